@@ -209,6 +209,34 @@ def datagrams():
     return f"goodput {result['clients'][0]['goodput_bps'] / 1e6:.1f} of 100 Mbit/s; {come} of {sent} at 10 % losses"
 
 
+def reversed_clients():
+    """--reverse: the server sends, at the rate asked for; its losses show; a server may refuse."""
+    nodes, line = pair(back=RED), channel("clear.yaml", forward="{delay: 5ms}", **{"return": "{delay: 5ms}"})
+    options = "-d ipn:2.2000 -D 5M -R 100M -P 50kB --reverse"
+    result = stack(*nodes, *line, "--check", "--client", f"{options} -i 0.1 --csv r.csv --json r.json")
+    client, = result["clients"]
+    assert client["reverse"] and client["bundles"] == client["bundles_sent"] == 100 and client["lost"] == 0, client
+    assert abs(client["goodput_bps"] / 100e6 - 1) < 0.01 and 5 < client["one_way_ms"]["p50"] < 7, client
+    assert json.loads(Path("r.json").read_text()) == client and len(Path("r.csv").read_text().splitlines()) == 1 + len(client["intervals"])
+    client, = stack(*nodes, *line, "--client", "@2s -d ipn:2.2000 -T 5 -W 20 --reverse", "--duration", "3s")["clients"]
+    assert client["interrupted"] and client["bundles_sent"] is None and client["bundles"] > 100, client
+    assert "bundles     none arrived" in run(*nodes, *line, "--client", options, "--server", "--reverse-max 0", code=1).stdout
+
+
+def client_options():
+    """Intervals, their table, and several clients at once, as helio-perf has them."""
+    nodes, options = pair(back=RED), "-d ipn:2.2000 -T 1 -W 20 -P 50kB"
+    plain, = stack(*nodes, "--client", options)["clients"]
+    assert "intervals" not in plain
+    client, = stack(*nodes, "--client", f"{options} -i 0.25")["clients"]
+    assert sum(i["acked"] for i in client["intervals"]) == client["bundles_sent"] == plain["bundles_sent"]
+    assert abs(len(client["intervals"]) - 5) <= 1, client["intervals"]
+    run(*nodes, "--client", f"{options} --csv t.csv")
+    assert len(Path("t.csv").read_text().splitlines()) >= 2
+    several = stack(*nodes, "--client", f"{options} --parallel 3")["clients"]
+    assert len({c["source"] for c in several}) == 3 and all(c["bundles_sent"] > 0 for c in several), several
+
+
 def errors():
     """Each with what would be right, and exit code 2."""
     nodes, client = pair(), ["--client", "-d ipn:2.2000 -T 1 -W 1"]
@@ -224,6 +252,7 @@ def errors():
             (["--node", "n1.yaml", *nodes, *client], "another --node has this name"),
             (nodes, "--client, --ping or --duration is missing"),
             ([*nodes, "--client", "-d ipn:2.2000 -T 1"], "exactly one of -W and -R"),
+            ([*nodes, "--client", "-d ipn:2.1 -T 1 -W 1 --parallel 2 --json x"], "--parallel: not with --json"),
             ([*nodes, "--client", "-d ipn:9.1 -T 1 -W 1"], "none of the nodes has this endpoint"),
             ([*nodes, "--client", "-d 'ipn:2.1 -T 1 -W 1"], "a quote is not closed"),
             ([*nodes, "--client", "--socket /x -d ipn:2.1 -T 1 -W 1"], "none of the nodes has this socket"),
@@ -288,7 +317,7 @@ def documented():
 
 with tempfile.TemporaryDirectory(prefix="helio-stack-") as folder:
     os.chdir(folder)
-    for part in (figures, repeats, losses, mars, relay_node, dresses, relay, datagrams, errors, interrupted, documented):
+    for part in (figures, repeats, losses, mars, relay_node, dresses, relay, datagrams, reversed_clients, client_options, errors, interrupted, documented):
         began = time.monotonic()
         told = part()
         print(f"{part.__name__}: {time.monotonic() - began:.1f} s {told or ''}", flush=True)

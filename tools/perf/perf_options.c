@@ -378,6 +378,7 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case 'i':
         read_time(state, "-i", arg, 0, &o->interval);
+        o->intervals = true;
         return 0;
     case KEY_CRC:
         o->crc = read_crc(state, arg != NULL ? arg : "32c");
@@ -390,6 +391,7 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_CSV:
         o->csv = arg;
+        o->intervals = true;
         return 0;
     case KEY_PARALLEL:
         need_option(state, units_count(arg, PARALLEL_LIMIT, &o->parallel) == 0 && o->parallel > 0,

@@ -40,6 +40,7 @@ struct perf_options {
     uint64_t parallel;     /* clients at once; 0 is 1 */
     bool reverse;          /* the server sends, to us */
     tick interval;         /* between two lines of what happened meanwhile; 0: none */
+    bool intervals;        /* they were asked for: by -i or --csv */
     uint32_t crc;          /* of aap2.proto's crc_type */
     tick warmup;
     tick ack_timeout; /* 0: adaptive */

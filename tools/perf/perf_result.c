@@ -93,6 +93,8 @@ void perf_client_progress(struct perf_client *c, tick now)
                               .bytes = c->last.bytes - was.bytes};
     keep_interval(c, &i);
     write_interval(c, &i);
+    if (c->quiet)
+        return;
     bool to_stdout = c->options->json != NULL && strcmp(c->options->json, "-") == 0;
     if (c->label > 0)
         fprintf(to_stdout ? stderr : stdout, "[%2u] ", c->label);

@@ -176,7 +176,7 @@ static tick expected_end(const struct stack *s)
     tick end = 0;
     list_for_each (l, &s->apps) {
         const struct stack_app *a = container_of(l, struct stack_app, node);
-        if (a->kind == STACK_CLIENT && a->options.mode == PERF_MODE_TIME)
+        if (a->kind != STACK_SERVER && a->options.mode == PERF_MODE_TIME)
             end = end > a->options.time ? end : a->options.time;
     }
     return tick_min(end > 0 ? end : TICK_NEVER, s->until);

@@ -20,6 +20,7 @@
 #include "os/log_writer.h"
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
+#include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 #include "tools/ping/ping.h"
 #include "tools/sim/virtual.h"
@@ -79,7 +80,7 @@ struct stack_channel {
     struct log_writer *drops;
 };
 
-enum stack_kind { STACK_CLIENT, STACK_SERVER, STACK_PING };
+enum stack_kind { STACK_CLIENT, STACK_REVERSE, STACK_SERVER, STACK_PING };
 
 struct stack_app {
     struct list node; /* of stack->apps */
@@ -94,6 +95,7 @@ struct stack_app {
     char *destination; /* of a ping, owned */
     union {
         struct perf_client client;
+        struct perf_reverse reverse; /* a client that receives */
         struct perf_server server;
         struct ping ping;
     };

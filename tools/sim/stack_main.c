@@ -315,16 +315,16 @@ static const char *read_start(const char *text, tick *start)
     return units_duration(word, start) == 0 ? text + len + 1 : NULL;
 }
 
-/* A client or server; `home` is its node without --socket. */
-static int add_perf(struct stack *s, enum stack_kind kind, const char *given,
-                    const struct stack_host *home)
+/* A client or server; `home` is its node without --socket. NULL: it cannot be; that was said. */
+static struct stack_app *add_perf(struct stack *s, enum stack_kind kind, const char *given,
+                                  const struct stack_host *home)
 {
     const char *what = kind == STACK_CLIENT ? "client" : "server";
     tick start = 0;
     const char *text = kind == STACK_CLIENT ? read_start(given, &start) : given;
     if (text == NULL) {
         wrong(what, given, "what follows @ is a time, as in @10s -d ipn:2.2000 …");
-        return HELIO_EINVAL;
+        return NULL;
     }
     const char *const bare[] = {"helio-sim", what, NULL};
     const char *const first[] = {"helio-sim", what, "--socket", home->config.socket, NULL};
@@ -337,16 +337,37 @@ static int add_perf(struct stack *s, enum stack_kind kind, const char *given,
     struct stack_app *a = words == NULL ? NULL : app_new(s, kind);
     if (a == NULL) {
         stack_words_free(words);
-        return HELIO_EINVAL;
+        return NULL;
     }
     a->words = words;
     a->start = start;
     perf_options_read(&a->options, count, words);
     a->host = host_with(s, a->options.socket);
+    if (a->options.reverse && kind == STACK_CLIENT)
+        a->kind = STACK_REVERSE;
     if (a->host != NULL)
-        return 0;
+        return a;
     wrong(what, text, "--socket: none of the nodes has this socket");
-    return HELIO_EINVAL;
+    return NULL;
+}
+
+/* With --parallel several, each a client of its own. */
+static int add_client(struct stack *s, const char *text)
+{
+    uint64_t n = 1;
+    for (uint64_t i = 0; i < n; i++) {
+        const struct stack_app *a = add_perf(s, STACK_CLIENT, text, s->hosts[0]);
+        if (a == NULL)
+            return HELIO_EINVAL;
+        n = a->options.parallel > 0 ? a->options.parallel : 1;
+        if (n > 1 && a->options.json != NULL) {
+            wrong("client", text,
+                  "--parallel: not with --json, which would be a file of each of "
+                  "them; helio-sim --json tells of all");
+            return HELIO_EINVAL;
+        }
+    }
+    return 0;
 }
 
 static bool has_server(const struct stack *s, const struct stack_host *h, const char *service)
@@ -375,9 +396,10 @@ static int add_server_for(struct stack *s, const struct stack_app *client)
     char options_text[EID_TEXT_MAX + 64];
     if ((config_echo(&h->config, &echo) && eid_equal(&echo, &to)) || has_server(s, h, service))
         return 0;
-    snprintf(options_text, sizeof options_text, "--service '%s' -l %" PRIu64 "ms", service,
+    snprintf(options_text, sizeof options_text,
+             "--service '%s' -l %" PRIu64 "ms --reverse-max 365d", service,
              client->options.lifetime_ms);
-    return add_perf(s, STACK_SERVER, options_text, h);
+    return add_perf(s, STACK_SERVER, options_text, h) != NULL ? 0 : HELIO_EINVAL;
 }
 
 /* The values between commas, of which those that are not there stay as they are; false when there
@@ -453,12 +475,13 @@ static int build_stack(struct stack *s, const struct arguments *a)
     for (size_t i = 0; i < a->channels.len && rc == 0; i++)
         rc = add_channel(s, a->channels.text[i]);
     for (size_t i = 0; i < a->servers.len && rc == 0; i++)
-        rc = add_perf(s, STACK_SERVER, a->servers.text[i], s->hosts[s->hosts_len - 1]);
+        if (add_perf(s, STACK_SERVER, a->servers.text[i], s->hosts[s->hosts_len - 1]) == NULL)
+            rc = HELIO_EINVAL;
     for (size_t i = 0; i < a->clients.len && rc == 0; i++)
-        rc = add_perf(s, STACK_CLIENT, a->clients.text[i], s->hosts[0]);
+        rc = add_client(s, a->clients.text[i]);
     for (struct list *l = s->apps.next; l != &s->apps && rc == 0; l = l->next) {
         const struct stack_app *app = container_of(l, struct stack_app, node);
-        if (app->kind == STACK_CLIENT)
+        if (app->kind == STACK_CLIENT || app->kind == STACK_REVERSE)
             rc = add_server_for(s, app);
     }
     for (size_t i = 0; i < a->pings.len && rc == 0; i++)

@@ -12,7 +12,7 @@
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
 
-static const char *const names[] = {"client", "server", "ping"};
+static const char *const names[] = {"client", "client", "server", "ping"};
 
 static tick now_of(const struct stack_app *a)
 {
@@ -27,6 +27,11 @@ static void on_done(void *context)
 
 /* ---- opening ---- */
 
+static void begin_link(const struct stack_app *a, struct perf_link *l)
+{
+    l->give_up_at = l->told_at = tick_add(now_of(a), PERF_LINK_WAIT); /* it begins now */
+}
+
 static void begin_app(void *context)
 {
     struct stack_app *a = context;
@@ -34,15 +39,29 @@ static void begin_app(void *context)
         ping_start(&a->ping);
         return;
     }
-    struct perf_link *l = &a->client.link;
-    l->give_up_at = l->told_at = tick_add(now_of(a), PERF_LINK_WAIT); /* it begins now */
-    perf_client_start(&a->client, false, on_done, a);
+    if (a->kind == STACK_REVERSE) {
+        begin_link(a, &a->reverse.server.link);
+        perf_reverse_start(&a->reverse, on_done, a);
+        return;
+    }
+    begin_link(a, &a->client.link);
+    perf_client_start(&a->client, a->options.intervals && a->options.interval > 0, on_done, a);
 }
 
 static int start_client(struct stack_app *a, const uint64_t seed[2])
 {
     int rc = perf_client_init(&a->client, &a->stack->world.world, &a->options, seed);
     a->client.quiet = true;
+    return rc;
+}
+
+/* As with clients, intervals are kept when they are asked for. */
+static int start_reverse(struct stack_app *a, const uint64_t seed[2])
+{
+    if (!a->options.intervals)
+        a->options.interval = 0;
+    int rc = perf_reverse_init(&a->reverse, &a->stack->world.world, &a->options, seed);
+    a->reverse.quiet = true;
     return rc;
 }
 
@@ -64,9 +83,10 @@ static int start_ping(struct stack_app *a, const uint64_t seed[2])
 
 static const struct perf_link *link_of(const struct stack_app *a)
 {
-    return a->kind == STACK_CLIENT   ? &a->client.link
-           : a->kind == STACK_SERVER ? &a->server.link
-                                     : &a->ping.link;
+    return a->kind == STACK_CLIENT    ? &a->client.link
+           : a->kind == STACK_REVERSE ? &a->reverse.server.link
+           : a->kind == STACK_SERVER  ? &a->server.link
+                                      : &a->ping.link;
 }
 
 int stack_app_open(struct stack_app *a)
@@ -75,9 +95,10 @@ int stack_app_open(struct stack_app *a)
     a->open = true;
     alarm_init(&a->begin, &a->stack->world.world, ALARM_APP, begin_app, a);
     a->options.socket = a->host->place;
-    int rc = a->kind == STACK_CLIENT   ? start_client(a, seed)
-             : a->kind == STACK_SERVER ? start_server(a, seed)
-                                       : start_ping(a, seed);
+    int rc = a->kind == STACK_CLIENT    ? start_client(a, seed)
+             : a->kind == STACK_REVERSE ? start_reverse(a, seed)
+             : a->kind == STACK_SERVER  ? start_server(a, seed)
+                                        : start_ping(a, seed);
     if (rc == 0 && a->start > 0) {
         alarm_set(&a->begin, a->start);
         return 0;
@@ -100,6 +121,8 @@ void stack_app_end(struct stack_app *a)
         perf_server_end(&a->server);
     if (a->kind == STACK_CLIENT)
         a->client.interrupted = !a->done;
+    if (a->kind == STACK_REVERSE)
+        a->reverse.interrupted = !a->done;
 }
 
 uint64_t stack_app_missing(const struct stack_app *a)
@@ -115,6 +138,8 @@ void stack_app_free(struct stack_app *a)
         alarm_fini(&a->begin);
     if (a->open && a->kind == STACK_CLIENT)
         perf_client_fini(&a->client);
+    if (a->open && a->kind == STACK_REVERSE)
+        perf_reverse_fini(&a->reverse);
     if (a->open && a->kind == STACK_SERVER)
         perf_server_fini(&a->server);
     if (a->open && a->kind == STACK_PING)
@@ -128,6 +153,8 @@ void stack_app_assert(const struct stack_app *a)
 {
     if (a->kind == STACK_CLIENT)
         perf_client_check(&a->client);
+    else if (a->kind == STACK_REVERSE)
+        perf_reverse_check(&a->reverse);
     else if (a->kind == STACK_SERVER)
         perf_server_check(&a->server);
     else

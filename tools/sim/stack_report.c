@@ -99,6 +99,8 @@ static json_t *apps_json(const struct stack *s, enum stack_kind kind)
     json_t *all = json_array();
     list_for_each (l, &s->apps) {
         const struct stack_app *a = container_of(l, struct stack_app, node);
+        if (a->kind == STACK_REVERSE && kind == STACK_CLIENT)
+            json_array_append_new(all, perf_reverse_json(&a->reverse));
         if (a->kind != kind)
             continue;
         json_array_append_new(all, kind == STACK_CLIENT   ? perf_client_json(&a->client)
@@ -151,6 +153,12 @@ static bool print_client(const struct perf_client *c)
     return perf_client_result(c);
 }
 
+static bool print_reverse(const struct perf_reverse *r)
+{
+    printf("client      %s from %s\n", r->server.link.endpoint, r->options->destination);
+    return perf_reverse_result(r, 1);
+}
+
 static void print_station(const struct stack_station *t, size_t number)
 {
     size_t i;
@@ -175,6 +183,8 @@ static bool print_text(const struct stack *s)
         struct stack_app *a = container_of(l, struct stack_app, node);
         if (a->kind == STACK_CLIENT)
             good &= print_client(&a->client);
+        else if (a->kind == STACK_REVERSE)
+            good &= print_reverse(&a->reverse);
         else if (a->kind == STACK_PING)
             print_ping(&a->ping);
     }
@@ -201,6 +211,8 @@ static bool write_files(const struct stack *s, bool clients)
             good &= perf_server_result(&a->server);
         else if (a->kind == STACK_CLIENT && clients)
             good &= perf_report_write(perf_client_json(&a->client), a->options.json);
+        else if (a->kind == STACK_REVERSE && clients)
+            good &= perf_report_write(perf_reverse_json(&a->reverse), a->options.json);
     }
     return good;
 }
@@ -214,6 +226,7 @@ int stack_report(const struct stack *s, bool json)
         bool failed = a->kind == STACK_CLIENT && a->client.failed;
         bool stopped = a->kind == STACK_CLIENT && a->client.interrupted;
         good &= !failed && (stopped || stack_app_missing(a) == 0);
+        good &= a->kind != STACK_REVERSE || perf_reverse_good(&a->reverse);
     }
     return good ? 0 : 1;
 }
