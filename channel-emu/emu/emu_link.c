@@ -136,15 +136,20 @@ static void tell_way(struct emu_link *l, int direction)
         log_fate(l, direction, &fate);
 }
 
+const struct links_line *emu_link_line(const struct emu_link *l, int dir)
+{
+    return l->among == NULL ? NULL : l->among->at[l->index].way[dir].line;
+}
+
 void emu_link_tell(struct emu_link *l, int direction)
 {
-    const struct emu_shared *line = l->way[direction].shared;
+    const struct links_line *line = emu_link_line(l, direction);
     if (line == NULL) {
         tell_way(l, direction);
         return;
     }
     for (size_t i = 0; i < line->count; i++)
-        tell_way(line->member[i].link, line->member[i].dir);
+        tell_way(line->member[i].owner, line->member[i].dir);
 }
 
 void emu_link_refuse(struct emu_link *l, int dir, const uint8_t *data, size_t len, tick arrival,
@@ -180,13 +185,11 @@ static int begin_way(struct emu_link *l, int dir, tick arrival)
     config.origin = w->origin;
     config.origin_first = false;
     config.live = l->settings->control != NULL;
-    config.cuts = w->cuts;
-    config.cut_count = w->cut_count;
-    if (w->shared != NULL) {
-        config.shared = w->shared->line;
-        config.queue_bytes = config.queue_time = 0;
-    }
+    if (l->among != NULL)
+        links_run_fit(l->among, l->index, dir, &config);
     int rc = chan_new(&w->chan, &config);
+    if (l->among != NULL)
+        l->among->at[l->index].way[dir].chan = w->chan;
     rc = rc < 0 ? rc : emu_link_clean(w, &config);
     return rc < 0 || !config.live ? rc : emu_link_change_ahead(l, dir);
 }

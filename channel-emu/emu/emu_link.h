@@ -14,6 +14,7 @@
 #include "channel-emu/emu/emu_late.h"
 #include "channel-emu/emu/emu_settings.h"
 #include "channel-emu/scenario/emu_pace.h"
+#include "channel-emu/scenario/scenario_links_run.h"
 #include "os/log_writer.h"
 
 #define EMU_FORWARD SCENARIO_FORWARD
@@ -24,27 +25,12 @@ typedef struct slice emu_payload(const uint8_t *frame, size_t len);
 
 struct emu_link;
 
-/* A transmitter that directions of several links share. */
-struct emu_shared {
-    const char *name; /* borrowed */
-    struct chan_shared *line;
-    size_t count;
-    struct emu_member {
-        struct emu_link *link;
-        int dir;
-    } * member; /* owned by whoever made it */
-};
-
 /* One direction: its channel, which begins with its first frame, and what the channel cannot count.
  */
 struct emu_way {
     struct chan *chan;  /* NULL before the first frame */
     struct chan *clean; /* for exempt frames: delay only */
     struct ltp_rules *rules;
-    struct emu_shared *shared; /* borrowed; NULL: its line is its own */
-    const tick *cuts;          /* borrowed; of struct chan_config */
-    size_t cut_count;
-    uint64_t gap;         /* came when the link was handed over, and went nowhere */
     uint64_t before;      /* dropped by the kernel before we could read them */
     uint64_t after;       /* dropped by the device after it had left, so within those sent */
     uint64_t no_peer;     /* came with no peer to go to: never entered the channel */
@@ -73,6 +59,8 @@ struct emu_link {
     const struct emu_settings *settings; /* borrowed */
     emu_payload *payload;
     struct emu_way way[2];
+    struct links_run *among; /* borrowed; what it has with others; NULL: it is the only one */
+    size_t index;            /* among them */
     struct log_writer *drops, *before, *after; /* NULL: not asked for */
     uint64_t epoch; /* CLOCK_REALTIME - CLOCK_MONOTONIC at the start, modulo 2^64 */
     tick bias;      /* the channels' clock is so far before CLOCK_MONOTONIC */
@@ -165,6 +153,8 @@ void emu_link_hurry(struct emu_link *l);
  * channel of its exempt frames. 0 or HELIO_ENOMEM. */
 int emu_link_change_ahead(struct emu_link *l, int dir);
 int emu_link_clean(struct emu_way *w, const struct chan_config *config);
+/* The transmitter that a direction shares; NULL: its line is its own. */
+const struct links_line *emu_link_line(const struct emu_link *l, int dir);
 /* emu_link.c: fates that the channel, and those that share its line, have to tell go to the drop
  * logs. */
 void emu_link_tell(struct emu_link *l, int dir);

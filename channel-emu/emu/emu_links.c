@@ -7,35 +7,9 @@
 #include "channel-emu/emu/emu_links.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_shared.h"
-#include "os/clock.h"
-
-static void resolve_one(const char *text, const char *link, const char *key, uint32_t line,
-                        struct address *out, struct conf_errors *e)
-{
-    char why[256];
-    if (*text != '\0' && address_resolve(text, out, why, sizeof why) < 0)
-        conf_error(e, line, "links.%s.%s: \"%s\": %s", link, key, text, why);
-}
-
-static void resolve_link(const struct scenario_link *l, struct emu_relay_options *o,
-                         struct conf_errors *e)
-{
-    resolve_one(l->listen, l->name, "listen", l->listen_line, &o->listen, e);
-    resolve_one(l->to, l->name, "to", l->to_line, &o->to, e);
-    resolve_one(l->return_from, l->name, "return_from", l->return_from_line, &o->return_from, e);
-    resolve_one(l->return_to, l->name, "return_to", l->return_to_line, &o->return_to, e);
-    o->has_return_from = *l->return_from != '\0';
-    o->has_return_to = *l->return_to != '\0';
-    if (e->total == 0 && *l->listen != '\0' && address_equal(&o->listen, &o->to))
-        conf_error(e, l->to_line,
-                   "links.%s.to: is the address of listen; frames would go round "
-                   "for ever",
-                   l->name);
-}
+#include "channel-emu/emu/emu_links_ports.h"
 
 static int read_file(struct emu_links *l, FILE *say)
 {
@@ -45,15 +19,10 @@ static int read_file(struct emu_links *l, FILE *say)
     conf_errors_init(e, l->path);
     int rc = scenario_links_load(&l->file, l->path, e);
     l->ports = rc < 0 ? NULL : calloc(l->file.count, sizeof *l->ports);
-    l->overs = rc < 0 ? NULL : calloc(l->file.count, sizeof *l->overs);
-    l->cuts = rc < 0 ? NULL : calloc(l->file.count, sizeof *l->cuts);
-    if (rc == 0 && (l->ports == NULL || l->overs == NULL || l->cuts == NULL))
+    if (rc == 0 && l->ports == NULL)
         rc = HELIO_ENOMEM;
-    for (size_t i = 0; i < l->file.count && rc == 0; i++) {
-        l->ports[i].settings = l->run;
-        l->ports[i].settings.scenario = l->file.link[i].scenario;
-        resolve_link(&l->file.link[i], &l->ports[i], e);
-    }
+    for (size_t i = 0; i < l->file.count && rc == 0; i++)
+        emu_links_ports(&l->file.link[i], &l->run, &l->ports[i], e);
     rc = rc == 0 && e->total > 0 ? HELIO_EFORMAT : rc;
     for (size_t i = 0; i < e->len; i++)
         fprintf(say, "helio-emu: %s\n", e->text[i]);
@@ -63,81 +32,26 @@ static int read_file(struct emu_links *l, FILE *say)
     return rc;
 }
 
-/* One link's hand-overs, and what they cut of the links that they name. */
-static int place_overs(struct emu_links *l, size_t index, tick origin)
-{
-    const struct scenario_link *link = &l->file.link[index];
-    struct emu_relay *r = &l->loop.at[index];
-    struct chan_handover *o = malloc(link->over_count * sizeof *o);
-    if (o == NULL)
-        return HELIO_ENOMEM;
-    l->overs[index] = o;
-    memcpy(o, link->overs, link->over_count * sizeof *o);
-    for (size_t i = 0; i < link->over_count; i++)
-        o[i].at = tick_add(origin, o[i].at);
-    for (int dir = 0; dir < 2; dir++) {
-        chan_hand_init(&r->hand[dir].list, o, link->over_count);
-        r->hand[dir].via = calloc(l->loop.count, sizeof *r->hand[dir].via);
-        if (r->hand[dir].via == NULL)
-            return HELIO_ENOMEM;
-    }
-    for (size_t to = 0; to < l->loop.count; to++) {
-        tick *cuts = malloc(link->over_count * sizeof *cuts);
-        if (cuts == NULL)
-            return HELIO_ENOMEM;
-        size_t n = chan_hand_cuts(o, link->over_count, (uint32_t)to, cuts);
-        if (n == 0) {
-            free(cuts);
-            continue;
-        }
-        l->cuts[to] = cuts; /* of one link only, or the file would be wrong */
-        for (int dir = 0; dir < 2; dir++) {
-            l->loop.at[to].link.way[dir].cuts = cuts;
-            l->loop.at[to].link.way[dir].cut_count = n;
-        }
-    }
-    return 0;
-}
-
-static int make_line(struct emu_links *l, size_t index, tick started, tick wall)
-{
-    struct emu_shared *line = &l->loop.shared[index];
-    const struct scenario_shared *of = &l->file.shared[index];
-    struct chan_shared_config k = scenario_links_shared(&l->file, index, started, wall);
-    line->name = of->name;
-    line->member = calloc(of->members, sizeof *line->member);
-    if (line->member == NULL)
-        return HELIO_ENOMEM;
-    for (size_t i = 0; i < l->file.count; i++) {
-        for (int dir = 0; dir < 2; dir++) {
-            if (l->file.link[i].shared[dir] != (int)index)
-                continue;
-            line->member[line->count++] = (struct emu_member){&l->loop.at[i].link, dir};
-            l->loop.at[i].link.way[dir].shared = line;
-        }
-    }
-    return chan_shared_new(&line->line, &k);
-}
-
 /* On the common clock. */
 static int place_all(struct emu_links *l)
 {
     const struct emu_link *head = &l->loop.at[0].link;
-    tick started = head->started + head->bias, wall = head->started + head->epoch;
-    int rc = 0;
-    for (size_t i = 0; i < l->file.count && rc == 0; i++) {
-        if (l->file.link[i].over_count > 0)
-            rc = place_overs(l, i, scenario_links_origin(&l->file, started, wall));
+    int rc = links_run_init(&l->between, &l->file, head->started + head->bias,
+                            head->started + head->epoch);
+    if (rc < 0)
+        return rc;
+    for (size_t i = 0; i < l->file.count; i++) {
+        l->loop.at[i].link.among = &l->between;
+        l->loop.at[i].link.index = i;
     }
-    if (l->file.shared_count > 0 && rc == 0) {
-        l->loop.shared = calloc(l->file.shared_count, sizeof *l->loop.shared);
-        rc = l->loop.shared == NULL ? HELIO_ENOMEM : 0;
+    for (size_t i = 0; i < l->file.shared_count; i++) {
+        for (size_t k = 0; k < l->between.line[i].count; k++) {
+            struct links_member *m = &l->between.line[i].member[k];
+            m->owner = &l->loop.at[m->link].link;
+        }
     }
-    for (size_t i = 0; i < l->file.shared_count && rc == 0; i++) {
-        l->loop.shared_count = i + 1;
-        rc = make_line(l, i, started, wall);
-    }
-    return rc;
+    l->loop.shares = l->file.shared_count > 0;
+    return 0;
 }
 
 /* The file's start may lie before those of all directions. */
@@ -189,12 +103,8 @@ int emu_links_init(struct emu_links *l, const char *path, const struct emu_setti
 void emu_links_fini(struct emu_links *l)
 {
     emu_loop_fini(&l->loop);
-    for (size_t i = 0; i < l->file.count; i++) {
-        free(l->overs == NULL ? NULL : l->overs[i]);
-        free(l->cuts == NULL ? NULL : l->cuts[i]);
-    }
-    free(l->overs);
-    free(l->cuts);
+    if (l->between.file != NULL)
+        links_run_fini(&l->between);
     free(l->ports);
     scenario_links_fini(&l->file);
 }

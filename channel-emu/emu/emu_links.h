@@ -5,15 +5,14 @@
 #define CHANNEL_EMU_EMU_LINKS_H
 
 #include "channel-emu/emu/emu_loop.h"
-#include "channel-emu/scenario/scenario_links.h"
+#include "channel-emu/scenario/scenario_links_run.h"
 
 struct emu_links {
     struct scenario_links file;
     const char *path;                /* of it; borrowed */
     struct emu_settings run;         /* its scenario is not used */
     struct emu_relay_options *ports; /* owned; of each link, its scenario borrowed from the file */
-    struct chan_handover **overs;    /* owned; of each link, on the channels' clock */
-    tick **cuts;                     /* owned; of each link, likewise */
+    struct links_run between;
     struct emu_loop loop;
 };
 

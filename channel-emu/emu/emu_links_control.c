@@ -12,14 +12,15 @@ static int change_one(struct emu_links *l, const struct scenario_links_change *c
 {
     if (c->shared < 0)
         return emu_link_change(&l->loop.at[c->link].link, &c->of_link, now);
-    struct emu_shared *line = &l->loop.shared[c->shared];
+    const struct links_line *line = &l->between.line[c->shared];
     tick at = now + l->loop.at[0].link.bias;
     for (size_t i = 0; i < line->count; i++) { /* no earlier than the last frame */
-        const struct emu_way *w = &line->member[i].link->way[line->member[i].dir];
+        const struct emu_link *link = line->member[i].owner;
+        const struct emu_way *w = &link->way[line->member[i].dir];
         at = w->last > at ? w->last : at;
     }
-    int rc = chan_shared_change(line->line, c->rate_bps, at);
-    emu_link_tell(line->member[0].link, line->member[0].dir);
+    int rc = chan_shared_change(line->shared, c->rate_bps, at);
+    emu_link_tell(line->member[0].owner, line->member[0].dir);
     return rc;
 }
 

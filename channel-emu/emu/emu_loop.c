@@ -21,7 +21,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_shared.h"
 #include "os/clock.h"
 #include "os/signals.h"
 
@@ -73,7 +72,7 @@ static int read_all(struct emu_loop *loop)
 static int read_ready(struct emu_loop *loop, int n)
 {
     int sum = 0;
-    if (loop->shared_count > 0)
+    if (loop->shares)
         return read_all(loop);
     for (int i = SOCKETS_FROM; i < n; i++) {
         int rc = loop->wait[i].revents == 0
@@ -335,10 +334,6 @@ void emu_loop_fini(struct emu_loop *loop)
 {
     for (size_t i = 0; i < loop->count; i++)
         emu_relay_fini(&loop->at[i]);
-    for (size_t i = 0; i < loop->shared_count; i++) {
-        chan_shared_free(loop->shared[i].line);
-        free(loop->shared[i].member);
-    }
     if (loop->signal_fd >= 0)
         close(loop->signal_fd);
     emu_control_close(&loop->control);
@@ -347,6 +342,5 @@ void emu_loop_fini(struct emu_loop *loop)
     udp_sender_free(loop->sender);
     free(loop->wait);
     free(loop->whose);
-    free(loop->shared);
     free(loop->at);
 }

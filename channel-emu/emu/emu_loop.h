@@ -23,10 +23,9 @@ struct emu_loop {
     struct emu_face face;
     struct emu_relay *at; /* owned */
     size_t count;
-    struct emu_shared *shared; /* owned, with what it holds */
-    size_t shared_count;
-    struct emu_stage stage; /* frames for shared transmitters */
-    tick whole;             /* what arrived until then has been read */
+    bool shares; /* frames wait on the stage, for shared transmitters: */
+    struct emu_stage stage;
+    tick whole; /* what arrived until then has been read */
     struct emu_control control;
     int signal_fd;
     struct udp_receiver *receiver;

@@ -66,16 +66,10 @@ static void capture_datagram(const struct emu_relay *r, struct log_writer *w,
 /* Whose channels a frame takes that comes now; NULL: none, since the link is handed over. */
 static struct emu_relay *channels_at(struct emu_relay *r, int dir, tick arrival)
 {
-    struct emu_hand *h = &r->hand[dir];
-    if (h->list.count == 0)
+    if (r->link.among == NULL)
         return r;
-    tick at = arrival + r->link.bias;
-    h->last = at > h->last ? at : h->last;
-    uint32_t to = chan_hand_to(&h->list, h->last);
-    if (to == CHAN_NOWHERE)
-        return NULL;
-    h->via[to].in++;
-    return &r->loop->at[to];
+    uint32_t to = links_run_enter(r->link.among, r->index, dir, arrival + r->link.bias);
+    return to == CHAN_NOWHERE ? NULL : &r->loop->at[to];
 }
 
 static int put_frame(struct emu_relay *r, int dir, const struct udp_message *d, const uint8_t *data,
@@ -83,12 +77,11 @@ static int put_frame(struct emu_relay *r, int dir, const struct udp_message *d, 
 {
     struct emu_relay *over = channels_at(r, dir, d->arrival);
     if (over == NULL) {
-        r->link.way[dir].gap++;
         emu_link_refuse(&r->link, dir, data, len, d->arrival, chan_reason_name(CHAN_HANDOVER));
         return 0;
     }
     capture_datagram(r, over->link.before, d->from, false, data, len, d->arrival);
-    if (over->link.way[dir].shared == NULL)
+    if (emu_link_line(&over->link, dir) == NULL)
         return emu_link_input(&over->link, dir, data, len, tag_of(r, flow), d->ecn, d->arrival);
     const struct emu_staged staged = {.arrival = d->arrival,
                                       .tag = tag_of(r, flow),
@@ -244,8 +237,8 @@ static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out,
 {
     struct emu_relay *port = relay_of(r, out->tag);
     emu_link_sent(&r->link, dir, out, now);
-    if (port->hand[dir].via != NULL)
-        port->hand[dir].via[r->index].out++;
+    if (r->link.among != NULL)
+        links_run_leave(r->link.among, port->index, dir, r->index);
     if (r->link.after != NULL)
         capture_datagram(port, r->link.after, &target(r, dir, out)->address, true, out->data,
                          out->len, now);
@@ -371,7 +364,5 @@ void emu_relay_fini(struct emu_relay *r)
     }
     if (r->listen_fd >= 0)
         close(r->listen_fd);
-    for (int dir = 0; dir < 2; dir++)
-        free(r->hand[dir].via);
     emu_link_fini(&r->link);
 }

@@ -9,25 +9,12 @@
 #ifndef CHANNEL_EMU_EMU_RELAY_H
 #define CHANNEL_EMU_EMU_RELAY_H
 
-#include "channel-emu/chan/chan_hand.h"
 #include "channel-emu/emu/emu_flow.h"
 #include "channel-emu/emu/emu_link.h"
 #include "channel-emu/emu/emu_relay_options.h"
 #include "os/udp_many.h"
 
 struct emu_loop;
-
-/* What a link that is handed over sent by another one, and what of it came out there. */
-struct emu_via {
-    uint64_t in, out;
-};
-
-/* Hand-over of one direction. */
-struct emu_hand {
-    struct chan_hand list; /* its `to` are relays of the loop */
-    tick last;             /* time is held */
-    struct emu_via *via;   /* owned; of each relay */
-};
 
 struct emu_relay {
     const char *name;                        /* borrowed; NULL: the only one */
@@ -41,7 +28,6 @@ struct emu_relay {
     struct emu_flows flows;
     struct udp_peer to, return_to; /* those of the options */
     uint64_t gone_drops;           /* kernel's drops at sockets that are closed by now */
-    struct emu_hand hand[2];       /* list.count 0: its own channels */
 };
 
 /* Opens outputs and the socket, if options->listen is given. 0, or a negative error with a message

@@ -53,6 +53,7 @@ static double good_share(const struct emu_link *l, int dir, tick from, tick to)
 static struct summary summarise_link(const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
+    const uint64_t gap = l->among == NULL ? 0 : l->among->at[l->index].way[dir].gap;
     struct summary s = {.in = 0};
     if (w->clean != NULL) {
         const struct chan_counters *exempt = chan_counters(w->clean);
@@ -68,14 +69,13 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
     for (int i = 0; i < CHAN_LOSSES; i++)
         s.dropped[i] = s.chan.lost[i];
     s.dropped[CHAN_END] += w->after_end;
-    s.dropped[CHAN_HANDOVER] += w->gap;
+    s.dropped[CHAN_HANDOVER] += gap;
     s.dropped[SOCKET] = w->before;
     s.dropped[SUPER] = w->too_long;
     s.dropped[CHECKSUM] = w->sum_missing;
     s.dropped[NO_PEER] = w->no_peer + w->gone;
     s.dropped[SEND] = w->send_failed;
-    s.in =
-        s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end + w->gap;
+    s.in = s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end + gap;
     s.out = s.chan.out - w->gone - w->send_failed;
     s.good_share = good_share(l, dir, l->started + l->bias, clock_now() + l->bias);
     s.good_share_active = good_share(l, dir, w->first, w->last);

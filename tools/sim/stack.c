@@ -95,6 +95,7 @@ void stack_fini(struct stack *s)
         stack_station_free(s->stations[i]);
     for (size_t i = 0; i < s->channels_len; i++)
         stack_channel_free(s->channels[i]);
+    stack_links_free(s);
     stack_net_fini(s);
     virtual_fini(&s->world);
 }

@@ -17,6 +17,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "channel-emu/emu/emu_relay_options.h"
+#include "channel-emu/scenario/scenario_links_run.h"
 #include "os/log_writer.h"
 #include "tools/node/apps.h"
 #include "tools/perf/perf_client.h"
@@ -28,8 +29,8 @@
 
 #define STACK_NODES_MAX 32
 #define STACK_STATIONS_MAX 8
-#define STACK_CHANNELS_MAX 64
-#define STACK_FLOWS_MAX 64 /* peers of one relay */
+#define STACK_CHANNELS_MAX 64 /* beside the links of a file */
+#define STACK_FLOWS_MAX 64    /* peers of one relay */
 #define STACK_SCRIPT_MAX 1024
 #define STACK_WIRE TICK_US               /* from socket to socket, without a channel */
 #define STACK_APP_DELAY TICK_US          /* from a node to its application */
@@ -66,13 +67,26 @@ struct stack_way {
     tick origin, first, last;
 };
 
-/* What lies between sockets: a relay with addresses of its own, or all between two nodes. */
+/* What lies between sockets: a relay with addresses of its own, all between two nodes, or a channel
+ * that links take that are handed over. */
+enum stack_channel_kind { STACK_BETWEEN, STACK_RELAY, STACK_BARE };
+
+/* The links of a file of `helio-emu links`. */
+struct stack_links {
+    const char *path; /* borrowed */
+    struct scenario_links file;
+    struct links_run between;
+    size_t first; /* where they begin among the stack's channels */
+};
+
 struct stack_channel {
     struct stack *stack;
-    char **words; /* of its command line, owned */
-    struct emu_relay_options options;
-    bool relay;
-    size_t ends[2]; /* without a relay: the owners, nodes and stations behind them; forward is from
+    enum stack_channel_kind kind;
+    char **words;              /* of its command line, owned; NULL: it is of a file's links: */
+    struct stack_links *links; /* borrowed; NULL: it is not */
+    size_t link;               /* which of them */
+    struct emu_relay_options options; /* what it borrows is of links->file, if that is there */
+    size_t ends[2]; /* between nodes: the owners, nodes and stations behind them; forward is from
                        the first to the second */
     struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
@@ -120,8 +134,9 @@ struct stack {
     size_t hosts_len;
     struct stack_station *stations[STACK_STATIONS_MAX];
     size_t stations_len;
-    struct stack_channel *channels[STACK_CHANNELS_MAX];
+    struct stack_channel *channels[STACK_CHANNELS_MAX + SCENARIO_LINKS_MAX];
     size_t channels_len;
+    struct stack_links *links;                    /* owned; NULL: no file of them */
     struct stack_switch script[STACK_SCRIPT_MAX]; /* by time */
     size_t script_len, script_next;
     struct pipe_wire wire;
@@ -147,9 +162,8 @@ bool stack_net_reaches(const struct stack *s, const struct address *remote);
 /* The port with this address; NULL: nobody. */
 struct virtual_port *stack_port(const struct stack *s, const struct address *to);
 
-/* stack_channel.c. open: 0, or an error that was said; check, with all nodes open: the same. */
+/* stack_channel.c. open: 0, or an error that was said. */
 int stack_channel_open(struct stack_channel *c, size_t number);
-int stack_channel_check(const struct stack_channel *c);
 void stack_channel_free(struct stack_channel *c);
 /* 1: the datagram is on the channel; 0: it is none of this channel's. */
 int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
@@ -159,6 +173,16 @@ bool stack_channel_between(const struct stack *s, size_t from, size_t to);
 void stack_channel_stream(struct stack *s, size_t from, size_t to, struct slice frame);
 tick stack_channel_due(const struct stack_channel *c);
 void stack_channel_step(struct stack_channel *c);
+/* The relay that listens there; NULL: none. */
+struct stack_channel *stack_relay_at(const struct stack *s, const struct address *listen);
+
+/* stack_links.c: their channels come behind all others. 0, or an error that was said. */
+int stack_links_add(struct stack *s, const char *path);
+void stack_links_free(struct stack *s); /* after the channels */
+/* With all nodes open, are the addresses of a relay right? 0, or an error that was said. */
+int stack_channel_check(const struct stack_channel *c);
+json_t *stack_links_json(const struct stack *s); /* {links, shared} */
+void stack_links_print(const struct stack *s);
 
 /* stack_host.c. Errors of a configuration are said and end in HELIO_EFORMAT. */
 int stack_host_new(struct stack *s, const char *file);
@@ -200,8 +224,10 @@ bool stack_step(struct stack *s, tick before);
 int stack_finish_logs(struct stack *s);
 void stack_fini(struct stack *s);
 
-/* stack_report.c: exit code 0 or 1. */
+/* stack_report.c: exit code 0 or 1. One direction of a channel, for it and stack_links.c. */
 int stack_report(const struct stack *s, bool json);
+json_t *stack_way_json(const struct stack_channel *c, int dir);
+void stack_way_print(const struct stack_channel *c, int dir, const char *name);
 
 /* stack_main.c: is it a command line for the whole stack? Then its exit code. */
 bool stack_wanted(int argc, char **argv);

@@ -3,8 +3,10 @@
  * A channel between sockets: which way a datagram goes is told as by the emulator's relay
  * (emu_relay.c), or by the nodes at both ends; then it is chan's. Frames that are lost, repeated or
  * changed have their line in the drop log. What can go wrong: the log cannot be made; memory;
- * return traffic with no peer, and frames for an address that nobody has, both counted.
+ * return traffic with no peer, and frames for an address that nobody has, both counted. A link of a
+ * file may send by the channels of another one (hand-over), or to the next relay (hops).
  */
+#include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -33,7 +35,7 @@ static const char *refused(const struct emu_settings *e)
     return NULL;
 }
 
-static int wrong(const struct stack_channel *c, const char *why)
+static int refuse_key(const struct stack_channel *c, const char *why)
 {
     const char *file = c->options.settings.file;
     fprintf(stderr, "%s%s: %s\n", file != NULL ? "" : c->words[0], file != NULL ? file : "", why);
@@ -43,9 +45,9 @@ static int wrong(const struct stack_channel *c, const char *why)
 int stack_channel_open(struct stack_channel *c, size_t number)
 {
     const struct scenario *s = scenario_of(c);
-    const char *why = refused(&c->options.settings);
+    const char *why = c->links != NULL ? NULL : refused(&c->options.settings);
     char path[4096];
-    int rc = why != NULL ? wrong(c, why) : 0;
+    int rc = why != NULL ? refuse_key(c, why) : 0;
     for (int i = 0; i < 2 && rc == 0; i++)
         if (s->way[i].rules_len > 0)
             rc = ltp_rules_new(&c->way[i].rules, s->way[i].rules, s->way[i].rules_len);
@@ -54,6 +56,9 @@ int stack_channel_open(struct stack_channel *c, size_t number)
         return rc;
     if (named)
         snprintf(path, sizeof path, "%s", s->drop_log);
+    else if (c->links != NULL)
+        snprintf(path, sizeof path, "%s/link-%s.drops.csv%s", c->stack->log_dir,
+                 c->links->file.link[c->link].name, c->stack->gzip ? ".gz" : "");
     else
         snprintf(path, sizeof path, "%s/channel%zu.drops.csv%s", c->stack->log_dir, number,
                  c->stack->gzip ? ".gz" : "");
@@ -63,22 +68,6 @@ int stack_channel_open(struct stack_channel *c, size_t number)
     return rc < 0 ? HELIO_EIO : 0;
 }
 
-int stack_channel_check(const struct stack_channel *c)
-{
-    const struct emu_relay_options *o = &c->options;
-    if (!c->relay)
-        return 0;
-    if (stack_port(c->stack, &o->listen) != NULL)
-        return wrong(c, "--listen: a node has this address");
-    if (stack_port(c->stack, &o->to) == NULL)
-        return wrong(c, "--to: no node has this local address");
-    for (size_t i = 0; c->stack->channels[i] != c; i++)
-        if (c->stack->channels[i]->relay &&
-            address_equal(&c->stack->channels[i]->options.listen, &o->listen))
-            return wrong(c, "--listen: another --relay has this address");
-    return 0;
-}
-
 void stack_channel_free(struct stack_channel *c)
 {
     for (int i = 0; i < 2; i++) {
@@ -86,30 +75,60 @@ void stack_channel_free(struct stack_channel *c)
         ltp_rules_free(c->way[i].rules);
     }
     log_writer_free(c->drops);
-    emu_settings_fini(&c->options.settings);
+    if (c->links == NULL)
+        emu_settings_fini(&c->options.settings);
     stack_words_free(c->words);
     free(c);
 }
 
 #define STREAM UINT64_MAX /* the tag of frames of streams */
+#define FLOW_BITS 48      /* in a relay's tag; above them the link at which the frame came */
 
-static void log_fates(struct stack_channel *c, int direction)
+static void put_row(struct stack_channel *c, struct drop_row row, uint64_t tag, const uint8_t *data)
+{
+    struct ltp_fields ltp;
+    row.late_ns = EVENT_NONE;
+    if (tag != STREAM && ltp_fields_read(&ltp, data, row.length))
+        row.ltp = &ltp;
+    drop_log_put(c->drops, &row);
+}
+
+static void log_way(struct stack_channel *c, int direction)
 {
     struct chan_fate f;
-    struct ltp_fields ltp;
-    if (c->drops == NULL)
+    if (c->drops == NULL || c->way[direction].chan == NULL)
         return;
     while (chan_fate(c->way[direction].chan, &f) == 1) {
         struct drop_row row = {.time = f.entered,
                                .direction = direction,
                                .frame = f.number,
                                .reason = chan_reason_name(f.reason),
-                               .length = f.len,
-                               .late_ns = EVENT_NONE};
-        if (f.tag != STREAM && ltp_fields_read(&ltp, f.data, f.len))
-            row.ltp = &ltp;
-        drop_log_put(c->drops, &row);
+                               .length = f.len};
+        put_row(c, row, f.tag, f.data);
     }
+}
+
+/* Of this channel, and of those that share its line. */
+static void log_fates(struct stack_channel *c, int direction)
+{
+    const struct links_line *line =
+        c->links == NULL ? NULL : c->links->between.at[c->link].way[direction].line;
+    if (line == NULL)
+        log_way(c, direction);
+    for (size_t i = 0; line != NULL && i < line->count; i++)
+        log_way(line->member[i].owner, line->member[i].dir);
+}
+
+/* It came when its link was handed over, and goes nowhere; it was counted. */
+static void log_gap(struct stack_channel *c, int direction, const uint8_t *data, size_t len)
+{
+    if (c->drops == NULL)
+        return;
+    struct drop_row row = {.time = c->stack->world.now,
+                           .direction = direction,
+                           .reason = chan_reason_name(CHAN_HANDOVER),
+                           .length = len};
+    put_row(c, row, 0, data);
 }
 
 static int begin_way(struct stack_channel *c, int direction, tick now)
@@ -119,13 +138,18 @@ static int begin_way(struct stack_channel *c, int direction, tick now)
     size_t place = 0;
     while (c->stack->channels[place] != c)
         place++;
-    if (place > 0) /* else channels of one scenario would lose the same frames */
+    if (c->links != NULL) /* they have seeds of their own, by their names */
+        links_run_fit(&c->links->between, c->link, direction, &config);
+    else if (place > 0) /* else channels of one scenario would lose the same frames */
         config.seed += place * UINT64_C(0xd1342543de82ef95);
     w->origin = config.origin_first ? now : config.origin;
     config.origin = w->origin;
     config.origin_first = false;
     w->first = now;
-    return chan_new(&w->chan, &config);
+    int rc = chan_new(&w->chan, &config);
+    if (c->links != NULL)
+        c->links->between.at[c->link].way[direction].chan = w->chan;
+    return rc;
 }
 
 static void enter_channel(struct stack_channel *c, int direction, uint64_t tag, const uint8_t *data,
@@ -159,27 +183,43 @@ static uint64_t flow_of(struct stack_channel *c, const struct address *from)
     return c->flows_len;
 }
 
+/* The channels of a link of the same file; NULL: of none. */
+static struct stack_channel *over_at(const struct stack_channel *c, uint32_t link)
+{
+    return link == CHAN_NOWHERE ? NULL : c->stack->channels[c->links->first + link];
+}
+
 static int relay_input(struct stack_channel *c, const struct address *from,
                        const struct address *to, const uint8_t *data, size_t len)
 {
     const struct emu_relay_options *o = &c->options;
     if (!address_equal(&o->listen, to))
         return 0;
+    struct stack_channel *over = c;
     bool back =
         address_equal(from, &o->to) || (o->has_return_from && address_equal(from, &o->return_from));
+    int dir = back ? SCENARIO_RETURN : SCENARIO_FORWARD;
     uint64_t flow = back ? c->flows_len > 0 : flow_of(c, from);
-    if (flow == 0 && !(back && o->has_return_to))
-        c->way[back].no_peer++;
+    if (flow == 0 && !(back && o->has_return_to)) {
+        c->way[dir].no_peer++;
+        return 1;
+    }
+    if (c->links != NULL)
+        over = over_at(c, links_run_enter(&c->links->between, c->link, dir, c->stack->world.now));
+    if (over == NULL)
+        log_gap(c, dir, data, len);
     else
-        enter_channel(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, flow, data, len);
+        enter_channel(over, dir, (uint64_t)c->link << FLOW_BITS | flow, data, len);
     return 1;
 }
 
 int stack_channel_input(struct stack_channel *c, const struct virtual_port *from,
                         const struct address *to, const uint8_t *data, size_t len)
 {
-    if (c->relay)
+    if (c->kind == STACK_RELAY)
         return relay_input(c, &from->self, to, data, len);
+    if (c->kind == STACK_BARE)
+        return 0;
     if (from->owner != c->ends[0] && from->owner != c->ends[1])
         return 0;
     const struct virtual_port *there = stack_port(c->stack, to);
@@ -194,7 +234,7 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
 /* Which way of the channel leads there; -1: none. */
 static int way_between(const struct stack_channel *c, size_t from, size_t to)
 {
-    if (c->relay)
+    if (c->kind != STACK_BETWEEN)
         return -1;
     if (c->ends[0] == from && c->ends[1] == to)
         return SCENARIO_FORWARD;
@@ -229,17 +269,47 @@ tick stack_channel_due(const struct stack_channel *c)
     return due;
 }
 
+struct stack_channel *stack_relay_at(const struct stack *s, const struct address *listen)
+{
+    for (size_t i = 0; i < s->channels_len; i++)
+        if (s->channels[i]->kind == STACK_RELAY &&
+            address_equal(&s->channels[i]->options.listen, listen))
+            return s->channels[i];
+    return NULL;
+}
+
+/* To the next relay; a copy, since the frame's bytes hold only until its channel gets another. */
+static void hop_frame(struct stack_channel *next, const struct address *from,
+                      const struct address *to, const struct chan_out *out)
+{
+    uint8_t *frame = next->stack->frame;
+    assert(out->len <= sizeof next->stack->frame);
+    memcpy(frame, out->data, out->len);
+    (void)relay_input(next, from, to, frame, out->len);
+}
+
 static void relay_output(struct stack_channel *c, int direction, const struct chan_out *out)
 {
-    const struct emu_relay_options *o = &c->options;
+    struct stack_channel *port = c;
+    if (c->links != NULL)
+        port = over_at(c, (uint32_t)(out->tag >> FLOW_BITS));
+    const struct emu_relay_options *o = &port->options;
     const struct address *to = &o->to;
+    uint64_t flow = out->tag & ((UINT64_C(1) << FLOW_BITS) - 1);
     if (direction == SCENARIO_RETURN)
-        to = o->has_return_to ? &o->return_to : &c->flows[out->tag - 1];
+        to = o->has_return_to ? &o->return_to : &port->flows[flow - 1];
     struct virtual_port *there = stack_port(c->stack, to);
-    if (there == NULL)
+    struct stack_channel *next = there != NULL ? NULL : stack_relay_at(c->stack, to);
+    if (there == NULL && next == NULL) {
         c->way[direction].gone++;
-    else
+        return;
+    }
+    if (c->links != NULL)
+        links_run_leave(&c->links->between, port->link, direction, c->link);
+    if (there != NULL)
         virtual_arrive(there, &o->listen, slice_of(out->data, out->len));
+    else
+        hop_frame(next, &o->listen, to, out);
 }
 
 static void wire_output(struct stack_channel *c, int direction, const struct chan_out *out)
@@ -266,10 +336,10 @@ void stack_channel_step(struct stack_channel *c)
             pipes_arrive(&c->stack->world.pipes, slice_of(out.data, out.len));
         else if (got != 0 && out.tag == STREAM)
             return; /* its check value tells */
-        else if (got != 0 && c->relay)
-            relay_output(c, i, &out);
-        else if (got != 0)
+        else if (got != 0 && c->kind == STACK_BETWEEN)
             wire_output(c, i, &out);
+        else if (got != 0)
+            relay_output(c, i, &out);
         return;
     }
 }

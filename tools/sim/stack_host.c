@@ -152,7 +152,7 @@ static bool check_remote(const struct stack_host *h, const struct config_link *l
         return true;
     fprintf(stderr,
             "%s:%" PRIu32 ": link %s: remote: nobody has %s; write the local address "
-            "of another --node, or the --listen of a --relay\n",
+            "of another --node, or the address of a --relay or link\n",
             h->file, l->line, l->name, address_write(to, text));
     return false;
 }

@@ -24,6 +24,7 @@ enum {
     OPT_STATION,
     OPT_RELAY,
     OPT_CHANNEL,
+    OPT_LINKS,
     OPT_CLIENT,
     OPT_SERVER,
     OPT_PING,
@@ -47,6 +48,10 @@ static const struct argp_option options[] = {
     {"channel", OPT_CHANNEL, "[I-J=]FILE", 0,
      "A scenario between all that nodes I and J (in their order, from 1; then stations) send to "
      "each other [1-2=]",
+     0},
+    {"links", OPT_LINKS, "FILE", 0,
+     "Channels with addresses as the file of helio-emu links has them: hops, shared transmitters, "
+     "hand-over",
      0},
     {"client", OPT_CLIENT, "[@TIME] OPTIONS", 0,
      "A traffic generator: the options of helio-perf client; without --socket at the first node; "
@@ -91,6 +96,7 @@ struct list_of {
 };
 
 struct arguments {
+    const char *links_file;
     struct list_of nodes, stations, relays, channels, clients, servers, pings, links;
     tick duration;
     uint64_t seed;
@@ -158,6 +164,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
     switch (key) {
+    case OPT_LINKS:
+        if (a->links_file != NULL)
+            argp_error(state, "--links '%s': one file is possible; write all links into it", arg);
+        a->links_file = arg;
+        return 0;
     case OPT_DURATION:
         if (units_duration(arg, &a->duration) != 0 || a->duration == 0)
             argp_error(state, "--duration '%s': expected %s", arg, units_duration_hint);
@@ -223,7 +234,7 @@ static int add_relay(struct stack *s, const char *text)
         return HELIO_EINVAL;
     }
     emu_relay_options_read(&c->options, count, words);
-    c->relay = true;
+    c->kind = STACK_RELAY;
     c->words = words;
     s->channels[s->channels_len++] = c;
     return 0;
@@ -474,6 +485,8 @@ static int build_stack(struct stack *s, const struct arguments *a)
         rc = add_relay(s, a->relays.text[i]);
     for (size_t i = 0; i < a->channels.len && rc == 0; i++)
         rc = add_channel(s, a->channels.text[i]);
+    if (a->links_file != NULL && rc == 0)
+        rc = stack_links_add(s, a->links_file);
     for (size_t i = 0; i < a->servers.len && rc == 0; i++)
         if (add_perf(s, STACK_SERVER, a->servers.text[i], s->hosts[s->hosts_len - 1]) == NULL)
             rc = HELIO_EINVAL;

@@ -94,10 +94,7 @@ struct virtual_port *stack_port(const struct stack *s, const struct address *to)
 
 bool stack_net_reaches(const struct stack *s, const struct address *remote)
 {
-    for (size_t i = 0; i < s->channels_len; i++)
-        if (s->channels[i]->relay && address_equal(&s->channels[i]->options.listen, remote))
-            return true;
-    return stack_port(s, remote) != NULL ||
+    return stack_relay_at(s, remote) != NULL || stack_port(s, remote) != NULL ||
            pipes_reach(&s->world.pipes, &(struct stream_place){.address = remote});
 }
 

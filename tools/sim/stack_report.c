@@ -29,17 +29,31 @@ static struct chan_counters counters_of(const struct stack_way *w)
     return w->chan == NULL ? none : *chan_counters(w->chan);
 }
 
-static json_t *way_json(const struct stack_channel *c, int dir)
+/* Of a link of a file: what came when it was handed over, and never entered a channel. */
+static uint64_t gap_of(const struct stack_channel *c, int dir)
+{
+    return c->links == NULL ? 0 : c->links->between.at[c->link].way[dir].gap;
+}
+
+/* Those that are no links of a file, which come behind them. */
+static size_t channels_of(const struct stack *s)
+{
+    return s->links == NULL ? s->channels_len : s->links->first;
+}
+
+json_t *stack_way_json(const struct stack_channel *c, int dir)
 {
     const struct stack_way *w = &c->way[dir];
     struct chan_counters n = counters_of(w);
+    const uint64_t gap = gap_of(c, dir);
+    n.lost[CHAN_HANDOVER] += gap;
     json_t *dropped = json_object();
     for (int i = 0; i < CHAN_LOSSES; i++)
         json_object_set_new(dropped, chan_reason_name((enum chan_reason)i),
                             json_integer((json_int_t)n.lost[i]));
     uint64_t no_peer = w->no_peer + w->gone;
     json_object_set_new(dropped, "no_peer", json_integer((json_int_t)no_peer));
-    json_t *o = perf_report_counts((const struct perf_count[]){{"in", n.in + w->no_peer},
+    json_t *o = perf_report_counts((const struct perf_count[]){{"in", n.in + w->no_peer + gap},
                                                                {"in_bytes", n.in_bytes},
                                                                {"out", n.out - w->gone},
                                                                {"duplicated", n.duplicated},
@@ -115,26 +129,32 @@ static json_t *stack_json(const struct stack *s)
     json_t *channels = json_array(), *nodes = json_array(), *stations = json_array();
     for (size_t i = 0; i < s->stations_len; i++)
         json_array_append_new(stations, station_json(s->stations[i]->station));
-    for (size_t i = 0; i < s->channels_len; i++)
-        json_array_append_new(
-            channels, json_pack("{s:o, s:o}", "forward", way_json(s->channels[i], SCENARIO_FORWARD),
-                                "return", way_json(s->channels[i], SCENARIO_RETURN)));
+    for (size_t i = 0; i < channels_of(s); i++)
+        json_array_append_new(channels,
+                              json_pack("{s:o, s:o}", "forward",
+                                        stack_way_json(s->channels[i], SCENARIO_FORWARD), "return",
+                                        stack_way_json(s->channels[i], SCENARIO_RETURN)));
     for (size_t i = 0; i < s->hosts_len; i++)
         json_array_append_new(nodes, host_json(s->hosts[i]));
-    return json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
-                     (double)s->world.now / 1e9, "interrupted", s->interrupted, "unreachable",
-                     (json_int_t)s->unreachable, "clients", apps_json(s, STACK_CLIENT), "servers",
-                     apps_json(s, STACK_SERVER), "pings", apps_json(s, STACK_PING), "channels",
-                     channels, "nodes", nodes, "stations", stations);
+    json_t *o = json_pack("{s:f, s:b, s:I, s:o, s:o, s:o, s:o, s:o, s:o}", "virtual_s",
+                          (double)s->world.now / 1e9, "interrupted", s->interrupted, "unreachable",
+                          (json_int_t)s->unreachable, "clients", apps_json(s, STACK_CLIENT),
+                          "servers", apps_json(s, STACK_SERVER), "pings", apps_json(s, STACK_PING),
+                          "channels", channels, "nodes", nodes, "stations", stations);
+    if (s->links != NULL)
+        json_object_update_new(o, stack_links_json(s));
+    return o;
 }
 
 /* ---- for people ---- */
 
-static void print_way(const struct stack_channel *c, int dir, size_t number)
+void stack_way_print(const struct stack_channel *c, int dir, const char *name)
 {
     struct chan_counters n = counters_of(&c->way[dir]);
-    printf("channel %zu   %-7s  %" PRIu64 " in, %" PRIu64 " lost, good share %.4f\n", number,
-           dir == SCENARIO_FORWARD ? "forward" : "return", n.in, chan_lost(&n), good_share(c, dir));
+    const uint64_t gap = gap_of(c, dir);
+    printf("%-11s %-7s  %" PRIu64 " in, %" PRIu64 " lost, good share %.4f\n", name,
+           dir == SCENARIO_FORWARD ? "forward" : "return", n.in + gap, chan_lost(&n) + gap,
+           good_share(c, dir));
 }
 
 static void print_ping(const struct ping *p)
@@ -188,10 +208,14 @@ static bool print_text(const struct stack *s)
         else if (a->kind == STACK_PING)
             print_ping(&a->ping);
     }
-    for (size_t i = 0; i < s->channels_len; i++) {
-        print_way(s->channels[i], SCENARIO_FORWARD, i + 1);
-        print_way(s->channels[i], SCENARIO_RETURN, i + 1);
+    for (size_t i = 0; i < channels_of(s); i++) {
+        char name[32];
+        snprintf(name, sizeof name, "channel %zu", i + 1);
+        stack_way_print(s->channels[i], SCENARIO_FORWARD, name);
+        stack_way_print(s->channels[i], SCENARIO_RETURN, name);
     }
+    if (s->links != NULL)
+        stack_links_print(s);
     for (size_t i = 0; i < s->stations_len; i++)
         print_station(s->stations[i], i + 1);
     printf("%s %.6f s of virtual time\n", s->interrupted ? "stopped after" : "ended after",

@@ -1,0 +1,196 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-sim --links: a file of helio-emu links in virtual time, with whole nodes. Fates against those of helio-emu on real
+sockets, a hand-over with two transmitters' parts, the same bytes twice, hops, and what is wrong with a file.
+
+usage: stack_links_test.py BIN SOURCE [unittest arguments]
+"""
+import csv
+import filecmp
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+BIN, SOURCE = (os.path.abspath(path) for path in sys.argv[1:3])
+
+
+def run(*arguments, code=0):
+    done = subprocess.run([os.path.join(BIN, "helio-sim"), *map(str, arguments)], capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == code, (arguments, done.returncode, done.stdout[-500:], done.stderr)
+    return done
+
+
+def node(number, links):
+    """links: peer -> (local, remote, further keys)."""
+    lines = [f"node: ipn:{number}.0", f"socket: /nowhere/{number}.sock", "store: {durability: none}", "links:"]
+    for peer, (local, remote, keys) in links.items():
+        lines.append(f"  - {{name: to-{peer}, peer: 'ipn:{peer}.0', local: '{local}', remote: '{remote}', {keys}}}")
+    with open(f"n{number}.yaml", "w", encoding="utf-8") as f:
+        f.write("\n".join(lines) + "\n")
+    return ["--node", f"n{number}.yaml"]
+
+
+def links(text):
+    with open("links.yaml", "w", encoding="utf-8") as f:
+        f.write(text)
+    return ["--links", "links.yaml"]
+
+
+def rows(path):
+    with open(path, encoding="ascii", newline="") as f:
+        return list(csv.DictReader(f))
+
+
+LTP = "adapter: ltp-udp, rate: 20Mbit/s, owlt: 30ms, recovery: default"
+HANDED = """link: {both: {delay: 5ms}}
+links:
+  craft-1: {listen: 10.0.0.1:5001, to: 10.0.0.2:6001, forward: {erasures: {iid: 0.02}}}
+  craft-2:
+    listen: 10.0.0.1:5002
+    to: 10.0.0.3:6002
+    handover:
+      - {at: 0, link: station-a}
+      - {at: 2s, link: station-b, gap: 500ms, in_flight: lost}
+  station-a: {both: {delay: 8ms}}
+  station-b: {forward: {rate: 15Mbit/s, delay: 30ms}}
+shared: {uplink: {of: [craft-1.forward, station-a.forward], rate: 20Mbit/s, queue: 1s}}
+"""
+
+
+class LinksTest(unittest.TestCase):
+    def setUp(self):
+        self.folder = tempfile.TemporaryDirectory()
+        os.chdir(self.folder.name)
+
+    def tearDown(self):
+        os.chdir("/")
+        self.folder.cleanup()
+
+    def three(self):
+        return [*node(1, {2: ("10.0.0.1:7001", "10.0.0.1:5001", LTP), 3: ("10.0.0.1:7002", "10.0.0.1:5002", LTP)}),
+                *node(2, {1: ("10.0.0.2:6001", "10.0.0.1:5001", LTP)}), *node(3, {1: ("10.0.0.3:6002", "10.0.0.1:5002", LTP)}),
+                *links(HANDED), "--client", "-d ipn:2.2000 -D 6M -W 20 -P 50kB", "--client", "-d ipn:3.2000 -D 6M -W 20 -P 50kB", "--json"]
+
+    def test_nodes_over_shared_lines_and_a_hand_over(self):
+        result = json.loads(run(*self.three(), "--check", "--log-dir", "out").stdout)
+        for client in result["clients"]:
+            self.assertEqual((client["lost"], client["bundles_acked"]), (0, client["bundles_sent"]))
+        self.assertEqual(result["channels"], [])
+        for name, link in result["links"].items():
+            for way in ("forward", "return"):
+                c = link[way]
+                self.assertEqual(c["in"] + c["duplicated"], c["out"] + c["queued"] + sum(c["dropped"].values()), (name, way))
+        hand = result["links"]["craft-2"]["handover"]
+        self.assertEqual((hand["planned"], hand["done"]), (2, 2))
+        for way in ("forward", "return"):
+            self.assertEqual(hand[way]["in"], hand[way]["gap"] + sum(one["in"] for one in hand[way]["via"].values()))
+            for name in ("station-a", "station-b"):
+                self.assertEqual(hand[way]["via"][name]["in"], result["links"][name][way]["in"])
+                self.assertEqual(hand[way]["via"][name]["out"], result["links"][name][way]["out"])
+            self.assertGreater(hand[way]["gap"], 0)
+            self.assertEqual(len(rows("out/link-craft-2.drops.csv")), sum(hand[way]["gap"] for way in ("forward", "return")))
+        line = result["shared"]["uplink"]
+        self.assertEqual([member["of"] for member in line["members"]], ["craft-1.forward", "station-a.forward"])
+        self.assertEqual(line["members"][0]["frames"], result["links"]["craft-1"]["forward"]["in"])
+        part, own = line["members"][1]["frames"], result["links"]["station-a"]["forward"]  # what waited at the cut took no line
+        self.assertTrue(own["out"] <= part < own["in"], (part, own))
+        self.assertEqual(line["bytes"], sum(member["bytes"] for member in line["members"]))
+
+    def test_the_same_bytes_twice(self):
+        told = [run(*self.three(), "--log-dir", out).stdout for out in ("one", "two")]
+        self.assertEqual(told[0], told[1])
+        names = sorted(os.listdir("one"))
+        self.assertIn("link-station-b.drops.csv", names)
+        self.assertEqual(filecmp.cmpfiles("one", "two", names, shallow=False)[0], names)
+
+    def test_the_text_has_the_account(self):
+        said = run(*[word for word in self.three() if word != "--json"]).stdout
+        for words in ("link craft-1", "handed over, 2 of 2 times; forward: in the gap", "shared uplink: ", "craft-1.forward"):
+            self.assertIn(words, said)
+
+    def test_fates_are_those_of_the_emulator(self):
+        """Chances go by the frames' numbers, so it matters to neither when they came. The file is the same."""
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as far, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as free, \
+                socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as near:
+            for s in (far, free, near):
+                s.bind(("127.0.0.1", 0))
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+            to, listen = (s.getsockname()[1] for s in (far, free))
+            free.close()
+            file = links(f"seed: 3\nlinks:\n  one: {{listen: 127.0.0.1:{listen}, to: 127.0.0.1:{to}, drop_log: drops.csv,\n"
+                         "    forward: {delay: 1ms, erasures: {iid: 0.2}, duplicate: 0.1, corrupt: 0.05}}\n")
+            with subprocess.Popen([os.path.join(BIN, "helio-emu"), "links", file[1]], stderr=subprocess.PIPE, text=True) as p:
+                said = ""
+                while "ready" not in said:
+                    line = p.stderr.readline()
+                    self.assertTrue(line, said)
+                    said += line
+                for i in range(1000):
+                    near.sendto(b"x" * 200, ("127.0.0.1", listen))
+                    if i % 10 == 9:
+                        time.sleep(0.002)
+                time.sleep(0.2)
+                p.send_signal(signal.SIGINT)
+                said += p.communicate(timeout=60)[1]
+        self.assertRegex(said, "1000 ")
+        chances = ("random", "duplicate", "corrupt")
+        real = [(int(r["frame"]), r["reason"]) for r in rows("drops.csv") if r["reason"] in chances]
+        run(*node(1, {2: ("127.0.0.1:1", f"127.0.0.1:{listen}", "adapter: udp")}), *node(2, {1: (f"127.0.0.1:{to}", f"127.0.0.1:{listen}", "adapter: udp")}),
+            *file, "--client", "-d ipn:2.2000 -D 100k -R 100b -P 100", "--duration", "60s", code=1)
+        virtual = [(int(r["frame"]), r["reason"]) for r in rows("drops.csv") if r["direction"] == "forward"]
+        self.assertGreater(len(virtual), 250)
+        self.assertEqual(virtual, [one for one in real if one[0] <= 1000])
+
+    def test_hops_and_the_example(self):
+        """craft-1's traffic passes two links in a row, which have an account each; the example's file is right here, too."""
+        with open(os.path.join(SOURCE, "examples/emu-links.yaml"), encoding="utf-8") as f:
+            example = f.read()
+        text = example + "\n"
+        text = re.sub("(craft-1: .*\n.*listen: 127.0.0.1:5001\n)    to: 127.0.0.1:6001", r"\1    to: 127.0.0.1:5009", text)
+        text = text.replace("  craft-2:", "  hop: {listen: 127.0.0.1:5009, to: 127.0.0.1:6001}\n  craft-2:")
+        nodes = [*node(1, {2: ("127.0.0.1:1", "127.0.0.1:5001", LTP), 3: ("127.0.0.1:2", "127.0.0.1:5002", LTP), 4: ("127.0.0.1:3", "127.0.0.1:5003", LTP)}),
+                 *node(2, {1: ("127.0.0.1:6001", "127.0.0.1:5009", LTP)}), *node(3, {1: ("127.0.0.1:6002", "127.0.0.1:5002", LTP)}),
+                 *node(4, {1: ("127.0.0.1:6003", "127.0.0.1:5003", LTP)})]
+        clients = [word for to in (2, 3, 4) for word in ("--client", f"-d ipn:{to}.2000 -D 1M -W 8 -P 20kB")]
+        result = json.loads(run(*nodes, *links(text), *clients, "--json").stdout)
+        self.assertEqual([client["lost"] for client in result["clients"]], [0, 0, 0])
+        one, two = (result["links"][name]["forward"] for name in ("craft-1", "hop"))
+        self.assertEqual(one["out"], two["in"])
+        self.assertGreater(two["out"], 50)
+        self.assertGreater(result["clients"][0]["delay_ms"]["p50"], 12 + 5)
+
+    def test_what_is_wrong_is_told(self):
+        one = "links:\n  a:\n    listen: 10.0.0.1:5\n    to: 10.0.0.2:1\n"
+        nodes = [*node(1, {2: ("10.0.0.1:1", "10.0.0.1:5", LTP)}), *node(2, {1: ("10.0.0.2:1", "10.0.0.1:5", LTP)})]
+        for text, wanted in (
+                (one + "    pcap_before: x.pcap\n", ":2: links.a.pcap_before: captures are not made in virtual time; leave it out"),
+                (one + "    pcap_after: x.pcap\n", ":2: links.a.pcap_after: captures are not made"),
+                ("link: {pcap_after: x}\n" + one, ":3: links.a.pcap_after: "),
+                (one + "  b: {listen: 10.0.0.1:1, to: 10.0.0.2:1}\n", ":5: links.b.listen: a node has this address"),
+                (one.replace("10.0.0.2:1", "10.0.0.9:1"), ":4: links.a.to: no node has this local address, and no other relay or link listens there"),
+                (one + "  b: {listen: 10.0.0.1:5, to: 10.0.0.2:1}\n", ":5: links.b.listen: another relay or link has this address"),
+                (one.replace("10.0.0.2:1", "10.0.0.1:6") + "  b: {listen: 10.0.0.1:6, to: 10.0.0.1:5}\n", ":4: links.a.to: frames would go round for ever"),
+                (one.replace("10.0.0.2:1", "10.0.0.1:5"), ":4: links.a.to: is the address of listen"),
+                (one.replace("10.0.0.2:1", "10.0.0.2"), ":4: links.a.to: \"10.0.0.2\": "),
+                (one + "    forward: {rate: 5}\n", ":5: links.a.forward.rate"),
+                (one + "shared: {up: {of: [b.forward], rate: 1Mbit/s}}\n", ":5: shared.up.of: there is no link \"b\""),
+                ("links: {}\n", ":1: links: is empty")):
+            said = run(*nodes, *links(text), "--duration", "1s", code=2).stderr
+            self.assertIn("links.yaml", said)
+            self.assertIn(wanted, said, text)
+        self.assertIn("one file is possible", run(*nodes, *links(one), "--links", "x", "--duration", "1s", code=2).stderr)
+        self.assertIn("nowhere.yaml", run(*nodes, "--links", "nowhere.yaml", "--duration", "1s", code=2).stderr)
+        said = run(*nodes, *links(one), "--relay", "--listen 10.0.0.1:5 --to 10.0.0.2:1", "--duration", "1s", code=2).stderr
+        self.assertIn("links.a.listen: another relay or link has this address", said)
+        run(*nodes, *links(one), "--duration", "1s")
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

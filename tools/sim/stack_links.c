@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The links of a file of `helio-emu links`, each a channel of the stack: those with addresses are
+ * relays, the others are there for what is handed over. What can go wrong: the file, keys that mean
+ * nothing in virtual time, an address that nobody has or two have, memory.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "channel-emu/emu/emu_links_ports.h"
+#include "tools/sim/stack.h"
+
+/* What virtual time has no use for. */
+static void refuse_keys(const struct scenario_link *l, struct conf_errors *e)
+{
+    const struct scenario *s = &l->scenario;
+    const char *key = *s->pcap_before != '\0'  ? "pcap_before"
+                      : *s->pcap_after != '\0' ? "pcap_after"
+                                               : NULL;
+    if (key != NULL)
+        conf_error(e, l->line, "links.%s.%s: captures are not made in virtual time; leave it out",
+                   l->name, key);
+}
+
+static int say_errors(const struct conf_errors *e, int rc)
+{
+    for (size_t i = 0; i < e->len; i++)
+        fprintf(stderr, "helio-sim: %s\n", e->text[i]);
+    if (e->total > e->len)
+        fprintf(stderr, "helio-sim: and %zu more errors\n", e->total - e->len);
+    return rc == 0 && e->total > 0 ? HELIO_EFORMAT : rc;
+}
+
+/* A channel for each link, behind those that there are. */
+static int add_channels(struct stack *s, struct conf_errors *e)
+{
+    static const struct emu_settings run;
+    struct stack_links *l = s->links;
+    l->first = s->channels_len;
+    for (size_t i = 0; i < l->file.count; i++) {
+        const struct scenario_link *link = &l->file.link[i];
+        struct stack_channel *c = calloc(1, sizeof *c);
+        if (c == NULL)
+            return HELIO_ENOMEM;
+        s->channels[s->channels_len++] = c;
+        c->stack = s;
+        c->links = l;
+        c->link = i;
+        c->kind = *link->listen == '\0' ? STACK_BARE : STACK_RELAY;
+        refuse_keys(link, e);
+        emu_links_ports(link, &run, &c->options, e);
+    }
+    return 0;
+}
+
+static int begin_all(struct stack *s)
+{
+    struct stack_links *l = s->links;
+    int rc = links_run_init(&l->between, &l->file, 0, STACK_START * TICK_S);
+    for (size_t i = 0; i < l->file.shared_count && rc == 0; i++) {
+        for (size_t k = 0; k < l->between.line[i].count; k++) {
+            struct links_member *m = &l->between.line[i].member[k];
+            m->owner = s->channels[l->first + m->link];
+        }
+    }
+    return rc;
+}
+
+int stack_links_add(struct stack *s, const char *path)
+{
+    struct conf_errors *e = malloc(sizeof *e);
+    s->links = calloc(1, sizeof *s->links);
+    if (e == NULL || s->links == NULL) {
+        free(e);
+        return HELIO_ENOMEM;
+    }
+    s->links->path = path;
+    conf_errors_init(e, path);
+    int rc = scenario_links_load(&s->links->file, path, e);
+    if (rc == 0)
+        rc = add_channels(s, e);
+    rc = say_errors(e, rc);
+    free(e);
+    return rc < 0 ? rc : begin_all(s);
+}
+
+void stack_links_free(struct stack *s)
+{
+    if (s->links == NULL)
+        return;
+    if (s->links->between.file != NULL)
+        links_run_fini(&s->links->between);
+    scenario_links_fini(&s->links->file);
+    free(s->links);
+}
+
+/* Do frames that this relay lets out go from relay to relay for ever? */
+static bool goes_round(const struct stack *s, const struct stack_channel *c)
+{
+    const struct stack_channel *at = c;
+    for (size_t steps = 0; at != NULL && steps <= s->channels_len; steps++) {
+        at = stack_relay_at(s, &at->options.to);
+        if (at == c)
+            return true;
+    }
+    return false;
+}
+
+/* NULL: nothing. *key: what it is about. */
+static const char *find_fault(const struct stack_channel *c, const char **key)
+{
+    const struct stack *s = c->stack;
+    const struct emu_relay_options *o = &c->options;
+    *key = "listen";
+    if (stack_port(s, &o->listen) != NULL)
+        return "a node has this address";
+    if (stack_relay_at(s, &o->listen) != c)
+        return "another relay or link has this address";
+    *key = "to";
+    if (stack_port(s, &o->to) == NULL && stack_relay_at(s, &o->to) == NULL)
+        return "no node has this local address, and no other relay or link listens there";
+    return goes_round(s, c) ? "frames would go round for ever" : NULL;
+}
+
+int stack_channel_check(const struct stack_channel *c)
+{
+    const char *key, *why = c->kind == STACK_RELAY ? find_fault(c, &key) : NULL;
+    if (why == NULL)
+        return 0;
+    if (c->links == NULL) {
+        fprintf(stderr, "%s: --%s: %s\n", c->words[0], key, why);
+        return HELIO_EFORMAT;
+    }
+    const struct scenario_link *l = &c->links->file.link[c->link];
+    fprintf(stderr, "helio-sim: %s:%u: links.%s.%s: %s\n", c->links->path,
+            *key == 't' ? l->to_line : l->listen_line, l->name, key, why);
+    return HELIO_EFORMAT;
+}
+
+json_t *stack_links_json(const struct stack *s)
+{
+    const struct stack_links *l = s->links;
+    json_t *links = json_object();
+    for (size_t i = 0; i < l->file.count; i++) {
+        const struct stack_channel *c = s->channels[l->first + i];
+        json_t *o = json_pack("{s:I, s:o, s:o}", "seed", (json_int_t)l->file.link[i].scenario.seed,
+                              "forward", stack_way_json(c, SCENARIO_FORWARD), "return",
+                              stack_way_json(c, SCENARIO_RETURN));
+        json_t *hand = links_run_handover(&l->between, i, s->world.now);
+        if (hand != NULL)
+            json_object_set_new(o, "handover", hand);
+        json_object_set_new(links, l->file.link[i].name, o);
+    }
+    return json_pack("{s:o, s:o}", "links", links, "shared", links_run_shared(&l->between));
+}
+
+void stack_links_print(const struct stack *s)
+{
+    const struct stack_links *l = s->links;
+    for (size_t i = 0; i < l->file.count; i++) {
+        const struct stack_channel *c = s->channels[l->first + i];
+        for (int dir = 0; dir < 2; dir++) {
+            char name[SCENARIO_NAME_MAX + 8];
+            snprintf(name, sizeof name, "link %.32s", l->file.link[i].name);
+            stack_way_print(c, dir, name);
+        }
+        links_run_say_handover(&l->between, i, s->world.now, stdout);
+    }
+    for (size_t i = 0; i < l->file.shared_count; i++)
+        links_run_say_shared(&l->between, i, stdout);
+}
