@@ -37,6 +37,19 @@ class Files(Folder):
         plan = places.plain(places.parse("\n".join(derived.configs["/out/plan.yaml"][0].lines), "plan.yaml"))
         self.assertEqual([contact["rate"] for contact in plan["contacts"]], ["9Mbit/s", "unlimited", "9Mbit/s", "unlimited"])
 
+    def test_timers_wait_for_the_queue(self):
+        """LTP's timer knows what may lie in a queue that others fill: at both ends, unless a key says otherwise."""
+        for keys, wanted in (("rate: 9Mbit/s, queue: 300ms", "320ms"), ("rate: 8Mbit/s, queue: 50kB", "70ms"),
+                             ("rate: 8Mbit/s, queue: 5s", "1.02s"), ("rate: 8Mbit/s, queue: none", "1.02s"), ("rate: 8Mbit/s", "1.02s")):
+            text = "star: [g, a, b, c]\nlink: {delay: 5ms}\nshared: {up: {of: [g-a.forward, g-b.forward], " + keys + "}}\nlinks: {g-b: {rto: 90ms}}\n"
+            derived, margins = self.derived(text), {}
+            for number in (1, 2, 3, 4):
+                tree = places.plain(places.parse("\n".join(derived.configs[f"/out/node{number}.yaml"][0].lines), "node.yaml"))
+                margins.update({(number, link["name"]): link.get("margin") for link in tree["links"]})
+            self.assertEqual(margins, {(1, "to-a"): wanted, (2, "to-g"): wanted, (1, "to-b"): None, (3, "to-g"): None, (1, "to-c"): None, (4, "to-g"): None})
+        derived = self.derived("line: 2\nlink: {delay: 5ms, margin: 7ms}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 1s}}\n")
+        self.assertIn("margin: 7ms", "\n".join(derived.configs["/out/node1.yaml"][0].lines))
+
     def test_a_link_that_only_shares_has_a_channel(self):
         derived = self.derived("line: 2\nshared: {up: {of: [1-2.return], rate: 1Mbit/s}}\n")
         self.assertEqual(list(derived.relays), ["1-2"])

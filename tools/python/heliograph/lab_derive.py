@@ -25,6 +25,7 @@ STREAMS = ("tcpcl",)
 FOREVER = "36500d"     # of a contact that does not end
 PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
 LOCAL = "10us"         # from process to process
+MARGIN = 0.02          # seconds, of a link's timer unless told otherwise
 SIM_START = "2026-01-01T00:00:00Z"  # time zero of helio-sim
 
 
@@ -304,6 +305,9 @@ class Deriver:
         owlt = longest_delay(link)
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
             derived["owlt"] = owlt
+            wait = lab_shared.wait(self.lab, link)
+            if wait > 0:
+                derived["margin"] = units.duration_text(MARGIN + wait)
         if link.station is not None:
             derived.update(lab_station.end_keys(link, i, self.addresses.station(link)))
         return merge(put(derived, link.place), lab_station.own_keys(link, i), link.at.get(node))

@@ -17,6 +17,8 @@ KEYS = ("of", "rate", "queue", "codel", "mark", "changes")  # of a transmitter
 LINE = ("rate", "queue", "codel", "mark")                   # that its directions have none of
 CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a direction, while the emulator runs
 WAYS = ("forward", "return")
+QUEUE = "64MB"   # of a line, unless told otherwise
+WAIT_MAX = 1.0  # of a queue, for the timers
 
 
 @dataclasses.dataclass
@@ -80,6 +82,25 @@ def rate(link, way):
     """Of the line of one way, its own or a shared one; None: there is none."""
     line = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
     return line.get("rate")
+
+
+def wait(lab, link):
+    """Seconds that a datagram of the link, or its answer, may lie in queues that others fill as well. A second for each at
+    most: with a deeper queue that would be too long for a segment that was lost."""
+    return sum(min(queue_time(one.keys), WAIT_MAX) for one in lab.shared.values() if len(one.of) > 1
+               for name, _ in one.of if name == link.name)
+
+
+def queue_time(keys):
+    queue = str(keys.get("queue", QUEUE))
+    try:
+        return units.duration(queue)
+    except units.UnitError:
+        pass
+    try:
+        return 8 * units.size(queue) / units.rate(keys["rate"])
+    except (units.UnitError, KeyError, ZeroDivisionError):
+        return WAIT_MAX  # none, or told elsewhere
 
 
 def refuse(lab, mode):
