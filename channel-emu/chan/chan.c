@@ -181,9 +181,10 @@ static void release_held(struct chan *c)
     c->note_count = c->notes_told = 0;
 }
 
-static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
+static void enter_line(struct chan *c, const struct chan_head *head, uint64_t tag, tick now)
 {
-    assert(len <= CHAN_FRAME_MAX && now >= c->last_input);
+    size_t len = head->len;
+    assert(len <= CHAN_FRAME_MAX && head->kept <= len && now >= c->last_input);
     release_held(c);
     if (!c->begun)
         begin_clock(c, now);
@@ -197,18 +198,33 @@ static void enter_line(struct chan *c, const uint8_t *data, size_t len, uint64_t
                                  .air_start = now,
                                  .air_end = now,
                                  .tag = tag,
-                                 .data = data,
-                                 .len = len};
+                                 .data = head->data,
+                                 .len = len,
+                                 .kept = head->kept};
+}
+
+/* Is there anything that flips bits? */
+static bool flips_bits(const struct chan *c)
+{
+    const struct chan_flips *f = &c->flips[0];
+    return f->use_one || f->use_errors;
+}
+
+void chan_input_head(struct chan *c, const struct chan_head *head, uint64_t tag, tick now,
+                     unsigned as)
+{
+    assert((as & ~(CHAN_ECN | CHAN_BY_RULE)) == 0);
+    assert(head->kept == head->len || !flips_bits(c));
+    enter_line(c, head, tag, now);
+    c->last_ecn = (uint8_t)(as & CHAN_ECN);
+    chan_line_input(c, (as & CHAN_BY_RULE) != 0);
+    check_counts(c);
 }
 
 void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
                    unsigned as)
 {
-    assert((as & ~(CHAN_ECN | CHAN_BY_RULE)) == 0);
-    enter_line(c, data, len, tag, now);
-    c->last_ecn = (uint8_t)(as & CHAN_ECN);
-    chan_line_input(c, (as & CHAN_BY_RULE) != 0);
-    check_counts(c);
+    chan_input_head(c, &(struct chan_head){data, len, len}, tag, now, as);
 }
 
 void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now)
@@ -341,6 +357,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
         list_add_tail(&c->held, &f->link);
         *out = (struct chan_out){.data = f->data,
                                  .len = f->len,
+                                 .kept = f->kept,
                                  .tag = f->tag,
                                  .due = f->due,
                                  .entered = f->entered,
@@ -365,7 +382,8 @@ static void show_fate(const struct chan_frame *f, enum chan_reason reason, struc
                               .air_end = f->air_end,
                               .tag = f->tag,
                               .data = f->data,
-                              .len = f->len};
+                              .len = f->len,
+                              .kept = f->kept};
 }
 
 /* The next that is to be told of a frame that is not lost. */

@@ -236,6 +236,16 @@ void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t t
 void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
                    unsigned as);
 
+/* The same where only the first octets of a frame matter, as in a simulation whose payload is all
+ * alike: these are copied and come out, but the frame has all of its length on the air. Needs a
+ * channel that flips no bits, unless all are kept. */
+struct chan_head {
+    const uint8_t *data;
+    size_t kept, len; /* octets of data; of the frame: kept <= len <= CHAN_FRAME_MAX */
+};
+void chan_input_head(struct chan *c, const struct chan_head *head, uint64_t tag, tick now,
+                     unsigned as);
+
 /* Changes values from `now` on, which is no earlier than the last input, outage or change; `at` of
  * the change does not matter. It is the same as if it had stood among the configured changes, but
  * for frames that were let on the line in this very nanosecond. Needs `live`. 0, HELIO_ENOMEM,
@@ -260,6 +270,7 @@ tick chan_deadline(const struct chan *c);
 struct chan_out {
     uint8_t *data;
     size_t len;
+    size_t kept; /* octets of data; less than len after chan_input_head only */
     uint64_t tag;
     tick due;                /* when it was due */
     tick entered;            /* time of its input */
@@ -284,7 +295,7 @@ struct chan_fate {
     tick air_start, air_end; /* its time on the air; both `entered` when the queue was full */
     uint64_t tag;
     const uint8_t *data;
-    size_t len;
+    size_t len, kept; /* as in struct chan_out */
 };
 int chan_fate(struct chan *c, struct chan_fate *out);
 

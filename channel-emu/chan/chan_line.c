@@ -187,10 +187,11 @@ static int enqueue_frame(struct chan *c, struct chan_frame *f, tick due)
 static struct chan_frame *copy_input(struct chan *c)
 {
     const struct chan_fate *in = &c->last;
-    struct chan_frame *f = chan_pool_take(&c->pool, in->len);
+    struct chan_frame *f = chan_pool_take(&c->pool, in->kept);
     if (f == NULL)
         return NULL;
-    assert(f->len == in->len);
+    assert(f->kept == in->kept && in->kept <= in->len);
+    f->len = (uint32_t)in->len;
     f->entered = in->entered;
     f->air_start = in->air_start;
     f->air_end = in->air_end;
@@ -198,8 +199,8 @@ static struct chan_frame *copy_input(struct chan *c)
     f->number = in->number;
     f->ecn = c->last_ecn;
     f->marked = false;
-    if (f->len > 0)
-        memcpy(f->data, in->data, f->len);
+    if (f->kept > 0)
+        memcpy(f->data, in->data, f->kept);
     return f;
 }
 
@@ -307,9 +308,10 @@ static void note_frame(struct chan *c, struct chan_frame *f, enum chan_reason re
 /* The second one of a frame, before any bit of the first is flipped. */
 static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
 {
-    struct chan_frame *copy = chan_pool_take(&c->pool, f->len);
+    struct chan_frame *copy = chan_pool_take(&c->pool, f->kept);
     if (copy == NULL)
         return NULL;
+    copy->len = f->len;
     copy->entered = f->entered;
     copy->air_start = f->air_start;
     copy->air_end = f->air_end;
@@ -317,8 +319,8 @@ static struct chan_frame *copy_frame(struct chan *c, const struct chan_frame *f)
     copy->number = f->number;
     copy->ecn = f->ecn;
     copy->marked = f->marked;
-    if (f->len > 0)
-        memcpy(copy->data, f->data, f->len);
+    if (f->kept > 0)
+        memcpy(copy->data, f->data, f->kept);
     return copy;
 }
 

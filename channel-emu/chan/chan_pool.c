@@ -41,9 +41,9 @@ void chan_pool_fini(struct chan_pool *p)
     }
 }
 
-struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len)
+struct chan_frame *chan_pool_take(struct chan_pool *p, size_t kept)
 {
-    unsigned size_class = class_of(len);
+    unsigned size_class = class_of(kept);
     assert(size_class < CHAN_POOL_CLASSES);
     struct chan_frame *f;
     struct list *first = list_first(&p->free[size_class]);
@@ -59,8 +59,8 @@ struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len)
         heap_node_init(&f->node);
         f->size_class = (uint8_t)size_class;
     }
-    assert(len <= class_room(size_class));
-    f->len = (uint32_t)len;
+    assert(kept <= class_room(size_class));
+    f->kept = (uint32_t)kept;
     f->notes = 0;
     f->lost = f->by_rule = false;
     return f;
@@ -68,7 +68,7 @@ struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len)
 
 void chan_pool_give(struct chan_pool *p, struct chan_frame *f)
 {
-    assert(f->size_class < CHAN_POOL_CLASSES && f->len <= class_room(f->size_class));
+    assert(f->size_class < CHAN_POOL_CLASSES && f->kept <= class_room(f->size_class));
     list_sub(&f->link);
     list_sub(&f->note);
     list_add_head(&p->free[f->size_class], &f->link);

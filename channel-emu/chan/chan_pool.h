@@ -38,7 +38,7 @@ struct chan_frame {
     tick due, entered;
     tick air_start, air_end; /* its time on the air */
     uint64_t tag, number;
-    uint32_t len;
+    uint32_t len, kept; /* on the air; of these, here */
     uint8_t size_class;
     uint8_t reason; /* enum chan_reason, once it is gone */
     bool lost;      /* in an outage */
@@ -55,9 +55,9 @@ void chan_pool_init(struct chan_pool *p);
 /* Frees what was given back; frames still taken are leaked. */
 void chan_pool_fini(struct chan_pool *p);
 
-/* A frame with room for len bytes (<= CHAN_FRAME_MAX), its fields not set but for size_class and
- * len, and nothing to tell of it. NULL when memory is out. */
-struct chan_frame *chan_pool_take(struct chan_pool *p, size_t len);
+/* A frame with room for so many bytes (<= CHAN_FRAME_MAX), its fields not set but for size_class
+ * and kept, and nothing to tell of it. NULL when memory is out. */
+struct chan_frame *chan_pool_take(struct chan_pool *p, size_t kept);
 void chan_pool_give(struct chan_pool *p, struct chan_frame *f);
 
 #endif
