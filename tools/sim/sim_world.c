@@ -26,6 +26,16 @@ int sim_init(struct sim_world *w, const struct sim_hooks *hooks)
     return 0;
 }
 
+int sim_fill(struct sim_world *w, uint8_t octet)
+{
+    assert(w->hollow == NULL && !w->fcs && w->steps == 0);
+    w->hollow = malloc(FRAME_MAX);
+    if (w->hollow == NULL)
+        return HELIO_ENOMEM;
+    memset(w->hollow, octet, FRAME_MAX);
+    return 0;
+}
+
 void sim_fini(struct sim_world *w)
 {
     for (size_t i = 0; i < w->node_count; i++)
@@ -33,6 +43,7 @@ void sim_fini(struct sim_world *w)
     for (size_t i = 0; i < w->link_count; i++)
         chan_free(w->links[i].chan);
     free(w->frame);
+    free(w->hollow);
     *w = (struct sim_world){0};
 }
 
@@ -99,15 +110,23 @@ size_t sim_link_find(const struct sim_world *w, size_t from, size_t to)
     return SIZE_MAX;
 }
 
+static struct chan_head head_of(const struct sim_world *w, const uint8_t *data, size_t len)
+{
+    bool hollow = w->hollow != NULL && w->head_len < len;
+    return (struct chan_head){data, hollow ? w->head_len : len, len};
+}
+
 void sim_enter(struct sim_world *w, size_t link, const uint8_t *data, size_t len)
 {
+    struct chan_head head = head_of(w, data, len);
     uint64_t tag = w->fcs ? crc32c(0, data, len) : 0;
-    chan_input(w->links[link].chan, data, len, tag, w->now);
+    chan_input_head(w->links[link].chan, &head, tag, w->now, 0);
 }
 
 void sim_enter_rule(struct sim_world *w, size_t link, const uint8_t *data, size_t len)
 {
-    chan_input_rule(w->links[link].chan, data, len, 0, w->now);
+    struct chan_head head = head_of(w, data, len);
+    chan_input_head(w->links[link].chan, &head, 0, w->now, CHAN_BY_RULE);
 }
 
 /* Radiates one segment if one waits; the line is free. */
@@ -118,7 +137,8 @@ static bool radiate_one(struct sim_world *w, size_t link)
     struct ltp_out out = {.head = w->frame, .head_cap = FRAME_MAX};
     if (ltp_output(ltp, w->nodes[l->to].engine, w->now, &out) == 0)
         return false;
-    if (out.data.len != 0)
+    w->head_len = out.head_len;
+    if (out.data.len != 0 && w->hollow == NULL)
         memcpy(w->frame + out.head_len, out.data.data, out.data.len);
     size_t len = out.head_len + out.data.len;
     bucket_spend(&w->links[l->line_of].line, len + l->overhead, w->now);
@@ -254,12 +274,23 @@ tick sim_deadline(const struct sim_world *w)
     return find_next(w).due;
 }
 
+/* A frame of which only the head is there gets the payload that all have. */
+static const uint8_t *fill_frame(struct sim_world *w, const struct chan_out *frame)
+{
+    if (frame->kept == frame->len)
+        return frame->data;
+    uint8_t *data = w->hollow + LTP_HEAD_MAX - frame->kept;
+    assert(w->hollow != NULL && frame->kept <= LTP_HEAD_MAX);
+    memcpy(data, frame->data, frame->kept);
+    return data;
+}
+
 static void take_arrivals(struct sim_world *w, size_t node, const struct chan_out *frame)
 {
     if (w->fcs && frame->tag != crc32c(0, frame->data, frame->len))
         w->fcs_dropped++;
     else
-        ltp_input(w->nodes[node].ltp, frame->data, frame->len, w->now);
+        ltp_input(w->nodes[node].ltp, fill_frame(w, frame), frame->len, w->now);
 }
 
 static void do_next(struct sim_world *w, const struct next *next)
@@ -291,13 +322,18 @@ void sim_step(struct sim_world *w)
     do_next(w, &next);
 }
 
+bool sim_step_before(struct sim_world *w, tick until)
+{
+    struct next next = find_next(w);
+    if (next.due >= until)
+        return false;
+    do_next(w, &next);
+    return true;
+}
+
 void sim_run(struct sim_world *w, tick until)
 {
-    for (;;) {
-        struct next next = find_next(w);
-        if (next.due >= until)
-            break;
-        do_next(w, &next);
+    while (sim_step_before(w, until)) {
     }
     if (until != TICK_NEVER && until > w->now)
         w->now = until;

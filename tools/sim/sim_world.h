@@ -64,12 +64,19 @@ struct sim_world {
     size_t node_count, link_count;
     struct sim_node nodes[SIM_NODES_MAX];
     struct sim_link links[SIM_LINKS_MAX];
-    uint8_t *frame; /* room for the longest segment */
+    uint8_t *frame;  /* room for the longest segment */
+    uint8_t *hollow; /* see sim_fill; NULL: payloads are carried */
+    size_t head_len; /* of the segment that is radiated */
 };
 
 /* Returns 0 or HELIO_ENOMEM. `hooks` is copied. */
 int sim_init(struct sim_world *w, const struct sim_hooks *hooks);
 void sim_fini(struct sim_world *w);
+
+/* All blocks will be of this octet alone: only the heads of segments are carried, which is faster,
+ * and payloads are made of it on arrival. `data` of the hook for segments has the head alone then.
+ * Before anything happens, without fcs and flipped bits. Returns 0 or HELIO_ENOMEM. */
+int sim_fill(struct sim_world *w, uint8_t octet);
 
 /* Adds a node with an engine of its own. Returns 0 and its index, HELIO_ESPACE beyond
  * SIM_NODES_MAX, or an error of ltp_new. */
@@ -104,6 +111,9 @@ tick sim_deadline(const struct sim_world *w);
 
 /* Does the next thing; sim_deadline must not be TICK_NEVER. */
 void sim_step(struct sim_world *w);
+
+/* The same if it happens before `until`; else false. */
+bool sim_step_before(struct sim_world *w, tick until);
 
 /* Does everything that happens before `until`, and sets the clock to it. */
 void sim_run(struct sim_world *w, tick until);
