@@ -117,11 +117,7 @@ int ltp_session_get(const struct ltp *l, struct ltp_session_id id, struct ltp_se
 size_t ltp_sessions(const struct ltp *l, struct ltp_session_info *out, size_t max)
 {
     size_t i = 0;
-    for (struct hash_node *n = hash_walk(&l->sessions, NULL); n != NULL;
-         n = hash_walk(&l->sessions, n)) {
-        if (i < max)
-            out[i] = info_of(container_of(n, struct session, node));
-        i++;
-    }
-    return i;
+    for (struct hash_node *n = NULL; i < max && (n = hash_walk(&l->sessions, n)) != NULL; i++)
+        out[i] = info_of(container_of(n, struct session, node));
+    return l->sessions.len;
 }

@@ -73,6 +73,7 @@ END_TEST
 START_TEST(a_window_has_those_that_began_in_it)
 {
     struct sim_figures f;
+    const struct sim_session *open = NULL;
     for (uint64_t i = 1; i <= 4; i++) {
         struct event e = event_make(EVENT_OPEN, 0);
         e.session = 100 + i;
@@ -83,14 +84,16 @@ START_TEST(a_window_has_those_that_began_in_it)
         sim_stats_event(&stats, &e, 120);
     }
     for (uint64_t i = 1; i <= 3; i++) {
-        ck_assert_int_eq(sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS), i < 4);
+        open = sim_stats_open(&stats, open, 20 * TICK_MS, 40 * TICK_MS);
+        ck_assert_ptr_nonnull(open);
         struct event e = event_make(EVENT_CLOSE, (i * 10 + i) * TICK_MS);
         e.session = 100 + i;
         e.cause = OUTCOME_DONE;
         sim_stats_event(&stats, &e, 120);
     }
-    ck_assert(!sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS));
-    ck_assert(sim_stats_open(&stats, 20 * TICK_MS, 40 * TICK_MS + 1));
+    ck_assert_ptr_null(sim_stats_open(&stats, open, 20 * TICK_MS, 40 * TICK_MS));
+    ck_assert_ptr_null(sim_stats_open(&stats, NULL, 20 * TICK_MS, 40 * TICK_MS));
+    ck_assert_ptr_nonnull(sim_stats_open(&stats, NULL, 20 * TICK_MS, 40 * TICK_MS + 1));
     ck_assert_int_eq(sim_stats_figures(&stats, 20 * TICK_MS, 40 * TICK_MS, &f), 0);
     ck_assert_uint_eq(f.sessions, 2);
     ck_assert_double_eq(f.session.mean, 2.5);

@@ -16,6 +16,7 @@
 #define FOLLOW_FOR 4      /* durations, at most */
 #define FOLLOW_STEPS 1024 /* between looks whether all is over */
 #define LOOK_STEPS 4096
+#define FILL 0x5a /* of all blocks */
 #define RECEIVER 1
 
 struct run;
@@ -213,6 +214,8 @@ static int build_world(struct run *r)
     int rc = sim_stats_init(&r->stats, rng_u64(&rng));
     if (rc == 0)
         rc = sim_init(&r->world, &(struct sim_hooks){r, on_notice, on_segment});
+    if (rc == 0)
+        rc = sim_fill(&r->world, FILL);
     for (size_t i = 0; i < 2 && rc == 0; i++)
         rc = make_node(r, i, rng_u64(&rng));
     for (size_t i = 0; i < 2 && rc == 0; i++) {
@@ -246,7 +249,7 @@ static int build_world(struct run *r)
     if (rc == 0 && (r->block == NULL || r->again == NULL || r->infos == NULL))
         rc = HELIO_ENOMEM;
     if (rc == 0)
-        memset(buf_append(r->block, p->bundle), 0x5a, p->bundle);
+        memset(buf_append(r->block, p->bundle), FILL, p->bundle);
     return rc;
 }
 
@@ -308,8 +311,7 @@ static tick play_run(struct run *r)
 {
     const struct sim_params *p = r->params;
     fill_block(r);
-    for (uint64_t steps = 1; sim_deadline(&r->world) < p->duration; steps++) {
-        sim_step(&r->world);
+    for (uint64_t steps = 1; sim_step_before(&r->world, p->duration); steps++) {
         fill_block(r);
         if (sim_looked(p, steps, r->world.now))
             return r->world.now;
@@ -324,17 +326,20 @@ static int follow_sessions(struct run *r, struct sim_result *out)
     const struct sim_params *p = r->params;
     uint64_t ended = out->figures.sessions_ended;
     tick last = tick_add(p->duration, FOLLOW_FOR * p->duration);
-    for (uint64_t steps = 1; sim_deadline(&r->world) < last; steps++) {
-        if (steps % FOLLOW_STEPS == 1 && !sim_stats_open(&r->stats, p->warmup, p->duration))
+    const struct sim_session *open = NULL; /* what is over stays so, and none begins any more */
+    for (uint64_t steps = 1;; steps++) {
+        if (steps % FOLLOW_STEPS == 1 &&
+            (open = sim_stats_open(&r->stats, open, p->warmup, p->duration)) == NULL)
             break;
-        sim_step(&r->world);
+        if (!sim_step_before(&r->world, last))
+            break;
         fill_block(r);
         if (sim_looked(p, steps, r->world.now))
             break;
     }
     int rc = sim_stats_figures(&r->stats, p->warmup, p->duration, &out->figures);
     out->figures.sessions_ended = ended;
-    out->cut = sim_stats_open(&r->stats, p->warmup, p->duration);
+    out->cut = sim_stats_open(&r->stats, NULL, p->warmup, p->duration) != NULL;
     return r->error != 0 ? r->error : rc;
 }
 

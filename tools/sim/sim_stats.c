@@ -234,12 +234,13 @@ static bool began_in(const struct sim_session *n, tick from, tick to)
     return n->first_tx >= from && n->first_tx < to;
 }
 
-bool sim_stats_open(const struct sim_stats *s, tick from, tick to)
+const struct sim_session *sim_stats_open(const struct sim_stats *s, const struct sim_session *found,
+                                         tick from, tick to)
 {
-    const struct sim_session *n = s->first;
+    const struct sim_session *n = found != NULL ? found : s->first;
     while (n != NULL && (n->over || !began_in(n, from, to)))
         n = n->next;
-    return n != NULL;
+    return n;
 }
 
 int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out)

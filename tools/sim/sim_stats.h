@@ -78,7 +78,9 @@ struct sim_figures {
 
 /* Of the sessions that began in [from, to). Returns 0 or HELIO_ENOMEM. */
 int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out);
-/* Is a session that began in [from, to) still open? */
-bool sim_stats_open(const struct sim_stats *s, tick from, tick to);
+/* A session that began in [from, to) and is still open; NULL: there is none. Sessions are looked at
+ * from the latest back, or, for a look after `to`, on from the one that the last look found. */
+const struct sim_session *sim_stats_open(const struct sim_stats *s, const struct sim_session *found,
+                                         tick from, tick to);
 
 #endif
