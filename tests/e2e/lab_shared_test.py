@@ -93,16 +93,82 @@ class Files(Folder):
     def test_other_modes_refuse(self):
         for text, key in ((STAR, "3: shared: "), ("line: 2\nemulator: one\n", "2: emulator: ")):
             file = self.file(text + "traffic: []\nduration: 1s\n")
-            for mode in ("sim", "netns"):
-                said = lab(file, "check", "--mode", mode, code=2).stderr
-                self.assertIn(f"{file}:{key}one emulator for all links is in mode local only, not in {mode}", said)
-            self.assertIn("not in sim", lab(file, "up", "--mode", "sim", "--out", self.folder / "out", code=2).stderr)
+            said = lab(file, "check", "--mode", "netns", code=2).stderr
+            self.assertIn(f"{file}:{key}one emulator for all links is in the modes local and sim, not in netns", said)
+            lab(file, "check", "--mode", "sim")
             lab(file, "check")
 
     def test_dry_run(self):
         file = self.file(STAR + "nodes: {g: {address: 192.0.2.1}, a: {address: 192.0.2.2}, b: {address: 192.0.2.3}}\n")
         said = lab(file, "up", "--dry-run", "--out", self.folder / "out").stdout.splitlines()
         self.assertEqual([line.split()[:3] for line in said if "helio-emu" in line], [["192.0.2.1:", "helio-emu", "links"]])
+
+
+def shares(windows, round_trips, bundles_a_second):
+    """Of windows of bundles that share a line: each has its window under way, in the line's queue (as long for all) or on the
+    rest of its round trip, so x = W / (q + T); the line is full, so the sum of x is its rate."""
+    low, high = 0.0, sum(windows) / bundles_a_second
+    for _ in range(100):
+        q = (low + high) / 2
+        low, high = (q, high) if sum(w / (q + t) for w, t in zip(windows, round_trips)) > bundles_a_second else (low, q)
+    rates = [w / (low + t) for w, t in zip(windows, round_trips)]
+    return [rate / sum(rates) for rate in rates]
+
+
+@unittest.skipUnless(KIND == "sim", "without real processes")
+class Virtual(Folder):
+    def test_the_example(self):
+        told = lab(SOURCE / "examples/lab-shared.yaml", "up", "--mode", "sim", "--out", self.folder / "out").stdout
+        result = self.result(self.folder / "out")
+        self.assertEqual(result["failed"], [])
+        for name in ("perf-1", "perf-2"):
+            self.assertEqual(result["traffic"][name]["bundles_acked"], result["traffic"][name]["bundles_sent"])
+        uplink, both = result["shared"]["uplink"], [result["channels"][f"ground-craft{i}"]["forward"] for i in (1, 2)]
+        self.assertEqual(uplink["rate_bps"], 10**7)
+        self.assertEqual([member["of"] for member in uplink["members"]], ["ground-craft1.forward", "ground-craft2.forward"])
+        self.assertEqual([member["frames"] for member in uplink["members"]], [one["in"] - one["dropped"]["queue"] for one in both])
+        self.assertIn("shared uplink", told)
+        lost = (self.folder / "out/link-ground-craft2.drops.csv").read_text(encoding="ascii").count("forward")
+        self.assertEqual(lost, both[1]["dropped"]["random"])
+        lab(SOURCE / "examples/lab-shared.yaml", "up", "--mode", "sim", "--out", self.folder / "again")
+        for name in ("result.json", "link-ground-craft2.drops.csv", "node1.segments.csv", "node2.bundles.csv"):
+            self.assertEqual(*((self.folder / out / name).read_text(encoding="utf-8").replace(str(self.folder / out), "") for out in ("out", "again")), name)
+
+    def test_shares_are_those_of_theory(self):
+        """Two senders, LTP over one transmitter, windows of bundles: by round trip and window."""
+        bundle = 20000 / (1024 - 20) * (1024 + 42)  # octets on the air, nearly
+        for delays, windows in (((0.005, 0.005), (8, 8)), ((0.005, 0.105), (8, 8)), ((0.005, 0.055), (6, 12))):
+            text = "star: [g, a, b]\nlink: {rto: 5s, return: {rate: 100Mbit/s}}\n" \
+                   "links: {" + ", ".join(f"g-{name}: {{delay: {delay}s}}" for name, delay in zip("ab", delays)) + "}\n" \
+                   "shared: {up: {of: [g-a.forward, g-b.forward], rate: 10Mbit/s, queue: 5s}}\n" \
+                   "traffic:\n" + "".join(f"  - {{perf: g-{name}, duration: 60s, window: {w}, payload: 20kB}}\n" for name, w in zip("ab", windows))
+            out = self.folder / f"{delays[1]}-{windows[1]}"
+            lab(self.file(text), "up", "--mode", "sim", "--out", out)
+            line = self.result(out)["shared"]["up"]
+            wanted = shares(windows, [2 * delay for delay in delays], 10**7 / 8 / bundle)
+            found = [member["share"] for member in line["members"]]
+            for one, other in zip(found, wanted):
+                self.assertAlmostEqual(one, other, delta=0.005, msg=f"{delays} {windows}: {found}, {wanted}")
+            self.assertAlmostEqual(line["fairness"], 1 / (2 * sum(share**2 for share in found)), places=6)
+            self.assertGreater(line["bytes"], 0.98 * 60 * 10**7 / 8)
+
+    def test_one_emulator_without_transmitters(self):
+        """The frames' fates are those of mode local: of the links' own seeds. Events change channels, and streams have theirs beside."""
+        text = "line: 3\nseed: 4\nlink: {delay: 5ms, rate: 20Mbit/s}\nemulator: one\nlinks: {1-2: {trace: iid:0.02}, 2-3: {adapter: tcpcl}}\n" \
+               "traffic: [{perf: 1-3, duration: 3s, window: 10, payload: 20kB}]\n" \
+               "events: [{at: 1s, link: 1-2, set: {rate: 10Mbit/s}}]\n"
+        result = self.up(self.file(text), mode="sim")
+        self.assertEqual((result["failed"], list(result["channels"])), ([], ["2-3", "1-2"]))
+        self.assertGreater(result["channels"]["1-2"]["forward"]["dropped"]["random"], 0)
+        self.assertGreater(result["channels"]["2-3"]["forward"]["in"], 0)
+        self.assertEqual({link["name"]: link["rate_bps"] for link in result["nodes"]["1"]["links"]}, {"to-2": 10**7})
+        self.assertNotIn("shared", result)
+
+    def test_streams_share_nothing(self):
+        file = self.file("line: 2\nlink: {adapter: tcpcl, delay: 1ms}\nshared:\n  up: {of: [1-2.forward], rate: 1Mbit/s}\n"
+                         "traffic: [{ping: 1-2}]\n")
+        said = lab(file, "up", "--mode", "sim", "--out", self.folder / "out", code=2).stderr
+        self.assertIn(f"{file}:4: shared.up.of: 1-2.forward has streams", said)
 
 
 @unittest.skipUnless(KIND == "live", "with real processes")

@@ -397,7 +397,7 @@ class Deriver:
                     self.out.relays[name] = relay
             if link.station is not None:
                 self.station(link)
-        if self.lab.one_emulator and self.out.relays:
+        if self.lab.one_emulator and (self.out.relays or self.lab.shared):
             self.out.emulator = self.add_config("emulator.yaml", "the emulator of all links", lab_shared.config(self.lab, self.out, self.addresses, self.begin),
                                                 ("helio-emu", "links", "--check"))
         if plan and self.lab.plan in ("", "yes"):

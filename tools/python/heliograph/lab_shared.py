@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A lab with one emulator: all its relays are links of one process (helio-emu links), with one clock and one account, and
-directions of links may share a transmitter.
+"""A lab with one emulator: all its relays are links of one process (helio-emu links; in virtual time helio-sim --links), with
+one clock and one account, and directions of links may share a transmitter.
 
     emulator: one
     shared: {uplink: {of: [gs-leo1.forward, gs-leo2.forward], rate: 20Mbit/s, queue: 200ms}}
@@ -104,10 +104,10 @@ def queue_time(keys):
 
 
 def refuse(lab, mode):
-    """In modes that have an emulator for each link, or none."""
+    """In the mode that has an emulator for each link."""
     for key in ("shared", "emulator"):
         if key in lab.tree and lab.one_emulator and (key == "emulator" or lab.shared):
-            raise places.PlacesError(f"{places.where(lab.tree.key(key))}: {key}: one emulator for all links is in mode local only, not in {mode}")
+            raise places.PlacesError(f"{places.where(lab.tree.key(key))}: {key}: one emulator for all links is in the modes local and sim, not in {mode}")
 
 
 # ---- what is derived ----
@@ -123,14 +123,19 @@ def config(lab, derived, addresses, start):
     called, of = names(derived.channels), {}
     tree = Map({put("start", None): put(start, None), put("links", None): Map()})
     for link in lab.links.values():
-        for name, ways, _ in addresses.pieces(link) if link.channel is not None else ():
-            at = derived.relays[name]
+        for name, ways, at in addresses.pieces(link) if link.channel is not None else ():
+            if at is None:
+                continue  # in virtual time streams have channels between nodes
             one = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
             tree["links"][put(called[name], link.place)] = put(one, link.place)
             of.update({(link.name, way): f"{called[name]}.{WAYS[i]}" for i, way in enumerate(ways) if way})
     if lab.shared:
         tree[put("shared", None)] = Map()
     for name, one in lab.shared.items():
+        for link, way in one.of:
+            if (link, way) not in of:
+                raise places.PlacesError(f"{places.where(one.place)}: shared.{name}.of: {link}.{way} has streams, whose channel in virtual time is "
+                                         "between nodes and shares no transmitter; leave it away")
         keys = Map({put("of", one.place.place): put([of[direction_] for direction_ in one.of], one.place.place), **one.keys})
         keys.place = one.keys.place
         tree["shared"][put(name, one.place.place)] = keys

@@ -162,10 +162,12 @@ def command_line(lab, derived):
         words += ["--node", path]
     for path in derived.stations.values():
         words += ["--station", path]
-    for link, at in derived.relays.items():
+    for link, at in derived.relays.items() if not derived.emulator else ():
         words += ["--relay", f"--listen {at['listen']} --to {at['to']} --return-to {at['back']} --scenario {shlex.quote(derived.channels[link])}"]
     for name, (a, b) in streams(lab, derived).items():
         words += ["--channel", f"{a}-{b}={derived.channels[name]}"]
+    if derived.emulator:
+        words += ["--links", derived.emulator]
     for command in derived.servers:
         if command.flow.kind == "perf":
             continue  # the simulator has one for each client
@@ -189,17 +191,24 @@ def command_line(lab, derived):
 
 
 def derive(lab, out):
-    lab_shared.refuse(lab, "sim")
     addresses = Addresses(lab, FIRST_PORT)
     check_streams(lab)
     change_by_events(lab, addresses)
     return lab_derive.derive(lab, out, "/nowhere", addresses, lab_derive.SIM_START, capture_files=False)
 
 
+def numbered(lab, derived):
+    """The channels that helio-sim has in the order of its options, not by their names."""
+    return (*(derived.relays if not derived.emulator else ()), *streams(lab, derived))
+
+
 def rename_logs(lab, derived):
     """As the modes that have relays call them; what is not wanted goes."""
-    for i, link in enumerate((*derived.relays, *streams(lab, derived)), 1):
-        path = os.path.join(derived.folder, f"channel{i}.drops.csv")
+    paths = {link: f"channel{i}.drops.csv" for i, link in enumerate(numbered(lab, derived), 1)}
+    if derived.emulator:
+        paths.update((name, f"link-{called}.drops.csv") for name, called in lab_shared.names(derived.channels).items() if name in derived.relays)
+    for link, name in paths.items():
+        path = os.path.join(derived.folder, name)
         if "drops" in lab.capture:
             os.rename(path, os.path.join(derived.folder, f"link-{link}.drops.csv"))
         else:
@@ -223,9 +232,13 @@ def by_flow(derived, shown):
 def results(lab, derived, shown):
     """What helio-sim tells, as the other modes tell it."""
     names = list(lab.nodes)
+    channels = dict(zip(numbered(lab, derived), shown["channels"]))
+    of_links, shared = lab_shared.results(shown, derived.channels)
+    channels.update((name, of_links[name]) for name in derived.relays if derived.emulator)
     return {"seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(derived, shown),
-            "servers": shown["servers"], "channels": dict(zip((*derived.relays, *streams(lab, derived)), shown["channels"])),
-            "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}, "stations": dict(zip(derived.stations, shown["stations"]))}
+            "servers": shown["servers"], "channels": channels,
+            "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}, "stations": dict(zip(derived.stations, shown["stations"])),
+            **({"shared": shared} if lab.shared else {})}
 
 
 def translate(derived, message):
