@@ -90,6 +90,17 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
     return n;
 }
 
+/* All that arrived until then, in as many turns. */
+static int take_until(struct emu_bridge *b, int dir, tick until, FILE *say)
+{
+    const struct emu_way *w = &b->link.way[dir];
+    int n;
+    do
+        n = take_frames(b, dir, clock_now(), say);
+    while (n == FRAMES_MAX && w->last < until + b->link.bias);
+    return n;
+}
+
 /* Hands a batch to the kernel; a frame counts as released when the call is over. */
 static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
 {
@@ -152,9 +163,16 @@ static void take_signal(struct emu_bridge *b, FILE *say)
 /* What arrived before a change meets the link as it was. */
 static int take_control(struct emu_bridge *b, FILE *say)
 {
-    int rc = take_frames(b, EMU_FORWARD, clock_now(), say);
-    rc = rc < 0 ? rc : take_frames(b, EMU_RETURN, clock_now(), say);
-    return rc < 0 ? rc : emu_control_serve(&b->control, emu_control_link, &b->link, say);
+    int served = 1;
+    for (int i = 0; i < EMU_CONTROL_BURST && served > 0; i++) {
+        tick asked = clock_now();
+        int rc = take_until(b, EMU_FORWARD, asked, say);
+        rc = rc < 0 ? rc : take_until(b, EMU_RETURN, asked, say);
+        if (rc < 0)
+            return rc;
+        served = emu_control_serve(&b->control, emu_control_link, &b->link, asked, say);
+    }
+    return served < 0 ? served : 0;
 }
 
 /* Sleeps until the time, a signal, or (with `ports`) a frame. */

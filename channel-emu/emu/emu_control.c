@@ -15,9 +15,6 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "os/clock.h"
-
-#define MESSAGES_MAX 16 /* at once, before frames are let out again */
 
 static int bind_path(int fd, const struct sockaddr_un *at)
 {
@@ -105,7 +102,7 @@ void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX])
     json_decref(o);
 }
 
-int emu_control_link(void *whom, const char *text, size_t len, FILE *say,
+int emu_control_link(void *whom, const char *text, size_t len, FILE *say, tick now,
                      char answer[EMU_CONTROL_ANSWER_MAX])
 {
     struct emu_link *l = whom;
@@ -125,31 +122,29 @@ int emu_control_link(void *whom, const char *text, size_t len, FILE *say,
     free(e);
     if (rc < 0)
         return 0;
-    tick now = clock_now();
     rc = emu_link_change(l, &change, now);
     emu_control_done(l, text, now, say, answer);
     return rc;
 }
 
-int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, FILE *say)
+int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, tick now, FILE *say)
 {
     char text[EMU_CONTROL_TEXT_MAX + 1], answer[EMU_CONTROL_ANSWER_MAX];
-    for (int i = 0; i < MESSAGES_MAX && c->fd >= 0; i++) {
-        struct sockaddr_un from;
-        socklen_t size = sizeof from;
-        ssize_t n = recvfrom(c->fd, text, sizeof text, 0, (struct sockaddr *)&from, &size);
-        if (n < 0)
-            return 0;
-        int rc = 0;
-        text[(size_t)n < sizeof text ? n : 0] = '\0';
-        if ((size_t)n == sizeof text)
-            snprintf(answer, sizeof answer, "longer than %u bytes; write less at once",
-                     EMU_CONTROL_TEXT_MAX);
-        else
-            rc = obey(whom, text, (size_t)n, say, answer);
-        if (rc < 0)
-            return rc;
-        (void)sendto(c->fd, answer, strlen(answer), MSG_DONTWAIT, (struct sockaddr *)&from, size);
-    }
-    return 0;
+    struct sockaddr_un from;
+    socklen_t size = sizeof from;
+    ssize_t n =
+        c->fd < 0 ? -1 : recvfrom(c->fd, text, sizeof text, 0, (struct sockaddr *)&from, &size);
+    if (n < 0)
+        return 0;
+    int rc = 0;
+    text[(size_t)n < sizeof text ? n : 0] = '\0';
+    if ((size_t)n == sizeof text)
+        snprintf(answer, sizeof answer, "longer than %u bytes; write less at once",
+                 EMU_CONTROL_TEXT_MAX);
+    else
+        rc = obey(whom, text, (size_t)n, say, now, answer);
+    if (rc < 0)
+        return rc;
+    (void)sendto(c->fd, answer, strlen(answer), MSG_DONTWAIT, (struct sockaddr *)&from, size);
+    return 1;
 }

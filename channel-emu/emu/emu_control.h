@@ -22,14 +22,16 @@ struct emu_control {
 int emu_control_open(struct emu_control *c, const char *path, FILE *say);
 void emu_control_close(struct emu_control *c);
 
-/* Does what a message says, now, and tells it on `say`: 0 and the answer, or HELIO_ENOMEM. */
-typedef int emu_obey(void *whom, const char *text, size_t len, FILE *say,
+/* Does what a message says, at `now`, and tells it on `say`: 0 and the answer, or HELIO_ENOMEM. */
+typedef int emu_obey(void *whom, const char *text, size_t len, FILE *say, tick now,
                      char answer[EMU_CONTROL_ANSWER_MAX]);
 /* … for one link, a struct emu_link. */
 emu_obey emu_control_link;
 
-/* All messages that are there, in their order. 0 or HELIO_ENOMEM. */
-int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, FILE *say);
+/* The next message: 1, 0 when there is none, or HELIO_ENOMEM. What arrived before `now` has been
+ * read. */
+int emu_control_serve(struct emu_control *c, emu_obey *obey, void *whom, tick now, FILE *say);
+#define EMU_CONTROL_BURST 16 /* messages at once, before the loop goes on */
 
 /* For those who obey: all that is wrong, as the answer; what was done, at `now`, as the answer and
  * on `say`; a JSON object (which is freed) as the answer. */

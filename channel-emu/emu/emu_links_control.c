@@ -6,7 +6,6 @@
 #include "base/err.h"
 #include "channel-emu/chan/chan_shared.h"
 #include "channel-emu/emu/emu_links.h"
-#include "os/clock.h"
 
 static int change_one(struct emu_links *l, const struct scenario_links_change *c, tick now)
 {
@@ -24,7 +23,7 @@ static int change_one(struct emu_links *l, const struct scenario_links_change *c
     return rc;
 }
 
-static int change_all(struct emu_links *l, const char *text, size_t len, FILE *say,
+static int change_all(struct emu_links *l, const char *text, size_t len, FILE *say, tick now,
                       char answer[EMU_CONTROL_ANSWER_MAX])
 {
     struct scenario_links_change *c = calloc(SCENARIO_LINKS_CHANGES_MAX, sizeof *c);
@@ -36,7 +35,6 @@ static int change_all(struct emu_links *l, const char *text, size_t len, FILE *s
     }
     if (rc == 0 && n < 0)
         emu_control_refuse(e, answer);
-    tick now = clock_now();
     for (int i = 0; i < n && rc == 0; i++)
         rc = change_one(l, &c[i], now);
     if (rc == 0 && n > 0)
@@ -55,7 +53,7 @@ static void show_status(const struct emu_links *l, const char *name, char *answe
         emu_control_show(o, answer);
 }
 
-int emu_links_obey(void *whom, const char *text, size_t len, FILE *say,
+int emu_links_obey(void *whom, const char *text, size_t len, FILE *say, tick now,
                    char answer[EMU_CONTROL_ANSWER_MAX])
 {
     static const char status[] = EMU_CONTROL_STATUS;
@@ -64,5 +62,5 @@ int emu_links_obey(void *whom, const char *text, size_t len, FILE *say,
         show_status(whom, name, answer);
         return 0;
     }
-    return change_all(whom, text, len, say, answer);
+    return change_all(whom, text, len, say, now, answer);
 }

@@ -152,15 +152,6 @@ static int wait_until(struct emu_loop *loop, tick until, bool sockets)
     return rc <= 0 ? rc : (int)n;
 }
 
-/* What arrived before a change meets the link as it was. */
-static int take_control(struct emu_loop *loop, FILE *say)
-{
-    int rc = read_all(loop);
-    rc = rc < 0 ? rc : unstage_frames(loop, TICK_NEVER);
-    count_all(loop);
-    return rc < 0 ? rc : emu_control_serve(&loop->control, loop->face.obey, loop->face.whom, say);
-}
-
 static void let_out(struct emu_loop *loop)
 {
     tick now = clock_now();
@@ -171,6 +162,33 @@ static void let_out(struct emu_loop *loop)
                 emu_relay_let_out(r, dir);
         }
     }
+}
+
+/* All that arrived until then, however much lies in the sockets. */
+static int read_until(struct emu_loop *loop, tick until)
+{
+    int rc;
+    do {
+        rc = read_all(loop);
+        let_out(loop);
+    } while (rc >= 0 && loop->whole < until);
+    return rc;
+}
+
+/* What arrived before a change meets the link as it was. */
+static int take_control(struct emu_loop *loop, FILE *say)
+{
+    int served = 1;
+    for (int i = 0; i < EMU_CONTROL_BURST && served > 0; i++) {
+        tick asked = clock_now();
+        int rc = read_until(loop, asked);
+        rc = rc < 0 ? rc : unstage_frames(loop, asked);
+        if (rc < 0)
+            return rc;
+        count_all(loop);
+        served = emu_control_serve(&loop->control, loop->face.obey, loop->face.whom, asked, say);
+    }
+    return served < 0 ? served : 0;
 }
 
 static int read_sockets(struct emu_loop *loop, bool look, int n, tick now)

@@ -16,7 +16,7 @@ import time
 import unittest
 
 import relay_test
-from relay_test import OPEN, Relay, udp
+from relay_test import OPEN, Relay, change_with_much_unread, udp
 
 COUNT = 200
 
@@ -109,6 +109,18 @@ class ChangeTest(unittest.TestCase):
         self.assertEqual(lost, {i + 1 for i, t in enumerate(entered) if 200_000_000 <= t - origin < 400_000_000})
         self.assertGreater(len(lost), 20)
         self.assertEqual(relay.counters["forward"]["out"], sent - len(lost))
+
+    def test_what_was_there_before_meets_the_link_as_it_was(self):
+        """However much lies in the socket: more than is read at once."""
+        far, near = udp(), udp()
+        relay = Relay(far, "--control", self.socket)
+        change_with_much_unread(relay.p, self.socket, "forward: {iid: 1}",
+                                lambda: [near.sendto(i.to_bytes(4, "big") + bytes(96), relay.address) for i in range(500)])
+        near.sendto(bytes(100), relay.address)
+        self.assertEqual(relay.stop(), 0, relay.said)
+        c = relay.counters["forward"]
+        self.assertGreater(c["out"], 300)  # what the kernel had room for
+        self.assertEqual((c["dropped"]["random"], c["in"]), (1, 501))
 
     def test_the_name_of_the_answer(self):
         """An emulator that does not answer sees a name that anybody may write to, whatever the umask; at the end by a signal it goes."""

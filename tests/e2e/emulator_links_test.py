@@ -18,7 +18,7 @@ import time
 import unittest
 
 import relay_test
-from relay_test import OPEN, Collector, numbered, text, udp
+from relay_test import OPEN, Collector, change_with_much_unread, numbered, text, udp
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "emu-links.yaml")
 MS = 10**6
@@ -296,6 +296,21 @@ shared: {{up: {{of: [b.forward], rate: 1Mbit/s}}}}
         self.assertIn('no link "c"', done.stderr)
         self.assertEqual(links.stop(), 0, links.said)
         self.assertEqual([c["iid"] for c in self.adds_up(links)["a"]["forward"]["changed"]], [1])
+
+    def test_what_was_there_before_meets_the_links_as_they_were(self):
+        """With transmitters of their own and a shared one, however much lies in the sockets."""
+        far, near, control = udp(), udp(), self.name("control")
+        for shared in ("", "shared: {up: {of: [a.forward, b.forward], rate: 1Gbit/s}}"):
+            links = Links(self.folder.name, f"links:\n  a: {{listen: 127.0.0.1:0, to: {text(far)}}}\n  b: {{listen: 127.0.0.1:0, to: {text(far)}}}\n{shared}\n",
+                          "--control", control)
+            change_with_much_unread(links.p, control, "{a: {forward: {iid: 1}}, b: {forward: {iid: 1}}}",
+                                    lambda to=links.address: [near.sendto(numbered(i, 100), to["ab"[i % 2]]) for i in range(900)])
+            for name in "ab":
+                near.sendto(bytes(100), links.address[name])
+            self.assertEqual(links.stop(), 0, links.said)
+            for name, link in self.adds_up(links).items():
+                self.assertGreater(link["forward"]["out"], 300, name)
+                self.assertEqual((link["forward"]["dropped"]["random"], link["forward"]["in"]), (1, 451), (shared, name))
 
     def test_the_example(self):
         done = run("links", EXAMPLE, "--check")

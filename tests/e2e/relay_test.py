@@ -93,6 +93,20 @@ class Relay:
         return self.p.returncode
 
 
+def change_with_much_unread(emulator, control, change, send):
+    """The emulator is stopped, datagrams come, then a change, and it goes on: the datagrams were first."""
+    emulator.send_signal(signal.SIGSTOP)
+    os.waitpid(emulator.pid, os.WUNTRACED)
+    send()
+    with tempfile.TemporaryDirectory() as folder, socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as asker:
+        asker.bind(os.path.join(folder, "asker"))
+        asker.settimeout(60)
+        asker.sendto(change.encode(), control)
+        emulator.send_signal(signal.SIGCONT)
+        answer = asker.recv(2000).decode()
+        assert answer.startswith("ok"), answer
+
+
 def numbered(i, size):
     return i.to_bytes(4, "big") + bytes([i % 251]) * (size - 4)
 
