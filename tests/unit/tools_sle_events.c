@@ -126,6 +126,21 @@ START_TEST(interrupted_cltus)
 }
 END_TEST
 
+/* The user before us had one interrupted whose number is ours, too, before any of ours began. */
+START_TEST(interrupted_before_us)
+{
+    struct association a = {.cltus = {.began = {.day = 25000, .ms = 1000}, .accepted = 3}};
+    struct sle_async n = {.notification = SLE_ASYNC_HALTED,
+                          .last_processed = {.any = true, .id = 2, .status = SLE_CLTU_INTERRUPTED}};
+    n.last_processed.start = (struct sle_when){true, {.day = 25000, .ms = 999}};
+    cltus_notified(&a, &n);
+    ck_assert(a.cltus.interrupted == 0 && a.cltus.discarded == 3);
+    n.last_processed.start.at.ms = 1000; /* ours, as soon as it could be */
+    cltus_notified(&a, &n);
+    ck_assert_uint_eq(a.cltus.interrupted, 1);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_sle_events");
@@ -135,5 +150,6 @@ int main(void)
     tcase_add_test(t, actions);
     tcase_add_test(t, mistakes);
     tcase_add_test(t, interrupted_cltus);
+    tcase_add_test(t, interrupted_before_us);
     return run_suite(s);
 }

@@ -110,13 +110,15 @@ void cltus_answer(struct association *a, const struct sle_notice *n)
 }
 
 /* The CLTU that was processed last is told with each notification: again when production is halted
- * behind an interruption, and when it was another user's before us. */
-static void count_interrupted(struct cltus *c, uint32_t id)
+ * behind an interruption, and when it was another user's before us, whose numbers may be ours. */
+static void count_interrupted(struct cltus *c, const struct sle_last_processed *p)
 {
-    if (id - USER_FIRST_CLTU >= c->accepted || (c->interrupted > 0 && id == c->interrupted_id))
+    bool before_us = p->start.known && sle_time_compare(p->start.at, c->began) < 0;
+    if (before_us || p->id - USER_FIRST_CLTU >= c->accepted ||
+        (c->interrupted > 0 && p->id == c->interrupted_id))
         return;
     c->interrupted++;
-    c->interrupted_id = id;
+    c->interrupted_id = p->id;
 }
 
 void cltus_notified(struct association *a, const struct sle_async *n)
@@ -129,7 +131,7 @@ void cltus_notified(struct association *a, const struct sle_async *n)
     if (n->notification != SLE_ASYNC_INTERRUPTED && n->notification != SLE_ASYNC_HALTED)
         return;
     if (n->last_processed.any && n->last_processed.status == SLE_CLTU_INTERRUPTED)
-        count_interrupted(c, n->last_processed.id);
+        count_interrupted(c, &n->last_processed);
     c->discarded = c->accepted - c->radiated;
 }
 

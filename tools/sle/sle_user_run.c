@@ -164,6 +164,7 @@ static void started(struct association *a, const struct sle_notice *n)
         return;
     }
     a->started = true;
+    a->cltus.began = n->u.start_return.radiation_start;
     if (a->stopping) /* it was asked for before */
         (void)sle_user_stop(a->sle, now);
     else if (a->service == SLE_FCLTU)

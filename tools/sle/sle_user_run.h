@@ -87,6 +87,7 @@ struct cltus {
     size_t len, next; /* the next to send */
     size_t run_index; /* index and id of the first that was sent in sequence */
     uint32_t run_id;
+    struct sle_time began; /* START, by the provider's clock */
     uint64_t sent, accepted, refused, radiated, other, answered;
     uint64_t discarded, interrupted; /* by production; the second: while it was radiated */
     uint32_t interrupted_id;         /* the latest of them */
