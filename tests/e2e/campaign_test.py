@@ -56,6 +56,7 @@ class Campaign(Base):
         self.assertIn("No such file", campaign(self.folder / "none.yaml", code=2).stderr)
         (self.folder / "binary.yaml").write_bytes(b"\x1f\x8b\xd8")
         self.assertIn("not a text file", campaign(self.folder / "binary.yaml", code=2).stderr)
+        self.assertIn("/dev/zero: longer than 1 MiB", campaign("/dev/zero", code=2).stderr)
         twice = campaign(self.file("experiments: [{name: x, sweep: {sessions: [1-3, 2, 3, 8]}}]\n"), "--check").stdout
         self.assertIn("x: 4 runs (sessions 1 2 3 8)", twice)  # none counts as a repetition of itself
         self.assertIn("examples", campaign("--help").stdout)
@@ -175,6 +176,71 @@ class Campaign(Base):
             error = campaign(path, "--check", code=2).stderr
             self.assertIn("c.yaml:2: trace: ", error)
             self.assertIn(words, error)
+        path = self.file("experiments: [{name: x, set: {return-trace: gone.txt}}]\n")
+        self.assertIn('return-trace: there is no file "gone.txt"', campaign(path, "--check", code=2).stderr)
+        self.file("0 100\n1 5\0\n", "odd.txt")
+        path = self.file("experiments: [{name: x, sweep: {trace: [none, odd.txt]}}]\n")
+        self.assertIn("odd.txt:2: a NUL byte", campaign(path, "--check", code=2).stderr)
+
+    LAB = """line: 2
+link: {rate: 20Mbit/s, delay: 5ms}
+links: {1-2: {trace: A}}
+traffic:
+  - {perf: 1-2, duration: 1s, window: 10, payload: 20kB}
+"""
+
+    def test_a_missing_trace_of_a_lab_is_told_by_check(self):
+        self.file(self.LAB, "lab.yaml")
+        path = self.file("lab: lab.yaml\nexperiments:\n  - name: x\n    sweep: {links.1-2.trace: [F, nowhere.htr]}\n")
+        for mode in ("sim", "relay"):
+            error = campaign(path, "--check", "--mode", mode, code=2).stderr
+            self.assertRegex(error, r"links\.1-2\.trace.*nowhere\.htr: cannot be opened")
+
+    def test_repetitions_of_a_lab_are_realisations(self):
+        """Of each trace that says how it was made; where one does not, other chances make no interval."""
+        self.file(self.LAB, "lab.yaml")
+        self.trace("made.txt", "--duration", "1s", "--seed", "5")
+        bare = [line for line in (self.folder / "made.txt").read_text().splitlines() if not line.startswith("# ") or "step_ns" in line]
+        self.file("\n".join(bare) + "\n", "bare.txt")
+        path = self.file("lab: lab.yaml\nrepetitions: 3\nset: {links.1-2.jitter: 1us}\nexperiments:\n  - name: x\n"
+                         "    sweep: {links.1-2.trace: [A, made.txt, bare.txt, none]}\n")
+        campaign(path, "--out", self.out)
+        with open(self.out / "report" / "x.csv", newline="") as f:
+            rows = {row["links.1-2.trace"]: row for row in csv.DictReader(f)}
+        for name in ("A", "made.txt"):
+            self.assertGreater(float(rows[name]["session_mean_ci95"]), 0, name)
+        self.assertEqual(rows["bare.txt"]["session_mean_ci95"], "")
+        page = (self.out / "report" / "index.html").read_text()
+        self.assertIn("some of its fades are the same in each repetition: no interval", page)
+        first = next(p for p in self.runs() if "-A-" in p.name and "-r1-" in p.name)
+        self.assertNotIn("traces", (first / "link-1-2.yaml").read_text())  # the file as it is
+
+    def test_a_timer_suits_the_path(self):
+        """Left out, it is the paper's, or twice a longer round trip; too short a one is told, by check and report, too."""
+        path = self.file("set: {trace: none, duration: 4s, rate: 5Mbit/s, bundle: 50kB, sessions: 4}\nexperiments:\n  - name: x\n"
+                         "    sweep: {delay: [5ms, 400ms], recovery: [default, plain], stack: [no, yes]}\n")
+        done = campaign(path, "--out", self.out, "--json", "--no-report")
+        self.assertEqual(done.stderr.count("WARNING"), 0)
+        for row in json.loads(done.stdout):
+            self.assertEqual(row["parameters"]["rto"], {"5ms": "30ms", "400ms": "1.608s"}[row["parameters"]["delay"]])
+            self.assertEqual(row["result"]["rto_firings"], 0, row)
+        short = self.file("set: {trace: none, duration: 1s, rate: 5Mbit/s, bundle: 50kB}\n"
+                          "experiments: [{name: x, sweep: {delay: [5ms, 400ms], rto: [30ms, auto]}}]\n", "short.yaml")
+        for more in (("--check",), ("--out", self.out)):
+            error = campaign(short, *more).stderr
+            self.assertEqual(error.count("WARNING"), 1, error)
+            self.assertIn("short.yaml:2: WARNING: rto: 30ms is no longer than the round trip of 804ms", error)
+        self.assertIn("WARNING: rto: 30ms", (self.out / "report" / "index.html").read_text())
+
+    def __init__(self, a, b, mean):
+        self.values, self.mean = {"a": a, "b": b}, lambda metric: mean
+table = [Row(1, 1, 100.0), Row(2, 1, 110.0), Row(1, 2, 200.0), Row(2, 2, 280.0)]
+print(json.dumps([campaign_report.swings(types.SimpleNamespace(sweep={"a": [1, 2], "b": [1, 2]}), table, n, "goodput") for n in "ab"]))"""
+        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python"], check=False, capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for got, wanted in zip(json.loads(done.stdout), ((200 / 21, 100 / 3), (200 / 3, 3400 / 39))):
+            for one, other in zip(got, wanted, strict=True):
+                self.assertAlmostEqual(one, other)
 
     def trace(self, name, *options):
         subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:4ms,1", "--good", "gamma:36ms,1", *options, "-o",
@@ -241,6 +307,10 @@ class Campaign(Base):
         (runs[1] / "run.json").unlink()
         (runs[0] / "run.json").write_text("{")
         campaign(path, "--out", self.out, "--report")
+        whole = json.loads((runs[1] / "result.json").read_text())
+        for part in ({"key": whole["key"], "goodput_bps": 1.0}, {**whole, "goodput_bps": None}, {**whole, "reasons": None}, whole):
+            (runs[1] / "result.json").write_text(json.dumps(part))
+            campaign(path, "--out", self.out, "--report")
         shutil.rmtree(runs[1])
         data = traces[0].read_bytes()
         traces[0].write_bytes(data[:len(data) // 2])

@@ -4,11 +4,12 @@
 Looked up in the figures themselves. Needs matplotlib. usage: figures_test.py SOURCE"""
 import os
 import sys
+import types
 import unittest
 
 sys.path.insert(0, f"{sys.argv[1]}/tools/python")
 try:
-    from heliograph import plot  # noqa: E402
+    from heliograph import campaign_report, plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise
@@ -31,6 +32,15 @@ class Figures(unittest.TestCase):
         self.assertIsNone(bars[0].errorbar)
         bars = plot.bars("", "", ["x", "y"], [("A", [1.0, 2.0], [0.5, None])]).axes[0].containers
         self.assertIsNotNone([c for c in bars if hasattr(c, "errorbar")][0].errorbar)
+
+    def test_sensitivity_by_hand(self):
+        """100 and 110 at one value of the other parameter, 200 and 280 at the other: swings of 2/21 and 1/3; 2/3 and 34/39."""
+        table = [types.SimpleNamespace(values={"a": a, "b": b}, mean=lambda metric, mean=mean: mean)
+                 for a, b, mean in ((1, 1, 100.0), (2, 1, 110.0), (1, 2, 200.0), (2, 2, 280.0))]
+        swept = types.SimpleNamespace(sweep={"a": [1, 2], "b": [1, 2]})
+        for name, wanted in (("a", (200 / 21, 100 / 3)), ("b", (200 / 3, 3400 / 39))):
+            for one, other in zip(campaign_report.swings(swept, table, name, "goodput"), wanted, strict=True):
+                self.assertAlmostEqual(one, other)
 
     def test_figure_5_has_the_tables_intervals(self):
         parts = [("ideal", [22.0, 22.0]), ("lost checkpoints", [74.0, 3.0])]

@@ -10,7 +10,7 @@ import sys
 import threading
 import time
 
-from . import campaign_file, campaign_run, campaign_traces, programs, units
+from . import campaign_file, campaign_run, campaign_traces, places, programs, units
 from .lab import Failed, Missing
 
 EPILOG = """examples:
@@ -149,6 +149,24 @@ class Runner:
         return not failed and (not missing or known + done > len(missing))  # a campaign of which nothing could be run has failed
 
 
+def look_closer(campaign, traces):
+    """What a run would stumble over: traces that cannot be read, keys of labs that no program knows. ProgramError, PlacesError."""
+    from . import campaign_lab
+    for run in campaign.runs():
+        if campaign.lab and run.repetition == 1:
+            campaign_lab.check(run)
+        elif campaign.kind == "ltp":
+            for name in ("trace", "return-trace"):
+                path = campaign_file.trace_file(run.values.get(name, "none"), run.folder_base)
+                if path is not None:
+                    traces.info(path)
+
+
+def tell_doubts(campaign):
+    for text, line in campaign.doubts.items():
+        print(f"helio-campaign: {campaign.path}:{line}: WARNING: {text}", file=sys.stderr)
+
+
 def describe(campaign, out):
     runs = campaign.runs()
     virtual = sum(units.duration(run.values.get("duration", "0")) for run in runs)
@@ -209,6 +227,11 @@ def make_report(campaign, out, against):
 def work(a, campaign, out):
     runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
     if a.check:
+        try:
+            look_closer(campaign, runner.traces)
+        except (programs.ProgramError, places.PlacesError) as e:
+            print(f"helio-campaign: {e}", file=sys.stderr)
+            return 2
         describe(campaign, out)
         return 0
     if a.list:
@@ -247,6 +270,8 @@ def main(argv=None):
         return 2
     name = os.path.splitext(os.path.basename(a.file))[0]
     out = a.out or os.path.join("out", name if campaign.mode == "sim" else f"{name}-{campaign.mode}")
+    if not a.list and not a.only:
+        tell_doubts(campaign)
     try:
         return work(a, campaign, out)
     except (programs.ProgramError, Failed, OSError) as e:

@@ -16,6 +16,7 @@ MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
 FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
+LAB_FORMAT = 5  # the same over a lab file
 
 
 class CampaignError(Exception):
@@ -130,7 +131,7 @@ class Run:
     @property
     def key(self):
         """Runs of the same key have the same result, whatever experiment they serve."""
-        text = json.dumps([FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
+        text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
                            *([self.system.described()] if self.system else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -168,6 +169,7 @@ class Campaign:
     lab: str = None
     systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
     kind: str = "ltp"
+    doubts: dict = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it
 
     def runs(self):
         """Each run once, in the order of the file."""
@@ -190,11 +192,12 @@ class Reader:
     def __init__(self, path):
         self.path, self.digests, self.parameters = path, {}, PARAMETERS
         try:
-            with open(path, encoding="utf-8") as f:
-                text = f.read()
+            text = places.text_of(path)
             self.root = yaml.compose(text, Loader=_Loader)
         except UnicodeDecodeError:
             raise CampaignError(f"{path}: not a text file; a campaign is wanted (YAML, UTF-8)") from None
+        except places.PlacesError as e:
+            raise CampaignError(str(e)) from None
         except yaml.MarkedYAMLError as e:
             mark = e.problem_mark or e.context_mark
             raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {e.problem or e.context}") from None
@@ -287,7 +290,7 @@ class Reader:
                 for name, value in self.mapping(node, self.parameters, "set").items()} if node else {}
 
 
-def check_trace(reader, node, trace, base):
+def check_trace(reader, node, trace, base, name="trace"):
     """There is such a trace, or the file says one that nothing knows."""
     if trace in (*PRESETS, "none") or trace_file(trace, base) is not None:
         return
@@ -297,8 +300,8 @@ def check_trace(reader, node, trace, base):
                 return
         except ValueError:
             pass
-        reader.fail(node, f"trace: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
-    reader.fail(node, f"trace: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
+        reader.fail(node, f"{name}: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
+    reader.fail(node, f"{name}: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
                       f"{', '.join((*PRESETS, 'none'))} and iid:P")
 
 
@@ -340,6 +343,21 @@ def digest_of(reader, values, base):
     return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
 
 
+def round_trip(values):
+    """Seconds between a checkpoint and its report on an empty line."""
+    return 2 * units.duration(values["delay"]) + units.duration(values["processing"])
+
+
+def settle_timer(node, values, given, campaign):
+    """A timer that nobody gave is the paper's, or on a longer path twice the round trip; one that ends before a report can be there is told."""
+    path = round_trip(values)
+    if "rto" not in given:
+        values["rto"] = units.duration_text(max(units.duration(values["rto"]), 2 * path))
+    elif values["rto"] != "auto" and units.duration(values["rto"]) <= path:
+        campaign.doubts.setdefault(f"rto: {values['rto']} is no longer than the round trip of {units.duration_text(path)} (twice the delay, and processing): the timer "
+                                   f"runs out in every session; leave rto out, or write more, or auto", node.start_mark.line + 1)
+
+
 def check_values(reader, node, values, campaign, base):
     """They are right together; the digest of the files that they name."""
     if campaign.kind == "sle":
@@ -349,7 +367,7 @@ def check_values(reader, node, values, campaign, base):
         values.update(campaign_sle.settled(values))
         return None
     check_trace(reader, node, values["trace"], base)
-    check_trace(reader, node, values.get("return-trace", "none"), base)
+    check_trace(reader, node, values.get("return-trace", "none"), base, "return-trace")
     check_together(reader, node, values, campaign.mode)
     return digest_of(reader, values, base)
 
@@ -393,6 +411,8 @@ def _experiment(reader, node, shared, campaign, base):
         values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
         values.update(fixed)
         values.update(zip(sweep, combination))
+        if campaign.kind == "ltp":
+            settle_timer(node, values, {*fixed, *sweep}, campaign)
         digest = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, sweep)
         for repetition in range(1, campaign.repetitions + 1):

@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign over a lab file (`lab: FILE`): any of its keys is set and swept, the repetition is its seed."""
+import hashlib
 import json
 import os
+import tempfile
+import time
 
-from . import lab_derive, lab_file, lab_made, lab_result, lab_sim, places
+from . import lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places
+from .campaign_file import PRESETS
 from .lab import Failed
 
 DRAWN = ("jitter", "duplicate", "corrupt", "bit_errors")  # of a channel, beside some of its erasures
@@ -25,6 +29,37 @@ def is_drawn(lab):
     return False
 
 
+def another(traces, name, number):
+    """Realisation `number` of a trace by its name or path; None when nobody knows how it was made."""
+    if name in PRESETS:
+        mark = ""
+    else:
+        with open(name, "rb") as f:
+            mark = "-" + hashlib.file_digest(f, "sha256").hexdigest()[:8]
+    path = traces.again(name, 1000 + number, mark)
+    return None if path is None else os.path.abspath(path)
+
+
+def draw_fades(run, lab, traces):
+    """What makes this repetition another one than the first. One beyond it has other realisations of its traces: where the first has
+    the same fades in two places it has, too."""
+    ways = [link.channel[way].get("erasures", {}) for link in lab.links.values() if link.channel is not None for way in ("forward", "return")]
+    holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
+    found = []
+    for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
+        name = holder.get(key, "none")
+        if name == "none":
+            continue
+        other = another(traces, str(name), run.repetition)
+        found.append(other)
+        if other is not None and run.repetition > 1:
+            holder[key] = places.put(other, name.place)
+    drawn = is_drawn(lab)
+    if not found:
+        return "seed" if drawn else "none"
+    return "realisation" if None not in found else "some" if drawn or any(found) else "none"
+
+
 def simulate(lab, folder, track):
     """The lab in mode sim; track runs a program to its end. Bundles that are missing are a result, too."""
     derived = lab_sim.derive(lab, folder)
@@ -38,12 +73,11 @@ def simulate(lab, folder, track):
 
 
 def play(run, lab, folder):
-    from .lab_live import Session
+    Session = lab_live.Session
     if run.mode == "bridge":
         from .lab_netns import Session
     session = Session(lab, folder, lab_made.Private())
     session.records = False
-    from . import lab_live
     shown = lab_live.play(session)
     if session.stopped:
         raise KeyboardInterrupt
@@ -63,11 +97,22 @@ def measured(shown, analysis):
                                               "rto_firings")}}
 
 
-def run_lab(run, folder, track):
+def check(run):
+    """Lets each program read what it would get, without starting any; PlacesError."""
+    lab = lab_of(run)
+    with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
+        addresses = lab_derive.SpaceAddresses(lab) if run.mode == "bridge" else lab_derive.Addresses(lab, 20000)
+        derived = lab_derive.derive(lab, folder, folder, addresses, lab_live.utc(int(time.time()) + 60))
+        lab_derive.write(derived)
+        lab_derive.check(derived)
+
+
+def run_lab(run, folder, traces, track):
     final = os.path.join(os.path.dirname(folder), run.folder)  # where the files are when all is done
     command = None
     try:
         lab = lab_of(run)
+        kind = draw_fades(run, lab, traces)
         if run.mode == "sim":
             command, shown = simulate(lab, folder, track)
             reasons = []
@@ -81,5 +126,5 @@ def run_lab(run, folder, track):
         for path in lab_result.log_files(folder):
             os.unlink(path)
     lab_result.write_json(os.path.join(folder, "lab.json"), shown)
-    return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": "seed" if is_drawn(lab) else "none"},
+    return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": kind},
             **({"command": [word.replace(folder, final) for word in command]} if command else {}), **measured(shown, analysis)}

@@ -32,8 +32,9 @@ FORCED = 5.0      # seconds until what was killed is gone
 def settings_of(run, folder, ports):
     """What stands in place of {names}."""
     v = run.values
-    seconds = {name: units.duration("2s" if v[name] == "auto" else v[name]) for name in TIMES}
+    seconds = {name: units.duration(v[name]) for name in TIMES if v[name] != "auto"}
     seconds["rtt"] = 2 * seconds["delay"] + seconds["processing"]
+    seconds.setdefault("rto", max(2.0, 2 * seconds["rtt"]))
     found = {"rate": v["rate"], "rate_bps": f"{units.rate(v['rate']):.0f}", "sessions": v["sessions"], "seed": run.repetition, "folder": folder, **ports}
     for name, s in seconds.items():
         found.update({name: units.duration_text(s), f"{name}_s": f"{s:.9g}", f"{name}_ms": f"{1e3 * s:.9g}", f"{name}_us": f"{1e6 * s:.9g}"})

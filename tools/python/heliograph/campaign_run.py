@@ -35,7 +35,8 @@ def result_of(out, run):
             result = json.load(f)
     except (OSError, ValueError):
         return None
-    return result if isinstance(result, dict) and result.get("key") == run.key and "goodput_bps" in result else None
+    sound = isinstance(result, dict) and result.get("key") == run.key and isinstance(result.get("goodput_bps"), (int, float))
+    return result if sound and isinstance(result.get("reasons"), list) and "faithful" in result else None
 
 
 def compress(path):
@@ -82,7 +83,7 @@ def measure(run, part, traces, track):
     if run.kind == "sle":
         return run_sle(run, part, track)
     if run.lab:
-        return run_lab(run, part, track)
+        return run_lab(run, part, traces, track)
     if run.system:
         return run_other(run, part, traces)
     if run.mode != "sim":

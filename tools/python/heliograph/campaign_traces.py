@@ -118,6 +118,8 @@ def independent(results, mode):
         return True, "parts of the trace, one after another"
     if kinds == {"part"}:
         return False, "parts of the trace that overlap: no interval"
+    if kinds == {"some"}:
+        return False, "some of its fades are the same in each repetition: no interval"
     if kinds == {"none"} and mode != "sim":
         return True, "the same link again: the interval is the machine's"
     return False, "the same in each repetition: no interval"

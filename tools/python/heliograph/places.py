@@ -90,13 +90,23 @@ def parse(text, path):
     return out
 
 
+FILE_MAX = 1 << 20  # as of the programs' own files of settings
+
+
+def text_of(path):
+    """A file of settings; UnicodeDecodeError, OSError, PlacesError when it has no end in sight."""
+    with open(path, "rb") as f:
+        raw = f.read(FILE_MAX + 1)
+    if len(raw) > FILE_MAX:
+        raise PlacesError(f"{path}: longer than 1 MiB: this is no file of settings")
+    return raw.decode("utf-8")
+
+
 def read(path):
     try:
-        with open(path, "rb") as f:
-            raw = f.read()
-        text = raw.decode("utf-8")
+        text = text_of(path)
     except UnicodeDecodeError as e:
-        line = raw[:e.start].count(b"\n") + 1
+        line = e.object[:e.start].count(b"\n") + 1
         raise PlacesError(f"{path}:{line}: this is not UTF-8 text") from None
     except OSError as e:
         raise PlacesError(f"{path}: {e.strerror}") from None
