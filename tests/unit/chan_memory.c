@@ -11,6 +11,7 @@
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_pack.h"
 #include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/chan/chan_shared.h"
 #include "channel-emu/chan/chan_stats.h"
 #include "channel-emu/chan/chan_text.h"
 #include "channel-emu/scenario/ltp_rules.h"
@@ -80,6 +81,82 @@ START_TEST(a_steady_stream_allocates_nothing)
     ck_assert_uint_eq(wrong, 0);
     ck_assert_uint_eq(settled, 0);
     chan_free(c);
+}
+END_TEST
+
+/* 50 frames of two channels over one transmitter; the number that came out, or -1 without one. */
+static int run_shared(long at, uint64_t *dropped)
+{
+    static const uint8_t frame[3000];
+    static const struct chan_change change = {
+        .at = 100 * TICK_MS, .keys = CHAN_KEY_RATE, .rate_bps = 2000000};
+    struct chan_shared_config line = {.rate_bps = 1000000, .changes = &change, .change_count = 1};
+    struct chan_config k = {.delay = TICK_S};
+    struct chan_shared *s = NULL;
+    struct chan *c[2] = {NULL, NULL};
+    struct chan_out out;
+    int got = 0;
+    *dropped = 0;
+    countdown = at;
+    int rc = chan_shared_new(&s, &line);
+    k.shared = s;
+    for (int i = 0; i < 2 && rc == 0; i++)
+        rc = chan_new(&c[i], &k);
+    for (uint64_t i = 0; i < 50 && rc == 0; i++)
+        chan_input(c[i % 2], frame, (size_t)i * 60, i, i * TICK_MS);
+    for (int i = 0; i < 2 && rc == 0; i++) {
+        while (chan_output(c[i], TICK_NEVER - 1, &out) == 1)
+            got++;
+        *dropped += chan_counters(c[i])->lost[CHAN_MEMORY];
+    }
+    countdown = -1;
+    chan_free(c[0]);
+    chan_free(c[1]);
+    chan_shared_free(s);
+    ck_assert(rc == 0 || rc == HELIO_ENOMEM);
+    return rc < 0 ? -1 : got;
+}
+
+START_TEST(a_shared_line_drops_and_goes_on)
+{
+    long refusals = 0;
+    for (long at = 0;; at++) {
+        uint64_t dropped, before = failed;
+        int got = run_shared(at, &dropped);
+        if (failed == before) {
+            ck_assert_int_eq(got, 50);
+            break;
+        }
+        refusals += got < 0;
+        ck_assert(got < 0 || (got == 49 && dropped == 1));
+    }
+    ck_assert_int_ge(refusals, 3);
+}
+END_TEST
+
+/* A change without memory changes nothing, and comes when there is some again. */
+START_TEST(a_shared_line_changes_when_it_can)
+{
+    struct chan_shared_config line = {.rate_bps = 1000000};
+    struct chan_config k = {0};
+    struct chan_shared *s;
+    struct chan *c;
+    struct chan_out out;
+    ck_assert_int_eq(chan_shared_new(&s, &line), 0);
+    k.shared = s;
+    ck_assert_int_eq(chan_new(&c, &k), 0);
+    countdown = 0;
+    int rc = chan_shared_change(s, 8000000, 0);
+    countdown = -1;
+    ck_assert_int_eq(rc, HELIO_ENOMEM);
+    chan_input(c, (const uint8_t[125]){0}, 125, 1, 0);
+    ck_assert_int_eq(chan_output(c, TICK_MS - 1, &out), 0);
+    ck_assert_int_eq(chan_output(c, TICK_MS, &out), 1);
+    ck_assert_int_eq(chan_shared_change(s, 8000000, TICK_S), 0);
+    chan_input(c, (const uint8_t[125]){0}, 125, 2, TICK_S);
+    ck_assert_int_eq(chan_output(c, TICK_S + 125 * TICK_US, &out), 1);
+    chan_free(c);
+    chan_shared_free(s);
 }
 END_TEST
 
@@ -223,6 +300,8 @@ int main(void)
     tcase_add_loop_test(tc, a_steady_stream_allocates_nothing, 0, 2);
     tcase_add_loop_test(tc, traces_stay_whole, 0, 2);
     tcase_add_loop_test(tc, a_frame_without_memory_has_a_fate, 0, 2);
+    tcase_add_test(tc, a_shared_line_drops_and_goes_on);
+    tcase_add_test(tc, a_shared_line_changes_when_it_can);
     tcase_add_test(tc, rules_count_what_they_could_not);
     tcase_add_test(tc, traces_stay_whole);
     tcase_add_test(tc, a_line_reports_lack_of_memory);
