@@ -7,6 +7,7 @@ set -euo pipefail
 dir=$1
 own=$(cd "$(dirname "$0")" && pwd)/bundle_peers
 stamp=$(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own/src/main.rs" | cksum)
+low=$(($(nice) <= 0 ? 10 : 0)) # who was given less than the normal priority gives nothing away
 PATH=$PATH:$HOME/.cargo/bin
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"
@@ -17,6 +18,6 @@ if [ "$(printf '%s\n' 1.95 "${version:-0}" | sort -V | head -1)" != 1.95 ]; then
     echo "bundle_peers: cargo 1.95 or later is needed (hardy-bpv7), here is ${version:-none}" >&2
     exit 1
 fi
-CARGO_TARGET_DIR=$dir/target nice cargo install --quiet --locked --force --root "$dir" --path "$own" 9>&-
+CARGO_TARGET_DIR=$dir/target nice -n "$low" cargo install --quiet --locked --force --root "$dir" --path "$own" 9>&-
 rm -rf "$dir/target"
 echo "$stamp" >"$dir/pins"

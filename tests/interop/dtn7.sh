@@ -9,6 +9,7 @@ dir=$(mkdir -p "$1" && cd "$1" && pwd)
 own=$(cd "$(dirname "$0")" && pwd)/dtn7_go
 rust="dtn7 0.21.0"
 stamp="$rust $(cat "$own"/go.* | cksum)"
+low=$(($(nice) <= 0 ? 10 : 0)) # who was given less than the normal priority gives nothing away
 PATH=$PATH:$HOME/.cargo/bin:/usr/local/go/bin
 exec 9>"$dir.lock"
 flock 9
@@ -22,11 +23,11 @@ need cargo 1.85 "$(cargo --version 2>/dev/null | cut -d' ' -f2 || true)" cargo-w
 go=$(go version 2>/dev/null | sed 's/.*go\([0-9.]*\) .*/\1/' || true)
 need go 1.19 "$go" golang-go
 
-nice cargo install --quiet --locked --root "$dir/cargo" --version "${rust#* }" "${rust% *}" 9>&-
+nice -n "$low" cargo install --quiet --locked --root "$dir/cargo" --version "${rust#* }" "${rust% *}" 9>&-
 mkdir -p "$dir/bin"
 cp "$dir/cargo/bin/dtnd" "$dir/bin/dtnd-rs"
 # One of its libraries asks the linker for what go 1.23 and later keep to themselves.
 flags=()
 [ "$(printf '%s\n' 1.23 "$go" | sort -V | head -1)" = 1.23 ] && flags=(-ldflags=-checklinkname=0)
-(cd "$own" && nice go build -mod=readonly "${flags[@]}" -o "$dir/bin/dtnd-go" github.com/dtn7/dtn7-go/cmd/dtnd) 9>&-
+(cd "$own" && nice -n "$low" go build -mod=readonly "${flags[@]}" -o "$dir/bin/dtnd-go" github.com/dtn7/dtn7-go/cmd/dtnd) 9>&-
 echo "$stamp" >"$dir/pins"
