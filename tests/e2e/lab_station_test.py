@@ -10,7 +10,7 @@ import time
 import unittest
 
 from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
-from heliograph import lab_derive, lab_sim, lab_station, places, stream_relay
+from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, stream_relay
 
 LINE = """line: [craft, centre]
 links:
@@ -88,7 +88,7 @@ traffic:
         at = lab_derive.Addresses(of, 20000)
         tree = places.plain(lab_station.provider(of.links["craft-centre"], at.station(of.links["craft-centre"])))
         self.assertEqual((tree["id"], tree["instances"][0]["buffer"], tree["instances"][0]["latency"]), ("GROUND", "7", "40ms"))
-        plan = places.plain(lab_derive.contact_plan(of, "2026-01-01T00:00:00Z"))
+        plan = places.plain(lab_plan.contact_plan(of, "2026-01-01T00:00:00Z"))
         self.assertEqual([r["owlt"] for r in plan["ranges"]], ["65ms", "25ms"])
 
     def test_each_channel_has_chances_of_its_own(self):

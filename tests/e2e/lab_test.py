@@ -19,7 +19,7 @@ from pathlib import Path
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 
-from heliograph import lab_derive, lab_file, places  # noqa: E402
+from heliograph import lab_derive, lab_file, lab_plan, places  # noqa: E402
 
 
 def lab(*words, code=0, timeout=1400, cwd=None):
@@ -104,7 +104,7 @@ class Files(unittest.TestCase):
 
     def test_contacts_make_a_plan(self):
         of = made("line: 3\nlinks: {1-2: {rate: 1Mbit/s, delay: [{at: 0s, delay: 9ms}, {at: 5s, delay: 7ms}], contacts: [{from: 1s, to: 5s}]}}")
-        plan = places.plain(lab_derive.contact_plan(of, "2026-01-01T00:00:00Z"))
+        plan = places.plain(lab_plan.contact_plan(of, "2026-01-01T00:00:00Z"))
         self.assertEqual([(c["from"], c["to"], c["start"], c["end"]) for c in plan["contacts"]],
                          [("1", "2", "1s", "5s"), ("2", "1", "1s", "5s"), ("2", "3", "0s", "36500d"), ("3", "2", "0s", "36500d")])
         self.assertEqual(plan["ranges"][0]["table"], [{"at": "0s", "owlt": "9ms"}, {"at": "5s", "owlt": "7ms"}])

@@ -16,15 +16,13 @@ import subprocess
 import tempfile
 import zlib
 
-from . import lab_file, lab_shared, lab_station, places, programs, units
+from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, places, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
 DATAGRAMS = ("ltp-udp", "udp")
 STREAMS = ("tcpcl",)
-FOREVER = "36500d"     # of a contact that does not end
 PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
-LOCAL = "10us"         # from process to process
 MARGIN = 0.02          # seconds, of a link's timer unless told otherwise
 SIM_START = "2026-01-01T00:00:00Z"  # time zero of helio-sim
 
@@ -54,6 +52,7 @@ class Derived:
     wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
     owners: dict = dataclasses.field(default_factory=dict)    # channel -> link
     plan: str = None
+    gaps: dict = dataclasses.field(default_factory=dict)      # link that is handed over -> the key of its own drop log
     emulator: str = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
 
@@ -128,6 +127,7 @@ class SpaceAddresses:
     relay = False
 
     def __init__(self, lab):
+        lab_handover.refuse(lab, "netns")
         lab_shared.refuse(lab, "netns")
         for link in lab.links.values():
             if link.station is not None:
@@ -202,67 +202,7 @@ def link_name(lab, link, other):
     return str(link.at.get(link.ends[1 - link.ends.index(other)], {}).get("name") or f"to-{other}")
 
 
-# ---- plans ----
-
-
-def has_contacts(lab):
-    return any(way.get("contacts") for link in lab.links.values() if link.channel is not None
-               for way in (link.channel["forward"], link.channel["return"]))
-
-
-def way_plan(lab, link, way, ends, plan):
-    keys = link.channel[way] if link.channel is not None else Map()
-    a, b = (str(lab.nodes[end].number) for end in ends)
-    rate = lab_shared.rate(link, way) or link.keys.get("rate") or "unlimited"
-    spans = keys.get("contacts") or [put({"from": "0s", "to": FOREVER}, link.place)]
-    delay = keys.get("delay", "0")
-    if link.station is not None:
-        delay = longer(delay, lab_station.added_delay(link.station, way))
-    for span in spans:
-        contact = {"from": a, "to": b, "start": span.get("from", "0"), "end": span.get("to", FOREVER), "rate": rate}
-        plan["contacts"].append(put(contact, span.place))
-    if isinstance(delay, str):
-        plan["ranges"].append(put({"from": a, "to": b, "end": FOREVER, "owlt": delay}, link.place))
-    else:
-        table = [{"at": point.get("at", "0"), "owlt": point.get("delay", "0")} for point in delay if isinstance(point, dict)]
-        plan["ranges"].append(put({"from": a, "to": b, "end": FOREVER, "table": table}, link.place))
-
-
-def longer(delay, more):
-    """A delay, or a table of delays, with so many seconds more; what is not understood is told elsewhere."""
-    try:
-        if isinstance(delay, str):
-            return put(units.duration_text(units.duration(delay) + more), delay.place if isinstance(delay, places.Word) else None)
-        return put([{**point, "delay": units.duration_text(units.duration(point["delay"]) + more)} for point in delay], delay.place)
-    except (ValueError, KeyError, TypeError):
-        return delay
-
-
-def contact_plan(lab, begin):
-    plan = Map({"start": begin, "contacts": [], "ranges": []})
-    for link in lab.links.values():
-        way_plan(lab, link, "forward", link.ends, plan)
-        way_plan(lab, link, "return", link.ends[::-1], plan)
-    return plan
-
-
 # ---- configurations ----
-
-
-def longest_delay(link):
-    """One-way light time for LTP's timer; None when it is not understood (which is told elsewhere)."""
-    if link.channel is None and link.station is None:
-        return LOCAL
-    found = []
-    for way in ("forward", "return"):
-        delay = link.channel[way].get("delay", "0") if link.channel is not None else "0"
-        more = lab_station.added_delay(link.station, way) if link.station is not None else 0.0
-        try:
-            found += [more + units.duration(point["delay"] if isinstance(point, dict) else point)
-                      for point in (delay if isinstance(delay, list) else [delay])]
-        except (ValueError, KeyError, TypeError):
-            return None
-    return units.duration_text(max(found)) if found and max(found) > 0 else LOCAL
 
 
 class Deriver:
@@ -300,9 +240,9 @@ class Deriver:
                            "write channel: no, or take --mode netns")
         if link.channel is not None and link.adapter in DATAGRAMS:
             rate = lab_shared.rate(link, ("forward", "return")[i])
-            derived.update({key: value for key, value in (("rate", rate), ("overhead", link.channel.get("overhead")))
+            derived.update({key: value for key, value in (("rate", rate), ("overhead", link.passes[0].channel.get("overhead")))
                             if value is not None})
-        owlt = longest_delay(link)
+        owlt = lab_plan.longest_delay(link)
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
             derived["owlt"] = owlt
             wait = lab_shared.wait(self.lab, link)
@@ -314,7 +254,7 @@ class Deriver:
 
     def plan_file(self):
         plan = self.lab.plan
-        if plan == "no" or (plan == "" and not has_contacts(self.lab)):
+        if plan == "no" or (plan == "" and not lab_plan.has_contacts(self.lab)):
             return None
         return os.path.join(self.folder, "plan.yaml") if plan in ("", "yes") else places.beside(self.lab.base, plan)
 
@@ -390,20 +330,29 @@ class Deriver:
             self.out.nodes[name] = path
         for link in self.lab.links.values():
             for name, ways, relay in self.addresses.pieces(link) if link.channel is not None else ():
-                self.out.channels[name] = self.add_config(f"link-{name}.yaml", self.title(link, name), self.scenario(link, name, ways),
+                self.out.channels[name] = self.gap_log(link) if link.overs else self.add_config(f"link-{name}.yaml", self.title(link, name), self.scenario(link, name, ways),
                                                           ("helio-emu", "check"))
                 self.own(name, link)
                 if relay:
                     self.out.relays[name] = relay
             if link.station is not None:
                 self.station(link)
+        for name, one in self.lab.channels.items():
+            self.out.channels[name] = self.add_config(f"link-{name}.yaml", f"the channel {name}", self.scenario(one, name, ("forward", "return")),
+                                                      ("helio-emu", "check"))
+            self.own(name, one)
         if self.lab.one_emulator and (self.out.relays or self.lab.shared):
             self.out.emulator = self.add_config("emulator.yaml", "the emulator of all links", lab_shared.config(self.lab, self.out, self.addresses, self.begin),
                                                 ("helio-emu", "links", "--check"))
         if plan and self.lab.plan in ("", "yes"):
-            self.out.plan = self.add_config("plan.yaml", "the contact plan", contact_plan(self.lab, self.begin), ("helio-plan", "check"))
+            self.out.plan = self.add_config("plan.yaml", "the contact plan", lab_plan.contact_plan(self.lab, self.begin), ("helio-plan", "check"))
         self.traffic()
         return self.out
+
+    def gap_log(self, link):
+        """What is handed over has no scenario."""
+        if self.capture_files and "drops" in self.lab.capture:
+            self.out.gaps[link.name] = {"drop_log": os.path.join(self.folder, f"link-{link.name}.drops.csv")}
 
     def own(self, name, link):
         other = self.out.owners.setdefault(name, link.name)

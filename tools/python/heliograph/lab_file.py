@@ -9,16 +9,16 @@ import difflib
 import os
 import re
 
-from . import lab_shared, lab_station, places, units
+from . import lab_handover, lab_shared, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
-TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports", "emulator", "shared")
+TOP = ("title", *SHAPES, "nodes", "node", "links", "link", "traffic", "events", "duration", "seed", "capture", "plan", "ports", "emulator", "shared", "channels")
 WAY = ("rate", "queue", "codel", "mark", "delay", "jitter", "reorder", "start", "contacts", "outages", "off_contact", "erasures", "duplicate",
        "corrupt", "bit_errors", "rules", "trace")  # of a channel's direction
 CHANNEL = ("seed", "exempt", "tolerance")        # of a channel as a whole
 BOTH = ("overhead",)                             # of the channel and of the adapter
-LINK = ("adapter", "forward", "return", "ends", "scenario", "channel", "station")
+LINK = ("adapter", "forward", "return", "ends", "scenario", "channel", "station", "handover")
 CAPTURE = ("segments", "bundles", "drops", "pcap")
 PERF = {"duration": "-T", "data": "-D", "window": "-W", "rate": "-R", "payload": "-P", "lifetime": "-l", "priority": "-p",
         "crc": "--crc", "warmup": "--warmup", "ack-timeout": "--ack-timeout", "linger": "--linger"}
@@ -57,10 +57,17 @@ class Link:
     place: tuple
     station: lab_station.Station = None  # a ground station between the two
     lines: dict = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
+    handover: Items = None  # as it is written
+    overs: list = dataclasses.field(default_factory=list)  # of lab_handover.Over
 
     @property
     def adapter(self):
         return self.keys["adapter"]
+
+    @property
+    def passes(self):
+        """What has the keys of its channel: itself, or those that it is handed over to, from the first one on."""
+        return [over.channel for over in self.overs if over.channel] or [self]
 
 
 @dataclasses.dataclass
@@ -105,6 +112,7 @@ class Lab:
     ports: int       # None: free ones
     shared: dict     # name -> Transmitter
     one_emulator: bool
+    channels: dict   # name -> lab_handover.Channel
 
 
 class Reader:
@@ -253,33 +261,40 @@ class Reader:
             elif pair:
                 ends[str(name)], places_[str(name)] = pair, name
                 keys[str(name)] = self.map(value, f"links.{name}")
-        return {name: self.link(name, pair, merge(common, keys.get(name)), places_[name], nodes, i)
+        return {name: self.link(name, pair, lab_handover.link_keys(self, name, common, keys.get(name), WAY, CHANNEL), places_[name], nodes, i)
                 for i, (name, pair) in enumerate(ends.items())}
 
     def link(self, name, ends, keys, place, nodes, index):
         what = f"links.{name}"
         channel_wanted = keys.pop("channel", "yes")
-        base = self.scenario(keys.pop("scenario", None))
-        ways = {way: merge(base.get("both"), base.get(way), pick(keys, WAY), self.map(keys.pop(way, Map()), f"{what}.{way}", WAY))
-                for way in ("forward", "return")}
-        channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
+        handover = keys.pop("handover", None)
+        channel = self.channel_of(keys, what, place.place, index)
+        ways = {way: channel[way] for way in ("forward", "return")}
+        for key in (*ways, "scenario"):
+            keys.pop(key, None)
         station = lab_station.read(self, keys.pop("station", None), keys, ends, f"{what}.station", WAY)
         at = {str(end): self.map(value, f"{what}.ends.{end}")
               for end, value in self.map(keys.pop("ends", Map()), f"{what}.ends", ends).items()}
         own = Map((key, value) for key, value in keys.items() if key not in WAY + CHANNEL)
         own.place = place.place
         own.setdefault(put("adapter", place.place), put("ltp-udp", place.place))
-        for way in ways.values():
-            self.normal_way(way)
-        channel.setdefault(put("seed", place.place), put(str(self.seed() + 1000 * index), place.place))
-        channel.update(forward=ways["forward"], **{"return": ways["return"]})
         if channel_wanted not in ("yes", "no"):
             self.wrong(channel_wanted, f"{what}.channel: \"{channel_wanted}\" is not understood; right are yes and no")
         shares = any(f"{name}.{way}" in self.shared for way in ways)
-        if channel_wanted == "no" or not (ways["forward"] or ways["return"] or shares):
+        if channel_wanted == "no" or not (ways["forward"] or ways["return"] or shares or handover is not None):
             own = merge(pick(ways["forward"], ("rate",)), own)
             channel = None
-        return Link(name, ends, own, at, channel, place.place, station)
+        return Link(name, ends, own, at, channel, place.place, station, handover=handover)
+
+    def channel_of(self, keys, what, place, index):
+        """The scenario that these keys make."""
+        base = self.scenario(keys.get("scenario"))
+        channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
+        channel.setdefault(put("seed", place), put(str(self.seed() + 1000 * index), place))
+        for way in ("forward", "return"):
+            channel[way] = merge(base.get("both"), base.get(way), pick(keys, WAY), self.map(keys.get(way, Map()), f"{what}.{way}", WAY))
+            self.normal_way(channel[way])
+        return channel
 
     def seed(self):
         return self.parsed(self.tree, "seed", "", count(0, 2**31 - 1), 1)
@@ -407,10 +422,12 @@ def interpret(tree, path, base):
     names, pairs = reader.shape()
     nodes = reader.nodes(names)
     links = reader.links(pairs, nodes)
+    channels = lab_handover.read_channels(reader, WAY, CHANNEL, len(links))
+    lab_handover.read(reader, links, channels)
     lab = Lab(path, base, tree, reader.word(tree, "title", "", os.path.basename(path)), nodes, links, reader.traffic(nodes),
               reader.events(links), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
               reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)),
-              *lab_shared.read(reader, links))
+              *lab_shared.read(reader, links, channels), channels)
     if reader.errors:
         raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
     return lab

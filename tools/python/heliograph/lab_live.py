@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_derive, lab_file, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
+from . import lab_derive, lab_file, lab_handover, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -182,12 +182,15 @@ class Session(Processes):
         """Until it is over; True: by itself."""
         waiting = sorted(self.derived.clients, key=lambda command: command.start)
         events = list(self.lab.events)
+        steps = lab_handover.steps(self.lab, lab_shared.rate)
         while not (self.stopped or self.over(waiting, events)):
             while waiting and waiting[0].start <= self.now():
                 command = waiting.pop(0)
                 self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
             while events and events[0].at <= self.now():
                 self.happen(events.pop(0))
+            while steps and steps[0].at <= self.now():
+                self.pace_end(steps.pop(0))
             self.watch()
             self.serve()
         return not self.stopped
@@ -215,6 +218,11 @@ class Session(Processes):
                 self.switch_link(event.link, event.do)
         except Failed as e:
             raise Failed(f"{places.where(event)}: {e}") from None
+
+    def pace_end(self, step):
+        """The link was handed over to a channel of another rate."""
+        node, link = self.ends(step.link)[step.end]
+        self.ctl(node, "link", "set", link, f"rate={step.rate}")
 
     def ends(self, name):
         """(node, what the link is called there) of both ends."""

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from . import lab_shared, machine, places, programs, units
+from . import lab_handover, lab_shared, machine, places, programs, units
 from .lab import Failed
 
 UNUSED = 0.01  # of a link's rate, for want of a processor
@@ -61,7 +61,7 @@ def analyse(out):
 
 
 def rate_of(link):
-    rates = [rate for way in lab_shared.WAYS if (rate := lab_shared.rate(link, way) or "unlimited") != "unlimited"]
+    rates = [rate for one in link.passes for way in lab_shared.WAYS if (rate := lab_shared.rate(one, way) or "unlimited") != "unlimited"]
     try:
         return max(map(units.rate, rates), default=0)
     except units.UnitError:
@@ -141,6 +141,8 @@ def tell(lab, out, result):
         print(flow_line(flow, result["traffic"].get(flow.name, {})))
     for name, shown in result["channels"].items():
         print(channel_line(name, shown))
+        if "handover" in shown:
+            print(lab_handover.line(name, shown["handover"]))
     for name, shown in result.get("shared", {}).items():
         print(lab_shared.line(name, shown))
     if not result["faithful"]:

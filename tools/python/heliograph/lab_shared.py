@@ -10,7 +10,7 @@ What a transmitter's keys may be is checked by helio-emu, which reads the file t
 import dataclasses
 import re
 
-from . import lab_station, places, units
+from . import lab_handover, lab_station, places, units
 from .places import Items, Map, Word, put
 
 KEYS = ("of", "rate", "queue", "codel", "mark", "changes")  # of a transmitter
@@ -38,7 +38,7 @@ def members(tree):
     return {str(word) for items in lists if isinstance(items, Items) for word in items if isinstance(word, Word)}
 
 
-def read(reader, links):
+def read(reader, links, channels):
     """(transmitters by name, is there one emulator); each link is told of its own."""
     tree, out = reader.tree, {}
     wanted = reader.parsed(tree, "emulator", "", lab_station.one_of("one", "each"))
@@ -50,25 +50,33 @@ def read(reader, links):
             continue
         if value.get("rate") != "unlimited":  # which the emulator refuses; else those who send would tell of it
             reader.parsed(value, "rate", f"{what}.", units.rate)
-        of = [one for word in reader.items(value["of"], f"{what}.of") if (one := direction(reader, word, links, f"{what}.of"))]
+        of = [one for word in reader.items(value["of"], f"{what}.of") if (one := direction(reader, word, links, channels, f"{what}.of"))]
         out[str(name)] = Transmitter(of, Map((key, word) for key, word in value.items() if key != "of"), name)
         out[str(name)].keys.place = value.place
         for link, way in of:
-            links[link].lines[way] = out[str(name)].keys
+            one = channels.get(link) or links[link]
+            one.lines[way] = out[str(name)].keys
             for key in LINE:
-                if key in links[link].channel[way]:
-                    own = links[link].channel[way]
-                    reader.wrong(own.key(key), f"links.{link}.{way}.{key}: this direction has the line of {what}; leave {key} away, or write it there")
+                if key in one.channel[way]:
+                    kind = "channels" if link in channels else "links"
+                    reader.wrong(one.channel[way].key(key), f"{kind}.{link}.{way}.{key}: this direction has the line of {what}; leave {key} away, or write it there")
+    handed = any(link.overs for link in links.values())
     if out and wanted == "each":
         reader.wrong(tree["emulator"], "emulator: links share a transmitter in one emulator only; write one, or leave it away")
-    return out, bool(out) or wanted == "one"
+    elif handed and wanted == "each":
+        reader.wrong(tree["emulator"], "emulator: links are handed over in one emulator only; write one, or leave it away")
+    return out, bool(out) or handed or wanted == "one"
 
 
-def direction(reader, word, links, what):
+def direction(reader, word, links, channels, what):
     """LINK.WAY as two; None, and said, when it is none that can be shared."""
     link, dot, way = str(word).rpartition(".")
     if not isinstance(word, Word) or not dot or way not in WAYS:
         reader.wrong(word, f"{what}: \"{word}\" is not understood; write a link and one way of it, such as {next(iter(links), 'A-B')}.forward")
+    elif link in channels:
+        return link, way
+    elif link in links and links[link].handover is not None:
+        reader.wrong(word, f"{what}: links.{link} is handed over, so its channels can share a transmitter; write such as {next(iter(channels), 'NAME')}.{way}")
     elif link not in links:
         reader.wrong(word, f"{what}: {reader.no_link(put(link, word.place), links)}")
     elif links[link].channel is None:
@@ -79,7 +87,8 @@ def direction(reader, word, links, what):
 
 
 def rate(link, way):
-    """Of the line of one way, its own or a shared one; None: there is none."""
+    """Of the line of one way, its own or a shared one (of the first that it passes, if it is handed over); None: there is none."""
+    link = link.passes[0]
     line = link.lines.get(way) or (link.channel[way] if link.channel is not None else {})
     return line.get("rate")
 
@@ -114,8 +123,13 @@ def refuse(lab, mode):
 
 
 def names(channels):
-    """What the emulator calls them: it takes 32 letters, digits, - and _. All links have a -, so no other is called so."""
-    return {name: name if re.fullmatch(r"[A-Za-z0-9_-]{1,32}", name) else f"channel_{i}" for i, name in enumerate(channels, 1)}
+    """What the emulator calls them: it takes 32 letters, digits, - and _. None is called as another one."""
+    out = {}
+    for i, name in enumerate(channels, 1):
+        out[name] = name if re.fullmatch(r"[A-Za-z0-9_-]{1,32}", name) else f"channel_{i}"
+        while out[name] != name and out[name] in channels:
+            out[name] += "_"
+    return out
 
 
 def config(lab, derived, addresses, start):
@@ -127,8 +141,14 @@ def config(lab, derived, addresses, start):
             if at is None:
                 continue  # in virtual time streams have channels between nodes
             one = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
+            if link.overs:
+                one = {**(derived.gaps.get(name, {})), **one, "handover": lab_handover.config(link, called)}
+                del one["scenario"]
             tree["links"][put(called[name], link.place)] = put(one, link.place)
             of.update({(link.name, way): f"{called[name]}.{WAYS[i]}" for i, way in enumerate(ways) if way})
+    for name, one in lab.channels.items():
+        tree["links"][put(called[name], one.place)] = put({"scenario": derived.channels[name]}, one.place)
+        of.update({(name, way): f"{called[name]}.{way}" for way in WAYS})
     if lab.shared:
         tree[put("shared", None)] = Map()
     for name, one in lab.shared.items():
@@ -183,7 +203,10 @@ def results(report, channels):
         for member in one.get("members", []):
             called, _, way = member["of"].rpartition(".")
             member["of"] = f"{back.get(called, called)}.{way}"
-    return {name: report.get("links", {}).get(called, {}) for called, name in back.items()}, shared
+    links = report.get("links", {})
+    for way in (one["handover"][way] for one in links.values() if "handover" in one for way in WAYS):
+        way["via"] = {back.get(called, called): counts for called, counts in way["via"].items()}
+    return {name: links.get(called, {}) for called, name in back.items()}, shared
 
 
 def line(name, shown):

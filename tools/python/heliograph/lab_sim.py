@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 
-from . import lab_derive, lab_file, lab_result, lab_shared, places, programs, units
+from . import lab_derive, lab_file, lab_handover, lab_result, lab_shared, places, programs, units
 from .lab import Failed
 from .places import Items, Map, put
 
@@ -51,6 +51,14 @@ def event_words(lab, event):
             yield f"{begin} {event.do}"
         elif event.ends[i]:
             yield f"{begin} set {json.dumps(places.plain(event.ends[i]))}"
+
+
+def rate_words(lab):
+    """A hand-over to a channel of another rate."""
+    for step in lab_handover.steps(lab, lab_shared.rate):
+        link = lab.links[step.link]
+        end, other = link.ends[step.end], link.ends[1 - step.end]
+        yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)} set {json.dumps({'rate': step.rate})}"
 
 
 # ---- what changes in mid-run ----
@@ -145,7 +153,7 @@ def streams(lab, derived):
     numbers = {name: i for i, name in enumerate(lab.nodes, 1)}
     out = {}
     for name in derived.channels:
-        if name in derived.relays:
+        if name in derived.relays or name in lab.channels:
             continue
         link = lab.links[derived.owners[name]]
         if link.station is not None:
@@ -180,9 +188,8 @@ def command_line(lab, derived):
             words += ["--ping", starting(command) + ping_words(lab, command)]
         else:
             words += ["--client", starting(command) + client_words(command)]
-    for event in lab.events:
-        for text in event_words(lab, event):
-            words += ["--link", text]
+    for text in (*(text for event in lab.events for text in event_words(lab, event)), *rate_words(lab)):
+        words += ["--link", text]
     if lab.duration is None and not derived.clients:
         raise places.PlacesError(f"{lab.path}: in virtual time nothing would come to an end; write traffic: or duration:")
     if lab.duration is not None:
@@ -197,6 +204,10 @@ def derive(lab, out):
     return lab_derive.derive(lab, out, "/nowhere", addresses, lab_derive.SIM_START, capture_files=False)
 
 
+def of_emulator(lab, derived):
+    return (*derived.relays, *lab.channels)
+
+
 def numbered(lab, derived):
     """The channels that helio-sim has in the order of its options, not by their names."""
     return (*(derived.relays if not derived.emulator else ()), *streams(lab, derived))
@@ -206,7 +217,7 @@ def rename_logs(lab, derived):
     """As the modes that have relays call them; what is not wanted goes."""
     paths = {link: f"channel{i}.drops.csv" for i, link in enumerate(numbered(lab, derived), 1)}
     if derived.emulator:
-        paths.update((name, f"link-{called}.drops.csv") for name, called in lab_shared.names(derived.channels).items() if name in derived.relays)
+        paths.update((name, f"link-{called}.drops.csv") for name, called in lab_shared.names(derived.channels).items() if name in of_emulator(lab, derived))
     for link, name in paths.items():
         path = os.path.join(derived.folder, name)
         if "drops" in lab.capture:
@@ -234,7 +245,7 @@ def results(lab, derived, shown):
     names = list(lab.nodes)
     channels = dict(zip(numbered(lab, derived), shown["channels"]))
     of_links, shared = lab_shared.results(shown, derived.channels)
-    channels.update((name, of_links[name]) for name in derived.relays if derived.emulator)
+    channels.update((name, of_links[name]) for name in of_emulator(lab, derived) if derived.emulator)
     return {"seconds": shown["virtual_s"], "interrupted": shown["interrupted"], "traffic": by_flow(derived, shown),
             "servers": shown["servers"], "channels": channels,
             "nodes": {names[i]: one for i, one in enumerate(shown["nodes"])}, "stations": dict(zip(derived.stations, shown["stations"])),

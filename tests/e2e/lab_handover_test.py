@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""helio-lab with links that are handed over from channel to channel.
+
+usage: lab_handover_test.py BIN SOURCE sim|live
+
+What is expected of runs with real processes are counts and what was sent, never times: a slow machine changes nothing.
+"""
+import csv
+import json
+import sys
+import unittest
+
+from lab_test import SOURCE, Folder, lab, made
+
+from heliograph import lab_derive, lab_handover, lab_shared, places
+
+KIND = sys.argv[3]
+EXAMPLE = SOURCE / "examples/lab-handover.yaml"
+TWO = "line: [a, b]\nchannels:\n  x: {delay: 8ms, rate: 20Mbit/s}\n  y: {delay: 30ms, forward: {rate: 40Mbit/s}, overhead: 10B}\n"
+OVER = TWO + "links: {a-b: {handover: [{at: 0, channel: x}, {at: 10s, channel: none}, {at: 12s, channel: y, gap: 500ms}]}}\n"
+
+
+class Handover(Folder):
+    def derived(self, text):
+        of = made(text)
+        return lab_derive.derive(of, "/out", "/run", lab_derive.Addresses(of, 20000), "2026-01-01T00:00:00Z")
+
+    def tree(self, derived, name):
+        return places.plain(places.parse("\n".join(derived.configs["/out/" + name][0].lines), name))
+
+    def adds_up(self, result, name, *channels):
+        """The account of the link: each frame is in a gap, or went over one of the channels."""
+        hand = result["channels"][name]["handover"]
+        for way in ("forward", "return"):
+            self.assertEqual(list(hand[way]["via"]), list(channels))
+            self.assertEqual(hand[way]["in"], hand[way]["gap"] + sum(one["in"] for one in hand[way]["via"].values()))
+            for channel in channels:
+                c = result["channels"][channel][way]
+                self.assertEqual(c["in"] + c["duplicated"], c["out"] + sum(c["dropped"].values()) + c["queued"], (channel, way))
+                self.assertEqual((hand[way]["via"][channel]["in"], hand[way]["via"][channel]["out"]), (c["in"], c["out"]))
+        return hand
+
+
+@unittest.skipUnless(KIND == "sim", "without real processes")
+class Files(Handover):
+    def test_what_is_derived(self):
+        """The emulator's file has the link with its list and the channels; the ends have the first rate and the longest delay."""
+        derived = self.derived(OVER)
+        links = self.tree(derived, "emulator.yaml")["links"]
+        self.assertEqual(links["a-b"], {"drop_log": "/out/link-a-b.drops.csv", "listen": derived.relays["a-b"]["listen"], "to": derived.relays["a-b"]["to"],
+                                        "return_to": derived.relays["a-b"]["back"],
+                                        "handover": [{"at": "0", "link": "x"}, {"at": "10s", "link": "none"}, {"at": "12s", "link": "y", "gap": "500ms"}]})
+        self.assertEqual([links[name] for name in "xy"], [{"scenario": f"/out/link-{name}.yaml"} for name in "xy"])
+        self.assertEqual(self.tree(derived, "link-y.yaml")["forward"], {"delay": "30ms", "rate": "40Mbit/s"})
+        for number in (1, 2):
+            link = self.tree(derived, f"node{number}.yaml")["links"][0]
+            self.assertEqual((link["rate"], link["owlt"]), ("20Mbit/s", "30ms"))
+        self.assertIsNone(derived.plan)
+        told = [(step.at, step.end, step.rate) for step in lab_handover.steps(made(OVER), lab_shared.rate)]
+        self.assertEqual(told, [(12.5, 0, "40Mbit/s"), (12.5, 1, "unlimited")])
+        self.assertEqual(lab_handover.steps(made(OVER.replace("handover:", "ends: {a: {rate: 1Mbit/s}, b: {rate: 2Mbit/s}}, handover:")), lab_shared.rate), [])
+
+    def test_what_is_said_of_all_links_holds_for_channels(self):
+        text = OVER.replace("channels:", "link: {delay: 9ms, outages: [{from: 1s, to: 2s}]}\nchannels:")
+        derived = self.derived(text)
+        self.assertEqual(self.tree(derived, "link-x.yaml")["return"],
+                         {"delay": "8ms", "rate": "20Mbit/s", "outages": [{"from": "1s", "to": "2s"}], "start": "2026-01-01T00:00:00Z"})
+        seeds = [self.tree(derived, f"link-{name}.yaml")["seed"] for name in "xy"]
+        self.assertNotEqual(*seeds)
+
+    def test_the_contact_plan_knows_the_gaps(self):
+        plan = self.tree(self.derived(OVER + "plan: yes\n"), "plan.yaml")
+        self.assertEqual([(c["from"], c["start"], c["end"], c["rate"]) for c in plan["contacts"]],
+                         [("1", "0s", "10s", "20Mbit/s"), ("1", "12.5s", "36500d", "40Mbit/s"), ("2", "0s", "10s", "20Mbit/s"), ("2", "12.5s", "36500d", "unlimited")])
+        self.assertEqual([(r["from"], r.get("start"), r["end"], r["owlt"]) for r in plan["ranges"]],
+                         [("1", None, "10s", "8ms"), ("1", "12.5s", "36500d", "30ms"), ("2", None, "10s", "8ms"), ("2", "12.5s", "36500d", "30ms")])
+        text = OVER.replace("y: {delay: 30ms", "y: {contacts: [{from: 1s, to: 2s}, {from: 11s, to: 20s}], delay: 30ms")
+        plan = self.tree(self.derived(text), "plan.yaml")
+        self.assertEqual([(c["start"], c["end"]) for c in plan["contacts"]], [("0s", "10s"), ("12.5s", "20s")] * 2)
+        lab(self.file(text), "check")
+        text = TWO.replace("delay: 30ms", "delay: [{at: 0, delay: 40ms}, {at: 20s, delay: 20ms}, {at: 80s, delay: 50ms}]") + \
+            "links: {a-b: {handover: [{at: 0, channel: y}, {at: 10s, channel: x}, {at: 40s, channel: y}, {at: 90s, channel: x}]}}\nplan: yes\n"
+        tables = [[(point["at"], point["owlt"]) for point in r["table"]] for r in self.tree(self.derived(text), "plan.yaml")["ranges"] if "table" in r]
+        self.assertEqual(tables[:2], [[("0s", "40ms"), ("9.999s", "30.001ms")], [("40s", "30ms"), ("80s", "50ms"), ("89.999s", "50ms")]])
+        lab(self.file(text), "check")
+        lab(self.file(OVER.replace("delay: 30ms", "delay: [{at: 0, delay: 40ms}, {at: 60s, delay: 30ms}]") + "plan: yes\n"), "check")
+
+    def test_channels_share_a_transmitter(self):
+        text = OVER.replace("forward: {rate: 40Mbit/s}, ", "").replace(", rate: 20Mbit/s", "") + \
+            "nodes: {c: {}}\nshared: {up: {of: [x.forward, a-c.forward], rate: 9Mbit/s, queue: 1s}}\n"
+        derived = self.derived(text.replace("{a-b:", "{a-c: {delay: 1ms}, a-b:"))
+        self.assertEqual(self.tree(derived, "emulator.yaml")["shared"]["up"]["of"], ["x.forward", "a-c.forward"])
+        self.assertEqual([link["rate"] for link in self.tree(derived, "node1.yaml")["links"]], ["9Mbit/s", "9Mbit/s"])
+
+    def test_errors_name_file_line_and_key(self):
+        link = TWO + "links:\n  a-b:\n    handover:\n      - {at: 0, channel: x}\n"
+        for text, *wanted in (
+                (link, ":4: channels.y: no link is handed over to it; write a handover, or leave it away"),
+                (link + "      - {at: 1s, channel: z}\n", ":9: links.a-b.handover.1.channel: there is no channel \"z\"; there are x, y, none"),
+                (link + "      - {at: 1s}\n", ":9: links.a-b.handover.1.channel: is missing; there are x, y, none"),
+                (link + "      - {channel: y}\n", ":9: links.a-b.handover.1.at: is missing, such as at: 60s"),
+                (link + "      - {at: 1m, channel: y}\n", ":9: links.a-b.handover.1.at: \"1m\" is no duration"),
+                (link + "      - {at: 1s, channel: y, in_flight: gone}\n", ":9: links.a-b.handover.1.in_flight: \"gone\" is not known; right are arrives, lost"),
+                (link + "      - {at: 1s, chanel: y}\n", ":9: links.a-b.handover.1.chanel: unknown key; did you mean channel?"),
+                (link + "      - {at: 0, channel: y}\n", ":9: links.a-b.handover[2].at: not later than the one before"),
+                (link + "      - {at: 1s, channel: y, gap: 3s}\n      - {at: 2s, channel: x}\n", ":10: links.a-b.handover[3].at: lies in the gap"),
+                (link.replace("channel: x}", "channel: x, in_flight: lost}") + "      - {at: 1s, channel: y}\n", ":8: links.a-b.handover[1].in_flight: there is nothing before"),
+                (link + "      - {at: 1s, channel: y}\n    delay: 5ms\n", ":10: links.a-b.delay: what is handed over has no channel of its own; write it at the channels"),
+                (link + "      - {at: 1s, channel: y}\n    channel: no\n", ":10: links.a-b.channel: what is handed over"),
+                (link + "      - {at: 1s, channel: y}\n    station: {}\n", ":10: links.a-b.station: what is handed over"),
+                (link + "      - {at: 1s, channel: y}\n    adapter: tcpcl\n", ":8: links.a-b.handover: tcpcl is a stream"),
+                (link + "      - {at: 1s, channel: y}\nemulator: each\n", ":10: emulator: links are handed over in one emulator only"),
+                (link + "      - {at: 1s, channel: y}\nshared:\n  up: {of: [a-b.forward], rate: 1Mbit/s}\n",
+                 ":11: shared.up.of: links.a-b is handed over, so its channels can share a transmitter; write such as x.forward"),
+                (link + "      - {at: 1s, channel: y}\nshared:\n  up: {of: [x.forward], rate: 1Mbit/s}\n", ":3: channels.x.forward.rate: this direction has the line of shared.up"),
+                (link + "      - {at: 1s, channel: y}\nevents:\n  - {at: 1s, link: a-b, set: {rate: 5Mbit/s}}\n", ":11: links.a-b.rate: what is handed over"),
+                (TWO + "links:\n  a-b: {handover: []}\n", ":6: links.a-b.handover: is empty; write a list such as [{at: 0, channel: x}]"),
+                (TWO + "links:\n  a-b: {handover: [{at: 0, channel: none}]}\n", ":6: links.a-b.handover: it passes no channel"),
+                (TWO.replace("  x:", "  none:") + "links: {a-b: {handover: [{at: 0, channel: y}]}}\n", ":3: channels.none: a name has 1 to 32"),
+                (TWO.replace("  x:", "  a-b:") + "links: {a-b: {handover: [{at: 0, channel: y}, {at: 1s, channel: a-b}]}}\n", ":3: channels.a-b: a link has this name"),
+                (TWO.replace("rate: 20Mbit/s", "rte: 20Mbit/s") + "links: {a-b: {handover: [{at: 0, channel: y}, {at: 1s, channel: x}]}}\n",
+                 ":3: channels.x.rte: unknown key; did you mean rate?"),
+                (OVER.replace("20Mbit/s", "20Mbit"), ":3: "),
+                (OVER.replace("links: {", "links: {b-c: {handover: [{at: 0, channel: y}, {at: 1s, channel: x, in_flight: lost}]}, ") + "nodes: {c: {}}\n",
+                 ":5: links.b-c.handover[2].in_flight: y carries others' traffic, too; write arrives")):
+            file = self.file(text)
+            said = lab(file, "check", code=2).stderr
+            for words in wanted:
+                self.assertIn(f"{file}{words}", said, text)
+            self.assertNotIn("Traceback", said)
+        file = self.file(OVER)
+        said = lab(file, "check", "--mode", "netns", code=2).stderr
+        self.assertIn(f"{file}:5: links.a-b.handover: hand-over is in the modes local and sim, not in netns", said)
+
+
+@unittest.skipUnless(KIND == "sim", "without real processes")
+class Virtual(Handover):
+    def test_the_example(self):
+        told = lab(EXAMPLE, "up", "--mode", "sim", "--out", self.folder / "out").stdout
+        result = self.result(self.folder / "out")
+        flow = result["traffic"]["perf-1"]
+        self.assertEqual((result["failed"], flow["bundles_acked"], flow["lost"]), ([], flow["bundles_sent"], 0))
+        hand = self.adds_up(result, "sat-centre", "station-a", "station-b")
+        self.assertEqual((hand["planned"], hand["done"]), (2, 2))
+        self.assertIn("handed over sat-centre 2 of 2 times", told)
+        gaps = self.drops("sat-centre")
+        self.assertEqual(len(gaps), hand["forward"]["gap"] + hand["return"]["gap"])
+        self.assertTrue(all(row["reason"] == "handover" and 4e9 <= int(row["t_ns"]) < 4.5e9 for row in gaps))
+        self.assertGreater(hand["forward"]["gap"], 100)
+        cut = [row for row in self.drops("station-a") if row["reason"] == "handover"]
+        self.assertEqual(len(cut), sum(result["channels"]["station-a"][way]["dropped"]["handover"] for way in ("forward", "return")))
+        self.assertTrue(cut and all(int(row["t_ns"]) < 4e9 for row in cut))
+        self.assertEqual({link["rate_bps"] for link in result["nodes"]["sat"]["links"]}, {40000000})
+        lab(EXAMPLE, "up", "--mode", "sim", "--out", self.folder / "again")
+        for name in ("result.json", "link-sat-centre.drops.csv", "link-station-b.drops.csv", "node1.segments.csv", "node2.bundles.csv"):
+            self.assertEqual(*((self.folder / out / name).read_text(encoding="utf-8").replace(str(self.folder / out), "") for out in ("out", "again")), name)
+
+    def drops(self, name):
+        with open(self.folder / "out" / f"link-{name}.drops.csv", encoding="ascii", newline="") as f:
+            return list(csv.DictReader(f))
+
+    def test_pings_tell_the_channel(self):
+        """A round trip is twice the delay of the channel of that time, and what is on the air; nothing passes before the first."""
+        text = "line: [a, b]\nchannels: {x: {delay: 8ms}, y: {delay: 30ms}}\n" \
+               "links: {a-b: {rto: 200ms, handover: [{at: 1s, channel: x}, {at: 10s, channel: y}, {at: 20s, channel: x}]}}\n" \
+               "traffic:\n" + "".join(f"  - {{ping: a-b, start: {start}, count: 5}}\n" for start in ("2s", "11s", "21s"))
+        result = self.up(self.file(text))
+        for name, delay in (("ping-1", 8), ("ping-2", 30), ("ping-3", 8)):
+            shown = result["traffic"][name]
+            self.assertEqual(shown["received"], 5)
+            self.assertAlmostEqual(shown["rtt_ms"]["mean"], 2 * delay, delta=0.1)
+        self.adds_up(result, "a-b", "x", "y")
+
+    def test_a_contact_plan_keeps_traffic_out_of_the_gap(self):
+        text = EXAMPLE.read_text(encoding="utf-8")
+        surprise, known = (self.up(self.file(text + more), out=out) for more, out in (("", "one"), ("plan: yes\n", "two")))
+        for result in (surprise, known):
+            self.assertEqual(result["traffic"]["perf-1"]["lost"], 0)
+        gaps = [result["channels"]["sat-centre"]["handover"]["forward"]["gap"] for result in (surprise, known)]
+        self.assertEqual((gaps[0] > 100, gaps[1]), (True, 0), gaps)
+
+    def test_channels_share_a_transmitter(self):
+        """One station sends to two craft; one of them goes to another station after a while, and the first has all of the line."""
+        text = "star: [gs, one, two]\nlink: {delay: 5ms, rto: 3s}\nchannels: {here: {}, there: {forward: {rate: 10Mbit/s}}}\n" \
+               "links: {gs-one: {}, gs-two: {handover: [{at: 0, channel: here}, {at: 10s, channel: there}]}}\n" \
+               "shared: {up: {of: [gs-one.forward, here.forward], rate: 10Mbit/s, queue: 2s}}\n" \
+               "traffic: [{perf: gs-one, duration: 20s, window: 8, payload: 20kB}, {perf: gs-two, duration: 20s, window: 8, payload: 20kB}]\n"
+        result = self.up(self.file(text))
+        self.adds_up(result, "gs-two", "here", "there")
+        self.assertEqual([flow["lost"] for flow in result["traffic"].values()], [0, 0])
+        line = result["shared"]["up"]
+        self.assertEqual([member["of"] for member in line["members"]], ["gs-one.forward", "here.forward"])
+        self.assertAlmostEqual(line["members"][1]["share"], 0.25, delta=0.02)  # half of half the time
+
+
+@unittest.skipUnless(KIND == "live", "with real processes")
+class Live(Handover):
+    def test_the_example(self):
+        told = lab(EXAMPLE, "up", "--out", self.folder / "out").stdout
+        result = self.result(self.folder / "out")
+        flow = result["traffic"]["perf-1"]
+        self.assertEqual((result["failed"], flow["bundles_acked"], flow["lost"]), ([], flow["bundles_sent"], 0))
+        hand = self.adds_up(result, "sat-centre", "station-a", "station-b")
+        self.assertEqual((hand["planned"], hand["done"]), (2, 2))
+        self.assertIn("handed over sat-centre 2 of 2 times", told)
+        self.assertEqual({link["rate_bps"] for link in result["nodes"]["sat"]["links"]}, {40000000}, json.dumps(result["nodes"]["sat"]))
+        with open(self.folder / "out/link-sat-centre.drops.csv", encoding="ascii", newline="") as f:
+            self.assertEqual(len([row for row in csv.DictReader(f) if row["reason"] == "handover"]), hand["forward"]["gap"] + hand["return"]["gap"])
+
+
+if __name__ == "__main__":
+    unittest.main(argv=[sys.argv[0], *sys.argv[4:]], verbosity=2)
