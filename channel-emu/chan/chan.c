@@ -339,6 +339,19 @@ void chan_end(struct chan *c)
     check_counts(c);
 }
 
+/* With many frames under way the next one was written long ago: it is fetched while the caller is
+ * busy with this one. */
+static void fetch_next(const struct chan *c)
+{
+    const struct list *next = list_first(&c->line);
+    if (next == NULL)
+        return;
+    const struct chan_frame *f = container_of(next, struct chan_frame, link);
+    __builtin_prefetch(&f->link);
+    __builtin_prefetch(&f->due);
+    __builtin_prefetch(f->data);
+}
+
 int chan_output(struct chan *c, tick now, struct chan_out *out)
 {
     struct chan_counters *n = &c->counters;
@@ -354,6 +367,7 @@ int chan_output(struct chan *c, tick now, struct chan_out *out)
         }
         n->out++;
         n->out_bytes += f->len;
+        fetch_next(c);
         list_add_tail(&c->held, &f->link);
         *out = (struct chan_out){.data = f->data,
                                  .len = f->len,
