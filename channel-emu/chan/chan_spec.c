@@ -382,6 +382,22 @@ int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *e
     return rc == 0 ? note_option(s, name, text, error) : rc;
 }
 
+/* An option that would change nothing was meant to: NULL, or what it lacks. */
+static const char *idle_option(const struct fade_config *f)
+{
+    if (f->kind == FADE_STEADY && (f->wind || f->spectrum != FADE_STEEP || f->index > 0))
+        return "--index, --wind and --spectrum are of the --scintillation, which is missing";
+    if (f->two_scales && f->kind != FADE_GAMMA_GAMMA)
+        return "--scales two needs --scintillation gamma-gamma: another law has one scale";
+    if (!f->orbit && !f->wind)
+        return "--slew needs a --wind: it changes nothing else";
+    if (f->residual < 1 && f->uplink_m <= 0)
+        return "--residual needs an --uplink: it changes nothing else";
+    if (f->aperture_m > 0 && f->points == 0)
+        return "--aperture needs an --elevation: a given --index is that behind the aperture";
+    return NULL;
+}
+
 static const char *optical_fault(const struct gen_spec *s, tick step)
 {
     const struct fade_config *f = &s->fade;
@@ -393,6 +409,8 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
         f->cloud <= 0)
         return "--scintillation, --jitter or a pass of --elevation is missing: nothing would "
                "change";
+    if (idle_option(f) != NULL)
+        return idle_option(f);
     if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
         return "--scintillation needs an --index or an --elevation";
     if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)

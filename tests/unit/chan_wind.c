@@ -345,6 +345,31 @@ START_TEST(options_without_sense_are_refused)
 }
 END_TEST
 
+/* Who asks for something is not given the default instead without a word. */
+START_TEST(options_that_change_nothing_are_refused)
+{
+    static const char *const options[][4][2] = {
+        {{"scintillation", "lognormal"}, {"index", "0.2"}, {"scales", "two"}},
+        {{"scintillation", "lognormal"}, {"index", "0.2"}, {"residual", "0.3"}},
+        {{"scintillation", "lognormal"}, {"index", "0.2"}, {"slew", "0.5deg/s"}},
+        {{"scintillation", "lognormal"}, {"index", "0.2"}, {"aperture", "0.4m"}},
+        {{"jitter", "0.2"}, {"index", "0.2"}},
+        {{"jitter", "0.2"}, {"spectrum", "point"}},
+        {{"jitter", "0.2"}, {"elevation", "40"}, {"wind", "5m/s"}}};
+    static const char *const words[] = {"gamma-gamma", "--uplink", "--wind", "--elevation",
+                                        "missing",     "missing",  "missing"};
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
+        struct gen_spec s;
+        char error[GEN_ERROR_MAX] = "";
+        gen_spec_init(&s);
+        for (int k = 0; k < 4 && options[i][k][0] != NULL; k++)
+            ck_assert_int_eq(gen_spec_set(&s, options[i][k][0], options[i][k][1], error), 0);
+        ck_assert_int_lt(gen_spec_check(&s, TICK_MS / 10, error), 0);
+        ck_assert_msg(strstr(error, words[i]) != NULL, "%s", error);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("chan_wind");
@@ -362,6 +387,7 @@ int main(void)
     tcase_add_test(tc, two_scales_are_apart);
     tcase_add_test(tc, a_pass_has_the_coherence_of_its_elevation);
     tcase_add_test(tc, options_without_sense_are_refused);
+    tcase_add_test(tc, options_that_change_nothing_are_refused);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
