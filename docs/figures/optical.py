@@ -196,6 +196,129 @@ def spectra(bin_dir):
     return out
 
 
+# ---- coherence time of the scintillation: the whole integral of weak scintillation over heights and wave numbers ----
+
+def polynomial(x, *coefficients):
+    return sum(c * x**i for i, c in enumerate(coefficients))
+
+
+def bessel(order, x):
+    """J0 and J1 to 1e-7 (Abramowitz and Stegun, 9.4.1 to 9.4.6), x >= 0."""
+    small, large = np.minimum(x, 3) / 3, 3 / np.maximum(x, 3)
+    if order == 0:
+        low = polynomial(small**2, 1, -2.2499997, 1.2656208, -0.3163866, 0.0444479, -0.0039444, 0.0002100)
+        size = polynomial(large, 0.79788456, -0.00000077, -0.00552740, -0.00009512, 0.00137237, -0.00072805, 0.00014476)
+        angle = polynomial(large, -0.78539816, -0.04166397, -0.00003954, 0.00262573, -0.00054125, -0.00029333, 0.00013558)
+    else:
+        low = x * polynomial(small**2, 0.5, -0.56249985, 0.21093573, -0.03954289, 0.00443319, -0.00031761, 0.00001109)
+        size = polynomial(large, 0.79788456, 0.00000156, 0.01659667, 0.00017105, -0.00249511, 0.00113653, -0.00020033)
+        angle = polynomial(large, -2.35619449, 0.12499612, 0.00005650, -0.00637879, 0.00074348, 0.00079824, -0.00029166)
+    return np.where(x < 3, low, size * np.cos(x + angle) / np.sqrt(np.maximum(x, 3)))
+
+
+def coherence_closed(elevation, aperture, ground=5.0, altitude=550e3, wavelength=1550e-9):
+    """When the covariance is 1/e, with Bufton's wind and the slew of a circular orbit through the zenith."""
+    sine, k = math.sin(math.radians(elevation)), 2 * math.pi / wavelength
+    orbit = EARTH + altitude
+    nadir = math.asin(EARTH / orbit * math.cos(math.radians(elevation)))
+    slew = math.sqrt(3.986004418e14 / orbit) * math.cos(nadir) / distance(elevation, altitude)
+    h = np.expm1(np.linspace(0, math.log(3001), 151)[1:]) * 10
+    wind = slew * h + ground + 30 * np.exp(-(((h - 9400) / 4800) ** 2))
+    kappa = np.geomspace(0.05, 3000, 1501)
+    weight = hufnagel(h)[:, None] * kappa ** (-8 / 3) * (1 - np.cos(kappa**2 * (h / sine)[:, None] / k))
+    if aperture > 0:
+        x = kappa * aperture / 2
+        weight = weight * (2 * bessel(1, x) / x) ** 2
+    weight = weight * (kappa * np.gradient(np.log(kappa))) * ((h + 10) * np.gradient(np.log(h + 10)))[:, None]
+
+    def covariance(t):
+        return float((weight * bessel(0, kappa * wind[:, None] * t)).sum()) / float(weight.sum())
+
+    low, high = 1e-6, 1.0
+    for _ in range(40):
+        t = math.sqrt(low * high)
+        low, high = (t, high) if covariance(t) > math.exp(-1) else (low, t)
+    return 1e3 * low
+
+
+def coherence(bin_dir):
+    out = {"elevation": [10, 20, 40, 90], "aperture": [0.0, 0.4], "drawn": [], "closed": []}
+    for aperture in out["aperture"]:
+        drawn, step = [], 0.05
+        for elevation in out["elevation"]:
+            p = np.log(powers(bin_dir, "--scintillation", "lognormal", "--index", "0.05", "--elevation", str(elevation), "--wind", "5m/s",
+                              "--aperture", f"{aperture}m", "--step", f"{step}ms", "-n", "400000"))
+            p = p - p.mean()
+            lag, before, now = 0, 1.0, 1.0
+            while now > math.exp(-1):
+                lag, before = lag + 1, now
+                now = float((p[:-lag] * p[lag:]).mean() / (p * p).mean())
+            drawn.append(step * (lag - (math.exp(-1) - now) / (before - now)))
+        out["drawn"].append(drawn)
+        out["closed"].append([coherence_closed(elevation, aperture) for elevation in out["elevation"]])
+    return out
+
+
+# ---- clouds by elevation: 1 - (1 - share)^(1 / sin) ----
+
+def clouds(bin_dir):
+    out = {"elevation": [10, 20, 30, 50, 90], "share": [0.05, 0.2, 0.4], "drawn": [], "closed": []}
+    for share in out["share"]:
+        drawn = []
+        for elevation in out["elevation"]:
+            p = powers(bin_dir, "--elevation", str(elevation), "--cloud", f"{share},60s", "--step", "1s", "-n", "400000")
+            drawn.append(float((p < 1e-20).mean()))
+        out["drawn"].append(drawn)
+        out["closed"].append([1 - (1 - share) ** (1 / math.sin(math.radians(e))) for e in out["elevation"]])
+    return out
+
+
+# ---- interleaver: a frame that comes t before a fade of length L, spread over D, meets the mean over both ----
+
+def interleaver(bin_dir):
+    fade, period, least = 5.0, 50.0, 0.4
+    out = {"depth_ms": [0.5 * i for i in range(1, 25)], "drawn": [], "closed": [], "delay_ms": []}
+    with tempfile.TemporaryDirectory() as folder:
+        with open(os.path.join(folder, "p.csv"), "w", encoding="ascii") as f:
+            f.write("power\n" + "".join(f"{0 if 200 <= i < 250 else 1}\n" for i in range(500)))
+        for depth in out["depth_ms"]:
+            with open(os.path.join(folder, "s.yaml"), "w", encoding="ascii") as f:
+                f.write(f"overhead: 0B\nforward:\n  start: 0\n  erasures:\n    power: {{file: p.csv, step: 0.1ms, interleaver: {depth}ms, table: "
+                        f"[{{power: -99dB, loss: 1}}, {{power: {10 * math.log10(least)}dB, loss: 0}}]}}\n")
+            frames = "".join(f"{i * 10000} 100 0\n" for i in range(5000))
+            done = subprocess.run([os.path.join(bin_dir, "chan_play"), f.name], input=frames, capture_output=True, text=True, timeout=600, check=True)
+            rows = [line.split() for line in done.stdout.splitlines()]
+            delays = {int(t) - (int(number) - 1) * 10000 for number, what, t, _ in rows if what == "out"}
+            out["delay_ms"].append([t / 1e6 for t in sorted(delays)])
+            out["drawn"].append(sum(what == "trace" for _, what, _, _ in rows) / 5000)
+            dark = (1 - least) * depth  # so much of what it is spread over may be in the fade
+            out["closed"].append((fade + depth - 2 * dark) / period if fade > dark else 0.0)
+    return out
+
+
+# ---- jitter that remembers: a law bent from a normal number, correlation 0.9 from frame to frame ----
+
+def jitter(bin_dir):
+    spread = math.log(2)  # of the lognormal law whose deviation is its mean
+    laws = {"normal": ("5ms", "1ms", lambda r: r), "uniform": ("5ms", "2ms", lambda r: 6 / math.pi * math.asin(r / 2)),
+            "lognormal": ("5ms", "5ms", lambda r: math.expm1(spread * r) / math.expm1(spread))}
+    out = {"lag": list(range(0, 31, 2)), "law": list(laws), "drawn": [], "closed": []}
+    frames = "".join(f"{i * 1000000} 100 0\n" for i in range(400000))
+    for law, (mean, deviation, closed) in laws.items():
+        with tempfile.NamedTemporaryFile("w", suffix=".yaml") as f:
+            f.write(f"forward: {{jitter: {{law: {law}, mean: {mean}, sd: {deviation}, correlation: 0.9}}}}\n")
+            f.flush()
+            done = subprocess.run([os.path.join(bin_dir, "chan_play"), f.name], input=frames, capture_output=True, text=True, timeout=600, check=True)
+        delay = np.zeros(400000)
+        for line in done.stdout.splitlines():
+            number, _, t, _ = line.split()
+            delay[int(number) - 1] = int(t) - (int(number) - 1) * 1000000
+        delay -= delay.mean()
+        out["drawn"].append([float((delay[:len(delay) - lag] * delay[lag:]).mean() / (delay * delay).mean()) for lag in out["lag"]])
+        out["closed"].append([closed(0.9**lag) for lag in out["lag"]])
+    return out
+
+
 # ---- site diversity ----
 
 def joint(share, r, n):
@@ -228,7 +351,8 @@ def sites(bin_dir):
             "closed": [[joint(SHARE, r, n) for n in counts] for r in correlations]}
 
 
-PARTS = {"bias": bias, "uplink": uplink, "extinction": extinction, "scales": scales, "table": table, "spectra": spectra, "sites": sites}
+PARTS = {"bias": bias, "uplink": uplink, "extinction": extinction, "scales": scales, "table": table, "spectra": spectra, "sites": sites,
+         "coherence": coherence, "clouds": clouds, "interleaver": interleaver, "jitter": jitter}
 
 
 def numbers(bin_dir, parts=tuple(PARTS)):
@@ -242,7 +366,7 @@ def draw(n, path):
     matplotlib.use("Agg")
     from matplotlib import pyplot as plt
     colours = ("#0072b2", "#d55e00", "#009e73")
-    figure, axes = plt.subplots(3, 3, figsize=(11.5, 9.6), layout="constrained")
+    figure, axes = plt.subplots(4, 3, figsize=(11.5, 12.8), layout="constrained")
     axes = axes.flat
 
     def panel(title, x, y, **scale):
@@ -292,10 +416,26 @@ def draw(n, path):
     for i, r in enumerate(d["correlation"]):
         pair(a, d["count"], d["drawn"][i], d["closed"][i], i, f"correlation {r:g}")
     a.legend(fontsize=8)
-    for rest in axes:
-        rest.axis("off")
-        rest.text(0, 0.6, "rings: drawn by helio-trace\nlines: closed form or integral\n\nall of it synthetic:\nmodels, no measurements", fontsize=10) \
-            if rest is figure.axes[7] else None
+    d = n["coherence"]
+    a = panel("Coherence time by wind and slew (550 km)", "elevation, degrees", "ms")
+    for i, aperture in enumerate(d["aperture"]):
+        pair(a, d["elevation"], d["drawn"][i], d["closed"][i], i, f"aperture {aperture:g} m" if aperture else "point")
+    a.legend(fontsize=8)
+    d = n["clouds"]
+    a = panel("Clouds in the line of sight", "elevation, degrees", "share of the time", ylim=(0, 1))
+    for i, share in enumerate(d["share"]):
+        pair(a, d["elevation"], d["drawn"][i], d["closed"][i], i, f"{share:g} in the zenith")
+    a.legend(fontsize=8)
+    d = n["interleaver"]
+    pair(panel("Interleaver: fades of 5 ms each 50 ms, least 0.4", "depth (and delay), ms", "loss of frames"), d["depth_ms"], d["drawn"], d["closed"])
+    d = n["jitter"]
+    a = panel("Jitter, correlation 0.9 a frame", "lag, frames", "autocorrelation of the delay")
+    for i, law in enumerate(d["law"]):
+        pair(a, d["lag"], d["drawn"][i], d["closed"][i], i, law)
+    a.legend(fontsize=8)
+    a = next(axes)
+    a.axis("off")
+    a.text(0, 0.5, "rings: drawn by helio-trace, or by a\nscenario's channel\nlines: closed form or integral\n\nall of it synthetic:\nmodels, no measurements", fontsize=10)
     figure.savefig(path, dpi=80)
 
 

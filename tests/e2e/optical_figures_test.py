@@ -42,6 +42,11 @@ class FiguresTest(unittest.TestCase):
         self.near("scales", absolute=0.015)
         self.near("table", relative=0.02, absolute=5 * (0.25 / 20000) ** 0.5)
         self.near("sites", relative=0.05, absolute=0.0005)
+        self.near("coherence", relative=0.13)  # docs: at most 12 % short
+        self.near("clouds", relative=0.06, absolute=0.004)
+        self.near("interleaver", absolute=0.0003)  # a frame each 10 us, two edges
+        self.assertEqual(self.stored["interleaver"]["delay_ms"], [[depth] for depth in self.stored["interleaver"]["depth_ms"]])
+        self.near("jitter", absolute=0.015)
         spectra = self.stored["spectra"]
         for kind, slope in spectra["wanted"].items():
             self.assertLess(abs(spectra["slope"][kind] - slope), 0.25, kind)
@@ -49,7 +54,7 @@ class FiguresTest(unittest.TestCase):
     def test_the_numbers_are_of_this_program(self):
         """Of those that take little time: the same seeds draw the same."""
         self.assertEqual(self.optical.never_clear(BIN, 2, 0.3), self.stored["sites"]["drawn"][1][1])
-        for name in ("extinction", "table"):
+        for name in ("extinction", "table", "interleaver"):
             for have, want in zip(flat(self.optical.PARTS[name](BIN)), flat(self.stored[name]), strict=True):
                 self.assertAlmostEqual(have, want, places=9, msg=name)
 
