@@ -232,16 +232,6 @@ traffic:
             self.assertIn("short.yaml:2: WARNING: rto: 30ms is no longer than the round trip of 804ms", error)
         self.assertIn("WARNING: rto: 30ms", (self.out / "report" / "index.html").read_text())
 
-    def __init__(self, a, b, mean):
-        self.values, self.mean = {"a": a, "b": b}, lambda metric: mean
-table = [Row(1, 1, 100.0), Row(2, 1, 110.0), Row(1, 2, 200.0), Row(2, 2, 280.0)]
-print(json.dumps([campaign_report.swings(types.SimpleNamespace(sweep={"a": [1, 2], "b": [1, 2]}), table, n, "goodput") for n in "ab"]))"""
-        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python"], check=False, capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        for got, wanted in zip(json.loads(done.stdout), ((200 / 21, 100 / 3), (200 / 3, 3400 / 39))):
-            for one, other in zip(got, wanted, strict=True):
-                self.assertAlmostEqual(one, other)
-
     def trace(self, name, *options):
         subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:4ms,1", "--good", "gamma:36ms,1", *options, "-o",
                         self.folder / name], check=True, capture_output=True)
