@@ -141,10 +141,45 @@ class Tune(unittest.TestCase):
         from heliograph.tune_search import Link
         for words, lengths in (((), [12.0, 24.0, 48.0, 96.0]), (("--delay", "1280ms"), [102.4]), (("--rate", "0.1Gbit/s"), [12.5, 25.0, 50.0, 100.0]),
                                (("--delay", "125ms"), [12.0, 24.0, 48.0, 96.0]), (("--duration", "7s"), [7.0])):
-            self.assertEqual(Link(tune.arguments().parse_args(words), "A").lengths(), lengths, words)
+            link = Link(tune.arguments().parse_args(words), "A")
+            self.assertEqual(link.lengths(), lengths, words)
+            self.assertEqual(link.longer(), [] if "--duration" in words else [2 * lengths[-1], 4 * lengths[-1]], words)
         # of means of 10 and of 5 runs, deviation 1 each: the one's interval, and that of their difference
         half = statistics.quantile(9) / 10 ** 0.5
         self.assertAlmostEqual(tune_realisations.apart(half, 10, 5), statistics.quantile(9) * (1 / 10 + 1 / 5) ** 0.5)
+
+    def test_what_is_expected_takes_as_long_as_it_takes(self):
+        """Runs that differ too much are made longer, with realisations as long; the longest are as many as may be."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import tune, tune_realisations
+        from heliograph.tune_search import Link
+
+        class Traces:
+            def again(self, path, seed, mark="", times=1):
+                return f"{path}-{seed}-x{times}"
+
+        class Simulator:
+            def __init__(self, deviation):
+                self.deviation, self.runs = deviation, []
+
+            def run_all(self, many):
+                self.runs += [(float(one["duration"].removesuffix("s")), one["trace"].split("-x")[1]) for one in many]
+                return [{"efficiency": 0.9 + self.deviation * (-1) ** one["seed"], "goodput_bps": 1.0} for one in many]
+
+        moon, given = ("--delay", "1280ms"), ("--delay", "1280ms", "--duration", "100s")
+        # deviation of a run, whatever its length → runs of each length
+        for words, deviation, wanted in ((moon, 0.001, {(102.4, "1"): 5}), (moon, 0.004, {(102.4, "1"): 10}), (moon, 0.02, {(102.4, "1"): 5, (409.6, "4"): 20}),
+                                         (moon, 0.0075, {(102.4, "1"): 5, (204.8, "2"): 5, (409.6, "4"): 20}), (given, 0.05, {(100.0, "1"): 20})):
+            link = Link(tune.arguments().parse_args(words), "F")
+            link.traces = Traces()
+            simulator = Simulator(deviation)
+            found, length = tune_realisations.expected(simulator, link, {}, 8)
+            runs = {run: simulator.runs.count(run) for run in simulator.runs}
+            with self.subTest(words=words, deviation=deviation):
+                self.assertEqual(runs, wanted)
+                self.assertEqual((found["runs"], found["seconds"]), (list(wanted.values())[-1], length))
+                tune_realisations.held_out(simulator, link, {}, 8, length)
+                self.assertEqual(simulator.runs[-5:], [list(wanted)[-1]] * 5)
 
     def test_the_search_finds_the_fewest(self):
         """Of links whose goodput grows with the sessions up to a number, whatever the short runs say of it, and however many run at once."""

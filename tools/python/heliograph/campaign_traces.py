@@ -44,15 +44,19 @@ class Traces:
             os.replace(part, path)
         return path
 
-    def again(self, path, seed, mark=""):
-        """Another realisation of a preset, or of a file that says how it was made: its path; None when it does not."""
+    def again(self, path, seed, mark="", times=1):
+        """Another realisation of a preset, or of a file that says how it was made, so many times as long: its path; None when it does
+        not say so."""
+        if times > 1:
+            mark += f"-x{times}"
         if path in PRESETS:
-            return self.generate(path, ["--preset", path], seed)
+            steps = ["--steps", str(times * self.info(path)["steps"])] if times > 1 else []
+            return self.generate(path + mark, ["--preset", path, *steps], seed)
         about = self.info(path)
         if not all(k in about for k in ("generator", "parameters", "seed")):
             return None
         seed += 1000000 if about["seed"] == seed else 0
-        options = [*shlex.split(about["parameters"]), "--steps", str(about["steps"]), "--step", f"{about['step_ns']}ns"]
+        options = [*shlex.split(about["parameters"]), "--steps", str(times * about["steps"]), "--step", f"{about['step_ns']}ns"]
         return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
 
     def back(self, run):

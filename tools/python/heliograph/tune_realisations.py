@@ -26,11 +26,11 @@ class Realisations:
     def __init__(self, link):
         self.link = link
 
-    def other(self, trace, seed, number):
+    def other(self, trace, seed, number, times):
         """(trace, offset) of another realisation; None when there is no such."""
         if trace is None or trace == "none" or trace.startswith("iid:"):
             return trace, None  # the seed draws it
-        other = self.link.traces.again(trace, seed)
+        other = self.link.traces.again(trace, seed, times=times)
         if other is not None:
             return other, None
         duration = self.link.duration()
@@ -41,19 +41,20 @@ class Realisations:
         """Is anything drawn at all? Without fading all runs are one run."""
         return any(trace not in (None, "none") for trace in (self.link.trace, self.link.a.return_trace))
 
-    def options(self, first, number):
-        """What makes a run that of realisation `number`, from 1 on, of those that begin at seed `first`; None: there is none."""
+    def options(self, first, number, times=1):
+        """What makes a run that of realisation `number`, from 1 on, of those that begin at seed `first`, so many times as long; None:
+        there is none."""
         if not self.drawn():
             return None
-        forward = self.other(self.link.trace, first + number, number)
-        back = self.other(self.link.a.return_trace, first + RETURN + number, number)
+        forward = self.other(self.link.trace, first + number, number, times)
+        back = self.other(self.link.a.return_trace, first + RETURN + number, number, times)
         if forward is None or back is None:
             return None
         names = ((("trace", forward[0]), ("trace-offset", forward[1])), (("return-trace", back[0]), ("return-offset", back[1])))
         return {"seed": first + number, **{key: value for pair in names for key, value in pair if value is not None}}
 
-    def many(self, first, count):
-        found = [self.options(first, i) for i in range(1, count + 1)]
+    def many(self, first, count, times=1):
+        found = [self.options(first, i, times) for i in range(1, count + 1)]
         return [one for one in found if one is not None]
 
 
@@ -82,7 +83,8 @@ def runs_of(simulator, link, setting, sessions, realisations, length=None):
 
 def held_out(simulator, link, setting, sessions, length):
     """What was found, on realisations that the search has not seen: mean, its interval, the least; None without any."""
-    runs = runs_of(simulator, link, setting, sessions, Realisations(link).many(UNSEEN, link.a.unseen), length)
+    realisations = Realisations(link).many(UNSEEN, link.a.unseen, times_of(link, length))
+    runs = runs_of(simulator, link, setting, sessions, realisations, length)
     shares = [run["efficiency"] for run in runs]
     mean, half = statistics.interval(shares)
     return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares)} if runs else None
@@ -93,17 +95,30 @@ def apart(half, runs, others):
     return half * math.sqrt(1 + runs / others)
 
 
-def over_runs(simulator, link, setting, sessions, length):
-    """The runs of one length over as many realisations as their interval wants, and its half; none where nothing more is drawn."""
+def times_of(link, length):
+    """How much longer than their files realisations have to be."""
+    return max(1, round(length / link.duration()))
+
+
+def enough(half, runs, others):
+    return half <= EXPECT_HALF and apart(half, runs, others) <= UNSEEN_HALF
+
+
+def over_runs(simulator, link, setting, sessions, length, last):
+    """The runs of one length over as many realisations as their interval wants, and its half; none where nothing more is drawn. Where
+    longer ones are surely needed it ends early, unless this is the last length."""
     drawn, runs, half = Realisations(link), [], None
     while len(runs) < EXPECT_MOST:
-        more = [drawn.options(EXPECT, len(runs) + i) for i in range(1, EXPECT_STEP + 1)]
+        more = [drawn.options(EXPECT, len(runs) + i, times_of(link, length)) for i in range(1, EXPECT_STEP + 1)]
         if any(one is None or "trace-offset" in one or "return-offset" in one for one in more):
             return [], None  # parts of a trace are kept for the check
         runs += runs_of(simulator, link, setting, sessions, more, length)
         half = statistics.interval([run["efficiency"] for run in runs])[1]
         others = link.a.unseen
-        if half <= EXPECT_HALF or apart(half, len(runs), others) > 2 * UNSEEN_HALF or len(runs) > EXPECT_STEP and hopeless(half, len(runs), 1, others):
+        if last:
+            if enough(half, len(runs), others):
+                break
+        elif half <= EXPECT_HALF or apart(half, len(runs), others) > 2 * UNSEEN_HALF or len(runs) > EXPECT_STEP and hopeless(half, len(runs), 1, others):
             break
     return runs, half
 
@@ -121,13 +136,13 @@ def expected(simulator, link, setting, sessions):
     search alone is too good: the number was chosen on it. The runs are as long as it takes for further ones to bring
     the same. None where nothing is drawn."""
     runs, half, length = [], None, link.duration()
-    lengths, others = link.lengths(), link.a.unseen
+    lengths, others = [*link.lengths(), *link.longer()], link.a.unseen
     for longer in lengths if others else ():
-        if runs and longer < lengths[-1] and hopeless(half, len(runs), longer / length, others):
+        if runs and longer not in (link.duration(), lengths[-1]) and hopeless(half, len(runs), longer / length, others):
             continue
         length = longer
-        runs, half = over_runs(simulator, link, setting, sessions, length)
-        if not runs or half <= EXPECT_HALF and apart(half, len(runs), others) <= UNSEEN_HALF:
+        runs, half = over_runs(simulator, link, setting, sessions, length, longer == lengths[-1])
+        if not runs or enough(half, len(runs), others):
             break
     if not runs:
         return None, link.duration()

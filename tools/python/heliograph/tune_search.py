@@ -36,6 +36,10 @@ class Link:
             found = [part for part in (whole / 8, whole / 4, whole / 2) if part >= least]
         return [*found, whole]
 
+    def longer(self):
+        """Of runs that tell what is to be expected, where the whole duration does not: few blocks on a slow or long path."""
+        return [2 * self.duration(), 4 * self.duration()] if self.a.duration is None else []
+
     def trial(self):
         """A number of sessions that is surely enough."""
         return min(max(8, 4 * math.ceil(self.rtt / self.radiation(1024))), self.a.sessions_max)
