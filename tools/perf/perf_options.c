@@ -339,6 +339,17 @@ static void read_ramp(struct perf_options *o, const char *arg, struct argp_state
         argp_error(state, "--ramp %s: it is of the kind of -R, bit/s or bundles/s", arg);
 }
 
+/* -i and --csv: figures while it runs. */
+static error_t parse_intervals(struct perf_options *o, int key, char *arg, struct argp_state *state)
+{
+    o->intervals = true;
+    if (key == 'i')
+        read_time(state, "-i", arg, 0, &o->interval);
+    else
+        o->csv = arg;
+    return 0;
+}
+
 static error_t parse_client(int key, char *arg, struct argp_state *state)
 {
     struct perf_options *o = state->input;
@@ -377,9 +388,8 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         o->report_to = arg;
         return 0;
     case 'i':
-        read_time(state, "-i", arg, 0, &o->interval);
-        o->intervals = true;
-        return 0;
+    case KEY_CSV:
+        return parse_intervals(o, key, arg, state);
     case KEY_CRC:
         o->crc = read_crc(state, arg != NULL ? arg : "32c");
         return 0;
@@ -388,10 +398,6 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ACK_TIMEOUT:
         read_time(state, "--ack-timeout", arg, TICK_MS, &o->ack_timeout);
-        return 0;
-    case KEY_CSV:
-        o->csv = arg;
-        o->intervals = true;
         return 0;
     case KEY_PARALLEL:
         need_option(state, units_count(arg, PARALLEL_LIMIT, &o->parallel) == 0 && o->parallel > 0,
