@@ -4,6 +4,7 @@
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "tools/plan/plan_draft.h"
@@ -273,6 +274,30 @@ START_TEST(written)
 }
 END_TEST
 
+/* Refused at its first NUL, and not after all the memory that there is. */
+START_TEST(what_is_no_text_is_refused_at_once)
+{
+    static const char text[] = "a contact +0 +1 1 2 1\na contact +1 +2\0 1 2 1\n";
+    char path[] = "/tmp/helio-plan-XXXXXX";
+    int fd = mkstemp(path);
+    ck_assert_int_ge(fd, 0);
+    ck_assert_int_eq(write(fd, text, sizeof text - 1), (ssize_t)sizeof text - 1);
+    close(fd);
+    const char *const paths[] = {path, "/dev/zero"};
+    for (int i = 0; i < 2; i++) {
+        struct plan_draft d;
+        struct conf_errors e;
+        plan_draft_init(&d, 0);
+        conf_errors_init(&e, paths[i]);
+        ck_assert_int_lt(plan_file_read(&d, paths[i], PLAN_ION, &e), 0);
+        ck_assert_msg(strstr(e.text[0], "NUL") != NULL, "%s", e.text[0]);
+        ck_assert_int_eq(strstr(e.text[0], ":2:") != NULL, i == 0);
+        plan_draft_fini(&d);
+    }
+    ck_assert_int_eq(unlink(path), 0);
+}
+END_TEST
+
 START_TEST(dates)
 {
     static const struct {
@@ -324,6 +349,7 @@ int main(void)
     tcase_add_test(tc, yaml_errors);
     tcase_add_test(tc, hdtn);
     tcase_add_loop_test(tc, written, 0, 2);
+    tcase_add_test(tc, what_is_no_text_is_refused_at_once);
     tcase_add_test(tc, dates);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);

@@ -17,13 +17,30 @@ enum plan_format plan_format_guess(const char *path)
     return dot != NULL && strcmp(dot, ".json") == 0 ? PLAN_HDTN : PLAN_ION;
 }
 
+/* Of its first octet that no text has; 0: it is text. */
+static unsigned line_of_nul(const char *data, size_t len)
+{
+    const char *nul = memchr(data, 0, len);
+    unsigned line = nul != NULL;
+    for (const char *at = data; nul != NULL && at < nul; at++)
+        line += *at == '\n';
+    return line;
+}
+
+/* What is no text ends here at once, and not after gigabytes of it. */
 static char *read_all(FILE *f, size_t *len, struct conf_errors *e)
 {
     size_t cap = 1 << 16;
     char *data = malloc(cap);
     *len = 0;
     while (data != NULL && !feof(f) && !ferror(f)) {
-        *len += fread(data + *len, 1, cap - *len, f);
+        size_t got = fread(data + *len, 1, cap - *len, f);
+        if (memchr(data + *len, 0, got) != NULL) {
+            conf_error(e, line_of_nul(data, *len + got), "has a NUL byte: a plan is text");
+            free(data);
+            return NULL;
+        }
+        *len += got;
         if (*len < cap)
             continue;
         char *more = cap >= FILE_MAX ? NULL : realloc(data, cap *= 2);
