@@ -116,6 +116,16 @@ double fade_covered(const struct fade_config *c, double elevation)
     return 1 - math_pow(1 - c->cloud, mass);
 }
 
+bool fade_clouds_clear(const struct fade_config *c, tick step)
+{
+    for (size_t i = 0; i < c->points; i++) {
+        double share = fade_covered(c, c->pass[i].elevation);
+        if ((double)c->cloud_duration * (1 - share) < (double)step * share)
+            return false;
+    }
+    return true;
+}
+
 double fade_jitter(const struct fade_config *c, double elevation)
 {
     if (c->uplink_m <= 0)
@@ -167,6 +177,7 @@ static void renew_clouds(struct fade *f, double elevation)
     assert(share >= 0 && share < 1);
     f->goes = (double)f->step / (double)c->cloud_duration;
     f->appears = f->goes * share / (1 - share);
+    assert(f->goes <= 1 && f->appears <= 1 + 1e-9);
     if (f->now == 0)
         f->covered = rng_chance(&f->clouds, share);
 }
@@ -284,7 +295,7 @@ int fade_check(const struct fade_config *c, tick step)
         ((c->jitter > 0 || c->uplink_m > 0) && !steps_ok(c->jitter_coherence, step)) ||
         (scintillates && c->index <= 0 && !high) ||
         (!high && (c->uplink_m > 0 || c->cloud > 0 || c->extinction > 0)) ||
-        (c->cloud > 0 && c->cloud_duration < step))
+        (c->cloud > 0 && (c->cloud_duration < step || !fade_clouds_clear(c, step))))
         return HELIO_EINVAL;
     return 0;
 }

@@ -110,6 +110,8 @@ double fade_index(const struct fade_config *c, double elevation);
 double fade_coherence(const struct fade_config *c, double elevation);
 /* The share of the time in which a cloud is in the line of sight there. */
 double fade_covered(const struct fade_config *c, double elevation);
+/* Are the clear times between clouds a step or longer at every corner of the pass? */
+bool fade_clouds_clear(const struct fade_config *c, tick step);
 /* Deviation of the pointing per axis there, wander included. */
 double fade_jitter(const struct fade_config *c, double elevation);
 

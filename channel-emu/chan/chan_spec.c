@@ -395,6 +395,12 @@ static const char *idle_option(const struct fade_config *f)
         return "--residual needs an --uplink: it changes nothing else";
     if (f->aperture_m > 0 && f->points == 0)
         return "--aperture needs an --elevation: a given --index is that behind the aperture";
+    if (f->aperture_m > 0 && f->uplink_m > 0)
+        return "--aperture is of a telescope on the ground; with --uplink no aperture averages";
+    if (f->aperture_m > 0 && (f->kind == FADE_STEADY || (f->index > 0 && !f->wind)))
+        return "--aperture changes nothing without --scintillation, nor with an --index unless "
+               "there "
+               "is a --wind";
     return NULL;
 }
 
@@ -405,6 +411,9 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
         return "--wind, --uplink, --extinction and --cloud need an --elevation";
     if (f->cloud > 0 && f->cloud_duration < step)
         return "--cloud: a cloud is shorter than a step";
+    if (f->cloud > 0 && !fade_clouds_clear(f, step))
+        return "--cloud: at the lowest elevation clear times are shorter than a step; right are "
+               "longer clouds, less of them, or a shorter --step";
     if (f->kind == FADE_STEADY && f->jitter <= 0 && f->points < 2 && f->uplink_m <= 0 &&
         f->cloud <= 0)
         return "--scintillation, --jitter or a pass of --elevation is missing: nothing would "

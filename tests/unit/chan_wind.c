@@ -230,6 +230,29 @@ START_TEST(clouds_cover_their_share)
 }
 END_TEST
 
+/* Half of the sky in the zenith is 98 % of it at 10 degrees: 10 s of cloud, 0.19 s of sun. */
+START_TEST(clear_times_have_a_step_at_least)
+{
+    static const struct {
+        const char *cloud;
+        tick step;
+        bool right;
+    } cases[] = {{"0.5,10s", TICK_S, false},
+                 {"0.5,10s", TICK_S / 10, true},
+                 {"0.5,60s", TICK_S, true},
+                 {"0.2,10s", TICK_S, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct gen_spec s;
+        char error[GEN_ERROR_MAX] = "";
+        gen_spec_init(&s);
+        ck_assert_int_eq(gen_spec_set(&s, "elevation", "0s:90,300s:10", error), 0);
+        ck_assert_int_eq(gen_spec_set(&s, "cloud", cases[i].cloud, error), 0);
+        ck_assert_msg((gen_spec_check(&s, cases[i].step, error) == 0) == cases[i].right, "%zu", i);
+        ck_assert(cases[i].right || strstr(error, "clear times") != NULL);
+    }
+}
+END_TEST
+
 START_TEST(extinction_follows_the_air_mass)
 {
     struct gen_spec s, clear;
@@ -353,11 +376,21 @@ START_TEST(options_that_change_nothing_are_refused)
         {{"scintillation", "lognormal"}, {"index", "0.2"}, {"residual", "0.3"}},
         {{"scintillation", "lognormal"}, {"index", "0.2"}, {"slew", "0.5deg/s"}},
         {{"scintillation", "lognormal"}, {"index", "0.2"}, {"aperture", "0.4m"}},
+        {{"scintillation", "lognormal"},
+         {"elevation", "40"},
+         {"uplink", "0.03m"},
+         {"aperture", "0.4m"}},
+        {{"scintillation", "lognormal"},
+         {"elevation", "40"},
+         {"index", "0.2"},
+         {"aperture", "0.4m"}},
+        {{"jitter", "0.2"}, {"elevation", "40"}, {"aperture", "0.4m"}},
         {{"jitter", "0.2"}, {"index", "0.2"}},
         {{"jitter", "0.2"}, {"spectrum", "point"}},
         {{"jitter", "0.2"}, {"elevation", "40"}, {"wind", "5m/s"}}};
-    static const char *const words[] = {"gamma-gamma", "--uplink", "--wind", "--elevation",
-                                        "missing",     "missing",  "missing"};
+    static const char *const words[] = {"gamma-gamma", "--uplink",   "--wind",  "--elevation",
+                                        "--uplink",    "--aperture", "without", "missing",
+                                        "missing",     "missing"};
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) {
         struct gen_spec s;
         char error[GEN_ERROR_MAX] = "";
@@ -381,6 +414,7 @@ int main(void)
     tcase_add_loop_test(tc, spectra_fall_as_they_should, 0, 2);
     tcase_add_test(tc, a_filter_changes_without_a_leap);
     tcase_add_loop_test(tc, clouds_cover_their_share, 0, 3);
+    tcase_add_test(tc, clear_times_have_a_step_at_least);
     tcase_add_test(tc, extinction_follows_the_air_mass);
     tcase_add_test(tc, a_bias_of_the_pointing);
     tcase_add_test(tc, upwards_the_beam_wanders);
