@@ -8,12 +8,14 @@ What is expected of runs with real processes are counts and what was sent, never
 """
 import csv
 import json
+import subprocess
 import sys
 import unittest
+from types import SimpleNamespace
 
-from lab_test import SOURCE, Folder, lab, made
+from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import lab_derive, lab_handover, lab_shared, places
+from heliograph import campaign_lab, lab_derive, lab_handover, lab_shared, places
 
 KIND = sys.argv[3]
 EXAMPLE = SOURCE / "examples/lab-handover.yaml"
@@ -132,6 +134,65 @@ class Files(Handover):
         file = self.file(OVER)
         said = lab(file, "check", "--mode", "netns", code=2).stderr
         self.assertIn(f"{file}:5: links.a-b.handover: hand-over is in the modes local and sim, not in netns", said)
+
+
+@unittest.skipUnless(KIND == "sim", "without real processes")
+class Campaigns(Handover):
+    """Over labs whose links do not have all that fades."""
+
+    def drawn(self, text):
+        """(kind, the traces of all directions) of the second repetition."""
+        of, traces = made(text), SimpleNamespace(again=lambda name, seed, mark: None if "bare" in name else f"/{name}-{seed}")
+        return campaign_lab.draw_fades(SimpleNamespace(repetition=2), of, traces), \
+            [str(keys["erasures"]["trace"]) for keys in campaign_lab.directions(of) if "trace" in keys.get("erasures", {})]
+
+    def test_channels_that_are_passed_are_drawn_anew(self):
+        self.assertEqual(self.drawn(OVER), ("none", []))
+        self.assertEqual(self.drawn(OVER.replace("x: {", "x: {trace: A, ")), ("realisation", ["/A-1002"] * 2))
+        self.assertEqual(self.drawn(OVER.replace("y: {", "y: {trace: 'iid:0.1', ")), ("seed", []))
+        self.assertEqual(self.drawn(OVER.replace("y: {", "y: {jitter: 1ms, ")), ("seed", []))
+        more = OVER.replace("x: {", "x: {trace: A, ").replace("links: {", "links: {a-c: {delay: 1ms, forward: {trace: F}}, ") + "nodes: {c: {}}\n"
+        self.assertEqual(self.drawn(more), ("realisation", ["/F-1002", "/A-1002", "/A-1002"]))
+
+    def test_fades_that_stay_make_no_interval(self):
+        """Those of a file that does not say how it was made, though others are drawn anew."""
+        bare = self.file("0\n", "bare.txt")
+        text = OVER.replace("x: {", f"x: {{forward: {{trace: {bare}}}, ").replace("links: {", "links: {a-c: {delay: 1ms, trace: F}, ") + "nodes: {c: {}}\n"
+        self.assertEqual(self.drawn(text)[0], "some")
+
+    def test_the_network_of_a_station(self):
+        text = "line: [craft, centre]\nlink: {delay: 5ms, frame_scid: 171, station: {wan: {%s}}}\n"
+        for keys, wanted in (("delay: 5ms", ("none", [])), ("jitter: 1ms", ("seed", [])), ("trace: 'iid:0.1'", ("seed", [])),
+                             ("trace: A", ("realisation", ["/A-1002"] * 2)), ("forward: {trace: F}", ("realisation", ["/F-1002"]))):
+            self.assertEqual(self.drawn(text % keys), wanted, keys)
+
+    def check(self, text, mode, code=0):
+        self.file(text)
+        campaign = self.file("lab: lab.yaml\nexperiments: [{name: one}]\n", "c.yaml")
+        done = subprocess.run([BIN / "helio-campaign", campaign, "--check", "--mode", mode], capture_output=True, text=True, check=False, timeout=1400)
+        self.assertEqual(done.returncode, code, done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        return done.stderr
+
+    def test_what_only_virtual_time_has_is_right_there(self):
+        """Streams through a channel, losses in a station's network."""
+        traffic = "traffic: [{perf: 1-2, data: 10kB, window: 1}]\n"
+        stream = "line: 2\nlink: {adapter: tcpcl, delay: 5ms, rate: 10Mbit/s}\n" + traffic
+        station = "line: 2\nlink: {delay: 5ms, rate: 10Mbit/s, frame_scid: 171, station: {wan: {trace: 'iid:0.01'}}}\n" + traffic
+        for text, why in ((stream, ":2: links.1-2: tcpcl does not pass a relay"), (station, ":2: links.1-2.station.wan.erasures: with real processes")):
+            self.check(text, "sim")
+            lab(self.file(text), "check", "--mode", "sim")
+            self.assertIn(f"lab.yaml{why}", self.check(text, "relay", 2))
+        self.assertIn('jitter: "5"', self.check(station.replace("trace: 'iid:0.01'", "jitter: 5"), "sim", 2))
+
+    def test_what_virtual_time_refuses_is_told_by_check(self):
+        two = "line: 2\nlink: {delay: 5ms, rate: 10Mbit/s}\n"
+        for text, why in ((two + "events: [{at: 1s, link: 1-2, set: {queue: 5ms}}]\nduration: 2s\n", ":3: events set: queue of a channel cannot change in virtual time"),
+                          (two + "traffic: [{run: 1, command: ls}]\n", ":3: traffic.run: commands of others do not run in virtual time"),
+                          (two, ": in virtual time nothing would come to an end")):
+            self.assertIn(f"lab.yaml{why}", self.check(text, "sim", 2))
+        self.check(two + "events: [{at: 1s, link: 1-2, set: {delay: 6ms}}]\nduration: 2s\n", "sim")
+        self.assertIn("lab.yaml:3: ", self.check(two + "events: [{at: 1s, link: 1-2, set: {queue: 5x}}]\nduration: 2s\n", "relay", 2))
 
 
 @unittest.skipUnless(KIND == "sim", "without real processes")

@@ -3,10 +3,8 @@
 import hashlib
 import json
 import os
-import tempfile
-import time
 
-from . import lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places
+from . import lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places
 from .campaign_file import PRESETS
 from .lab import Failed
 
@@ -19,14 +17,18 @@ def lab_of(run):
     return lab_file.load(run.lab, list(values.items()))
 
 
+def directions(lab):
+    """The keys of everything that may lose: of links, of the channels that they are handed over to, of stations' networks."""
+    of_stations = (link.station.wan for link in lab.links.values() if link.station is not None)
+    for channel in (*(one.channel for one in (*lab.links.values(), *lab.channels.values())), *of_stations):
+        if channel is not None:
+            yield from (channel["forward"], channel["return"])
+
+
 def is_drawn(lab):
     """Does the seed change what the channels do?"""
-    for link in lab.links.values():
-        for way in ("forward", "return") if link.channel is not None else ():
-            keys = link.channel[way]
-            if any(key in keys for key in DRAWN) or any(key in keys.get("erasures", {}) for key in ("iid", "gilbert_elliott")):
-                return True
-    return False
+    return any(key in keys for keys in directions(lab) for key in DRAWN) or \
+        any(key in keys.get("erasures", {}) for keys in directions(lab) for key in ("iid", "gilbert_elliott"))
 
 
 def another(traces, name, number):
@@ -43,7 +45,7 @@ def another(traces, name, number):
 def draw_fades(run, lab, traces):
     """What makes this repetition another one than the first. One beyond it has other realisations of its traces: where the first has
     the same fades in two places it has, too."""
-    ways = [link.channel[way].get("erasures", {}) for link in lab.links.values() if link.channel is not None for way in ("forward", "return")]
+    ways = [keys.get("erasures", {}) for keys in directions(lab)]
     holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
     found = []
     for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
@@ -99,12 +101,7 @@ def measured(shown, analysis):
 
 def check(run):
     """Lets each program read what it would get, without starting any; PlacesError."""
-    lab = lab_of(run)
-    with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
-        addresses = lab_derive.SpaceAddresses(lab) if run.mode == "bridge" else lab_derive.Addresses(lab, 20000)
-        derived = lab_derive.derive(lab, folder, folder, addresses, lab_live.utc(int(time.time()) + 60))
-        lab_derive.write(derived)
-        lab_derive.check(derived)
+    lab_check.check(lab_of(run), {"relay": "local", "bridge": "netns"}.get(run.mode, run.mode))
 
 
 def run_lab(run, folder, traces, track):

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs
+from . import lab_check, lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs
 from .lab import Failed, Mistaken
 
 EPILOG = """commands:
@@ -192,16 +192,7 @@ def up(a, argv):
 
 def check(a):
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
-    with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
-        addresses = lab_derive.SpaceAddresses(lab) if a.mode == "netns" else lab_derive.Addresses(lab, 20000)
-        begin = lab_live.utc(int(time.time()) + 60)
-        derived = lab_derive.derive(lab, folder, folder, addresses, begin)
-        lab_derive.write(derived)
-        lab_derive.check(derived)
-        if a.mode == "sim":
-            lab_sim.command_line(lab, lab_sim.derive(lab, folder))
-        else:
-            lab_derive.check_events(lab, addresses, begin)
+    lab_check.check(lab, a.mode)
     print(f"{a.file}: {len(lab.nodes)} nodes, {len(lab.links)} links, {len(lab.traffic)} kinds of traffic")
     return 0
 

@@ -197,11 +197,12 @@ def command_line(lab, derived):
     return [*words, "--seed", str(lab.seed), "--log-dir", derived.folder, "--json"]
 
 
-def derive(lab, out):
+def derive(lab, out, sockets="/nowhere"):
+    """sockets: their folder, which must be there for those who look at a node's file."""
     addresses = Addresses(lab, FIRST_PORT)
     check_streams(lab)
     change_by_events(lab, addresses)
-    return lab_derive.derive(lab, out, "/nowhere", addresses, lab_derive.SIM_START, capture_files=False)
+    return lab_derive.derive(lab, out, sockets, addresses, lab_derive.SIM_START, capture_files=False)
 
 
 def of_emulator(lab, derived):
