@@ -59,9 +59,40 @@ class Files(Handover):
             link = self.tree(derived, f"node{number}.yaml")["links"][0]
             self.assertEqual((link["rate"], link["owlt"]), ("20Mbit/s", "30ms"))
         self.assertIsNone(derived.plan)
-        told = [(step.at, step.end, step.rate) for step in lab_handover.steps(made(OVER), lab_shared.rate)]
-        self.assertEqual(told, [(12.5, 0, "40Mbit/s"), (12.5, 1, "unlimited")])
-        self.assertEqual(lab_handover.steps(made(OVER.replace("handover:", "ends: {a: {rate: 1Mbit/s}, b: {rate: 2Mbit/s}}, handover:")), lab_shared.rate), [])
+
+    def test_what_the_ends_are_told(self):
+        """Rate and overhead of the next channel, but for what the file says of the link or its end."""
+        def told(text):
+            return [(step.at, step.end, step.keys) for step in lab_handover.steps(made(text), lab_shared.pace)]
+
+        self.assertEqual(told(OVER), [(12.5, 0, {"rate": "40Mbit/s", "overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})])
+        self.assertEqual(told(OVER.replace("x: {", "x: {overhead: 10B, ")), [(12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
+        same = OVER.replace("{delay: 8ms, ", "{overhead: 42B, ").replace("forward: {rate: 40Mbit/s}, overhead: 10B", "rate: 20Mbit/s")
+        self.assertEqual(told(same), [], "42B is what both have without a word")
+        ends = OVER.replace("handover:", "ends: {a: {rate: 1Mbit/s}, b: {rate: 2Mbit/s, overhead: 7B}}, handover:")
+        self.assertEqual(told(ends), [(12.5, 0, {"overhead": "10B"})])
+        self.assertEqual(told(OVER.replace("handover:", "overhead: 20B, handover:")), [(12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
+        common = "link: {overhead: 20B}\n" + OVER  # holds for the channels, and so for the link as long as it passes x
+        self.assertEqual(told(common)[1], (12.5, 1, {"rate": "unlimited", "overhead": "10B"}))
+        self.assertEqual(self.tree(self.derived(common), "node1.yaml")["links"][0]["overhead"], "20B")
+
+    def margins(self, text):
+        derived = self.derived(text)
+        links = [link for path in derived.nodes.values() for link in self.tree(derived, path.rpartition("/")[2])["links"]]
+        return [link.get("margin") for link in links]
+
+    def test_timers_wait_for_the_queues_of_channels(self):
+        """Of lines that others fill as well: the longest of each way."""
+        self.assertEqual(self.margins(OVER), [None, None])
+        bare = OVER.replace("forward: {rate: 40Mbit/s}, ", "").replace(", rate: 20Mbit/s", "")
+        self.assertEqual(self.margins(bare + "shared: {up: {of: [x.forward, y.forward], rate: 10Mbit/s, queue: 500ms}}\n"), ["520ms"] * 2)
+        self.assertEqual(self.margins(bare + "shared: {up: {of: [x.forward, y.return], rate: 10Mbit/s, queue: 500ms}}\n"), ["1.02s"] * 2)
+        two = "line: [a, b, c]\nchannels: {x: {%s}, y: {delay: 5ms}}\n" \
+              "links: {a-b: {handover: [{at: 0, channel: x}, {at: 10s, channel: y}]}, b-c: {handover: [{at: 0, channel: y}, {at: %s, channel: x}]}}\n"
+        for keys, at, more, wanted in (("forward: {rate: 8Mbit/s, queue: 300ms}", "9s", "", "320ms"), ("rate: 8Mbit/s, queue: 300ms", "9s", "", "620ms"),
+                                       ("rate: 8Mbit/s, queue: 300ms", "10s", "", None), ("rate: unlimited, queue: 300ms", "9s", "", None), ("delay: 1ms", "9s", "", None),
+                                       ("delay: 1ms", "9s", "shared: {up: {of: [x.return], rate: 8Mbit/s, queue: 200ms}}\n", "220ms")):
+            self.assertEqual(self.margins(two % (keys, at) + more), [wanted] * 4, (keys, at, more))
 
     def test_what_is_said_of_all_links_holds_for_channels(self):
         text = OVER.replace("channels:", "link: {delay: 9ms, outages: [{from: 1s, to: 2s}]}\nchannels:")
@@ -232,6 +263,12 @@ class Virtual(Handover):
             self.assertEqual(shown["received"], 5)
             self.assertAlmostEqual(shown["rtt_ms"]["mean"], 2 * delay, delta=0.1)
         self.adds_up(result, "a-b", "x", "y")
+
+    def test_the_overhead_of_the_channel_of_that_time(self):
+        text = OVER + "traffic: [{ping: a-b, start: %s, count: 1}]\n"
+        for start, wanted in (("1s", 42), ("13s", 10)):
+            result = self.up(self.file(text % start), out=start)
+            self.assertEqual({link["overhead"] for node in result["nodes"].values() for link in node["links"]}, {wanted})
 
     def test_a_contact_plan_keeps_traffic_out_of_the_gap(self):
         text = EXAMPLE.read_text(encoding="utf-8")

@@ -47,6 +47,8 @@ class Files(Folder):
                 tree = places.plain(places.parse("\n".join(derived.configs[f"/out/node{number}.yaml"][0].lines), "node.yaml"))
                 margins.update({(number, link["name"]): link.get("margin") for link in tree["links"]})
             self.assertEqual(margins, {(1, "to-a"): wanted, (2, "to-g"): wanted, (1, "to-b"): None, (3, "to-g"): None, (1, "to-c"): None, (4, "to-g"): None})
+        both = self.derived("line: 2\nlink: {delay: 5ms}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 5s}}\n")
+        self.assertIn("margin: 2.02s", "\n".join(both.configs["/out/node1.yaml"][0].lines))
         derived = self.derived("line: 2\nlink: {delay: 5ms, margin: 7ms}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 1s}}\n")
         self.assertIn("margin: 7ms", "\n".join(derived.configs["/out/node1.yaml"][0].lines))
 

@@ -239,9 +239,7 @@ class Deriver:
                 self.wrong(link.keys["adapter"], f"links.{link.name}: {link.adapter} does not pass a relay, which carries datagrams; "
                            "write channel: no, or take --mode netns")
         if link.channel is not None and link.adapter in DATAGRAMS:
-            rate = lab_shared.rate(link, ("forward", "return")[i])
-            derived.update({key: value for key, value in (("rate", rate), ("overhead", link.passes[0].channel.get("overhead")))
-                            if value is not None})
+            derived.update({key: value for key, value in lab_shared.pace(link, ("forward", "return")[i]).items() if value is not None})
         owlt = lab_plan.longest_delay(link)
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
             derived["owlt"] = owlt

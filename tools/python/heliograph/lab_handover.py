@@ -4,11 +4,13 @@
     channels: {station-a: {delay: 8ms, rate: 20Mbit/s}, station-b: {delay: 30ms, rate: 40Mbit/s}}
     links: {sat-centre: {handover: [{at: 0, channel: station-a}, {at: 60s, channel: station-b, gap: 500ms}]}}
 
-The emulator of all links hands over (docs/helio-emu-links.md); here is what nodes must know of it: rates, when they change.
+The emulator of all links hands over (docs/helio-emu-links.md); here is what nodes must know of it: rates and overheads, when they
+change.
 Order of times and what can be lost is checked by helio-emu, which reads the file that is made of this.
 """
 import dataclasses
 import difflib
+import math
 import re
 
 from . import lab_station, places, units
@@ -17,6 +19,7 @@ from .places import Items, Map, Word, merge, put
 KEYS = ("at", "channel", "gap", "in_flight")
 WAYS = ("forward", "return")
 STREAMS = ("tcpcl",)
+UNTOLD = {"rate": "unlimited", "overhead": "42B"}  # of an adapter, and of a channel
 
 
 @dataclasses.dataclass
@@ -51,11 +54,11 @@ class Stay:
 
 @dataclasses.dataclass
 class Step:
-    """An end of a link is told the rate of the channel that it passes from then on."""
+    """An end of a link is told how the channel paces that it passes from then on: its rate, its overhead, or both."""
     at: float
     link: str
     end: int
-    rate: str
+    keys: dict
 
 
 # ---- of the lab file ----
@@ -81,10 +84,12 @@ def read_channels(reader, way, whole, count):
 
 
 def link_keys(reader, name, common, own, way, whole):
-    """The keys of a link: one that is handed over has none of a channel, whatever is said of all links."""
+    """The keys of a link: one that is handed over has none of a channel, whatever is said of all links, but for an overhead of its own."""
     keys = merge(common, own)
     if "handover" not in keys:
         return keys
+    if "overhead" not in (own or ()):
+        keys.pop("overhead", None)
     refused = (*(key for key in channel_keys(way, whole) if key != "overhead"), "channel", "station")
     for key in own or ():
         if key in refused:
@@ -149,19 +154,24 @@ def stays(link):
     return [Stay(over.channel, over.at + over.gap, end) for over, end in zip(link.overs, ends) if over.channel]
 
 
-def steps(lab, rate):
-    """When an end of a link sends at another rate, in order of time; rate: of a channel and its way."""
+def meet(lab, name):
+    """Do two links pass the channel at the same time?"""
+    found = sorted((stay.begin, math.inf if stay.end is None else stay.end) for link in lab.links.values() for stay in stays(link) if stay.over.name == name)
+    return any(then[0] < before[1] for before, then in zip(found, found[1:]))
+
+
+def steps(lab, pace):
+    """When an end of a link is paced in another way, in order of time; pace: what a channel and its way have of it."""
     out = []
     for link in lab.links.values():
         for i, way in enumerate(WAYS):
-            if "rate" in link.at.get(link.ends[i], {}):
-                continue  # it is told for good
-            passed = stays(link)
-            now = rate(passed[0].over, way)
-            for stay in passed[1:]:
-                then = rate(stay.over, way)
-                if then != now:
-                    out.append(Step(stay.begin, link.name, i, str(then or "unlimited")))
+            told = {**link.keys, **link.at.get(link.ends[i], {})}  # for good
+            now = {}
+            for stay in stays(link) if link.overs else ():
+                then = {key: str(value or UNTOLD[key]) for key, value in pace(stay.over, way).items() if key not in told}
+                keys = {key: value for key, value in then.items() if value != now.get(key)}
+                if now and keys:
+                    out.append(Step(stay.begin, link.name, i, keys))
                 now = then
     return sorted(out, key=lambda step: step.at)
 

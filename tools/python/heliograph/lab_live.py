@@ -182,7 +182,7 @@ class Session(Processes):
         """Until it is over; True: by itself."""
         waiting = sorted(self.derived.clients, key=lambda command: command.start)
         events = list(self.lab.events)
-        steps = lab_handover.steps(self.lab, lab_shared.rate)
+        steps = lab_handover.steps(self.lab, lab_shared.pace)
         while not (self.stopped or self.over(waiting, events)):
             while waiting and waiting[0].start <= self.now():
                 command = waiting.pop(0)
@@ -220,9 +220,9 @@ class Session(Processes):
             raise Failed(f"{places.where(event)}: {e}") from None
 
     def pace_end(self, step):
-        """The link was handed over to a channel of another rate."""
+        """The link was handed over to a channel of another rate or overhead."""
         node, link = self.ends(step.link)[step.end]
-        self.ctl(node, "link", "set", link, f"rate={step.rate}")
+        self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in step.keys.items()))
 
     def ends(self, name):
         """(node, what the link is called there) of both ends."""

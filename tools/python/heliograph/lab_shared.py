@@ -93,11 +93,24 @@ def rate(link, way):
     return line.get("rate")
 
 
+def pace(passed, way):
+    """How who sends this way into a link or a channel is paced; None: as the adapter is without a word."""
+    return {"rate": rate(passed, way), "overhead": passed.passes[0].channel.get("overhead")}
+
+
 def wait(lab, link):
-    """Seconds that a datagram of the link, or its answer, may lie in queues that others fill as well. A second for each at
-    most: with a deeper queue that would be too long for a segment that was lost."""
-    return sum(min(queue_time(one.keys), WAIT_MAX) for one in lab.shared.values() if len(one.of) > 1
-               for name, _ in one.of if name == link.name)
+    """Seconds that a datagram of the link, or its answer, may lie in queues that others fill as well: of each way the longest
+    of the channels that it passes."""
+    return sum(max(line_wait(lab, passed, way) for passed in link.passes) for way in WAYS)
+
+
+def line_wait(lab, passed, way):
+    """A second at most: with a deeper queue that would be too long for a segment that was lost."""
+    of = next((one.of for one in lab.shared.values() if (passed.name, way) in one.of), [(passed.name, way)])
+    keys = passed.lines.get(way) or (passed.channel[way] if passed.channel is not None else {})
+    if len(of) == 1 and not lab_handover.meet(lab, passed.name) or keys.get("rate", "unlimited") == "unlimited":
+        return 0.0
+    return min(queue_time(keys), WAIT_MAX)
 
 
 def queue_time(keys):

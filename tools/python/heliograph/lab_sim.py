@@ -53,12 +53,12 @@ def event_words(lab, event):
             yield f"{begin} set {json.dumps(places.plain(event.ends[i]))}"
 
 
-def rate_words(lab):
-    """A hand-over to a channel of another rate."""
-    for step in lab_handover.steps(lab, lab_shared.rate):
+def pace_words(lab):
+    """A hand-over to a channel of another rate or overhead."""
+    for step in lab_handover.steps(lab, lab_shared.pace):
         link = lab.links[step.link]
         end, other = link.ends[step.end], link.ends[1 - step.end]
-        yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)} set {json.dumps({'rate': step.rate})}"
+        yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)} set {json.dumps(step.keys)}"
 
 
 # ---- what changes in mid-run ----
@@ -188,7 +188,7 @@ def command_line(lab, derived):
             words += ["--ping", starting(command) + ping_words(lab, command)]
         else:
             words += ["--client", starting(command) + client_words(command)]
-    for text in (*(text for event in lab.events for text in event_words(lab, event)), *rate_words(lab)):
+    for text in (*(text for event in lab.events for text in event_words(lab, event)), *pace_words(lab)):
         words += ["--link", text]
     if lab.duration is None and not derived.clients:
         raise places.PlacesError(f"{lab.path}: in virtual time nothing would come to an end; write traffic: or duration:")
