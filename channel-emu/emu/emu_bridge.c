@@ -23,7 +23,8 @@
 #include "os/clock.h"
 #include "os/signals.h"
 
-#define FRAMES_MAX 512 /* read from one interface before frames are let out again */
+#define FRAMES_MAX 512  /* read from one interface before frames are let out again */
+#define TURNS_MAX 1000u /* for one change, should the kernel's stamps not come to its time */
 #define LOOK (100 * TICK_MS)
 
 static void say_too_long(struct emu_bridge *b, int dir, const struct emu_frame *f, FILE *say)
@@ -66,11 +67,12 @@ static void refuse_frame(struct emu_bridge *b, int dir, const struct emu_frame *
                     f->too_long ? "super_packet" : "checksum");
 }
 
-/* The number of frames read, or an error. */
-static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
+/* The number of frames read, or an error. *whole: what arrived until then has been read. */
+static int take_frames(struct emu_bridge *b, int dir, tick *whole, FILE *say)
 {
+    tick now = *whole = clock_now();
     struct emu_link *l = &b->link;
-    struct emu_frame f;
+    struct emu_frame f = {.arrival = now};
     int n = 0;
     for (; n < FRAMES_MAX && emu_port_receive(b->port[dir], now, &f) == 1; n++) {
         int rc = 0;
@@ -87,18 +89,21 @@ static int take_frames(struct emu_bridge *b, int dir, tick now, FILE *say)
         if (rc < 0)
             return rc;
     }
+    if (n == FRAMES_MAX) /* there may be more, which came after the last one */
+        *whole = tick_min(*whole, f.arrival);
     return n;
 }
 
-/* All that arrived until then, in as many turns. */
-static int take_until(struct emu_bridge *b, int dir, tick until, FILE *say)
+/* Of both sides, or an error. *whole: as above. */
+static int take_both(struct emu_bridge *b, tick *whole, FILE *say)
 {
-    const struct emu_way *w = &b->link.way[dir];
-    int n;
-    do
-        n = take_frames(b, dir, clock_now(), say);
-    while (n == FRAMES_MAX && w->last < until + b->link.bias);
-    return n;
+    tick back_whole;
+    int forward = take_frames(b, EMU_FORWARD, whole, say);
+    int back = forward < 0 ? forward : take_frames(b, EMU_RETURN, &back_whole, say);
+    if (back < 0)
+        return back;
+    *whole = tick_min(*whole, back_whole);
+    return forward + back;
 }
 
 /* Hands a batch to the kernel; a frame counts as released when the call is over. */
@@ -160,14 +165,32 @@ static void take_signal(struct emu_bridge *b, FILE *say)
     emu_report_text(&b->link, say);
 }
 
+static void let_out_both(struct emu_bridge *b)
+{
+    let_out(b, EMU_FORWARD, clock_now());
+    let_out(b, EMU_RETURN, clock_now());
+}
+
+/* All that arrived until then, however much it is; frames leave meanwhile. */
+static int take_until(struct emu_bridge *b, tick until, FILE *say)
+{
+    tick whole;
+    int rc = take_both(b, &whole, say);
+    for (unsigned i = 1; i < TURNS_MAX && rc >= 0 && whole < until; i++) {
+        let_out_both(b);
+        rc = take_both(b, &whole, say);
+    }
+    return rc;
+}
+
 /* What arrived before a change meets the link as it was. */
 static int take_control(struct emu_bridge *b, FILE *say)
 {
     int served = 1;
     for (int i = 0; i < EMU_CONTROL_BURST && served > 0; i++) {
+        let_out_both(b);
         tick asked = clock_now();
-        int rc = take_until(b, EMU_FORWARD, asked, say);
-        rc = rc < 0 ? rc : take_until(b, EMU_RETURN, asked, say);
+        int rc = take_until(b, asked, say);
         if (rc < 0)
             return rc;
         served = emu_control_serve(&b->control, emu_control_link, &b->link, asked, say);
@@ -220,17 +243,16 @@ static int serve_side(struct emu_bridge *b, tick end, FILE *say)
 {
     struct emu_link *l = &b->link;
     tick begin = clock_now();
-    let_out(b, EMU_FORWARD, begin);
-    let_out(b, EMU_RETURN, clock_now());
+    let_out_both(b);
     bool sweep = l->closed && l->swept == TICK_NEVER;
     if (sweep || l->read_due == TICK_NEVER || begin >= l->read_due) {
-        int forward = take_frames(b, EMU_FORWARD, clock_now(), say);
-        int back = forward < 0 ? forward : take_frames(b, EMU_RETURN, clock_now(), say);
-        if (back < 0)
-            return back;
-        emu_link_was_read(l, begin, forward + back > 0);
+        tick whole;
+        int n = take_both(b, &whole, say);
+        if (n < 0)
+            return n;
+        emu_link_was_read(l, begin, n > 0);
         if (sweep)
-            emu_link_was_swept(l, begin, forward + back > 0);
+            emu_link_was_swept(l, begin, n > 0);
     }
     tick now = clock_now();
     emu_link_flush(l, now);

@@ -69,15 +69,32 @@ static int change_way(struct emu_way *w, const struct chan_change *c, int link, 
     return rc;
 }
 
+static tick latest(tick a, tick b)
+{
+    return a > b ? a : b;
+}
+
+tick emu_link_change_time(const struct emu_link *l, int dir, tick now)
+{
+    const struct emu_way *w = &l->way[dir];
+    const struct links_line *line = emu_link_line(l, dir);
+    tick at = latest(latest(now + l->bias, w->last), w->let_out);
+    for (size_t i = 0; line != NULL && i < line->count; i++) { /* each of them runs the line */
+        const struct emu_link *other = line->member[i].owner;
+        at = latest(at, other->way[line->member[i].dir].let_out);
+    }
+    return at;
+}
+
 int emu_link_change(struct emu_link *l, const struct scenario_change *change, tick now)
 {
     int rc = 0;
     for (int dir = 0; dir < 2 && rc == 0; dir++) {
         struct emu_way *w = &l->way[dir];
-        tick at = now + l->bias > w->last ? now + l->bias : w->last;
         if (w->clean != NULL) {
             emu_link_tell(l, dir);
-            rc = change_way(w, &change->way[dir], change->link[dir], at);
+            rc = change_way(w, &change->way[dir], change->link[dir],
+                            emu_link_change_time(l, dir, now));
             continue;
         }
         merge_change(&w->ahead.way[0], &change->way[dir]);

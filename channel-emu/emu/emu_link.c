@@ -272,6 +272,7 @@ int emu_link_output(struct emu_link *l, int dir, tick now, struct chan_out *out)
     struct emu_way *w = &l->way[dir];
     if (w->clean == NULL)
         return 0;
+    w->let_out = now + l->bias > w->let_out ? now + l->bias : w->let_out;
     bool exempt_first = chan_deadline(w->clean) < chan_deadline(w->chan);
     int rc = chan_output(exempt_first ? w->clean : w->chan, now + l->bias, out);
     if (rc == 0) /* the line took a frame that had waited, or one of them is over */

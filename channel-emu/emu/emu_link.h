@@ -40,7 +40,8 @@ struct emu_way {
     uint64_t after_end;   /* came when the run was over: never entered the channel */
     uint64_t send_failed, sent_bytes;
     int send_error;               /* of the last that failed */
-    tick origin, first, last;     /* of trace and windows; arrivals; on the channels' clock */
+    tick origin, first, last;     /* of trace and windows; arrivals; on the channels' clock: */
+    tick let_out;                 /* how far frames were let out, and on the line */
     struct scenario_change ahead; /* told before there was a channel; of this way, in [0] */
     struct chan_change *changed;  /* owned; told in mid-run, after the origin */
     size_t changed_count;
@@ -94,8 +95,10 @@ int emu_link_input(struct emu_link *l, int dir, const uint8_t *data, size_t len,
 int emu_link_input_exempt(struct emu_link *l, int dir, const uint8_t *data, size_t len,
                           tick arrival);
 
-/* Changes values at `now`, or, for frames that arrived later and are inside already, with the last
- * of them. 0 or HELIO_ENOMEM. */
+/* When a change of a direction that is asked for at `now` holds, on the channels' clock: no earlier
+ * than the last frame inside, nor than frames were let out. */
+tick emu_link_change_time(const struct emu_link *l, int dir, tick now);
+/* Changes values then. 0 or HELIO_ENOMEM. */
 int emu_link_change(struct emu_link *l, const struct scenario_change *change, tick now);
 
 /* A frame that the channel never got, or that had nowhere to go when it came out: its row in the

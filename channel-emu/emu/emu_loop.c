@@ -24,7 +24,8 @@
 #include "os/clock.h"
 #include "os/signals.h"
 
-#define SOCKETS_FROM 2 /* among what is waited for: behind signals and control */
+#define SOCKETS_FROM 2  /* among what is waited for: behind signals and control */
+#define TURNS_MAX 1000u /* for one change, should the kernel's stamps not come to its time */
 
 #define for_each_relay(loop, r)                                                                    \
     for (struct emu_relay *r = (loop)->at; r < (loop)->at + (loop)->count; r++)
@@ -164,14 +165,15 @@ static void let_out(struct emu_loop *loop)
     }
 }
 
-/* All that arrived until then, however much lies in the sockets. */
+/* All that arrived until then, however much lies in the sockets: frames leave meanwhile, and what
+ * arrived until they did so last has been read, too, unless that is too much at once. */
 static int read_until(struct emu_loop *loop, tick until)
 {
-    int rc;
-    do {
-        rc = read_all(loop);
+    int rc = read_all(loop);
+    for (unsigned i = 1; i < TURNS_MAX && rc >= 0 && loop->whole < until; i++) {
         let_out(loop);
-    } while (rc >= 0 && loop->whole < until);
+        rc = read_all(loop);
+    }
     return rc;
 }
 
@@ -180,9 +182,10 @@ static int take_control(struct emu_loop *loop, FILE *say)
 {
     int served = 1;
     for (int i = 0; i < EMU_CONTROL_BURST && served > 0; i++) {
+        let_out(loop);
         tick asked = clock_now();
         int rc = read_until(loop, asked);
-        rc = rc < 0 ? rc : unstage_frames(loop, asked);
+        rc = rc < 0 ? rc : unstage_frames(loop, asked); /* should the turns not have sufficed */
         if (rc < 0)
             return rc;
         count_all(loop);

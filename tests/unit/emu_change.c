@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A change of a link in mid-run holds from a time that nothing has passed: configured with the
+ * times that are reported, it gives the same. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "channel-emu/emu/emu_link.h"
+
+#define FRAME_BYTES 1000u /* 1 ms on the air */
+
+static struct slice no_payload(const uint8_t *frame, size_t len)
+{
+    (void)len;
+    return slice_of(frame, 0);
+}
+
+static void open_link(struct emu_link *l, struct emu_settings *s, const char *text)
+{
+    struct conf_errors e;
+    *s = emu_settings_default();
+    s->control = "played";
+    conf_errors_init(&e, "s.yaml");
+    ck_assert_int_eq(scenario_init(&s->scenario), 0);
+    ck_assert_msg(scenario_apply(&s->scenario, text, strlen(text), "", &e) == 0, "%s", e.text[0]);
+    ck_assert_int_eq(emu_link_init(l, s, no_payload, stderr), 0);
+}
+
+static void put_frames(struct emu_link *l, unsigned n, tick at)
+{
+    static const uint8_t frame[FRAME_BYTES];
+    for (unsigned i = 0; i < n; i++)
+        ck_assert_int_eq(emu_link_input(l, EMU_FORWARD, frame, sizeof frame, 0, 0, at), 0);
+}
+
+static void run_link(struct emu_link *l, tick now)
+{
+    struct chan_out out;
+    while (emu_link_output(l, EMU_FORWARD, now, &out) == 1)
+        ;
+}
+
+#define SCENARIO "{overhead: 0, forward: {rate: 8Mbit/s, changes: [{at: 3ms, iid: 1}%s]}}"
+
+START_TEST(a_change_is_not_before_what_was_let_out)
+{
+    char text[200];
+    struct emu_settings s, again;
+    struct emu_link l, twin;
+    const struct scenario_change change = {.way = {{.keys = CHAN_KEY_LOSS, .loss = 0}}};
+    snprintf(text, sizeof text, SCENARIO, "");
+    open_link(&l, &s, text);
+    tick begin = l.started;
+    put_frames(&l, 8, begin);
+    run_link(&l, begin + 4500 * TICK_US);
+    ck_assert_int_eq(emu_link_change(&l, &change, begin + 2 * TICK_MS), 0);
+    run_link(&l, begin + TICK_S);
+
+    ck_assert_uint_eq(l.way[0].changed_count, 1);
+    ck_assert_uint_eq(l.way[0].changed[0].at, 4500 * TICK_US);
+    snprintf(text, sizeof text, SCENARIO, ", {at: 4500us, iid: 0}");
+    open_link(&twin, &again, text);
+    put_frames(&twin, 8, begin);
+    run_link(&twin, begin + TICK_S);
+    const struct chan_counters *a = chan_counters(l.way[0].chan);
+    const struct chan_counters *b = chan_counters(twin.way[0].chan);
+    ck_assert_uint_eq(a->lost[CHAN_RANDOM], 2);
+    ck_assert_uint_eq(b->lost[CHAN_RANDOM], 2);
+    ck_assert_uint_eq(a->out, b->out);
+    emu_link_fini(&l);
+    emu_link_fini(&twin);
+    scenario_fini(&s.scenario);
+    scenario_fini(&again.scenario);
+}
+END_TEST
+
+START_TEST(a_change_is_not_before_the_last_arrival)
+{
+    struct emu_settings s;
+    struct emu_link l;
+    open_link(&l, &s, "{forward: {delay: 1s}}");
+    tick begin = l.started;
+    put_frames(&l, 1, begin + 1000);
+    ck_assert_uint_eq(emu_link_change_time(&l, EMU_FORWARD, begin + 999), begin + 1000);
+    ck_assert_uint_eq(emu_link_change_time(&l, EMU_FORWARD, begin + 1001), begin + 1001);
+    run_link(&l, begin + 5000);
+    ck_assert_uint_eq(emu_link_change_time(&l, EMU_FORWARD, begin + 999), begin + 5000);
+    ck_assert_uint_eq(emu_link_change_time(&l, EMU_RETURN, begin + 999), begin + 999);
+    emu_link_fini(&l);
+    scenario_fini(&s.scenario);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *suite = suite_create("emu_change");
+    TCase *tc = tcase_create("change");
+    tcase_add_test(tc, a_change_is_not_before_what_was_let_out);
+    tcase_add_test(tc, a_change_is_not_before_the_last_arrival);
+    suite_add_tcase(suite, tc);
+    SRunner *sr = srunner_create(suite);
+    srunner_run_all(sr, CK_NORMAL);
+    int failed = srunner_ntests_failed(sr);
+    srunner_free(sr);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
