@@ -177,6 +177,8 @@ class LinksTest(unittest.TestCase):
                 (one.replace("10.0.0.2:1", "10.0.0.9:1"), ":4: links.a.to: no node has this local address, and no other relay or link listens there"),
                 (one + "  b: {listen: 10.0.0.1:5, to: 10.0.0.2:1}\n", ":5: links.b.listen: another relay or link has this address"),
                 (one.replace("10.0.0.2:1", "10.0.0.1:6") + "  b: {listen: 10.0.0.1:6, to: 10.0.0.1:5}\n", ":4: links.a.to: frames would go round for ever"),
+                (one + "    return_from: 10.0.0.1:7\n    return_to: 10.0.0.1:6\n  b: {listen: 10.0.0.1:6, to: 10.0.0.1:7}\n  c: {listen: 10.0.0.1:7, to: 10.0.0.1:5}\n",
+                 ":6: links.a.return_to: frames would go round for ever"),
                 (one.replace("10.0.0.2:1", "10.0.0.1:5"), ":4: links.a.to: is the address of listen"),
                 (one.replace("10.0.0.2:1", "10.0.0.2"), ":4: links.a.to: \"10.0.0.2\": "),
                 (one + "    forward: {rate: 5}\n", ":5: links.a.forward.rate"),
@@ -190,6 +192,8 @@ class LinksTest(unittest.TestCase):
         said = run(*nodes, *links(one), "--relay", "--listen 10.0.0.1:5 --to 10.0.0.2:1", "--duration", "1s", code=2).stderr
         self.assertIn("links.a.listen: another relay or link has this address", said)
         run(*nodes, *links(one), "--duration", "1s")
+        back = one.replace("10.0.0.2:1", "10.0.0.1:6") + "  b: {listen: 10.0.0.1:6, to: 10.0.0.2:1, return_to: 10.0.0.1:5}\n"
+        run(*nodes, *links(back), "--duration", "1s")  # answers go back as they came
 
 
 if __name__ == "__main__":

@@ -95,21 +95,88 @@ void stack_links_free(struct stack *s)
     free(s->links);
 }
 
-/* Do frames that this relay lets out go from relay to relay for ever? */
-static bool goes_round(const struct stack *s, const struct stack_channel *c)
+/* A relay, and which way frames are under way in it. */
+struct place {
+    const struct stack_channel *relay;
+    int dir;
+};
+
+/* A search for relays to which a frame could come. */
+struct search {
+    const struct stack *stack;
+    bool seen[STACK_CHANNELS_MAX + SCENARIO_LINKS_MAX][2];
+    struct place open[2 * (STACK_CHANNELS_MAX + SCENARIO_LINKS_MAX)];
+    size_t len;
+};
+
+/* A frame of `from` comes there, which takes it as relay_input of stack_channel.c does. */
+static void reach_relay(struct search *s, const struct stack_channel *from,
+                        const struct stack_channel *relay)
 {
-    const struct stack_channel *at = c;
-    for (size_t steps = 0; at != NULL && steps <= s->channels_len; steps++) {
-        at = stack_relay_at(s, &at->options.to);
-        if (at == c)
-            return true;
+    const struct address *own = &from->options.listen;
+    const struct emu_relay_options *o = &relay->options;
+    bool back =
+        address_equal(own, &o->to) || (o->has_return_from && address_equal(own, &o->return_from));
+    int dir = back ? SCENARIO_RETURN : SCENARIO_FORWARD;
+    size_t index = 0;
+    while (s->stack->channels[index] != relay)
+        index++;
+    if (s->seen[index][dir])
+        return;
+    s->seen[index][dir] = true;
+    s->open[s->len++] = (struct place){relay, dir};
+}
+
+static void follow_address(struct search *s, const struct stack_channel *from,
+                           const struct address *to)
+{
+    const struct stack_channel *next =
+        stack_port(s->stack, to) != NULL ? NULL : stack_relay_at(s->stack, to);
+    if (next != NULL)
+        reach_relay(s, from, next);
+}
+
+/* What comes back goes to those that send to this relay. */
+static void follow_flows(struct search *s, const struct stack_channel *from)
+{
+    const struct address *own = &from->options.listen;
+    for (size_t i = 0; i < s->stack->channels_len; i++) {
+        const struct stack_channel *c = s->stack->channels[i];
+        const struct emu_relay_options *o = &c->options;
+        if (c->kind == STACK_RELAY &&
+            (address_equal(&o->to, own) || (o->has_return_to && address_equal(&o->return_to, own))))
+            reach_relay(s, from, c);
     }
-    return false;
+}
+
+static void follow_place(struct search *s, struct place at)
+{
+    const struct emu_relay_options *o = &at.relay->options;
+    if (at.dir == SCENARIO_FORWARD)
+        follow_address(s, at.relay, &o->to);
+    else if (o->has_return_to)
+        follow_address(s, at.relay, &o->return_to);
+    else
+        follow_flows(s, at.relay);
+}
+
+/* Could frames that this relay lets out in a direction come to it in the same one? */
+static bool goes_round(const struct stack_channel *c, int dir)
+{
+    struct search s = {.stack = c->stack};
+    size_t own = 0;
+    while (c->stack->channels[own] != c)
+        own++;
+    follow_place(&s, (struct place){c, dir});
+    while (s.len > 0 && !s.seen[own][dir])
+        follow_place(&s, s.open[--s.len]);
+    return s.seen[own][dir];
 }
 
 /* NULL: nothing. *key: what it is about. */
 static const char *find_fault(const struct stack_channel *c, const char **key)
 {
+    static const char round[] = "frames would go round for ever";
     const struct stack *s = c->stack;
     const struct emu_relay_options *o = &c->options;
     *key = "listen";
@@ -120,7 +187,10 @@ static const char *find_fault(const struct stack_channel *c, const char **key)
     *key = "to";
     if (stack_port(s, &o->to) == NULL && stack_relay_at(s, &o->to) == NULL)
         return "no node has this local address, and no other relay or link listens there";
-    return goes_round(s, c) ? "frames would go round for ever" : NULL;
+    if (goes_round(c, SCENARIO_FORWARD))
+        return round;
+    *key = o->has_return_to ? "return_to" : "to";
+    return goes_round(c, SCENARIO_RETURN) ? round : NULL;
 }
 
 int stack_channel_check(const struct stack_channel *c)
@@ -129,12 +199,15 @@ int stack_channel_check(const struct stack_channel *c)
     if (why == NULL)
         return 0;
     if (c->links == NULL) {
-        fprintf(stderr, "%s: --%s: %s\n", c->words[0], key, why);
+        fprintf(stderr, "%s: --%s: %s\n", c->words[0], *key == 'r' ? "return-to" : key, why);
         return HELIO_EFORMAT;
     }
     const struct scenario_link *l = &c->links->file.link[c->link];
     fprintf(stderr, "helio-sim: %s:%u: links.%s.%s: %s\n", c->links->path,
-            *key == 't' ? l->to_line : l->listen_line, l->name, key, why);
+            *key == 't'   ? l->to_line
+            : *key == 'r' ? l->return_to_line
+                          : l->listen_line,
+            l->name, key, why);
     return HELIO_EFORMAT;
 }
 
