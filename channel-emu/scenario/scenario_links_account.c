@@ -93,8 +93,9 @@ static json_t *json_way(const struct links_run *r, const struct links_way *w)
             via, r->at[i].name,
             json_pack("{s:I, s:I}", "in", (json_int_t)v.in, "out", (json_int_t)v.out));
     }
-    return json_pack("{s:I, s:I, s:I, s:o}", "in", (json_int_t)(in + w->gap), "out",
-                     (json_int_t)out, "gap", (json_int_t)w->gap, "via", via);
+    const uint64_t all = in + w->gap;
+    return json_pack("{s:I, s:I, s:I, s:o}", "in", (json_int_t)all, "out", (json_int_t)out, "gap",
+                     (json_int_t)w->gap, "via", via);
 }
 
 json_t *links_run_handover(const struct links_run *r, size_t link, tick now)
