@@ -166,6 +166,21 @@ class LinksTest(unittest.TestCase):
         self.assertGreater(two["out"], 50)
         self.assertGreater(result["clients"][0]["delay_ms"]["p50"], 12 + 5)
 
+    def test_a_start_before_time_zero(self):
+        """Hand-overs, a transmitter's changes and a direction's own: as when time zero is the start and all is a minute earlier."""
+        def told(start, later):
+            file = HANDED.replace("shared: {uplink: {", "shared: {uplink: {changes: [{at: %s, rate: 5Mbit/s}], " % later(1))
+            file = file.replace("{at: 2s,", "{at: %s," % later(2)).replace("forward: {erasures: {iid: 0.02}}", "forward: {start: %s, changes: [{at: %s, iid: 0.5}]}" % (start, later(1.5)))
+            words = self.three()
+            links(f"start: {start}\n{file}")
+            said = json.loads(run(*words, "--log-dir", "out").stdout)
+            with open("out/link-craft-1.drops.csv", encoding="ascii") as one, open("out/link-craft-2.drops.csv", encoding="ascii") as two:
+                return said["links"], said["shared"], one.read() + two.read()
+        zero = told("2026-01-01T00:00:00Z", lambda s: f"{s}s")
+        self.assertIn(",random,", zero[2])
+        self.assertIn(",handover,", zero[2])
+        self.assertEqual(told("2025-12-31T23:59:00Z", lambda s: f"{60 + s}s"), zero)
+
     def test_what_is_wrong_is_told(self):
         one = "links:\n  a:\n    listen: 10.0.0.1:5\n    to: 10.0.0.2:1\n"
         nodes = [*node(1, {2: ("10.0.0.1:1", "10.0.0.1:5", LTP)}), *node(2, {1: ("10.0.0.2:1", "10.0.0.1:5", LTP)})]

@@ -62,9 +62,9 @@ struct stack_station {
 struct stack_way {
     struct chan *chan;
     struct ltp_rules *rules;
-    uint64_t no_peer; /* came with nobody to go to */
-    uint64_t gone;    /* came out with nobody there */
-    tick origin, first, last;
+    uint64_t no_peer;         /* came with nobody to go to */
+    uint64_t gone;            /* came out with nobody there */
+    tick origin, first, last; /* on the channels' clock */
 };
 
 /* What lies between sockets: a relay with addresses of its own, all between two nodes, or a channel
@@ -77,6 +77,7 @@ struct stack_links {
     struct scenario_links file;
     struct links_run between;
     size_t first; /* where they begin among the stack's channels */
+    tick bias;    /* of all of them */
 };
 
 struct stack_channel {
@@ -91,6 +92,7 @@ struct stack_channel {
     struct address flows[STACK_FLOWS_MAX]; /* relay: the peers that send forward */
     size_t flows_len;
     struct stack_way way[2];
+    tick bias; /* the channels' clock is so far before the world's */
     struct log_writer *drops;
 };
 
@@ -162,7 +164,10 @@ bool stack_net_reaches(const struct stack *s, const struct address *remote);
 /* The port with this address; NULL: nobody. */
 struct virtual_port *stack_port(const struct stack *s, const struct address *to);
 
-/* stack_channel.c. open: 0, or an error that was said. */
+/* stack_channel.c. How far the channels' clock begins before the world's when something has this
+ * `start`: 0, or, when that is before time zero, all of the time since 1970. */
+tick stack_channel_bias(const struct scenario_way *w);
+/* 0, or an error that was said. */
 int stack_channel_open(struct stack_channel *c, size_t number);
 void stack_channel_free(struct stack_channel *c);
 /* 1: the datagram is on the channel; 0: it is none of this channel's. */

@@ -42,6 +42,17 @@ static int refuse_key(const struct stack_channel *c, const char *why)
     return HELIO_EFORMAT;
 }
 
+tick stack_channel_bias(const struct scenario_way *w)
+{
+    const tick epoch = STACK_START * TICK_S;
+    return w->start == START_AT && w->start_time < epoch ? epoch : 0;
+}
+
+static tick channel_now(const struct stack_channel *c)
+{
+    return c->stack->world.now + c->bias;
+}
+
 int stack_channel_open(struct stack_channel *c, size_t number)
 {
     const struct scenario *s = scenario_of(c);
@@ -51,6 +62,10 @@ int stack_channel_open(struct stack_channel *c, size_t number)
     for (int i = 0; i < 2 && rc == 0; i++)
         if (s->way[i].rules_len > 0)
             rc = ltp_rules_new(&c->way[i].rules, s->way[i].rules, s->way[i].rules_len);
+    tick forward = stack_channel_bias(&s->way[SCENARIO_FORWARD]);
+    c->bias = c->links != NULL ? c->links->bias
+              : forward != 0   ? forward
+                               : stack_channel_bias(&s->way[SCENARIO_RETURN]);
     bool named = *s->drop_log != '\0';
     if (rc < 0 || (c->stack->log_dir == NULL && !named))
         return rc;
@@ -99,7 +114,7 @@ static void log_way(struct stack_channel *c, int direction)
     if (c->drops == NULL || c->way[direction].chan == NULL)
         return;
     while (chan_fate(c->way[direction].chan, &f) == 1) {
-        struct drop_row row = {.time = f.entered,
+        struct drop_row row = {.time = f.entered - c->bias,
                                .direction = direction,
                                .frame = f.number,
                                .reason = chan_reason_name(f.reason),
@@ -134,7 +149,8 @@ static void log_gap(struct stack_channel *c, int direction, const uint8_t *data,
 static int begin_way(struct stack_channel *c, int direction, tick now)
 {
     struct stack_way *w = &c->way[direction];
-    struct chan_config config = scenario_chan(scenario_of(c), direction, 0, STACK_START * TICK_S);
+    struct chan_config config =
+        scenario_chan(scenario_of(c), direction, c->bias, STACK_START * TICK_S);
     size_t place = 0;
     while (c->stack->channels[place] != c)
         place++;
@@ -157,7 +173,7 @@ static void enter_channel(struct stack_channel *c, int direction, uint64_t tag, 
 {
     struct stack_way *w = &c->way[direction];
     struct ltp_fields ltp;
-    tick now = c->stack->world.now;
+    tick now = channel_now(c);
     if (w->chan == NULL && begin_way(c, direction, now) < 0) {
         w->gone++;
         return;
@@ -205,7 +221,7 @@ static int relay_input(struct stack_channel *c, const struct address *from,
         return 1;
     }
     if (c->links != NULL)
-        over = over_at(c, links_run_enter(&c->links->between, c->link, dir, c->stack->world.now));
+        over = over_at(c, links_run_enter(&c->links->between, c->link, dir, channel_now(c)));
     if (over == NULL)
         log_gap(c, dir, data, len);
     else
@@ -266,7 +282,7 @@ tick stack_channel_due(const struct stack_channel *c)
     for (int i = 0; i < 2; i++)
         if (c->way[i].chan != NULL)
             due = tick_min(due, chan_deadline(c->way[i].chan));
-    return due;
+    return due == TICK_NEVER ? due : due - c->bias;
 }
 
 struct stack_channel *stack_relay_at(const struct stack *s, const struct address *listen)
@@ -328,9 +344,9 @@ void stack_channel_step(struct stack_channel *c)
     struct chan_out out;
     for (int i = 0; i < 2; i++) {
         struct chan *chan = c->way[i].chan;
-        if (chan == NULL || chan_deadline(chan) > c->stack->world.now)
+        if (chan == NULL || chan_deadline(chan) > channel_now(c))
             continue;
-        int got = chan_output(chan, c->stack->world.now, &out);
+        int got = chan_output(chan, channel_now(c), &out);
         log_fates(c, i);
         if (got != 0 && out.tag == STREAM && !out.corrupted)
             pipes_arrive(&c->stack->world.pipes, slice_of(out.data, out.len));

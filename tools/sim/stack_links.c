@@ -54,10 +54,23 @@ static int add_channels(struct stack *s, struct conf_errors *e)
     return 0;
 }
 
+/* One clock for all, whatever of them starts before time zero. */
+static tick choose_bias(const struct scenario_links *file)
+{
+    tick bias = stack_channel_bias(&file->origin);
+    for (size_t i = 0; i < file->count && bias == 0; i++) {
+        const struct scenario_way *w = file->link[i].scenario.way;
+        tick forward = stack_channel_bias(&w[SCENARIO_FORWARD]);
+        bias = forward != 0 ? forward : stack_channel_bias(&w[SCENARIO_RETURN]);
+    }
+    return bias;
+}
+
 static int begin_all(struct stack *s)
 {
     struct stack_links *l = s->links;
-    int rc = links_run_init(&l->between, &l->file, 0, STACK_START * TICK_S);
+    l->bias = choose_bias(&l->file);
+    int rc = links_run_init(&l->between, &l->file, l->bias, STACK_START * TICK_S);
     for (size_t i = 0; i < l->file.shared_count && rc == 0; i++) {
         for (size_t k = 0; k < l->between.line[i].count; k++) {
             struct links_member *m = &l->between.line[i].member[k];
@@ -220,7 +233,7 @@ json_t *stack_links_json(const struct stack *s)
         json_t *o = json_pack("{s:I, s:o, s:o}", "seed", (json_int_t)l->file.link[i].scenario.seed,
                               "forward", stack_way_json(c, SCENARIO_FORWARD), "return",
                               stack_way_json(c, SCENARIO_RETURN));
-        json_t *hand = links_run_handover(&l->between, i, s->world.now);
+        json_t *hand = links_run_handover(&l->between, i, s->world.now + l->bias);
         if (hand != NULL)
             json_object_set_new(o, "handover", hand);
         json_object_set_new(links, l->file.link[i].name, o);
@@ -238,7 +251,7 @@ void stack_links_print(const struct stack *s)
             snprintf(name, sizeof name, "link %.32s", l->file.link[i].name);
             stack_way_print(c, dir, name);
         }
-        links_run_say_handover(&l->between, i, s->world.now, stdout);
+        links_run_say_handover(&l->between, i, s->world.now + l->bias, stdout);
     }
     for (size_t i = 0; i < l->file.shared_count; i++)
         links_run_say_shared(&l->between, i, stdout);
