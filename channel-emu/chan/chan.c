@@ -203,18 +203,11 @@ static void enter_line(struct chan *c, const struct chan_head *head, uint64_t ta
                                  .kept = head->kept};
 }
 
-/* Is there anything that flips bits? */
-static bool flips_bits(const struct chan *c)
-{
-    const struct chan_flips *f = &c->flips[0];
-    return f->use_one || f->use_errors;
-}
-
 void chan_input_head(struct chan *c, const struct chan_head *head, uint64_t tag, tick now,
                      unsigned as)
 {
     assert((as & ~(CHAN_ECN | CHAN_BY_RULE)) == 0);
-    assert(head->kept == head->len || !flips_bits(c));
+    assert(head->kept == head->len || !(c->flips[0].use_one || c->flips[0].use_errors));
     enter_line(c, head, tag, now);
     c->last_ecn = (uint8_t)(as & CHAN_ECN);
     chan_line_input(c, (as & CHAN_BY_RULE) != 0);
