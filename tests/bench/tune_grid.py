@@ -8,8 +8,8 @@ The cells come in such an order that few of them have every pair of values toget
 --cells N does the first N. Each cell's result is kept in OUT: what is done is not done again, but with --again what does not
 hold. The programs are copied to OUT/bin at the start, so that a build or a change meanwhile changes nothing, and a simulation
 that two cells have in common (both goals begin with the same) is done once. --short has runs of 40 round trips, 4 s at least, instead of
-12,000 blocks: a harder test of the predictions. --table only prints what is there; --json FILE has each cell's figures
-after each cell. `cmake --build BUILD --target tune_grid` does all of them, for hours.
+12,000 blocks: a harder test of the predictions. --json FILE has each cell's figures after each cell; what is in it
+already is not done again, so that the grid goes on on another machine. --table only prints what is there. `cmake --build BUILD --target tune_grid` does all of them, for hours.
 exit codes: 0 all that was done holds, 1 some does not, 2 usage
 """
 import argparse
@@ -128,38 +128,43 @@ def wrong(kept, point):
     return why
 
 
+def rows_of(file):
+    """The rows of a file of --json, by their cells' values."""
+    return {tuple(row["cell"].values()): row for row in json.loads(file.read_text())} if file and file.exists() else {}
+
+
+def row_of(out, point, cell, rows):
+    """Of a cell that is done: whether it holds, and the figures that say so; None: it is not done."""
+    if not path_of(out, cell).exists():
+        return rows.get(tuple(cell.values()))
+    kept = json.loads(path_of(out, cell).read_text())
+    found = kept["result"]["recovery"][cell["recovery"]] if kept["result"] else {}
+    figures = {k: found.get(k) for k in ("sessions", "predicted", "expected", "unseen", "floor", "floor_kept")}
+    return {"cell": cell, "holds": not wrong(kept, point), "why": wrong(kept, point), "seconds": round(kept["seconds"], 1), **figures}
+
+
 def write_json(out, point, file):
-    """Each cell that is done, whether it holds, and the figures that say so."""
-    rows = []
-    for cell in ordered():
-        if not path_of(out, cell).exists():
-            continue
-        kept = json.loads(path_of(out, cell).read_text())
-        found = kept["result"]["recovery"][cell["recovery"]] if kept["result"] else {}
-        figures = {k: found.get(k) for k in ("sessions", "predicted", "expected", "unseen", "floor", "floor_kept")}
-        rows.append({"cell": cell, "holds": not wrong(kept, point), "why": wrong(kept, point), "seconds": kept["seconds"], **figures})
+    before = rows_of(file)
+    rows = [row for row in (row_of(out, point, cell, before) for cell in ordered()) if row]
     part = file.with_suffix(".part")
     part.write_text(json.dumps(rows, indent=1))
     part.rename(file)
 
 
-def print_table(out, point):
+def print_table(out, point, rows):
     print("| trace | delay | rate | recovery | goal | sessions | predicted | five unseen | floor | time | |\n|---|---|---|---|---|---|---|---|---|---|---|")
     bad = done = 0
     for cell in ordered():
-        path = path_of(out, cell)
-        if not path.exists():
+        found = row_of(out, point, cell, rows)
+        if found is None:
             continue
-        kept = json.loads(path.read_text())
-        why = wrong(kept, point)
-        done, bad = done + 1, bad + bool(why)
-        found = kept["result"]["recovery"][cell["recovery"]] if kept["result"] else None
+        done, bad = done + 1, bad + (not found["holds"])
         cells = ["–"] * 4
-        if found:
+        if found["predicted"]:
             unseen, floor = found["unseen"], {None: "", True: "kept", False: "missed, said"}[found["floor_kept"]]
             cells = [str(found["sessions"]), f"{100 * (expected_of(found) or 0):.2f} %",
                      f"{100 * unseen['efficiency']:.2f} ± {100 * unseen['ci95']:.2f} %" if unseen else "(nothing is drawn)", floor]
-        print(f"| {' | '.join(cell.values())} | {' | '.join(cells)} | {kept['seconds']:.0f} s | {'; '.join(why) or 'holds'} |")
+        print(f"| {' | '.join(cell.values())} | {' | '.join(cells)} | {found['seconds']:.0f} s | {'; '.join(found['why']) or 'holds'} |")
     print(f"\n{done} of {len(ordered())} cells, {bad} do not hold")
     return bad == 0
 
@@ -180,14 +185,14 @@ def main():
     if not a.table:
         prepare(a.bin, a.out)
     for number, cell in enumerate(cells[:a.cells], 1):
-        path = path_of(a.out, cell)
-        if a.table or path.exists() and not (a.again and wrong(json.loads(path.read_text()), a.point)):
+        path, row = path_of(a.out, cell), row_of(a.out, a.point, cell, rows_of(a.json))
+        if a.table or row and (row["holds"] or not a.again):
             continue
         print(f"{number}: {' '.join(cell.values())}", file=sys.stderr, flush=True)
         run_cell(a.out / "bin" / "helio-tune", cell, a.jobs, a.short, path)
         if a.json:
             write_json(a.out, a.point, a.json)
-    return 0 if print_table(a.out, a.point) else 1
+    return 0 if print_table(a.out, a.point, rows_of(a.json)) else 1
 
 
 if __name__ == "__main__":
