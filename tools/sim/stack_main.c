@@ -332,8 +332,8 @@ static struct stack_app *add_perf(struct stack *s, enum stack_kind kind, const c
 {
     const char *what = kind == STACK_CLIENT ? "client" : "server";
     tick start = 0;
-    const char *text = kind == STACK_CLIENT ? read_start(given, &start) : given;
-    if (text == NULL) {
+    const char *text = given;
+    if (kind == STACK_CLIENT && (text = read_start(given, &start)) == NULL) {
         wrong(what, given, "what follows @ is a time, as in @10s -d ipn:2.2000 …");
         return NULL;
     }
