@@ -398,9 +398,8 @@ static const char *idle_option(const struct fade_config *f)
     if (f->aperture_m > 0 && f->uplink_m > 0)
         return "--aperture is of a telescope on the ground; with --uplink no aperture averages";
     if (f->aperture_m > 0 && (f->kind == FADE_STEADY || (f->index > 0 && !f->wind)))
-        return "--aperture changes nothing without --scintillation, nor with an --index unless "
-               "there "
-               "is a --wind";
+        return "--aperture changes nothing without --scintillation, nor beside an --index without "
+               "a --wind";
     return NULL;
 }
 
