@@ -7,6 +7,16 @@ import unittest
 from pathlib import Path
 
 PROGRAM = Path(sys.argv[1]) / "helio-campaign"
+SMALL = """title: A small one
+repetitions: 2
+set: {duration: 500ms}
+experiments:
+  - name: one
+    sweep: {trace: [A, "iid:A"], sessions: [1-3]}
+  - name: two
+    set: {trace: A}
+    sweep: {sessions: [3]}
+"""
 
 
 def campaign(*options, code=0, **more):
@@ -26,3 +36,6 @@ class Base(unittest.TestCase):
         path = self.folder / name
         path.write_text(text)
         return path
+
+    def runs(self):
+        return sorted(p for p in (self.out / "runs").iterdir() if not p.name.startswith("."))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""helio-campaign in virtual time: errors, runs kept and resumed, interruption, lists for schedulers, the report.
+"""helio-campaign in virtual time: errors, what is a run and what repeats it, the report; live runs in real time.
 
 usage: campaign_test.py BIN SOURCE sim|live
 """
@@ -17,28 +17,14 @@ import unittest
 from pathlib import Path
 
 import browser
-from campaign_case import PROGRAM, Base, campaign
+from campaign_case import PROGRAM, SMALL, Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 # With the package python3-matplotlib, which may not be the Python that this runs with.
 PLOTTING = "/usr/bin/python3" if Path("/usr/bin/python3").exists() else sys.executable
 
-SMALL = """title: A small one
-repetitions: 2
-set: {duration: 500ms}
-experiments:
-  - name: one
-    sweep: {trace: [A, "iid:A"], sessions: [1-3]}
-  - name: two
-    set: {trace: A}
-    sweep: {sessions: [3]}
-"""
-
 
 class Campaign(Base):
-    def runs(self):
-        return sorted(p for p in (self.out / "runs").iterdir() if not p.name.startswith("."))
-
     def test_errors_have_a_place(self):
         for text, line, words in (
                 ("experiments:\n  - name: x\n    sweeps: {sessions: [1]}\n", 3, "did you mean sweep?"),
@@ -106,51 +92,6 @@ class Campaign(Base):
         mean, half = statistics.interval(values)
         self.assertEqual(mean, 2.0)
         self.assertAlmostEqual(half, 2.0227 * (40 / 39) ** 0.5 / 40 ** 0.5, delta=1e-4)
-
-    def test_list_with_gnu_parallel(self):
-        path = self.file(SMALL)
-        commands = campaign(path, "--out", self.out, "--list").stdout
-        self.assertEqual(len(commands.splitlines()), 12)
-        subprocess.run(["parallel", "--will-cite", "-j2"], input=commands, text=True, check=True, timeout=1400,
-                       env={"PATH": "/usr/bin:/bin", "HOME": str(self.folder)})
-        self.assertEqual(len(self.runs()), 12)
-        self.assertEqual(campaign(path, "--out", self.out, "--list").stdout, "")
-        self.assertIn("key", campaign(path, "--out", self.out, "--only", "no", code=2).stderr)
-
-    def test_interrupt_keeps_what_is_done(self):
-        path = self.file(SMALL.replace("500ms", "5s"))
-        p = subprocess.Popen([PROGRAM, path, "--out", self.out, "--jobs", "1"], stderr=subprocess.PIPE, text=True)
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline and not list(self.out.glob("runs/[!.]*")):
-            time.sleep(0.05)
-        p.send_signal(signal.SIGINT)
-        _, error = p.communicate(timeout=1400)
-        self.assertEqual(p.returncode, 130)
-        self.assertIn("are kept", error)
-        kept = len(self.runs())
-        self.assertTrue(0 < kept < 12, kept)
-        self.assertEqual(list(self.out.glob("runs/.part-*")), [])
-        self.assertIn(f"({kept} done)", campaign(path, "--out", self.out, "--check").stdout)
-
-    def test_killed_in_the_middle_goes_on(self):
-        path = self.file(SMALL.replace("500ms", "5s"))
-        p = subprocess.Popen([PROGRAM, path, "--out", self.out, "--jobs", "1"], stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 300
-        while time.monotonic() < deadline:
-            p.send_signal(signal.SIGSTOP)  # what is seen is what is left
-            if list(self.out.glob("runs/[!.]*")) and list(self.out.glob("runs/.part-*")):
-                break
-            p.send_signal(signal.SIGCONT)
-            time.sleep(0.05)
-        p.kill()
-        p.wait(300)
-        kept = {r: (r / "result.json").stat().st_mtime_ns for r in self.runs()}
-        self.assertTrue(0 < len(kept) < 12, kept)
-        self.assertNotEqual(list(self.out.glob("runs/.part-*")), [])
-        campaign(path, "--out", self.out, "--no-report")
-        self.assertEqual(len(self.runs()), 12)
-        self.assertEqual({r: (r / "result.json").stat().st_mtime_ns for r in kept}, kept)
-        self.assertEqual(list(self.out.glob("runs/.part-*")), [])
 
     def test_another_trace_of_the_same_name_is_another_run(self):
         path = self.file("set: {duration: 200ms}\nexperiments:\n  - name: x\n    sweep: {trace: [my.txt]}\n")

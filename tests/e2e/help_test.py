@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -42,6 +43,23 @@ def run(line, folder):
         except subprocess.TimeoutExpired:
             os.killpg(p.pid, signal.SIGKILL)
             return p.communicate()[1]
+        finally:
+            left_alone(place)
+
+
+def left_alone(place):
+    """Waits until nothing works in the folder: what was killed ends when it is next given a processor, and so does what goes with it."""
+    deadline = time.monotonic() + 120
+    while (there := [p for p in Path("/proc").glob("[0-9]*") if working_in(p, place)]) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not there, [(p / "cmdline").read_text() for p in there]
+
+
+def working_in(process, place):
+    try:
+        return os.readlink(process / "cwd").startswith(place)
+    except OSError:  # it has ended, or is not ours
+        return False
 
 
 def main():

@@ -11,7 +11,7 @@ import threading
 import time
 
 from . import campaign_file, campaign_run, campaign_traces, places, programs, units
-from .lab import Failed, Missing
+from .lab import Failed, Missing, die_with_parent
 
 EPILOG = """examples:
   helio-campaign campaigns/paper-quick.yaml                 # run, then report
@@ -36,7 +36,7 @@ class Children:
             if self.stopped:
                 raise KeyboardInterrupt
             p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                                 start_new_session=True, pass_fds=descriptors)
+                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent)
             self.running.add(p)
         try:
             out, err = p.communicate()
