@@ -16,7 +16,7 @@ MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
 FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
-LAB_FORMAT = 5  # the same over a lab file
+LAB_FORMAT = 6  # the same over a lab file
 
 
 class CampaignError(Exception):

@@ -42,21 +42,36 @@ def another(traces, name, number):
     return None if path is None else os.path.abspath(path)
 
 
+class Fades:
+    """Other realisations of a lab's traces, of each by its name: where the first repetition has the same fades in two places, or at two times, so
+    have the others."""
+
+    def __init__(self, traces, number):
+        self.traces, self.number, self.found = traces, number, []
+
+    def draw(self, lab):
+        ways = [keys.get("erasures", {}) for keys in directions(lab)]
+        holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
+        for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
+            name = holder.get(key, "none")
+            if name == "none":
+                continue
+            other = another(self.traces, str(name), self.number)
+            self.found.append(other)
+            if other is not None and self.number > 1:
+                holder[key] = places.put(other, name.place)
+
+
 def draw_fades(run, lab, traces):
-    """What makes this repetition another one than the first. One beyond it has other realisations of its traces: where the first has
-    the same fades in two places it has, too."""
-    ways = [keys.get("erasures", {}) for keys in directions(lab)]
-    holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
-    found = []
-    for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
-        name = holder.get(key, "none")
-        if name == "none":
-            continue
-        other = another(traces, str(name), run.repetition)
-        found.append(other)
-        if other is not None and run.repetition > 1:
-            holder[key] = places.put(other, name.place)
-    drawn = is_drawn(lab)
+    """What makes this repetition another one than the first. One beyond it has other realisations of its traces, and of those that events
+    set."""
+    fades, labs = Fades(traces, run.repetition), [lab]
+    fades.draw(lab)
+    lab.redraw = fades.draw
+    for event in lab.events:
+        if event.do == "set":
+            labs.append(lab_file.changed(labs[-1], event.link, event.set))
+    drawn, found = any(map(is_drawn, labs)), fades.found
     if not found:
         return "seed" if drawn else "none"
     return "realisation" if None not in found else "some" if drawn or any(found) else "none"

@@ -505,11 +505,8 @@ def check_events(lab, addresses, begin):
     for event in lab.events:
         if event.do != "set":
             continue
-        tree = places.copy(lab.tree)
-        for key in event.set:
-            places.assign(tree, f"links.{event.link}.{key}", event.set[key], places.where(key))
         with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
-            then = lab_file.interpret(tree, lab.path, lab.base)
+            then = lab_file.changed(lab, event.link, event.set)
             derived = derive(then, folder, folder, addresses, begin)
             before = lab.links[event.link]
             if lab.one_emulator and before.channel is not None:

@@ -113,6 +113,7 @@ class Lab:
     shared: dict     # name -> Transmitter
     one_emulator: bool
     channels: dict   # name -> lab_handover.Channel
+    redraw: object = None  # called with each lab that an event makes of this one, to give it other traces than its tree names
 
 
 class Reader:
@@ -431,6 +432,18 @@ def interpret(tree, path, base):
     if reader.errors:
         raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
     return lab
+
+
+def changed(lab, link, keys):
+    """The lab with other keys of a link, as an event has them, or a person by `link LINK set`. PlacesError."""
+    tree = places.copy(lab.tree)
+    for key, value in keys.items():
+        places.assign(tree, f"links.{link}.{key}", value, where(key) if getattr(key, "place", None) else f"link {link} set {key}={value}")
+    then = interpret(tree, lab.path, lab.base)
+    if lab.redraw is not None:
+        then.redraw = lab.redraw
+        lab.redraw(then)
+    return then
 
 
 def load(path, changes=(), option=""):

@@ -283,11 +283,8 @@ class Session(Processes):
         self.lab = then
 
     def lab_with(self, name, keys):
-        tree = places.copy(self.lab.tree)
-        for key, value in keys.items():
-            places.assign(tree, f"links.{name}.{key}", value, places.where(key) if getattr(key, "place", None) else f"link {name} set {key}={value}")
         try:
-            return lab_file.interpret(tree, self.lab.path, self.lab.base)
+            return lab_file.changed(self.lab, name, keys)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
 

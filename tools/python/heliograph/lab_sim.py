@@ -116,10 +116,7 @@ def change_by_events(lab, addresses):
     for event in lab.events:
         if event.do != "set":
             continue
-        tree = places.copy(now.tree)
-        for key in event.set:
-            places.assign(tree, f"links.{event.link}.{key}", event.set[key], places.where(key))
-        then = lab_file.interpret(tree, lab.path, lab.base)
+        then = lab_file.changed(now, event.link, event.set)
         link = now.links[event.link]
         event.ends = end_changes(now, link, then, event, addresses)
         of_channel = {key.split(".")[0] for key in event.set} & {*lab_file.WAY, *lab_file.CHANNEL, "forward", "return"}
