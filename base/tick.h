@@ -24,6 +24,11 @@ static inline tick tick_min(tick a, tick b)
     return a < b ? a : b;
 }
 
+static inline tick tick_max(tick a, tick b)
+{
+    return a > b ? a : b;
+}
+
 /* a + b, where a sum beyond the range is TICK_NEVER. */
 static inline tick tick_add(tick a, tick b)
 {

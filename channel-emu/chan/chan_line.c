@@ -53,7 +53,7 @@ static struct chan_draw draw_chances(struct chan *c)
 /* When a frame that comes now could go on the air; TICK_NEVER when never. */
 static tick line_opens(struct chan *c, tick now)
 {
-    tick at = c->queue->free_at > now ? c->queue->free_at : now;
+    tick at = tick_max(c->queue->free_at, now);
     return c->config.hold ? chan_contact_next(&c->contact, &c->contact_line, at) : at;
 }
 
@@ -165,7 +165,7 @@ static tick arrival_time(struct chan *c, tick delay, tick air_end)
     }
     tick spread = k->power != NULL ? k->power->interleaver : 0;
     tick at = tick_add(tick_add(air_end, delay), spread);
-    c->last_leaves = at > c->last_leaves ? at : c->last_leaves;
+    c->last_leaves = tick_max(c->last_leaves, at);
     assert(c->last_leaves >= air_end);
     return c->last_leaves;
 }
@@ -177,7 +177,7 @@ static int enqueue_frame(struct chan *c, struct chan_frame *f, tick due)
         f->due = due;
         return heap_set(&c->order, &f->node, f->due);
     }
-    f->due = c->last_due = due > c->last_due ? due : c->last_due;
+    f->due = c->last_due = tick_max(c->last_due, due);
     list_add_tail(&c->line, &f->link);
     assert(f->due >= due);
     return 0;
@@ -388,7 +388,7 @@ static void count_part(struct chan *c, const struct chan_frame *f)
     p->frames++;
     p->bytes += f->len + c->config.overhead;
     p->waited = tick_add(p->waited, waited);
-    p->waited_max = waited > p->waited_max ? waited : p->waited_max;
+    p->waited_max = tick_max(p->waited_max, waited);
 }
 
 /* The turn of a frame has come: it is in no list. */

@@ -406,6 +406,7 @@ static const char *idle_option(const struct fade_config *f)
 static const char *optical_fault(const struct gen_spec *s, tick step)
 {
     const struct fade_config *f = &s->fade;
+    const char *idle = idle_option(f);
     if (f->points == 0 && (f->wind || f->uplink_m > 0 || f->extinction > 0 || f->cloud > 0))
         return "--wind, --uplink, --extinction and --cloud need an --elevation";
     if (f->cloud > 0 && f->cloud_duration < step)
@@ -417,8 +418,8 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
         f->cloud <= 0)
         return "--scintillation, --jitter or a pass of --elevation is missing: nothing would "
                "change";
-    if (idle_option(f) != NULL)
-        return idle_option(f);
+    if (idle != NULL)
+        return idle;
     if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
         return "--scintillation needs an --index or an --elevation";
     if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)

@@ -69,19 +69,14 @@ static int change_way(struct emu_way *w, const struct chan_change *c, int link, 
     return rc;
 }
 
-static tick latest(tick a, tick b)
-{
-    return a > b ? a : b;
-}
-
 tick emu_link_change_time(const struct emu_link *l, int dir, tick now)
 {
     const struct emu_way *w = &l->way[dir];
     const struct links_line *line = emu_link_line(l, dir);
-    tick at = latest(latest(now + l->bias, w->last), w->let_out);
+    tick at = tick_max(tick_max(now + l->bias, w->last), w->let_out);
     for (size_t i = 0; line != NULL && i < line->count; i++) { /* each of them runs the line */
         const struct emu_link *other = line->member[i].owner;
-        at = latest(at, other->way[line->member[i].dir].let_out);
+        at = tick_max(at, other->way[line->member[i].dir].let_out);
     }
     return at;
 }

@@ -203,7 +203,7 @@ static int take_arrivals(struct emu_link *l, int dir, tick arrival)
         if (rc < 0)
             return rc;
     }
-    w->last = arrival > w->last ? arrival : w->last;
+    w->last = tick_max(arrival, w->last);
     return 0;
 }
 
@@ -426,8 +426,7 @@ void emu_link_turn(struct emu_link *l, tick now)
 
 tick emu_link_release(const struct emu_link *l)
 {
-    tick due = emu_link_deadline(l), batch = tick_add(l->released, l->pace->batch);
-    return due > batch ? due : batch;
+    return tick_max(emu_link_deadline(l), tick_add(l->released, l->pace->batch));
 }
 
 void emu_link_was_read(struct emu_link *l, tick now, bool something)

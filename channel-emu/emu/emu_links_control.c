@@ -13,10 +13,8 @@ static int change_one(struct emu_links *l, const struct scenario_links_change *c
         return emu_link_change(&l->loop.at[c->link].link, &c->of_link, now);
     const struct links_line *line = &l->between.line[c->shared];
     tick at = now + l->loop.at[0].link.bias;
-    for (size_t i = 0; i < line->count; i++) {
-        tick of = emu_link_change_time(line->member[i].owner, line->member[i].dir, now);
-        at = of > at ? of : at;
-    }
+    for (size_t i = 0; i < line->count; i++)
+        at = tick_max(at, emu_link_change_time(line->member[i].owner, line->member[i].dir, now));
     int rc = chan_shared_change(line->shared, c->rate_bps, at);
     emu_link_tell(line->member[0].owner, line->member[0].dir);
     return rc;

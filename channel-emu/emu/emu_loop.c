@@ -282,7 +282,7 @@ static tick sleep_until(struct emu_loop *loop, tick last)
         due = tick_min(due, emu_link_deadline(&r->link));
         flush = tick_min(flush, emu_link_flush_due(&r->link));
     }
-    due = due > batch ? due : batch;
+    due = tick_max(due, batch);
     if (loop->stage.count > 0 && head->read_due == TICK_NEVER)
         return 0;
     return tick_min(tick_min(due, flush), tick_min(head->read_due, emu_link_wake(head, last)));

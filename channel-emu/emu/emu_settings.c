@@ -284,12 +284,12 @@ tick emu_settings_delay_max(const struct emu_settings *s)
         const struct scenario_way *w = &s->scenario.way[i];
         tick delay = w->point_count == 0 ? w->delay : 0;
         for (size_t k = 0; k < w->point_count; k++)
-            delay = w->points[k].delay > delay ? w->points[k].delay : delay;
+            delay = tick_max(delay, w->points[k].delay);
         for (size_t k = 0; k < w->change_count; k++)
             if ((w->changes[k].keys & CHAN_KEY_DELAY) != 0 && w->changes[k].delay > delay)
                 delay = w->changes[k].delay;
         delay = tick_add(tick_add(delay, scenario_jitter_max(w)), w->power.interleaver);
-        most = delay > most ? delay : most;
+        most = tick_max(most, delay);
     }
     return most;
 }
@@ -302,8 +302,7 @@ static tick way_tolerance(const struct scenario *s, int direction)
     tick step = w->trace.source.on ? w->trace.source.trace.step : 0;
     uint64_t bytes = 2 * (FRAME_BYTES + s->overhead);
     tick air = w->rate_bps == 0 ? 0 : bytes * 8 * TICK_S / w->rate_bps;
-    tick both = step > air ? step : air;
-    return both < EMU_TOLERANCE_MAX ? both : EMU_TOLERANCE_MAX;
+    return tick_min(tick_max(step, air), EMU_TOLERANCE_MAX);
 }
 
 tick emu_settings_tolerance(const struct emu_settings *s)
@@ -312,9 +311,7 @@ tick emu_settings_tolerance(const struct emu_settings *s)
     tick most = batch + 50 * TICK_US;
     if (s->scenario.tolerance > 0)
         return s->scenario.tolerance;
-    for (int i = 0; i < 2; i++) {
-        tick of_way = way_tolerance(&s->scenario, i);
-        most = of_way > most ? of_way : most;
-    }
+    for (int i = 0; i < 2; i++)
+        most = tick_max(most, way_tolerance(&s->scenario, i));
     return most;
 }

@@ -125,7 +125,7 @@ uint32_t links_run_enter(struct links_run *r, size_t link, int dir, tick at)
     struct links_way *w = &r->at[link].way[dir];
     if (w->hand.count == 0)
         return (uint32_t)link;
-    w->last = at > w->last ? at : w->last;
+    w->last = tick_max(w->last, at);
     uint32_t to = chan_hand_to(&w->hand, w->last);
     assert(to == CHAN_NOWHERE || to < r->file->count);
     if (to == CHAN_NOWHERE)
