@@ -4,11 +4,12 @@ import hashlib
 import json
 import os
 
-from . import lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places
+from . import lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places, programs
 from .campaign_file import PRESETS
 from .lab import Failed
 
-DRAWN = ("jitter", "duplicate", "corrupt", "bit_errors")  # of a channel, beside some of its erasures
+DRAWN = ("jitter", "duplicate", "corrupt", "bit_errors")  # of a direction,
+DRAWN_ERASURES = ("iid", "gilbert_elliott", "power")      # and of its erasures
 
 
 def lab_of(run):
@@ -17,27 +18,44 @@ def lab_of(run):
     return lab_file.load(run.lab, list(values.items()))
 
 
-def directions(lab):
-    """The keys of everything that may lose: of links, of the channels that they are handed over to, of stations' networks."""
+def channels(lab):
+    """Everything that may lose: links, the channels that they are handed over to, stations' networks."""
     of_stations = (link.station.wan for link in lab.links.values() if link.station is not None)
-    for channel in (*(one.channel for one in (*lab.links.values(), *lab.channels.values())), *of_stations):
-        if channel is not None:
-            yield from (channel["forward"], channel["return"])
+    found = (*(one.channel for one in (*lab.links.values(), *lab.channels.values())), *of_stations)
+    return [channel for channel in found if channel is not None]
 
 
-def is_drawn(lab):
-    """Does the seed change what the channels do?"""
-    return any(key in keys for keys in directions(lab) for key in DRAWN) or \
-        any(key in keys.get("erasures", {}) for keys in directions(lab) for key in ("iid", "gilbert_elliott"))
+def directions(lab):
+    """The keys of both directions of each channel."""
+    return [channel[way] for channel in channels(lab) for way in ("forward", "return")]
+
+
+def has_chances(channel):
+    ways = channel["forward"], channel["return"]
+    values = [*(keys.get(key) for keys in ways for key in DRAWN), *(keys.get("erasures", {}).get(key) for keys in ways for key in DRAWN_ERASURES)]
+    return any(value not in (None, "0", "none") for value in values)
+
+
+def drawn_anew(run, lab):
+    """Of each channel with chances: are they others in the next repetition? Those of a seed that is given are not."""
+    tree = places.copy(lab.tree)
+    if "seed" not in run.values:
+        places.assign(tree, "seed", str(lab.seed ^ 1))
+    other = lab_file.interpret(tree, lab.path, lab.base)
+    return [here.get("seed", str(lab.seed)) != there.get("seed", str(other.seed)) for here, there in zip(channels(lab), channels(other)) if has_chances(here)]
 
 
 def another(traces, name, number):
-    """Realisation `number` of a trace by its name or path; None when nobody knows how it was made."""
-    if name in PRESETS:
-        mark = ""
-    else:
-        with open(name, "rb") as f:
-            mark = "-" + hashlib.file_digest(f, "sha256").hexdigest()[:8]
+    """Realisation `number` of a trace by its name or path; None when nobody knows how it was made, or it cannot be read, which the
+    emulator tells with its place."""
+    mark = ""
+    try:
+        if name not in PRESETS:
+            traces.info(name)
+            with open(name, "rb") as f:
+                mark = "-" + hashlib.file_digest(f, "sha256").hexdigest()[:8]
+    except (OSError, programs.ProgramError):
+        return None
     path = traces.again(name, 1000 + number, mark)
     return None if path is None else os.path.abspath(path)
 
@@ -51,6 +69,7 @@ class Fades:
 
     def draw(self, lab):
         ways = [keys.get("erasures", {}) for keys in directions(lab)]
+        self.found += [None for e in ways if e.get("power", "none") != "none"]  # nobody makes another one of these
         holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
         for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
             name = holder.get(key, "none")
@@ -71,10 +90,11 @@ def draw_fades(run, lab, traces):
     for event in lab.events:
         if event.do == "set":
             labs.append(lab_file.changed(labs[-1], event.link, event.set))
-    drawn, found = any(map(is_drawn, labs)), fades.found
-    if not found:
-        return "seed" if drawn else "none"
-    return "realisation" if None not in found else "some" if drawn or any(found) else "none"
+    anew, found = [is_new for one in labs for is_new in drawn_anew(run, one)], fades.found
+    some = "some" if any(anew) or any(found) else "none"
+    if found:
+        return "realisation" if None not in found else some
+    return "seed" if anew and all(anew) else some
 
 
 def simulate(lab, folder, track):
@@ -82,7 +102,10 @@ def simulate(lab, folder, track):
     derived = lab_sim.derive(lab, folder)
     lab_derive.write(derived)
     command = lab_sim.command_line(lab, derived)
-    said = track(["sh", "-c", '"$@" || [ $? = 1 ]', "sh", *command])
+    try:
+        said = track(["sh", "-c", '"$@" || [ $? = 1 ]', "sh", *command])
+    except programs.ProgramError as e:
+        raise Failed(lab_sim.translate(derived, str(e))) from None
     if not said.startswith("{"):
         raise Failed("helio-sim gave no result")
     lab_sim.rename_logs(lab, derived)
