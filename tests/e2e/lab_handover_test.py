@@ -118,6 +118,9 @@ class Files(Handover):
         self.assertEqual(tables[:2], [[("0s", "40ms"), ("9.999s", "30.001ms")], [("40s", "30ms"), ("80s", "50ms"), ("89.999s", "50ms")]])
         lab(self.file(text), "check")
         lab(self.file(OVER.replace("delay: 30ms", "delay: [{at: 0, delay: 40ms}, {at: 60s, delay: 30ms}]") + "plan: yes\n"), "check")
+        text = OVER.replace("gap: 500ms}", "gap: 3s}, {at: 15s, channel: x}") + "plan: yes\n"  # a gap until the next one
+        self.assertEqual([(r.get("start"), r["end"]) for r in self.tree(self.derived(text), "plan.yaml")["ranges"]], [(None, "10s"), ("15s", "36500d")] * 2)
+        lab(self.file(text), "check")
 
     def test_channels_share_a_transmitter(self):
         text = OVER.replace("forward: {rate: 40Mbit/s}, ", "").replace(", rate: 20Mbit/s", "") + \
@@ -171,10 +174,11 @@ class Files(Handover):
 class Campaigns(Handover):
     """Over labs whose links do not have all that fades."""
 
-    def drawn(self, text):
+    def drawn(self, text, **values):
         """(kind, the traces of all directions) of the second repetition."""
-        of, traces = made(text), SimpleNamespace(again=lambda name, seed, mark: None if "bare" in name else f"/{name}-{seed}")
-        return campaign_lab.draw_fades(SimpleNamespace(repetition=2), of, traces), \
+        of = made(text)
+        traces = SimpleNamespace(info=lambda name: {}, again=lambda name, seed, mark: None if "bare" in name else f"/{name}-{seed}")
+        return campaign_lab.draw_fades(SimpleNamespace(repetition=2, values=values), of, traces), \
             [str(keys["erasures"]["trace"]) for keys in campaign_lab.directions(of) if "trace" in keys.get("erasures", {})]
 
     def test_channels_that_are_passed_are_drawn_anew(self):
@@ -182,6 +186,7 @@ class Campaigns(Handover):
         self.assertEqual(self.drawn(OVER.replace("x: {", "x: {trace: A, ")), ("realisation", ["/A-1002"] * 2))
         self.assertEqual(self.drawn(OVER.replace("y: {", "y: {trace: 'iid:0.1', ")), ("seed", []))
         self.assertEqual(self.drawn(OVER.replace("y: {", "y: {jitter: 1ms, ")), ("seed", []))
+        self.assertEqual(self.drawn(OVER.replace("y: {", "y: {trace: 'iid:0', ")), ("none", []))
         more = OVER.replace("x: {", "x: {trace: A, ").replace("links: {", "links: {a-c: {delay: 1ms, forward: {trace: F}}, ") + "nodes: {c: {}}\n"
         self.assertEqual(self.drawn(more), ("realisation", ["/F-1002", "/A-1002", "/A-1002"]))
 
@@ -190,6 +195,23 @@ class Campaigns(Handover):
         bare = self.file("0\n", "bare.txt")
         text = OVER.replace("x: {", f"x: {{forward: {{trace: {bare}}}, ").replace("links: {", "links: {a-c: {delay: 1ms, trace: F}, ") + "nodes: {c: {}}\n"
         self.assertEqual(self.drawn(text)[0], "some")
+
+    def test_chances_of_a_given_seed_make_no_interval(self):
+        """They are the same in each repetition."""
+        for keys in ("trace: 'iid:0.1', ", "jitter: 1ms, "):
+            text = OVER.replace("y: {", f"y: {{{keys}")
+            self.assertEqual((self.drawn(text)[0], self.drawn(text, seed="7")[0]), ("seed", "none"))
+            fixed = text.replace("y: {", "y: {seed: 7, ")
+            self.assertEqual(self.drawn(fixed)[0], "none")
+            self.assertEqual(self.drawn(fixed.replace("x: {", f"x: {{{keys}"))[0], "some")
+        wan = "line: [craft, centre]\nlink: {delay: 5ms, frame_scid: 171, station: {wan: {jitter: 1ms%s}}}\n"
+        self.assertEqual([self.drawn(wan % keys)[0] for keys in ("", ", seed: 3")], ["seed", "none"])
+
+    def test_powers_of_a_file_stay(self):
+        power = "erasures: {power: {file: rx.csv, column: dBm, table: [{power: -38dBm, loss: 1}, {power: -36dBm, loss: 0}]}}, "
+        self.assertEqual(self.drawn(OVER.replace("x: {", f"x: {{{power}"))[0], "some")
+        self.assertEqual(self.drawn(OVER.replace("x: {", f"x: {{{power}").replace("y: {", "y: {trace: A, "))[0], "some")
+        self.assertEqual(self.drawn(OVER.replace("x: {", "x: {erasures: {power: none}, "))[0], "none")
 
     def test_the_network_of_a_station(self):
         text = "line: [craft, centre]\nlink: {delay: 5ms, frame_scid: 171, station: {wan: {%s}}}\n"

@@ -97,6 +97,10 @@ class Files(unittest.TestCase):
         self.assertEqual([end["owlt"] for end in ends], ["3ms", "3ms"])
         self.assertEqual(ends[0]["remote"], ends[1]["remote"], "both send to the relay")
 
+    def test_files_are_beside_the_lab_file(self):
+        of = lab_file.interpret(places.parse("line: 2\nlink: {erasures: {power: {file: rx.csv}}, forward: {trace: ./x.htr}}\n", "x.yaml"), "x.yaml", "/there")
+        self.assertEqual(places.plain(of.links["1-2"].channel["forward"]["erasures"]), {"power": {"file": "/there/rx.csv"}, "trace": "/there/x.htr"})
+
     def test_no_channel_no_relay(self):
         of = made("line: 2\nlink: {rate: 1Mbit/s, channel: no}")
         one, two = (places.plain(config(of, node)["links"][0]) for node in "12")

@@ -328,6 +328,9 @@ class Reader:
             trace["file"] = self.trace_file(trace["file"], base or self.base)
         elif isinstance(trace, Word):
             erasures["trace"] = self.trace_file(trace, base or self.base)
+        power = erasures.get("power") if isinstance(erasures, Map) else None
+        if isinstance(power, Map) and isinstance(power.get("file"), Word):
+            power["file"] = put(os.path.abspath(places.beside(base or self.base, power["file"])), power["file"].place)
 
     @staticmethod
     def trace_file(trace, base):

@@ -15,7 +15,8 @@ def has_contacts(lab):
 def way_plan(lab, link, way, ends, plan):
     between = [str(lab.nodes[end].number) for end in ends]
     for stay in lab_handover.stays(link):
-        stay_plan(link, stay, way, between, plan)
+        if stay.end is None or stay.begin < stay.end:  # else its gap is all of it
+            stay_plan(link, stay, way, between, plan)
 
 
 def stay_plan(link, stay, way, ends, plan):
