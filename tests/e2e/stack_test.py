@@ -221,6 +221,8 @@ def reversed_clients():
     client, = stack(*nodes, *line, "--client", "@2s -d ipn:2.2000 -T 5 -W 20 --reverse", "--duration", "3s")["clients"]
     assert client["interrupted"] and client["bundles_sent"] is None and client["bundles"] > 100, client
     assert "bundles     none arrived" in run(*nodes, *line, "--client", options, "--server", "--reverse-max 0", code=1).stdout
+    client, = stack(*nodes, *line, "--client", f"@5s {options}", "--duration", "3s")["clients"]  # it has not begun, which is no failure
+    assert client["interrupted"] and client["bundles"] == 0, client
 
 
 def client_options():

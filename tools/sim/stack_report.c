@@ -250,7 +250,8 @@ int stack_report(const struct stack *s, bool json)
         bool failed = a->kind == STACK_CLIENT && a->client.failed;
         bool stopped = a->kind == STACK_CLIENT && a->client.interrupted;
         good &= !failed && (stopped || stack_app_missing(a) == 0);
-        good &= a->kind != STACK_REVERSE || perf_reverse_good(&a->reverse);
+        if (a->kind == STACK_REVERSE) /* one that was to begin later has not failed */
+            good &= a->reverse.interrupted ? !a->reverse.failed : perf_reverse_good(&a->reverse);
     }
     return good ? 0 : 1;
 }
