@@ -70,6 +70,16 @@ class Events(Base):
         for number in (2, 3):
             self.assertEqual(self.by_hand(number), rates[number])
 
+    def test_the_long_form_of_a_trace(self):
+        """Fades go on behind an event there, too."""
+        found = []
+        for trace in ("trace: A", "erasures: {trace: A}", "erasures: {trace: {file: A}}"):
+            self.lab(RATE, trace=trace)
+            rows = json.loads(campaign(self.file(HEAD.replace("3", "2")), "--out", self.out, "--json", "--no-report").stdout)
+            found.append([row["result"]["goodput_bps"] for row in rows])
+        self.assertEqual(found, 3 * found[:1])
+        self.assertEqual(len(set(found[0])), 2)
+
     def test_chances_that_come_later(self):
         self.lab("  - {at: 300ms, link: 1-2, set: {trace: \"iid:0.05\"}}\n", trace="")
         rows = json.loads(campaign(self.file(HEAD), "--out", self.out, "--json").stdout)

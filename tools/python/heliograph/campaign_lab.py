@@ -68,10 +68,13 @@ class Fades:
         self.traces, self.number, self.found = traces, number, []
 
     def draw(self, lab):
-        ways = [keys.get("erasures", {}) for keys in directions(lab)]
+        own = [keys for keys in directions(lab) if "erasures" in keys]
+        for keys in own:
+            keys["erasures"] = places.copy(keys["erasures"])  # the file, which events change, keeps what it says
+        ways = [keys["erasures"] for keys in own]
         self.found += [None for e in ways if e.get("power", "none") != "none"]  # nobody makes another one of these
         holders = [(e["trace"], "file") if isinstance(e.get("trace"), dict) else (e, "trace") for e in ways]
-        for holder, key in {id(holder): (holder, key) for holder, key in holders}.values():  # directions may share what was written once
+        for holder, key in holders:
             name = holder.get(key, "none")
             if name == "none":
                 continue
