@@ -19,7 +19,7 @@ from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_other, campaign_systems, tune_config  # noqa: E402
+from heliograph import campaign_live, campaign_other, campaign_systems, tune_config  # noqa: E402
 
 NODE = """node: ipn:{number}.0
 socket: {{folder}}/{number}.sock
@@ -256,6 +256,28 @@ class Other(Base):
     def test_names_in_commands(self):
         error = self.odd(traffic="echo {rate} {rate_bps} {delay_ms} {rtt_s} {rto_us} {bundle_bytes} {sessions} {duration_s} {seed}")
         self.assertTrue(re.search(r"\n    20Mbit/s 20000000 5 0\.014 30000 50000 7 0\.2 1\n", error), error)
+
+    TIMES = "{rto} {rto_s} {rto_ms} {rto_us} {rtt} {light_ms} {margin_ms} {light_s}"
+
+    def test_the_timer_that_others_get(self):
+        """In commands and files; numbers by hand, with 4 ms of processing: `auto` is twice the round trip, whole milliseconds are rounded up."""
+        self.file(f"of the file {self.TIMES}\n", "timer.in")
+        head = WRONG.replace("    processes:", "    files: {timer: timer.in}\n    processes:").replace("PROCESS", "sleep 60").replace(', ready: "READY", ready_within: 300ms', "")
+        head = head.replace("TRAFFIC", f"sh -c 'echo of the command {self.TIMES}; cat timer'").replace("within: 300ms}", "within: 20s}")
+        for rto, delay, wanted, told in (
+                ("40ms", "5ms", "40ms 0.04 40 40000 14ms 5 15 1", ["{light_s} is whole: delay is 1s there, not 5ms"]),
+                ("51.3ms", "12.5ms", "51.3ms 0.0513 51.3 51300 29ms 13 13 1", [
+                    "{light_ms} is whole: delay is 13ms there, not 12.5ms", "{margin_ms} is whole: rto is 52ms there, not 51.3ms",
+                    "{light_s} is whole: delay is 1s there, not 12.5ms"]),
+                ("auto", "5ms", "30ms 0.03 30 30000 14ms 5 10 1", ["{light_s} is whole: delay is 1s there, not 5ms"]),
+                ("auto", "1s", "4.008s 4.008 4008 4008000 2.004s 1000 1004 1", [])):
+            with self.subTest(rto=rto, delay=delay):
+                error = campaign(self.file(head.replace("bundle: 50kB", f"bundle: 50kB, rto: {rto}, delay: {delay}")), "--out", self.out, "--no-report", code=1).stderr
+                self.assertIn(f"\n    of the command {wanted}\n    of the file {wanted}\n", error)
+                self.assertEqual(re.findall(r"WARNING: (.*)", error), [f"system odd: {text}" for text in told])
+                if rto == "auto":  # our own nodes begin with the same one
+                    values = {"rto": "auto", "delay": delay, "processing": "4ms", "segment": "1024B", "recovery": "default"}
+                    self.assertEqual(campaign_live.link_keys(values)["rto"], wanted.split()[0])
 
 
 if __name__ == "__main__":

@@ -334,6 +334,8 @@ def other_system(reader, node, values, campaign, swept):
     own = [key for key in OURS_ONLY if key in swept]
     if own:
         reader.fail(node, f"{own[0]}: swept beside other systems, which do not know it; set it, or make an experiment of its own")
+    for text in campaign_systems.roundings(campaign.systems[name], values):
+        campaign.doubts.setdefault(text, node.start_mark.line + 1)
     return campaign.systems[name]
 
 

@@ -36,7 +36,7 @@ def link_keys(v):
         if v["recovery"] == "plain":
             keys.update(recovery="own", rto_auto="yes")
         path = 2 * units.duration(v["delay"]) + units.duration(v.get("processing", "0"))
-        keys["rto"] = units.duration_text(max(0.03, 2 * path))  # as helio-sim begins
+        keys["rto"] = units.duration_text(campaign_sim.auto_timer(path))
     else:
         keys["rto"] = v["rto"]
     if "claims" in v:

@@ -22,7 +22,7 @@ import time
 
 from . import campaign_sim, campaign_steady, lab_derive, lab_live, lab_made, machine, places, programs, units
 from .campaign_live import lab_of
-from .campaign_systems import PLACE, PORTS, SIZES, TIMES, Process
+from .campaign_systems import PLACE, PORTS, SIZES, Process, seconds_of, whole_times
 from .lab import Failed, die_with_parent
 
 SNAP = 256  # bytes of a packet: a segment's head is in them
@@ -32,9 +32,7 @@ FORCED = 5.0      # seconds until what was killed is gone
 def settings_of(run, folder, ports):
     """What stands in place of {names}."""
     v = run.values
-    seconds = {name: units.duration(v[name]) for name in TIMES if v[name] != "auto"}
-    seconds["rtt"] = 2 * seconds["delay"] + seconds["processing"]
-    seconds.setdefault("rto", max(2.0, 2 * seconds["rtt"]))
+    seconds = seconds_of(v)
     found = {"rate": v["rate"], "rate_bps": f"{units.rate(v['rate']):.0f}", "sessions": v["sessions"], "seed": run.repetition, "folder": folder, **ports}
     for name, s in seconds.items():
         found.update({name: units.duration_text(s), f"{name}_s": f"{s:.9g}", f"{name}_ms": f"{1e3 * s:.9g}", f"{name}_us": f"{1e6 * s:.9g}"})
@@ -49,10 +47,9 @@ def counted_of(v, seconds):
     and 24 bytes beside a segment's data, and a pipeline that holds its largest bundle, 10 MB, twice; ION bytes a second, whole seconds
     of light time, and numbers of bundles."""
     rate, segment, bundle = units.rate(v["rate"]), units.size(v["segment"]), units.size(v["bundle"])
-    light = max(1, math.ceil(1e3 * seconds["delay"] - 1e-9))
     return {"rate_bytes": rate // 8, "payload_rate_bps": int(rate * segment / (segment + v["overhead"])), "data_bytes": max(1, segment - 24),
             "pipeline_bytes": max(20_000_000, (v["sessions"] + 1) * bundle), "bundles": math.ceil(rate * seconds["duration"] / 8 / bundle),
-            "light_ms": light, "margin_ms": max(1, math.ceil(500 * seconds["rto"] - 1e-9) - light), "light_s": max(1, math.ceil(seconds["delay"]))}
+            **whole_times(seconds)}
 
 
 def fill(text, values):

@@ -18,6 +18,11 @@ def warmup_of(v):
                           units.size(v["bundle"]), units.rate(v["rate"]))
 
 
+def auto_timer(path):
+    """Where `rto: auto` begins on a path of that round trip, seconds: as helio-sim has it."""
+    return max(0.03, 2 * path)
+
+
 def options(run, traces):
     trace, offset, _ = traces.of(run)
     v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "return-trace", "return-offset", "stack", "system", *RULES)}

@@ -5,13 +5,15 @@ A system is a list of processes that are started one after another, each when th
 begins last. Words and files have the run's settings in place of {names}.
 """
 import dataclasses
+import math
 import os
 import re
 import shlex
 
-from . import units
+from . import campaign_sim, units
 
 OWN = "heliograph"
+FORMAT = 2         # of what they are told
 PLACE = re.compile(r"(?<!\$)\{([a-z][a-z0-9_]*)\}")
 PORTS = 8          # further ones, {port_1} …
 READY = "20s"      # that a process may take
@@ -58,7 +60,42 @@ class System:
         for _, path in self.files:
             with open(path, encoding="utf-8") as f:
                 texts.append(f.read())
-        return repr((dataclasses.replace(self, path="", title=""), texts))
+        return repr((FORMAT, dataclasses.replace(self, path="", title=""), texts))
+
+    def names(self):
+        """That its commands and files have in braces."""
+        found = set(PLACE.findall(" ".join(f"{p.command} {p.stop_command or ''}" for p in (*self.processes, self.traffic))))
+        for _, path in self.files:
+            with open(path, encoding="utf-8") as f:
+                found.update(PLACE.findall(f.read()))
+        return found
+
+
+# ---- times, as others want them ----
+
+
+def seconds_of(v):
+    """The times of a run. There is no `auto` for others: they get the timer that ours begins with."""
+    seconds = {name: units.duration(v[name]) for name in TIMES if v[name] != "auto"}
+    seconds["rtt"] = 2 * seconds["delay"] + seconds["processing"]
+    seconds.setdefault("rto", campaign_sim.auto_timer(seconds["rtt"]))
+    return seconds
+
+
+def whole_times(seconds):
+    """In whole numbers, rounded up: HDTN has milliseconds of light time and margin, its timer is twice their sum; ION seconds of light time."""
+    light = max(1, math.ceil(1e3 * seconds["delay"] - 1e-9))
+    return {"light_ms": light, "margin_ms": max(1, math.ceil(500 * seconds["rto"] - 1e-9) - light), "light_s": max(1, math.ceil(seconds["delay"] - 1e-9))}
+
+
+def roundings(system, v):
+    """What the system is told otherwise than it is, in words; of the names that it uses."""
+    seconds, used = seconds_of(v), system.names()
+    whole = whole_times(seconds)
+    timer = 2 * (whole["light_ms"] + whole["margin_ms"])
+    for name, told, meant in (("light_ms", whole["light_ms"] / 1e3, "delay"), ("margin_ms", timer / 1e3, "rto"), ("light_s", whole["light_s"], "delay")):
+        if name in used and abs(told - seconds[meant]) > 1e-9:
+            yield f"system {system.name}: {{{name}}} is whole: {meant} is {units.duration_text(told)} there, not {units.duration_text(seconds[meant])}"
 
 
 # ---- the file ----
