@@ -286,6 +286,13 @@ class Virtual(Handover):
             self.assertAlmostEqual(shown["rtt_ms"]["mean"], 2 * delay, delta=0.1)
         self.adds_up(result, "a-b", "x", "y")
 
+    def test_many_hand_overs(self):
+        """Each to a channel of another rate, which both ends are told."""
+        overs = ", ".join(f"{{at: {i}s, channel: {'xy'[i % 2]}}}" for i in range(600))
+        result = self.up(self.file(TWO + f"links: {{a-b: {{handover: [{overs}]}}}}\ntraffic: [{{ping: a-b, start: 599s, count: 1}}]\n"))
+        self.assertEqual([link["rate_bps"] for node in result["nodes"].values() for link in node["links"]], [40000000, 0])
+        self.assertEqual(self.adds_up(result, "a-b", "y")["done"], 600)
+
     def test_the_overhead_of_the_channel_of_that_time(self):
         text = OVER + "traffic: [{ping: a-b, start: %s, count: 1}]\n"
         for start, wanted in (("1s", 42), ("13s", 10)):

@@ -255,6 +255,7 @@ def errors():
             (nodes, "--client, --ping or --duration is missing"),
             ([*nodes, "--client", "-d ipn:2.2000 -T 1"], "exactly one of -W and -R"),
             ([*nodes, "--client", "-d ipn:2.1 -T 1 -W 1 --parallel 2 --json x"], "--parallel: not with --json"),
+            ([*nodes, *client, *16385 * ["--link", "x"]], "at most 16384 of these options are possible"),
             ([*nodes, "--client", "-d ipn:9.1 -T 1 -W 1"], "none of the nodes has this endpoint"),
             ([*nodes, "--client", "-d 'ipn:2.1 -T 1 -W 1"], "a quote is not closed"),
             ([*nodes, "--client", "--socket /x -d ipn:2.1 -T 1 -W 1"], "none of the nodes has this socket"),

@@ -31,7 +31,7 @@
 #define STACK_STATIONS_MAX 8
 #define STACK_CHANNELS_MAX 64 /* beside the links of a file */
 #define STACK_FLOWS_MAX 64    /* peers of one relay */
-#define STACK_SCRIPT_MAX 1024
+#define STACK_SCRIPT_MAX 16384
 #define STACK_WIRE TICK_US               /* from socket to socket, without a channel */
 #define STACK_APP_DELAY TICK_US          /* from a node to its application */
 #define STACK_START UINT64_C(1767225600) /* time zero, in seconds since 1970: 2026-01-01 */

@@ -17,7 +17,7 @@
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
 
-#define LIST_MAX STACK_SCRIPT_MAX
+#define LIST_MAX 1024
 
 enum {
     OPT_NODE = 256,
@@ -91,7 +91,7 @@ static const char doc[] =
     "\nexit codes: 0 done, 1 bundles are missing or a log failed, 2 usage or configuration\n";
 
 struct list_of {
-    const char *text[LIST_MAX];
+    const char **text; /* room for all words of the command line */
     size_t len;
 };
 
@@ -138,7 +138,7 @@ static error_t parse_list(int key, char *arg, struct argp_state *state)
         add_word(state, &a->pings, arg, LIST_MAX);
         return 0;
     case OPT_LINK:
-        add_word(state, &a->links, arg, LIST_MAX);
+        add_word(state, &a->links, arg, STACK_SCRIPT_MAX);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -529,6 +529,18 @@ bool stack_wanted(int argc, char **argv)
     return argc > 1 && strcmp(argv[1], "stack") == 0;
 }
 
+/* NULL: out of memory. */
+static const char **make_lists(struct arguments *a, size_t words)
+{
+    struct list_of *const lists[] = {&a->nodes,   &a->stations, &a->relays, &a->channels,
+                                     &a->clients, &a->servers,  &a->pings,  &a->links};
+    const size_t n = sizeof lists / sizeof *lists;
+    const char **all = calloc(n * words, sizeof *all);
+    for (size_t i = 0; i < n && all != NULL; i++)
+        lists[i]->text = all + i * words;
+    return all;
+}
+
 int stack_main(int argc, char **argv)
 {
     static const struct argp argp = {options, parse_option, NULL, doc, NULL, NULL, NULL};
@@ -541,14 +553,17 @@ int stack_main(int argc, char **argv)
     argv[0] = name;
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
-    struct stack *s = calloc(1, sizeof *s);
-    if (s == NULL) {
+    const char **lists = make_lists(&a, (size_t)argc);
+    if (lists != NULL)
+        argp_parse(&argp, argc, argv, 0, NULL, &a);
+    struct stack *s = lists == NULL ? NULL : calloc(1, sizeof *s);
+    int code = 1;
+    if (s != NULL) {
+        code = run_stack(s, &a);
+        stack_fini(s);
+    } else
         fprintf(stderr, "helio-sim: out of memory\n");
-        return 1;
-    }
-    int code = run_stack(s, &a);
-    stack_fini(s);
     free(s);
+    free(lists);
     return code;
 }
