@@ -41,8 +41,8 @@ systems:
     processes:
       - {{name: receiver, command: "heliod {{folder}}/two.yaml", ready: "ready", stop: TERM}}
       - {{name: sender, command: "heliod {{folder}}/one.yaml", ready: "ready", stop: TERM}}
-      - {{name: server, command: "helio-perf server --socket {{folder}}/2.sock", ready: "."}}
-    traffic: {{command: "helio-perf client --socket {{folder}}/1.sock -d ipn:2.2000 -T {{duration_s}} -W 18 -P {{bundle_bytes}}"}}
+      - {{name: server, command: "helio-perf server --socket {{folder}}/2.sock", ready: ".", cpu: {applications}}}
+    traffic: {{cpu: {applications}, command: "helio-perf client --socket {{folder}}/1.sock -d ipn:2.2000 -T {{duration_s}} -W 18 -P {{bundle_bytes}}"}}
 set: {{duration: 2s, rate: 20Mbit/s, bundle: 50kB, sessions: 4, trace: A}}
 experiments:
   - name: one
@@ -63,14 +63,14 @@ experiments:
 
 
 class Other(Base):
-    def second(self, way="same", repetitions=2):
+    def second(self, way="same", repetitions=2, applications="no"):
         root = subprocess.run(["id", "-u"], capture_output=True, text=True, check=True).stdout.strip() == "0"
         more = REAL if root else ""
         self.file(NODE.format(number=1, peer=2, local="sender_port", remote="relay_port", more=more,
                               keys="rate: {rate}, sessions: {sessions}, slack: 200us, colour: red"), "one.in")
         self.file(NODE.format(number=2, peer=1, local="receiver_port", remote="return_port", more=more,
                               keys="rate: unlimited, sessions: 64, colour: green, report_delay: {processing}"), "two.in")
-        return self.file(CAMPAIGN.format(way=way, repetitions=repetitions))
+        return self.file(CAMPAIGN.format(way=way, repetitions=repetitions, applications=applications))
 
     def results(self, path):
         rows = json.loads(campaign(path, "--out", self.out, "--json").stdout)
@@ -99,6 +99,61 @@ class Other(Base):
         folder = next(p for p in (self.out / "runs").iterdir() if "-again-" in p.name)
         self.assertLessEqual({"link.pcap.gz", "sessions.csv.gz", "sender.log", "one.yaml", "commands.txt"}, {p.name for p in folder.iterdir()})
         self.assertEqual([p.name for p in folder.glob("*.pcap")], [])
+
+    def accounts(self, path):
+        """The campaign, in a Python that writes down what the kernel says of every child when it is waited for: (comm, seconds of user and system)."""
+        code = """import json, os, sys
+told = []
+def waitpid(pid, flags):
+    try:
+        comm = open(f"/proc/{pid}/comm").read().strip()
+    except OSError:
+        comm = "?"
+    found, status, usage = os.wait4(pid, flags)
+    if found:
+        told.append((comm, usage.ru_utime + usage.ru_stime))
+    return found, status
+os.waitpid = waitpid
+sys.path.insert(0, sys.argv.pop(1))
+from heliograph import campaign, programs
+programs.PLACE = sys.argv.pop(1)
+code = campaign.main()
+json.dump(told, open(sys.argv[-1] + ".children", "w"))
+sys.exit(code)"""
+        source = Path(__file__).resolve().parents[2] / "tools/python"
+        subprocess.run([sys.executable, "-c", code, source, BIN.resolve(), path, "--no-report", "--out", self.out], check=True, capture_output=True, timeout=1400)
+        return json.loads(Path(f"{self.out}.children").read_text())
+
+    def test_processor_time_is_what_the_kernel_counts(self):
+        """Of the nodes to their end, which is a little more than until the run's; and of a stack whose traffic is the stack, of that, too."""
+        def one(system, applications):
+            self.out = self.folder / f"{system}-{applications}"
+            path = self.second("same", 1, applications)
+            path.write_text(path.read_text().replace("[heliograph, again]", f"[{system}]").replace("duration: 2s", "duration: 4s"))
+            children = self.accounts(path)
+            folder, = self.runs()
+            result = json.loads((folder / "result.json").read_text())
+            if system == "heliograph":
+                gigabits = 8 * json.loads((folder / "perf-1.json").read_text())["bytes_acked"] / 1e9
+            else:
+                gigabits = result["goodput_bps"] * (4 - result["warmup_s"]) / 1e9
+            spent = result["cpu_s_per_gigabit"] * gigabits
+            # the last two of each: those before were asked for their version, or to check a file
+            return spent, *(sum([took for comm, took in children if comm == name][-2:]) for name in ("heliod", "helio-perf"))
+
+        for system, applications in (("heliograph", "no"), ("again", "no"), ("again", "yes")):
+            with self.subTest(system=system, applications=applications):
+                spent, nodes, clients = one(system, applications)
+                wanted = nodes + clients if applications == "yes" else nodes
+                self.assertLessEqual(spent, wanted + 0.02, (spent, nodes, clients))
+                self.assertGreater(spent, 0.9 * wanted - 0.08, (spent, nodes, clients))  # a tick of each of user and system, of four processes
+
+    def test_whose_processor_time_counts(self):
+        node, beside, traffic = (campaign_systems.Process("", name, "x", cpu=cpu) for name, cpu in (("node", "yes"), ("beside", "no"), ("traffic", "yes")))
+        session = unittest.mock.Mock(system=unittest.mock.Mock(processes=(node, beside), traffic=traffic))
+        for known, wanted in (({"node": 1.0, "beside": 2.0, "traffic": 4.0}, 5.0), ({"node": 1.0, "traffic": 4.0}, 5.0), ({"node": 1.0, "beside": 2.0}, None)):
+            session.cpu = known
+            self.assertEqual(campaign_other.Session.cpu_seconds(session), wanted)
 
     def test_a_relay_for_the_way_back(self):
         """For receivers that send from a port that nobody knows beforehand."""

@@ -146,7 +146,7 @@ class Session(lab_live.Session):
         more = 0.0 if self.system.traffic_within is None else units.duration(self.system.traffic_within)
         end = time.monotonic() + duration + more
         p = self.running[traffic.name]
-        while not self.stopped and p.poll() is None and time.monotonic() < end:
+        while not self.stopped and self.runs(traffic) and time.monotonic() < end:
             self.watch_others()
             time.sleep(0.02)
         if p.poll() is None and self.system.traffic_within is not None and not self.stopped:
@@ -154,10 +154,22 @@ class Session(lab_live.Session):
         if p.poll() is not None and p.returncode != 0 and not self.stopped:
             raise Failed(f"{traffic.key}: {traffic.name} ended with code {p.returncode}:{self.why(traffic.name)}")
 
+    def runs(self, process):
+        """Does it? When it has ended, the time that it took is known a last time."""
+        p = self.running[process.name]
+        if p.returncode is None and (took := machine.cpu_seconds_of_ended(p.pid)) is not None:
+            self.cpu[process.name] = took
+        return p.poll() is None
+
+    def cpu_seconds(self):
+        """Of all processes that are to be counted; None when that of one is not known."""
+        times = [self.cpu.get(process.name) for process in (*self.system.processes, self.system.traffic) if process.cpu == "yes"]
+        return sum(times) if times and None not in times else None
+
     def watch_others(self):
         for process in self.system.processes:
             p = self.running[process.name]
-            if p.poll() not in (None, 0):
+            if not self.runs(process) and p.returncode != 0:
                 raise Failed(f"{process.key}: {process.name} ended with code {p.returncode}:{self.why(process.name)}")
 
     def end(self):
@@ -167,12 +179,12 @@ class Session(lab_live.Session):
         for name in ("return", *(f"link-{link}" for link in self.derived.channels)):
             if name in self.running:
                 self.end_quietly(name, signal.SIGINT)
-        return {"channels": self.channel_results(), "cpu_s": sum(self.cpu.values()) if self.cpu else None}
+        return {"channels": self.channel_results(), "cpu_s": self.cpu_seconds()}
 
     def finish(self, process):
+        if self.runs(process):
+            self.cpu[process.name] = machine.cpu_seconds(self.running[process.name].pid)
         p = self.running.pop(process.name)
-        if p.poll() is None:
-            self.cpu[process.name] = machine.cpu_seconds(p.pid)
         if process.stop_command:
             self.call_stop(process)
         if not end_group(p, getattr(signal, "SIG" + process.stop), units.duration(process.stop_within)):

@@ -39,6 +39,7 @@ class Process:
     stop: str = "INT"
     stop_command: str = None
     stop_within: str = END
+    cpu: str = "yes"   # whether its processor time is the stack's
 
 
 @dataclasses.dataclass(frozen=True)
@@ -131,7 +132,7 @@ def time_of(value):
     return str(value)
 
 
-PROCESS = {"name": str, "ready": pattern_of, "ready_within": time_of, "stop": units.word_of(*SIGNALS), "stop_within": time_of}
+PROCESS = {"name": str, "ready": pattern_of, "ready_within": time_of, "stop": units.word_of(*SIGNALS), "stop_within": time_of, "cpu": units.word_of("yes", "no")}
 
 
 def process_of(reader, node, key, more=()):

@@ -28,6 +28,12 @@ def cpu_seconds(process):
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
+def cpu_seconds_of_ended(process):
+    """The same of a child that has ended and was not waited for yet; None when it still runs."""
+    ended = os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT)
+    return None if ended is None else cpu_seconds(process)
+
+
 def commit():
     """Of the tree that these programs are from, "-dirty" when it was changed since; None outside of one."""
     here = os.path.dirname(os.path.realpath(__file__))
