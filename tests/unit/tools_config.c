@@ -254,6 +254,8 @@ static const struct {
     {HEAD "links: {a: 1}\n", "n.yaml:4: links: a map is not expected here; write a list of maps"},
     {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\n",
      "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},
+    {HEAD "links:\n  - name: a\n    adapter: [fake]\n    peer: ipn:2.0\n",
+     "n.yaml:6: links[a].adapter: a list is not expected here; write one value"},
     {HEAD "links:\n  - name: a\n    adapter: telex\n    peer: ipn:2.0\nroutes:\n  - {to: \"*\", "
           "via: a}\n",
      "n.yaml:6: links[a].adapter: \"telex\" is not known; write one of: fake"},

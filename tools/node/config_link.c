@@ -27,8 +27,13 @@ static const struct cla_ops *find_adapter(const struct conf_tree *map, const cha
     const struct conf_tree *t = conf_child(map, "adapter");
     char list[256] = "";
     size_t used = 0;
-    if (t == NULL || t->kind != CONF_SCALAR)
+    if (t == NULL)
         return NULL; /* conf_section_read reports it */
+    if (t->kind != CONF_SCALAR) {
+        conf_error(errors, t->line, "%sadapter: %s is not expected here; write one value", where,
+                   conf_kind_name(t->kind));
+        return NULL;
+    }
     for (size_t i = 0; adapters(i) != NULL; i++) {
         const struct cla_ops *ops = adapters(i);
         if (strcmp(ops->name, t->text) == 0)
