@@ -160,6 +160,10 @@ class Errors(Folder):
                 ("line: 2\nlink:\n  dealy: 5ms\n", ":3: ", "dealy: unknown key; did you mean delay?"),
                 ("line: 2\nlink:\n  session: 5\n", ":3: ", "did you mean sessions?"),
                 ("line: 2\nlink:\n  rate: 1Mbit/s\n  contacts: [{from: 5s, to: 2s}]\n", ":4: "),
+                ("line: 2\nlink:\n  rate: 1Mbit/s\n  contacts: 5\n", ":4: ", "contacts: "),
+                ("line: 2\nlink:\n  rate: 1Mbit/s\n  contacts: [5]\n", ":4: ", "contacts"),
+                ("line: 2\nlink:\n  scenario: [a]\n", ":3: scenario: the path of one file is wanted"),
+                ("line: 2\nlink:\n  adapter: [udp]\n", ":3: ", "adapter: a list is not expected here"),
                 ("line: 2\nlink: {adapter: tcpcl, rate: 1Mbit/s}\n", ":2: ", "does not pass a relay")):
             path = self.folder / "lab.yaml"
             path.write_bytes(text if isinstance(text, bytes) else text.encode())

@@ -303,6 +303,9 @@ class Reader:
     def scenario(self, path):
         if path is None:
             return Map()
+        if not isinstance(path, Word):
+            self.wrong(path, "scenario: the path of one file is wanted")
+            return Map()
         try:
             full = places.beside(self.base, path)
             tree = places.read(full)

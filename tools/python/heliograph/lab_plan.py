@@ -68,7 +68,8 @@ def text_of(seconds):
 
 def spans(contacts, stay, place):
     """(start, end, place) of the contacts within the stay, as they are written where it does not cut them."""
-    for span in contacts or [put({"from": text_of(stay.begin), "to": FOREVER if stay.end is None else text_of(stay.end)}, place)]:
+    found = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are told elsewhere
+    for span in found or [put({"from": text_of(stay.begin), "to": FOREVER if stay.end is None else text_of(stay.end)}, place)]:
         begin, end = span.get("from", "0"), span.get("to", FOREVER)
         try:
             if units.duration(begin) < stay.begin:
