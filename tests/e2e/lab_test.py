@@ -333,6 +333,9 @@ class Campaign(Folder):
         said = self.campaign("lab: lab.yaml\nexperiments:\n  - {name: x, sweep: {links.1-9.rate: [5Mbit/s]}}\n", code=2).stderr
         self.assertIn("c.yaml:3: ", said)
         self.assertIn("there is no node \"9\"", said)
+        for keys, words in (("set: {link.rate: [1Mbit/s, 2Mbit/s]}", "link.rate: one value is wanted here; several are swept"),
+                            ("sweep: {[a]: [1]}", "a key is one word"), ("sweep: {seed: [1], seed: [2]}", "\"seed\" is given twice")):
+            self.assertIn(f"c.yaml:2: {words}", self.campaign(f"lab: lab.yaml\nexperiments: [{{name: x, {keys}}}]\n", code=2).stderr)
         self.assertIn("lab: there is no file", self.campaign("lab: gone.yaml\nexperiments: [{name: x}]\n", code=2).stderr)
 
 

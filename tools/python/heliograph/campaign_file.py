@@ -216,11 +216,16 @@ class Reader:
     def fail(self, node, text):
         raise CampaignError(f"{self.path}:{node.start_mark.line + 1}: {text}")
 
+    def check_key(self, key):
+        if not isinstance(key, yaml.ScalarNode):
+            self.fail(key, "a key is one word")
+
     def mapping(self, node, allowed, what):
         if not isinstance(node, yaml.MappingNode):
             self.fail(node, f"{what} must be a mapping of keys and values")
         found = {}
         for key, value in node.value:
+            self.check_key(key)
             if key.value not in allowed:
                 near = difflib.get_close_matches(str(key.value), allowed, 1)
                 self.fail(key, f"{what} has no key \"{key.value}\"" + (
@@ -283,6 +288,12 @@ class Reader:
             return {}
         if not isinstance(node, yaml.MappingNode):
             self.fail(node, f"{what} must be a mapping of keys and values")
+        for i, (key, value) in enumerate(node.value):
+            self.check_key(key)
+            if any(key.value == before.value for before, _ in node.value[:i]):
+                self.fail(key, f"\"{key.value}\" is given twice")
+            if what == "set" and isinstance(value, yaml.SequenceNode):
+                self.fail(value, f"{key.value}: one value is wanted here; several are swept, and a list that is a value is a text, such as \"[a, b]\"")
         return {key.value: self.texts(value, key.value) for key, value in node.value}
 
     def settings(self, node):
