@@ -29,8 +29,8 @@
 
 #define STACK_NODES_MAX 32
 #define STACK_STATIONS_MAX 8
-#define STACK_CHANNELS_MAX 64 /* beside the links of a file */
-#define STACK_FLOWS_MAX 64    /* peers of one relay */
+#define STACK_CHANNELS_MAX 512 /* beside the links of a file; half of them relays */
+#define STACK_FLOWS_MAX 64     /* peers of one relay */
 #define STACK_SCRIPT_MAX 16384
 #define STACK_WIRE TICK_US               /* from socket to socket, without a channel */
 #define STACK_APP_DELAY TICK_US          /* from a node to its application */
