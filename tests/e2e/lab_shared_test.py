@@ -166,6 +166,12 @@ class Virtual(Folder):
         self.assertEqual({link["name"]: link["rate_bps"] for link in result["nodes"]["1"]["links"]}, {"to-2": 10**7})
         self.assertNotIn("shared", result)
 
+    def test_each_joined_to_each(self):
+        links = ", ".join(f"{a}-{b}: {{}}" for a in range(1, 10) for b in range(a + 1, 10))
+        result = self.up(self.file(f"link: {{delay: 5ms}}\nnodes: {{{', '.join(f'{i}: {{}}' for i in range(1, 10))}}}\nlinks: {{{links}}}\n"
+                                   "traffic: [{ping: 1-9, count: 1}]\n"))
+        self.assertEqual((len(result["channels"]), result["traffic"]["ping-1"]["received"]), (36, 1))
+
     def test_streams_share_nothing(self):
         file = self.file("line: 2\nlink: {adapter: tcpcl, delay: 1ms}\nshared:\n  up: {of: [1-2.forward], rate: 1Mbit/s}\n"
                          "traffic: [{ping: 1-2}]\n")

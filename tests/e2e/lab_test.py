@@ -82,6 +82,8 @@ class Files(unittest.TestCase):
         of = made("ring: 5")  # to 3: over 2, else over 5, which is no farther from it
         self.assertIn(("ipn:3.*", "to-2"), routes(of, "1"))
         self.assertEqual(routes(of, "1").index(("ipn:3.*", "to-2")) + 1, routes(of, "1").index(("ipn:3.*", "to-5")))
+        of = made("ring: 3")  # of equal routes the first counts, and the file's come before those that neighbours have by themselves
+        self.assertEqual(routes(of, "1"), [("ipn:2.*", "to-2"), ("ipn:2.*", "to-3"), ("ipn:3.*", "to-3"), ("ipn:3.*", "to-2")])
         of = made("line: 3\nnodes: {1: {routes: [{to: '*', via: to-2}]}}")
         self.assertEqual(routes(of, "1"), [("*", "to-2")], "what the file says replaces what is derived")
 

@@ -181,7 +181,7 @@ def distances(lab, target):
 
 
 def routes_of(lab, node):
-    """To each node that is no neighbour: over the shortest way, then over those by neighbours that are no farther from it."""
+    """To each node: over the shortest way, then over those by neighbours that are no farther from it."""
     out = []
     links = [link for link in lab.links.values() if node in link.ends]
     for target in lab.nodes.values():
@@ -191,8 +191,8 @@ def routes_of(lab, node):
         if target.name == node or not by:
             continue
         ways = [link_name(lab, links[i], other) for distance, i, other in by if distance <= away[node]]
-        if by[0][0] == 0:
-            ways = ways[1:]  # a neighbour has a route by itself; what is more is for when that link is down
+        if by[0][0] == 0 and len(ways) == 1:
+            continue  # a neighbour has a route by itself, but behind those of the file
         out += [{"to": target.pattern, "via": way} for way in ways]
     return out
 
