@@ -134,6 +134,14 @@ class Tune(unittest.TestCase):
         self.assertIn("no block arrives within 5s", done.stdout)
         self.assertNotIn("Traceback", done.stderr)
 
+    def test_more_than_the_capacity_is_no_steady_state(self):
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import tune
+        found = {"predicted": {"efficiency": 0.99}, "unseen": None, "realisations": None, "saturated": True, "floor_kept": None}
+        for expected, told in ((1.004, []), (1.006, ["100.6 % of the capacity of the same time: "]), (None, [])):
+            said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected}}))
+            self.assertEqual([text[:len(start)] for text, start in zip(said, told, strict=True)], told)
+
     def test_lengths_of_runs(self):
         """What need not be the whole duration begins with an eighth, and has 300 blocks and 40 round trips at least."""
         sys.path.insert(0, str(SOURCE / "tools/python"))

@@ -167,6 +167,9 @@ def warnings(result, r):
     if r["unseen"] and abs(r["unseen"]["efficiency"] - e["efficiency"]) > 0.01:
         yield (f"other realisations have {100 * (r['unseen']['efficiency'] - e['efficiency']):+.1f} points of efficiency: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
+    if e["efficiency"] > 1.005:
+        yield (f"{100 * e['efficiency']:.1f} % of the capacity of the same time: the trace loses more at first, and what it held up then arrived in the "
+               "time that is measured; no steady state")
     s = r["realisations"]
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "
