@@ -88,14 +88,11 @@ static void add_measurement(struct rtt *r, tick time)
     r->latest = time;
 }
 
-/* Copies come by themselves: an answer soon after one says nothing of the timer. The span's tell:
- * where checkpoints' timers adapt there are some in use if and only if the span has any. */
+/* Copies come by themselves: an answer soon after one says nothing of the timer. Of checkpoints
+ * those count that this peer is sent. */
 static bool was_needless(const struct peer *p, const struct rtt *r, tick since_last)
 {
-    const struct ltp_recovery *k = &p->span.recovery;
-    uint32_t copies = r == &p->report_rtt ? k->report_copies : k->copies;
-    assert(r == &p->report_rtt || !ltp_bearing_adapts(p, r) ||
-           (p->bearing.use.copies == 0) == (k->copies == 0));
+    uint32_t copies = r == &p->report_rtt ? p->span.recovery.report_copies : p->bearing.use.copies;
     return copies == 0 && since_last < r->least - r->least / 8;
 }
 
