@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_check, lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs
+from . import lab_check, lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
 from .lab import Failed, Mistaken
 
 EPILOG = """commands:
@@ -154,8 +154,8 @@ def start_background(argv):
 
 
 def say_up(a, session):
-    nodes, links = len(session.lab.nodes), len(session.lab.links)
-    text = f"helio-lab: {session.lab.title}: {nodes} nodes and {links} links are up; "
+    nodes, links = units.counted(session.lab.nodes, "node"), units.counted(session.lab.links, "link")
+    text = f"helio-lab: {session.lab.title}: {nodes} and {links} are up; "
     if a.ready is not None:
         text += f"helio-lab {shlex.quote(a.file)} down ends them; logs are in {session.out}\n"
         os.write(a.ready, text.encode())
@@ -193,7 +193,7 @@ def up(a, argv):
 def check(a):
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     lab_check.check(lab, a.mode)
-    print(f"{a.file}: {len(lab.nodes)} nodes, {len(lab.links)} links, {len(lab.traffic)} kinds of traffic")
+    print(f"{a.file}: {units.counted(lab.nodes, 'node')}, {units.counted(lab.links, 'link')}, {units.counted(lab.traffic, 'kind')} of traffic")
     return 0
 
 
@@ -344,6 +344,15 @@ def work(a, argv):
     return {"check": check, "status": status, "logs": logs, "link": link, "down": down}[a.command](o)
 
 
+def file_first(argv):
+    """What was meant by COMMAND FILE; None: FILE is first. A lab file may have a command's name."""
+    if not argv or argv[0] not in COMMANDS or argv[1:2] and argv[1] in COMMANDS or os.path.exists(argv[0]):
+        return None
+    file = next((word for word in argv[1:] if os.path.isfile(word) or word.endswith((".yaml", ".yml"))), None)
+    rest = [word for word in argv[1:] if word != file] if file else []
+    return f"FILE comes first: helio-lab {shlex.quote(file) if file else 'FILE'} {shlex.join([argv[0], *rest])}"
+
+
 def main(argv=None):
     argv = sys.argv[1:] if argv is None else argv
     if argv[:1] == ["passes"]:
@@ -354,6 +363,8 @@ def main(argv=None):
         return 0
     if argv and argv[0].startswith("-") and argv[0] not in ("-h", "--help"):
         arguments().error(f"unrecognized arguments: {argv[0]}")  # before what is missing is told
+    if meant := file_first(argv):
+        arguments().error(meant)
     a = arguments().parse_args(argv)
     try:
         return work(a, argv)

@@ -101,7 +101,9 @@ def finish(lab, out, mode, shown):
 
 
 def ms(value):
-    return "–" if value is None else f"{value:.1f} ms"
+    if value is None:
+        return "–"
+    return f"{value:.1f} ms" if value < 10000 else f"{value / 1000:.1f} s"
 
 
 def flow_line(flow, one):
@@ -114,8 +116,8 @@ def flow_line(flow, one):
         return head + f"{one['received']} of {one['sent']} came back, mean {ms(mean)}"
     if "bundles_sent" not in one:
         return head + "no result; see its log"
-    line = f"{one['bundles_acked']} of {one['bundles_sent']} bundles acknowledged" if one.get("goodput_basis") == "acknowledgements" \
-        else f"{one['bundles_sent']} bundles, {one['lost']} lost"
+    line = f"{one['bundles_acked']} of {units.counted(one['bundles_sent'], 'bundle')} acknowledged" if one.get("goodput_basis") == "acknowledgements" \
+        else f"{units.counted(one['bundles_sent'], 'bundle')}, {one['lost']} lost"
     mean = one["delay_ms"]["mean"] if one.get("delay_ms") else None
     return head + f"{line}, {one['goodput_bps'] / 1e6:.3f} Mbit/s, mean delay {ms(mean)}"
 
@@ -128,10 +130,10 @@ def channel_line(name, shown):
 def tell_hops(bundles):
     """How long bundles took from node to node, and all told."""
     for hop in bundles["hops"]:
-        print(f"{'hop ' + hop['from'] + ' to ' + hop['to']:<27} {hop['bundles']:>6} bundles, mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
+        print(f"{'hop ' + hop['from'] + ' to ' + hop['to']:<27} {hop['bundles']:>6} {'bundle,' if hop['bundles'] == 1 else 'bundles,'} mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
     if bundles["source_to_application_ms"]:
         whole = bundles["source_to_application_ms"]
-        print(f"{'source to application':<27} {bundles['source_to_application']:>6} bundles, mean {ms(whole['mean'])}, p99 {ms(whole['p99'])}")
+        print(f"{'source to application':<27} {bundles['source_to_application']:>6} {'bundle,' if bundles['source_to_application'] == 1 else 'bundles,'} mean {ms(whole['mean'])}, p99 {ms(whole['p99'])}")
 
 
 def tell(lab, out, result):

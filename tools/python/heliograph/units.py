@@ -67,6 +67,12 @@ def size_round(count):
     return f"{power}B"
 
 
+def counted(things, noun):
+    """1 node, 2 nodes. things: them, or how many."""
+    count = things if isinstance(things, int) else len(things)
+    return f"{count} {noun}" + ("" if count == 1 else "s")
+
+
 def word_of(*words):
     """What reads a value that is one of these words; ValueError says which they are."""
     def parse(value):
