@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """The examples of every --help, run as they are printed: each is a command that its program takes. What they name (nodes, files) is not
-there, and what goes on is ended. usage: help_test.py BIN SOURCE"""
+there, and what goes on is ended. And what a mistake is answered with. usage: help_test.py BIN SOURCE"""
 import os
 import re
 import signal
@@ -62,12 +62,24 @@ def working_in(process, place):
         return False
 
 
+MISTAKES = (("helio-tune", "--delay", "125"), ("helio-campaign",), ("helio-campaign", "x.yaml", "--jobs", "many"), ("helio-lab", "x.yaml", "upp"),
+            ("helio-lab", "x.yaml", "up", "--moed"), ("helio-lab", "passes", "--station", "rome"), ("helio-sim", "--delay", "125"))
+
+
+def mistaken(words):
+    """What is wrong with the answer to a mistake: it is one line, and another one that names the help."""
+    p = subprocess.run([BIN / words[0], *words[1:]], capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL)
+    lines = p.stderr.splitlines()
+    right = p.returncode == 2 and not p.stdout and len(lines) == 2 and lines[0].startswith(words[0]) and lines[1].startswith(f"Try `{words[0]}")
+    return [] if right else [f"{' '.join(words)} ({p.returncode}):\n    {p.stderr.strip()}"]
+
+
 def main():
     programs = sorted(p.name for p in BIN.iterdir() if p.name.startswith("helio"))
     commands = [[name, *more] for name in programs for more in ([], *([sub] for sub in SUBCOMMANDS.get(name, ())))]
     with ThreadPoolExecutor(4) as pool, tempfile.TemporaryDirectory(prefix="helio-help-") as folder:
         found = dict.fromkeys(line for lines in pool.map(printed, commands) for line in lines)
-        wrong = []
+        wrong = [text for words in MISTAKES for text in mistaken(words)]
         for line in found:
             first = re.findall(r"\bhelio[a-z-]*", line)
             if not first or not set(first) & set(programs):

@@ -116,6 +116,16 @@ class Tune(unittest.TestCase):
             self.assertIn(words, done.stderr)
             self.assertTrue(any(words in line for line in out["comment"]))
 
+    def test_limits_are_told_as_the_configuration_has_them(self):
+        given = ("--trace", "none", "--duration", "2s", "--recovery", "default", "--unseen", "0")
+        for rate, block, held, buffer, words in (("100Mbit/s", "500kB", "16MiB", "1MiB", "the least that is advised (20 ms bring 250kB)"),
+                                                 ("2Gbit/s", "10MB", "64MiB", "8MiB", "for a stall of 20 ms")):
+            said, config = (tune(*given, "--rate", rate, "--block", block, *more).stdout for more in ((), ("--config", "heliod")))
+            for line in (f"held_bytes: {held}\n", f"socket_buffer: {buffer}\n"):
+                self.assertIn(line, said)
+                self.assertIn(line, config)
+            self.assertIn(f"{buffer} each, {words}; heliod: ", said)
+
     def test_the_moon_and_what_cannot_be(self):
         """Steady state: the start of a long path costs nothing; a floor that is missed is said to be."""
         moon = ("--trace", "H", "--delay", "1.28s", "--rate", "5Mbit/s", "--block", "125kB", "--segment", "1024B", "--duration", "90s")

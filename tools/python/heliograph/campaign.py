@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-campaign: runs what a campaign file asks for, keeps what is done, and makes the report."""
-import argparse
 import concurrent.futures
 import json
 import os
@@ -11,6 +10,7 @@ import threading
 import time
 
 from . import campaign_file, campaign_run, campaign_traces, places, programs, units
+from .arguments import Parser
 from .lab import Failed, Missing, die_with_parent
 
 EPILOG = """examples:
@@ -57,8 +57,7 @@ class Children:
 
 
 def arguments():
-    p = argparse.ArgumentParser(prog="helio-campaign", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                description="Runs a campaign of LTP experiments and makes its report.")
+    p = Parser(prog="helio-campaign", epilog=EPILOG, description="Runs a campaign of LTP experiments and makes its report.")
     p.add_argument("file", nargs="?", metavar="CAMPAIGN.yaml")
     p.add_argument("--out", metavar="DIR", help="folder of runs and report (default out/NAME)")
     p.add_argument("--mode", choices=campaign_file.MODES, help="sim: virtual time; relay: real processes; bridge: network "

@@ -11,6 +11,7 @@ import tempfile
 import time
 
 from . import lab_check, lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
+from .arguments import Parser
 from .lab import Failed, Mistaken
 
 EPILOG = """commands:
@@ -40,8 +41,7 @@ COMMANDS = ("up", "check", "status", "exec", "logs", "link", "down")
 
 
 def arguments():
-    p = argparse.ArgumentParser(prog="helio-lab", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                usage="helio-lab FILE COMMAND [OPTION...]", description="A network of nodes from one file.")
+    p = Parser(prog="helio-lab", epilog=EPILOG, usage="helio-lab FILE COMMAND [OPTION...]", description="A network of nodes from one file.")
     p.add_argument("file", metavar="FILE", help="the lab file")
     p.add_argument("command", metavar="COMMAND", choices=COMMANDS)
     p.add_argument("words", nargs=argparse.REMAINDER, metavar="…")
@@ -49,7 +49,7 @@ def arguments():
 
 
 def options(command, words):
-    p = argparse.ArgumentParser(prog=f"helio-lab FILE {command}")
+    p = Parser(prog=f"helio-lab FILE {command}")
     if command in ("up", "check"):
         p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key of the file, such as link.rate=1Mbit/s")
         p.add_argument("--mode", choices=("local", "netns", "sim"), default="local", help="processes on the loopback interface, in network "

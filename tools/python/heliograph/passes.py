@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 from . import orbits, places, programs, units
+from .arguments import Parser
 from .lab import Failed
 
 EPILOG = """It writes into DIR: passes.csv (a row for each pass), plan.yaml (the contact plan, with ranges as tables), for each
@@ -59,8 +60,7 @@ def date(text):
 
 
 def arguments():
-    p = argparse.ArgumentParser(prog="helio-lab passes", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-                                description="Contacts, ranges and elevation-dependent fading from an orbit.")
+    p = Parser(prog="helio-lab passes", epilog=EPILOG, description="Contacts, ranges and elevation-dependent fading from an orbit.")
     p.add_argument("--tle", required=True, metavar="FILE", help="two-line elements")
     p.add_argument("--satellite", metavar="NAME", help="which of the file (default: the first)")
     p.add_argument("--station", required=True, action="append", type=station, metavar="[NAME=]LAT,LON[,ALT]", help="a ground station; once for each")

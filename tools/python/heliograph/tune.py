@@ -12,7 +12,8 @@ import sys
 import tempfile
 
 from . import programs, tune_config, units
-from .tune_search import Link, search
+from .arguments import Parser
+from .tune_search import STALL, Link, search
 
 EPILOG = """examples:
   helio-tune --trace A                              # the paper's link: 500 Mbit/s, 5 ms each way, 500 kB
@@ -64,9 +65,8 @@ def share(text):
 
 
 def arguments():
-    p = argparse.ArgumentParser(
-        prog="helio-tune", epilog=EPILOG, formatter_class=argparse.RawDescriptionHelpFormatter,
-        description="Finds the settings of an LTP link for a fading channel by simulation on its trace.")
+    p = Parser(
+        prog="helio-tune", epilog=EPILOG, description="Finds the settings of an LTP link for a fading channel by simulation on its trace.")
     channel = p.add_argument_group("the channel")
     channel.add_argument("--trace", metavar="T", help="A, F, H, leo-low, leo-high, none, iid:P or a trace file (default A)")
     channel.add_argument("--bad-mean", type=duration, metavar="TIME", help="instead of a trace: mean of the fades,")
@@ -191,6 +191,13 @@ def report_sure(r, stream):
               file=stream)
 
 
+def buffer_words(link, r):
+    stall = round(link["rate_bps"] * STALL / 8)
+    if stall < r["socket_buffer_bytes"]:
+        return f"{units.size_round(r['socket_buffer_bytes'])} each, the least that is advised ({STALL * 1e3:g} ms bring {units.size_text(stall)})"
+    return f"{units.size_round(r['socket_buffer_bytes'])} each, for a stall of {STALL * 1e3:g} ms"
+
+
 def report(result, stream):
     link = result["link"]
     print(f"channel      {link['trace']}, {units.rate_text(link['rate_bps'])}, {units.duration_text(link['delay_s'])} each way, "
@@ -208,8 +215,8 @@ recovery {name}
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms
-  memory              {units.size_text(r['memory_bytes'])} of blocks at each end; limit it at {units.size_round(2 * r['memory_bytes'])}
-  socket buffer       {units.size_round(r['socket_buffer_bytes'])} each, for a stall of 20 ms""", file=stream)
+  memory              {units.size_text(r['memory_bytes'])} of blocks at each end; heliod: held_bytes: {tune_config.held(r)}
+  socket buffer       {buffer_words(link, r)}; heliod: socket_buffer: {units.size_round(r['socket_buffer_bytes'])}""", file=stream)
         if r["expected"]:
             e = r["expected"]
             print(f"  expected            {100 * e['efficiency']:.2f} ± {100 * e['ci95']:.2f} % of the capacity, over {e['runs']} realisations of the fading",

@@ -37,8 +37,12 @@ def text(kind, result):
     return {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[NEEDS[kind]])
 
 
+def held(r):
+    """held_bytes of heliod: twice the blocks of all sessions, 16 MiB at least."""
+    return units.size_round(max(2 * r["memory_bytes"], 1 << 24))
+
+
 def heliod(link, name, r):
-    limit = units.size_round(max(2 * r["memory_bytes"], 1 << 24))
     return f"""# heliod: this end of the link; the other end has local and remote, and the node numbers, swapped.
 # Predicted: {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average.
 node: ipn:1.0
@@ -56,7 +60,7 @@ links:
     sessions: {r['sessions']}
     rto: {units.duration_text(r['rto_s'])}
     recovery: {name}
-    held_bytes: {limit}
+    held_bytes: {held(r)}
     socket_buffer: {units.size_round(r['socket_buffer_bytes'])}
 """
 

@@ -10,6 +10,7 @@ ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not
 PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
 GRAIN = 64      # numbers of sessions are found to one in so many
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
+SOCKET_BUFFER = 1 << 20  # at least
 TIMERS = (1.15, 1.5, 2, 3, 5)  # of the loss-free checkpoint-to-report time,
 JITTER = 2e-3                  # to which real nodes add this, and more under load
 
@@ -274,7 +275,7 @@ def settings(simulator, link, recovery):
         "sessions": sessions, "warmup_s": float(units.duration(units.duration_text(link.warmup()))), "rto_s": rto, "rto_auto": early, "segment_bytes": segment,
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
-        "socket_buffer_bytes": max(1 << 20, round(link.a.rate * STALL / 8)),
+        "socket_buffer_bytes": max(SOCKET_BUFFER, round(link.a.rate * STALL / 8)),
         "predicted": {k: point[k] for k in keys},
         "expected": expected,
         "unseen": tune_realisations.held_out(simulator, link, setting, sessions, length),
