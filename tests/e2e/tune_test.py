@@ -66,12 +66,16 @@ class Tune(unittest.TestCase):
 
     def test_configurations(self):
         with tempfile.TemporaryDirectory() as folder:
-            tune("--trace", "A", "--duration", "5s", "--output", folder)
+            said = tune("--trace", "A", "--duration", "5s", "--output", folder)
+            self.assertIn("heliod.yaml (recovery default), ion.rc (recovery ion), hdtn.json (recovery plain)", said.stderr)
             result = json.loads((Path(folder) / "result.json").read_text())
             checked = subprocess.run([BIN / "heliod", "--check", Path(folder) / "heliod.yaml"], capture_output=True, text=True,
                                      check=False)
             self.assertEqual(checked.returncode, 0, checked.stderr)
             yaml = (Path(folder) / "heliod.yaml").read_text()
+            self.assertIn(f"\ntake         for goodput {result['take']['recovery']}: ", said.stdout)
+            self.assertIn("# Found for recovery: default.\n", yaml)
+            self.assertEqual("# Taken for the goal is plain: " in yaml, result["take"]["recovery"] == "plain")
             self.assertIn(f"sessions: {result['recovery']['default']['sessions']}\n", yaml)
             hdtn = json.loads((Path(folder) / "hdtn.json").read_text())
             plain = result["recovery"]["plain"]
@@ -151,6 +155,33 @@ class Tune(unittest.TestCase):
         for expected, told in ((1.004, []), (1.006, ["100.6 % of the capacity of the same time: "]), (None, [])):
             said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected}}))
             self.assertEqual([text[:len(start)] for text, start in zip(said, told, strict=True)], told)
+
+    def test_which_to_take(self):
+        """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import tune_take
+
+        def found(share, ci95, p99, sessions=8, kept=None):
+            return {"sessions": sessions, "floor_kept": kept, "expected": ci95 is not None and {"efficiency": share, "ci95": ci95} or None,
+                    "predicted": {"efficiency": share, "capacity_bps": 1e8, "delivery_ms": {"p99": p99}}}
+
+        for goal, plain, default, taken, words in (
+                ("goodput", found(0.99, 0.0037, 3565), found(0.9825, 0.002, 1738), "plain", "the larger goodput, 99.0 and not 98.2 Mbit/s to be expected. "
+                                                                                            "default brings the shorter tail: p99 of the delivery 1738.0 and not 3565.0 ms"),
+                ("goodput", found(0.99, 0.008, 3565), found(0.9825, 0.002, 1738), "default", "as much goodput, and the shorter tail: p99 of the delivery 1738.0"),
+                ("goodput", found(0.99, 0.001, 50), found(0.986, 0.001, 40), "default", "which is within what can be told"),
+                ("goodput", found(0.97, 0.001, 50), found(0.99, 0.001, 40), "default", "plain brings no shorter tail"),
+                ("goodput", found(1.0, None, 46.54, 3), found(1.0, None, 46.54, 2), "default", "with fewer sessions: 2 and not 3. plain brings the same"),
+                ("delay", found(0.99, None, 50, kept=True), found(0.98, None, 40, kept=True), "default", "the shorter tail: p99 of the delivery 40.0 and not 50.0"),
+                ("delay", found(0.98, None, 40, kept=True), found(0.99, None, 40, kept=True), "default", "more goodput with as short a tail"),
+                ("delay", found(0.98, None, 50, kept=True), found(0.97, None, 40, kept=False), "plain", "it keeps the floor: 98.00 and not 97.00 %"),
+                ("delay", found(0.9, None, 50, kept=False), found(0.92, None, 60, kept=False), "default", "neither keeps the floor, and it is nearer")):
+            take = tune_take.take(goal, {"plain": plain, "default": default, "ion": plain})
+            with self.subTest(words=words):
+                self.assertEqual(take["recovery"], taken)
+                self.assertIn(words, tune_take.words(take))
+        self.assertIsNone(tune_take.take("goodput", {"plain": found(0.99, None, 50)}))
+        self.assertIsNone(tune_take.take("goodput", {"plain": found(0.0, None, math.nan), "default": found(0.99, None, 40)}))
 
     def test_lengths_of_runs(self):
         """What need not be the whole duration begins with an eighth, and has 300 blocks and 40 round trips at least."""

@@ -11,7 +11,7 @@ import os
 import sys
 import tempfile
 
-from . import programs, tune_config, units
+from . import programs, tune_config, tune_take, units
 from .arguments import Parser
 from .tune_search import STALL, Link, search
 
@@ -230,8 +230,10 @@ recovery {name}
             report_sure(r, stream)
         for warning in warnings(result, r):
             print(f"  WARNING             {warning}", file=stream)
-    print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: "
-          f"--config {'|'.join(tune_config.KINDS)}", file=stream)
+    if result["take"]:
+        print(f"\ntake         for {result['goal']} {tune_take.words(result['take'])}", file=stream)
+    print(f"\n{result['simulations']} simulations of {units.duration_text(result['duration_s'])}; configurations: --config "
+          f"{', '.join(f'{kind} (recovery {tune_config.NEEDS[kind]})' for kind in tune_config.KINDS)}", file=stream)
 
 
 def write_folder(folder, result):
@@ -271,7 +273,9 @@ def deliver(a, result):
     if a.output:
         write_folder(a.output, result)
         write_hdtn(a.output, result)
-        print(f"helio-tune: wrote {a.output}", file=sys.stderr)
+        written = ", ".join(f"{tune_config.FILES[kind]} (recovery {name})" for kind in tune_config.KINDS
+                            if (name := tune_config.recovery_of(kind, result["recovery"])))
+        print(f"helio-tune: wrote {a.output}: {written}", file=sys.stderr)
     if a.config:
         sys.stdout.write(tune_config.text(a.config, result))
     elif a.json:

@@ -5,7 +5,7 @@ import json
 import math
 import subprocess
 
-from . import programs, units
+from . import programs, tune_take, units
 
 KINDS = ("heliod", "ion", "hdtn")
 NEEDS = {"heliod": "default", "ion": "ion", "hdtn": "plain"}  # the recovery that each is made for
@@ -26,15 +26,20 @@ def generate(path, a):
         raise programs.ProgramError(done.stderr.strip())
 
 
+def recovery_of(kind, found):
+    """Which recovery a configuration is made of; None when that was not searched. heliod knows plain, too."""
+    return next((name for name in (NEEDS[kind], *(["plain"] if kind == "heliod" else [])) if name in found), None)
+
+
 def text(kind, result):
     """None when the recovery that it needs was not searched."""
     found = result["recovery"]
-    if kind == "heliod":
-        name = "default" if "default" in found else "plain"
-        return heliod(result["link"], name, found[name])
-    if NEEDS[kind] not in found:
+    name = recovery_of(kind, found)
+    if name is None:
         return None
-    return {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[NEEDS[kind]])
+    if kind == "heliod":
+        return heliod(result["link"], name, found[name], result["take"])
+    return {"ion": ion, "hdtn": hdtn}[kind](result["link"], found[name])
 
 
 def held(r):
@@ -42,10 +47,14 @@ def held(r):
     return units.size_round(max(2 * r["memory_bytes"], 1 << 24))
 
 
-def heliod(link, name, r):
+def heliod(link, name, r, taken):
+    other = ""
+    if taken and taken["recovery"] != name:
+        other = f"# Taken for the goal is {tune_take.words(taken)} (helio-tune --config heliod --recovery {taken['recovery']}).\n"
     return f"""# heliod: this end of the link; the other end has local and remote, and the node numbers, swapped.
-# Predicted: {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average.
-node: ipn:1.0
+# Predicted: {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, delivery {r['predicted']['delivery_ms']['mean']:.1f} ms on average, p99 {r['predicted']['delivery_ms']['p99']:.1f} ms.
+# Found for recovery: {name}.
+{other}node: ipn:1.0
 socket: /tmp/helio-1.sock
 store: {{path: /tmp/helio-1.store, durability: sync, limit: 20GiB}}
 links:
@@ -72,7 +81,7 @@ def ion(link, r):
     block, sessions, data = link["block_bytes"], r["sessions"], r["segment_bytes"]
     rate = link["rate_bps"] // 8
     head = (f"# The light time is {units.duration_text(link['delay_s'])}; ION counts whole seconds, so each lost checkpoint costs about\n"
-            f"# {units.duration_text(r['rto_s'])}. With that the sessions below give {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, "
+            f"# {units.duration_text(r['rto_s'])} (recovery ion: plain with that timer). With that the sessions below give {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, "
             f"{100 * r['predicted']['efficiency']:.1f} % of the capacity,\n"
             f"# in sessions of {r['predicted']['session_ms']['mean']:.0f} ms on average.\n")
     return f"""{head}# ionrc: contact and range between nodes 1 and 2
@@ -146,7 +155,7 @@ def hdtn(link, r):
     outduct, induct, told = hdtn_ducts(link, r)
     out = {
         "comment": ["outducts.json and inducts.json for HDTN 1.3, as its bpgen-async and bpsink-async load them (--outducts-config-file, "
-                    "--inducts-config-file); in a node of hdtn-one-process they are its outductsConfig and inductsConfig.", *told],
+                    "--inducts-config-file); in a node of hdtn-one-process they are its outductsConfig and inductsConfig.", "Found for recovery plain.", *told],
         "outducts": {"outductConfigName": "helio-tune", "outductVector": [outduct]},
         "inducts": {"inductConfigName": "helio-tune", "inductVector": [induct]}}
     return json.dumps(out, indent=2) + "\n"

@@ -2,7 +2,7 @@
 """The search of helio-tune: segment size, timer and number of sessions, each point a simulation."""
 import math
 
-from . import campaign_traces, tune_realisations, units, warmup
+from . import campaign_traces, tune_realisations, tune_take, units, warmup
 
 SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
@@ -298,5 +298,5 @@ def search(simulator, link):
                  "bad_mean_s": a.bad_mean, "bad_sd_s": a.bad_sd, "good_mean_s": a.good_mean, "good_sd_s": a.good_sd,
                  "return_trace": a.return_trace, "return_rate_bps": a.return_rate},
         "goal": a.goal, "tolerance": a.tolerance, "duration_s": link.duration(), "seeds": a.seeds,
-        "simulations": simulator.done, "recovery": found,
+        "simulations": simulator.done, "recovery": found, "take": tune_take.take(a.goal, found),
     }
