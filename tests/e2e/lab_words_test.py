@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""What helio-lab says to people: usage, and its figures in words. usage: lab_words_test.py BIN SOURCE sim"""
+"""What helio-lab says to people: usage, figures in words, and what settings rule out. usage: lab_words_test.py BIN SOURCE sim"""
+import shlex
+import subprocess
 import sys
 import unittest
 
-from lab_test import Folder, lab, made
+from lab_test import BIN, Folder, lab, made
 
-from heliograph import lab_result, units
+from heliograph import lab_hints, lab_result, units  # noqa: E402
 
 
 class Words(Folder):
@@ -36,6 +38,83 @@ class Words(Folder):
         line = lab_result.flow_line(flow, {"goodput_basis": "acknowledgements", "bundles_sent": 1, "bundles_acked": 1, "goodput_bps": 1e6,
                                            "delay_ms": {"mean": 12000.0}})
         self.assertTrue(line.endswith("1 of 1 bundle acknowledged, 1.000 Mbit/s, mean delay 12.0 s"), line)
+
+
+GEO = """line: 2
+link: {rate: 100Mbit/s, delay: 125ms%s}
+traffic:
+  - {perf: 1-2, %s}
+"""
+LONG = "data: 10MB, window: 100, payload: 100kB"
+GREEN = ", sessions: 36, colour: green"
+
+
+def keys(text):
+    return [hint.key for hint in lab_hints.hints(made(text))]
+
+
+class Hints(Folder):
+    def test_sessions_and_windows_that_are_too_few(self):
+        sessions, window = "links.1-2.sessions", "traffic.0.window"
+        for link, flow, wanted in (
+                ("", LONG, [sessions]), ("", "duration: 10, window: 100, payload: 100kB", [sessions]), ("", "window: 100, payload: 100k", [sessions]),
+                (", sessions: 27", LONG, [sessions]), (", sessions: 36", LONG, []), (", sessions: auto", LONG, []),
+                (", sessions: 36, ends: {1: {sessions: 4}}", LONG, [sessions]), (", sessions: 36, ends: {2: {sessions: 4}}", LONG, []),
+                (", aggregate: 1MB", LONG, []), (", sessions: 2, aggregate: 1MB", "duration: 10s, window: 100, payload: 100kB", [sessions]),
+                (", sessions: 36", "duration: 10s, window: 20, payload: 100kB", [window]), ("", "duration: 10s", [sessions, window]),
+                (", sessions: 36", "duration: 10s, window: 34, payload: 100kB", []), (", recovery: plain, trace: A", LONG, [sessions]),
+                # what lasts too short a time to tell, and what has no window
+                ("", "duration: 500ms, window: 100, payload: 100kB", []), ("", "data: 3MB, window: 100, payload: 100kB", []),
+                ("", "duration: 10s, rate: 90Mbit/s, payload: 100kB", []),
+                # what is not red, not LTP, not known, not the same all the time
+                (GREEN, LONG, []), (", adapter: udp", LONG, []), (", frames: aos, frame_port: udp", LONG, []),
+                (", contacts: [{from: 0s, to: 9s}]", LONG, []), (", outages: [{from: 1s, to: 2s}]", LONG, []),
+                (", channel: no", LONG, []), (", station: {}", LONG, [])):
+            self.assertEqual(keys(GEO % (link, flow)), wanted, (link, flow))
+        for more in ("  - {run: 1, command: x}\n", "events: [{at: 1s, link: 1-2, set: {sessions: 90}}]\n", "duration: 900ms\n",
+                     "nodes: {1: {links: [{name: x}]}}\n"):
+            self.assertEqual(keys(GEO % ("", LONG) + more), [], more)
+        shared = (GEO % ("", LONG)).replace("rate: 100Mbit/s", "return: {rate: 100Mbit/s}") + "shared: {x: {of: [1-2.forward], rate: 100Mbit/s}}\n"
+        self.assertEqual(keys(shared), [])
+        self.assertEqual(keys((GEO % ("", LONG)).replace("125ms", "[{at: 0s, delay: 125ms}, {at: 9s, delay: 1s}]")), [])
+        self.assertEqual(keys((GEO % ("", LONG)).replace("rate: 100Mbit/s, ", "")), [])
+
+    def test_the_network_around_a_link(self):
+        line = "line: 3\nlinks: {1-2: {rate: 10Mbit/s, delay: 5ms}, 2-3: {rate: 100Mbit/s, delay: 125ms}}\ntraffic: [{perf: %s, duration: 10s, window: %d, payload: 100kB}]\n"
+        self.assertEqual(keys(line % ("1-3", 20)), [], "no more than 10 Mbit/s come to the second link")
+        self.assertEqual(keys(line % ("2-3", 60)), ["links.2-3.sessions"])
+        self.assertEqual(keys(line % ("3-2", 60)), ["links.2-3.sessions"])
+        self.assertEqual(keys(line % ("1-3", 3)), ["traffic.0.window"])
+        self.assertEqual(keys((line % ("2-3", 60)).replace("line", "ring")), [], "another way may be taken")
+        two = (GEO % (", sessions: 36", "duration: 10s, window: %d, payload: 100kB")) + "  - {perf: 1-2, service: 2002, duration: 10s, window: %d, payload: 100kB}\n"
+        self.assertEqual(keys(two % (20, 20)), [], "together they fill it")
+        self.assertEqual(keys(two % (9, 9)), ["traffic.0.window", "traffic.1.window"])
+        self.assertEqual(keys(two % (9, 9) + "  - {perf: 1-2, service: 9, rate: 1Mbit/s}\n"), [])
+
+    def test_what_is_advised_is_enough(self):
+        """One after the other, until nothing is left to say; helio-tune takes the command."""
+        text = GEO % (", overhead: 53B, segment: 1400B, forward: {trace: H}, return: {rate: 2Mbit/s, trace: 'iid:0.01'}", "window: 3, payload: 70kB")
+        file, words, said = self.file(text), [], ""
+        for key in ("links.1-2.sessions", "traffic.0.window"):
+            said = lab(file, "check", *words).stderr
+            self.assertRegex(said, rf"(?m)^helio-lab: {file}:\d: WARNING: {key}: .*at most \d+ % of the rate; write {key.rsplit('.', 1)[-1]}: \d+")
+            number = next(line for line in said.splitlines() if key in line).split("; write ")[1].split()[1]
+            if key.endswith("sessions"):
+                command = shlex.split(said.splitlines()[0].split("find them: ")[1])
+            words += ["--set", f"{key}={number}"]
+        self.assertEqual(lab(file, "check", *words).stderr, "")
+        self.assertEqual(command, shlex.split("helio-tune --rate 100Mbit/s --delay 125ms --block 70.1kB --trace H --return-trace iid:0.01 --return-rate 2Mbit/s "
+                                              "--recovery default --segment 1400B --overhead 53"))
+        self.assertEqual(subprocess.run([BIN / command[0], *command[1:], "--version"], stdout=subprocess.DEVNULL, check=False).returncode, 0)
+
+    def test_a_run_says_it_and_is_as_slow(self):
+        file = self.file(GEO % ("", "data: 20MB, window: 100, payload: 100kB"))
+        said = lab(file, "up", "--mode", "sim", "--out", self.folder / "a").stdout
+        self.assertIn("\nWARNING: links.1-2.sessions: forward, 16 sessions of 100kB have 1.6MB under way at most, and the link holds 3.24MB", said)
+        slow, quick = self.result(self.folder / "a"), self.up(file, "--set", "link.sessions=36", out="b")
+        self.assertEqual(([hint["key"] for hint in slow["hints"]], quick["hints"]), (["links.1-2.sessions"], []))
+        self.assertLess(slow["traffic"]["perf-1"]["goodput_bps"], 0.55 * 100e6)
+        self.assertGreater(quick["traffic"]["perf-1"]["goodput_bps"], 0.6 * 100e6)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_check, lab_derive, lab_file, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
+from . import lab_check, lab_derive, lab_file, lab_hints, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
 from .arguments import Parser
 from .lab import Failed, Mistaken
 
@@ -194,6 +194,8 @@ def check(a):
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
     lab_check.check(lab, a.mode)
     print(f"{a.file}: {units.counted(lab.nodes, 'node')}, {units.counted(lab.links, 'link')}, {units.counted(lab.traffic, 'kind')} of traffic")
+    for hint in lab_hints.hints(lab):
+        print(f"helio-lab: {places.where(hint.value)}: WARNING: {hint.key}: {hint.text}", file=sys.stderr)
     return 0
 
 

@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from . import lab_handover, lab_shared, machine, places, programs, units
+from . import lab_handover, lab_hints, lab_shared, machine, places, programs, units
 from .lab import Failed
 
 UNUSED = 0.01  # of a link's rate, for want of a processor
@@ -91,7 +91,8 @@ def finish(lab, out, mode, shown):
     """shown: traffic, servers, channels, nodes, seconds. Writes result.json and the tables; the result."""
     reasons = [] if mode == "sim" else doubts(lab, shown["channels"], shown["nodes"], shown["seconds"])
     failed = [name for name, one in shown["traffic"].items() if one.get("code")]
-    result = {"mode": mode, "faithful": not reasons, "reasons": reasons, "failed": failed, **shown}
+    result = {"mode": mode, "faithful": not reasons, "reasons": reasons, "failed": failed,
+              "hints": [{"key": hint.key, "text": hint.text} for hint in lab_hints.hints(lab)], **shown}
     write_json(os.path.join(out, "result.json"), result)
     result["analysis"] = analyse(out)
     return result
@@ -147,6 +148,8 @@ def tell(lab, out, result):
             print(lab_handover.line(name, shown["handover"]))
     for name, shown in result.get("shared", {}).items():
         print(lab_shared.line(name, shown))
+    for hint in result["hints"]:
+        print(f"WARNING: {hint['key']}: {hint['text']}")
     if not result["faithful"]:
         print("NOT FAITHFUL: this machine was too busy, and the figures are its, not the links'")
         for reason in result["reasons"]:
