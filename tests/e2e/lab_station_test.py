@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab with a ground station on a link: spacecraft, optical channel, provider of Space Link Extension, wide area network, mission
 centre. usage: lab_station_test.py BIN SOURCE sim|live"""
+import json
 import socket
 import subprocess
 import sys
@@ -161,6 +162,12 @@ class Live(Station):
     def test_the_example(self):
         result = self.example("local")
         self.check_flow(result)
+        wan = result["channels"]["craft-centre.wan"]
+        self.assertGreaterEqual(wan["connections"], 2)  # RAF, FCLTU
+        self.assertGreater(wan["forward"]["out_bytes"], sum(server["bytes"] for server in result["servers"]))  # to the mission centre
+        self.assertGreater(wan["return"]["out_bytes"], 1000)
+        self.assertGreater(wan["forward"]["out_bytes"], 5 * wan["return"]["out_bytes"])
+        self.check_account(wan)
         ping = result["traffic"]["ping-2"]["rtt_ms"]
         self.assertGreaterEqual(ping["min"], 2 * (5 + 20))
         with open(self.folder / "out/station-craft-centre.log", encoding="utf-8") as f:
@@ -168,6 +175,11 @@ class Live(Station):
         for service in ("raf=onlc1", "cltu=cltu1"):
             for words in ("bound by CENTRE", "started", "stopped", "unbound by CENTRE"):
                 self.assertIn(f"{service}: {words}", said)
+
+    def check_account(self, told):
+        for way in (told["forward"], told["return"]):
+            self.assertEqual(way["in_bytes"], way["out_bytes"] + way["lost_bytes"] + way["queued_bytes"], told)
+            self.assertGreaterEqual(min(way.values()), 0)
 
     def test_a_link_with_a_station_is_changed(self):
         file = self.file(LINE % "wan: {delay: 10ms}" + "traffic: [{perf: craft-centre, start: 1s, data: 1MB, window: 10, payload: 20kB}]\n"
@@ -182,7 +194,8 @@ class Live(Station):
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = lab_derive.free_ports(1)[0]
             relay = subprocess.Popen([sys.executable, stream_relay.__file__, "--listen", f"127.0.0.1:{port}", "--to", "127.0.0.1:%d" % server.getsockname()[1],
-                                      "--delay", "0.1", "--return-delay", "0.2", "--return-rate", "1e9"], stdout=subprocess.PIPE, text=True)
+                                      "--delay", "0.1", "--return-delay", "0.2", "--return-rate", "1e9",
+                                      "--json", self.folder / "relay.json"], stdout=subprocess.PIPE, text=True)
             self.addCleanup(relay.stdout.close)
             self.addCleanup(relay.wait)
             self.addCleanup(relay.terminate)
@@ -210,6 +223,21 @@ class Live(Station):
             with self.assertRaises(ConnectionResetError):
                 far.recv(100)
             far.close()
+            client = socket.create_connection(("127.0.0.1", port))
+            far, _ = server.accept()
+            client.sendall(octets[:1000])
+            far.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
+            far.close()  # what is under way, if any, has nowhere to go
+            client.settimeout(60)
+            with self.assertRaises(ConnectionResetError):
+                client.recv(100)
+            client.close()
+            relay.terminate()
+            self.assertEqual(relay.wait(60), 0)
+            told = json.loads((self.folder / "relay.json").read_text())
+            self.check_account(told)
+            self.assertEqual((told["connections"], told["return"]["out_bytes"]), (3, len(octets)))
+            self.assertIn(told["forward"]["out_bytes"], (8, 1008))
 
 
 if __name__ == "__main__":

@@ -129,7 +129,7 @@ class Session(Processes):
 
     def start_stations(self):
         for link, words in self.derived.wans.items():
-            self.begin_program(f"link-{link}.wan", None, lab_station.relay_command(words))
+            self.begin_program(f"link-{link}.wan", None, lab_station.relay_command([*words, "--json", self.path(f"link-{link}.wan.json")]))
             self.await_words(f"link-{link}.wan", ", ready", f"the wide area network of link {link}")
         for link, path in self.derived.stations.items():
             self.begin_program(f"station-{link}", None, ["helio-sle", "provider", path])
@@ -439,13 +439,14 @@ class Session(Processes):
         return out
 
     def channel_results(self):
+        wans = {f"{link}.wan": lab_station.relay_account(lab_result.load_json(self.path(f"link-{link}.wan.json"))) or {} for link in self.derived.wans}
         if self.derived.emulator:
-            return self.emulated()[0]
+            return {**self.emulated()[0], **wans}
         out = {}
         for link in self.derived.channels:
             times = self.renewed.get(link, 0)
             out[link] = lab_result.load_json(self.path(f"link-{link}" + (f".{times}" if times else "") + ".json")) or {}
-        return out
+        return {**out, **wans}
 
     def emulated(self):
         return lab_shared.results(lab_result.load_json(self.path("emulator.json")), self.derived.channels)

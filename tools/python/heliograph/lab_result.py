@@ -123,8 +123,13 @@ def flow_line(flow, one):
     return head + f"{line}, {one['goodput_bps'] / 1e6:.3f} Mbit/s, mean delay {ms(mean)}"
 
 
+def way_text(way):
+    """A relay of streams sees octets, others see frames."""
+    return f"{way['in']} in, {sum(way['dropped'].values())}" if "in" in way else f"{way['in_bytes']} bytes in, {way['lost_bytes']}"
+
+
 def channel_line(name, shown):
-    ways = [f"{way} {shown[way]['in']} in, {sum(shown[way]['dropped'].values())} lost" for way in ("forward", "return") if way in shown]
+    ways = [f"{way} {way_text(shown[way])} lost" for way in ("forward", "return") if way in shown]
     return f"{'link ' + name:<16} " + "; ".join(ways)
 
 

@@ -197,6 +197,11 @@ def relay_command(words):
     return [sys.executable, stream_relay.__file__, *words]
 
 
+def relay_account(told):
+    """What the relay told, by the network's ways: who calls is the mission centre, to whom forward is. None: it told nothing."""
+    return told and {**told, "forward": told["return"], "return": told["forward"]}
+
+
 def check_units(link):
     """What the relay could not read of it."""
     for way in ("forward", "return"):

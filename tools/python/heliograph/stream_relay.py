@@ -2,16 +2,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """A wide area network for TCP on one machine: what comes in goes on after a delay, at a rate at most.
 
-usage: stream_relay.py --listen ADDR:PORT --to ADDR:PORT [--delay S] [--rate BIT/S] [--return-delay S] [--return-rate BIT/S]
+usage: stream_relay.py --listen ADDR:PORT --to ADDR:PORT [--delay S] [--rate BIT/S] [--return-delay S] [--return-rate BIT/S] [--json FILE]
 
 Each connection has one of its own to the other side, which is made when it has come. Octets keep their order, none is lost: who sends
 faster than the rate waits, as behind a long line; so does who has WAY octets under way, as in virtual time (helio-sim). TCP itself
-ends here at both sides, so its window does not see the delay. The end of a stream is delayed as well; a broken one is broken.
+ends here at both sides, so its window does not see the delay. The end of a stream is delayed as well; a broken one is broken, and
+what was under way is lost. FILE has the account at the end: `forward` is from who calls.
 """
 import argparse
 import asyncio
 import collections
 import contextlib
+import dataclasses
+import json
 import signal
 import socket
 import sys
@@ -21,11 +24,20 @@ WAY = 4 << 20    # octets of one direction that are under way
 PIECE = 64 << 10
 
 
+@dataclasses.dataclass
+class Account:
+    """Of one way, all connections together. What came in has gone out, was lost when its connection broke, or is under way."""
+    in_bytes: int = 0
+    out_bytes: int = 0
+    lost_bytes: int = 0
+    queued_bytes: int = 0
+
+
 class Direction:
     """From one side to the other. What was read waits until its time has come."""
 
-    def __init__(self, reader, writer, delay, rate):
-        self.reader, self.writer, self.delay, self.rate = reader, writer, delay, rate
+    def __init__(self, reader, writer, delay, rate, account):
+        self.reader, self.writer, self.delay, self.rate, self.account = reader, writer, delay, rate, account
         self.line_free = 0.0  # when the last octet has left for the line
         self.waiting = collections.deque()  # (when, octets); b"" is the end
         self.held = 0
@@ -41,6 +53,8 @@ class Direction:
             self.line_free = max(now, self.line_free) + (len(octets) * 8 / self.rate if self.rate else 0.0)
             self.waiting.append((self.line_free + self.delay, octets))
             self.held += len(octets)
+            self.account.in_bytes += len(octets)
+            self.account.queued_bytes += len(octets)
             self.changed.set()
             if not octets:
                 return
@@ -61,10 +75,18 @@ class Direction:
             self.writer.write(octets)
             await self.writer.drain()
             self.held -= len(octets)
+            self.account.out_bytes += len(octets)
+            self.account.queued_bytes -= len(octets)
             self.changed.set()
 
     async def run(self):
         await asyncio.gather(self.read(), self.write())
+
+    def lose(self):
+        """What is under way goes nowhere; nothing more of it counts."""
+        self.account.lost_bytes += self.held
+        self.account.queued_bytes -= self.held
+        self.account = Account()
 
 
 def break_off(writer):
@@ -78,23 +100,29 @@ class Relay:
     def __init__(self, options):
         self.options = options
         self.connections = set()
+        self.accepted = 0
+        self.accounts = {"forward": Account(), "return": Account()}
+        self.over = False
 
     async def take(self, reader, writer):
         self.connections.add(asyncio.current_task())
-        o, others = self.options, None
+        o, others, ways = self.options, None, ()
+        self.accepted += 1
         try:
             others = await asyncio.open_connection(*o.to)
             for one in (writer, others[1]):
                 one.get_extra_info("socket").setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            there = Direction(reader, others[1], o.delay, o.rate)
-            back = Direction(others[0], writer, o.return_delay, o.return_rate)
-            await asyncio.gather(there.run(), back.run())
+            ways = (Direction(reader, others[1], o.delay, o.rate, self.accounts["forward"]),
+                    Direction(others[0], writer, o.return_delay, o.return_rate, self.accounts["return"]))
+            await asyncio.gather(*(way.run() for way in ways))
             writer.close()
             others[1].close()
         except (OSError, asyncio.CancelledError):
             for one in (writer, others[1] if others else None):
                 if one is not None:
                     break_off(one)
+            for way in ways if not self.over else ():
+                way.lose()
         finally:
             self.connections.discard(asyncio.current_task())
 
@@ -105,10 +133,14 @@ class Relay:
         server = await asyncio.start_server(self.take, *self.options.listen, limit=PIECE)
         print(f"stream relay {':'.join(map(str, self.options.listen))} to {':'.join(map(str, self.options.to))}, ready", flush=True)
         await over.wait()
+        self.over = True
         server.close()
         for task in list(self.connections):
             task.cancel()
         await asyncio.gather(*self.connections, return_exceptions=True)
+        if self.options.json:
+            with open(self.options.json, "w", encoding="utf-8") as f:
+                json.dump({"connections": self.accepted, **{way: dataclasses.asdict(one) for way, one in self.accounts.items()}}, f)
 
 
 def address(text):
@@ -122,6 +154,7 @@ def main():
     p.add_argument("--to", type=address, required=True)
     for name in ("--delay", "--rate", "--return-delay", "--return-rate"):
         p.add_argument(name, type=float, default=0.0)
+    p.add_argument("--json")
     try:
         asyncio.run(Relay(p.parse_args()).run())
     except OSError as e:
