@@ -41,6 +41,17 @@ class Campaign(Base):
                 self.assertIn(f"c.yaml:{line}: ", error)
                 self.assertIn(words, error)
         self.assertIn("No such file", campaign(self.folder / "none.yaml", code=2).stderr)
+        several = campaign(self.file("titel: x\nrepetitions: none\nset: {rto: 30, bundel: 1MB}\nexperiments:\n  - name: x\n    sweep: {sessions: [one], claims: [0]}\n"
+                                     "  - {name: y, set: {delay: 5}}\n  - {name: y}\n"), "--check", code=2).stderr
+        for line, words in ((1, "did you mean title?"), (2, "from 1 to 1000"), (3, "rto: \"30\" is no duration"), (3, "did you mean bundle?"), (6, "from 1 to 65536"),
+                            (6, "from 1 to 10000"), (7, "delay: \"5\" is no duration"), (8, "already an experiment \"y\"")):
+            self.assertRegex(several, rf"(?m)^helio-campaign: .*c\.yaml:{line}: .*{re.escape(words)}")
+        self.assertEqual(len(several.splitlines()), 8, several)
+        # a trace that all have is told once, and no more than 20 are told
+        once = campaign(self.file("set: {trace: gone}\nexperiments: [{name: x}, {name: y}]\n"), "--check", code=2).stderr
+        self.assertEqual(len(once.splitlines()), 1, once)
+        many = campaign(self.file("experiments:\n" + "".join(f"  - {{name: x{i}, a: 1}}\n" for i in range(23))), "--check", code=2).stderr
+        self.assertEqual((len(many.splitlines()), many.splitlines()[-1][-10:]), (21, "and 3 more"))
         (self.folder / "binary.yaml").write_bytes(b"\x1f\x8b\xd8")
         self.assertIn("not a text file", campaign(self.folder / "binary.yaml", code=2).stderr)
         self.assertIn("/dev/zero: longer than 1 MiB", campaign("/dev/zero", code=2).stderr)

@@ -262,7 +262,7 @@ def main(argv=None):
     try:
         campaign = campaign_file.load(a.file, a.mode)
     except campaign_file.CampaignError as e:
-        print(f"helio-campaign: {e}", file=sys.stderr)
+        print("\n".join(f"helio-campaign: {line}" for line in str(e).splitlines()), file=sys.stderr)
         return 2
     except OSError as e:
         print(f"helio-campaign: {a.file}: {e.strerror}", file=sys.stderr)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaign files: YAML read with the place of every key, checked, and expanded to runs."""
+import contextlib
 import dataclasses
 import difflib
 import hashlib
@@ -17,10 +18,19 @@ LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
 FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
 LAB_FORMAT = 6  # the same over a lab file
+TOLD_MAX = 20    # mistakes of one file
 
 
 class CampaignError(Exception):
-    """Something that is wrong in the file, with its place."""
+    """What is wrong in the file, each on a line with its place."""
+
+
+class Mistake(Exception):
+    """One of them."""
+
+    def __init__(self, line, text):
+        super().__init__(text)
+        self.line, self.text = line, text
 
 
 def _time(text):
@@ -191,6 +201,7 @@ class _Loader(yaml.SafeLoader):
 class Reader:
     def __init__(self, path):
         self.path, self.digests, self.parameters = path, {}, PARAMETERS
+        self.wrong = []  # (line, text) of what is told with all the rest
         try:
             text = places.text_of(path)
             self.root = yaml.compose(text, Loader=_Loader)
@@ -214,7 +225,22 @@ class Reader:
         return self.digests.get(path)
 
     def fail(self, node, text):
-        raise CampaignError(f"{self.path}:{node.start_mark.line + 1}: {text}")
+        raise Mistake(node.start_mark.line + 1, text)
+
+    @contextlib.contextmanager
+    def kept(self, once=False):
+        """What is wrong within ends that, and is told later; with `once` only if nothing else in the file is wrong in the same way."""
+        try:
+            yield
+        except Mistake as e:
+            if not once or all(e.text != text for _, text in self.wrong):
+                self.wrong.append((e.line, e.text))
+
+    def tell(self):
+        if self.wrong:
+            lines = [f"{self.path}:{line}: {text}" for line, text in sorted(self.wrong, key=lambda one: one[0])]
+            more = [f"{self.path}: and {len(lines) - TOLD_MAX} more"] if len(lines) > TOLD_MAX else []
+            raise CampaignError("\n".join(lines[:TOLD_MAX] + more))
 
     def check_key(self, key):
         if not isinstance(key, yaml.ScalarNode):
@@ -225,14 +251,15 @@ class Reader:
             self.fail(node, f"{what} must be a mapping of keys and values")
         found = {}
         for key, value in node.value:
-            self.check_key(key)
-            if key.value not in allowed:
-                near = difflib.get_close_matches(str(key.value), allowed, 1)
-                self.fail(key, f"{what} has no key \"{key.value}\"" + (
-                    f"; did you mean {near[0]}?" if near else f"; there are {', '.join(allowed)}"))
-            if key.value in found:
-                self.fail(key, f"\"{key.value}\" is given twice")
-            found[key.value] = value
+            with self.kept():
+                self.check_key(key)
+                if key.value not in allowed:
+                    near = difflib.get_close_matches(str(key.value), allowed, 1)
+                    self.fail(key, f"{what} has no key \"{key.value}\"" + (
+                        f"; did you mean {near[0]}?" if near else f"; there are {', '.join(allowed)}"))
+                if key.value in found:
+                    self.fail(key, f"\"{key.value}\" is given twice")
+                found[key.value] = value
         return found
 
     def plain(self, node):
@@ -297,8 +324,11 @@ class Reader:
         return {key.value: self.texts(value, key.value) for key, value in node.value}
 
     def settings(self, node):
-        return {name: self.scalar(value, name, self.parameters[name][0])
-                for name, value in self.mapping(node, self.parameters, "set").items()} if node else {}
+        found = {}
+        for name, value in self.mapping(node, self.parameters, "set").items() if node else ():
+            with self.kept():
+                found[name] = self.scalar(value, name, self.parameters[name][0])
+        return found
 
 
 def check_trace(reader, node, trace, base, name="trace"):
@@ -401,7 +431,24 @@ def _lab_runs(reader, node, keys, shared, campaign, name):
     return sweep, runs
 
 
-def _experiment(reader, node, shared, campaign, base):
+def _runs(reader, node, one, fixed, campaign, base):
+    runs = []
+    for combination in itertools.product(*one.sweep.values()):
+        values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
+        values.update(fixed)
+        values.update(zip(one.sweep, combination))
+        if campaign.kind == "ltp":
+            settle_timer(node, values, {*fixed, *one.sweep}, campaign)
+        digest = check_values(reader, node, values, campaign, base)
+        system = other_system(reader, node, values, campaign, one.sweep)
+        for repetition in range(1, campaign.repetitions + 1):
+            runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind))
+    return runs
+
+
+def _experiment(reader, node, shared, campaign, base, sure):
+    """Its runs are looked at only where each key is right by itself, those of all experiments (`sure`) among them."""
+    before = len(reader.wrong)
     keys = reader.mapping(node, EXPERIMENT, "an experiment")
     if "name" not in keys:
         reader.fail(node, "an experiment needs a name")
@@ -410,58 +457,78 @@ def _experiment(reader, node, shared, campaign, base):
         reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
     title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
     if campaign.lab:
+        if not sure or len(reader.wrong) > before:
+            return Experiment(name, title, {}, [])
         return Experiment(name, title, *_lab_runs(reader, node, keys, shared, campaign, name))
     sweep = {}
     if "sweep" in keys:
         for key, value in reader.mapping(keys["sweep"], reader.parameters, "sweep").items():
-            sweep[key] = reader.values(value, key)
+            with reader.kept():
+                sweep[key] = reader.values(value, key)
     fixed = {**shared, **reader.settings(keys.get("set"))}
     both = set(fixed) & set(sweep) - set(shared)
     if both:
         reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept")
-    runs = []
-    for combination in itertools.product(*sweep.values()):
-        values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
-        values.update(fixed)
-        values.update(zip(sweep, combination))
-        if campaign.kind == "ltp":
-            settle_timer(node, values, {*fixed, *sweep}, campaign)
-        digest = check_values(reader, node, values, campaign, base)
-        system = other_system(reader, node, values, campaign, sweep)
-        for repetition in range(1, campaign.repetitions + 1):
-            runs.append(Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind))
-    return Experiment(name, title, sweep, runs)
+    one = Experiment(name, title, sweep, [])
+    if sure and len(reader.wrong) == before:
+        with reader.kept(once=True):
+            one.runs = _runs(reader, node, one, fixed, campaign, base)
+    return one
+
+
+def _head(reader, keys, path, mode):
+    """The campaign without its experiments."""
+    def get(name, parse, default):
+        found = default
+        with reader.kept():
+            found = reader.scalar(keys[name], name, parse) if name in keys else default
+        return found
+
+    kind = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
+    reader.parameters = KINDS[kind]
+    named = get("mode", units.word_of(*MODES), "sim")
+    return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
+                    get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind)
+
+
+def _shared(reader, keys, campaign, base):
+    """What is set for all experiments."""
+    if "systems" in keys:
+        with reader.kept():
+            campaign.systems = campaign_systems.systems_of(reader, keys["systems"], base)
+    if "lab" not in keys:
+        return reader.settings(keys.get("set"))
+    if campaign.kind != "ltp":
+        reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
+    campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
+    if not os.path.isfile(campaign.lab):
+        reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
+    return {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
+
+
+def _read(reader, path, mode):
+    keys = reader.mapping(reader.root, TOP, "a campaign")
+    campaign = _head(reader, keys, path, mode)
+    base, shared = os.path.dirname(os.path.abspath(path)), {}
+    with reader.kept():
+        shared = _shared(reader, keys, campaign, base)
+    if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
+        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
+    sure = not reader.wrong
+    for node in keys["experiments"].value:
+        with reader.kept():
+            one = _experiment(reader, node, shared, campaign, base, sure)
+            if any(one.name == e.name for e in campaign.experiments):
+                reader.fail(node, f"there is already an experiment \"{one.name}\"")
+            campaign.experiments.append(one)
+    return campaign
 
 
 def load(path, mode=None):
-    """The campaign; CampaignError with file and line when something is wrong with it."""
+    """The campaign; CampaignError with file and line of all that is wrong with it."""
     reader = Reader(path)
-    keys = reader.mapping(reader.root, TOP, "a campaign")
-
-    def get(name, parse, default):
-        return reader.scalar(keys[name], name, parse) if name in keys else default
-
-    campaign = Campaign(path, get("title", _text, os.path.basename(path)), mode or get("mode", units.word_of(*MODES), "sim"),
-                        get("repetitions", _count(1, 1000), 1), get("logs", units.word_of(*LOGS), "tables"),
-                        get("report", units.word_of("general", "paper"), "general"), [], kind=get("kind", units.word_of(*KINDS), "ltp"))
-    reader.parameters = KINDS[campaign.kind]
-    if campaign.kind != "ltp" and "lab" in keys:
-        reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
-    if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
-        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
-    base = os.path.dirname(os.path.abspath(path))
-    if "systems" in keys:
-        campaign.systems = campaign_systems.systems_of(reader, keys["systems"], base)
-    if "lab" in keys:
-        campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
-        if not os.path.isfile(campaign.lab):
-            reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
-        shared = {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
-    else:
-        shared = reader.settings(keys.get("set"))
-    for node in keys["experiments"].value:
-        one = _experiment(reader, node, shared, campaign, base)
-        if any(one.name == e.name for e in campaign.experiments):
-            reader.fail(node, f"there is already an experiment \"{one.name}\"")
-        campaign.experiments.append(one)
+    campaign = None
+    with reader.kept():
+        campaign = _read(reader, path, mode)
+    reader.tell()
     return campaign
