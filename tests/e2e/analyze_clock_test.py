@@ -5,6 +5,7 @@ logs that hold two runs. usage: analyze_clock_test.py BIN"""
 import csv
 import io
 import json
+import random
 import subprocess
 import sys
 import tempfile
@@ -103,6 +104,37 @@ class Clocks(unittest.TestCase):
         clock, = analyse(self.one, two)["clocks"]
         self.assertAlmostEqual(clock["offset_ms"], 0, delta=0.08)
         self.assertFalse(clock["drifts"] or clock["differ_for_certain"])
+
+    def test_a_busy_machine_is_no_drift(self):
+        """One clock; what arrives at node 2 waits in the first part of the run, at node 1 in the last."""
+        draw = random.Random(5)
+        names = {name: i for i, name in enumerate(self.names)}
+        first, last = int(self.rows[0][0]), int(self.rows[-1][0])
+
+        def late(row):
+            if row[names["dir"]] != "rx":
+                return 0
+            part = (int(row[0]) - first) / (last - first)
+            busy = part < 0.4 if row[names["node"]] == "2" else part > 0.6
+            return draw.uniform(2e5, 1e6) if busy else draw.uniform(0, 3e4)
+
+        rows = sorted(([BEGIN + int(row[0]) + round(late(row)), row] for row in self.rows), key=lambda pair: pair[0])
+        logs = []
+        for node in "12":
+            logs.append(self.folder / f"busy{node}.csv")
+            with open(logs[-1], "w", newline="", encoding="ascii") as f:
+                csv.writer(f, lineterminator="\n").writerows(
+                    [self.names, *([t, *row[1:]] for t, row in rows if row[names["node"]] == node)])
+        found = analyse(*logs)
+        clock, = found["clocks"]
+        self.assertGreater(abs(clock["drift_ppm"]), 1.5 * clock["drift_error_ppm"])  # a line shows
+        self.assertFalse(clock["drifts"] or clock["differ_for_certain"])
+        told = run("helio-analyze", *logs).stdout
+        self.assertIn("perhaps with a drift of -", told)
+        self.assertIn("--clock auto leaves the times", told)
+        self.assertNotIn("auto corrects", told)
+        right = analyse(*logs, "--clock", "auto")
+        self.assertEqual((right["clocks_corrected"], right["delivery_ms"]), ([], found["delivery_ms"]))
 
     def test_extracted_rows_have_the_right_time(self):
         two = self.write("two.csv", "2", lambda t: t + 3.2e9)

@@ -3,6 +3,7 @@
 #include <check.h>
 #include <math.h>
 
+#include "base/rng.h"
 #include "tools/analyze/clocks.h"
 
 #define START (1000 * TICK_S) /* by the true clock, of the first session */
@@ -118,6 +119,124 @@ START_TEST(a_moving_satellite_is_no_drift)
 }
 END_TEST
 
+/* One exchange that waits before it arrives there, and back. */
+static void exchange_late(struct clocks *c, const struct face *b, int i, tick t, tick there,
+                          tick back)
+{
+    const struct face a = {1, 0, 0};
+    uint64_t session = (uint64_t)i;
+    see(c, &a, EVENT_TX, t, session, 3, 1);
+    see(c, b, EVENT_RX, t + DELAY + there, session, 3, 1);
+    see(c, b, EVENT_TX, t + DELAY + there, session, 8, 1);
+    see(c, &a, EVENT_RX, t + 2 * DELAY + there + back, session, 8, 1);
+}
+
+/* What queues add `part` of a run (0 to 1) after its beginning: one clock, a busy machine. */
+static void draw_load(struct rng *rng, int kind, double part, tick *there, tick *back)
+{
+    double noise = 50e3, load = 0, late = 0; /* ns */
+    if (kind == 0) {                         /* bursts at the beginning, and for a while a queue */
+        load = part < 0.3 ? 1e6 + 1e6 * rng_unit(rng) : 0;
+        late = part > 0.85 ? 400e3 : 0;
+        noise = 100e3;
+    } else if (kind == 1) { /* the traffic turns round, and with it the queue */
+        load = part > 0.5 ? 500e3 : 0;
+        late = part > 0.5 ? 0 : 500e3;
+    } else if (kind == 2) { /* one way is busier and busier */
+        load = 500e3 * part;
+        noise = 200e3;
+    } else { /* it goes up and down */
+        load = part < 0.25 || (part >= 0.5 && part < 0.75) ? 0 : 500e3;
+        late = part < 0.75 ? 300e3 : 0;
+    }
+    *there = (tick)(load + noise * rng_unit(rng));
+    *back = (tick)(late + noise * rng_unit(rng));
+}
+
+/* In the first two a line through the parts of the run shows; no clock is to be put right. */
+START_TEST(a_busy_machine_is_no_drift)
+{
+    struct clocks c;
+    struct face b = {2, 0, 0};
+    struct rng rng;
+    rng_init(&rng, 7);
+    ck_assert_int_eq(clocks_init(&c), 0);
+    for (int i = 0; i < 1000; i++) {
+        tick there, back;
+        draw_load(&rng, _i, i / 1000.0, &there, &back);
+        exchange_late(&c, &b, i, START + (tick)i * 22 * TICK_MS, there, back);
+    }
+    struct clocks_estimate e = clocks_pair_estimate(c.pairs[0]);
+    ck_assert(e.drift_known && !e.before && !e.drift_proven);
+    ck_assert(!clocks_drifts(&e) && !clocks_certain(&e));
+    if (_i < 2)
+        ck_assert(clocks_may_drift(&e));
+    ck_assert_double_eq_tol(e.offset_ns, 0, _i == 3 ? 200e3 : 20e3);
+    struct clocks_fix fixes[CLOCKS_FIXES_MAX];
+    ck_assert_uint_eq(clocks_fixes(&c, fixes), 0);
+    clocks_fini(&c);
+}
+END_TEST
+
+/* Jitter of a millisecond, and bursts of ten for half a second each five: over a minute the drift
+ * is proven. */
+START_TEST(jitter_does_not_hide_a_drift)
+{
+    static const double drifts[] = {20e-6, -20e-6, 50e-6, 100e-6, -100e-6};
+    struct clocks c;
+    struct face b = {2, _i % 2 == 0 ? 0 : 3.2e9, drifts[_i]};
+    struct rng rng;
+    rng_init(&rng, 11);
+    ck_assert_int_eq(clocks_init(&c), 0);
+    for (int i = 0; i < 1200; i++) {
+        double burst = i % 100 < 10 ? 10e6 : 0;
+        tick there = (tick)(burst - 1e6 * log(1 - rng_unit(&rng)));
+        tick back = (tick)(burst / 2 - 1e6 * log(1 - rng_unit(&rng)));
+        exchange_late(&c, &b, i, START + (tick)i * 50 * TICK_MS, there, back);
+    }
+    struct clocks_estimate e = clocks_pair_estimate(c.pairs[0]);
+    ck_assert(e.drift_proven && clocks_drifts(&e) && clocks_certain(&e));
+    ck_assert_double_eq_tol(e.drift, drifts[_i], 2e-6);
+    ck_assert_double_eq_tol(e.offset_ns, b.offset, 150e3);
+    clocks_fini(&c);
+}
+END_TEST
+
+/* A queue as long as a quarter of the run hides the steps; but in ten minutes the drift exceeds the
+ * round trip, so no constant offset fits. */
+START_TEST(more_than_the_round_trip_is_a_drift)
+{
+    struct clocks c;
+    struct face b = {2, 0, 100e-6};
+    ck_assert_int_eq(clocks_init(&c), 0);
+    for (int i = 0; i < 1200; i++)
+        exchange_late(&c, &b, i, START + (tick)i * TICK_S / 2, 0,
+                      i >= 600 && i < 900 ? 40 * TICK_MS : 0);
+    struct clocks_estimate e = clocks_pair_estimate(c.pairs[0]);
+    ck_assert(e.drift_proven && clocks_drifts(&e));
+    ck_assert_double_eq_tol(e.drift, 100e-6, 10e-6);
+    clocks_fini(&c);
+}
+END_TEST
+
+/* What one way may be slower by stays; a node behind it is put right by the first one's clock. */
+START_TEST(what_is_not_certain_stays)
+{
+    struct clocks c;
+    struct face a = {1, 0, 0}, b = {2, 1e6, 0}, d = {3, 1e9, 0};
+    struct clocks_fix fixes[CLOCKS_FIXES_MAX];
+    ck_assert_int_eq(clocks_init(&c), 0);
+    exchange(&c, &a, &b, 1000, 100, 10 * TICK_MS, DELAY, DELAY);
+    exchange(&c, &b, &d, 5000, 100, 10 * TICK_MS, DELAY, DELAY);
+    struct clocks_estimate e = clocks_pair_estimate(c.pairs[0]);
+    ck_assert(clocks_differ(&e) && clocks_offset_shows(&e) && !clocks_certain(&e));
+    ck_assert_double_eq_tol(e.offset_ns, 1e6, 2);
+    ck_assert_uint_eq(clocks_fixes(&c, fixes), 1);
+    ck_assert_double_eq_tol(clocks_fix_find(fixes, 1, 3)->offset_ns, 999e6, 5);
+    clocks_fini(&c);
+}
+END_TEST
+
 START_TEST(one_way_knows_only_what_cannot_be)
 {
     struct clocks c;
@@ -192,6 +311,10 @@ int main(void)
     tcase_add_loop_test(t, an_offset_is_found, 0, 5);
     tcase_add_loop_test(t, a_drift_is_found, 0, 4);
     tcase_add_test(t, a_moving_satellite_is_no_drift);
+    tcase_add_loop_test(t, a_busy_machine_is_no_drift, 0, 4);
+    tcase_add_loop_test(t, jitter_does_not_hide_a_drift, 0, 5);
+    tcase_add_test(t, more_than_the_round_trip_is_a_drift);
+    tcase_add_test(t, what_is_not_certain_stays);
     tcase_add_test(t, one_way_knows_only_what_cannot_be);
     tcase_add_test(t, offsets_add_up_along_a_line);
     tcase_add_test(t, memory_is_bounded);

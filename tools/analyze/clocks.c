@@ -3,7 +3,8 @@
  * The first row of a segment waits for its row at the other end; their difference goes into a bin,
  * which keeps the least one: what waited in a queue, or was sent again, is longer. What can go
  * wrong: segments that were lost wait for ever, hence the sampling by hash; a session number that
- * is used again replaces what waits.
+ * is used again replaces what waits; on a busy machine whole bins saw only what waited, and a line
+ * through them is no drift (moves_each_quarter says what is).
  */
 #include "tools/analyze/clocks.h"
 
@@ -315,6 +316,68 @@ static double median_offset(const struct point *p, size_t n, double slope)
     return median_of(left, n);
 }
 
+/* A way's least differences less a line from the base on. Returns how many there are. */
+static size_t take_slope_off(const struct clocks_pair *p, int way, double slope,
+                             double out[CLOCKS_BINS])
+{
+    size_t n = 0;
+    for (int i = 0; i < CLOCKS_BINS; i++) {
+        const struct clocks_bin *b = &p->bins[i];
+        if (b->seen[way])
+            out[n++] = (double)b->least[way] - slope * (double)(int64_t)(b->at[way] - p->base);
+    }
+    return n;
+}
+
+/* How far a typical bin is above the least: what queues and a late processor add still. */
+static double find_spread(const struct clocks_pair *p, int way, double slope)
+{
+    double left[CLOCKS_BINS];
+    size_t n = take_slope_off(p, way, slope, left);
+    double median = median_of(left, n), least = left[0];
+    for (size_t i = 1; i < n; i++)
+        least = fmin(least, left[i]);
+    return median - least;
+}
+
+/*
+ * Does the least time of a way move as the drift says, from each quarter of the time to the next?
+ * What waits only adds: a burst, however long the queue, leaves the least of a quarter where it is
+ * unless it lasts as long as the quarter, and load that comes or goes once moves it once. Each step
+ * has to be half of what the drift makes it (a quarter of the time's worth), and more than half of
+ * what a typical bin is above the least.
+ */
+static bool moves_each_quarter(const struct clocks_pair *p, const struct clocks_estimate *e,
+                               int way)
+{
+    double drift = way == 0 ? e->drift : -e->drift, all = (double)(e->to - e->from);
+    double step = fmax(fabs(drift) * all / 8, find_spread(p, way, drift + e->delay_rate) / 2);
+    double least[4] = {INFINITY, INFINITY, INFINITY, INFINITY};
+    for (int i = 0; i < CLOCKS_BINS; i++) {
+        const struct clocks_bin *b = &p->bins[i];
+        if (!b->seen[way])
+            continue;
+        int quarter = (int)(4 * (double)(b->at[way] - e->from) / (all + 1));
+        assert(quarter >= 0 && quarter < 4);
+        least[quarter] = fmin(least[quarter], (double)b->least[way]);
+    }
+    for (int i = 1; i < 4; i++)
+        if (isinf(least[i]) || isinf(least[i - 1]) ||
+            copysign(1, drift) * (least[i] - least[i - 1]) < step)
+            return false;
+    return true;
+}
+
+/* Can nothing but clocks explain it? Both ways must show it, the one up, the other down: load of
+ * one way moves that alone, load of the machine moves both up. Or there is no constant offset at
+ * all by which each delay is at least zero. */
+static bool is_drift_proven(const struct clocks_pair *p, const struct clocks_estimate *e,
+                            const int64_t least[2])
+{
+    return (double)least[0] + (double)least[1] < 0 ||
+           (moves_each_quarter(p, e, 0) && moves_each_quarter(p, e, 1));
+}
+
 static void estimate_drift(struct clocks_estimate *e, const struct point *p, size_t n)
 {
     e->drift_known = n >= DRIFT_BINS_MIN && p[n - 1].t - p[0].t >= (double)DRIFT_TIME_MIN;
@@ -323,6 +386,20 @@ static void estimate_drift(struct clocks_estimate *e, const struct point *p, siz
     e->drift = median_slope(p, n, false);
     e->delay_rate = median_slope(p, n, true);
     e->drift_error = slope_error(p, n, e->drift, median_offset(p, n, e->drift));
+}
+
+/* At the base: half the difference of the ways' least times, without what drift adds. */
+static double find_offset(const struct clocks_pair *p, double drift)
+{
+    double least[2] = {INFINITY, INFINITY};
+    for (int way = 0; way < 2; way++) {
+        double left[CLOCKS_BINS];
+        size_t n = take_slope_off(p, way, way == 0 ? drift : -drift, left);
+        for (size_t i = 0; i < n; i++)
+            least[way] = fmin(least[way], left[i]);
+    }
+    assert(isfinite(least[0]) && isfinite(least[1]));
+    return (least[0] - least[1]) / 2;
 }
 
 /* The least difference of each way in all the time. */
@@ -357,11 +434,9 @@ struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p)
         return e;
     size_t n = choose_points(p, points);
     estimate_drift(&e, points, n);
-    double since = (double)(int64_t)(e.from - p->base);
-    if (e.drift_known)
-        e.offset_ns = median_offset(points, n, e.drift) + e.drift * since;
-    else
-        e.offset_ns = ((double)least[0] - (double)least[1]) / 2;
+    e.drift_proven = e.drift_known && is_drift_proven(p, &e, least);
+    double drift = clocks_drifts(&e) ? e.drift : 0;
+    e.offset_ns = find_offset(p, drift) + drift * (double)(int64_t)(e.from - p->base);
     e.error_ns = n > 0 ? points[0].delay : ((double)least[0] + (double)least[1]) / 2;
     for (size_t i = 1; i < n; i++) /* with drift the two ways' least ones are of different times */
         e.error_ns = fmin(e.error_ns, points[i].delay);
@@ -370,16 +445,31 @@ struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p)
     return e;
 }
 
-bool clocks_drifts(const struct clocks_estimate *e)
+bool clocks_may_drift(const struct clocks_estimate *e)
 {
     double all = fabs(e->drift) * (double)(e->to - e->from);
     return e->drift_known && fabs(e->drift) > 1.5 * e->drift_error && all > (double)DRIFT_SHOWS &&
            fabs(e->drift) > 2 * fabs(e->delay_rate);
 }
 
+bool clocks_drifts(const struct clocks_estimate *e)
+{
+    return e->drift_proven && clocks_may_drift(e);
+}
+
+bool clocks_certain(const struct clocks_estimate *e)
+{
+    return e->before || clocks_drifts(e);
+}
+
+bool clocks_offset_shows(const struct clocks_estimate *e)
+{
+    return e->both && fabs(e->offset_ns) > e->error_ns / 20;
+}
+
 bool clocks_differ(const struct clocks_estimate *e)
 {
-    return e->before || (e->both && (clocks_drifts(e) || fabs(e->offset_ns) > e->error_ns / 20));
+    return e->before || clocks_may_drift(e) || clocks_offset_shows(e);
 }
 
 static struct clocks_fix *fix_of(struct clocks_fix *fixes, size_t len, uint64_t node)
@@ -390,12 +480,14 @@ static struct clocks_fix *fix_of(struct clocks_fix *fixes, size_t len, uint64_t 
     return NULL;
 }
 
-/* A node next to one whose clock is known: what the one is ahead, and the pair's offset. */
+/* A node next to one whose clock is known: what the one is ahead, and the pair's offset; they agree
+ * when nothing proves that they do not. */
 static struct clocks_fix chain_fix(const struct clocks_fix *known, const struct clocks_estimate *e)
 {
     bool to_far = known->node == e->near;
-    double offset = to_far ? e->offset_ns : -e->offset_ns;
-    double drift = to_far ? e->drift : -e->drift;
+    double sign = to_far ? 1 : -1;
+    double offset = clocks_certain(e) ? sign * e->offset_ns : 0;
+    double drift = clocks_drifts(e) ? sign * e->drift : 0;
     tick far_from = e->from + (tick)(int64_t)e->offset_ns;
     tick here = to_far ? e->from : far_from, there = to_far ? far_from : e->from;
     double ahead = known->offset_ns + known->drift * (double)(int64_t)(here - known->at);
@@ -404,12 +496,12 @@ static struct clocks_fix chain_fix(const struct clocks_fix *known, const struct 
 }
 
 /* One more node that is next to a known one: true when there was one. */
-static bool reach_next(const struct clocks *c, struct clocks_fix *fixes, size_t *len)
+static bool reach_next(const struct clocks *c, struct clocks_fix *fixes, size_t *len, bool certain)
 {
     for (size_t i = 0; i < c->len && *len < CLOCKS_FIXES_MAX; i++) {
         struct clocks_estimate e = clocks_pair_estimate(c->pairs[i]);
         struct clocks_fix *near = fix_of(fixes, *len, e.near), *far = fix_of(fixes, *len, e.far);
-        if (!e.both || (near == NULL) == (far == NULL))
+        if (!e.both || clocks_certain(&e) != certain || (near == NULL) == (far == NULL))
             continue;
         fixes[*len] = chain_fix(near != NULL ? near : far, &e);
         ++*len;
@@ -435,7 +527,8 @@ size_t clocks_fixes(const struct clocks *c, struct clocks_fix out[CLOCKS_FIXES_M
     uint64_t reference;
     while (len < CLOCKS_FIXES_MAX && (reference = next_reference(c, out, len)) != EVENT_NONE) {
         out[len++] = (struct clocks_fix){.node = reference};
-        while (reach_next(c, out, &len)) {
+        /* what is measured first, then whose clocks seem to agree */
+        while (reach_next(c, out, &len, true) || reach_next(c, out, &len, false)) {
         }
     }
     for (size_t i = 0; i < len; i++)

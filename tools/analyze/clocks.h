@@ -48,13 +48,14 @@ struct clocks {
 struct clocks_estimate {
     uint64_t near, far;
     uint64_t segments[2];
-    bool both;        /* segments went both ways */
-    bool before;      /* some arrived before it was sent: the clocks differ for certain */
-    tick from, to;    /* by near's clock */
-    double offset_ns; /* far's clock less near's, at `from` */
-    double error_ns;  /* half of the least round trip */
-    bool drift_known; /* the log is long enough, and has enough segments */
-    double drift;     /* of far's clock against near's: seconds a second; 0 when not known */
+    bool both;         /* segments went both ways */
+    bool before;       /* some arrived before it was sent: the clocks differ for certain */
+    tick from, to;     /* by near's clock */
+    double offset_ns;  /* far's clock less near's, at `from`; constant unless the drift is proven */
+    double error_ns;   /* half of the least round trip */
+    bool drift_known;  /* the log is long enough, and has enough segments */
+    double drift;      /* of far's clock against near's: seconds a second; 0 when not known */
+    bool drift_proven; /* both ways show it in each quarter of the time; else it may be load */
     double drift_error;
     double delay_rate; /* how the delay grows meanwhile, seconds a second */
 };
@@ -70,9 +71,18 @@ int clocks_row(struct clocks *c, const struct seglog_row *r);
 struct clocks_estimate clocks_pair_estimate(const struct clocks_pair *p);
 
 /* Does the drift show, beyond its error and beyond what may be the delay of one way that grows? */
+bool clocks_may_drift(const struct clocks_estimate *e);
+
+/* And can queues or a busy machine not be what shows? */
 bool clocks_drifts(const struct clocks_estimate *e);
 
-/* Is it worth a word: certainly wrong, drifting, or more than a twentieth of the way's delay? */
+/* Are the clocks different whatever the ways take? */
+bool clocks_certain(const struct clocks_estimate *e);
+
+/* Is the offset more than a twentieth of the delay? One way may be slower by that. */
+bool clocks_offset_shows(const struct clocks_estimate *e);
+
+/* Is it worth a word: certainly wrong, perhaps drifting, or an offset that shows? */
 bool clocks_differ(const struct clocks_estimate *e);
 
 /* How the times of one node's log become those of another clock. */
@@ -83,8 +93,9 @@ struct clocks_fix {
     double drift;     /* what it gains, seconds a second of its own */
 };
 
-/* By the clock of the least node of each group that is connected. Returns their number; nodes that
- * are the reference, or of which nothing is known, have none. */
+/* By the clock of the least node of each group that is connected; clocks that do not differ for
+ * certain are taken to agree. Returns their number; nodes that are the reference, or agree with it,
+ * or of which nothing is known, have none. */
 size_t clocks_fixes(const struct clocks *c, struct clocks_fix out[CLOCKS_FIXES_MAX]);
 
 /* The time by the reference's clock; 0 for what would be before it began. */

@@ -15,8 +15,26 @@ static double in_ms(double ns)
 
 static void text_drift(FILE *f, const struct clocks_estimate *e)
 {
-    if (clocks_drifts(e))
-        fprintf(f, ", drift %+.2f ± %.2f ppm", 1e6 * e->drift, 1e6 * e->drift_error);
+    if (clocks_may_drift(e))
+        fprintf(f, "%s %+.2f ± %.2f ppm",
+                clocks_drifts(e) ? ", drift" : ", perhaps with a drift of", 1e6 * e->drift,
+                1e6 * e->drift_error);
+}
+
+static void text_consequence(FILE *f, const struct clocks_estimate *e, bool corrected)
+{
+    if (clocks_certain(e) && corrected) {
+        fprintf(f, "; corrected\n");
+    } else if (clocks_certain(e)) {
+        fprintf(f, ". Times between nodes are wrong by that: --clock auto corrects them\n");
+    } else {
+        fprintf(f, ". Perhaps the clocks agree and one way is slower, or was for a while: --clock "
+                   "auto leaves the times");
+        if (clocks_offset_shows(e))
+            fprintf(f, "; --clock %" PRIu64 "=%+.3fms takes it for the clock's", e->far,
+                    in_ms(e->offset_ns));
+        fprintf(f, "\n");
+    }
 }
 
 static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
@@ -34,12 +52,7 @@ static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
     text_drift(f, e);
     fprintf(f, " (if both ways take as long; within %.3f ms whatever they take)%s",
             in_ms(e->error_ns), e->before ? ": segments arrived before they were sent" : "");
-    bool certain = e->before || clocks_drifts(e);
-    fprintf(f, "%s\n",
-            corrected ? "; corrected"
-            : certain ? ". Times between nodes are wrong by that: --clock auto corrects them"
-                      : ". Perhaps the clocks agree and one way is slower; --clock auto takes it "
-                        "for the clocks");
+    text_consequence(f, e, corrected);
 }
 
 static void text_runs(FILE *f, const struct analyze_totals *t)
@@ -72,9 +85,7 @@ void clocks_text(FILE *f, const struct analyze_totals *t)
     for (size_t i = 0; i < t->clocks->len; i++) {
         struct clocks_estimate e = clocks_pair_estimate(t->clocks->pairs[i]);
         if (clocks_differ(&e))
-            text_pair(f, &e,
-                      clocks_fix_find(t->fixes, t->fixes_len, e.near) != NULL ||
-                          clocks_fix_find(t->fixes, t->fixes_len, e.far) != NULL);
+            text_pair(f, &e, t->clock_auto);
     }
     text_runs(f, t);
 }
@@ -94,7 +105,7 @@ struct json_t *clocks_json(const struct analyze_totals *t)
         json_object_set_new(j, "other", json_number(e.far));
         json_object_set_new(j, "segments_there", json_number(e.segments[0]));
         json_object_set_new(j, "segments_back", json_number(e.segments[1]));
-        json_object_set_new(j, "differ_for_certain", json_boolean(e.before));
+        json_object_set_new(j, "differ_for_certain", json_boolean(clocks_certain(&e)));
         json_object_set_new(j, "offset_ms", real_or_null(e.both, in_ms(e.offset_ns)));
         json_object_set_new(j, "offset_within_ms", real_or_null(e.both, in_ms(e.error_ns)));
         json_object_set_new(j, "drift_ppm", real_or_null(e.drift_known, 1e6 * e.drift));

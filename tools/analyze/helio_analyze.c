@@ -389,6 +389,7 @@ int main(int argc, char **argv)
     r->totals.clocks = &r->clocks;
     r->totals.fixes = o->fixes;
     r->totals.fixes_len = o->fixes_len;
+    r->totals.clock_auto = o->clock_auto;
     r->totals.run = o->run;
     ok = ok && write_all(r);
     FILE *summary = has_table_on_stdout(o) ? stderr : stdout; /* a table is for another program */
