@@ -77,7 +77,14 @@ class Hints(Folder):
         shared = (GEO % ("", LONG)).replace("rate: 100Mbit/s", "return: {rate: 100Mbit/s}") + "shared: {x: {of: [1-2.forward], rate: 100Mbit/s}}\n"
         self.assertEqual(keys(shared), [])
         self.assertEqual(keys((GEO % ("", LONG)).replace("125ms", "[{at: 0s, delay: 125ms}, {at: 9s, delay: 1s}]")), [])
-        self.assertEqual(keys((GEO % ("", LONG)).replace("rate: 100Mbit/s, ", "")), [])
+        for rate in ("", "rate: unlimited, ", "rate: 0.1bit/s, ", "rate: [x], "):
+            self.assertEqual(keys((GEO % ("", LONG)).replace("rate: 100Mbit/s, ", rate)), [], rate)
+
+    def test_fading_as_helio_tune_takes_it(self):
+        for erasures, wanted in (("{}", "none"), ("{trace: A}", "A"), ("{iid: 0.01}", "iid:0.01"), ("{trace: {file: a.htr}}", "/a.htr"),
+                                 ("{trace: {file: a.htr, offset: 5s}}", "TRACE"), ("{trace: A, iid: 0.01}", "TRACE"), ("{power: {file: rx.csv}}", "TRACE")):
+            hint, = lab_hints.hints(made(GEO % (f", forward: {{erasures: {erasures}}}", LONG)))
+            self.assertRegex(hint.text, rf"--trace \S*{wanted} --return-rate 100Mbit/s")
 
     def test_the_network_around_a_link(self):
         line = "line: 3\nlinks: {1-2: {rate: 10Mbit/s, delay: 5ms}, 2-3: {rate: 100Mbit/s, delay: 125ms}}\ntraffic: [{perf: %s, duration: 10s, window: %d, payload: 100kB}]\n"

@@ -95,7 +95,7 @@ def delay_of(channel, way):
 
 
 def rate_of(text):
-    return math.inf if text in (None, "unlimited") else float(units.rate(text))
+    return math.inf if text in (None, "unlimited") else max(1.0, units.rate(text))
 
 
 def steady(lab, link):
