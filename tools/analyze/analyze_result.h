@@ -21,7 +21,7 @@ struct analyze_totals {
     const struct clocks *clocks;    /* as the logs have them, before what is corrected of itself */
     const struct clocks_fix *fixes; /* corrected */
     size_t fixes_len;
-    bool clock_auto; /* they are what `clocks` says for certain */
+    bool clock_auto; /* they are what `clocks` says */
     struct input_back back;
     struct input_twins twins;
     uint64_t run; /* the one of all that was asked for; 0: all */

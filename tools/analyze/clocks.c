@@ -480,13 +480,13 @@ static struct clocks_fix *fix_of(struct clocks_fix *fixes, size_t len, uint64_t 
     return NULL;
 }
 
-/* A node next to one whose clock is known: what the one is ahead, and the pair's offset; they agree
- * when nothing proves that they do not. */
+/* A node next to one whose clock is known: what the one is ahead, and the pair's offset. Who asks
+ * for it takes an offset that shows for the clocks', but no drift that may be load. */
 static struct clocks_fix chain_fix(const struct clocks_fix *known, const struct clocks_estimate *e)
 {
     bool to_far = known->node == e->near;
     double sign = to_far ? 1 : -1;
-    double offset = clocks_certain(e) ? sign * e->offset_ns : 0;
+    double offset = clocks_certain(e) || clocks_offset_shows(e) ? sign * e->offset_ns : 0;
     double drift = clocks_drifts(e) ? sign * e->drift : 0;
     tick far_from = e->from + (tick)(int64_t)e->offset_ns;
     tick here = to_far ? e->from : far_from, there = to_far ? far_from : e->from;
@@ -527,7 +527,7 @@ size_t clocks_fixes(const struct clocks *c, struct clocks_fix out[CLOCKS_FIXES_M
     uint64_t reference;
     while (len < CLOCKS_FIXES_MAX && (reference = next_reference(c, out, len)) != EVENT_NONE) {
         out[len++] = (struct clocks_fix){.node = reference};
-        /* what is measured first, then whose clocks seem to agree */
+        /* what is certain first */
         while (reach_next(c, out, &len, true) || reach_next(c, out, &len, false)) {
         }
     }

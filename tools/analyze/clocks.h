@@ -93,9 +93,9 @@ struct clocks_fix {
     double drift;     /* what it gains, seconds a second of its own */
 };
 
-/* By the clock of the least node of each group that is connected; clocks that do not differ for
- * certain are taken to agree. Returns their number; nodes that are the reference, or agree with it,
- * or of which nothing is known, have none. */
+/* By the clock of the least node of each group that is connected; clocks whose offset
+ * does not show are taken to agree, and drifts that are not proven are none. Returns their number;
+ * nodes that are the reference, or agree with it, or of which nothing is known, have none. */
 size_t clocks_fixes(const struct clocks *c, struct clocks_fix out[CLOCKS_FIXES_MAX]);
 
 /* The time by the reference's clock; 0 for what would be before it began. */

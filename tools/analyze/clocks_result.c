@@ -23,18 +23,19 @@ static void text_drift(FILE *f, const struct clocks_estimate *e)
 
 static void text_consequence(FILE *f, const struct clocks_estimate *e, bool corrected)
 {
-    if (clocks_certain(e) && corrected) {
-        fprintf(f, "; corrected\n");
-    } else if (clocks_certain(e)) {
+    bool certain = clocks_certain(e);
+    if (!certain && !clocks_offset_shows(e))
+        fprintf(f, ". Perhaps the clocks agree and a way was slower for a while: --clock auto "
+                   "leaves the times\n");
+    else if (corrected)
+        fprintf(f, "; %scorrected\n",
+                e->drift_known && !clocks_drifts(e) && clocks_may_drift(e) ? "the offset is " : "");
+    else if (certain)
         fprintf(f, ". Times between nodes are wrong by that: --clock auto corrects them\n");
-    } else {
-        fprintf(f, ". Perhaps the clocks agree and one way is slower, or was for a while: --clock "
-                   "auto leaves the times");
-        if (clocks_offset_shows(e))
-            fprintf(f, "; --clock %" PRIu64 "=%+.3fms takes it for the clock's", e->far,
-                    in_ms(e->offset_ns));
-        fprintf(f, "\n");
-    }
+    else
+        fprintf(f,
+                ". Perhaps the clocks agree and one way is slower; --clock auto takes the offset "
+                "for the clocks\n");
 }
 
 static void text_pair(FILE *f, const struct clocks_estimate *e, bool corrected)
