@@ -29,7 +29,7 @@ static void text_consequence(FILE *f, const struct clocks_estimate *e, bool corr
                    "leaves the times\n");
     else if (corrected)
         fprintf(f, "; %scorrected\n",
-                e->drift_known && !clocks_drifts(e) && clocks_may_drift(e) ? "the offset is " : "");
+                clocks_may_drift(e) && !clocks_drifts(e) ? "the offset is " : "");
     else if (certain)
         fprintf(f, ". Times between nodes are wrong by that: --clock auto corrects them\n");
     else
