@@ -16,6 +16,9 @@
 #include "os/clock.h"
 #include "os/udp_io_private.h"
 
+#define SETTLE_TRIES 50
+#define SETTLE_WAIT (300 * TICK_US)
+
 struct udp_receiver {
     struct clock_stamps clock;
     struct udp_io io;
@@ -92,6 +95,32 @@ int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *ou
             .arrival = c.stamped ? clock_stamps_arrival(&r->clock, &c.stamp, now) : now};
     }
     return is_transient(helio_errno(n)) ? 0 : n;
+}
+
+/* Does a datagram that lies there for a while have the time at which it came? */
+static bool is_stamped(struct udp_receiver *r, int fd, const struct address *self)
+{
+    struct udp_message in[UDP_RECEIVE_MAX];
+    if (sendto(fd, "", 1, MSG_DONTWAIT, &self->sa, address_len(self)) != 1)
+        return false;
+    (void)clock_poll(NULL, 0, clock_now() + SETTLE_WAIT);
+    tick now = clock_now();
+    return udp_receive(r, fd, now, in) > 0 && in[0].arrival + SETTLE_WAIT / 2 < now;
+}
+
+bool udp_receiver_settle(struct udp_receiver *r)
+{
+    struct address self;
+    uint64_t granted;
+    bool settled = false;
+    int fd = address_of("127.0.0.1", 0, &self) < 0 ? -1 : udp_many_open(&self, 1, &granted);
+    if (fd >= 0 && address_bound(fd, &self) == 0) {
+        for (int i = 0; i < SETTLE_TRIES && !settled; i++)
+            settled = is_stamped(r, fd, &self);
+    }
+    if (fd >= 0)
+        close(fd);
+    return settled;
 }
 
 struct udp_sender *udp_sender_new(void)

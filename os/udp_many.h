@@ -37,6 +37,11 @@ void udp_receiver_free(struct udp_receiver *r);
  * call. How many, 0 also after a transient error of the network; or HELIO_E*. */
 int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *out);
 
+/* The kernel begins to note times of arrival some time after a first socket asks for them; what
+ * comes before has the time at which it is read. Waits for it while a socket of udp_many_open is
+ * open, 20 ms or so at most. False: it was not seen (there is no loopback interface). */
+bool udp_receiver_settle(struct udp_receiver *r);
+
 struct udp_sender;
 struct udp_sender *udp_sender_new(void); /* NULL: memory is out */
 void udp_sender_free(struct udp_sender *s);

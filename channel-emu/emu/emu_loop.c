@@ -346,6 +346,7 @@ int emu_loop_begin(struct emu_loop *loop, FILE *say)
 {
     assert(loop->count > 0);
     int rc = emu_control_open(&loop->control, loop->run->control, say);
+    (void)udp_receiver_settle(loop->receiver); /* before somebody is told that all is ready */
     if (rc == 0)
         join_clocks(loop);
     return rc;
