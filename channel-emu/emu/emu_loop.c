@@ -346,10 +346,11 @@ int emu_loop_begin(struct emu_loop *loop, FILE *say)
 {
     assert(loop->count > 0);
     int rc = emu_control_open(&loop->control, loop->run->control, say);
+    if (rc < 0)
+        return rc;
     (void)udp_receiver_settle(loop->receiver); /* before somebody is told that all is ready */
-    if (rc == 0)
-        join_clocks(loop);
-    return rc;
+    join_clocks(loop);
+    return 0;
 }
 
 void emu_loop_fini(struct emu_loop *loop)

@@ -214,8 +214,7 @@ START_TEST(what_the_kernel_dropped_is_counted)
 }
 END_TEST
 
-/* Nobody else on this machine may have asked for times of arrival: then the first datagrams came
- * without, in one of 25 times or so. */
+/* The kernel's worker is fast on a quiet machine: there this shows that waiting ends, no more. */
 START_TEST(the_first_one_has_its_time)
 {
     struct rig r;
