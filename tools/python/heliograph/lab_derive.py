@@ -172,7 +172,7 @@ def distances(lab, target):
         for node in edge:
             for link in lab.links.values():
                 if node in link.ends:
-                    other = link.ends[1 - link.ends.index(node)]
+                    other = link.other(node)
                     if other not in found:
                         found[other] = found[node] + 1
                         found_next.append(other)
@@ -187,7 +187,7 @@ def routes_of(lab, node):
     for target in lab.nodes.values():
         away = distances(lab, target.name)
         by = sorted((away[other], i, other) for i, link in enumerate(links)
-                    if (other := link.ends[1 - link.ends.index(node)]) in away)
+                    if (other := link.other(node)) in away)
         if target.name == node or not by:
             continue
         ways = [link_name(lab, links[i], other) for distance, i, other in by if distance <= away[node]]

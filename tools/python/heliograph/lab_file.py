@@ -69,6 +69,10 @@ class Link:
         """What has the keys of its channel: itself, or those that it is handed over to, from the first one on."""
         return [over.channel for over in self.overs if over.channel] or [self]
 
+    def other(self, node):
+        """The name of the node at the far end."""
+        return self.ends[1 - self.ends.index(node)]
+
 
 @dataclasses.dataclass
 class Flow:

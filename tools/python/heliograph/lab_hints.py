@@ -119,16 +119,12 @@ def only_way(lab, source, target):
     """The links from node to node, when no others lead there, as (link, the node it is left from); None."""
     out, node, distance = [], source, lab_derive.distances(lab, target)
     while node != target:
-        nearer = [link for link in lab.links.values() if node in link.ends and distance.get(end_of(link, node), math.inf) < distance.get(node, 0)]
+        nearer = [link for link in lab.links.values() if node in link.ends and distance.get(link.other(node), math.inf) < distance.get(node, 0)]
         if len(nearer) != 1 or joined(lab, nearer[0], source, target):
             return None
         out.append((nearer[0], node))
-        node = end_of(nearer[0], node)
+        node = nearer[0].other(node)
     return out
-
-
-def end_of(link, node):
-    return link.ends[1 - link.ends.index(node)]
 
 
 def joined(lab, without, source, target):

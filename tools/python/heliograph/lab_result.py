@@ -75,16 +75,12 @@ def doubts(lab, channels, nodes, seconds):
         for link in shown.get("links", []):
             if link.get("socket_drops"):
                 reasons.append(f"node {name}: {link['socket_drops']} datagrams dropped at its socket")
-            mine = next((one for one in lab.links.values() if name in one.ends and f"to-{other(one, name)}" == link["name"]), None)
+            mine = next((one for one in lab.links.values() if name in one.ends and f"to-{one.other(name)}" == link["name"]), None)
             rate = rate_of(mine) if mine else 0
             if rate and seconds and link.get("credit_lost", 0) * 8 / (rate * seconds) > UNUSED:
                 share = link["credit_lost"] * 8 / (rate * seconds)
                 reasons.append(f"node {name}: {100 * share:.1f} % of the rate of {link['name']} not sent, since it had no processor")
     return reasons
-
-
-def other(link, name):
-    return link.ends[1 - link.ends.index(name)]
 
 
 def finish(lab, out, mode, shown):
