@@ -19,9 +19,7 @@ KEYS = {"rto": "1s", "frames": "cltu", "frames_in": "aos", "frame_scid": 171, "f
 class FramesSleTest(NodeCase):
     def station(self):
         """A provider with two of each service and a modem of its own that nobody sends to."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            self.port = s.getsockname()[1]
+        self.port, = self.lab.udp_ports(1)
         path = self.lab.path("station.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"id: STATION\npassword: {THEIRS}\nlisten: 127.0.0.1:{self.port}\n"
@@ -70,9 +68,7 @@ class FramesSleTest(NodeCase):
 
     def test_down_and_up(self):
         """An operator's word, and a provider that comes late."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            nobody = s.getsockname()[1]
+        nobody, = self.lab.udp_ports(1)
         self.station()
         self.node([self.link(2, sle_raf=RAF.format(1), sle_cltu=CLTU.format(1)), self.link(3, nobody, sle_raf=RAF.format(1))])
         wait_for(lambda: self.links()["l2"]["up"] and self.line(3)["broken"] > 1)

@@ -24,19 +24,13 @@ TOKEN = "0123456789abcdef-token"
 SAMPLE = re.compile(r'^(heliograph_[a-z_]+)(\{([a-z_]+="(?:[^"\\\n]|\\["\\n])*",?)+\})? ([0-9.e+-]+)$')
 
 
-def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class HttpTest(unittest.TestCase):
     def setUp(self):
         out = os.path.join(OUT, self._testMethodName)
         shutil.rmtree(out, ignore_errors=True)
         self.lab = Lab(PROGRAMS, out)
         self.addCleanup(self.lab.__exit__)
-        self.port = free_port()
+        self.port, = self.lab.udp_ports(1)
 
     def node(self, listen=None, token=None, links=2, extra="", rto="100ms"):
         ports = self.lab.udp_ports(2 * links)

@@ -11,7 +11,7 @@ import time
 import unittest
 
 from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
-from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, stream_relay
+from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, ports, stream_relay
 
 LINE = """line: [craft, centre]
 links:
@@ -192,7 +192,7 @@ class Live(Station):
         """What passes it comes whole, in order, not before its time; the end of a stream and a reset pass as well."""
         octets = bytes(range(256)) * 4096 * 5  # more than is under way at once
         with socket.create_server(("127.0.0.1", 0)) as server:
-            port = lab_derive.free_ports(1)[0]
+            port = ports.free_ports(1)[0]
             relay = subprocess.Popen([sys.executable, stream_relay.__file__, "--listen", f"127.0.0.1:{port}", "--to", "127.0.0.1:%d" % server.getsockname()[1],
                                       "--delay", "0.1", "--return-delay", "0.2", "--return-rate", "1e9",
                                       "--json", self.folder / "relay.json"], stdout=subprocess.PIPE, text=True)

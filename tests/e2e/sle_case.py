@@ -8,18 +8,20 @@ import signal
 import socket
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python"))
+from heliograph import ports  # noqa: E402
 
 RAF = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
 PASSWORD = {"CENTRE": "00112233445566778899", "STATION": "aabbccddeeff"}
 
 
 def free_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
+    return ports.free_ports(1)[0]
 
 
 class SleCase(unittest.TestCase):

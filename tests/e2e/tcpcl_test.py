@@ -108,9 +108,7 @@ class TcpclTest(NodeCase):
                 **keys}
 
     def port(self):
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            return s.getsockname()[1]
+        return self.lab.udp_ports(1)[0]
 
     def up(self, number, name=None):
         wait_for(lambda: self.link(number, name)["state"] == "up")

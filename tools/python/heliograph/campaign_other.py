@@ -24,6 +24,7 @@ from . import campaign_sim, campaign_steady, lab_derive, lab_live, lab_made, mac
 from .campaign_live import lab_of
 from .campaign_systems import PLACE, PORTS, SIZES, Process, seconds_of, whole_times
 from .lab import Failed, die_with_parent
+from .ports import free_ports
 
 SNAP = 256  # bytes of a packet: a segment's head is in them
 ANALYSIS = 600.0  # seconds that the analyzer may take
@@ -69,7 +70,7 @@ class Session(lab_live.Session):
         super().prepare()
         at = self.derived.relays["1-2"]
         ports = {name: at[key].rsplit(":", 1)[1] for name, key in (("sender_port", "back"), ("receiver_port", "to"), ("relay_port", "listen"))}
-        free = lab_derive.free_ports(PORTS + 1)
+        free = free_ports(PORTS + 1)
         ports.update({f"port_{i}": free[i] for i in range(1, PORTS + 1)})
         ports["return_port"] = free[0] if self.system.own_return else ports["relay_port"]
         self.values = settings_of(self.run_, self.out, ports)

@@ -18,6 +18,8 @@ import subprocess
 import tempfile
 import time
 
+from . import ports
+
 
 class Failed(Exception):
     """Something that the user should read, without a traceback."""
@@ -78,14 +80,8 @@ class Lab:
 
     @staticmethod
     def udp_ports(count):
-        """Ports of 127.0.0.1 that nobody uses now."""
-        sockets = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(count)]
-        for s in sockets:
-            s.bind(("127.0.0.1", 0))
-        ports = [s.getsockname()[1] for s in sockets]
-        for s in sockets:
-            s.close()
-        return ports
+        """Ports of 127.0.0.1 that nobody uses now, nor any other lab."""
+        return ports.free_ports(count)
 
     def command(self, name, program, *arguments):
         """How the process called NAME is started; other labs put it elsewhere."""

@@ -4,19 +4,17 @@
 What the file says wins over what is derived. Each line of a configuration knows the line of the lab file that it was
 made of, so that what a program says of it is told there.
 """
-import contextlib
 import dataclasses
 import datetime
 import difflib
 import os
 import re
 import shlex
-import socket
 import subprocess
 import tempfile
 import zlib
 
-from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, places, programs, units
+from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, places, ports, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -79,7 +77,7 @@ class Addresses:
         if first:
             self.free = iter(range(first, 65536))
         else:
-            self.free = iter(free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) + 1))
+            self.free = iter(ports.free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) + 1))
         self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, self.relay_node(link)))
                    for name, link in lab.links.items()}
         self.stations = {name: StationAddresses(*(f"{link.station.address or '127.0.0.1'}:{next(self.free)}" for _ in range(4)))
@@ -144,22 +142,6 @@ class SpaceAddresses:
     def ends(self, link):
         a, b = (f"{self.network(link)}.{i}:1113" for i in (1, 2))
         return ((a, b), (b, a)), None
-
-
-def free_ports(count):
-    """Of 127.0.0.1, that nobody uses now, neither for datagrams nor for streams."""
-    sockets, ports = [], []
-    while len(ports) < count:
-        pair = [socket.socket(socket.AF_INET, kind) for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM)]
-        sockets += pair
-        pair[0].bind(("127.0.0.1", 0))
-        port = pair[0].getsockname()[1]
-        with contextlib.suppress(OSError):
-            pair[1].bind(("127.0.0.1", port))
-            ports.append(port)
-    for s in sockets:
-        s.close()
-    return ports
 
 
 # ---- routes ----
