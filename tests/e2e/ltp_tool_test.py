@@ -13,15 +13,16 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
 from lab import Lab  # noqa: E402
+from node_case import wait_for  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
 PROGRAMS = OUT = ""
+RETRIES = "10000"  # a stalled machine is not a peer that is gone
 
 
 class LtpToolTest(unittest.TestCase):
@@ -43,17 +44,24 @@ class LtpToolTest(unittest.TestCase):
         p = subprocess.Popen([self.lab.program("helio-ltp"), mode, "--json", *arguments], stdout=out, stderr=err,
                              restore_signals=False)  # SIGXFSZ stays ignored
         self.lab.processes.append((name, p))
-        if mode == "receive":
-            time.sleep(0.2)
         return p
 
-    def receiver(self, port, *more, rto="100ms"):
-        return self.start("receive", "receiver", "--local", f"127.0.0.1:{port}", "--engine", "2", "--peer-engine", "1",
-                          "--output", self.lab.path("in"), "--rto", rto, "--timeout", "30s", *more)
+    def receiver(self, port, *more, peer="1", rto="100ms", timeout="280s", idle="60s"):
+        """Returns when it is ready. Who waits for a processor gives up as late as who has nobody to wait for: retries, idle time."""
+        with open(self.lab.path("receiver.log"), "w"):
+            pass  # of this one alone
+        p = self.start("receive", "receiver", "--local", f"127.0.0.1:{port}", "--engine", "2", "--peer-engine", peer, "--output", self.lab.path("in"),
+                       "--rto", rto, "--retries", RETRIES, "--timeout", timeout, "--idle-timeout", idle, *more)
+        wait_for(lambda: ", ready" in self.said("receiver") or p.poll() is not None)
+        return p
 
-    def send(self, port, *more, rto="100ms"):
+    def said(self, name):
+        with open(self.lab.path(name + ".log")) as f:
+            return f.read()
+
+    def send(self, port, *more, rto="100ms", retries=RETRIES, timeout="280s"):
         p = self.start("send", "sender", "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}", "--engine", "1",
-                       "--peer-engine", "2", "--rto", rto, "--timeout", "30s", *more)
+                       "--peer-engine", "2", "--rto", rto, "--retries", retries, "--timeout", timeout, *more)
         return p.wait(300), self.lab.load("sender.json")
 
     def received(self, p, code=0):
@@ -96,9 +104,9 @@ class LtpToolTest(unittest.TestCase):
         recorder.to[1] = self.lab.udp_ports(1)[0]
         self.addCleanup(recorder.stop)
         recorder.start()
-        ours = self.receiver(port, "--remote", f"127.0.0.1:{back}", "--count", "1", rto="50ms")
+        ours = self.receiver(port, "--remote", f"127.0.0.1:{back}", "--count", "1", rto="50ms", idle="60s" if red == "all" else "5s")
         p = self.start("send", "sender", "--local", f"127.0.0.1:{recorder.to[1]}", "--remote", f"127.0.0.1:{there}",
-                       "--engine", "1", "--peer-engine", "2", "--rto", "50ms", "--timeout", "30s", *(["--orange"] if red == "orange" else ["--red", red]),
+                       "--engine", "1", "--peer-engine", "2", "--rto", "10s" if red == "orange" else "50ms", "--retries", RETRIES, "--timeout", "280s", *(["--orange"] if red == "orange" else ["--red", red]),
                        "--rate", "50Mbit/s", self.file(300000))
         self.assertEqual(p.wait(300), red == "orange")
         return self.lab.load("sender.json"), self.received(ours, code)["blocks"][0]
@@ -120,8 +128,8 @@ class LtpToolTest(unittest.TestCase):
 
     def test_orange(self):
         port, = self.lab.udp_ports(1)
-        ours = self.receiver(port, "--count", "1")
-        code, sent = self.send(port, self.file(100000), "--orange", "--rate", "1Gbit/s")
+        ours = self.receiver(port, "--count", "1", rto="10s")
+        code, sent = self.send(port, self.file(100000), "--orange", "--rate", "1Gbit/s", rto="10s")
         self.assertEqual((code, sent["blocks"][0]["outcome"]), (0, "delivered"))
         got = self.received(ours)
         self.assertEqual((got["blocks"][0]["outcome"], got["counters"]["segments"]["cancel_receiver"]["tx"]),
@@ -173,10 +181,9 @@ class LtpToolTest(unittest.TestCase):
     def test_largest_numbers(self):
         port, = self.lab.udp_ports(1)
         largest = str(2 ** 64 - 1)
-        ours = self.start("receive", "receiver", "--local", f"127.0.0.1:{port}", "--engine", "2", "--peer-engine",
-                          largest, "--output", self.lab.path("in"), "--rto", "100ms", "--timeout", "30s", "--count", "1")
+        ours = self.receiver(port, "--count", "1", peer=largest)
         p = self.start("send", "sender", self.file(3000), "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{port}",
-                       "--engine", largest, "--peer-engine", "2", "--rto", "100ms", "--timeout", "30s")
+                       "--engine", largest, "--peer-engine", "2", "--rto", "100ms", "--retries", RETRIES, "--timeout", "280s")
         self.assertEqual(p.wait(300), 0)
         block = self.received(ours)["blocks"][0]
         self.assertEqual(block["originator"], largest)
@@ -184,7 +191,7 @@ class LtpToolTest(unittest.TestCase):
 
     def test_nobody_there(self):
         port, = self.lab.udp_ports(1)
-        code, sent = self.send(port, self.file(1000), "--retries", "3", rto="20ms")
+        code, sent = self.send(port, self.file(1000), retries="3", rto="20ms")
         self.assertEqual(code, 1)
         self.assertEqual((sent["blocks"][0]["outcome"], sent["blocks"][0]["reason"]),
                          ("cancelled", "retransmission_limit"))
@@ -192,15 +199,15 @@ class LtpToolTest(unittest.TestCase):
 
     def test_time_runs_out(self):
         port, = self.lab.udp_ports(1)
-        code, sent = self.send(port, self.file(1000), "--timeout", "200ms", rto="10s")
+        code, sent = self.send(port, self.file(1000), timeout="200ms", rto="10s")
         self.assertEqual((code, sent["blocks"][0]["outcome"]), (1, "unfinished"))
-        ours = self.receiver(port, "--count", "1", "--timeout", "200ms")
+        ours = self.receiver(port, "--count", "1", timeout="200ms")
         self.assertEqual(self.received(ours, 1)["received"], 0)
 
     def test_refused_by_the_peer(self):
         port, = self.lab.udp_ports(1)
-        ours = self.receiver(port)
-        code, sent = self.send(port, self.file(1000), "--service", "9")
+        ours = self.receiver(port, rto="10s")
+        code, sent = self.send(port, self.file(1000), "--service", "9", rto="10s")
         self.assertEqual(code, 1)
         self.assertEqual((sent["blocks"][0]["outcome"], sent["blocks"][0]["reason"]),
                          ("cancelled_by_peer", "unreachable_service"))
