@@ -2,6 +2,8 @@
 """Links that come, change and go while traffic flows: nothing is lost. usage: links_test.py BIN OUT [TEST...]"""
 
 import json
+import signal
+import socket
 import subprocess
 import threading
 
@@ -98,6 +100,32 @@ class LinksTest(NodeCase):
         self.ctl(1, "link", "add", "to-2", *self.keys(2, link["local_port"], remote))
         receiver = self.client(2, "ipn:2.7", subscribe=True)
         self.assertEqual(sorted(int(receiver.delivery()[1]) for _ in range(20)), list(range(20)))
+
+    def test_down_holds_for_the_next_bundle(self):
+        """Both words lie before a node that had no processor: what comes after the operator's is not given to the link. And up again."""
+        def words(*states):
+            return b"".join(json.dumps({"cmd": "link", "name": "to-2", "state": state}).encode() + b"\n" for state in states)
+
+        _, nodes = self.pair()
+        tx = self.client(1, "ipn:1.5")
+        with socket.socket(socket.AF_UNIX) as operator:
+            operator.connect(self.lab.socket(1) + ".ctl")
+            operator.sendall(words("up"))
+            self.assertIn(b'"ok"', operator.recv(1000))
+            nodes[1].send_signal(signal.SIGSTOP)
+            wait_for(lambda: self.stopped(nodes[1].pid))
+            operator.sendall(words("down"))
+            tx.send(aap2.adu("ipn:2.7", b"x"))
+            nodes[1].send_signal(signal.SIGCONT)
+            self.assertEqual(tx.answer()[0], aap2.SUCCESS)
+            self.assertEqual([b["state"] for b in self.lab.control(1, "bundles")["bundles"]], ["waiting"])
+            operator.sendall(words("up", "down", "up"))  # faster than an adapter tells it
+            self.assertEqual(self.client(2, "ipn:2.7", subscribe=True).delivery()[1], b"x")
+
+    @staticmethod
+    def stopped(pid):
+        with open(f"/proc/{pid}/stat") as f:
+            return f.read().rsplit(")", 1)[1].split()[0] == "T"
 
     def test_one_of_a_local_address(self):
         """Two links share socket and engine: one goes and comes back, the other never notices."""

@@ -355,7 +355,11 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
     struct node_link *l = find_link(n, name, out);
     if (l == NULL)
         return;
-    l->cla->ops->set_link(l->cla, strcmp(state, "up") == 0);
+    bool up = strcmp(state, "up") == 0;
+    l->cla->ops->set_link(l->cla, up);
+    /* The adapter tells it later; once we have said that it is down, nothing more is given to it.
+     */
+    agent_link(n->agent, l->index, up && l->up, node_now(n));
     node_wake(n);
 }
 
