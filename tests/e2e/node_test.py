@@ -89,6 +89,7 @@ class NodeTest(NodeCase):
         wait_for(lambda: all(os.path.exists(log) for log in logs))
         self.assertEqual(tx.request("ipn:2.7", b"x" * 5000)[0], aap2.SUCCESS)
         rx.delivery()
+        wait_for(lambda: self.lab.control(1, "status")["bundles"] == 0)  # the peer's word has come, too
         for n in nodes:
             self.lab.stop(f"node{n}", nodes[n])
             self.assertFalse(os.path.exists(self.lab.socket(n)))
@@ -279,17 +280,24 @@ class NodeTest(NodeCase):
 
     def test_keepalives(self):
         self.single()
-        rx = self.client(1, "ipn:1.7", subscribe=True, keepalive=1)
-        silent = self.client(1, "ipn:1.5", keepalive=1)
-        for _ in range(2):
-            self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
-            rx.send(aap2.response(aap2.ACK))
-        with self.assertRaises(EOFError):
-            silent.answer()
-        self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
-        with self.assertRaises(EOFError):  # not answered
-            rx.message()
-        self.assertEqual(self.lab.control(1, "counters")["applications"]["keepalives_missed"], 2)
+        for seconds in (1, 5, 30):  # a test that stalls for longer has missed one itself
+            rx = self.client(1, f"ipn:1.{100 + seconds}", subscribe=True, keepalive=seconds)
+            silent = self.client(1, "ipn:1.5", keepalive=seconds)
+            before = self.lab.control(1, "counters")["applications"]["keepalives_missed"]
+            try:
+                for _ in range(2):
+                    self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
+                    rx.send(aap2.response(aap2.ACK))
+                with self.assertRaises(EOFError):
+                    silent.answer()
+                self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
+            except (EOFError, BrokenPipeError, ConnectionResetError):
+                self.assertLess(seconds, 30, "who answers is ended")
+                continue
+            with self.assertRaises(EOFError):  # not answered
+                rx.message()
+            break
+        self.assertEqual(self.lab.control(1, "counters")["applications"]["keepalives_missed"], before + 2)
 
     def test_deaf_subscriber(self):
         """Who stops reading keeps neither its endpoint nor its deliveries beyond the keepalive."""
@@ -445,7 +453,7 @@ class NodeTest(NodeCase):
                     self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
                     for i in range(30):
                         wait_for(lambda: self.lab.control(1, "status")["bytes"] < 800_000)
-                        self.assertEqual(tx.request("ipn:2.7", b"%02d" % i * 25_000)[0], aap2.SUCCESS)
+                        wait_for(lambda: tx.request("ipn:2.7", b"%02d" % i * 25_000)[0] == aap2.SUCCESS)  # its share may be less
                     wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 30)
                     self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
                     self.assertEqual({rx.delivery()[1][:2] for _ in range(30)}, {b"%02d" % i for i in range(30)})
@@ -495,11 +503,11 @@ class NodeTest(NodeCase):
             nodes[1] = self.lab.start_node(1, configs[1])
             tx.close()
         wait_for(lambda: self.lab.control(1, "status")["bundles"] + self.lab.control(2, "status")["bundles"] == 0)
+        wait_for(lambda: len(got) >= confirmed)
         self.assertEqual(len(got), len({tuple(g) for g in got}), "a bundle came twice")
         for round in range(3):
             numbers = sorted(int(i) for r, i in got if int(r) == round)
             self.assertEqual(numbers[:40], list(range(40)))
-        self.assertGreaterEqual(len(got), confirmed)
 
     def test_full_medium(self):
         """No file of the node may grow beyond 3 MB, as on a full disk: senders hear of it, nothing accepted is lost."""
@@ -512,7 +520,7 @@ class NodeTest(NodeCase):
         with open(self.lab.path("node1.log"), "a") as log:
             node = subprocess.Popen([self.lab.program("heliod"), config], stderr=log, preexec_fn=full)
         self.lab.processes.append(("node1", node))
-        wait_for(lambda: os.path.exists(self.lab.socket(1) + ".ctl"))
+        wait_for(lambda: "is ready" in self.lab.why("node1"))
         tx = self.client(1, "ipn:1.5")
         accepted = []
         for i in range(60):
