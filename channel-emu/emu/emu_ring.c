@@ -75,16 +75,23 @@ static int set_up(int fd, int ifindex)
     return 0;
 }
 
+/* What the kernel may hold at a socket: `force` goes beyond the machine's limit, where permitted.
+ */
+static void set_room(int fd, int force, int within, uint64_t buffer_bytes)
+{
+    int bytes = buffer_bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)buffer_bytes;
+    if (set_option(fd, SOL_SOCKET, force, bytes) < 0)
+        set_option(fd, SOL_SOCKET, within, bytes);
+}
+
 /* A socket that receives nothing. */
 static int open_out(int ifindex, uint64_t buffer_bytes)
 {
     struct sockaddr_ll local = {.sll_family = AF_PACKET, .sll_ifindex = ifindex};
-    int bytes = buffer_bytes > INT32_MAX / 2 ? INT32_MAX / 2 : (int)buffer_bytes;
     int fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     if (fd < 0)
         return -1;
-    if (set_option(fd, SOL_SOCKET, SO_SNDBUFFORCE, bytes) < 0)
-        set_option(fd, SOL_SOCKET, SO_SNDBUF, bytes);
+    set_room(fd, SO_SNDBUFFORCE, SO_SNDBUF, buffer_bytes);
     if (bind(fd, (const struct sockaddr *)&local, sizeof local) < 0) {
         close(fd);
         return -1;
@@ -144,6 +151,8 @@ static void *ring_open(const char *name, int ifindex, size_t mtu, uint64_t buffe
         ring_close(r);
         return NULL;
     }
+    /* Joined frames wait there and not in the ring: the default is room for a few of them. */
+    set_room(r->fd, SO_RCVBUFFORCE, SO_RCVBUF, buffer_bytes);
     if (set_up(r->fd, ifindex) < 0 || map_ring(r, mtu, buffer_bytes) < 0 ||
         bind(r->fd, (const struct sockaddr *)&local, sizeof local) < 0) {
         fprintf(say, "helio-emu: %s cannot be opened for frames: %s\n", name, strerror(errno));

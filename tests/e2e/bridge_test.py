@@ -7,6 +7,7 @@ usage: bridge_test.py BIN_DIR GIGABIT_RATE [unittest arguments]
 import csv
 import json
 import os
+import signal
 import socket
 import struct
 import subprocess
@@ -298,6 +299,25 @@ class BridgeTest(unittest.TestCase):
                         self.assertTrue(all(udp_sum_right(c.frame) for c in frames))
             report = bed.stop()["forward"]
             self.assertEqual((report["dropped"]["super_packet"], report["dropped"]["checksum"]), (0, 0))
+
+    def test_joined_datagrams_wait_for_a_bridge_that_stalls(self):
+        """As many bytes of them as of other frames: the kernel keeps them in another place."""
+        data, count = os.urandom(7000), 200
+        with Bed(BIN) as bed:
+            self.offloads_on(bed)
+            far = bed.enter("destination", lambda: socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            with far:
+                far.setsockopt(socket.SOL_SOCKET, testbed.SO_RCVBUFFORCE, 64 << 20)
+                far.settimeout(300)
+                far.bind(("10.77.0.2", 9))
+                self.send_joined(bed, "10.77.0.2", [data[:700]])  # the address is found
+                self.assertEqual(far.recv(9000), data[:700])
+                os.kill(bed.pid(), signal.SIGSTOP)
+                self.send_joined(bed, "10.77.0.2", count * [data])
+                os.kill(bed.pid(), signal.SIGCONT)
+                report = bed.stop()["forward"]
+                self.assertEqual((report["dropped"]["super_packet"], report["dropped"]["socket"]), (0, 0))
+                self.assertEqual(b"".join(far.recv(9000) for _ in range(10 * count)), count * data)
 
     def test_tcp_with_offloads_is_as_fast_as_the_line(self):
         """5 MB at 200 Mbit/s are 0.2 s; when joined frames were dropped it was a megabit a second."""
