@@ -10,6 +10,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 import unittest
 import xml.etree.ElementTree
 from collections import Counter
@@ -124,12 +125,23 @@ class Files(unittest.TestCase):
 
 
     def test_interrupt_leaves_nothing(self):
-        p = subprocess.Popen([BIN / "helio-analyze", OUT / "red.csv", "--plot", OUT / "stopped"], start_new_session=True,
+        """While it is drawn, by a program that does not end by itself."""
+        place, told = OUT / "stopped", OUT / "stopped" / "told"
+        (place / "bin").mkdir(parents=True)
+        (place / "lib" / "heliograph").mkdir(parents=True)
+        program = shutil.copy(BIN / "helio-analyze", place / "bin")
+        (place / "lib" / "heliograph" / "__main__.py").write_text(f"""import os, sys, time
+if "--check" not in sys.argv:
+    with open({str(told) + ".new"!r}, "w") as f:
+        f.write(" ".join(sys.argv))
+    os.rename({str(told) + ".new"!r}, {str(told)!r})
+    time.sleep(10000)
+""")
+        p = subprocess.Popen([program, OUT / "red.csv", "--plot", place / "figures"], start_new_session=True,
                              stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        folder = None
-        while folder is None and p.poll() is None:  # the last child has the folder's name
-            children = subprocess.run(["ps", "--ppid", str(p.pid), "-o", "args="], capture_output=True, text=True, check=False).stdout
-            folder = re.search(r"/tmp/helio-analyze-\w+", children)
+        while not told.exists() and p.poll() is None:
+            time.sleep(0.02)
+        folder = re.search(r"/tmp/helio-analyze-\w+", told.read_text())
         self.assertTrue(Path(folder[0]).is_dir())
         os.killpg(p.pid, signal.SIGINT)
         self.assertEqual(p.wait(timeout=1400), -signal.SIGINT)

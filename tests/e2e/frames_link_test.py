@@ -64,15 +64,18 @@ class FramesLinkTest(NodeCase):
             self.assertEqual(sender.request("ipn:2.7", p)[0], aap2.SUCCESS)
         self.assertEqual(sorted(receiver.delivery()[1] for _ in payloads), sorted(payloads))
         wait_for(lambda: self.links(1)["bundles_sent"] == 40)
-        frames = {n: self.links(n)["frames"] for n in (1, 2)}
+        shown = {n: self.links(n) for n in (1, 2)}
+        frames = {n: shown[n]["frames"] for n in (1, 2)}
         self.lab.stop("relay", emulator)
         with open(self.lab.path("relay.json"), encoding="utf-8") as f:
             told = json.load(f)
         for way, n in (("forward", 2), ("return", 1)):
             got, sent = frames[n], frames[3 - n]["sent"]
             self.assertGreater(told[way]["dropped"]["random"], 0)
-            self.assertLessEqual(got["received"]["lost"], told[way]["dropped"]["random"])  # losses at the end show to nobody
-            self.assertGreaterEqual(got["received"]["lost"], told[way]["dropped"]["random"] - 20)
+            # what a busy machine had no room for is lost, too; losses at the end show to nobody
+            known = told[way]["dropped"]["random"] + told[way]["dropped"]["socket"]
+            self.assertLessEqual(got["received"]["lost"], known + shown[n]["socket_drops"])
+            self.assertGreaterEqual(got["received"]["lost"], known - 20)
             self.assertGreater(got["received"]["packets"], 0)
             self.assertEqual(got["verdicts"]["ok"], got["received"]["frames"])
             self.assertEqual(got["received"]["pointer"] + got["received"]["bad_length"] + sent["dropped"], 0)
