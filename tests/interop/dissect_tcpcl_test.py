@@ -5,7 +5,6 @@ acknowledgements, keepalives, SESS_TERM; and with TLS, that there is nothing els
 usage: dissect_tcpcl_test.py BIN OUT"""
 import os
 import shutil
-import socket
 import sys
 import time
 import unittest
@@ -38,9 +37,7 @@ class DissectTest(unittest.TestCase):
 
     def record(self, **keys):
         """Bundles both ways, silence, the end: what tshark says of each packet."""
-        with socket.socket() as s:
-            s.bind(("127.0.0.1", 0))
-            port = s.getsockname()[1]
+        port, = self.lab.udp_ports(1)
         recorder = StreamRecorder(self.lab.path("session.pcap"), port)
         links = {1: {"remote": f"127.0.0.1:{recorder.port}", "segment": "10kB"}, 2: {"local": f"127.0.0.1:{port}"}}
         for n in (2, 1):

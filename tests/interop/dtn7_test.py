@@ -7,7 +7,6 @@ usage: dtn7_test.py BIN OUT DTN7-BIN [TEST...] (with the Python of tests/interop
 import os
 import random
 import shutil
-import socket
 import sys
 import unittest
 
@@ -29,12 +28,6 @@ def text(size):
     return random.Random(size).randbytes(size // 2 + 1).hex()[:size].encode()
 
 
-def tcp_port():
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return s.getsockname()[1]
-
-
 class Case(unittest.TestCase):
     def setUp(self):
         self.out = os.path.join(OUT, self._testMethodName)
@@ -43,7 +36,7 @@ class Case(unittest.TestCase):
         self.addCleanup(self.lab.__exit__)
 
     def start_peer(self, kind, cla, port, peer=None):
-        p = kind(self.lab, PEERS, tcp_port())
+        p = kind(self.lab, PEERS, self.lab.udp_ports(1)[0])
         p.start(cla, port, peer)
         self.addCleanup(p.kill)
         return p
@@ -97,7 +90,7 @@ class UdpTest(Case):
 class TcpclTest(Case):
     def start(self, kind, we_connect, **keys):
         """A recorder stands between the two."""
-        behind = tcp_port()
+        behind = self.lab.udp_ports(1)[0]
         self.recorder = StreamRecorder(os.path.join(self.out, "session.pcap"), behind)
         link = {"name": "to-peer", "adapter": "tcpcl", "peer": kind.node, "reconnect": "100ms", **keys}
         names = ("ipn:1.0", "ipn:1.7") if kind is Dtn7Rs else ("dtn://helio/", "dtn://helio/in")
@@ -106,7 +99,7 @@ class TcpclTest(Case):
             self.start_node({**link, "remote": f"127.0.0.1:{self.recorder.port}"}, *names)
         else:
             self.start_node({**link, "local": f"127.0.0.1:{behind}"}, *names)
-            peer = self.start_peer(kind, kind.tcpcl, tcp_port(), (self.recorder.port, 1))
+            peer = self.start_peer(kind, kind.tcpcl, self.lab.udp_ports(1)[0], (self.recorder.port, 1))
         return peer
 
     def check_capture(self, kind, we_connect):

@@ -5,10 +5,13 @@
 usage: transfer_test.py PROGRAM
 """
 import json
-import socket
+import os
 import subprocess
 import sys
 import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python"))
+from heliograph.ports import free_ports  # noqa: E402
 
 PROGRAM = sys.argv[1]
 OCTETS = 20_000_003  # no whole number of pieces
@@ -16,9 +19,7 @@ LONG = "250"         # seconds; the transfer ends before
 
 
 def free_port():
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
-        s.bind(("127.0.0.1", 0))
-        return str(s.getsockname()[1])
+    return str(free_ports(1)[0])
 
 
 def call(*words):
