@@ -5,6 +5,8 @@ import os
 import socket
 import subprocess
 import sys
+import threading
+import time
 import unittest
 from pathlib import Path
 
@@ -43,6 +45,43 @@ class Ports(unittest.TestCase):
                     self.skipTest("the block is at its end")
                 s.bind(("127.0.0.1", following))
                 self.assertNotIn(following, ports.free_ports(3))
+
+    def test_more_than_there_are(self):
+        """A long campaign begins again with what it had first."""
+        mine = ports.Held(), ports.blocks()[:3]
+        self.addCleanup(setattr, ports, "held", ports.held)
+        self.addCleanup(setattr, ports, "blocks", ports.blocks)
+        ports.held, ports.blocks = mine[0], lambda: mine[1]
+        first = ports.free_ports(16)
+        for _ in range(30):
+            self.assertEqual(len(set(ports.free_ports(16))), 16)
+        self.assertTrue(set(first) & {port for _ in range(6) for port in ports.free_ports(16)})
+        with self.assertRaisesRegex(OSError, "all ports are in use"):
+            ports.free_ports(3 * ports.BLOCK + 1)
+
+    def test_threads(self):
+        """The runs of a campaign: another one has its turn between a look at what is left and taking it."""
+        class Slow(list):
+            def __bool__(self):
+                some = len(self) > 0
+                time.sleep(0.001)
+                return some
+
+        self.addCleanup(setattr, ports, "take_block", ports.take_block)
+        ports.take_block = lambda take=ports.take_block: Slow(take())
+        ports.held.ports.clear()
+        found = []
+
+        def ask():
+            for _ in range(30):
+                found.append(ports.free_ports(1)[0])
+
+        threads = [threading.Thread(target=ask) for _ in range(8)]
+        for t in threads:
+            t.start()
+        for t in threads:
+            t.join()
+        self.assertEqual((len(found), len(set(found))), (240, 240))
 
     def test_a_fork(self):
         ports.free_ports(1)

@@ -3,12 +3,14 @@
 
 A port that the kernel gave for "any", and that was let go again, may be given to somebody else before the program has it. So these
 are below the kernel's range, and each block of them is the process's that holds the block's name, an abstract UNIX socket, until
-it ends. A process is never given a port twice.
+it ends. A process is given a port twice only when it has had all of them that others left: a campaign of hundreds of labs.
 """
+import collections
 import contextlib
 import os
 import random
 import socket
+import threading
 
 FIRST, BLOCK = 26112, 32  # the files of the tutorials have ports of their own below
 LEAST = 64                # blocks that must be there; else those of the kernel's range are taken, too
@@ -16,13 +18,15 @@ RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
 class Held:
-    """What this process holds: sockets with names of blocks, and of the last block the ports that were not given away."""
+    """What this process holds: its blocks, and of the latest one the ports that were not given away. The sockets with the
+    names of the blocks stay open."""
 
     def __init__(self):
-        self.process, self.names, self.ports = os.getpid(), [], []
+        self.process, self.blocks, self.ports = os.getpid(), collections.deque(), []
 
 
 held = Held()
+lock = threading.Lock()  # the runs of a campaign are threads
 
 
 def blocks():
@@ -44,9 +48,14 @@ def take_block():
         except OSError:
             name.close()
             continue
-        held.names.append(name.detach())
+        name.detach()
+        held.blocks.append(first)
         return list(range(first, first + BLOCK))
-    raise OSError("all ports are in use")
+    if not held.blocks:
+        raise OSError("all ports are in use")
+    held.blocks.rotate(-1)  # again the one of which the last use is longest ago
+    first = held.blocks[-1]
+    return list(range(first, first + BLOCK))
 
 
 def is_free(port):
@@ -62,13 +71,17 @@ def is_free(port):
 
 def free_ports(count):
     """Ports that nobody uses now, neither for datagrams nor for streams."""
-    if held.process != os.getpid():  # a fork's: what is left of the block is its parent's
-        held.process, held.ports = os.getpid(), []
-    found = []
-    while len(found) < count:
-        if not held.ports:
-            held.ports = take_block()
-        port = held.ports.pop()
-        if is_free(port):
-            found.append(port)
-    return found
+    global held
+    with lock:
+        if held.process != os.getpid():  # a fork's: what the blocks have is its parent's
+            held = Held()
+        found = []
+        for _ in range(65536):
+            if len(found) == count:
+                return found
+            if not held.ports:
+                held.ports = take_block()
+            port = held.ports.pop()
+            if port not in found and is_free(port):
+                found.append(port)
+    raise OSError("all ports are in use")
