@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import campaign_lab, lab_derive, lab_handover, lab_shared, places
+from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_shared, places
 
 KIND = sys.argv[3]
 EXAMPLE = SOURCE / "examples/lab-handover.yaml"
@@ -63,7 +63,7 @@ class Files(Handover):
     def test_what_the_ends_are_told(self):
         """Rate and overhead of the next channel, but for what the file says of the link or its end."""
         def told(text):
-            return [(step.at, step.end, step.keys) for step in lab_handover.steps(made(text), lab_shared.pace)]
+            return [(step.at, step.end, step.keys) for step in lab_handover.steps([(0.0, made(text))], lab_shared.pace)]
 
         self.assertEqual(told(OVER), [(12.5, 0, {"rate": "40Mbit/s", "overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})])
         self.assertEqual(told(OVER.replace("x: {", "x: {overhead: 10B, ")), [(12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
@@ -75,6 +75,32 @@ class Files(Handover):
         common = "link: {overhead: 20B}\n" + OVER  # holds for the channels, and so for the link as long as it passes x
         self.assertEqual(told(common)[1], (12.5, 1, {"rate": "unlimited", "overhead": "10B"}))
         self.assertEqual(self.tree(self.derived(common), "node1.yaml")["links"][0]["overhead"], "20B")
+
+    def told(self, *changes):
+        """(when, end, keys) of the ends of OVER with such (when, of whom, keys) in mid-run."""
+        versions = [(0.0, made(OVER))]
+        for at, whom, keys in changes:
+            versions.append((at, lab_file.changed(versions[-1][1], whom, keys)))
+        return [(step.at, step.end, step.keys) for step in lab_handover.steps(versions, lab_shared.pace)]
+
+    def test_what_the_ends_are_told_of_changes(self):
+        """At once of the channel that they pass, or passed last; of others when they are handed over to them. Nothing is told twice."""
+        y = [(12.5, 0, {"rate": "40Mbit/s", "overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})]
+        slow = [(12.5, 0, {"rate": "3Mbit/s", "overhead": "10B"}), y[1]]
+        self.assertEqual(self.told((4.0, "x", {"rate": "5Mbit/s"})), [(4.0, 0, {"rate": "5Mbit/s"}), (4.0, 1, {"rate": "5Mbit/s"}), *y])
+        self.assertEqual(self.told((11.0, "x", {"forward.rate": "5Mbit/s"})), [(11.0, 0, {"rate": "5Mbit/s"}), *y])
+        self.assertEqual(self.told((12.5, "x", {"rate": "5Mbit/s"})), y)
+        self.assertEqual(self.told((4.0, "y", {"forward.rate": "3Mbit/s"})), slow)
+        self.assertEqual(self.told((12.5, "y", {"forward.rate": "3Mbit/s"})), slow)
+        self.assertEqual(self.told((13.0, "y", {"forward.rate": "3Mbit/s"})), [*y, (13.0, 0, {"rate": "3Mbit/s"})])
+        self.assertEqual(self.told((4.0, "y", {"forward.rate": "3Mbit/s"}), (13.0, "y", {"forward.rate": "4Mbit/s"})), [*slow, (13.0, 0, {"rate": "4Mbit/s"})])
+        self.assertEqual(self.told((4.0, "x", {"delay": "5ms"})), y)
+
+    def test_what_is_set_of_the_link_stays_through_hand_overs(self):
+        self.assertEqual(self.told((4.0, "a-b", {"overhead": "20B"})),
+                         [(4.0, 0, {"overhead": "20B"}), (4.0, 1, {"overhead": "20B"}), (12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
+        self.assertEqual(self.told((4.0, "a-b", {"ends.a.rate": "1Mbit/s"})),
+                         [(4.0, 0, {"rate": "1Mbit/s"}), (12.5, 0, {"overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})])
 
     def margins(self, text):
         derived = self.derived(text)
@@ -151,6 +177,20 @@ class Files(Handover):
                  ":11: shared.up.of: links.a-b is handed over, so its channels can share a transmitter; write such as x.forward"),
                 (link + "      - {at: 1s, channel: y}\nshared:\n  up: {of: [x.forward], rate: 1Mbit/s}\n", ":3: channels.x.forward.rate: this direction has the line of shared.up"),
                 (link + "      - {at: 1s, channel: y}\nevents:\n  - {at: 1s, link: a-b, set: {rate: 5Mbit/s}}\n", ":11: links.a-b.rate: what is handed over"),
+                (OVER + "events: [{at: 1s, link: x, set: {rate: 5Mbit/s}}]\n", ":6: events.0.link: \"x\" is a channel; write channel: x"),
+                (OVER + "events: [{at: 1s, channel: z, set: {rate: 5Mbit/s}}]\n", ":6: events.0.channel: \"z\" is no channel; there are x, y"),
+                ("line: 2\nevents: [{at: 1s, channel: z, set: {rate: 5Mbit/s}}]\n", ":2: events.0.channel: \"z\" is no channel; there are none"),
+                (OVER + "events: [{at: 1s, channel: [x], set: {rate: 5Mbit/s}}]\n", ":6: events.0.channel: "),
+                (OVER + "events: [{at: 1s, channel: x, link: a-b, set: {rate: 5Mbit/s}}]\n", ":6: events.0: one of link: and channel: is wanted"),
+                (OVER + "events: [{at: 1s, channel: x, do: down}]\n", ":6: events.0: of a channel set: {KEY: VALUE} is wanted"),
+                (OVER + "events: [{at: 1s, channel: x, set: {rate: 5Mbit}}]\n", ":6: "),
+                (OVER + "events: [{at: 1s, channel: x, set: {rte: 5Mbit/s}}]\n", ":6: channels.x.rte: unknown key; did you mean rate?"),
+                (OVER + "events: [{at: 1s, channel: x, set: {queue: 1s}}]\n", ":6: events set: with one emulator queue of a channel cannot change"),
+                (OVER + "events: [{at: 1s, channel: y, set: {rate: 5Mbit/s}}]\n", ":6: events set: channels.y.return has no rate to change from; write one"),
+                (OVER.replace("delay: 8ms", "delay: [{at: 0, delay: 1ms}, {at: 9s, delay: 2ms}]") + "events: [{at: 1s, channel: x, set: {delay: 5ms}}]\n",
+                 ":6: events set: delay of channels.x.forward is a table"),
+                (OVER + "events: [{at: 1s, channel: x, set: {overhead: 9B}}]\n", ":6: events set: with one emulator overhead of a channel cannot change"),
+                (OVER + "events: [{at: 1s, link: a-b, set: {handover.0.at: 5s}}]\n", ":6: links.a-b.handover.0.at: which channels a link passes cannot change"),
                 (TWO + "links:\n  a-b: {handover: []}\n", ":6: links.a-b.handover: is empty; write a list such as [{at: 0, channel: x}]"),
                 (TWO + "links:\n  a-b: {handover: [{at: 0, channel: none}]}\n", ":6: links.a-b.handover: it passes no channel"),
                 (TWO.replace("  x:", "  none:") + "links: {a-b: {handover: [{at: 0, channel: y}]}}\n", ":3: channels.none: a name has 1 to 32"),
@@ -299,6 +339,38 @@ class Virtual(Handover):
             result = self.up(self.file(text % start), out=start)
             self.assertEqual({link["overhead"] for node in result["nodes"].values() for link in node["links"]}, {wanted})
 
+    def test_events_change_channels_in_use_or_not(self):
+        """A change stays with its channel, whatever the link passes at that moment."""
+        text = "line: [a, b]\nchannels: {x: {delay: 8ms, rate: 20Mbit/s}, y: {delay: 30ms, rate: 40Mbit/s}}\n" \
+               "links: {a-b: {rto: 300ms, handover: [{at: 0, channel: x}, {at: 10s, channel: y}, {at: 20s, channel: x}]}}\n" \
+               "events:\n  - {at: 3s, channel: y, set: {delay: 50ms, rate: 5Mbit/s}}\n  - {at: 12s, channel: x, set: {delay: 20ms, forward.rate: 6Mbit/s}}\n" \
+               "  - {at: 23s, channel: x, set: {return.delay: 10ms, return.rate: 7Mbit/s}}\n" \
+               "traffic:\n" + "".join(f"  - {{ping: a-b, start: {start}, count: 5, interval: 100ms}}\n" for start in ("4s", "11s", "21s", "24s"))
+        result = self.up(self.file(text))
+        for name, trip in (("ping-1", 16), ("ping-2", 100), ("ping-3", 40), ("ping-4", 30)):
+            shown = result["traffic"][name]
+            self.assertEqual(shown["received"], 5)
+            self.assertAlmostEqual(shown["rtt_ms"]["mean"], trip, delta=1, msg=name)
+        self.adds_up(result, "a-b", "x", "y")
+        for end, wanted in (("9s", [20, 20]), ("11s", [5, 5]), ("19s", [5, 5]), ("21s", [6, 20]), ("24s", [6, 7])):
+            result = self.up(self.file(f"{text}duration: {end}\n"), out=end)
+            self.assertEqual([link["rate_bps"] for node in result["nodes"].values() for link in node["links"]], [rate * 10**6 for rate in wanted], end)
+
+    def test_losses_that_an_event_sets_are_of_that_channel(self):
+        text = OVER.replace("links:", "events: [{at: 5s, channel: y, set: {forward.trace: 'iid:0.2'}}]\nlinks:") + \
+            "traffic: [{perf: a-b, duration: 20s, rate: 20b, payload: 20kB}]\n"
+        result = self.up(self.file(text))
+        lost = {name: result["channels"][name]["forward"] for name in "xy"}
+        self.assertEqual(lost["x"]["dropped"]["random"], 0)
+        share = lost["y"]["dropped"]["random"] / lost["y"]["in"]
+        self.assertTrue(0.15 < share < 0.25, share)
+        self.adds_up(result, "a-b", "x", "y")
+
+    def test_what_is_set_of_the_link_stays(self):
+        result = self.up(self.file(OVER + "events: [{at: 4s, link: a-b, set: {overhead: 20B, sessions: 5, ends.a.rate: 1Mbit/s}}]\nduration: 14s\n"))
+        shown = [link for node in result["nodes"].values() for link in node["links"]]
+        self.assertEqual([(link["overhead"], link["rate_bps"]) for link in shown], [(20, 10**6), (20, 0)])
+
     def test_a_contact_plan_keeps_traffic_out_of_the_gap(self):
         text = EXAMPLE.read_text(encoding="utf-8")
         surprise, known = (self.up(self.file(text + more), out=out) for more, out in (("", "one"), ("plan: yes\n", "two")))
@@ -334,6 +406,39 @@ class Live(Handover):
         self.assertEqual({link["rate_bps"] for link in result["nodes"]["sat"]["links"]}, {40000000}, json.dumps(result["nodes"]["sat"]))
         with open(self.folder / "out/link-sat-centre.drops.csv", encoding="ascii", newline="") as f:
             self.assertEqual(len([row for row in csv.DictReader(f) if row["reason"] == "handover"]), hand["forward"]["gap"] + hand["return"]["gap"])
+
+    def rates(self, result):
+        return [link["rate_bps"] for node in result["nodes"].values() for link in node["links"]]
+
+    def test_events_change_channels_in_use_or_not(self):
+        """Of y before it is used, of x after it was, of the link: the ends have in the end what y was set to."""
+        text = OVER.replace("at: 10s", "at: 2s").replace("at: 12s", "at: 3s") + \
+            "events:\n  - {at: 1s, channel: y, set: {forward.rate: 30Mbit/s, delay: 3ms}}\n  - {at: 1500ms, channel: x, set: {rate: 2Mbit/s}}\n" \
+            "  - {at: 4s, channel: x, set: {rate: 1Mbit/s}}\n  - {at: 5s, channel: y, set: {forward.rate: 4Mbit/s}}\n" \
+            "traffic: [{ping: a-b, start: 5500ms, count: 2}]\n"
+        result = self.up(self.file(text), mode="local")
+        self.assertEqual(result["traffic"]["ping-1"]["received"], 2)
+        self.assertEqual(self.rates(result), [4 * 10**6, 0])
+        then = {}  # what was set before the first frame is one change
+        for way in ("forward", "return"):
+            for one in result["channels"]["y"][way]["changed"]:
+                then.setdefault(way, {}).update((key, value) for key, value in one.items() if key in ("rate", "delay"))
+        self.assertEqual(then, {"forward": {"rate": "4Mbit/s", "delay": "3ms"}, "return": {"delay": "3ms"}})
+
+    def test_by_hand(self):
+        file = self.file(TWO + "links: {a-b: {handover: [{at: 0, channel: x}, {at: 900s, channel: y}]}}\nduration: 1000s\n")
+        lab(file, "up", "--out", self.folder / "out", "--background")
+        self.addCleanup(lambda: subprocess.run([BIN / "helio-lab", file, "down"], capture_output=True, check=False))
+        lab(file, "link", "x", "set", "forward.rate=3Mbit/s")
+        lab(file, "link", "y", "set", "delay=4ms")
+        lab(file, "link", "a-b", "set", "overhead=30B")
+        for words, said in ((("x", "down"), "x is a channel"), (("y", "set", "rate=4Mbit/s"), "channels.y.return has no rate to change from"), (("x", "set", "queue=1s"), "queue of a channel cannot change"), (("z", "down"), "there are a-b, x, y"),
+                            (("a-b", "set", "rate=1Mbit/s"), "what is handed over"), (("a-b", "set", "handover.0.at=1s"), "which channels a link passes cannot change")):
+            self.assertIn(said, lab(file, "link", *words, code=2).stderr)
+        lab(file, "down")
+        result = self.result(self.folder / "out")
+        self.assertEqual(self.rates(result), [3 * 10**6, 20 * 10**6])
+        self.assertEqual({link["overhead"] for node in result["nodes"].values() for link in node["links"]}, {30})
 
 
 if __name__ == "__main__":

@@ -92,7 +92,7 @@ def draw_fades(run, lab, traces):
     lab.redraw = fades.draw
     for event in lab.events:
         if event.do == "set":
-            labs.append(lab_file.changed(labs[-1], event.link, event.set))
+            labs.append(lab_file.changed(labs[-1], event.whom, event.set))
     anew, found = [is_new for one in labs for is_new in drawn_anew(run, one)], fades.found
     some = "some" if any(anew) or any(found) else "none"
     if found:

@@ -24,6 +24,7 @@ EPILOG = """commands:
   logs [NAME]                   what the programs said; without NAME: which there are
   link A-B down|up              take a link down or up at both ends
   link A-B set KEY=VALUE...     change keys of the adapter, or of the channel
+  link NAME set KEY=VALUE...    of a channel that links are handed over to
   down                          end the running lab
 
   helio-lab passes ...          contacts from orbits; helio-lab passes --help
@@ -66,7 +67,7 @@ def options(command, words):
     if command == "logs":
         p.add_argument("name", nargs="?", metavar="NAME")
     if command == "link":
-        p.add_argument("link", metavar="A-B")
+        p.add_argument("link", metavar="A-B", help="a link; for set also a channel that links are handed over to")
         p.add_argument("do", choices=("down", "up", "set"))
         p.add_argument("keys", nargs="*", metavar="KEY=VALUE")
     return p.parse_args(words)

@@ -482,19 +482,24 @@ def suggest_channel(line):
     return line if match[2] else f"{line}; and of the channel: {', '.join(lab_file.WAY)}"
 
 
+def pieces(holder, addresses):
+    """Of a link's channel, or of one that is passed."""
+    return addresses.pieces(holder) if isinstance(holder, lab_file.Link) else [(holder.name, ("forward", "return"), None)]
+
+
 def check_events(lab, addresses, begin):
     """What events will set, before anything is started: of a channel, of the adapters at both ends."""
     for event in lab.events:
         if event.do != "set":
             continue
         with tempfile.TemporaryDirectory(prefix="helio-lab-") as folder:
-            then = lab_file.changed(lab, event.link, event.set)
+            then = lab_file.changed(lab, event.whom, event.set)
             derived = derive(then, folder, folder, addresses, begin)
-            before = lab.links[event.link]
+            before = lab.holder(event.whom)
             if lab.one_emulator and before.channel is not None:
-                lab_shared.changes(before, then.links[event.link], addresses.pieces(before), f"{places.where(event.set)}: events set")
-            ends = [derived.nodes[end] for end in then.links[event.link].ends]
-            wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.link), derived.plan)
+                lab_shared.changes(before, then.holder(event.whom), pieces(before, addresses), f"{places.where(event.set)}: events set")
+            ends = [derived.nodes[end] for end in then.links[event.whom].ends] if event.whom in then.links else []
+            wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.whom), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}
             write(derived)
             check(derived)

@@ -24,7 +24,7 @@ PERF = {"duration": "-T", "data": "-D", "window": "-W", "rate": "-R", "payload":
         "crc": "--crc", "warmup": "--warmup", "ack-timeout": "--ack-timeout", "linger": "--linger"}
 TRAFFIC = {"perf": ("start", "service", *PERF), "file": ("start", "service", "path", *PERF),
            "ping": ("start", "count", "interval", "lifetime", "size"), "run": ("start", "command")}
-EVENT = ("at", "link", "do", "set")
+EVENT = ("at", "link", "channel", "do", "set")
 NODES_MAX = 250
 
 
@@ -61,6 +61,10 @@ class Link:
     overs: list = dataclasses.field(default_factory=list)  # of lab_handover.Over
 
     @property
+    def what(self):
+        return f"links.{self.name}"
+
+    @property
     def adapter(self):
         return self.keys["adapter"]
 
@@ -92,11 +96,12 @@ class Flow:
 @dataclasses.dataclass
 class Event:
     at: float
-    link: str
+    whom: str       # a link, or a channel of a hand-over
     do: str         # up, down or set
     set: Map
     place: tuple
-    ends: list = ()  # mode sim: what each end of the link is told, of `set`
+    ends: list = ()      # mode sim: what each end of the link is told, of `set`
+    then: object = None  # mode sim: the lab from then on
 
 
 @dataclasses.dataclass
@@ -118,6 +123,10 @@ class Lab:
     one_emulator: bool
     channels: dict   # name -> lab_handover.Channel
     redraw: object = None  # called with each lab that an event makes of this one, to give it other traces than its tree names
+
+    def holder(self, name):
+        """The link or the channel of that name."""
+        return self.channels.get(name) or self.links[name]
 
 
 class Reader:
@@ -373,23 +382,31 @@ class Reader:
         keys = Map((key, word) for key, word in value.items() if key != kind)
         return Flow(kind, *ends, keys, value.place, f"{kind}-{index + 1}", what) if ends else None
 
-    def events(self, links):
+    def events(self, links, channels):
         out = []
         for i, value in enumerate(self.items(self.tree.get("events", Items()), "events")):
             what = f"events.{i}"
             value = self.map(value, what, EVENT)
             at = self.parsed(value, "at", f"{what}.", units.duration)
-            link = value.get("link")
+            whom = value.get("channel", value.get("link"))
             if at is None:
                 self.wrong(value, f"{what}: at: is missing, such as at: 10s")
-            elif not isinstance(link, Word) or link not in links:
-                self.wrong(link or value, f"{what}.link: {self.no_link(link, links)}")
+            elif "channel" in value and "link" in value:
+                self.wrong(value.key("channel"), f"{what}: one of link: and channel: is wanted")
+            elif "channel" in value and (not isinstance(whom, Word) or whom not in channels):
+                there = f"there are {', '.join(channels)}" if channels else "there are none; write link: and its name"
+                self.wrong(value.key("channel"), f"{what}.channel: \"{whom}\" is no channel; {there}")
+            elif "channel" not in value and (not isinstance(whom, Word) or whom not in links):
+                known = isinstance(whom, Word) and whom in channels
+                self.wrong(whom or value, f"{what}.link: " + (f"\"{whom}\" is a channel; write channel: {whom}" if known else self.no_link(whom, links)))
+            elif "channel" in value and "set" not in value:
+                self.wrong(value, f"{what}: of a channel set: {{KEY: VALUE}} is wanted; what takes it down are outages: of the channel")
             elif ("do" in value) == ("set" in value):
                 self.wrong(value, f"{what}: one of do: up, do: down and set: {{KEY: VALUE}} is wanted")
             elif value.get("do", "up") not in ("up", "down"):
                 self.wrong(value["do"], f"{what}.do: \"{value['do']}\" is not understood; right are up and down")
             else:
-                out.append(Event(at, str(link), str(value.get("do", "set")),
+                out.append(Event(at, str(whom), str(value.get("do", "set")),
                                  self.map(value.get("set", Map()), f"{what}.set"), value.place))
         return sorted(out, key=lambda event: event.at)
 
@@ -436,7 +453,7 @@ def interpret(tree, path, base):
     channels = lab_handover.read_channels(reader, WAY, CHANNEL, len(links))
     lab_handover.read(reader, links, channels)
     lab = Lab(path, base, tree, reader.word(tree, "title", "", os.path.basename(path)), nodes, links, reader.traffic(nodes),
-              reader.events(links), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
+              reader.events(links, channels), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
               reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)),
               *lab_shared.read(reader, links, channels), channels)
     if reader.errors:
@@ -444,11 +461,14 @@ def interpret(tree, path, base):
     return lab
 
 
-def changed(lab, link, keys):
-    """The lab with other keys of a link, as an event has them, or a person by `link LINK set`. PlacesError."""
-    tree = places.copy(lab.tree)
+def changed(lab, whom, keys):
+    """The lab with other keys of a link or a channel, as an event has them, or a person by `link LINK set`. PlacesError."""
+    tree, kind = places.copy(lab.tree), "channels" if whom in lab.channels else "links"
     for key, value in keys.items():
-        places.assign(tree, f"links.{link}.{key}", value, where(key) if getattr(key, "place", None) else f"link {link} set {key}={value}")
+        said = where(key) if getattr(key, "place", None) else f"link {whom} set {key}={value}"
+        if kind == "links" and key.split(".")[0] == "handover":
+            raise places.PlacesError(f"{said}: links.{whom}.{key}: which channels a link passes cannot change while it runs; set keys of the channels")
+        places.assign(tree, f"{kind}.{whom}.{key}", value, said)
     then = interpret(tree, lab.path, lab.base)
     if lab.redraw is not None:
         then.redraw = lab.redraw

@@ -5,9 +5,10 @@
     links: {sat-centre: {handover: [{at: 0, channel: station-a}, {at: 60s, channel: station-b, gap: 500ms}]}}
 
 The emulator of all links hands over (docs/helio-emu-links.md); here is what nodes must know of it: rates and overheads, when they
-change.
+change: when they are handed over, and when an event changes a channel.
 Order of times and what can be lost is checked by helio-emu, which reads the file that is made of this.
 """
+import bisect
 import dataclasses
 import difflib
 import math
@@ -30,6 +31,11 @@ class Channel:
     place: tuple
     lines: dict = dataclasses.field(default_factory=dict)
     station = None
+    overs = ()
+
+    @property
+    def what(self):
+        return f"channels.{self.name}"
 
     @property
     def passes(self):
@@ -160,19 +166,36 @@ def meet(lab, name):
     return any(then[0] < before[1] for before, then in zip(found, found[1:]))
 
 
-def steps(lab, pace):
-    """When an end of a link is paced in another way, in order of time; pace: what a channel and its way have of it."""
-    out = []
-    for link in lab.links.values():
-        for i, way in enumerate(WAYS):
-            told = {**link.keys, **link.at.get(link.ends[i], {})}  # for good
-            now = {}
-            for stay in stays(link) if link.overs else ():
-                then = {key: str(value or UNTOLD[key]) for key, value in pace(stay.over, way).items() if key not in told}
-                keys = {key: value for key, value in then.items() if value != now.get(key)}
-                if now and keys:
-                    out.append(Step(stay.begin, link.name, i, keys))
-                now = then
+def paced(link, end, over, pace):
+    """What an end is told when this channel paces it; pace: what a channel and its way have of it. What the file says of the link or its
+    end is for good."""
+    own = {**link.keys, **link.at.get(link.ends[end], {})}
+    return {key: str(own.get(key) or value or UNTOLD[key]) for key, value in pace(over, WAYS[end]).items()}
+
+
+def pacing(found, at):
+    """Of a link's stays, which channel paces its ends at that time: the one that it passes, or passed last; before the first one, the first."""
+    return found[max(bisect.bisect_right([stay.begin for stay in found], at) - 1, 0)].over
+
+
+def turns(lab):
+    """When links begin to pass a channel, in order of time."""
+    return sorted({stay.begin for link in lab.links.values() if link.overs for stay in stays(link)})
+
+
+def steps(versions, pace):
+    """When an end of a link is paced in another way, in order of time. versions: (from when on, the lab as events have changed it)."""
+    out, since = [], [at for at, _ in versions]
+    for name, link in versions[0][1].links.items():
+        told = [paced(link, i, link.passes[0], pace) for i in range(2)] if link.overs else []
+        known = [(lab.links[name], stays(lab.links[name])) for _, lab in versions]
+        for at in sorted({*since, *(stay.begin for stay in stays(link))}) if told else ():
+            then, found = known[bisect.bisect_right(since, at) - 1]
+            for i, before in enumerate(told):
+                told[i] = paced(then, i, pacing(found, at), pace)
+                keys = {key: value for key, value in told[i].items() if value != before[key]}
+                if keys:
+                    out.append(Step(at, name, i, keys))
     return sorted(out, key=lambda step: step.at)
 
 

@@ -100,7 +100,7 @@ def rate_of(text):
 
 def steady(lab, link):
     """Is it the same all the time, and its own?"""
-    if link.station is not None or link.overs or link.lines or "frames" in link.keys or any(event.link == link.name for event in lab.events):
+    if link.station is not None or link.overs or link.lines or "frames" in link.keys or any(event.whom == link.name for event in lab.events):
         return False
     return link.channel is None or not any(key in link.channel[way] for way in lab_shared.WAYS for key in UNSTEADY)
 

@@ -46,6 +46,7 @@ class Session(Processes):
         self.ended = {}       # name -> exit code
         self.asked = self.stopped = False
         self.renewed = {}     # link -> how often its emulator began anew
+        self.paced = {}       # (link that is handed over, end) -> the rate and overhead that it was told
         self.begin = 0.0      # the lab's time zero
         self.addresses = self.derived = None
         self.listener = None
@@ -61,6 +62,8 @@ class Session(Processes):
         if self.records:
             lab_result.begin(self.lab, self.out, self.mode)
         self.begin = math.ceil(time.time() + 0.5 + 0.15 * (len(self.lab.nodes) + len(self.lab.links)))
+        self.paced = {(link.name, i): lab_handover.paced(link, i, link.passes[0], lab_shared.pace) for link in self.lab.links.values() if link.overs
+                      for i in range(2)}
         self.addresses = self.make_addresses()
         self.derived = lab_derive.derive(self.lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         lab_derive.write(self.derived)
@@ -182,15 +185,16 @@ class Session(Processes):
         """Until it is over; True: by itself."""
         waiting = sorted(self.derived.clients, key=lambda command: command.start)
         events = list(self.lab.events)
-        steps = lab_handover.steps(self.lab, lab_shared.pace)
+        turns = lab_handover.turns(self.lab)
         while not (self.stopped or self.over(waiting, events)):
             while waiting and waiting[0].start <= self.now():
                 command = waiting.pop(0)
                 self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
             while events and events[0].at <= self.now():
                 self.happen(events.pop(0))
-            while steps and steps[0].at <= self.now():
-                self.pace_end(steps.pop(0))
+            while turns and turns[0] <= self.now():
+                turns.pop(0)
+                self.pace_ends()
             self.watch()
             self.serve()
         return not self.stopped
@@ -213,16 +217,23 @@ class Session(Processes):
     def happen(self, event):
         try:
             if event.do == "set":
-                self.set_link(event.link, {key: event.set[key] for key in event.set})
+                self.set_link(event.whom, {key: event.set[key] for key in event.set})
             else:
-                self.switch_link(event.link, event.do)
+                self.switch_link(event.whom, event.do)
         except Failed as e:
             raise Failed(f"{places.where(event)}: {e}") from None
 
-    def pace_end(self, step):
-        """The link was handed over to a channel of another rate or overhead."""
-        node, link = self.ends(step.link)[step.end]
-        self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in step.keys.items()))
+    def pace_ends(self):
+        """Links may have been handed over to channels of another rate or overhead, or the one that they pass may have changed."""
+        for link in (link for link in self.lab.links.values() if link.overs):
+            over = lab_handover.pacing(lab_handover.stays(link), self.now())
+            for i, (node, name) in enumerate(self.ends(link.name)):
+                then = lab_handover.paced(link, i, over, lab_shared.pace)
+                before = self.paced[link.name, i]
+                keys = {key: value for key, value in then.items() if value != before[key]}
+                if keys:
+                    self.ctl(node, "link", "set", name, *(f"{key}={value}" for key, value in keys.items()))
+                    before.update(keys)
 
     def ends(self, name):
         """(node, what the link is called there) of both ends."""
@@ -259,28 +270,34 @@ class Session(Processes):
                 self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
 
     def change_link(self, name, keys):
-        """The same with the one emulator of all links, which goes on: nothing is lost."""
+        """The same with the one emulator of all links, which goes on: nothing is lost. Also of a channel that links are handed over to."""
         said = f"link {name} set"
         then = self.lab_with(name, keys)
-        before, after = self.lab.links[name], then.links[name]
+        before, after = self.lab.holder(name), then.holder(name)
         if (before.channel is None) != (after.channel is None):
             raise Mistaken(f"{said}: it has no channel")
         try:
-            told = lab_shared.changes(before, after, self.addresses.pieces(before), said) if before.channel is not None else {}
+            told = lab_shared.changes(before, after, lab_derive.pieces(before, self.addresses), said) if before.channel is not None else {}
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
+        self.change_emulator(told, said)
+        if name in self.lab.links:
+            ends = lab_sim.end_changes(self.lab, before, then, lab_file.Event(0.0, name, "set", places.put(keys, None), None), self.addresses)
+            for (node, link), own in zip(self.ends(name), ends):
+                if own:
+                    self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
+        self.lab = then
+        self.pace_ends()
+
+    def change_emulator(self, told, said):
+        """told: piece -> way -> keys."""
         called = lab_shared.names(self.derived.channels)
-        ends = lab_sim.end_changes(self.lab, before, then, lab_file.Event(0.0, name, "set", places.put(keys, None), None), self.addresses)
         if told:
             words = json.dumps({called[piece]: ways for piece, ways in told.items()})
             done = subprocess.run([self.program("helio-emu"), "change", self.emulator_socket(), words], capture_output=True, text=True,
                                   stdin=subprocess.DEVNULL, timeout=120, check=False)
             if done.returncode != 0:
                 raise (Mistaken if done.returncode == 2 else Failed)(f"{said}: {done.stderr.strip()}")
-        for (node, link), own in zip(self.ends(name), ends):
-            if own:
-                self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
-        self.lab = then
 
     def lab_with(self, name, keys):
         try:
@@ -338,8 +355,11 @@ class Session(Processes):
             if question["cmd"] == "down":
                 self.stopped = self.asked = True
                 return {}
-            if question.get("link") not in self.lab.links:
-                raise Mistaken(f"there is no link \"{question.get('link')}\"; there are {', '.join(self.lab.links)}")
+            is_channel = question.get("link") in self.lab.channels
+            if question.get("link") not in self.lab.links and not is_channel:
+                raise Mistaken(f"there is no link \"{question.get('link')}\"; there are {', '.join((*self.lab.links, *self.lab.channels))}")
+            if is_channel and question["do"] != "set":
+                raise Mistaken(f"{question['link']} is a channel, of which keys can be set; down and up are of links")
             if question["do"] == "set":
                 self.set_link(question["link"], question["keys"])
             else:

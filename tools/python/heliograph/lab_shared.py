@@ -188,14 +188,20 @@ def flat(way):
 
 def changes(before, after, pieces, said):
     """What the running emulator is told of a link: piece -> way -> keys; PlacesError when it cannot change so.
-    said: where a person wrote it."""
+    said: where a person wrote it. Nothing of one that is handed over: its channels have names of their own."""
     found = {}
+    if before.overs:
+        return found
     for way in WAYS:
         old, new = flat(before.channel[way]), flat(after.channel[way])
         keys = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
         for key in keys:
             if key not in CHANGES or isinstance(new.get(key), list):
                 raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs (what can: {', '.join(CHANGES)})")
+            if key == "rate" and old.get("rate", "unlimited") == "unlimited":
+                raise places.PlacesError(f"{said}: {before.what}.{way} has no rate to change from; write one")
+            if isinstance(old.get(key), list):
+                raise places.PlacesError(f"{said}: {key} of {before.what}.{way} is a table, which does not change while it runs")
         found[way] = {key: places.plain(new.get(key, "unlimited" if key == "rate" else "0")) for key in keys}
     for key in ("overhead", "seed", "exempt", "tolerance"):
         if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key)):

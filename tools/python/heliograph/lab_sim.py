@@ -44,7 +44,9 @@ def starting(command):
 
 
 def event_words(lab, event):
-    link = lab.links[event.link]
+    if event.whom in lab.channels:
+        return  # what the ends are told of it is among pace_words
+    link = lab.links[event.whom]
     for i, (end, other) in enumerate((link.ends, link.ends[::-1])):
         begin = f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)}"
         if event.do != "set":
@@ -54,8 +56,9 @@ def event_words(lab, event):
 
 
 def pace_words(lab):
-    """A hand-over to a channel of another rate or overhead."""
-    for step in lab_handover.steps(lab, lab_shared.pace):
+    """A hand-over to a channel of another rate or overhead, or an event that changes the one that is passed."""
+    versions = [(0.0, lab), *((event.at, event.then) for event in lab.events if event.then is not None)]
+    for step in lab_handover.steps(versions, lab_shared.pace):
         link = lab.links[step.link]
         end, other = link.ends[step.end], link.ends[1 - step.end]
         yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)} set {json.dumps(step.keys)}"
@@ -79,7 +82,7 @@ def refuse(event, text):
     raise places.PlacesError(f"{places.where(event.set)}: events set: {text}; take --mode local")
 
 
-def way_change(event, name, before, after):
+def way_change(event, what, before, after):
     """What of a direction's channel is another one from the event on, as an item of `changes`; None: nothing."""
     old, new = flat_way(before), flat_way(after)
     changed = [key for key in {**old, **new} if places.plain(old.get(key)) != places.plain(new.get(key))]
@@ -87,50 +90,52 @@ def way_change(event, name, before, after):
         if key not in CHANGES:
             refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
         if isinstance(old.get(key), list) or isinstance(new.get(key), list):
-            refuse(event, f"{key} of links.{name} is a table")
+            refuse(event, f"{key} of {what} is a table")
         if key in ("rate", "delay") and key not in old:
-            refuse(event, f"links.{name} has no {key} to change from")
+            refuse(event, f"{what} has no {key} to change from")
     if changed and "start" in before:
-        refuse(event, f"links.{name} has a start of its own, and events count from the lab's beginning")
+        refuse(event, f"{what} has a start of its own, and events count from the lab's beginning")
     at = {"at": units.duration_text(event.at) if event.at else "0s"}
     return put({**at, **{key: new.get(key, "0") for key in changed}}, event.set.place) if changed else None
 
 
 def end_changes(lab, link, then, event, addresses):
-    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate."""
+    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate (but for a link
+    that is handed over, whose ends are told how they are paced by whoever knows what it passes)."""
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
-    out = []
+    out, pacing = [], lab_handover.UNTOLD
     for i in range(2):
         old, new = (deriver.link_end(one.links[link.name], i) for deriver, one in zip(derivers, (lab, then)))
-        keys = [key for key in new if (key in ("rate", "overhead") or key in event.set) and places.plain(old.get(key)) != places.plain(new[key])]
+        keys = [key for key in new if (key in pacing or key in event.set) and not (key in pacing and link.overs) and places.plain(old.get(key)) != places.plain(new[key])]
         out.append(Map((key, new[key]) for key in keys))
     return out
 
 
 def change_by_events(lab, addresses):
     """Values that events set become `changes` of the channels, and words for the ends of the links."""
-    if any(event.ends for event in lab.events):
+    if any(event.then is not None for event in lab.events):
         return  # this lab was here before
     lab_derive.check_events(lab, addresses, lab_derive.SIM_START)
     now = lab
     for event in lab.events:
         if event.do != "set":
             continue
-        then = lab_file.changed(now, event.link, event.set)
-        link = now.links[event.link]
-        event.ends = end_changes(now, link, then, event, addresses)
+        event.then = lab_file.changed(now, event.whom, event.set)
+        before, after = now.holder(event.whom), event.then.holder(event.whom)
+        if event.whom in now.links:
+            event.ends = end_changes(now, before, event.then, event, addresses)
         of_channel = {key.split(".")[0] for key in event.set} & {*lab_file.WAY, *lab_file.CHANNEL, "forward", "return"}
-        if link.channel is None and of_channel - {"rate"} or (link.channel is None) != (then.links[event.link].channel is None):
-            refuse(event, f"links.{event.link} has no channel")
-        for way in ("forward", "return") if link.channel is not None else ():
-            change = way_change(event, event.link, link.channel[way], then.links[event.link].channel[way])
+        if before.channel is None and of_channel - {"rate"} or (before.channel is None) != (after.channel is None):
+            refuse(event, f"{before.what} has no channel")
+        for way in ("forward", "return") if before.channel is not None else ():
+            change = way_change(event, before.what, before.channel[way], after.channel[way])
             if change:
-                keys = lab.links[event.link].channel[way]
+                keys = lab.holder(event.whom).channel[way]
                 keys["changes"] = put(Items([*keys.get("changes", ()), change]), event.place)
-        now = then
-    for link in lab.links.values():
-        for way in ("forward", "return") if link.channel is not None else ():
-            link.channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
+        now = event.then
+    for one in (*lab.links.values(), *lab.channels.values()):
+        for way in ("forward", "return") if one.channel is not None else ():
+            one.channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
 
 
 def check_streams(lab):
