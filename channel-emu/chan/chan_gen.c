@@ -90,6 +90,18 @@ const char *gen_model_name(enum gen_model model)
     return names[model];
 }
 
+bool gen_synthetic(const char *generator)
+{
+    static const char *const others[] = {"sites", "passes"};
+    for (enum gen_model m = GEN_NONE + 1; m <= GEN_OPTICAL; m++)
+        if (strcmp(generator, gen_model_name(m)) == 0)
+            return true;
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        if (strcmp(generator, others[i]) == 0)
+            return true;
+    return false;
+}
+
 void gen_about(struct trace_about *about, const struct gen_spec *s, uint64_t seed)
 {
     const char *name = gen_model_name(s->model);

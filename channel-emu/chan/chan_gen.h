@@ -59,6 +59,9 @@ int gen_spec_check(const struct gen_spec *s, tick step, char *error);
 /* One word for the model. */
 const char *gen_model_name(enum gen_model model);
 
+/* Is a trace whose file names this generator drawn from a model (not measured, not unknown)? */
+bool gen_synthetic(const char *generator);
+
 /* Adds exactly `steps` steps to an empty trace. Of a renewal process, which begins with a good run,
  * each run is rounded to whole steps, one at least, and the last one is cut. The specification has
  * been checked for the trace's step. 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0). */

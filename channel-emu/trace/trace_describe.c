@@ -6,6 +6,7 @@
  */
 #include "channel-emu/trace/trace_describe.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -15,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/trace/trace_file.h"
 #include "os/python_run.h"
 
@@ -162,14 +164,28 @@ static int draw_figures(const char *folder, const char *path, char *error)
     return rc;
 }
 
+/* Named as it is to be drawn: what is synthetic is said to be. */
+static struct described name_drawn(const struct described *d, char *room)
+{
+    struct described named = *d;
+    snprintf(room, PATH_BYTES, "%s%s", d->name,
+             gen_synthetic(d->about.generator) ? " (synthetic)" : "");
+    named.name = room;
+    return named;
+}
+
 int describe_plot(const struct described *d, size_t n, const char *path, char *error)
 {
-    char folder[] = "/tmp/helio-trace-XXXXXX", file[PATH_BYTES];
+    char folder[] = "/tmp/helio-trace-XXXXXX", file[PATH_BYTES], room[2][PATH_BYTES];
+    struct described named[2];
+    assert(n <= 2);
+    for (size_t i = 0; i < n; i++)
+        named[i] = name_drawn(&d[i], room[i]);
     if (mkdtemp(folder) == NULL) {
         SAY(error, "/tmp: no folder can be made there: %s", strerror(errno));
         return HELIO_EIO;
     }
-    int rc = describe_csv(d, n, folder, error);
+    int rc = describe_csv(named, n, folder, error);
     if (rc == 0)
         rc = draw_figures(folder, path, error);
     for (size_t i = 0; i < TABLES; i++) {

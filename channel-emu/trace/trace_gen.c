@@ -175,7 +175,10 @@ static int write_power(const struct options *o, char *error)
     errno = ok ? 0 : errno;
     fade_init(&f, &o->spec.fade, o->step, o->seed);
     if (ok)
-        ok = fputs("power\n", file) >= 0;
+        ok = fprintf(file,
+                     "power\n# synthetic: helio-trace gen %s --seed %" PRIu64 " --steps %" PRIu64
+                     " --step %" PRIu64 "ns\n",
+                     o->spec.parameters, o->seed, o->steps, o->step) > 0;
     for (uint64_t i = 0; ok && i < o->steps; i++)
         ok = fprintf(file, "%.15e\n", fade_next(&f)) > 0;
     if (file != NULL && fclose(file) != 0)

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_describe.h"
 
@@ -113,6 +114,8 @@ static void print_about_json(const struct trace_about *a)
         print_quoted("parameters", a->parameters);
     if (a->seeded)
         printf("\"seed\": %" PRIu64 ", ", a->seed);
+    if (gen_synthetic(a->generator))
+        printf("\"synthetic\": true, ");
 }
 
 static void print_json(const struct described *d)
@@ -134,8 +137,11 @@ static void print_side(const char *name, const struct trace_side *s)
 
 static void print_table(const struct described *d)
 {
-    printf("%s: %" PRIu64 " steps of %g ms, %g s\n", d->name, d->trace.steps,
+    printf("%s: %" PRIu64 " steps of %g ms, %g s", d->name, d->trace.steps,
            (double)d->trace.step / 1e6, trace_seconds(&d->trace));
+    if (gen_synthetic(d->about.generator))
+        printf("; synthetic (%s)", d->about.generator);
+    printf("\n");
     printf("%-5s %9s %8s %10s %10s %10s %10s %10s\n", "state", "share_%", "runs", "mean_ms",
            "sd_ms", "median_ms", "p90_ms", "max_ms");
     print_side("bad", &d->bad);

@@ -74,6 +74,31 @@ class InfoTest(unittest.TestCase):
         self.assertIn("Kolmogorov-Smirnov", text)
         self.assertIn("bad      0.0000    0.0265", text)
 
+    def test_synthetic_is_said_to_be(self):
+        """By traces that a model made, and by its powers; not by what was given, or is of no known origin."""
+        models = {"renewal": ("-p", "F"), "gilbert": ("--gilbert", "18ms,1ms"), "independent": ("--independent", "0.1"), "optical": ("-p", "leo-low")}
+        for name, options in models.items():
+            for end in (".htr", ".txt"):
+                self.assertEqual(trace("gen", *options, "-n", "3000", "-o", self.path("t" + end)).returncode, 0)
+                self.assertIn(f"3000 steps of 0.1 ms, 0.3 s; synthetic ({name})\n", trace("info", self.path("t" + end)).stdout.decode())
+                self.assertIs(json.loads(trace("info", self.path("t" + end), "--json").stdout)["synthetic"], True)
+        self.assertEqual(trace("sites", "--cloud", "0.4,10s", "--duration", "1h", "-o", self.path("s")).returncode, 0)
+        for which in ("1", "2", "3", "any"):
+            self.assertIn(b"; synthetic (sites)\n", trace("info", self.path(f"s-{which}.htr")).stdout)
+        power = self.path("p.csv")
+        self.assertEqual(trace("gen", "-p", "leo-low", "-n", "3000", "--power", power, "-o", self.path("t.htr")).returncode, 0)
+        with open(power, encoding="ascii") as f:
+            said = f.readlines()[1]
+        self.assertEqual(said, "# synthetic: helio-trace gen --preset leo-low --seed %d --steps 3000 --step 100000ns\n"
+                         % json.loads(trace("info", self.path("t.htr"), "--json").stdout)["seed"])
+        again = self.path("again.csv")
+        self.assertEqual(trace(*said.split()[3:], "--power", again, "-o", self.path("u.htr")).returncode, 0)
+        with open(power, "rb") as a, open(again, "rb") as b:
+            self.assertEqual(a.read(), b.read())
+        self.assertEqual(trace("from-power", power, "--margin", "3dB", "-o", self.path("v.htr")).returncode, 0)
+        for path in (self.path("v.htr"), self.small()):
+            self.assertNotIn(b"synthetic", trace("info", path).stdout + trace("info", path, "--json").stdout)
+
     @unittest.skipUnless(has_matplotlib(), "no matplotlib")
     def test_plots(self):
         good = self.path("good.txt")
@@ -88,7 +113,7 @@ class InfoTest(unittest.TestCase):
                 self.assertEqual(f.read(len(magic)), magic)
         with open(self.path("b.svg"), encoding="utf-8") as f:
             drawn = f.read()
-        for text in ("leo-low: 11 % bad", "F: 13.8 % bad", "length (ms)", "lag (ms)", "time (s)", "bad share (%)"):
+        for text in ("leo-low (synthetic): 11 % bad", "F (synthetic): 13.8 % bad", "length (ms)", "lag (ms)", "time (s)", "bad share (%)"):
             self.assertIn(text, drawn)
         p = trace("info", *("leo-low", "--compare", "F"), "--plot", self.path("again.svg"))
         with open(self.path("again.svg"), encoding="utf-8") as f:

@@ -232,6 +232,18 @@ START_TEST(parameters_are_the_options)
 }
 END_TEST
 
+START_TEST(what_is_drawn_is_synthetic)
+{
+    static const char *const drawn[] = {"renewal", "gilbert", "independent",
+                                        "optical", "sites",   "passes"};
+    static const char *const not_known[] = {"", "-", "power", "Renewal", "optical2"};
+    for (size_t i = 0; i < sizeof drawn / sizeof *drawn; i++)
+        ck_assert_msg(gen_synthetic(drawn[i]), "%s", drawn[i]);
+    for (size_t i = 0; i < sizeof not_known / sizeof *not_known; i++)
+        ck_assert_msg(!gen_synthetic(not_known[i]), "%s", not_known[i]);
+}
+END_TEST
+
 START_TEST(statistics_by_hand)
 {
     static const uint64_t bad[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 45};
@@ -284,6 +296,7 @@ int main(void)
                         (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tc, parameters_are_the_options);
     tcase_add_test(tc, refuses_an_empty_trace_and_unknown_presets);
+    tcase_add_test(tc, what_is_drawn_is_synthetic);
     tcase_add_test(tc, statistics_by_hand);
     tcase_add_test(tc, a_side_without_runs_is_zeros);
     suite_add_tcase(s, tc);

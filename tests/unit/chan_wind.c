@@ -197,6 +197,49 @@ static void spec_of(struct gen_spec *s, const char *const options[][2])
     ck_assert_msg(gen_spec_check(s, TICK_MS, error) == 0, "%s", error);
 }
 
+/* Three equal poles, which are the default, or the filter of the slope asked for. */
+static double correlation_asked(int spectrum, double coherence, unsigned lag)
+{
+    struct chan_filter f = {.count = 0};
+    double x = 2.904 * lag / coherence;
+    if (spectrum == 0)
+        return (1 + x + x * x / 3) * exp(-x);
+    chan_filter_set(&f, spectrum == 1 ? SLOPE_POINT : SLOPE_APERTURE, coherence);
+    return chan_filter_correlation(&f, lag);
+}
+
+/* The power itself: how its third differences grow from 10 steps to 30 tells the three spectra
+ * apart; they are 20 - 30 rho(t) + 12 rho(2t) - 2 rho(3t) at both. */
+START_TEST(the_power_has_the_spectrum_asked_for)
+{
+    enum { LEN = 300000 };
+    static const char *const names[] = {NULL, "point", "aperture"};
+    static const double about[] = {176, 6.1, 134};
+    static double x[LEN];
+    static struct fade f;
+    struct gen_spec s;
+    double drawn[2] = {0}, closed[2];
+    spec_of(&s, (const char *const[][2]){{"scintillation", "lognormal"},
+                                         {"index", "0.05"},
+                                         {"coherence", "300ms"},
+                                         {_i == 0 ? NULL : "spectrum", names[_i]},
+                                         {NULL, NULL}});
+    fade_init(&f, &s.fade, TICK_MS, 5);
+    for (int i = 0; i < LEN; i++)
+        x[i] = log(fade_next(&f));
+    for (int k = 0; k < 2; k++) {
+        unsigned lag = k == 0 ? 10 : 30;
+        for (size_t i = 0; i + 3 * lag < LEN; i++)
+            drawn[k] += pow(x[i + 3 * lag] - 3 * x[i + 2 * lag] + 3 * x[i + lag] - x[i], 2) / LEN;
+        closed[k] = 20 - 30 * correlation_asked(_i, 300, lag) +
+                    12 * correlation_asked(_i, 300, 2 * lag) -
+                    2 * correlation_asked(_i, 300, 3 * lag);
+    }
+    ck_assert_double_eq_tol(closed[1] / closed[0] / about[_i], 1, 0.02);
+    ck_assert_double_eq_tol(drawn[1] / drawn[0] / (closed[1] / closed[0]), 1, 0.04);
+}
+END_TEST
+
 static double mean_of(const struct gen_spec *s, uint64_t n, uint64_t *blocked)
 {
     static struct fade f;
@@ -227,6 +270,57 @@ START_TEST(clouds_cover_their_share)
     double deviation = share * (1 - share) * sqrt(2 / clouds) / share;
     ck_assert_double_eq_tol((double)blocked / (double)n, share, 4 * deviation);
     ck_assert_double_eq_tol(mean, 1 - (double)blocked / (double)n, 1e-9);
+}
+END_TEST
+
+/* A cloud leaves with step / duration each step: geometric, with the mean that was asked for
+ * whatever the elevation. Five of the mean's deviations. */
+START_TEST(clouds_last_as_long_as_asked)
+{
+    static const char *const elevations[] = {"90", "30", "10"};
+    static struct fade f;
+    struct gen_spec s;
+    double covered = 0, clouds = 0;
+    bool before = false;
+    spec_of(&s, (const char *const[][2]){
+                    {"elevation", elevations[_i]}, {"cloud", "0.2,50ms"}, {NULL, NULL}});
+    fade_init(&f, &s.fade, TICK_MS, 13);
+    for (int i = 0; i < 1000000; i++) {
+        bool now = fade_next(&f) < 1e-200;
+        clouds += now && !before;
+        covered += now;
+        before = now;
+    }
+    ck_assert_double_gt(clouds, 3000);
+    ck_assert_double_eq_tol(covered / clouds, 50, 5 * 50 / sqrt(clouds));
+}
+END_TEST
+
+/* They draw from a stream of their own: between them the power is what it is without them. */
+START_TEST(clouds_change_nothing_else)
+{
+    const char *const bare[][2] = {{"scintillation", "gamma-gamma"},
+                                   {"elevation", "0s:20,20s:40"},
+                                   {"jitter", "0.2"},
+                                   {NULL, NULL}};
+    static struct fade under, clear;
+    struct gen_spec a, b;
+    char error[GEN_ERROR_MAX];
+    unsigned blocked = 0;
+    const unsigned n = 20000;
+    spec_of(&a, bare);
+    spec_of(&b, bare);
+    ck_assert_int_eq(gen_spec_set(&a, "cloud", "0.3,50ms", error), 0);
+    fade_init(&under, &a.fade, TICK_MS, 7);
+    fade_init(&clear, &b.fade, TICK_MS, 7);
+    for (unsigned i = 0; i < n; i++) {
+        double p = fade_next(&under), q = fade_next(&clear);
+        if (p < 1e-200)
+            blocked++;
+        else
+            ck_assert_double_eq(p, q);
+    }
+    ck_assert(blocked > n / 4 && blocked < n * 9 / 10);
 }
 END_TEST
 
@@ -285,6 +379,24 @@ START_TEST(a_bias_of_the_pointing)
 }
 END_TEST
 
+/* Without any jitter it is a constant: e^(-2b^2). */
+START_TEST(a_bias_alone_is_a_constant)
+{
+    struct gen_spec s, straight;
+    struct fade a, b;
+    const char *const pass[][2] = {{"elevation", "0s:10,60s:90"}, {NULL, NULL}};
+    char error[GEN_ERROR_MAX];
+    spec_of(&s, pass);
+    spec_of(&straight, pass);
+    ck_assert_int_eq(gen_spec_set(&s, "bias", "0.7", error), 0);
+    ck_assert_int_eq(gen_spec_check(&s, TICK_S, error), 0);
+    fade_init(&a, &s.fade, TICK_S, 1);
+    fade_init(&b, &straight.fade, TICK_S, 1);
+    for (int i = 0; i < 60; i++)
+        ck_assert_double_eq_tol(fade_next(&a) / fade_next(&b), exp(-2 * 0.49), 1e-12);
+}
+END_TEST
+
 START_TEST(upwards_the_beam_wanders)
 {
     struct gen_spec s;
@@ -304,6 +416,10 @@ START_TEST(upwards_the_beam_wanders)
     s.fade.aperture_m = 0.5;
     double down = air_index(air_gamma(air_rytov(40, 1550)));
     ck_assert_double_eq_tol(fade_index(&s.fade, 40), 0.25 * down, 1e-9);
+    s.fade.wind = s.fade.orbit = true;
+    s.fade.wind_m_s = 5;
+    double point = 1e9 * wind_coherence(40, 1550, 0, 5, wind_slew(40, 550));
+    ck_assert_double_eq_tol(fade_coherence(&s.fade, 40) / point, 1, 1e-12);
 }
 END_TEST
 
@@ -413,10 +529,14 @@ int main(void)
     tcase_add_loop_test(tc, the_coherence_time_is_that_of_the_covariance, 0, 4);
     tcase_add_loop_test(tc, spectra_fall_as_they_should, 0, 2);
     tcase_add_test(tc, a_filter_changes_without_a_leap);
+    tcase_add_loop_test(tc, the_power_has_the_spectrum_asked_for, 0, 3);
     tcase_add_loop_test(tc, clouds_cover_their_share, 0, 3);
+    tcase_add_loop_test(tc, clouds_last_as_long_as_asked, 0, 3);
+    tcase_add_test(tc, clouds_change_nothing_else);
     tcase_add_test(tc, clear_times_have_a_step_at_least);
     tcase_add_test(tc, extinction_follows_the_air_mass);
     tcase_add_test(tc, a_bias_of_the_pointing);
+    tcase_add_test(tc, a_bias_alone_is_a_constant);
     tcase_add_test(tc, upwards_the_beam_wanders);
     tcase_add_test(tc, two_scales_are_apart);
     tcase_add_test(tc, a_pass_has_the_coherence_of_its_elevation);

@@ -224,7 +224,7 @@ def trace(a, found, path):
     """One trace from time zero on: good where no pass is, since there the contacts decide."""
     at = 0
     with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="ascii") as f:
-        f.write(f"# step_ns {STEP_NS}\n")
+        f.write(f"# step_ns {STEP_NS}\n# generator passes\n")
         for i, one in enumerate(found):
             gap = math.floor(one.rise * 1e4) - at
             if gap > 0:
