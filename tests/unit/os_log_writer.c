@@ -15,6 +15,8 @@
 #include "base/err.h"
 #include "os/log_writer.h"
 
+#define LONG_MS 600000u /* what waits so long never ends */
+
 static char folder[] = "/tmp/logXXXXXX";
 static const char header_text[] = "number\n";
 
@@ -98,7 +100,7 @@ START_TEST(rotates)
     ck_assert_int_eq(rename(path, old), 0);
     ck_assert_int_eq(log_writer_reopen(w), 0);
     put(w, 200000, 200005);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_uint_eq(count(old, 0, NULL), 200000);
     ck_assert_uint_eq(count(path, 200000, NULL), 5); /* synced: it is all there */
     put(w, 200005, 200006);
@@ -117,16 +119,16 @@ START_TEST(has_one_writer)
     const int busy = helio_from_errno(EBUSY);
     ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, header()), 0);
     put(w, 0, 3);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_int_eq(log_writer_open(&other, path, LOG_APPEND | LOG_LINES, header()), busy);
     ck_assert_int_eq(log_writer_open(&other, path, LOG_LINES, header()), busy);
     ck_assert_int_eq(log_writer_reopen(w), 0); /* not rotated: still its file */
     put(w, 3, 5);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_int_eq(log_writer_open(&other, path, LOG_LINES, header()), busy);
     ck_assert_int_eq(rename(path, old), 0);
     ck_assert_int_eq(log_writer_reopen(w), 0);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_int_eq(log_writer_open(&other, path, LOG_APPEND | LOG_LINES, header()), busy);
     ck_assert_int_eq(log_writer_open(&other, old, LOG_APPEND | LOG_LINES, header()), 0);
     log_writer_free(other);
@@ -155,17 +157,17 @@ START_TEST(goes_on_when_there_is_room_again)
     struct log_writer *w;
     ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, header()), 0);
     put(w, 0, 5000);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     limit_files(limits[_i]);
     put(w, 5000, 300000);
-    int synced = log_writer_sync(w, 20000), trouble = log_writer_trouble(w);
+    int synced = log_writer_sync(w, LONG_MS), trouble = log_writer_trouble(w);
     uint64_t lost = log_writer_lost(w);
     limit_files(RLIM_INFINITY);
     ck_assert_int_eq(synced, 0);
     ck_assert_int_eq(trouble, helio_from_errno(EFBIG));
     ck_assert_uint_gt(lost, 1000);
     put(w, 300000, 300010);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_int_eq(log_writer_trouble(w), 0);
     ck_assert_uint_eq(log_writer_lost(w), lost);
     ck_assert_int_eq(log_writer_finish(w), helio_from_errno(EFBIG)); /* of the first that failed */
@@ -185,7 +187,7 @@ START_TEST(a_page_of_records_stays_whole_or_goes)
     struct stat s;
     ck_assert_int_eq(log_writer_open(&w, path, 0, slice_of(NULL, 0)), 0);
     put(w, 0, 10);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     limit_files(100);
     put(w, 10, 1000);
     int finished = log_writer_finish(w);
@@ -205,7 +207,7 @@ START_TEST(a_pipe_that_failed_gets_no_more)
     struct log_writer *w;
     ck_assert_int_eq(log_writer_open(&w, "/dev/full", LOG_LINES, header()), 0);
     put(w, 0, 10);
-    ck_assert_int_eq(log_writer_sync(w, 20000), 0);
+    ck_assert_int_eq(log_writer_sync(w, LONG_MS), 0);
     ck_assert_int_eq(log_writer_trouble(w), helio_from_errno(ENOSPC));
     put(w, 10, 20);
     ck_assert_int_eq(log_writer_finish(w), helio_from_errno(ENOSPC));
