@@ -99,7 +99,7 @@ class OperatorTest(unittest.TestCase):
         with aap2.Client(self.lab.socket(1)) as rx:
             self.assertEqual(rx.configure("ipn:1.5", subscribe=True), aap2.SUCCESS)
             sent = self.run_it("helio-ltp", "send", "--local", "127.0.0.1:0", "--remote", f"127.0.0.1:{local}",
-                               "--engine", "77", "--peer-engine", "1", "--rto", "200ms", "--timeout", "200s", bundle)
+                               "--engine", "77", "--peer-engine", "1", "--rto", "200ms", "--retries", "1000", "--timeout", "200s", bundle)
             self.assertEqual(sent.returncode, 0, sent.stderr)
             self.assertEqual(rx.delivery(), ("ipn:77.1", b"hello"))
         shown = self.ctl("links").stdout
@@ -279,7 +279,7 @@ class OperatorTest(unittest.TestCase):
 
     def test_colours_by_rule(self):
         rules = [{"size_min": "4kB", "colour": "green"}, {"to": "ipn:2.9", "colour": "orange"}]
-        _, _, segment = self.peer_of_one(colours=rules, rto="300ms")
+        _, _, segment = self.peer_of_one(colours=rules, rto="300ms", retries=1000)
         with aap2.Client(self.lab.socket(1)) as tx:
             self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
             for destination, size, kinds in (("ipn:2.7", 5000, {7}), ("ipn:2.7", 500, {3}), ("ipn:2.9", 5000, {7})):
@@ -427,8 +427,11 @@ class OperatorTest(unittest.TestCase):
         with aap2.Client(self.lab.socket(1)) as tx:
             tx.configure("ipn:1.5")
             self.assertEqual(tx.request("ipn:9.7", b"x")[0], aap2.ERROR)
-        with open(self.lab.path("node1.log")) as f:
-            self.assertIn("bundle to ipn:9.7 refused: no route to the destination", f.read())
+
+        def told():
+            with open(self.lab.path("node1.log")) as f:
+                return "bundle to ipn:9.7 refused: no route to the destination" in f.read()
+        wait_for(told)
 
 
 if __name__ == "__main__":

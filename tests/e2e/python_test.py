@@ -33,7 +33,7 @@ class PythonTest(unittest.TestCase):
             self.process = self.lab.start_node(n, path)
 
     def run_it(self, what):
-        return asyncio.run(asyncio.wait_for(what, 60))
+        return asyncio.run(asyncio.wait_for(what, 300))
 
     def test_applications(self):
         self.pair()
@@ -126,9 +126,9 @@ class PythonTest(unittest.TestCase):
 
         async def work():
             with self.assertRaisesRegex(NodeError, f"{path}.ctl is the control socket; applications connect to {path} "):
-                async with Client(path + ".ctl", "7", timeout=0.5):
+                async with Client(path + ".ctl", "7", timeout=60):
                     pass
-            async with Control(path, timeout=5) as node:
+            async with Control(path, timeout=60) as node:
                 with self.assertRaisesRegex(NodeError, f"{path} is the application socket; the control socket is {path}.ctl"):
                     await node.status()
             other = self.lab.path("silent")

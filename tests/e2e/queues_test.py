@@ -92,7 +92,7 @@ class QueuesTest(NodeCase):
         what a rule of the link says is bulk goes last whatever its priority."""
         ports = self.lab.udp_ports(2)
         rule = "[{service: 9, queue: bulk}]"
-        one = self.lab.write_node(1, [self.lab.link(2, ports[0], ports[1], rto="100ms", sessions=1, queues="strict",
+        one = self.lab.write_node(1, [self.lab.link(2, ports[0], ports[1], rto="100ms", retries=1000, sessions=1, queues="strict",
                                                     priorities=rule, state="down")],
                                   store=f"{{path: {self.lab.path('one.store')}, durability: sync}}", log=False)
         two = self.lab.write_node(2, [self.lab.link(1, ports[1], ports[0], rto="100ms")], log=False)

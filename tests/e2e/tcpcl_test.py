@@ -253,23 +253,23 @@ class TcpclTest(NodeCase):
         nodes = {n: self.lab.start_node(n, configs[n]) for n in (1, 2)}
         server = self.lab.start("server", "helio-perf", "server", "--socket", self.lab.socket(2), "--reconnect", "--json",
                                 self.lab.path("server.json"))
-        client = self.lab.start("client", "helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000",
-                                "--reconnect", "-D", str(count * 100000), "-P", "100kB", "-R", "20M", "--json",
-                                self.lab.path("client.json"))
-        kills = 0
+        clients, kills = [], 0
         while kills < 10:
+            if not clients or clients[-1].poll() is not None:  # where a start of a node takes long, the transfer ends before all kills
+                name = f"client{len(clients)}"
+                clients.append(self.lab.start(name, "helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000", "--reconnect",
+                                              "-D", str(count * 100000), "-P", "100kB", "-R", "20M", "--json", self.lab.path(f"{name}.json")))
             time.sleep(rng.uniform(0.2, 0.6))
-            self.assertIsNone(client.poll(), "the transfer ended before all kills")
             n = 1 + kills % 2
             nodes[n].send_signal(signal.SIGKILL)
             nodes[n].wait()
             nodes[n] = self.lab.start_node(n, configs[n])
             kills += 1
-        self.assertEqual(client.wait(300), 0)
+        self.assertEqual([client.wait(300) for client in clients], [0] * len(clients))
         self.lab.stop("server", server, signal.SIGINT)
-        client, server = self.lab.load("client.json"), self.lab.load("server.json")
-        self.assertEqual((client["lost"], server["lost"], server["wrong_crc"]), (0, 0, 0))
-        self.assertEqual(server["bundles"], client["bundles_sent"])
+        told, server = [self.lab.load(f"client{i}.json") for i in range(len(clients))], self.lab.load("server.json")
+        self.assertEqual((sum(client["lost"] for client in told), server["lost"], server["wrong_crc"]), (0, 0, 0))
+        self.assertEqual(server["bundles"], sum(client["bundles_sent"] for client in told))
 
     # ---- a node and a peer of its own ----
 
@@ -404,7 +404,7 @@ class TcpclTest(NodeCase):
         wait_for(lambda: "to-2/ipn:8.0" in self.links(1))
 
     def test_what_is_no_session(self):
-        connect = self.single(True, timeout="500ms")
+        connect = self.single(True, timeout="5s")
         for text in (b"GET / HTTP/1.1\r\n\r\n", b"dtn?\x04\x00", b""):
             peer = connect()
             peer.s.sendall(text)
@@ -423,11 +423,11 @@ class TcpclTest(NodeCase):
 
     def test_keepalive(self):
         connect = self.single(True)
-        peer = connect().establish(True, keepalive=1)
+        peer = connect().establish(True, keepalive=3)
         self.assertEqual(peer.message(), (KEEPALIVE,))
         while (m := peer.message()) == (KEEPALIVE,):
             pass
-        self.assertEqual(m, (TERM, 0, 1))  # nothing was heard of this end for two seconds
+        self.assertEqual(m, (TERM, 0, 1))  # nothing was heard of this end for six seconds
 
     def test_configuration(self):
         for keys, text in (({}, "remote: is not given, nor is local"),

@@ -305,7 +305,7 @@ class TcpclTlsTest(NodeCase):
         self.assertEqual(self.link(1)["tls_refused"], {"its certificate names another node": 1})
 
     def test_handshake_that_stops(self):
-        port = self.listening(timeout="500ms")
+        port = self.listening(timeout="5s")
         s = self.peer(self.dial(port)).s
         s.sendall(b"dtn!\x04\x01")
         self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What helioctl shows of a running node: live, in tables, and when the node hangs. usage: watch_test.py BIN OUT [TEST...]"""
 
+import codecs
 import fcntl
 import json
 import os
@@ -29,7 +30,8 @@ class Terminal:
 
     def __init__(self, command, width=160, height=30):
         self.width, self.height = width, height
-        self.cells, self.x, self.y, self.bytes, self.raw = {}, 0, 0, b"", b""
+        self.cells, self.x, self.y, self.part, self.raw = {}, 0, 0, "", b""
+        self.decoder = codecs.getincrementaldecoder("utf-8")("replace")
         master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", height, width, 0, 0))
         self.before = termios.tcgetattr(slave)
@@ -50,7 +52,9 @@ class Terminal:
             self.feed(got)
 
     def feed(self, data):
-        for part in re.finditer(r"\x1b\[([?0-9;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]", (self.bytes + data).decode("utf-8", "replace")):
+        whole = self.part + self.decoder.decode(data)
+        self.part = re.search(r"(\x1b(\[[?0-9;]*)?)?\Z", whole).group(0)  # a piece may end within a sequence
+        for part in re.finditer(r"\x1b\[([?0-9;]*)([A-Za-z])|\r|\n|[^\x1b\r\n]", whole[:len(whole) - len(self.part)]):
             text = part.group(0)
             if text == "\r":
                 self.x = 0
@@ -78,6 +82,13 @@ class Terminal:
         while not re.search(what, self.text()) and time.monotonic() < end:
             self.read(0.05)
         return re.search(what, self.text())
+
+    def wait(self, last=b""):
+        """Its exit code; whoever reads nothing keeps it from its end. What it writes last has come."""
+        end = time.monotonic() + 300
+        while (self.process.poll() is None or not self.raw.endswith(last)) and time.monotonic() < end:
+            self.read(0.05)
+        return self.process.poll()
 
     def press(self, keys):
         os.write(self.fd, keys.encode())
@@ -114,7 +125,7 @@ class WatchTest(unittest.TestCase):
     def pair(self):
         ports = self.lab.udp_ports(2)
         for n, mine, other in ((1, *ports), (2, *ports[::-1])):
-            link = self.lab.link(3 - n, mine, other, rto="10s", peer_profile="heliograph", rate="20Mbit/s")
+            link = self.lab.link(3 - n, mine, other, rto="60s", peer_profile="heliograph", rate="20Mbit/s")
             self.lab.start_node(n, self.lab.write_node(n, [link], log=False))
 
     def send(self, to, count, size=1000):
@@ -152,8 +163,8 @@ class WatchTest(unittest.TestCase):
             for _ in range(20):
                 rx.delivery()
         link, = self.shown("links")["links"]
-        self.assertEqual(link["rto_ns"], 10_000_000_000)
-        self.assertLess(link["rto_in_force_ns"], 8_000_000_000)
+        self.assertEqual(link["rto_ns"], 60_000_000_000)
+        self.assertLess(link["rto_in_force_ns"], 50_000_000_000)
         self.assertLess(link["round_trip_smoothed_ns"], link["rto_in_force_ns"])
         self.assertLess(link["heard_ns"], 60_000_000_000)
         title, row = (re.split(r" {2,}", line.strip()) for line in self.ctl("links").stdout.splitlines()[:2])
@@ -162,7 +173,7 @@ class WatchTest(unittest.TestCase):
         for column in ("OUT", "IN", "TRIP", "HEARD", "OLDEST"):
             self.assertIn(column, shown)
         value, unit = shown["RTO"].split()
-        self.assertLess(float(value) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit], 8, shown)
+        self.assertLess(float(value) * {"us": 1e-6, "ms": 1e-3, "s": 1}[unit], 50, shown)
         wait_for(lambda: "tx_bps" in self.shown("links")["links"][0])  # rates are those of the last second
 
     def test_bundles(self):
@@ -242,8 +253,7 @@ class WatchTest(unittest.TestCase):
         self.assertLessEqual(max(len(line) for line in t.lines()), 60)
         self.assertIn(b"\x1b[36mBundles", t.raw)  # colour
         t.press("q")
-        self.assertEqual(t.process.wait(300), 0)
-        t.read(0.2)
+        self.assertEqual(t.wait(b"\x1b[?25h\x1b[?1049l"), 0)
         self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
         self.assertTrue(t.raw.endswith(b"\x1b[?25h\x1b[?1049l"), t.raw[-40:])
 
@@ -259,7 +269,7 @@ class WatchTest(unittest.TestCase):
             t.read(0.1)
         self.assertNotIn("does not answer", t.text())
         t.process.send_signal(signal.SIGTERM)
-        self.assertEqual(t.process.wait(300), 0)
+        self.assertEqual(t.wait(), 0)
         self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
 
     def test_lines(self):

@@ -147,7 +147,7 @@ class Lab:
         return path
 
     def start_node(self, number, config):
-        """Starts a node and waits until applications can reach it."""
+        """Starts a node and waits until it serves applications and links."""
         name = f"node{number}"
         p = self.start(name, "heliod", config)
         give_up = time.monotonic() + START
@@ -156,8 +156,10 @@ class Lab:
                 break
             try:
                 with socket.socket(socket.AF_UNIX) as s:
+                    s.settimeout(START)
                     s.connect(self.socket(number))
-                return p
+                    if s.recv(1):  # it greets: its links are there, too
+                        return p
             except OSError:
                 time.sleep(0.02)
         raise Failed(f"{name} did not start:{self.why(name)}")
