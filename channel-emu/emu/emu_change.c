@@ -86,6 +86,8 @@ int emu_link_change(struct emu_link *l, const struct scenario_change *change, ti
     int rc = 0;
     for (int dir = 0; dir < 2 && rc == 0; dir++) {
         struct emu_way *w = &l->way[dir];
+        if ((change->way[dir].keys & CHAN_KEY_DELAY) != 0)
+            l->delay_told = tick_max(l->delay_told, change->way[dir].delay);
         if (w->clean != NULL) {
             emu_link_tell(l, dir);
             rc = change_way(w, &change->way[dir], change->link[dir],

@@ -352,15 +352,18 @@ void emu_link_was_swept(struct emu_link *l, tick now, bool something)
         l->swept = now;
 }
 
+tick emu_link_drain(const struct emu_link *l)
+{
+    const struct emu_settings *s = l->settings;
+    return s->drain == EMU_DRAIN_AUTO ? emu_settings_delay_max(s, l->delay_told) : s->drain;
+}
+
 bool emu_link_drained(const struct emu_link *l)
 {
-    tick drain = l->settings->drain;
     if (!l->closed || l->swept == TICK_NEVER)
         return false;
-    if (drain == EMU_DRAIN_AUTO)
-        drain = emu_settings_delay_max(l->settings);
     tick due = emu_link_deadline(l);
-    return due == TICK_NEVER || due > tick_add(l->closing, drain);
+    return due == TICK_NEVER || due > tick_add(l->closing, emu_link_drain(l));
 }
 
 tick emu_link_wake(const struct emu_link *l, tick last)

@@ -68,6 +68,7 @@ struct emu_link {
     tick started, tolerance;
     struct emu_pace own_pace, *pace; /* the latter is the former, or another link's */
     tick delay_min;                  /* of both directions, whenever */
+    tick delay_told;                 /* the longest that a change in mid-run has set */
     tick read_due;                   /* while frames come: when the sockets are read next */
     tick released;                   /* when frames were let out last */
     bool ended;                      /* before it was told to */
@@ -112,6 +113,9 @@ void emu_link_end(struct emu_link *l, tick at);
 /* The run is over at `at`: frames that arrived later are counted and logged, but not taken. What is
  * inside goes on until emu_link_drained. */
 void emu_link_close(struct emu_link *l, tick at);
+/* For how long after its end: what was asked for, or the longest way through the link, with the
+ * delays that it was told in mid-run. */
+tick emu_link_drain(const struct emu_link *l);
 /* Closing: the sockets were read, and brought nothing, or something. */
 void emu_link_was_swept(struct emu_link *l, tick now, bool something);
 /* Is it all over: closed, the sockets are read, and nothing is inside that is due in time? */

@@ -404,9 +404,7 @@ json_t *emu_report_status(const struct emu_link *l)
 
 void emu_report_drain(const struct emu_link *l, FILE *to)
 {
-    tick due = emu_link_deadline(l);
-    tick drain = l->settings->drain == EMU_DRAIN_AUTO ? emu_settings_delay_max(l->settings)
-                                                      : l->settings->drain;
+    tick due = emu_link_deadline(l), drain = emu_link_drain(l);
     if (due == TICK_NEVER || drain <= TICK_S)
         return;
     fprintf(to,

@@ -277,7 +277,7 @@ void emu_settings_fini(struct emu_settings *s)
     scenario_fini(&s->scenario);
 }
 
-tick emu_settings_delay_max(const struct emu_settings *s)
+tick emu_settings_delay_max(const struct emu_settings *s, tick told)
 {
     tick most = 0;
     for (int i = 0; i < 2; i++) {
@@ -288,6 +288,7 @@ tick emu_settings_delay_max(const struct emu_settings *s)
         for (size_t k = 0; k < w->change_count; k++)
             if ((w->changes[k].keys & CHAN_KEY_DELAY) != 0 && w->changes[k].delay > delay)
                 delay = w->changes[k].delay;
+        delay = tick_max(delay, told);
         delay = tick_add(tick_add(delay, scenario_jitter_max(w)), w->power.interleaver);
         most = tick_max(most, delay);
     }

@@ -39,8 +39,9 @@ void emu_settings_init(struct emu_settings *s, uint64_t overhead, int argc, char
 void emu_settings_load(struct emu_settings *s, const char *path);
 void emu_settings_fini(struct emu_settings *s);
 
-/* The longest way through the link but for its queue: delay and jitter. */
-tick emu_settings_delay_max(const struct emu_settings *s);
+/* The longest way through the link but for its queue: delay, this one or the longest that the
+ * settings have, jitter, interleaver. */
+tick emu_settings_delay_max(const struct emu_settings *s, tick told);
 
 /* The tolerance that holds: the configured one, or the longest of 50 us beyond a batch, a step of a
  * trace, and two full frames on the line, the latter two up to EMU_TOLERANCE_MAX. */

@@ -91,12 +91,46 @@ START_TEST(a_change_is_not_before_the_last_arrival)
 }
 END_TEST
 
+/* What is let out after the end when nobody said for how long: all that a change has delayed. */
+START_TEST(the_end_waits_for_delays_that_were_told)
+{
+    struct emu_settings s;
+    struct emu_link l;
+    const struct scenario_change change = {.way = {{.keys = CHAN_KEY_DELAY, .delay = TICK_S},
+                                                   {.keys = CHAN_KEY_LOSS, .delay = 9 * TICK_S}}};
+    const struct scenario_change back = {.way = {{.keys = CHAN_KEY_DELAY, .delay = TICK_MS}}};
+    open_link(&l, &s, "{both: {delay: 5ms, jitter: 2ms}}");
+    tick begin = l.started, end = begin + 10 * TICK_MS;
+    ck_assert_uint_eq(emu_link_drain(&l), 7 * TICK_MS);
+    put_frames(&l, 1, begin);
+    ck_assert_int_eq(emu_link_change(&l, &change, begin + 1), 0);
+    put_frames(&l, 1, begin + TICK_MS);
+    ck_assert_int_eq(emu_link_change(&l, &back, begin + 2 * TICK_MS), 0);
+    ck_assert_uint_eq(emu_link_drain(&l), TICK_S + 2 * TICK_MS);
+    emu_link_end(&l, TICK_NEVER);
+    emu_link_close(&l, end);
+    emu_link_was_swept(&l, end, false);
+    ck_assert(!emu_link_drained(&l));
+    run_link(&l, begin + TICK_S / 2);
+    ck_assert_uint_eq(chan_counters(l.way[0].chan)->out, 1);
+    ck_assert(!emu_link_drained(&l));
+    run_link(&l, begin + 2 * TICK_S);
+    ck_assert_uint_eq(chan_counters(l.way[0].chan)->out, 2);
+    ck_assert(emu_link_drained(&l));
+    s.drain = 3 * TICK_MS; /* as it was wished */
+    ck_assert_uint_eq(emu_link_drain(&l), 3 * TICK_MS);
+    emu_link_fini(&l);
+    scenario_fini(&s.scenario);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("emu_change");
     TCase *tc = tcase_create("change");
     tcase_add_test(tc, a_change_is_not_before_what_was_let_out);
     tcase_add_test(tc, a_change_is_not_before_the_last_arrival);
+    tcase_add_test(tc, the_end_waits_for_delays_that_were_told);
     suite_add_tcase(suite, tc);
     SRunner *sr = srunner_create(suite);
     srunner_run_all(sr, CK_NORMAL);
