@@ -7,7 +7,6 @@ delay each way, known beforehand and for good; and the traffic goes on for sever
 import dataclasses
 import math
 import os
-import re
 import shlex
 
 from . import lab_derive, lab_shared, places, units
@@ -19,7 +18,6 @@ HEADS = 64       # of a segment, at most; a bundle's are as long
 SURE = 0.95      # of what would be needed: other heads and roundings are no matter
 ROUNDS = 4       # that the traffic lasts at least
 UNSTEADY = ("contacts", "outages", "changes")  # keys of a channel's direction
-MULTIPLES = {"": 1, "B": 1, "k": 10**3, "K": 10**3, "M": 10**6, "G": 10**9}
 
 
 @dataclasses.dataclass
@@ -78,13 +76,8 @@ class Course:
 
 
 def size(text, default):
-    """As heliod and helio-perf have them; ValueError."""
-    match = re.fullmatch(r"(\d+(?:\.\d+)?)([BkKMG]?)", str(text or default))
-    return float(match[1]) * MULTIPLES[match[2]] if match else units.size(text)
-
-
-def seconds(text):
-    return float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else units.duration(text)
+    """UnitError, which is a ValueError."""
+    return units.amount(text or default)
 
 
 def delay_of(channel, way):
@@ -145,7 +138,7 @@ def course(lab, flow):
     elif "data" in keys:
         total = size(keys["data"], None)
     else:
-        lasts = seconds(keys.get("duration", str(SECONDS)))
+        lasts = units.seconds(keys.get("duration", str(SECONDS)))
     if lab.duration is not None:
         lasts = min(lasts, lab.duration - flow.start)
     return Course(flow, [way_of(lab, *one) for one in links], None if "rate" in keys else int(keys.get("window", WINDOW)), payload, total, lasts)

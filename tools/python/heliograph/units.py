@@ -4,7 +4,8 @@ import re
 
 DURATIONS = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "h": 3600.0, "d": 86400.0}
 RATES = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
-SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}
+SIZES = {"B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30, "TiB": 2**40}
+SHORT = {"k": 10**3, "M": 10**6, "G": 10**9}  # helio-perf has them beside the others
 
 
 class UnitError(ValueError):
@@ -28,7 +29,21 @@ def rate(text):
 
 
 def size(text):
-    return int(_parse(text, SIZES, "size", "500kB"))
+    """As base/units.h has it: a bare number is bytes."""
+    bare = re.fullmatch(r"\d+(?:\.\d+)?", str(text))
+    return int(float(bare[0])) if bare else int(_parse(text, SIZES, "size", "500kB"))
+
+
+def amount(text):
+    """A size as helio-perf takes it: 50k, 4M, 1G, too."""
+    short = re.fullmatch(r"(\d+(?:\.\d+)?)([kMG])", str(text))
+    return round(float(short[1]) * SHORT[short[2]]) if short else size(text)
+
+
+def seconds(text):
+    """A duration as helio-perf takes it: a bare number is seconds."""
+    bare = re.fullmatch(r"\d+(?:\.\d+)?", str(text))
+    return float(bare[0]) if bare else duration(text)
 
 
 def _number(value):
