@@ -46,8 +46,8 @@ def drawn_anew(run, lab):
 
 
 def another(traces, name, number):
-    """Realisation `number` of a trace by its name or path; None when nobody knows how it was made, or it cannot be read, which the
-    emulator tells with its place."""
+    """Realisation `number` of a trace by its name or path, the first of which is itself; None when nobody knows how it was made, or it
+    cannot be read, which the emulator tells with its place."""
     mark = ""
     try:
         if name not in PRESETS:
@@ -56,6 +56,8 @@ def another(traces, name, number):
                 mark = "-" + hashlib.file_digest(f, "sha256").hexdigest()[:8]
     except (OSError, programs.ProgramError):
         return None
+    if number == 1:
+        return name if traces.known_how(name) else None
     path = traces.again(name, 1000 + number, mark)
     return None if path is None else os.path.abspath(path)
 

@@ -44,17 +44,21 @@ class Traces:
             os.replace(part, path)
         return path
 
+    def known_how(self, path):
+        """Is it a preset, or a file that says how it was made?"""
+        return path in PRESETS or all(k in self.info(path) for k in ("generator", "parameters", "seed"))
+
     def again(self, path, seed, mark="", times=1):
         """Another realisation of a preset, or of a file that says how it was made, so many times as long: its path; None when it does
         not say so."""
+        if not self.known_how(path):
+            return None
         if times > 1:
             mark += f"-x{times}"
         if path in PRESETS:
             steps = ["--steps", str(times * self.info(path)["steps"])] if times > 1 else []
             return self.generate(path + mark, ["--preset", path, *steps], seed)
         about = self.info(path)
-        if not all(k in about for k in ("generator", "parameters", "seed")):
-            return None
         seed += 1000000 if about["seed"] == seed else 0
         options = [*shlex.split(about["parameters"]), "--steps", str(times * about["steps"]), "--step", f"{about['step_ns']}ns"]
         return self.generate(f"{os.path.basename(path).split('.')[0]}{mark}", options, seed)
@@ -95,9 +99,8 @@ class Traces:
         if path is None:
             return trace, offset, {"kind": "none"}
         mark = f"-{(run.digest or '')[:8]}"
-        other = self.again(path, 1000 + n, mark) if n > 1 or "seed" in self.info(path) else None
-        if other is not None:
-            return path if n == 1 else other, offset, {"kind": "realisation"}
+        if self.known_how(path):
+            return path if n == 1 else self.again(path, 1000 + n, mark), offset, {"kind": "realisation"}
         length, duration = self.info(path)["duration_s"], units.duration(v["duration"])
         begin = offset + (n - 1) * duration
         return path, begin, {"kind": "part", "begin_s": begin % length, "duration_s": duration, "length_s": length}
