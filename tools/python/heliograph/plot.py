@@ -83,6 +83,28 @@ def intervals(halves):
     return None if all(h is None for h in halves) else [math.nan if h is None else h for h in halves]
 
 
+POINTS_MAX = 16                # each has a tick of its own
+LETTER, APART = 0.0145, 0.012  # of the axis: a letter of a tick's label, and the least between two
+
+
+def ticks_at(values):
+    """Ticks where the points are, but for those whose labels would meet; None where the points are too many for that, or most would go."""
+    values = sorted(set(values))
+    if not 0 < len(values) <= POINTS_MAX:
+        return None
+    width = max(values[-1] - values[0], 1e-300)
+
+    def room(a, b):
+        return (b - a) / width >= LETTER * (len(f"{a:.10g}") + len(f"{b:.10g}")) / 2 + APART
+
+    kept = [values[0]]
+    for value in values[1:-1]:
+        if room(kept[-1], value) and room(value, values[-1]):
+            kept.append(value)
+    kept += values[1:][-1:]
+    return kept if 2 * len(kept) > len(values) else None
+
+
 def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False):
     """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)])."""
     figure, axes = plt.subplots()
@@ -104,8 +126,9 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
         axes.set_yscale("log")
     elif floor:
         axes.set_ylim(bottom=0)
+    xticks = xticks or ticks_at(p[0] for _, points, _ in series for p in points)
     if xticks:
-        axes.set_xticks(xticks)
+        axes.set_xticks(xticks, [f"{x:.10g}" for x in xticks])
     elif all(float(p[0]).is_integer() for _, points, _ in series for p in points):
         axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
     legend(axes)
