@@ -6,10 +6,11 @@ import os
 import sys
 import types
 import unittest
+import unittest.mock
 
 sys.path.insert(0, f"{sys.argv[1]}/tools/python")
 try:
-    from heliograph import campaign_report, plot  # noqa: E402
+    from heliograph import campaign_export, campaign_report, plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise
@@ -70,6 +71,79 @@ class Figures(unittest.TestCase):
         low, high = figure.axes[0].get_xlim()
         ticks = [t for t in figure.axes[0].get_xticks() if low <= t <= high]
         self.assertTrue(len(ticks) > 1 and all(float(t).is_integer() for t in ticks), ticks)
+
+    def test_ticks_are_where_the_points_are(self):
+        """But for those whose labels would meet."""
+        def ticks(*values):
+            figure = plot.lines("", "", "", [("A", [(x, 10.0 + x, None) for x in values], set()), ("F", [(x, 1.0, None) for x in values], set())])
+            figure.canvas.draw()
+            axes = figure.axes[0]
+            boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+            self.assertFalse([1 for a, b in zip(boxes, boxes[1:]) if a.x1 >= b.x0], values)
+            return list(axes.get_xticks()), [label.get_text() for label in axes.get_xticklabels()]
+
+        for values, names in (((5, 125, 1280), ["5", "125", "1280"]), ((0.5, 2.5, 4), ["0.5", "2.5", "4"]), ((7,), ["7"]),
+                              ((1, 2, 3, 4, 5, 6, 7, 8, 10, 15, 20), ["1", "2", "3", "4", "5", "6", "7", "8", "10", "15", "20"]),
+                              ((50000, 500000, 4000000), ["50000", "500000", "4000000"])):
+            self.assertEqual(ticks(*values), (list(values), names))
+        self.assertEqual(ticks(0.4, 1, 2.5, 10, 25, 100)[0], [0.4, 10, 25, 100])
+        self.assertIsNone(plot.ticks_at(range(40)))
+        self.assertIsNone(plot.ticks_at((1, 1.01, 1.02, 1.03, 1000)))
+        self.assertIsNone(plot.ticks_at(()))
+
+    def results(self, **goodput):
+        """A row of a table with these results, Mbit/s, of repetitions r1, r2 …"""
+        found = {int(name[1:]): {"goodput_bps": 1e6 * value} for name, value in goodput.items()}
+        return types.SimpleNamespace(values={"trace": "A"}, results=found, repetitions=len(found), faithful=True, reasons=[])
+
+    def test_pairs_are_of_one_realisation(self):
+        """Repetition by repetition, and of those alone that both have."""
+        ours, theirs = self.results(r1=100.0, r2=200.0, r4=50.0), self.results(r2=210.0, r3=1.0, r4=60.0)
+        for found, wanted in zip(campaign_report.percents("goodput", ours, theirs), (5.0, 20.0), strict=True):
+            self.assertAlmostEqual(found, wanted)
+
+    def test_a_difference_is_what_the_test_says(self):
+        """Half a percent in each repetition is one; 20 % that one repetition alone has is none; nor is what is left when many are tested."""
+        swept = types.SimpleNamespace(name="x", sweep={"trace": ["A"]})
+        found = []
+        with unittest.mock.patch.dict(campaign_report.campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for _, metric in campaign_report.COMPARED}):
+            for theirs in ((99.5, 99.49, 99.51), (60.0, 100.0, 100.1), (98.0, 97.0, 96.0)):
+                found.append(campaign_report.difference(swept, "relay", self.results(r1=100.0, r2=100.0, r3=100.0), self.results(**{f"r{i}": v for i, v in enumerate(theirs, 1)})))
+        one, two, three = campaign_report.judge(found)
+        self.assertAlmostEqual(one["goodput_percent"], -0.5)
+        self.assertAlmostEqual(two["goodput_percent"], -13.3, places=6)
+        self.assertEqual([d["goodput_differs"] for d in (one, two)], [True, False])
+        # t = 3 * 3 ** 0.5 with 2 degrees of freedom; of three tests it is the second
+        p = 1 - (27 / 29) ** 0.5
+        self.assertAlmostEqual(three["goodput_p"], p, places=6)
+        self.assertAlmostEqual(three["goodput_p_adjusted"], 2 * p, places=6)
+        self.assertEqual((p < 0.05, three["goodput_differs"]), (True, False))
+        every, = [d for d in campaign_report.over_all(found) if d["metric"] == "goodput"]
+        self.assertEqual(every["settings"], 3)
+        self.assertAlmostEqual(every["percent"], (-0.5 - 13.3 - 3) / 3)
+        self.assertAlmostEqual(every["median_percent"], 3)
+        self.assertAlmostEqual(every["most_percent"], 13.3)
+
+    def test_what_matters_most_is_first(self):
+        table = [types.SimpleNamespace(values={"a": a, "b": b}, mean=lambda metric, mean=100.0 + a + 50 * b: mean) for a in (1, 2) for b in (1, 2)]
+        swept = types.SimpleNamespace(name="x", sweep={"a": [1, 2], "b": [1, 2]}, runs=[types.SimpleNamespace(kind="ltp")])
+        drawn = []
+        with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, *_: drawn.append(figure)):
+            self.assertEqual([f["name"] for f in campaign_report.sensitivity(swept, table, "")], ["x-sensitivity-goodput", "x-sensitivity-session_mean"])
+        self.assertEqual([label.get_text() for label in drawn[0].axes[0].get_xticklabels()], ["b", "a"])
+        self.assertAlmostEqual(drawn[0].axes[0].patches[0].get_height(), (100 * 50 / 176 + 100 * 50 / 177) / 2)
+
+    def test_figures_of_a_paper_by_hand(self):
+        """pgfplots: points with their intervals; booktabs: mean and half of the interval; what TeX would take for its own."""
+        text = campaign_export.picture("t", "a_b", "50 %", [("A & F", [(1, 10.5, 0.25), (7, 20.0, None)], {7})])
+        for line in ("\\begin{axis}[xlabel={a\\_b}, ylabel={50 \\%}, legend pos=outer north east, grid=major]", "  (1, 10.5) +- (0, 0.25)",
+                     "  (7, 20) +- (0, 0) % not faithful", "\\addlegendentry{A \\& F}"):
+            self.assertIn(line, text.splitlines())
+        self.assertIn("error bars/.cd, y dir=both, y explicit", text)
+        swept = types.SimpleNamespace(sweep={"rto": ["30ms"]})
+        rows = [types.SimpleNamespace(values={"rto": "30ms"}, metrics={"goodput": metric}) for metric in ((473.21, 1.52), (473.21, None), (None, None))]
+        body = [line for line in campaign_export.table(swept, rows, ["goodput"]).splitlines() if line.endswith(r"\\")]
+        self.assertEqual(body, [r"rto & goodput (Mbit/s) \\", r"30ms & $473.2 \pm 1.5$ \\", r"30ms & $473.2$ \\", r"30ms & -- \\"])
 
     def test_a_series_keeps_its_colour(self):
         """A trace has its colour in lines and in bars, whatever is left out."""

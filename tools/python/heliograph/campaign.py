@@ -149,16 +149,25 @@ class Runner:
 
 
 def look_closer(campaign, traces):
-    """What a run would stumble over: traces that cannot be read, keys of labs that no program knows. ProgramError, PlacesError."""
+    """What runs would stumble over, each once: traces that cannot be read, keys of labs that no program knows."""
     from . import campaign_lab
+    found = {}
+
+    def look(what, *arguments):
+        try:
+            what(*arguments)
+        except (programs.ProgramError, places.PlacesError) as e:
+            found.update(dict.fromkeys(str(e).splitlines()))
+
     for run in campaign.runs():
         if campaign.lab and run.repetition == 1:
-            campaign_lab.check(run)
-        elif campaign.kind == "ltp":
+            look(campaign_lab.check, run)
+        elif campaign.kind == "ltp" and not campaign.lab:
             for name in ("trace", "return-trace"):
                 path = campaign_file.trace_file(run.values.get(name, "none"), run.folder_base)
                 if path is not None:
-                    traces.info(path)
+                    look(traces.info, path)
+    return campaign_file.shortened(list(found), "")
 
 
 def tell_doubts(campaign):
@@ -226,10 +235,10 @@ def make_report(campaign, out, against):
 def work(a, campaign, out):
     runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
     if a.check:
-        try:
-            look_closer(campaign, runner.traces)
-        except (programs.ProgramError, places.PlacesError) as e:
-            print(f"helio-campaign: {e}", file=sys.stderr)
+        wrong = look_closer(campaign, runner.traces)
+        for text in wrong:
+            print(f"helio-campaign: {text}", file=sys.stderr)
+        if wrong:
             return 2
         describe(campaign, out)
         return 0

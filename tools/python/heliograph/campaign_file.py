@@ -11,7 +11,7 @@ import re
 
 import yaml
 
-from . import campaign_sle, campaign_systems, lab_file, places, units
+from . import campaign_sle, campaign_systems, lab_file, lab_hints, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -194,6 +194,11 @@ def trace_file(trace, base):
     return path if os.path.isfile(path) else None
 
 
+def shortened(lines, place):
+    """No more of what is wrong than a person reads."""
+    return lines[:TOLD_MAX] + [f"{place}and {len(lines) - TOLD_MAX} more"] if len(lines) > TOLD_MAX else lines
+
+
 class _Loader(yaml.SafeLoader):
     """Keeps numbers with units and words as they are written; booleans stay booleans."""
 
@@ -239,8 +244,7 @@ class Reader:
     def tell(self):
         if self.wrong:
             lines = [f"{self.path}:{line}: {text}" for line, text in sorted(self.wrong, key=lambda one: one[0])]
-            more = [f"{self.path}: and {len(lines) - TOLD_MAX} more"] if len(lines) > TOLD_MAX else []
-            raise CampaignError("\n".join(lines[:TOLD_MAX] + more))
+            raise CampaignError("\n".join(shortened(lines, f"{self.path}: ")))
 
     def check_key(self, key):
         if not isinstance(key, yaml.ScalarNode):
@@ -415,19 +419,41 @@ def check_values(reader, node, values, campaign, base):
     return digest_of(reader, values, base)
 
 
+def _lab(reader, node, campaign, values):
+    """Of one combination; None when it is wrong, which is told with all that is wrong in the others, each once."""
+    try:
+        return lab_file.load(campaign.lab, list(values.items()))
+    except places.PlacesError as e:
+        for text in str(e).splitlines():
+            with reader.kept(once=True):
+                reader.fail(node, text)
+    return None
+
+
+def _doubt_labs(node, labs, sweep, campaign):
+    """What the settings of these labs rule out, each key once; not what is swept to see just that."""
+    swept, found = {key.rsplit(".", 1)[-1] for key in sweep}, {}
+    for lab in labs:
+        for hint in lab_hints.hints(lab):
+            if hint.key.rsplit(".", 1)[-1] not in swept:
+                found.setdefault(hint.key, []).append(hint.text)
+    for key, texts in found.items():
+        share = f" (in {len(texts)} of {len(labs)} settings; the first of them)" if len(texts) < len(labs) else ""
+        campaign.doubts.setdefault(f"{key}{share}: {texts[0]}", node.start_mark.line + 1)
+
+
 def _lab_runs(reader, node, keys, shared, campaign, name):
     """The runs over a lab file; each combination must be a right one."""
     sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
     fixed = {**shared, **{key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}}
-    runs = []
+    runs, labs = [], []
     for combination in itertools.product(*sweep.values()):
         values = {**fixed, **dict(zip(sweep, combination))}
-        try:
-            lab_file.load(campaign.lab, list(values.items()))
-        except places.PlacesError as e:
-            reader.fail(node, str(e).splitlines()[0])
+        labs.append(_lab(reader, node, campaign, values))
         runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab)
                  for repetition in range(1, campaign.repetitions + 1)]
+    if None not in labs:
+        _doubt_labs(node, labs, sweep, campaign)
     return sweep, runs
 
 

@@ -1,0 +1,200 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""What each key of a campaign becomes: words of helio-sim, keys of a lab, other fades. Looked up in what the programs get, and by
+runs of a second whose figures are known by hand.
+
+usage: campaign_keys_test.py BIN SOURCE
+"""
+import json
+import re
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from campaign_case import Base, campaign
+
+BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+sys.path.insert(0, str(SOURCE / "tools/python"))
+from heliograph import campaign_file, campaign_lab, campaign_live, campaign_sim, campaign_traces, programs, units  # noqa: E402
+
+programs.PLACE = str(BIN)
+IDEAL = 8 * (495 * 1066 + 42 + 12 + 500000 - 495 * 1012) / 500e6 * 1e3 + 14  # ms of a session: see test_ideal_session of sim_helio_sim
+VALUES = {  # of each key another one than the default, as helio-sim is told it
+    "sessions": "9", "rto": "45ms", "rate": "40Mbit/s", "delay": "7ms", "processing": "3ms", "overhead": "50", "bundle": "70kB", "segment": "800B", "claims": "30",
+    "recovery": "default", "duration": "3s", "closing": "3", "copies": "2", "report-copies": "4", "copy-spacing": "6ms", "checkpoint-every": "70",
+    "checkpoint-time": "8ms", "rto-min": "11ms", "rto-max": "700ms", "return-rate": "2Mbit/s", "colour": "orange", "resend": "5", "orange-wait": "9ms",
+    "orange-answer": "13ms", "jitter": "1ms", "resend-wait": "2ms", "merge-claims": "yes", "oldest-first": "yes"}
+OTHERWISE = {"trace", "trace-offset", "return-trace", "return-offset", "warmup", "drop", "drop-return", "contacts", "stack", "system"}  # below, or no word of helio-sim
+
+
+class Keys(Base):
+    def runs_of(self, settings, more="", name="c.yaml"):
+        return campaign_file.load(self.file(f"{more}set: {settings}\nexperiments: [{{name: x}}]\n", name)).runs()
+
+    def traces(self):
+        return campaign_traces.Traces(str(self.out))
+
+    def words(self, run):
+        words = campaign_sim.options(run, self.traces())
+        return [(key.removeprefix("--"), value) for key, value in zip(words[::2], words[1::2])]
+
+    def test_each_is_a_word_of_helio_sim(self):
+        self.assertEqual({*VALUES} | OTHERWISE, {*campaign_file.PARAMETERS})
+        for key, value in VALUES.items():
+            run, = self.runs_of(f"{{{key}: {value}}}")
+            self.assertEqual([found for name, found in self.words(run) if name == key], [value])
+        run, = self.runs_of('{trace: "iid:0.1", return-trace: "iid:0.2", drop: "red:every=9 checkpoint:first=2", drop-return: "report:every=7", warmup: 4s, duration: 20s}')
+        found = self.words(run)
+        for pair in (("trace", "iid:0.1"), ("return-trace", "iid:0.2"), ("drop", "red:every=9"), ("drop", "checkpoint:first=2"), ("drop-return", "report:every=7"),
+                     ("warmup", "4s"), ("follow", "yes"), ("seed", "1")):
+            self.assertIn(pair, [(key, str(value)) for key, value in found])
+        found = [key for key, _ in found]
+        self.assertLess(found.index("recovery"), found.index("rto"))  # switches act after the set that they change
+
+    def test_bounds_of_the_timer_and_the_way_back_by_hand(self):
+        """Checkpoints are lost: their session takes the timers longer; a report of n bytes takes 8 (n + 42) / rate to send."""
+        def figures(settings):
+            run, = self.runs_of(f"{{trace: none, sessions: 1, duration: 1s, warmup: 0s, {settings}}}")
+            done = subprocess.run([BIN / "helio-sim", *map(str, campaign_sim.options(run, self.traces())), "--json"], capture_output=True, text=True, check=True)
+            return json.loads(done.stdout)
+
+        def longest(settings):  # of fewer than 100 sessions it is p99
+            return figures(settings)["session_ms"]["p99"] - IDEAL
+
+        # nothing is learnt yet: 30 ms, and twice as long each time; then the path is, 14 ms and an eighth
+        for settings, timers in (("first=3", 30 + 60 + 120), ('first=3", rto-max: "40ms', 30 + 40 + 40), ("list=20", 14 * 9 / 8), ('list=20", rto-min: "55ms', 55)):
+            self.assertAlmostEqual(longest(f'rto: auto, drop: "checkpoint:{settings}"'), timers, delta=0.1, msg=settings)
+        quick, slow = (figures(f"rto: 300ms{rate}")["session_ms"]["mean"] for rate in ("", ", return-rate: 100kbit/s"))
+        self.assertAlmostEqual(slow - quick, 8e3 * (21 + 42) / 100e3, delta=0.5)  # bytes of a report, some more or less by its numbers
+        self.assertEqual((figures("colour: green")["parameters"]["colour"], figures("colour: orange")["parameters"]["colour"]), ("green", "orange"))
+
+    def test_each_is_a_key_of_the_lab_of_whole_nodes(self):
+        own = {"closing": 3, "copies": 2, "report-copies": 4, "copy-spacing": "6ms", "checkpoint-every": 70, "checkpoint-time": "8ms", "rto-min": "11ms",
+               "rto-max": "700ms", "resend-wait": "2ms", "merge-claims": "yes", "oldest-first": "yes", "claims": 30}
+        run, = self.runs_of("{stack: yes, rate: 40Mbit/s, delay: 7ms, processing: 3ms, overhead: 50, bundle: 70kB, segment: 800B, sessions: 9, rto: 45ms, duration: 3s, "
+                            'jitter: 1ms, trace: "iid:0.1", return-trace: "iid:0.2", return-rate: 2Mbit/s, drop: "red:every=9 checkpoint:first=2", '
+                            'drop-return: "report:every=7", contacts: "0s-1s 2s-9s"' + "".join(f", {key}: {value}" for key, value in own.items()) + "}")
+        lab = campaign_live.lab_of(run, self.traces())
+        link, flow = lab.links["1-2"], lab.traffic[0]
+        there, back = link.channel["forward"], link.channel["return"]
+        self.assertEqual([there[key] for key in ("rate", "delay", "jitter", "rules", "erasures")],
+                         ["40Mbit/s", "7ms", "1ms", ["red:every=9", "checkpoint:first=2"], {"iid": "0.1"}])
+        self.assertEqual([back[key] for key in ("rate", "delay", "rules", "erasures")], ["2Mbit/s", "7ms", ["report:every=7"], {"iid": "0.2"}])
+        for way in there, back:
+            self.assertEqual(way["contacts"], [{"from": "0s", "to": "1s"}, {"from": "2s", "to": "9s"}])
+        names = {"checkpoint-every": "checkpoint_segments"}
+        keys = {**{names.get(key, key.replace("-", "_")): str(value) for key, value in own.items()}, "segment": "800B", "rto": "45ms", "recovery": "own"}
+        self.assertEqual({key: str(link.keys.get(key)) for key in keys}, keys)
+        sender, receiver = link.at["1"], link.at["2"]
+        self.assertEqual((str(sender["sessions"]), receiver["report_delay"], str(link.channel["overhead"])), ("9", "3ms", "50B"))
+        self.assertEqual((str(flow.keys["payload"]), flow.keys["duration"]), ("70000", "3"))
+
+    def steps(self, trace):
+        """Of a trace by name or path; of one as helio-trace gen makes it when it is a preset and a seed."""
+        if isinstance(trace, tuple):
+            path = self.folder / "{}-{}-by-hand.txt".format(*trace)
+            subprocess.run([BIN / "helio-trace", "gen", "--preset", trace[0], "--seed", str(trace[1]), "-o", path], check=True, capture_output=True)
+            trace = path
+        done = subprocess.run([BIN / "helio-trace", "convert", trace, "-"], capture_output=True, text=True, check=True)
+        return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
+
+    def test_repetitions_have_other_fades(self):
+        """Step by step those of helio-trace gen, also on the way back; sessions' numbers alone would make an interval, too."""
+        runs = self.runs_of("{trace: A, return-trace: A}", "repetitions: 3\n")
+        traces = self.traces()
+        ways = [(traces.of(run)[0], traces.back(run)[0]) for run in runs]
+        self.assertEqual(ways[0][0], "A")
+        for number, way in enumerate(ways, 1):
+            for trace, seed in zip(way, (1000 + number, 501000 + number)):
+                self.assertEqual(self.steps(trace) == self.steps(("A", seed)), trace != "A")
+        self.assertEqual(len({tuple(self.steps(trace)) for way in ways for trace in way}), 6)
+        self.assertEqual({traces.realisation(run)["kind"] for run in runs}, {"realisation"})
+
+    def test_repetitions_of_a_trace_that_says_how_it_was_made(self):
+        subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:4ms,1", "--good", "gamma:36ms,1", "--duration", "1s", "--seed", "1002", "-o", self.folder / "made.txt"],
+                       check=True, capture_output=True)
+        runs = self.runs_of("{trace: made.txt, duration: 300ms}", "repetitions: 3\n")
+        traces = self.traces()
+        found = [tuple(self.steps(traces.of(run)[0])) for run in runs]
+        self.assertEqual(len(set(found)), 3)  # its own seed is left out, too
+        self.assertEqual([traces.of(run)[1] for run in runs], [0, 0, 0])
+        bare = [line for line in (self.folder / "made.txt").read_text().splitlines() if not line.startswith("# ") or "step_ns" in line]
+        self.file("\n".join(bare) + "\n", "bare.txt")
+        runs = self.runs_of("{trace: bare.txt, trace-offset: 50ms, duration: 300ms}", "repetitions: 4\n")
+        parts = [traces.of(run) for run in runs]
+        for (path, begin, _), wanted in zip(parts, (0.05, 0.35, 0.65, 0.95)):
+            self.assertEqual(Path(path), self.folder / "bare.txt")
+            self.assertAlmostEqual(begin, wanted)
+        self.assertEqual([campaign_traces.independent([{"realisation": part[2]} for part in parts[:n]], "sim")[0] for n in (2, 3, 4)], [True, True, False])
+
+    def test_no_realisation_is_made_that_nobody_asks_for(self):
+        traces = self.traces()
+        run, = self.runs_of("{trace: A, duration: 1s}")
+        self.assertEqual(traces.of(run)[0], "A")
+        subprocess.run([BIN / "helio-trace", "gen", "--preset", "A", "--seed", "3", "-o", self.folder / "made.txt"], check=True, capture_output=True)
+        run, = self.runs_of("{trace: made.txt, duration: 1s}")
+        self.assertEqual(Path(traces.of(run)[0]), self.folder / "made.txt")
+        self.file("line: 2\nlink: {trace: A}\nlinks: {1-2: {forward: {trace: made.txt}}}\ntraffic: [{perf: 1-2, duration: 1s}]\n", "lab.yaml")
+        runs = campaign_file.load(self.file("lab: lab.yaml\nrepetitions: 2\nexperiments: [{name: x}]\n")).runs()
+        for run, made in zip(runs, (0, 2)):
+            self.assertEqual(campaign_lab.draw_fades(run, campaign_lab.lab_of(run), traces), "realisation")
+            self.assertEqual(len(list((self.out / "traces").glob("*"))), made)
+
+
+LAB = """line: 2
+link: {rate: 100Mbit/s, delay: 125ms%s}
+traffic:
+  - {perf: 1-2, data: 10MB, window: %s, payload: 100kB}
+"""
+
+
+class Labs(Base):
+    def test_what_a_labs_settings_rule_out_is_told(self):
+        """As helio-lab check does; not what is swept to see just that; once for a key."""
+        self.file(LAB % ("", 100), "lab.yaml")
+        path = self.file("lab: lab.yaml\nexperiments:\n  - {name: x}\n  - name: y\n    sweep: {link.sessions: [4, 64]}\n  - name: z\n"
+                         "    sweep: {link.rate: [1Mbit/s, 100Mbit/s, 200Mbit/s]}\n")
+        told = [re.sub(r"^helio-campaign: \S*/", "", line)[:102] for line in campaign(path, "--check").stderr.splitlines()]
+        alone, swept = "sessions: forward, 16 sessions of 100kB have", "sessions (in 2 of 3 settings; the first of them): forward, 16 sessions"
+        self.assertEqual(len(told), 2, told)
+        self.assertTrue(told[0].startswith(f"c.yaml:3: WARNING: links.1-2.{alone}"), told)
+        self.assertTrue(told[1].startswith(f"c.yaml:6: WARNING: links.1-2.{swept}"), told)
+        self.file(LAB % (", sessions: 64", 100), "lab.yaml")
+        self.assertEqual(campaign(self.file("lab: lab.yaml\nexperiments: [{name: x}]\n"), "--check").stderr, "")
+
+    def test_all_mistakes_of_a_lab_are_told(self):
+        self.file("line: 2\nlink: {rate: 1Mbit/s}\ntrafic: []\ntraffic:\n  - {perf: 1-9}\nevents:\n  - {at: 1s, link: 1-7, do: up}\n", "lab.yaml")
+        error = campaign(self.file("lab: lab.yaml\nexperiments:\n  - {name: x}\n  - {name: y, sweep: {seed: [1, 2]}}\n"), "--check", code=2).stderr
+        for words in (r"lab\.yaml:3: .*trafic", r"lab\.yaml:5: .*9", r"lab\.yaml:7: .*1-7"):
+            self.assertEqual(len(re.findall(rf"(?m)^helio-campaign: .*c\.yaml:3: .*{words}", error)), 1, error)
+        self.assertEqual(len(error.splitlines()), 3, error)
+
+    def test_all_traces_that_cannot_be_read_are_told(self):
+        for name in ("one.txt", "two.txt"):
+            self.file("no trace\n", name)
+        for text in ("experiments: [{name: x, sweep: {trace: [one.txt, A, two.txt]}}]\n",
+                     "lab: lab.yaml\nexperiments: [{name: x, sweep: {links.1-2.trace: [one.txt, A, two.txt]}}]\n"):
+            self.file("line: 2\nlinks: {1-2: {}}\ntraffic: [{perf: 1-2}]\n", "lab.yaml")
+            error = campaign(self.file(text), "--check", code=2).stderr
+            self.assertEqual([sum(name in line for line in error.splitlines()) for name in ("one.txt", "two.txt")], [1, 1], error)
+
+
+class Units(unittest.TestCase):
+    def test_as_the_programs_have_them(self):
+        """base/units.h, and helio-perf's shorter ones."""
+        for text, wanted in (("500000", 500000), ("0", 0), ("1.5kB", 1500), ("2MiB", 2 << 20), ("3TB", 3 * 10**12), ("1TiB", 1 << 40), ("7B", 7)):
+            self.assertEqual((units.size(text), units.amount(text)), (wanted, wanted), text)
+        for text, wanted in (("50k", 50000), ("4M", 4 * 10**6), ("1.5G", 1500 * 10**6)):
+            self.assertEqual(units.amount(text), wanted)
+            self.assertRaises(units.UnitError, units.size, text)
+        for text, wanted in (("10", 10.0), ("0.5", 0.5), ("30ms", 0.03), ("2min", 120.0)):
+            self.assertAlmostEqual(units.seconds(text), wanted)
+        for text in ("K", "5K", "-1", "5 k", "kB", "1e3"):
+            self.assertRaises(units.UnitError, units.amount, text)
+        for parse, text in ((units.duration, "10"), (units.seconds, "10x"), (units.rate, "10")):
+            self.assertRaises(units.UnitError, parse, text)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
