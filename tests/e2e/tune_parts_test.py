@@ -1,0 +1,165 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""The parts of helio-tune by hand, without a simulation: what a run is told, when an end is found, how sure that is, and HDTN's files.
+
+usage: tune_parts_test.py SOURCE
+"""
+import math
+import sys
+import unittest
+
+sys.path.insert(0, f"{sys.argv[1]}/tools/python")
+from heliograph import tune, tune_config, tune_realisations, tune_search, warmup  # noqa: E402
+
+MOON = ("--trace", "H", "--delay", "1280ms", "--rate", "100Mbit/s")
+
+
+def link(*words, trace="A"):
+    return tune_search.Link(tune.arguments().parse_args(words), trace)
+
+
+class Traces:
+    """Each realisation is a name."""
+
+    def again(self, path, seed, mark="", times=1):
+        return f"{path}-{seed}"
+
+
+class Made:
+    """A simulator whose links need so many sessions, each realisation others: seed -> sessions. Goodput grows with them until then."""
+    jobs = 1
+
+    def __init__(self, needed):
+        self.needed, self.runs = needed, []
+
+    def run_all(self, many):
+        self.runs += many
+        found = []
+        for one in many:
+            share = min(1.0, one["sessions"] / self.needed(one))
+            found.append({"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share, "delivery_ms": {"p99": 50.0}})
+        return found
+
+
+class Runs(unittest.TestCase):
+    def test_of_a_long_path_begin_with_its_steady_state(self):
+        """Three times the round trip and the radiation of all sessions; a quarter of the run at most; the same for all numbers of sessions."""
+        self.assertAlmostEqual(warmup.seconds(100, 0.25, 0.004, 20, 500000, 20e6), 3 * (0.504 + 20 * 0.2))
+        self.assertEqual(warmup.seconds(8, 0.25, 0.004, 20, 500000, 20e6), 2)
+        far = link(*MOON, "--duration", "200s", "--processing", "4ms", "--return-rate", "2Mbit/s", "--return-trace", "iid:0.1")
+        radiation = 8 * (500000 + 54 * math.ceil(500000 / 1012)) / 100e6
+        self.assertEqual(far.trial(), 4 * math.ceil(2.564 / radiation))
+        wanted = 3 * (2.564 + far.trial() * 0.04)
+        runs = [far.options(1, sessions=n) for n in (8, 500)]
+        for run in runs:
+            self.assertEqual((run["follow"], run["processing"], run["return-trace"], run["return-rate"]), ("yes", "4ms", "iid:0.1", "2000000bit/s"))
+            self.assertAlmostEqual(float(run["warmup"].removesuffix("s")), wanted)
+        near = link().options(1)
+        self.assertNotIn("warmup", near)  # less than a hundredth of the run
+        self.assertEqual([float(link(*MOON).options(1)["duration"].removesuffix("s")), 40 * 2.56], 2 * [102.4])
+
+    def test_the_timer_of_default_recovery_is_the_paths(self):
+        """It adapts from the path on, which helio-sim knows; the configuration names where it begins. Fixed ones are longer than the path."""
+        for words, begin in ((MOON, 5.12), ((), 0.02)):
+            far = link(*words)
+            given = tune_search.timers(far, "default")
+            self.assertEqual(given, [begin])
+            self.assertEqual(tune_search.Search(None, far, "default", 1024, given[0]).setting["rto"], "auto")
+            for timer in tune_search.timers(far, "plain"):
+                self.assertGreater(timer, far.rtt)
+            self.assertEqual([f"{t:g}" for t in tune_search.timers(link(*words, "--rto", "7s"), "plain")], ["7"])
+        self.assertEqual([tune_search.ion_timer(delay) for delay in (0.005, 1.0, 1.28)], [2, 2, 4])
+
+    def test_a_run_without_blocks_has_no_times(self):
+        point = tune_search.Point([{"session_ms": None, "goodput_bps": 0.0, "efficiency": None}])
+        self.assertTrue(math.isnan(point["session_ms"]["p99"]) and math.isnan(point["efficiency"]))
+        self.assertEqual(tune.known({"a": {"b": math.nan}, "c": 1.0}), {"a": {"b": None}, "c": 1.0})
+
+
+class Ends(unittest.TestCase):
+    def test_saturated_is_when_more_bring_nothing(self):
+        """Not where the next doubling brings two percent: 96 of 120."""
+        for least in (96, 120, 1000):
+            found, point, most, high = tune_search.Search(Made(lambda _, least=least: least), link("--duration", "5s"), "plain", 1024, 0.03).best()
+            self.assertTrue(least * 0.9995 <= found <= least * (1 + 1 / 64), (least, found))
+            self.assertGreaterEqual(high, least)
+            self.assertEqual(most["goodput_bps"], 1e8)
+
+    def test_the_floor_is_kept_or_said_to_be_missed(self):
+        for floor, cap, wanted in ((0.5, 100, 50), (0.98, 100, 98)):
+            found, point, _, _ = tune_search.Search(Made(lambda _, cap=cap: cap), link("--goal", "delay", "--floor", str(floor), "--duration", "5s"), "plain", 1024, 0.03).best()
+            self.assertGreaterEqual(point["efficiency"], floor)
+            self.assertLessEqual(found, wanted + 1)
+        r = {"predicted": {"efficiency": 0.9706}, "expected": None, "unseen": None, "realisations": None, "saturated": True, "floor": 0.98, "floor_kept": False,
+             "most_efficiency": 0.971, "sessions": 64}
+        said, = tune.warnings({"duration_s": 5.0}, r)
+        self.assertIn("the floor of 98 % of the capacity is not kept: 97.06 %", said)
+        self.assertEqual(list(tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981}})), [])
+        said, = tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981}, "expected": {"efficiency": 0.97}})
+        self.assertIn("kept on the trace itself, but 97.00 % are to be expected", said)
+        said, = tune.warnings({}, {**r, "floor_kept": None, "saturated": False})
+        self.assertIn("64 sessions are --sessions-max", said)
+        said, = tune.warnings({}, {**r, "floor_kept": None, "unseen": {"efficiency": 0.95}})
+        self.assertIn("have -2.1 points", said)
+
+
+class Sure(unittest.TestCase):
+    def test_the_bound_of_clopper_and_pearson(self):
+        for n in (1, 4, 20, 59):
+            self.assertAlmostEqual(tune_realisations.at_least(n, n), 0.05 ** (1 / n), places=9)
+        self.assertEqual(tune_realisations.at_least(0, 20), 0)
+        for k, n in ((1, 20), (19, 20), (55, 59)):  # so many or more have 5 % there
+            share = tune_realisations.at_least(k, n)
+            self.assertAlmostEqual(sum(math.comb(n, i) * share**i * (1 - share)**(n - i) for i in range(k, n + 1)), 0.05, places=9)
+
+    def found(self, confidence, needed, *more):
+        one = link("--realisations", "20", "--confidence", str(confidence), "--tolerance", "0.001", *more)
+        one.traces = Traces()
+        simulator = Made(lambda options: needed(options["seed"]))
+        return tune_realisations.Sure(simulator, one, {}, 256).find(40), simulator
+
+    def test_so_many_suffice_in_that_share_of_the_realisations(self):
+        """Realisation i needs 40 + i sessions: of twenty the 19th for 95 %. On those for the check the i-th needs 42 + i."""
+        def needed(seed):
+            return 42 + seed - 4000 if seed > 4000 else 40 + seed - 3000
+
+        for confidence, sessions, kept in ((0.95, 59, 17), (0.5, 50, 8), (0.05, 41, 0)):
+            found, _ = self.found(confidence, needed)
+            self.assertEqual((found["sessions"], found["suffice"], found["suffice_with_those_of_trace"]), (sessions, sessions - 40, 0))
+            self.assertEqual((found["held_out"]["suffice"], found["held_out"]["share"]), (kept, kept / 20))
+            self.assertAlmostEqual(found["held_out"]["at_least"], tune_realisations.at_least(kept, 20))
+        self.assertEqual(self.found(0.95, lambda seed: 30)[0]["sessions"], 30)  # fewer than the trace's do, too
+
+    def test_realisations_are_of_both_ways(self):
+        found, simulator = self.found(0.95, lambda seed: 50, "--return-trace", "H", "--processing", "4ms")
+        pairs = {(one["trace"], one["return-trace"], one["seed"], one["processing"]) for one in simulator.runs}
+        self.assertEqual(pairs, {(f"A-{first + i}", f"H-{500000 + first + i}", first + i, "4ms") for first in (3000, 4000) for i in range(1, 21)})
+
+
+class Hdtn(unittest.TestCase):
+    LINK = {"delay_s": 0.0125, "processing_s": 0.004, "rate_bps": 100_000_000, "overhead_bytes": 42, "block_bytes": 500_000}
+    FOUND = {"rto_s": 0.0513, "segment_bytes": 1024, "socket_buffer_bytes": 1 << 20, "memory_bytes": 8_000_000, "sessions": 16}
+
+    def test_what_it_loads(self):
+        """By hand: its largest bundle twice in the pipeline, one datagram a call, UDP payload, whole milliseconds that are never less."""
+        out, induct, told = tune_config.hdtn_ducts(self.LINK, self.FOUND)
+        self.assertEqual((out["oneWayLightTimeMs"], out["oneWayMarginTimeMs"]), (13, 13))
+        self.assertEqual((induct["oneWayLightTimeMs"], induct["oneWayMarginTimeMs"]), (13, 13))
+        self.assertEqual((out["maxSumOfBundleBytesInPipeline"], out["maxNumberOfBundlesInPipeline"]), (20_000_000, 16))
+        self.assertEqual((out["ltpMaxUdpPacketsToSendPerSystemCall"], induct["ltpMaxUdpPacketsToSendPerSystemCall"]), (1, 1))
+        self.assertEqual(out["ltpMaxSendRateBitsPerSecOrZeroToDisable"], math.floor(100e6 * 1024 / 1066))
+        self.assertEqual((out["remotePort"], induct["boundPort"], out["ltpSenderBoundPort"], induct["ltpRemoteUdpPort"]), (2113, 2113, 1113, 1113))
+        self.assertEqual([text.split(":")[0] for text in told], ["the light time of 12.5ms became 13 ms", "the timer of 51.3ms became 52 ms",
+                                                                 "the rate of 100Mbit/s on the air is 96060037 bit/s of UDP payload, which HDTN counts"])
+        more = {**self.FOUND, "memory_bytes": 40_000_000}
+        self.assertEqual(tune_config.hdtn_ducts(self.LINK, more)[0]["maxSumOfBundleBytesInPipeline"], 40_500_000)
+
+    def test_its_threads_have_their_time(self):
+        """20 ms beyond the round trip at least, whatever the timer was that simulation took for the best."""
+        for delay, rto, light, timer in ((0.005, 0.018, 5, 34), (0.005, 0.05, 5, 50), (1.28, 2.95, 1280, 2950), (0.0001, 0.002, 1, 26)):
+            out, _, _ = tune_config.hdtn_ducts({**self.LINK, "delay_s": delay}, {**self.FOUND, "rto_s": rto})
+            self.assertEqual((out["oneWayLightTimeMs"], 2 * (out["oneWayLightTimeMs"] + out["oneWayMarginTimeMs"])), (light, timer))
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
