@@ -47,5 +47,12 @@ if [ "$(id -u)" -ne 0 ]; then
     as_root=(sudo)
 fi
 echo "setup: installing ${missing[*]}"
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get update -qq
-"${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+apt() { "${as_root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -qq -o Acquire::Retries=5 -o DPkg::Lock::Timeout=600 "$@" >/dev/null; }
+# an index that was not reached shows only when a package of it is wanted
+for pause in 5 20 60; do
+    apt update && apt install -y --no-install-recommends "${missing[@]}" && exit 0
+    echo "setup: that failed; once more in $pause s" >&2
+    sleep "$pause"
+done
+apt update
+apt install -y --no-install-recommends "${missing[@]}"

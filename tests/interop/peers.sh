@@ -5,7 +5,8 @@
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: peers.sh DIR" >&2; exit 2; }
 dir=$1
-own=$(cd "$(dirname "$0")" && pwd)/licklider_peer
+here=$(cd "$(dirname "$0")" && pwd)
+own=$here/licklider_peer
 pins="licklider-cli 0.1.1"
 stamp="$pins $(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own/src/main.rs" | cksum)"
 low=$(($(nice) <= 0 ? 10 : 0)) # who was given less than the normal priority gives nothing away
@@ -20,8 +21,8 @@ if [ "$(printf '%s\n' 1.85 "${version:-0}" | sort -V | head -1)" != 1.85 ]; then
     exit 1
 fi
 while read -r crate number; do
-    nice -n "$low" cargo install --quiet --locked --root "$dir" --version "$number" "$crate" 9>&-
+    "$here/again.sh" nice -n "$low" cargo install --quiet --locked --root "$dir" --version "$number" "$crate" 9>&-
 done <<<"$pins"
-CARGO_TARGET_DIR=$dir/target nice -n "$low" cargo install --quiet --locked --force --root "$dir" --path "$own" 9>&-
+CARGO_TARGET_DIR=$dir/target "$here/again.sh" nice -n "$low" cargo install --quiet --locked --force --root "$dir" --path "$own" 9>&-
 rm -rf "$dir/target"
 echo "$stamp" >"$dir/pins"

@@ -13,5 +13,5 @@ flock 9
 rm -rf "$dir"
 python3 -m venv "$dir" 9>&-
 # shellcheck disable=SC2086
-"$dir/bin/pip" install --quiet --disable-pip-version-check $pins 9>&-
+"$(dirname "$0")/again.sh" "$dir/bin/pip" install --quiet --disable-pip-version-check $pins 9>&-
 echo "$pins" >"$dir/pins"
