@@ -14,12 +14,12 @@ import random
 import shutil
 import subprocess
 import sys
-import time
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
 import dissect  # noqa: E402
+from bound import await_bound  # noqa: E402
 from lab import Lab  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
@@ -58,7 +58,7 @@ class LickliderTest(unittest.TestCase):
             self.relay = self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{link}", "--to",
                                         f"127.0.0.1:{receiver}", "--delay", "60ms" if trace == "far" else "5ms", "--rate", RATE,
                                         "--trace", "none" if trace == "far" else trace, "--json", self.lab.path("relay.json"))
-            time.sleep(0.3)
+            await_bound(link, self.relay)
             return sender, near, receiver, link
         return sender, near, receiver, far
 
@@ -79,8 +79,8 @@ class LickliderTest(unittest.TestCase):
     def start_receiver(self, port, peer_port, out):
         p = self.lab.start("receiver", "helio-ltp", "receive", "--local", f"127.0.0.1:{port}", "--remote",
                            f"127.0.0.1:{peer_port}", "--engine", "2", "--peer-engine", "1", "--output", out,
-                           "--rto", "200ms", "--recovery", RECOVERY, "--count", "1", "--timeout", "60s", "--json")
-        time.sleep(0.2)
+                           "--rto", "200ms", "--recovery", RECOVERY, "--count", "1", "--timeout", "300s", "--json")
+        await_bound(port, p)
         return p
 
     def check_capture(self, trace, size, complete=True):
@@ -156,7 +156,7 @@ class LickliderTest(unittest.TestCase):
     def send_ours(self, data, red, sender, near, rate=RATE, more=()):
         return self.lab.start("sender", "helio-ltp", "send", data, "--local", f"127.0.0.1:{sender}", "--remote",
                               f"127.0.0.1:{near}", "--engine", "1", "--peer-engine", "2", "--red", red,
-                              "--rto", "200ms", "--recovery", RECOVERY, "--rate", rate, "--timeout", "60s", "--json",
+                              "--rto", "200ms", "--recovery", RECOVERY, "--rate", rate, "--timeout", "300s", "--json",
                               *more)
 
     def to_command(self, size, red, trace=None):
@@ -167,7 +167,7 @@ class LickliderTest(unittest.TestCase):
             sender, near, receiver, far = self.path_between(trace)
             peer = self.start_peer("licklider", "recv", "--listen", f"127.0.0.1:{receiver}", "--engine", "2", "--peer",
                                    f"1@127.0.0.1:{far}", "--out", out)
-            time.sleep(0.2)
+            await_bound(receiver, peer)
             ours = self.send_ours(data, red, sender, near)
             code = ours.wait(300)
             self.end(peer, "licklider recv")
@@ -189,7 +189,7 @@ class LickliderTest(unittest.TestCase):
             sender, near, receiver, far = self.path_between(None)
             peer = self.start_peer("licklider-peer", f"127.0.0.1:{receiver}", "2", "1", f"127.0.0.1:{far}", str(size),
                                    str(red), out)
-            time.sleep(0.2)
+            await_bound(receiver, peer)
             ours = self.send_ours(data, str(red), sender, near, "20Mbit/s", ["--orange"] if orange else [])
             if orange:
                 self.assertEqual(ours.wait(300), 1)  # nobody answers, see below

@@ -16,12 +16,14 @@ import time
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
 from scapy.contrib.ltp import LTP, LTPex, LTPReceptionClaim  # noqa: E402
 from scapy.contrib.sdnv import SDNVUtil  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 import dissect  # noqa: E402
+from bound import await_bound  # noqa: E402
 from lab import Lab  # noqa: E402
+from node_case import wait_for  # noqa: E402
 
 PROGRAMS = OUT = ""
 SDNVUtil.setMax((1 << 64) - 1)  # scapy's own limit is 2^32 - 1
@@ -48,7 +50,7 @@ class Peer:
     def __init__(self, port, to, pcap):
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.socket.bind(("127.0.0.1", port))
-        self.socket.settimeout(5)
+        self.socket.settimeout(300)
         self.to = ("127.0.0.1", to)
         self.pcap = pcap
         self.packets = []
@@ -158,9 +160,9 @@ class ScapyTest(unittest.TestCase):
         with open(self.lab.path("result.json"), "w") as out:
             p = subprocess.Popen([self.lab.program("helio-ltp"), mode, "--json", "--local", f"127.0.0.1:{self.port}",
                                   "--remote", f"127.0.0.1:{self.peer_port}", "--engine", str(OURS), "--peer-engine",
-                                  str(THEIRS), "--rto", "500ms", "--timeout", "30s", *arguments], stdout=out)
+                                  str(THEIRS), "--rto", "100s", "--timeout", "300s", *arguments], stdout=out)
         self.lab.processes.append((mode, p))
-        time.sleep(0.3)
+        await_bound(self.port, p)
         return p
 
     def block(self, session, segments, size, red):
@@ -176,10 +178,7 @@ class ScapyTest(unittest.TestCase):
             self.peer.send(LTP(flags=RA, SessionOriginator=THEIRS, SessionNumber=session,
                                RA_ReportSerialNo=answer.ReportSerialNo))
         path = self.lab.path(f"in/{THEIRS}.{session}")
-        for _ in range(250):
-            if os.path.exists(path):
-                break
-            time.sleep(0.02)
+        wait_for(lambda: os.path.exists(path) and os.path.getsize(path) >= size)
         with open(path, "rb") as f:
             return f.read(size + 1)
 
@@ -215,7 +214,7 @@ class ScapyTest(unittest.TestCase):
         text = random.Random(2).randbytes(10000)
         with open(path, "wb") as f:
             f.write(text)
-        ours = self.start("send", path, "--segment", "1000B", "--rto", "5s")
+        ours = self.start("send", path, "--segment", "1000B")
         got = {}
         last = None
         while last is None:
@@ -253,21 +252,20 @@ class ScapyTest(unittest.TestCase):
         counters = self.lab.control(2, "links")["links"]
         return collections.Counter({k: v for k, v in counters[0]["verdicts"].items() if v})
 
-    def start_nodes(self):
-        """Node 1 sends to node 2, whose socket is also that of scapy's peer."""
+    def start_nodes(self, rto="100s"):
+        """Node 1 sends to node 2, whose socket is also that of scapy's peer. Nothing is sent again unless it was lost."""
         one, = self.lab.udp_ports(1)
-        keys = {"rto": "200ms", "sessions": 4, "rate": "50Mbit/s"}
+        keys = {"rto": rto, "sessions": 4, "rate": "50Mbit/s"}
         n1 = self.lab.write_node(1, [self.lab.link(2, one, self.port, **keys)])
         n2 = self.lab.write_node(2, [self.lab.link(1, self.port, one, **keys),
                                      self.lab.link(THEIRS, self.port, self.peer_port, **keys)])
         self.lab.start_node(2, n2)
         self.lab.start_node(1, n1)
 
-    def start_perf(self, seconds):
+    def start_perf(self, octets):
         server = self.lab.start("server", "helio-perf", "server", "--socket", self.lab.socket(2))
-        time.sleep(0.3)
         client = self.lab.start("client", "helio-perf", "client", "--socket", self.lab.socket(1), "-d", "ipn:2.2000",
-                                "-T", str(seconds), "-W", "8", "-P", "20kB", "--json", self.lab.path("client.json"))
+                                "-D", octets, "-W", "8", "-P", "20kB", "--json", self.lab.path("client.json"))
         return server, client
 
     def test_bundle_in_segments(self):
@@ -280,12 +278,7 @@ class ScapyTest(unittest.TestCase):
             self.peer.send(data(RED if red else GREEN, 1 + red, 0, bundle[:900]))
             self.peer.send(data(EOB if red else GREEN_EOB, 1 + red, 900, bundle[900:]))
         self.assertEqual(self.peer.await_type(RS).ReportUpperBound, len(bundle))
-        for _ in range(100):
-            links = {link["name"]: link for link in self.lab.control(2, "links")["links"]}
-            if links[f"to-{THEIRS}"]["bundles_received"] == 2:
-                break
-            time.sleep(0.02)
-        self.assertEqual(links[f"to-{THEIRS}"]["bundles_received"], 2, links)
+        wait_for(lambda: [x["bundles_received"] for x in self.lab.control(2, "links")["links"] if x["name"] == f"to-{THEIRS}"] == [2])
         self.assertEqual(len(self.lab.control(2, "bundles")["bundles"]), 1, "the second one is a duplicate")
 
     def test_hostile_verdicts(self):
@@ -296,12 +289,8 @@ class ScapyTest(unittest.TestCase):
             self.peer.send(segment)
             wanted[verdict] += 1
         self.assertGreater(sum(wanted.values()), 150)
-        for _ in range(100):
-            got = self.verdicts()
-            if sum(got.values()) >= sum(wanted.values()):
-                break
-            time.sleep(0.02)
-        self.assertEqual(got, wanted)
+        wait_for(lambda: sum(self.verdicts().values()) >= sum(wanted.values()))
+        self.assertEqual(self.verdicts(), wanted)
         table = self.lab.run("helioctl", "--socket", self.lab.socket(2) + ".ctl", "--timeout", "60s", "counters")
         for verdict, count in wanted.items():
             self.assertRegex(table, rf"verdicts\.{verdict} +{count}\b")
@@ -309,9 +298,8 @@ class ScapyTest(unittest.TestCase):
 
     def test_hostile_beside_a_transfer(self):
         """Hostile segments and noise at the socket of a transfer with another peer, which loses nothing."""
-        self.start_nodes()
-        server, client = self.start_perf(3)
-        time.sleep(0.5)
+        self.start_nodes(rto="5s")
+        server, client = self.start_perf("10MB")
         noise, sent = random.Random(3), 0
         while client.poll() is None:
             for segment, _ in hostile():
