@@ -204,6 +204,9 @@ class PowerTest(unittest.TestCase):
         self.refused(":1: a NUL byte", "/dev/zero")
         self.refused(":3: the line has 3 columns, the first one has 2", self.write("wide", "t,power\n0,1\n1,2,3\n"))
         self.assertEqual(self.run_steps(self.write("bom", "\ufeffpower\n1\n2\n"), "--sensitivity", "1.5"), [1, 0])
+        # without a title the mark would make the first power one
+        self.assertEqual(self.run_steps(self.write("bom2", "\ufeff1\n2\n1\n"), "--sensitivity", "1.5"), [1, 0, 1])
+        self.refused(":2: the power is not a number", self.write("bom3", "1\n\ufeff2\n"))
 
     def test_generated_power_gives_the_generated_trace(self):
         power, first = self.path("p.csv"), self.path("first.htr")

@@ -209,6 +209,7 @@ class TracesTest(unittest.TestCase):
                                  (b"helio-trace 2\n", b"line 1: this version"), (b"helio-trace 1\n\0", b"line 2: the line"),
                                  (b"0 18446744073709551615\n", b":1: the trace becomes longer"),
                                  (b"0 5\n1 3\0 7\n", b":2: a NUL byte"), (b"0 5\0", b":1: a NUL byte"), (b"\0" * 5000, b":1: a NUL byte"),
+                                 (b"0 5\n\xef\xbb\xbf1 3\n", b":2: the state must be"),
                                  (gzip.compress(b"0 5\n" * 9999)[:-9], b"cannot be read after line")]:
             with tempfile.NamedTemporaryFile(suffix=".txt") as f:
                 f.write(content)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The generator's numbers are the same on every machine, and about uniform. */
 #include <check.h>
+#include <math.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
@@ -77,6 +78,28 @@ START_TEST(names_have_streams_of_their_own)
 }
 END_TEST
 
+/* The next seed, or the next name, changes half of the bits: what takes some of them away (a link's
+ * seed is the upper 63) leaves them apart. 64 fair coins: mean 32, deviation 4. */
+START_TEST(neighbours_have_half_of_the_bits_in_common)
+{
+    static const char *const names[] = {"forward", "forwarf", "a", "b"};
+    enum { N = 1000 };
+    for (size_t k = 0; k < 4; k++) {
+        double by_seed = 0, by_name = 0;
+        for (uint64_t seed = 0; seed < N; seed++) {
+            uint64_t one = rng_named(seed, names[k]);
+            int seeds = __builtin_popcountll(one ^ rng_named(seed + 1, names[k]));
+            int other = __builtin_popcountll(one ^ rng_named(seed, names[k ^ 1]));
+            ck_assert(seeds > 8 && seeds < 56 && other > 8 && other < 56);
+            by_seed += (double)seeds / N;
+            by_name += (double)other / N;
+        }
+        ck_assert_double_eq_tol(by_seed, 32, 5 * 4 / sqrt(N));
+        ck_assert_double_eq_tol(by_name, 32, 5 * 4 / sqrt(N));
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_rng");
@@ -86,6 +109,7 @@ int main(void)
     tcase_add_test(t, seeds_differ_and_repeat);
     tcase_add_test(t, about_uniform);
     tcase_add_test(t, names_have_streams_of_their_own);
+    tcase_add_test(t, neighbours_have_half_of_the_bits_in_common);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
