@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab with links that are handed over from channel to channel.
 
-usage: lab_handover_test.py BIN SOURCE sim|live
+usage: lab_handover_test.py BIN SOURCE sim|live|netns
 
 What is expected of runs with real processes are counts and what was sent, never times: a slow machine changes nothing.
 """
@@ -170,7 +170,8 @@ class Files(Handover):
                 (link.replace("channel: x}", "channel: x, in_flight: lost}") + "      - {at: 1s, channel: y}\n", ":8: links.a-b.handover[1].in_flight: there is nothing before"),
                 (link + "      - {at: 1s, channel: y}\n    delay: 5ms\n", ":10: links.a-b.delay: what is handed over has no channel of its own; write it at the channels"),
                 (link + "      - {at: 1s, channel: y}\n    channel: no\n", ":10: links.a-b.channel: what is handed over"),
-                (link + "      - {at: 1s, channel: y}\n    station: {}\n", ":10: links.a-b.station: what is handed over"),
+                (link + "      - {at: 1s, channel: y}\n    station: {}\n", ":10: links.a-b.station: a link over a ground station is not handed over"),
+                (OVER + "link: {station: {}}\n", ":6: links.a-b.station: a link over a ground station is not handed over"),
                 (link + "      - {at: 1s, channel: y}\n    adapter: tcpcl\n", ":8: links.a-b.handover: tcpcl is a stream"),
                 (link + "      - {at: 1s, channel: y}\nemulator: each\n", ":10: emulator: links are handed over in one emulator only"),
                 (link + "      - {at: 1s, channel: y}\nshared:\n  up: {of: [a-b.forward], rate: 1Mbit/s}\n",
@@ -205,9 +206,6 @@ class Files(Handover):
             for words in wanted:
                 self.assertIn(f"{file}{words}", said, text)
             self.assertNotIn("Traceback", said)
-        file = self.file(OVER)
-        said = lab(file, "check", "--mode", "netns", code=2).stderr
-        self.assertIn(f"{file}:5: links.a-b.handover: hand-over is in the modes local and sim, not in netns", said)
 
 
 @unittest.skipUnless(KIND == "sim", "without real processes")
@@ -393,10 +391,12 @@ class Virtual(Handover):
         self.assertAlmostEqual(line["members"][1]["share"], 0.25, delta=0.02)  # half of half the time
 
 
-@unittest.skipUnless(KIND == "live", "with real processes")
-class Live(Handover):
+class Real:
+    """With real processes."""
+    mode = "local"
+
     def test_the_example(self):
-        told = lab(EXAMPLE, "up", "--out", self.folder / "out").stdout
+        told = lab(EXAMPLE, "up", "--mode", self.mode, "--out", self.folder / "out").stdout
         result = self.result(self.folder / "out")
         flow = result["traffic"]["perf-1"]
         self.assertEqual((result["failed"], flow["bundles_acked"], flow["lost"]), ([], flow["bundles_sent"], 0))
@@ -416,7 +416,7 @@ class Live(Handover):
             "events:\n  - {at: 1s, channel: y, set: {forward.rate: 30Mbit/s, delay: 3ms}}\n  - {at: 1500ms, channel: x, set: {rate: 2Mbit/s}}\n" \
             "  - {at: 4s, channel: x, set: {rate: 1Mbit/s}}\n  - {at: 5s, channel: y, set: {forward.rate: 4Mbit/s}}\n" \
             "traffic: [{ping: a-b, start: 5500ms, count: 2}]\n"
-        result = self.up(self.file(text), mode="local")
+        result = self.up(self.file(text), mode=self.mode)
         self.assertEqual(result["traffic"]["ping-1"]["received"], 2)
         self.assertEqual(self.rates(result), [4 * 10**6, 0])
         then = {}  # what was set before the first frame is one change
@@ -427,7 +427,7 @@ class Live(Handover):
 
     def test_by_hand(self):
         file = self.file(TWO + "links: {a-b: {handover: [{at: 0, channel: x}, {at: 900s, channel: y}]}}\nduration: 1000s\n")
-        lab(file, "up", "--out", self.folder / "out", "--background")
+        lab(file, "up", "--mode", self.mode, "--out", self.folder / "out", "--background")
         self.addCleanup(lambda: subprocess.run([BIN / "helio-lab", file, "down"], capture_output=True, check=False))
         lab(file, "link", "x", "set", "forward.rate=3Mbit/s")
         lab(file, "link", "y", "set", "delay=4ms")
@@ -435,10 +435,42 @@ class Live(Handover):
         for words, said in ((("x", "down"), "x is a channel"), (("y", "set", "rate=4Mbit/s"), "channels.y.return has no rate to change from"), (("x", "set", "queue=1s"), "queue of a channel cannot change"), (("z", "down"), "there are a-b, x, y"),
                             (("a-b", "set", "rate=1Mbit/s"), "what is handed over"), (("a-b", "set", "handover.0.at=1s"), "which channels a link passes cannot change")):
             self.assertIn(said, lab(file, "link", *words, code=2).stderr)
+        self.look_around(file)
         lab(file, "down")
         result = self.result(self.folder / "out")
         self.assertEqual(self.rates(result), [3 * 10**6, 20 * 10**6])
         self.assertEqual({link["overhead"] for node in result["nodes"].values() for link in node["links"]}, {30})
+
+    def look_around(self, file):
+        pass
+
+
+@unittest.skipUnless(KIND == "live", "on the loopback interface")
+class Live(Real, Handover):
+    pass
+
+
+@unittest.skipUnless(KIND == "netns", "in network namespaces")
+class Netns(Real, Handover):
+    mode = "netns"
+
+    def look_around(self, file):
+        """The emulator is what both nodes reach; nothing leads around it, where a node would answer that nobody listens."""
+        for there, wanted in (("10.80.0.254", True), ("10.80.0.1", True), ("10.80.0.2", False)):
+            code = f"import socket, sys\ntry: socket.create_connection(('{there}', 9), 5)\nexcept ConnectionRefusedError: print('refused')\n" \
+                   "except OSError as e: print(e)\n"
+            self.assertEqual(lab(file, "exec", "a", sys.executable, "-c", code).stdout == "refused\n", wanted, there)
+
+    def test_what_is_derived(self):
+        """Datagrams go to the emulator's address of their link, with the overhead that the channel has in all modes."""
+        of = made(OVER)
+        derived = lab_derive.derive(of, "/out", "/run", lab_derive.SpaceAddresses(of), "2026-01-01T00:00:00Z")
+        self.assertEqual([(link["local"], link["remote"]) for number in (1, 2) for link in self.tree(derived, f"node{number}.yaml")["links"]],
+                         [("10.80.0.1:1113", "10.80.0.254:1113"), ("10.80.0.2:1113", "10.80.0.254:1113")])
+        one = self.tree(derived, "emulator.yaml")["links"]["a-b"]
+        self.assertEqual([one[key] for key in ("listen", "to", "return_to")], ["10.80.0.254:1113", "10.80.0.2:1113", "10.80.0.1:1113"])
+        self.assertEqual([self.tree(derived, f"link-{name}.yaml").get("overhead") for name in "xy"], [None, "10B"])
+        lab(self.file(OVER), "check", "--mode", "netns")
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab with one emulator for all links, and transmitters that they share.
 
-usage: lab_shared_test.py BIN SOURCE sim|live
+usage: lab_shared_test.py BIN SOURCE sim|live|netns
 
 What is expected of runs with real processes are counts and what was sent, never times: a slow machine changes nothing.
 """
@@ -92,13 +92,11 @@ class Files(Folder):
                 self.assertIn(f"{file}{words}", said, text)
             self.assertNotIn("Traceback", said)
 
-    def test_other_modes_refuse(self):
-        for text, key in ((STAR, "3: shared: "), ("line: 2\nemulator: one\n", "2: emulator: ")):
+    def test_all_modes_have_it(self):
+        for text in (STAR, "line: 2\nemulator: one\n"):
             file = self.file(text + "traffic: []\nduration: 1s\n")
-            said = lab(file, "check", "--mode", "netns", code=2).stderr
-            self.assertIn(f"{file}:{key}one emulator for all links is in the modes local and sim, not in netns", said)
-            lab(file, "check", "--mode", "sim")
-            lab(file, "check")
+            for mode in ("local", "netns", "sim"):
+                lab(file, "check", "--mode", mode)
 
     def test_dry_run(self):
         file = self.file(STAR + "nodes: {g: {address: 192.0.2.1}, a: {address: 192.0.2.2}, b: {address: 192.0.2.3}}\n")
@@ -179,8 +177,10 @@ class Virtual(Folder):
         self.assertIn(f"{file}:4: shared.up.of: 1-2.forward has streams", said)
 
 
-@unittest.skipUnless(KIND == "live", "with real processes")
-class Live(Folder):
+class Real:
+    """With real processes."""
+    mode = "local"
+
     def adds_up(self, result):
         for name, shown in result["channels"].items():
             for way in ("forward", "return"):
@@ -189,7 +189,7 @@ class Live(Folder):
 
     def test_the_example(self):
         """Two flows over one line: all arrives, and the transmitter's account is that of its channels."""
-        told = lab(SOURCE / "examples/lab-shared.yaml", "up", "--out", self.folder / "out",
+        told = lab(SOURCE / "examples/lab-shared.yaml", "up", "--mode", self.mode, "--out", self.folder / "out",
                    "--set", "links.ground-craft2.forward.trace=iid:0.1").stdout
         result = self.result(self.folder / "out")
         self.assertEqual(result["failed"], [])
@@ -212,7 +212,7 @@ class Live(Folder):
         file = self.file("line: 3\nlink: {delay: 1ms, rate: 20Mbit/s}\nemulator: one\n"
                          "traffic: [{ping: 1-2, count: 10, interval: 100ms}, {perf: 1-3, data: 400kB, window: 4, payload: 20kB}]\n"
                          "events: [{at: 500ms, link: 1-2, set: {rate: 10Mbit/s}}, {at: 600ms, link: 2-3, set: {forward.delay: 2ms}}]\n")
-        result = self.up(file, mode="local")
+        result = self.up(file, mode=self.mode)
         self.adds_up(result)
         self.assertEqual((result["traffic"]["ping-1"]["received"], result["traffic"]["perf-2"]["lost"]), (10, 0))
         self.assertNotIn("shared", result)
@@ -222,6 +222,43 @@ class Live(Folder):
         self.assertEqual(two["return"]["changed"], [])
         rates = {link["name"]: link["rate_bps"] for link in result["nodes"]["1"]["links"]}
         self.assertEqual(rates["to-2"], 10**7, result["nodes"]["1"])
+
+
+@unittest.skipUnless(KIND == "live", "on the loopback interface")
+class Live(Real, Folder):
+    pass
+
+
+@unittest.skipUnless(KIND == "netns", "in network namespaces")
+class Netns(Real, Folder):
+    mode = "netns"
+
+    def test_streams_and_links_without_a_channel_beside_it(self):
+        """Streams keep their bridge, which begins anew when it is changed; the emulator of the others goes on."""
+        file = self.file("star: [g, a, b, c]\nlink: {delay: 5ms, return: {rate: 10Mbit/s}}\n"
+                         "links: {g-c: {adapter: tcpcl, rate: 10Mbit/s}, a-b: {channel: no, rate: 10Mbit/s}}\n"
+                         "shared: {up: {of: [g-a.forward, g-b.forward], rate: 10Mbit/s, queue: 1s}}\n"
+                         "events:\n  - {at: 100ms, link: g-c, set: {delay: 1ms}}\n  - {at: 200ms, link: g-a, set: {delay: 1ms}}\n"
+                         "traffic:\n" + "".join(f"  - {{perf: {pair}, start: 1s, data: 100kB, window: 4, payload: 20kB}}\n" for pair in ("g-a", "g-b", "g-c", "a-b")))
+        result = self.up(file, mode="netns")
+        for flow in result["traffic"].values():
+            self.assertEqual((flow["bundles_acked"], flow["lost"]), (5, 0))
+        self.adds_up(result)
+        self.assertEqual(sorted(result["channels"]), ["g-a", "g-b", "g-c"])
+        for name in ("g-a", "g-b"):
+            self.assertGreater(result["channels"][name]["forward"]["in"], 0, name)
+        both = [json.loads((self.folder / f"out/link-g-c{again}.json").read_text(encoding="utf-8")) for again in ("", ".1")]
+        self.assertGreater(sum(shown["forward"]["in"] for shown in both), 0)
+        self.assertEqual([member["of"] for member in result["shared"]["up"]["members"]], ["g-a.forward", "g-b.forward"])
+
+    def test_streams_share_nothing(self):
+        file = self.file("line: 2\nlink: {adapter: tcpcl, delay: 1ms}\nshared:\n  up: {of: [1-2.forward], rate: 1Mbit/s}\n")
+        self.assertIn(f"{file}:4: shared.up.of: 1-2.forward has streams", lab(file, "check", "--mode", "netns", code=2).stderr)
+
+    def test_one_emulator_of_streams_alone(self):
+        """There is nothing for it to do."""
+        file = self.file("line: 2\nemulator: one\nlink: {adapter: tcpcl, delay: 1ms}\ntraffic: [{ping: 1-2, count: 1}]\n")
+        self.assertEqual(self.up(file, mode="netns")["traffic"]["ping-1"]["received"], 1)
 
 
 if __name__ == "__main__":

@@ -20,6 +20,7 @@ from .places import Map, merge, put
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
 DATAGRAMS = ("ltp-udp", "udp")
 STREAMS = ("tcpcl",)
+RELAY = 254            # the emulator in a link's network of mode netns
 PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
 MARGIN = 0.02          # seconds, of a link's timer unless told otherwise
 SIM_START = "2026-01-01T00:00:00Z"  # time zero of helio-sim
@@ -54,6 +55,11 @@ class Derived:
     emulator: str = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
 
+    @property
+    def alone(self):
+        """The channels that have an emulator of their own."""
+        return [name for name in self.channels if not self.emulator or name not in self.relays and name not in self.lab.channels]
+
     def log(self, node, what):
         return os.path.join(self.folder, f"node{self.lab.nodes[node].number}.{what}.csv")
 
@@ -68,7 +74,6 @@ class StationAddresses:
 
 class Addresses:
     """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
-    relay = True
     wan_relay = True  # streams pass one, too
 
     def __init__(self, lab, fixed=None):
@@ -104,6 +109,10 @@ class Addresses:
             return ((a, b), (b, a)), None
         return ((a, relay), (b, relay)), relay
 
+    @staticmethod
+    def bridged(_):
+        """Is there a bridge in the middle, which sees whole frames?"""
+        return False
 
     def station(self, link):
         """What the station's provider is told: its port, its modem's, and where CLTUs go."""
@@ -121,27 +130,33 @@ class Addresses:
 
 
 class SpaceAddresses:
-    """Of mode netns: each link is a network of its own, with a bridge in the middle."""
-    relay = False
+    """Of mode netns: each link is a network of its own, with a bridge in the middle; or with the one emulator of all links, which both ends
+    reach at one address."""
 
     def __init__(self, lab):
-        lab_handover.refuse(lab, "netns")
-        lab_shared.refuse(lab, "netns")
+        self.one_emulator = lab.one_emulator
         for link in lab.links.values():
             if link.station is not None:
                 raise places.PlacesError(f"{places.where(link.station)}: links.{link.name}.station: stations are in the modes local and sim")
         self.index = {name: i for i, name in enumerate(lab.links)}
 
+    def bridged(self, holder):
+        """The one emulator relays datagrams; streams keep their bridge."""
+        return isinstance(holder, lab_file.Link) and holder.channel is not None and (not self.one_emulator or holder.adapter in STREAMS)
+
     def pieces(self, link):
-        return [(link.name, ("forward", "return"), None)]
+        (a, b), relay = self.ends(link)
+        return [(link.name, ("forward", "return"), {"listen": relay, "to": b[0], "back": a[0]} if relay else None)]
 
     def network(self, link):
         i = self.index[link.name]
         return f"10.{80 + i // 250}.{i % 250}"
 
     def ends(self, link):
-        a, b = (f"{self.network(link)}.{i}:1113" for i in (1, 2))
-        return ((a, b), (b, a)), None
+        a, b, relay = (f"{self.network(link)}.{i}:1113" for i in (1, 2, RELAY))
+        if link.channel is None or self.bridged(link):
+            return ((a, b), (b, a)), None
+        return ((a, relay), (b, relay)), relay
 
 
 # ---- routes ----
@@ -272,13 +287,13 @@ class Deriver:
             start = self.start_of(tree[way].get("start", "0" if timed else None))
             if start is not None:
                 tree[way]["start"] = put(start, link.place)
-        if not self.addresses.relay:
+        if self.addresses.bridged(link):
             overhead = units.size(tree.get("overhead", f"{HEADERS}B") if not tree.get("overhead", "").isdigit() else tree["overhead"] + "B")
             if overhead < HEADERS:
                 self.wrong(tree["overhead"], f"links.{link.name}.overhead: {tree['overhead']} is less than the {HEADERS} bytes of UDP, "
                            "IPv4 and Ethernet that frames of mode netns have")
             tree["overhead"] = put(f"{max(0, overhead - HEADERS)}B", link.place)
-        if self.capture_files or not self.addresses.relay:
+        if self.capture_files:
             files = {"drops": ("drop_log", "drops.csv"), "pcap": ("pcap_before", "before.pcap")}
             tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place)
                          for what, (key, end) in files.items() if what in self.lab.capture})
@@ -496,7 +511,7 @@ def check_events(lab, addresses, begin):
             then = lab_file.changed(lab, event.whom, event.set)
             derived = derive(then, folder, folder, addresses, begin)
             before = lab.holder(event.whom)
-            if lab.one_emulator and before.channel is not None:
+            if lab.one_emulator and before.channel is not None and not addresses.bridged(before):
                 lab_shared.changes(before, then.holder(event.whom), pieces(before, addresses), f"{places.where(event.set)}: events set")
             ends = [derived.nodes[end] for end in then.links[event.whom].ends] if event.whom in then.links else []
             wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.whom), derived.plan)

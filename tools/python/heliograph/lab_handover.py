@@ -14,7 +14,7 @@ import difflib
 import math
 import re
 
-from . import lab_station, places, units
+from . import lab_station, units
 from .places import Items, Map, Word, merge, put
 
 KEYS = ("at", "channel", "gap", "in_flight")
@@ -96,9 +96,11 @@ def link_keys(reader, name, common, own, way, whole):
         return keys
     if "overhead" not in (own or ()):
         keys.pop("overhead", None)
+    if "station" in keys:
+        reader.wrong(keys.key("station"), f"links.{name}.station: a link over a ground station is not handed over; leave station or handover away")
     refused = (*(key for key in channel_keys(way, whole) if key != "overhead"), "channel", "station")
     for key in own or ():
-        if key in refused:
+        if key in refused and key != "station":
             reader.wrong(own.key(key), f"links.{name}.{key}: what is handed over has no channel of its own; write it at the channels that it passes")
     out = Map((key, value) for key, value in keys.items() if key not in refused)
     out.place = keys.place
@@ -141,12 +143,6 @@ def read_over(reader, item, what, channels):
         reader.wrong(name if isinstance(name, Word) else item, f"{what}.channel: " + (f"there is no channel \"{name}\"; {right}" if name else f"is missing; {right}"))
         return None
     return None if at is None else Over(at, gap or 0.0, channels.get(str(name)), keys)
-
-
-def refuse(lab, mode):
-    for link in lab.links.values():
-        if link.overs:
-            raise places.PlacesError(f"{places.where(link.handover)}: links.{link.name}.handover: hand-over is in the modes local and sim, not in {mode}")
 
 
 # ---- what is derived ----

@@ -85,7 +85,7 @@ class Session(Processes):
             self.begin_program("emulator", None, ["helio-emu", "links", self.derived.emulator, "--json", self.path("emulator.json"),
                                                   "--control", self.emulator_socket()])
             self.await_words("emulator", ", ready", "the emulator")
-        for link in self.derived.channels if not self.derived.emulator else ():
+        for link in self.derived.alone:
             self.start_channel(link)
 
     def emulator_socket(self):
@@ -256,7 +256,7 @@ class Session(Processes):
 
     def set_link(self, name, keys):
         """Keys of the adapter at both ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
-        if self.derived.emulator:
+        if self.derived.emulator and name not in self.derived.alone:
             self.change_link(name, keys)
             return
         channel = {key: value for key, value in keys.items() if key in (*EMULATOR, *lab_file.BOTH)}
@@ -402,7 +402,7 @@ class Session(Processes):
             self.end_quietly(f"link-{link}.wan", signal.SIGINT)
         if self.derived.emulator:
             self.end_quietly("emulator", signal.SIGINT)
-        for link in self.derived.channels:
+        for link in self.derived.alone:
             times = self.renewed.get(link, 0)
             self.end_quietly(f"link-{link}" + (f".{times}" if times else ""), signal.SIGINT)
         return {"seconds": seconds, "interrupted": self.stopped, "traffic": self.traffic_results(),
@@ -460,10 +460,8 @@ class Session(Processes):
 
     def channel_results(self):
         wans = {f"{link}.wan": lab_station.relay_account(lab_result.load_json(self.path(f"link-{link}.wan.json"))) or {} for link in self.derived.wans}
-        if self.derived.emulator:
-            return {**self.emulated()[0], **wans}
-        out = {}
-        for link in self.derived.channels:
+        out = self.emulated()[0] if self.derived.emulator else {}
+        for link in self.derived.alone:
             times = self.renewed.get(link, 0)
             out[link] = lab_result.load_json(self.path(f"link-{link}" + (f".{times}" if times else "") + ".json")) or {}
         return {**out, **wans}

@@ -3,7 +3,8 @@
 
     node A ── linkK ═══ aK ─ emu ─ bK ═══ linkK ── node B        10.80.K.1, 10.80.K.2
 
-A link without a channel joins its nodes directly. Needs root, iproute2 and ethtool.
+With one emulator for all links (shared transmitters, hand-over) it is helio-emu links, which both nodes reach as 10.80.K.254; streams
+keep their bridge. A link without a channel joins its nodes directly. Needs root, iproute2 and ethtool.
 """
 import json
 import os
@@ -90,21 +91,47 @@ class Session(lab_live.Session):
             ip("-n", a, "link", "add", f"link{i}", "type", "veth", "peer", "name", f"link{i}", "netns", b)
         for at, (node, space) in enumerate(zip(link.ends, (a, b))):
             if link.channel is not None:
-                inner = f"{'ab'[at]}{i}"
+                inner = self.inner(link, at)
                 ip("-n", space, "link", "add", f"link{i}", "type", "veth", "peer", "name", inner, "netns", self.space(None))
                 ip("-n", self.space(None), "link", "set", "dev", inner, "mtu", str(MTU), "up")
+                if self.relayed(link):
+                    self.join_relay(link, at)
             ip("-n", space, "address", "add", f"{network}.{at + 1}/24", "dev", f"link{i}")
             ip("-n", space, "link", "set", "dev", f"link{i}", "mtu", str(MTU), "up")
+            if self.relayed(link):
+                continue  # whose sockets see each datagram
             # No super-packets: they would be one frame to the emulator.
             self.command_in(node, "ethtool", "-K", f"link{i}", "tso", "off", "gso", "off", "gro", "off", "tx", "off",
                             "tx-udp-segmentation", "off")
+
+    def inner(self, link, at):
+        """The emulator's interface towards an end."""
+        return f"{'ab'[at]}{self.index[link.name]}"
+
+    def relayed(self, link):
+        return link.channel is not None and not self.addresses.bridged(link)
+
+    def join_relay(self, link, at):
+        """The emulator has one address for both ends, each of which is behind an interface of its own; no other way joins them."""
+        network = self.addresses.network(link)
+        if at == 0:
+            ip("-n", self.space(None), "address", "add", f"{network}.{lab_derive.RELAY}/32", "dev", self.inner(link, at))
+        ip("-n", self.space(None), "route", "add", f"{network}.{at + 1}/32", "dev", self.inner(link, at), "src", f"{network}.{lab_derive.RELAY}")
 
     def introduce(self, link):
         """Without a search for the neighbour, for a round trip of which the first data would wait."""
         i, network = self.index[link.name], self.addresses.network(link)
         for at, (here, there) in enumerate((link.ends, link.ends[::-1])):
-            shown, = json.loads(ip("-n", self.space(there), "-j", "link", "show", "dev", f"link{i}"))
-            ip("-n", self.space(here), "neigh", "replace", f"{network}.{2 - at}", "lladdr", shown["address"], "dev", f"link{i}", "nud", "permanent")
+            if self.relayed(link):
+                self.know(here, f"{network}.{lab_derive.RELAY}", f"link{i}", None, self.inner(link, at))
+                self.know(None, f"{network}.{at + 1}", self.inner(link, at), here, f"link{i}")
+            else:
+                self.know(here, f"{network}.{2 - at}", f"link{i}", there, f"link{i}")
+
+    def know(self, here, address, device, there, other):
+        """Of two places that are joined, the one knows the other's address."""
+        shown, = json.loads(ip("-n", self.space(there), "-j", "link", "show", "dev", other))
+        ip("-n", self.space(here), "neigh", "replace", address, "lladdr", shown["address"], "dev", device, "nud", "permanent")
 
     def raise_limits(self):
         """Socket buffers so large that a burst waits and is not lost; put back at the end."""
@@ -133,9 +160,13 @@ def print_plan(lab, out):
     derived = lab_derive.derive(lab, out, out, addresses, lab_live.utc(int(time.time()) + 60))
     lab_derive.write(derived)
     lab_derive.check(derived)
+    if derived.emulator:
+        print(f"emu: helio-emu links {derived.emulator}")
     for i, link in enumerate(lab.links.values()):
         how = f"{link.ends[0]} link{i} {addresses.network(link)}.1 - {link.ends[1]} link{i} {addresses.network(link)}.2"
-        if link.channel is not None:
+        if link.channel is not None and not addresses.bridged(link):
+            print(f"# {how}, emu a{i} and b{i} {addresses.network(link)}.{lab_derive.RELAY}")
+        elif link.channel is not None:
             print(f"# {how}\nemu: helio-emu bridge --a a{i} --b b{i} --scenario {derived.channels[link.name]}")
         else:
             print(f"# {how}, joined directly")

@@ -125,13 +125,6 @@ def queue_time(keys):
         return WAIT_MAX  # none, or told elsewhere
 
 
-def refuse(lab, mode):
-    """In the mode that has an emulator for each link."""
-    for key in ("shared", "emulator"):
-        if key in lab.tree and lab.one_emulator and (key == "emulator" or lab.shared):
-            raise places.PlacesError(f"{places.where(lab.tree.key(key))}: {key}: one emulator for all links is in the modes local and sim, not in {mode}")
-
-
 # ---- what is derived ----
 
 
@@ -152,7 +145,7 @@ def config(lab, derived, addresses, start):
     for link in lab.links.values():
         for name, ways, at in addresses.pieces(link) if link.channel is not None else ():
             if at is None:
-                continue  # in virtual time streams have channels between nodes
+                continue  # streams, whose channels are beside it
             one = {"scenario": derived.channels[name], "listen": at["listen"], "to": at["to"], "return_to": at["back"]}
             if link.overs:
                 one = {**(derived.gaps.get(name, {})), **one, "handover": lab_handover.config(link, called)}
@@ -167,8 +160,8 @@ def config(lab, derived, addresses, start):
     for name, one in lab.shared.items():
         for link, way in one.of:
             if (link, way) not in of:
-                raise places.PlacesError(f"{places.where(one.place)}: shared.{name}.of: {link}.{way} has streams, whose channel in virtual time is "
-                                         "between nodes and shares no transmitter; leave it away")
+                raise places.PlacesError(f"{places.where(one.place)}: shared.{name}.of: {link}.{way} has streams, whose channel is "
+                                         "beside those of datagrams and shares no transmitter; leave it away")
         keys = Map({put("of", one.place.place): put([of[direction_] for direction_ in one.of], one.place.place), **one.keys})
         keys.place = one.keys.place
         tree["shared"][put(name, one.place.place)] = keys
