@@ -4,9 +4,11 @@
 
 #include <arpa/inet.h>
 #include <jansson.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "tools/node/config_value.h"
@@ -35,17 +37,62 @@ void rig_config_free(struct ltp_link_config *k)
     conf_options_free(ltp_link_options, k);
 }
 
+/* As tools/python/heliograph/ports.py, which says why: blocks of ports that the kernel gives
+ * nobody, each the process's that has the block's name. */
+#define PORTS_FIRST 26112u
+#define PORTS_BLOCK 32u
+#define PORTS_BLOCKS 208u
+
+/* The first port of a block, which is ours until this process ends. */
+static uint16_t take_block(void)
+{
+    const unsigned at = (unsigned)getpid() ^ (unsigned)uv_hrtime();
+    for (unsigned i = 0; i < PORTS_BLOCKS; i++) {
+        unsigned first = PORTS_FIRST + (at + i) % PORTS_BLOCKS * PORTS_BLOCK;
+        struct sockaddr_un name = {.sun_family = AF_UNIX};
+        int len = snprintf(name.sun_path + 1, sizeof name.sun_path - 1, "helio-ports-%u", first);
+        socklen_t all = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)len);
+        int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+        if (fd >= 0 && bind(fd, (struct sockaddr *)&name, all) == 0)
+            return (uint16_t)first; /* the name stays */
+        if (fd >= 0)
+            close(fd);
+    }
+    die("socket", "no block of ports is free");
+    return 0;
+}
+
+static bool is_free(uint16_t port, bool six)
+{
+    struct sockaddr_in v4 = {
+        .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
+    struct sockaddr_in6 v6 = {
+        .sin6_family = AF_INET6, .sin6_port = htons(port), .sin6_addr = IN6ADDR_LOOPBACK_INIT};
+    int fd = socket(six ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
+    bool is = fd >= 0 && (six ? bind(fd, (struct sockaddr *)&v6, sizeof v6)
+                              : bind(fd, (struct sockaddr *)&v4, sizeof v4)) == 0;
+    if (fd >= 0)
+        close(fd);
+    return is;
+}
+
 uint16_t rig_port(bool six)
 {
-    struct sockaddr_in v4 = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct sockaddr_in6 v6 = {.sin6_family = AF_INET6, .sin6_addr = IN6ADDR_LOOPBACK_INIT};
-    struct sockaddr *a = six ? (struct sockaddr *)&v6 : (struct sockaddr *)&v4;
-    socklen_t len = six ? sizeof v6 : sizeof v4;
-    int fd = socket(six ? AF_INET6 : AF_INET, SOCK_DGRAM, 0);
-    if (fd < 0 || bind(fd, a, len) != 0 || getsockname(fd, a, &len) != 0)
-        die("socket", "no free port");
-    close(fd);
-    return ntohs(six ? v6.sin6_port : v4.sin_port);
+    static uint16_t next, end;
+    static pid_t owner;
+    if (owner != getpid()) /* a fork has blocks of its own */
+        next = end = 0;
+    owner = getpid();
+    for (unsigned tries = 0; tries < 10 * PORTS_BLOCK; tries++) {
+        if (next == end) {
+            next = take_block();
+            end = (uint16_t)(next + PORTS_BLOCK);
+        }
+        if (is_free(next++, six))
+            return (uint16_t)(next - 1);
+    }
+    die("socket", "no free port");
+    return 0;
 }
 
 struct cla *rig_open(struct ltp_link_config *k, const struct cla_env *env)
