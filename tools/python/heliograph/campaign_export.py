@@ -62,7 +62,8 @@ def notebook(campaign):
                           "def draw(name, x, y):\n    rows = read(name)\n    others = [k for k in list(rows[0])[:list(rows[0]).index('repetitions')] if k != x]\n"
                           "    for key in dict.fromkeys(tuple(r[k] for k in others) for r in rows):\n"
                           "        mine = [r for r in rows if tuple(r[k] for k in others) == key]\n"
-                          "        plt.errorbar([r[x] for r in mine], [number(r[y]) for r in mine], yerr=[number(r[y + '_ci95'] or '0') for r in mine],\n"
+                          "        half = [number(r[y + '_ci95']) for r in mine]  # nan: none\n"
+                          "        plt.errorbar([r[x] for r in mine], [number(r[y]) for r in mine], yerr=half if any(h == h for h in half) else None,\n"
                           "                     marker='o', label=' '.join(key))\n    plt.xlabel(x)\n    plt.ylabel(y)\n    plt.legend()\n    plt.show()\n")]
     for e in campaign.experiments:
         x = max(e.sweep, key=lambda name: len(e.sweep[name]), default=None)
