@@ -72,19 +72,26 @@ def check_one_end(one, two, sim):
 
 
 def check_populations(one, two):
-    """Of completed sessions, both: half a log has sessions that are not."""
+    """Of completed sessions, both: a log that ends behind a repeated checkpoint has sessions that are not, and that have lost some."""
     with tempfile.TemporaryDirectory() as folder:
-        half = os.path.join(folder, "half.csv")
-        with open(one) as f, open(half, "w") as out:
+        part = os.path.join(folder, "part.csv")
+        with open(one) as f, open(part, "w") as out:
             rows = f.readlines()
-            out.writelines(rows[:len(rows) // 2])
+            names = rows[0].rstrip("\n").split(",")
+            end = max(i for i, row in enumerate(rows[:len(rows) // 2]) for cells in [dict(zip(names, row.split(",")))]
+                      if cells["dir"] == "tx" and cells["name"].startswith("red_cp") and cells["attempt"] == "2")
+            out.writelines(rows[:end + 1])
         table = os.path.join(folder, "sessions.csv")
-        found = json.loads(run("helio-analyze", "--json", "--sessions", table, half, two).stdout)
+        found = json.loads(run("helio-analyze", "--json", "--sessions", table, part, two).stdout)
+        text = run("helio-analyze", part, two).stdout
         with open(table, newline="") as f:
-            done = [row for row in csv.DictReader(f) if row["outcome"] == "done"]
+            every = list(csv.DictReader(f))
+    done = [row for row in every if row["outcome"] == "done"]
+    sent, lost = (sum(int(row[key] or 0) for row in done) for key in ("cp_sent", "cp_lost"))
     assert found["unfinished"] > 0
-    assert found["checkpoints_sent_completed"] == sum(int(row["cp_sent"] or 0) for row in done) < found["checkpoints_sent"]
-    assert found["checkpoints_lost"] == sum(int(row["cp_lost"] or 0) for row in done)
+    assert found["checkpoints_sent_completed"] == sent < found["checkpoints_sent"]
+    assert found["checkpoints_lost"] == lost < sum(int(row["cp_lost"] or 0) for row in every)
+    assert f"checkpoints sent           {sent} of completed sessions, lost {lost / len(done):.4f} a session ({lost})\n" in text, text
 
 
 def check_crlf(one, two, folder):

@@ -6,9 +6,11 @@ runs of a second whose figures are known by hand.
 usage: campaign_keys_test.py BIN SOURCE
 """
 import json
+import os
 import re
 import subprocess
 import sys
+import types
 import unittest
 from pathlib import Path
 
@@ -16,7 +18,8 @@ from campaign_case import Base, campaign
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
 sys.path.insert(0, str(SOURCE / "tools/python"))
-from heliograph import campaign_file, campaign_lab, campaign_live, campaign_sim, campaign_traces, programs, units  # noqa: E402
+from heliograph import campaign_data, campaign_delays, campaign_file, campaign_lab, campaign_live, campaign_other, campaign_sim, campaign_traces  # noqa: E402
+from heliograph import machine, programs, units  # noqa: E402
 
 programs.PLACE = str(BIN)
 IDEAL = 8 * (495 * 1066 + 42 + 12 + 500000 - 495 * 1012) / 500e6 * 1e3 + 14  # ms of a session: see test_ideal_session of sim_helio_sim
@@ -121,11 +124,14 @@ class Keys(Base):
         self.assertEqual([traces.of(run)[1] for run in runs], [0, 0, 0])
         bare = [line for line in (self.folder / "made.txt").read_text().splitlines() if not line.startswith("# ") or "step_ns" in line]
         self.file("\n".join(bare) + "\n", "bare.txt")
-        runs = self.runs_of("{trace: bare.txt, trace-offset: 50ms, duration: 300ms}", "repetitions: 4\n")
+        runs = self.runs_of("{trace: bare.txt, trace-offset: 50ms, return-trace: bare.txt, return-offset: 150ms, duration: 300ms}", "repetitions: 4\n")
         parts = [traces.of(run) for run in runs]
-        for (path, begin, _), wanted in zip(parts, (0.05, 0.35, 0.65, 0.95)):
-            self.assertEqual(Path(path), self.folder / "bare.txt")
+        for run, (path, begin, _), wanted in zip(runs, parts, (0.05, 0.35, 0.65, 0.95)):
+            back, begin_back = traces.back(run)
+            self.assertEqual((Path(path), Path(back)), 2 * (self.folder / "bare.txt",))
             self.assertAlmostEqual(begin, wanted)
+            self.assertAlmostEqual(begin_back, wanted + 0.1)
+            self.assertIn(("return-offset", units.duration_text(wanted + 0.1)), self.words(run))
         self.assertEqual([campaign_traces.independent([{"realisation": part[2]} for part in parts[:n]], "sim")[0] for n in (2, 3, 4)], [True, True, False])
 
     def test_no_realisation_is_made_that_nobody_asks_for(self):
@@ -137,9 +143,12 @@ class Keys(Base):
         self.assertEqual(Path(traces.of(run)[0]), self.folder / "made.txt")
         self.file("line: 2\nlink: {trace: A}\nlinks: {1-2: {forward: {trace: made.txt}}}\ntraffic: [{perf: 1-2, duration: 1s}]\n", "lab.yaml")
         runs = campaign_file.load(self.file("lab: lab.yaml\nrepetitions: 2\nexperiments: [{name: x}]\n")).runs()
-        for run, made in zip(runs, (0, 2)):
-            self.assertEqual(campaign_lab.draw_fades(run, campaign_lab.lab_of(run), traces), "realisation")
+        for run, made, names in zip(runs, (0, 2), (("made.txt", "A"), ("-1002.txt.gz", "A-1002.txt.gz"))):
+            lab = campaign_lab.lab_of(run)
+            self.assertEqual(campaign_lab.draw_fades(run, lab, traces), "realisation")
             self.assertEqual(len(list((self.out / "traces").glob("*"))), made)
+            for way, name in zip(("forward", "return"), names):  # what the lab's programs get
+                self.assertTrue(lab.links["1-2"].channel[way]["erasures"]["trace"].endswith(name), lab.links["1-2"].channel)
 
 
 LAB = """line: 2
@@ -178,6 +187,66 @@ class Labs(Base):
             self.file("line: 2\nlinks: {1-2: {}}\ntraffic: [{perf: 1-2}]\n", "lab.yaml")
             error = campaign(self.file(text), "--check", code=2).stderr
             self.assertEqual([sum(name in line for line in error.splitlines()) for name in ("one.txt", "two.txt")], [1, 1], error)
+
+
+class Hops(Base):
+    def test_three_hops_in_a_window(self):
+        """Whole nodes in virtual time: a bundle's way takes 3 × (5 + 8.6) ms and its acknowledgement 3 × 5 ms, so a window of W brings W × 400 kbit / 55.9 ms
+        (docs/helio-sim.md, with real nodes beside it)."""
+        self.file("line: 4\nlink: {rate: 50Mbit/s, delay: 5ms}\ntraffic:\n  - {perf: 1-4, window: 2, payload: 50kB, duration: 4s}\n", "lab.yaml")
+        path = self.file("lab: lab.yaml\nexperiments:\n  - name: x\n    sweep: {traffic.0.window: [2, 5]}\n")
+        for row in json.loads(campaign(path, "--out", self.out, "--no-report", "--json").stdout):
+            window, result = int(row["parameters"]["traffic.0.window"]), row["result"]
+            self.assertAlmostEqual(result["goodput_bps"] / (window * 400e3 / 55.9e-3), 1, delta=0.015)
+            self.assertAlmostEqual(result["delivery_ms"]["p90"], 3 * (5 + 8.6), delta=0.5)  # half of the bundles are acknowledgements
+
+
+def path_of(bundles, total, *hops):
+    """Of helio-analyze's `delays`: hops are queue, radiation, channel, retransmission."""
+    return {"bundles": bundles, "application_ms": 0.5, "total_ms": total, "hops": [
+        {"from": f"ipn:{i}.0", "to": f"ipn:{i + 1}.0", **{f"{part}_ms": value for part, value in zip(campaign_delays.PARTS, hop)}} for i, hop in enumerate(hops, 1)]}
+
+
+class Figures(Base):
+    """What a report has beside each point, by hand."""
+
+    def test_delays_hop_by_hop(self):
+        """Of the longest way and there of most bundles, means over repetitions, which add up; none where the ways differ."""
+        one, two = path_of(9, 40.5, (1, 8, 5, 6), (2, 8, 5, 5)), path_of(9, 50.5, (3, 8, 5, 10), (2, 8, 5, 9))
+        back, short = path_of(3, 16.5, (1, 1, 5, 4), (0, 0, 5, 0)), path_of(500, 9.5, (1, 1, 5, 2))
+        row = types.SimpleNamespace(values={"trace": "A", "rate": "1Mbit/s"}, results={2: {"delays": [short, two, back]}, 1: {"delays": [back, one]}, 3: {}})
+        swept = types.SimpleNamespace(sweep={"rate": ["1Mbit/s"]})
+        rows = campaign_delays.rows(swept, [row])
+        self.assertEqual(rows, [["1Mbit/s", "ipn:1.0", "ipn:2.0", 2, 8, 5, 8, None, None], ["1Mbit/s", "ipn:2.0", "ipn:3.0", 2, 8, 5, 7, 0.5, 45.5]])
+        self.assertEqual(sum(sum(hop[3:7]) for hop in rows) + rows[-1][7], rows[-1][8])
+        path = self.folder / "delays.csv"
+        campaign_delays.write(path, swept, rows)
+        self.assertEqual(path.read_text().splitlines(), [
+            "rate,from,to,queue_ms,radiation_ms,channel_ms,retransmission_ms,application_ms,total_ms", "1Mbit/s,ipn:1.0,ipn:2.0,2.000000,8.000000,5.000000,8.000000,,",
+            "1Mbit/s,ipn:2.0,ipn:3.0,2.000000,8.000000,5.000000,7.000000,0.500000,45.500000"])
+        row.results[4] = {"delays": [short]}
+        self.assertEqual(campaign_delays.rows(swept, [row]), [])
+
+    def test_processor_time_a_gigabit(self):
+        """Of both nodes, for what arrived; not known when that of one is not. It is a column of the report."""
+        shown = {"nodes": {"1": {"cpu_s": 1.5}, "2": {"cpu_s": 0.5}}}
+        cost = campaign_live.Results.cost
+        self.assertEqual(cost(shown, {"bytes_acked": 50_000_000}), {"cpu_s_per_gigabit": 5.0})
+        self.assertEqual([cost(shown, {"bytes_acked": 0}), cost({"nodes": {"1": {"cpu_s": 1.5}, "2": {}}}, {"bytes_acked": 1})], 2 * [{"cpu_s_per_gigabit": None}])
+        title, unit, value = campaign_data.METRICS["cpu"]
+        self.assertEqual((title, unit, value({"cpu_s_per_gigabit": 5.0}, {}), value({}, {})), ("processor time of the nodes a gigabit", "s", 5.0, None))
+        before = os.times()
+        found = machine.cpu_seconds(os.getpid())
+        after = os.times()
+        self.assertTrue(before.user + before.system - 0.021 <= found <= after.user + after.system + 0.021, (before, found, after))
+
+    def test_goodput_of_another_stack_is_that_of_its_payload(self):
+        """1000 of 1100 bytes on the air; bundles of 50 kB in blocks of 50,100, and blocks that hold several."""
+        table = self.folder / "sessions.csv"
+        table.write_text("colour,data_sent,bytes_sent,segments_sent\nred,600,640,1\nred,400,376,1\ngreen,9,9,9\nred,,50,1\n")
+        self.assertAlmostEqual(campaign_other.payload_share(self.folder, 42), 1000 / (640 + 376 + 84))
+        for blocks, size, wanted in ((10, 50_100, 50_000 / 50_100), (10, 200_000, 1.0), (10, 40_000, 1.0)):
+            self.assertAlmostEqual(campaign_other.payload_of({"bundle": "50kB"}, {"bytes": blocks * size, "blocks": blocks}), wanted)
 
 
 class Units(unittest.TestCase):

@@ -2,8 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """What the figures of campaigns draw: intervals where there are any and nowhere else, what was not faithful, whole numbers of sessions.
 Looked up in the figures themselves. Needs matplotlib. usage: figures_test.py SOURCE"""
+import json
 import os
 import sys
+import tempfile
 import types
 import unittest
 import unittest.mock
@@ -133,6 +135,15 @@ class Figures(unittest.TestCase):
         self.assertEqual([label.get_text() for label in drawn[0].axes[0].get_xticklabels()], ["b", "a"])
         self.assertAlmostEqual(drawn[0].axes[0].patches[0].get_height(), (100 * 50 / 176 + 100 * 50 / 177) / 2)
 
+    def test_what_a_crash_left_says_nothing(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = f"{folder}/run.json"
+            self.assertEqual(campaign_report.read_about(path), {})
+            for text, wanted in (("{", {}), ("[]", {}), ("", {}), ('{"commit": "x"}', {"commit": "x"})):
+                with open(path, "w", encoding="ascii") as f:
+                    f.write(text)
+                self.assertEqual(campaign_report.read_about(path), wanted)
+
     def test_figures_of_a_paper_by_hand(self):
         """pgfplots: points with their intervals; booktabs: mean and half of the interval; what TeX would take for its own."""
         text = campaign_export.picture("t", "a_b", "50 %", [("A & F", [(1, 10.5, 0.25), (7, 20.0, None)], {7})])
@@ -144,6 +155,29 @@ class Figures(unittest.TestCase):
         rows = [types.SimpleNamespace(values={"rto": "30ms"}, metrics={"goodput": metric}) for metric in ((473.21, 1.52), (473.21, None), (None, None))]
         body = [line for line in campaign_export.table(swept, rows, ["goodput"]).splitlines() if line.endswith(r"\\")]
         self.assertEqual(body, [r"rto & goodput (Mbit/s) \\", r"30ms & $473.2 \pm 1.5$ \\", r"30ms & $473.2$ \\", r"30ms & -- \\"])
+
+    def test_notebook_draws_the_tables(self):
+        """Its cells run, and draw what the CSV file has: lines of what is swept beside, no interval where there is none."""
+        experiment = types.SimpleNamespace(name="x", title="X", sweep={"trace": ["A", "F"], "sessions": [1, 2, 3]})
+        book = json.loads(campaign_export.notebook(types.SimpleNamespace(title="T", experiments=[experiment])))
+        self.assertEqual((book["nbformat"], [one["cell_type"] for one in book["cells"]]), (4, ["markdown", "code", "code"]))
+        with tempfile.TemporaryDirectory() as folder:
+            rows = [(trace, n, base + n, half) for trace, base, half in (("A", 10, 0.5), ("F", 20, "")) for n in (1, 2, 3)]
+            with open(f"{folder}/x.csv", "w", encoding="ascii") as f:
+                f.write("trace,sessions,repetitions,goodput,goodput_ci95\n" + "".join(f"{t},{n},3,{y},{half}\n" for t, n, y, half in rows))
+            before = os.getcwd()
+            os.chdir(folder)
+            self.addCleanup(plot.plt.close, "all")
+            try:
+                with unittest.mock.patch.object(plot.plt, "show"):
+                    plot.plt.figure()
+                    exec("".join("".join(one["source"]) + "\n" for one in book["cells"][1:]), {})  # pylint: disable=exec-used
+            finally:
+                os.chdir(before)
+        a, f = plot.plt.gca().containers
+        self.assertEqual([(c.get_label(), list(c.lines[0].get_ydata())) for c in (a, f)], [("A", [11, 12, 13]), ("F", [21, 22, 23])])
+        self.assertEqual((a.has_yerr, f.has_yerr), (True, False))
+        self.assertEqual([[round(y, 6) for _, y in one] for one in a.lines[2][0].get_segments()], [[10.5, 11.5], [11.5, 12.5], [12.5, 13.5]])
 
     def test_a_series_keeps_its_colour(self):
         """A trace has its colour in lines and in bars, whatever is left out."""

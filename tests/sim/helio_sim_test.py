@@ -109,6 +109,16 @@ class Figures(unittest.TestCase):
         self.assertIn("the timer of 30 ms is shorter than the round trip of 2560 ms", done.stderr)
         self.assertEqual(run("--duration", "1s").stderr, "")
 
+    def test_a_timer_that_learns_begins_with_twice_the_path(self):
+        """30 ms at least: on an empty line it never fires, and the first checkpoint that is lost costs just that."""
+        for delay, processing, duration, begin in ("5ms", "0", "900ms", 30), ("300ms", "0", "20s", 1200), ("1.28s", "4ms", "30s", 5128):
+            far = ["--trace", "none", "--rate", "5Mbit/s", "--bundle", "50kB", "--sessions", "1", "--delay", delay, "--processing", processing,
+                   "--duration", duration, "--rto", "auto"]
+            for recovery in ([], ["--recovery", "default"])[:1 if begin == 30 else 2]:
+                self.assertEqual(result(*far, *recovery)["rto_firings"], 0, (delay, recovery))
+            clean, lost = (result(*far, *rule)["session_ms"]["p99"] for rule in ([], ["--drop", "checkpoint:first=1"]))
+            self.assertAlmostEqual(lost - clean, begin, delta=0.1)
+
     def test_followed_sessions_are_not_cut(self):
         """A run that is short against its sessions shows the short ones."""
         far = ["--trace", "H", "--rate", "20Mbit/s", "--delay", "250ms", "--sessions", "8", "--rto", "1s", "--warmup", "1s", "--bundle", "125kB"]
