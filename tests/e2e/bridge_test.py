@@ -17,7 +17,7 @@ import time
 import unittest
 
 import testbed
-from testbed import Bed, frame, number_of
+from testbed import Bed, frame, is_test, number_of
 
 BIN = RATE = ""
 TRANSFER = """
@@ -35,7 +35,7 @@ if sys.argv[1] == "serve":
         c.close()
 else:
     data = os.urandom(int(sys.argv[3]))
-    with socket.create_connection((sys.argv[2], 5000), timeout=40) as c:
+    with socket.create_connection((sys.argv[2], 5000), timeout=300) as c:
         c.sendall(data)
         c.shutdown(socket.SHUT_WR)
         assert c.recv(100) == digest(data), "not what was sent"
@@ -48,7 +48,7 @@ def transfer(bed, address, size=5_000_000):
     try:
         assert server.stdout.readline() == "ready\n"
         bed.run("source", sys.executable, "-c", TRANSFER, "send", address, str(size))
-        assert server.wait(10) == 0
+        assert server.wait(300) == 0
     finally:
         server.kill()
         server.stdout.close()
@@ -59,11 +59,20 @@ def neighbour(bed, address):
     return bed.run("source", "ip", "neigh", "show", address).stdout
 
 
-def send_udp(bed, address, count=1, pause=0.0):
+def find(bed, address):
+    """Until the address is known; what is sent for that goes to another port."""
+    def known():
+        send_udp(bed, address, port=8)
+        return "lladdr" in neighbour(bed, address)
+    bed.wait_for(known, f"{address} is not found")
+    bed.settle()
+
+
+def send_udp(bed, address, count=1, pause=0.0, port=9):
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     with bed.enter("source", lambda: socket.socket(family, socket.SOCK_DGRAM)) as s:
         for _ in range(count):
-            s.sendto(b"x" * 100, (address, 9))
+            s.sendto(b"x" * 100, (address, port))
             time.sleep(pause)
 
 
@@ -131,8 +140,9 @@ class BridgeTest(unittest.TestCase):
                 near = bed.enter("source", lambda: socket.socket(family, socket.SOCK_DGRAM))
                 with far, near:
                     far.setsockopt(level, recv, 1)
+                    far.setsockopt(socket.SOL_SOCKET, testbed.SO_RCVBUFFORCE, 16 << 20)
                     far.bind((address, 7000))
-                    far.settimeout(5)
+                    far.settimeout(300)
                     near.setsockopt(level, tos, 2)
                     near.sendto(b"first", (address, 7000))  # the address is found
                     far.recv(100)
@@ -154,7 +164,7 @@ class BridgeTest(unittest.TestCase):
                 arrived = []
                 for i, change in enumerate(("forward: {delay: 1ms}", "forward: {iid: 1}", "forward: {iid: 0, delay: 2ms}", "forward: {link: down}",
                                             "forward: {link: up}")):
-                    done = subprocess.run([os.path.join(BIN, "helio-emu"), "change", control, change], capture_output=True, text=True, timeout=30, check=False)
+                    done = subprocess.run([os.path.join(BIN, "helio-emu"), "change", control, change], capture_output=True, text=True, timeout=300, check=False)
                     self.assertEqual(done.returncode, 0, done.stderr)
                     for k in range(100):
                         near.send(frame(100 * i + k, 100))
@@ -238,8 +248,8 @@ class BridgeTest(unittest.TestCase):
         with Bed(BIN, "--trace", "iid:1", "--exempt", "signalling") as bed:
             far = bed.raw("destination")
             for address in ("10.77.0.2", "fd77::2"):
-                send_udp(bed, address, 3, 0.1)
-                self.assertIn("lladdr", neighbour(bed, address))
+                find(bed, address)
+                send_udp(bed, address, 3)
             self.assertFalse([c for c in far.all(0.3, lambda f: b"x" * 100 in f)])
             report = bed.stop()
             self.assertGreaterEqual(report["forward"]["exempt"], 2)
@@ -253,6 +263,9 @@ class BridgeTest(unittest.TestCase):
         with Bed(BIN) as bed:
             bed.run("source", "ethtool", "-K", "link0", "tx", "on", "tso", "off", "gso", "off", "tx-udp-segmentation", "off")
             entry, far = bed.raw("emu", "emu-a"), bed.raw("destination")
+            find(bed, "10.77.0.2")
+            for old in (entry, far):
+                old.all(0.3)
             send_udp(bed, "10.77.0.2", 20, 0.005)
             at_entry = entry.all(0.3, lambda f: b"x" * 100 in f)
             got = far.all(0.3, lambda f: b"x" * 100 in f)
@@ -282,11 +295,11 @@ class BridgeTest(unittest.TestCase):
             self.offloads_on(bed)
             for address in ("10.77.0.2", "fd77::2"):
                 with self.subTest(address=address):
-                    send_udp(bed, address, 2, 0.1)
+                    find(bed, address)
                     family = socket.AF_INET6 if ":" in address else socket.AF_INET
                     with bed.enter("destination", lambda: socket.socket(family, socket.SOCK_DGRAM)) as far:
                         far.bind((address, 9))
-                        far.settimeout(2)
+                        far.settimeout(300)
                         raw = bed.raw("destination")
                         self.send_joined(bed, address, (whole, whole[:1400]))
                         got = [far.recv(9000) for _ in range(13)]
@@ -333,10 +346,9 @@ class BridgeTest(unittest.TestCase):
         with Bed(BIN, "--io", "pcap", "--drop-log", "/tmp/bridge-drops-%d.csv" % os.getpid()) as bed:
             self.offloads_on(bed)
             far = bed.raw("destination")
-            neighbour(bed, "10.77.0.2")
             send_udp(bed, "10.77.0.2", 100)
+            bed.wait_for(lambda: "ethtool -K INTERFACE tx off" in bed.log(), "it does not warn")
             self.assertEqual(far.all(0.3, lambda f: b"x" * 100 in f), [])
-            self.assertIn("ethtool -K INTERFACE tx off", bed.log())
             report = bed.stop()
             self.assertGreaterEqual(report["forward"]["dropped"]["checksum"], 100)
             self.assertTrue([r for r in report["not_faithful"] if "without their checksum" in r], report["not_faithful"])
@@ -348,10 +360,13 @@ class BridgeTest(unittest.TestCase):
     def test_an_interface_that_goes_away_ends_the_run(self):
         for sending in (False, True):
             with self.subTest(sending=sending), Bed(BIN, "--delay", "1s") as bed:
-                near = bed.raw("source")
+                near, far = bed.raw("source"), bed.raw("destination")
                 for i in range(10):
                     near.send(frame(i))
-                time.sleep(0.1)
+                bed.wait_for(lambda: any(map(is_test, (far.receive(300).frame,))), "nothing comes")
+                for i in range(10):
+                    near.send(frame(i))
+                bed.settle(0.1)
                 bed.run("emu", "ip", "link", "delete", "emu-b")
                 if sending:
                     for i in range(10, 200):
@@ -368,7 +383,7 @@ class BridgeTest(unittest.TestCase):
                           stderr=subprocess.PIPE)
             self.assertIn("ready", p.stderr.readline())
             bed.run("emu", "ip", "link", "delete", "emu-a")
-            said = p.communicate(timeout=10)[1]
+            said = p.communicate(timeout=300)[1]
             self.assertEqual(p.returncode, 1)
             self.assertIn("interface emu-a went away", said)
 
@@ -387,7 +402,7 @@ class BridgeTest(unittest.TestCase):
                 self.assertIn("tx-udp-segmentation: off", text)
                 self.assertIn("tx-checksumming: off", text)
             p.terminate()
-            p.communicate(timeout=10)
+            p.communicate(timeout=300)
             self.assertEqual(p.returncode, 0)
             self.assertEqual(features(), before)
 
@@ -404,7 +419,7 @@ class BridgeTest(unittest.TestCase):
             for end in (subprocess.Popen.kill, subprocess.Popen.kill, subprocess.Popen.terminate):
                 p = bridge()  # `ip netns exec` becomes the bridge: it has no child
                 end(p)
-                p.communicate(timeout=10)
+                p.communicate(timeout=300)
                 self.assertEqual(features() == before, end is subprocess.Popen.terminate)
 
     def test_it_refuses_without_permission_or_interface(self):
@@ -422,11 +437,11 @@ class BridgeTest(unittest.TestCase):
                      ([emu, "bridge", *ends[1:], "--io", "fast"], 2, "ring or pcap")]
             for command, code, message in cases:
                 with self.subTest(command=command):
-                    done = bed.run("emu", *command, check=False, timeout=10)
+                    done = bed.run("emu", *command, check=False)
                     self.assertEqual(done.returncode, code, done.stderr)
                     self.assertIn(message, done.stderr)
             bed.run("emu", "ip", "link", "set", "dev", "emu-a", "down")
-            done = bed.run("emu", emu, *ends, check=False, timeout=10)
+            done = bed.run("emu", emu, *ends, check=False)
             self.assertEqual(done.returncode, 1)
             self.assertIn("ip link set emu-a up", done.stderr)
 
@@ -448,7 +463,7 @@ class BridgeTest(unittest.TestCase):
             self.assertEqual(len(far.all(0.2)), 1)
             bed.run("emu", "ip", "link", "set", "dev", "emu-b", "down")
             near.send(frame(2))
-            time.sleep(0.3)
+            bed.settle()
             bed.run("emu", "ip", "link", "set", "dev", "emu-b", "up")
             far = bed.raw("destination")
             for i in range(3, 53):
@@ -468,11 +483,11 @@ class BridgeTest(unittest.TestCase):
                     near.send(frame(1))
                     self.assertEqual(len(far.all(0.2)), 1)
                     bed.run("destination", "ip", "link", "set", "dev", "link0", "down")
-                    time.sleep(0.2)
+                    bed.settle(0.2)
                     for i in range(100):
                         near.send(frame(i))
                         time.sleep(0.0005)
-                    time.sleep(0.2)
+                    bed.settle(0.2)
                     report = bed.stop()
                 with open(log, newline="") as f:
                     told = [row for row in csv.DictReader(f) if row["reason"] == "send" and row["length"] == "60"]
@@ -489,7 +504,7 @@ class BridgeTest(unittest.TestCase):
         receiver = bed.start(place, *hurry, load, "recv", *at, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         receiver.stderr.readline()
         sent = json.loads(bed.run("source", *hurry, load, "send", *to, "1070", str(count), RATE).stdout)
-        return sent, json.loads(receiver.communicate(timeout=60)[0])
+        return sent, json.loads(receiver.communicate(timeout=300)[0])
 
     def through_bridge(self):
         with Bed(BIN, "--delay", "5ms") as bed:
@@ -507,7 +522,7 @@ class BridgeTest(unittest.TestCase):
                 sent, got = self.load(bed, "source", ("127.0.0.1", "4000"), ("127.0.0.1", "5000"))
             finally:
                 relay.terminate()
-                relay.communicate(timeout=10)
+                relay.communicate(timeout=300)
             with open(report) as f:
                 return sent, got, json.load(f)["forward"]
 

@@ -17,6 +17,7 @@ import unittest
 
 import relay_test
 from relay_test import OPEN, Relay, change_with_much_unread, udp
+from resting import received
 
 COUNT = 200
 
@@ -33,24 +34,18 @@ class ChangeTest(unittest.TestCase):
 
     def change(self, text, code=0):
         done = subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), "change", self.socket, text], capture_output=True,
-                              text=True, timeout=30, check=False)
+                              text=True, timeout=300, check=False)
         self.assertEqual(done.returncode, code, done.stderr)
         return done.stdout + done.stderr
 
     def exchange(self, relay, near, far):
         """Sends COUNT datagrams; when those arrive that do, since the first was sent."""
-        times, begin = [], time.monotonic()
-        far.settimeout(0.3)
+        begin = time.monotonic()
         for i in range(COUNT):
             near.sendto(i.to_bytes(4, "big") + bytes(96), relay.address)
             if i % 20 == 19:
                 time.sleep(0.002)
-        try:
-            while True:
-                far.recv(2000)
-                times.append(time.monotonic() - begin)
-        except TimeoutError:
-            return times
+        return [time.monotonic() - begin for _ in received(far, relay.p.pid)]
 
     def test_changes_hold_from_then_on(self):
         far, near = udp(), udp()
@@ -83,14 +78,14 @@ class ChangeTest(unittest.TestCase):
         self.assertFalse(os.path.exists(self.socket))
 
     def test_changes_of_a_scenario_hold_to_the_nanosecond(self):
-        """What entered between 200 and 400 ms after the first frame is lost, and nothing else."""
+        """What entered between 200 ms and 1.2 s after the first frame is lost, and nothing else."""
         far, near = udp(), udp()
         before, drops = os.path.join(self.folder.name, "b.pcap"), os.path.join(self.folder.name, "d.csv")
-        relay = Relay(far, "--set", "forward.changes=[{at: 200ms, iid: 1}, {at: 400ms, iid: 0, delay: 3ms}]", "--set", f"pcap_before={before}",
+        relay = Relay(far, "--set", "forward.changes=[{at: 200ms, iid: 1}, {at: 1200ms, iid: 0, delay: 3ms}]", "--set", f"pcap_before={before}",
                       "--drop-log", drops)
         begin = time.monotonic()
         sent = 0
-        while time.monotonic() < begin + 0.7:
+        while time.monotonic() < begin + 1.5:
             near.sendto(sent.to_bytes(4, "big") + bytes(96), relay.address)
             sent += 1
             time.sleep(0.001)
@@ -106,7 +101,7 @@ class ChangeTest(unittest.TestCase):
         with open(drops, encoding="ascii") as f:
             lost = {int(line.split(",")[2]) for line in f if ",random," in line}
         origin = entered[0]
-        self.assertEqual(lost, {i + 1 for i, t in enumerate(entered) if 200_000_000 <= t - origin < 400_000_000})
+        self.assertEqual(lost, {i + 1 for i, t in enumerate(entered) if 200_000_000 <= t - origin < 1_200_000_000})
         self.assertGreater(len(lost), 20)
         self.assertEqual(relay.counters["forward"]["out"], sent - len(lost))
 
@@ -126,20 +121,20 @@ class ChangeTest(unittest.TestCase):
         """An emulator that does not answer sees a name that anybody may write to, whatever the umask; at the end by a signal it goes."""
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as silent:
             silent.bind(self.socket)
-            silent.settimeout(30)
+            silent.settimeout(300)
             for number in (signal.SIGINT, signal.SIGTERM):
                 p = subprocess.Popen([os.path.join(relay_test.BIN, "helio-emu"), "change", self.socket, "both: {link: down}"], umask=0o077)
                 text, name = silent.recvfrom(2000)
                 self.assertEqual((text, os.stat(name).st_mode & 0o777), (b"both: {link: down}", 0o777))
                 p.send_signal(number)
-                self.assertEqual(p.wait(30), -number)
+                self.assertEqual(p.wait(300), -number)
                 self.assertEqual(os.listdir(self.folder.name), ["link"])
 
     def test_a_socket_in_use_is_refused(self):
         far = udp()
         first = Relay(far, "--control", self.socket)
         other = subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), "relay", "--listen", "127.0.0.1:0", "--to", "127.0.0.1:9",
-                                "--control", self.socket], capture_output=True, text=True, timeout=30, check=False)
+                                "--control", self.socket], capture_output=True, text=True, timeout=300, check=False)
         self.assertEqual(other.returncode, 1)
         self.assertIn("cannot be made", other.stderr)
         self.change("forward: {delay: 1ms}")

@@ -14,6 +14,7 @@ import unittest
 
 import relay_test
 from relay_test import OPEN, Relay, udp
+from resting import received, stop
 
 COUNT = 500
 
@@ -34,14 +35,8 @@ class EndTest(unittest.TestCase):
             if i % 50 == 49:
                 time.sleep(0.001)
 
-    def got(self, far):
-        far.settimeout(0.3)
-        numbers = []
-        try:
-            while True:
-                numbers.append(int.from_bytes(far.recv(2000)[:4], "big"))
-        except TimeoutError:
-            return numbers
+    def got(self, relay, far):
+        return [int.from_bytes(data[:4], "big") for data in received(far, relay.p.pid)]
 
     def rows(self):
         with open(self.log, newline="") as f:
@@ -60,45 +55,45 @@ class EndTest(unittest.TestCase):
         relay = Relay(far, "--delay", "400ms", "--drop-log", self.log)
         self.send(relay, near, range(COUNT))
         self.assertEqual(relay.stop(), 0)
-        self.assertEqual(self.got(far), list(range(COUNT)))
+        self.assertEqual(self.got(relay, far), list(range(COUNT)))
         self.assertEqual(self.account(relay)["out"], COUNT)
 
     def test_stopped_over_its_end_it_accounts_for_all(self):
         far, near = udp(), udp()
-        relay = Relay(far, "--duration", "1s", "--delay", "10ms", "--drop-log", self.log)
-        relay.p.send_signal(signal.SIGSTOP)
+        relay = Relay(far, "--duration", "4s", "--delay", "10ms", "--drop-log", self.log)
+        stop(relay.p)
         self.send(relay, near, range(COUNT // 2))
-        time.sleep(1.3)
+        time.sleep(4.3)
         self.send(relay, near, range(COUNT // 2, COUNT))
         relay.p.send_signal(signal.SIGCONT)
-        relay.p.wait(10)
+        relay.p.wait(300)
         relay.stop()
-        self.assertEqual(self.got(far), list(range(COUNT // 2)))
+        self.assertEqual(self.got(relay, far), list(range(COUNT // 2)))
         c = self.account(relay)
         self.assertEqual((c["out"], c["dropped"]["end"]), (COUNT // 2, COUNT // 2))
         self.assertEqual({(row["frame"], row["reason"], row["length"]) for row in self.rows()}, {("0", "end", "100")})
 
     def test_without_a_drain_it_is_lost_and_logged(self):
         far, near = udp(), udp()
-        relay = Relay(far, "--delay", "5s", "--drain", "0", "--drop-log", self.log)
+        relay = Relay(far, "--delay", "60s", "--drain", "0", "--drop-log", self.log)
         self.send(relay, near, range(COUNT))
         begin = time.monotonic()
         self.assertEqual(relay.stop(), 0)
-        self.assertLess(time.monotonic() - begin, 3)
+        self.assertLess(time.monotonic() - begin, 50)
         self.assertEqual(self.account(relay)["dropped"]["end"], COUNT)
         self.assertEqual([(row["frame"], row["reason"]) for row in self.rows()],
                          [(str(i + 1), "end") for i in range(COUNT)])
         self.assertFalse([r for r in relay.counters["not_faithful"] if "ended" in r], "it was wished so")
 
     def test_a_queue_too_long_to_drain_is_told(self):
-        """100 ms of line, 20 ms of delay: the rest is lost, and the run says so."""
+        """25 s of line, 20 ms of delay: the rest is lost, and the run says so."""
         far, near = udp(), udp()
-        relay = Relay(far, "--rate", "2Mbit/s", "--overhead", "0", "--delay", "20ms", "--drop-log", self.log)
+        relay = Relay(far, "--rate", "20kbit/s", "--overhead", "0", "--delay", "20ms", "--drop-log", self.log)
         self.send(relay, near, range(COUNT))
         self.assertEqual(relay.stop(), 0)
         c = self.account(relay)
         self.assertGreater(c["dropped"]["end"], 100)
-        self.assertEqual(self.got(far), list(range(c["out"])))
+        self.assertEqual(self.got(relay, far), list(range(c["out"])))
         self.assertFalse(relay.counters["faithful"])
         self.assertTrue([r for r in relay.counters["not_faithful"] if "still in the queue" in r], relay.counters)
 
@@ -108,15 +103,15 @@ class EndTest(unittest.TestCase):
         relay.stop()
         self.assertEqual((relay.counters["grade"], relay.counters["not_faithful"]), ("faithful", []))
         relay = Relay(far, "--delay", "20ms")
+        stop(relay.p)
         self.send(relay, near, range(COUNT))
-        relay.p.send_signal(signal.SIGSTOP)
         time.sleep(0.2)
         relay.p.send_signal(signal.SIGCONT)
         self.assertEqual(relay.stop(), 0)
         self.assertEqual(relay.counters["grade"], "overload")
         self.assertRegex(relay.counters["not_faithful"][-1], r"^forward: a frame left [0-9.]+ ms late, above 10 ms$")
         self.assertRegex(relay.said, "NOT FAITHFUL: overload: forward: ")
-        relay = Relay(far, "--rate", "1Mbit/s", "--tolerance", "10s")
+        relay = Relay(far, "--rate", "20kbit/s", "--tolerance", "10s")
         self.send(relay, near, range(COUNT))
         self.assertEqual(relay.stop(), 0)
         self.assertEqual(relay.counters["grade"], "losses")
@@ -145,17 +140,19 @@ class EndTest(unittest.TestCase):
         relay = Relay(far, "--scenario", scenario, "--drop-log", self.log)
         sent = []
         for i in range(250):
-            sent.append(time.time())
+            before = time.time()
             near.sendto(i.to_bytes(4, "big"), relay.address)
+            sent.append((before, time.time()))
             time.sleep(0.01)
         self.assertEqual(relay.stop(), 0)
-        got = set(self.got(far))
-        edge = [abs(t % 1 - 0.5) > 0.45 for t in sent]
-        lost = {i for i, t in enumerate(sent) if int(t) % 2 == 1}
+        got = set(self.got(relay, far))
+        edge = [int(a - 0.02) != int(b + 0.02) for a, b in sent]
+        lost = {i for i, (t, _) in enumerate(sent) if int(t) % 2 == 1}
         self.assertGreater(len(lost), 50)
         self.assertEqual({i for i in range(250) if not edge[i]} - got, {i for i in lost if not edge[i]})
-        at = [int(row["t_ns"]) / 1e9 - sent[int(row["frame"]) - 1] for row in self.rows()]
-        self.assertTrue(all(-0.01 < t < 0.5 for t in at), at[:3])
+        for row in self.rows():
+            before, after = sent[int(row["frame"]) - 1]
+            self.assertTrue(before - 0.01 < int(row["t_ns"]) / 1e9 < after + 0.01, row)
 
     def test_a_second_signal_does_not_wait(self):
         far, near = udp(), udp()
@@ -165,7 +162,7 @@ class EndTest(unittest.TestCase):
         self.assertIn("for 60.0 s at most", relay.p.stderr.readline())
         begin = time.monotonic()
         self.assertEqual(relay.stop(), 0)
-        self.assertLess(time.monotonic() - begin, 5)
+        self.assertLess(time.monotonic() - begin, 50)
         self.assertEqual(self.account(relay)["dropped"]["end"], COUNT)
 
 

@@ -25,7 +25,7 @@ MS = 10**6
 
 
 def run(*arguments):
-    return subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), *arguments], capture_output=True, text=True, timeout=60,
+    return subprocess.run([os.path.join(relay_test.BIN, "helio-emu"), *arguments], capture_output=True, text=True, timeout=300,
                           check=False)
 
 
@@ -56,7 +56,7 @@ class Links:
 
     def stop(self):
         self.p.send_signal(signal.SIGINT)
-        self.said += self.p.communicate(timeout=60)[1]
+        self.said += self.p.communicate(timeout=300)[1]
         with open(self.json, encoding="utf-8") as f:
             self.report = json.load(f)
         return self.p.returncode
@@ -98,7 +98,7 @@ links:
   two: {{listen: 127.0.0.1:{ports[0]}, to: 127.0.0.1:{ports[1]}, drop_log: two.csv, forward: {{delay: 9ms}}}}
   three: {{listen: 127.0.0.1:{ports[1]}, to: {text(far)}, drop_log: three.csv, forward: {{erasures: {{iid: 0.3}}}}}}
 """)
-        got = Collector(far)
+        got = Collector(far, links.p)
         for i in range(1000):
             near.sendto(numbered(i, 200), links.address["one"])
             if i % 20 == 19:
@@ -127,7 +127,7 @@ links:
   b: {{listen: 127.0.0.1:0, to: {text(far[1])}}}
 shared: {{up: {{of: [a.forward, b.forward], rate: 8Mbit/s, queue: none}}}}
 """)
-        got = [Collector(s, quiet=2) for s in far]
+        got = [Collector(s, links.p, quiet=2) for s in far]
         begin = time.monotonic()
         for i in range(200):
             for k, name in enumerate("ab"):
@@ -200,7 +200,7 @@ links:
   a: {{both: {{delay: 200ms}}, drop_log: a.csv, pcap_before: a.pcap}}
   b: {{both: {{delay: 5ms}}, drop_log: b.csv}}
 """)
-        got, begin, sent = Collector(far), time.monotonic(), 0
+        got, begin, sent = Collector(far, links.p), time.monotonic(), 0
         while time.monotonic() < begin + 2.5:
             near.sendto(numbered(sent, 100), links.address["sat"])
             sent += 1
@@ -275,7 +275,7 @@ shared: {{up: {{of: [b.forward], rate: 1Mbit/s}}}}
 """, "--control", control)
         done = run("change", control, "{a: {forward: {iid: 1}}, up: {rate: 100Mbit/s}}")
         self.assertEqual(done.returncode, 0, done.stderr)
-        got = Collector(far)
+        got = Collector(far, links.p)
         for i in range(100):
             for name in "ab":
                 near.sendto(numbered(i, 100), links.address[name])

@@ -76,7 +76,7 @@ class StatisticsTest(unittest.TestCase):
         far, near = udp(), udp()
         relay = Relay(far, "--rate", f"{RATE / 1e6:g}Mbit/s", "--queue", "none", "--pcap-before", self.path("before.pcap"),
                       "--set", f"forward.contacts=[{{from: {HOLD_NS}ns, to: 1h}}]", "--set", "forward.off_contact=hold", "--seed", "7", *options)
-        sink = Sink(far, SIZE)
+        sink = Sink(far, SIZE, relay.p)
         over = time.monotonic() + (HOLD_NS + count * AIR_NS) / S
         blast(near, relay.address, count, SIZE, 3 * RATE)
         time.sleep(max(0, over - time.monotonic()))

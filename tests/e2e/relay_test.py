@@ -17,6 +17,8 @@ import threading
 import time
 import unittest
 
+from resting import STEP, rests
+
 BIN = ""
 OPEN = []  # sockets and relays of the present test
 HOSTS = {socket.AF_INET: "127.0.0.1", socket.AF_INET6: "::1"}
@@ -30,7 +32,7 @@ def udp(family=socket.AF_INET):
         except PermissionError:
             pass
     s.bind((HOSTS[family], 0))
-    s.settimeout(5)
+    s.settimeout(300)
     OPEN.append(s.close)
     return s
 
@@ -41,20 +43,22 @@ def text(s):
 
 
 class Collector(threading.Thread):
-    """Receives until nothing came for `quiet` seconds after done() was called."""
+    """Receives until, after done() was called, nothing came for `quiet` seconds in which the emulator had nothing to do."""
 
-    def __init__(self, sock, quiet=0.7):
+    def __init__(self, sock, emulator, quiet=0.7):
         super().__init__()
-        self.sock, self.quiet, self.sent, self.got = sock, quiet, threading.Event(), []
+        self.sock, self.emulator, self.quiet, self.sent, self.got = sock, emulator, quiet, threading.Event(), []
         self.start()
 
     def run(self):
-        last = time.monotonic()
-        while not self.sent.is_set() or time.monotonic() - last < self.quiet:
-            if select.select([self.sock], [], [], 0.05)[0]:
+        looks = 0  # are counted: this thread may stall as well
+        while looks < self.quiet / STEP:
+            if select.select([self.sock], [], [], STEP)[0]:
                 data = self.sock.recv(65536)
-                last = time.monotonic()
-                self.got.append((data, last))
+                self.got.append((data, time.monotonic()))
+                looks = 0
+            else:
+                looks = looks + 1 if self.sent.is_set() and rests(self.emulator.pid) else 0
 
     def done(self):
         self.sent.set()
@@ -86,7 +90,7 @@ class Relay:
 
     def stop(self, sig=signal.SIGINT):
         self.p.send_signal(sig)
-        self.said += self.p.communicate(timeout=10)[1]
+        self.said += self.p.communicate(timeout=300)[1]
         with open(self.json.name) as f:
             self.counters = json.load(f)
         self.json.close()
@@ -127,7 +131,7 @@ class RelayTest(unittest.TestCase):
         return self.adds_up(relay)
 
     def send_all(self, frames, relay, far, family=socket.AF_INET, pause=0.001, burst=10):
-        near, collector, times = udp(family), Collector(far), []
+        near, collector, times = udp(family), Collector(far, relay.p), []
         for i, frame in enumerate(frames):
             before = time.monotonic()
             near.sendto(frame, relay.address)

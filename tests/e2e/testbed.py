@@ -17,6 +17,8 @@ import subprocess
 import sys
 import time
 
+from resting import rests, settle
+
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "testbed.sh")
 LIBC = ctypes.CDLL(None, use_errno=True)
 CLONE_NEWNET = 0x40000000
@@ -64,6 +66,7 @@ class Raw:
         self.s.setsockopt(SOL_PACKET, PACKET_AUXDATA, 1)
         self.s.setsockopt(SOL_PACKET, PACKET_IGNORE_OUTGOING, 1)
         self.s.bind((interface, ETH_P_ALL))
+        self.waits = lambda: False  # whether there may be more to come, though nothing comes
 
     def send(self, data):
         self.s.send(data)
@@ -84,15 +87,17 @@ class Raw:
         return Caught(data, wall, bool(missing))
 
     def all(self, quiet=0.5, wanted=is_test, limit=50_000):
-        """All frames until nothing came for `quiet` seconds."""
+        """All frames until nothing came for `quiet` seconds, and the bridge has nothing to do."""
         got = []
-        try:
-            for _ in range(limit):
+        for _ in range(limit):
+            try:
                 c = self.receive(quiet)
-                if wanted(c.frame):
-                    got.append(c)
-        except TimeoutError:
-            return got
+            except TimeoutError:
+                if self.waits():
+                    continue
+                return got
+            if wanted(c.frame):
+                got.append(c)
         raise AssertionError(f"more than {limit} frames: they go round")
 
 
@@ -151,6 +156,7 @@ class Bed:
 
     def raw(self, place, interface="link0"):
         raw = self.enter(place, lambda: Raw(interface))
+        raw.waits = self.busy
         self.sockets.append(raw)
         return raw
 
@@ -168,6 +174,23 @@ class Bed:
                 return f.read().rsplit(")", 1)[1].split()[0] != "Z"
         except FileNotFoundError:
             return False
+
+    def busy(self):
+        """The bridge is stopped, or waits for a processor."""
+        try:
+            return not rests(self.pid())
+        except FileNotFoundError:
+            return False
+
+    def settle(self, seconds=0.3):
+        """The bridge has done what came until now."""
+        settle(self.pid(), seconds)
+
+    def wait_for(self, true, what):
+        until = time.monotonic() + 300
+        while not true():
+            assert time.monotonic() < until, f"{what}: {self.log()}"
+            time.sleep(0.02)
 
     def wait_end(self, seconds=300):
         until = time.monotonic() + seconds
