@@ -17,7 +17,10 @@ import time
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
 sys.path.insert(0, os.path.join(TOP, "tools"))
 from lab import Lab  # noqa: E402
+from resting import Stalls, settle  # noqa: E402
 
+TRIES = 5
+STALL_NS = 5_000_000  # with less each figure is compared; with more the run may be made again
 LATE_COPY_NS = 8_000_000  # nine tenths of the shortest time to an answer, 2 x 5 ms, but for what the clocks differ
 TIMES = ("duration_ms", "radiation_ms", "first_rx_ms", "delivery_ms", "rto_ms")
 # what a capture cannot know for sure when checkpoints and reports are sent in copies
@@ -34,7 +37,8 @@ def capture(lab, name, port):
     except FileNotFoundError:
         return None
     lab.processes.append((name, p))
-    for _ in range(200):
+    until = time.monotonic() + 300
+    while time.monotonic() < until:
         if p.poll() is not None:
             return None
         if os.path.exists(path) and os.path.getsize(path) > 0:
@@ -51,21 +55,21 @@ def run(lab, bundles, **keys):
     emulator = lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to",
                          f"127.0.0.1:{port2}", "--delay", "5ms", "--rate", "50Mbit/s", "--trace", "iid:0.05",
                          "--seed", "3", "--json", lab.path("relay.json"), "--drop-log", lab.path("drops.csv"))
-    time.sleep(0.2)
     nodes = {n: lab.start_node(n, lab.write_node(n, [lab.link(3 - n, port, relay, **{**keys, **more})]))
              for n, port, more in ((1, port1, {"colour": "red"}), (2, port2, {"colour": "green"}))}
     server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
-    time.sleep(0.3)
     lab.run("helio-perf", "client", "--socket", lab.socket(1), "-d", "ipn:2.2000", *bundles, "--json",
             lab.path("client.json"))
-    time.sleep(1)  # what a node misses when it ends, a capture would still have
+    for p in (emulator, *nodes.values()):  # what a node misses when it ends, a capture would still have
+        settle(p.pid, 1)
     lab.stop("server", server, signal.SIGINT)
-    time.sleep(1)
+    for p in nodes.values():
+        settle(p.pid, 1)
     for n, p in nodes.items():
         lab.stop(f"node{n}", p)
     lab.stop("relay", emulator)
-    time.sleep(0.5)
     for p in captures:
+        settle(p.pid, 0.5)
         p.send_signal(signal.SIGINT)
         message = p.communicate(timeout=1400)[1].decode()
         assert "dropped on interface 'Loopback: lo': " in message or "dropped" in message, message
@@ -122,38 +126,52 @@ def compare(logs, captures, slack, late):
 
 
 def check_run(programs, out, recovery, slack):
-    """Returns the number of sessions; None where nothing can be captured."""
+    """Returns the number of sessions; 0 where the machine stood still in between, None where nothing can be captured."""
+    shutil.rmtree(out, ignore_errors=True)
     with Lab(programs, out) as lab:
-        ports = run(lab, ("-D", "5M", "-P", "50kB", "-W", "8"), sessions=4, rto="60ms", segment="1024B",
-                    rate="40Mbit/s", recovery=recovery)
+        with Stalls() as stalls:
+            ports = run(lab, ("-D", "5M", "-P", "50kB", "-W", "8"), sessions=4, rto="60ms", segment="1024B", rate="40Mbit/s", recovery=recovery)
         if ports is None:
             return None
-        logs = [lab.path(f"node{n}.segments.csv") for n in (1, 2)]
-        one, two = lab.path("one.pcapng"), lab.path("two.pcapng")
-        engines = [f"--engine=127.0.0.1:{port}={n}" for n, port in enumerate(ports, 1)]
-        rows, summary = analyse(lab, "logs", *logs)
-        seen, captured = analyse(lab, "captures", *engines, one, two)
-        print(json.dumps(captured["capture"]))
-        late = late_copies(logs)
-        if late:
-            print(f"this machine was late: copies in {len(late)} sessions that look like repetitions")
-        compare(rows, seen, slack, late)
-        for key in ("sessions", "retx_cycles", "checkpoints_sent", "checkpoints_lost", "cp_lost_basis", "lossy_share",
-                    "segments_sent", "segments_received", "data_bytes_resent", "bytes"):
-            assert summary[key] == captured[key], (key, summary[key], captured[key])
-        unlike = sum(abs(int(rows[k]["rto_checkpoint"]) - int(seen[k]["rto_checkpoint"])) for k in late)
-        assert abs(summary["rto_firings"] - captured["rto_firings"]) <= 5 * slack + unlike
-        assert summary["retx_cycles"] > 20 and summary["checkpoints_lost"] > 1, summary
-        check_drops(lab, rows, {"drops": logs[:1], "drops-capture": [one, *engines], "drops-both": logs})
-        # one end alone; where it was is told, or found out; and the names of the engines are found out
-        for name, log, pcap, place in (("sender", logs[0], one, "sender"), ("receiver", logs[1], two, "receiver")):
-            rows, _ = analyse(lab, name + "-log", log)
-            compare(rows, analyse(lab, name + "-given", "--at", place, *engines, pcap)[0], slack, late)
-            compare(rows, analyse(lab, name + "-auto", pcap)[0], slack, late)
-            packed = pcap + ".gz"
-            with open(pcap, "rb") as f, gzip.open(packed, "wb", compresslevel=1) as g:
-                shutil.copyfileobj(f, g)
-            compare(rows, analyse(lab, name + "-gz", packed)[0], slack, late)
+        relay = max(lab.load("relay.json")[way]["late_us"]["max"] for way in ("forward", "return"))
+        stall_ns = max(int(1000 * relay), stalls.longest_ns)
+        try:
+            return check_files(lab, ports, slack)
+        except AssertionError as e:
+            if stall_ns < STALL_NS:
+                raise
+            print(f"this machine stood still for {stall_ns / 1e6:.0f} ms: {str(e)[:300]}")
+            return 0
+
+
+def check_files(lab, ports, slack):
+    """The number of sessions."""
+    logs = [lab.path(f"node{n}.segments.csv") for n in (1, 2)]
+    one, two = lab.path("one.pcapng"), lab.path("two.pcapng")
+    engines = [f"--engine=127.0.0.1:{port}={n}" for n, port in enumerate(ports, 1)]
+    rows, summary = analyse(lab, "logs", *logs)
+    seen, captured = analyse(lab, "captures", *engines, one, two)
+    print(json.dumps(captured["capture"]))
+    late = late_copies(logs)
+    if late:
+        print(f"this machine was late: copies in {len(late)} sessions that look like repetitions")
+    compare(rows, seen, slack, late)
+    for key in ("sessions", "retx_cycles", "checkpoints_sent", "checkpoints_lost", "cp_lost_basis", "lossy_share",
+                "segments_sent", "segments_received", "data_bytes_resent", "bytes"):
+        assert summary[key] == captured[key], (key, summary[key], captured[key])
+    unlike = sum(abs(int(rows[k]["rto_checkpoint"]) - int(seen[k]["rto_checkpoint"])) for k in late)
+    assert abs(summary["rto_firings"] - captured["rto_firings"]) <= 5 * slack + unlike
+    assert summary["retx_cycles"] > 20 and summary["checkpoints_lost"] > 1, summary
+    check_drops(lab, rows, {"drops": logs[:1], "drops-capture": [one, *engines], "drops-both": logs})
+    # one end alone; where it was is told, or found out; and the names of the engines are found out
+    for name, log, pcap, place in (("sender", logs[0], one, "sender"), ("receiver", logs[1], two, "receiver")):
+        rows, _ = analyse(lab, name + "-log", log)
+        compare(rows, analyse(lab, name + "-given", "--at", place, *engines, pcap)[0], slack, late)
+        compare(rows, analyse(lab, name + "-auto", pcap)[0], slack, late)
+        packed = pcap + ".gz"
+        with open(pcap, "rb") as f, gzip.open(packed, "wb", compresslevel=1) as g:
+            shutil.copyfileobj(f, g)
+        compare(rows, analyse(lab, name + "-gz", packed)[0], slack, late)
     return len(seen)
 
 
@@ -172,10 +190,14 @@ def main():
     programs, out = sys.argv[1:3]
     shutil.rmtree(out, ignore_errors=True)
     for recovery, slack in (("plain", 0), ("default", 3)):
-        sessions = check_run(programs, os.path.join(out, recovery), recovery, slack)
-        if sessions is None:
-            print("not run: dumpcap cannot capture here")
-            sys.exit(77)
+        for _ in range(TRIES):
+            sessions = check_run(programs, os.path.join(out, recovery), recovery, slack)
+            if sessions is None:
+                print("not run: dumpcap cannot capture here")
+                sys.exit(77)
+            if sessions > 0:
+                break
+        assert sessions > 0, f"this machine stood still in each of {TRIES} runs"
         print(f"recovery {recovery}: {sessions} sessions are the same in logs and captures")
 
 

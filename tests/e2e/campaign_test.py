@@ -505,12 +505,17 @@ class Live(Base):
 
     def live(self, mode):
         path = self.file(LIVE)
-        told = campaign(path, "--mode", mode, "--out", self.out / mode, "--no-report").stderr
-        campaign(path, "--out", self.out / "sim", "--against", self.out / mode)
-        folder, = (self.out / mode / "runs").iterdir()
-        result = json.loads((folder / "result.json").read_text())
-        compared, = json.loads((self.out / "sim/report/comparison.json").read_text())
-        self.assertEqual(compared["mode"], mode)
+        for attempt in range(5):
+            real = self.out / f"{mode}-{attempt}"
+            told = campaign(path, "--mode", mode, "--out", real, "--no-report").stderr
+            campaign(path, "--out", self.out / "sim", "--against", real)
+            folder, = (real / "runs").iterdir()
+            result = json.loads((folder / "result.json").read_text())
+            compared, = json.loads((self.out / "sim/report/comparison.json").read_text())
+            self.assertEqual(compared["mode"], mode)
+            if result["faithful"] or abs(compared["goodput_percent"]) < 40:
+                break
+            print(f"attempt {attempt + 1}: this machine was too busy: {result['reasons']}", file=sys.stderr)
         # What a busy machine does to the figures is the campaigns' affair; here they must be those of this link.
         self.assertLess(abs(compared["goodput_percent"]), 40, result)
         self.assertGreater(result["sessions"], 50)

@@ -22,9 +22,15 @@ command = [sys.executable, demo, "--bin", programs, "--duration", "6s", "--trace
 # The later option wins: a file where the folder should be, or above it.
 refused = subprocess.run(command + ["--out", os.path.join(demo, "run")], capture_output=True, text=True, timeout=300)
 assert refused.returncode == 1 and "Not a directory" in refused.stderr and "Traceback" not in refused.stderr, refused
-subprocess.run(command, check=True, timeout=1000)
-with open(os.path.join(out, "result.json")) as f:
-    r = json.load(f)
+for attempt in range(5):
+    shutil.rmtree(os.path.join(out, "run"), ignore_errors=True)
+    subprocess.run(command, check=True, timeout=1000)
+    with open(os.path.join(out, "result.json")) as f:
+        r = json.load(f)
+    # how much passes is the link's affair where the machine was not too busy, which the demo says itself
+    if r["faithful"] or (r["bundles_sent"] >= 40 and r["efficiency"] > 0.8):
+        break
+    print(f"attempt {attempt + 1}: this machine was too busy: {r['not_faithful']}", file=sys.stderr)
 assert r["bundles_sent"] >= 40, r
 assert r["bundles_delivered"] == r["bundles_sent"] == r["bundles_acked"], r
 assert r["duplicates"] == 0 and r["wrong_crc"] == 0, r

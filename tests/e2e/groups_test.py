@@ -12,10 +12,10 @@ class GroupsTest(NodeCase):
         """Node 1 sends to a group; nodes 2 and 3 are members, 2 with two subscribers, 3 is beyond 2: each has it once."""
         p12, p21, p23, p32 = self.lab.udp_ports(4)
         routes = "routes:\n  - {{to: \"imc:5.*\", via: {0}}}\n"
-        one = self.lab.write_node(1, [self.lab.link(2, p12, p21, rto="100ms")], log=False, extra=routes.format("to-2"))
-        two = self.lab.write_node(2, [self.lab.link(1, p21, p12, rto="100ms"), self.lab.link(3, p23, p32, rto="100ms")],
+        one = self.lab.write_node(1, [self.lab.link(2, p12, p21, rto="5s")], log=False, extra=routes.format("to-2"))
+        two = self.lab.write_node(2, [self.lab.link(1, p21, p12, rto="5s"), self.lab.link(3, p23, p32, rto="5s")],
                                   log=False, extra=routes.format("to-1") + "  - {to: \"imc:*.*\", via: to-3}\n")
-        three = self.lab.write_node(3, [self.lab.link(2, p32, p23, rto="100ms")], log=False, extra=routes.format("to-2"))
+        three = self.lab.write_node(3, [self.lab.link(2, p32, p23, rto="5s")], log=False, extra=routes.format("to-2"))
         for number, config in ((1, one), (2, two), (3, three)):
             self.lab.start_node(number, config)
         members = [self.client(2, "imc:5.1", subscribe=True), self.client(2, "imc:5.1", subscribe=True),

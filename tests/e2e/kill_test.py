@@ -40,7 +40,7 @@ def transfer(lab, rng):
         time.sleep(rng.uniform(0, 0.1))
         nodes[number] = lab.start_node(number, configs[number])
         kills += 1
-    if client.wait(180) != 0:
+    if client.wait(1200) != 0:
         raise Failed(f"the client failed; see {lab.path('client.log')}")
     lab.stop("server", server, signal.SIGINT)
     for number, p in nodes.items():

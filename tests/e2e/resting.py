@@ -3,6 +3,7 @@
 stalls for the end."""
 import os
 import signal
+import threading
 import time
 
 STEP = 0.05  # s between two looks
@@ -47,3 +48,22 @@ def received(sock, pid, quiet=0.3):
         looks = 0
         yield data
     sock.settimeout(timeout)
+
+
+class Stalls(threading.Thread):
+    """How long this machine did not run a thread that wanted to, at most, in ns."""
+
+    def __enter__(self):
+        self.longest_ns, self.over = 0, threading.Event()
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
+
+    def run(self):
+        before = time.monotonic_ns()
+        while not self.over.wait(0.005):
+            now = time.monotonic_ns()
+            self.longest_ns, before = max(self.longest_ns, now - before - 5_000_000), now
