@@ -140,6 +140,8 @@ class Tune(unittest.TestCase):
         self.assertAlmostEqual(found["unseen"]["efficiency"], found["predicted"]["efficiency"], delta=0.03)
         self.assertAlmostEqual(found["unseen"]["efficiency"], found["expected"]["efficiency"], delta=0.01)
         self.assertTrue(5 <= found["expected"]["runs"] <= 20)
+        for told in ("predicted", "expected", "unseen"):
+            self.assertTrue(0.8 <= found[told]["carried_share"] <= 1, told)
         done = tune(*moon, "--goal", "delay", "--recovery", "plain", "--rto", "8s", "--floor", "0.999", "--sessions-max", "8", "--unseen", "0")
         self.assertIn("WARNING             the floor of 99.9 % of the capacity is not kept: ", done.stdout)
         kept, most = (float(x) for x in re.search(r"is not kept: ([0-9.]+) %; the most .* brings is ([0-9.]+) %", done.stdout).groups())
@@ -153,8 +155,9 @@ class Tune(unittest.TestCase):
         from heliograph import tune
         found = {"predicted": {"efficiency": 0.99}, "unseen": None, "realisations": None, "saturated": True, "floor_kept": None}
         for expected, told in ((1.004, []), (1.006, ["100.6 % of the capacity of the same time: "]), (None, [])):
-            said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected}}))
+            said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected, "carried_share": 0.981}}))
             self.assertEqual([text[:len(start)] for text, start in zip(said, told, strict=True)], told)
+            self.assertEqual([text.endswith(" By the time of sending it is 98.1 %") for text in said], [True] * len(told))
 
     def test_which_to_take(self):
         """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""

@@ -265,6 +265,48 @@ class Figures(unittest.TestCase):
         self.near(r["capacity_bps"], 500e6 * 1010 / 1066, 0.002)
         self.near(r["goodput_bps"], r["delivered"] * 500000 * 8, 1e-9)
         self.near(r["efficiency"], r["goodput_bps"] / r["capacity_bps"], 1e-9)
+        self.near(r["carried_share"], r["carried_bps"] / r["capacity_bps"], 1e-9)
+        self.near(r["carried_share"], 1, 0.002)
+
+    def test_carried_is_by_the_time_of_sending(self):
+        """Against the logs of the run: each byte once, by the first segment that brought it and was not lost."""
+        for more in ((), ("--recovery", "default"), ("--processing", "4ms", "--drop", "data:every=9")):
+            with self.subTest(more=more), tempfile.TemporaryDirectory() as d:
+                paths = [os.path.join(d, name) for name in ("log", "drops")]
+                r = result("--trace", "H", "--duration", "500ms", "--warmup", "100ms", "--rate", "100Mbit/s", "--bundle", "100kB",
+                           "--log", paths[0], "--drop-log", paths[1], *more)
+                rows = []
+                for path in paths:
+                    with open(path, newline="", encoding="ascii") as f:
+                        rows.append(list(csv.DictReader(f)))
+                sent = [row for row in rows[0] if row["dir"] == "tx" and row["node"] == "1"]
+                lost = {int(row["frame"]) for row in rows[1] if row["direction"] == "forward"}
+                carried, there = 0, {}
+                for frame, row in enumerate(sent, 1):
+                    if frame in lost or int(row["type"]) >= 8:
+                        continue
+                    first, length = int(row["offset"]), int(row["length"])
+                    have = there.setdefault(row["session"], bytearray(100_000))
+                    new = have.count(0, first, first + length)
+                    have[first:first + length] = bytes([1]) * length
+                    carried += new if int(row["t_ns"]) >= 100_000_000 else 0
+                self.assertGreater(carried, 1_000_000)
+                self.near(r["carried_bps"], carried * 8 / 0.4, 1e-9)
+
+    def test_a_rising_pass(self):
+        """What was held up before the warm-up's end arrives behind it: more than the capacity of that time, but it was sent before."""
+        r = result("--trace", "leo-low", "--delay", "1.28s", "--rate", "10Mbit/s", "--bundle", "125kB", "--sessions", "268", "--rto", "5.122s",
+                   "--duration", "102.4s", "--warmup", "25.6s", "--follow", "yes")
+        self.assertGreater(r["efficiency"], 1.05)
+        self.assertGreater(r["carried_share"], 0.97)
+        self.assertLessEqual(r["carried_share"], 1)
+
+    def test_carried_counts_whole_blocks(self):
+        """Green and orange ones that never are, and tries that were lost, do not count."""
+        for more in (("--colour", "green"), ("--colour", "orange")):
+            r = result("--trace", "iid:0.002", "--duration", "3s", "--bundle", "100kB", *more)
+            self.assertTrue(0.2 < r["efficiency"] < 0.95, r["efficiency"])
+            self.near(r["carried_bps"], r["goodput_bps"], 0.02)
 
 
 class Log(unittest.TestCase):

@@ -144,6 +144,8 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
         sim_enter(&r->world, link, data, len);
     if (chan_lost(c) != before)
         sim_stats_lost(&r->stats, data[0] & 15);
+    else if (link == r->forward)
+        sim_stats_passed(&r->stats, data[0] & 15, r->world.now);
     if (r->params->fate != NULL)
         tell_fates(r, link);
 }
@@ -343,6 +345,14 @@ static int follow_sessions(struct run *r, struct sim_result *out)
     return r->error != 0 ? r->error : rc;
 }
 
+/* At the very end: by then more is known of the blocks that were under way. */
+static void conclude_carried(const struct run *r, struct sim_result *out)
+{
+    double seconds = (double)(out->until - r->params->warmup) / (double)TICK_S;
+    out->carried_bps = (double)sim_stats_carried(&r->stats) * 8 / seconds;
+    out->carried_share = share(out->carried_bps, out->capacity_bps);
+}
+
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
 {
     *out = (struct sim_result){0};
@@ -350,6 +360,8 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
         return HELIO_EINVAL;
     struct run r = {.params = p};
     int rc = build_world(&r);
+    r.stats.window_from = p->warmup;
+    r.stats.window_to = p->duration;
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);
@@ -357,6 +369,8 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
         rc = out->until > p->warmup ? conclude_run(&r, out) : HELIO_ENOENT;
         if (rc == 0 && p->follow && out->until == p->duration)
             rc = follow_sessions(&r, out);
+        if (rc == 0)
+            conclude_carried(&r, out);
     }
     sim_fini(&r.world);
     sim_stats_fini(&r.stats);

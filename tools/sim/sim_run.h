@@ -69,6 +69,8 @@ struct sim_result {
     double capacity_bps;  /* rate x payload share x good share */
     double goodput_bps;   /* of blocks delivered between warm-up and end */
     double efficiency;    /* goodput / capacity */
+    double carried_bps;   /* of block bytes that passed the channel for the first time, sent then */
+    double carried_share; /* of the capacity: 1 at most, but for chance losses */
 
     bool cut; /* followed, and some did not come to their end all the same */
 

@@ -31,6 +31,7 @@ void sim_stats_fini(struct sim_stats *s)
     while (s->first != NULL) {
         struct sim_session *next = s->first->next;
         forget_rounds(s->first);
+        ranges_fini(&s->first->missing);
         free(s->first);
         s->first = next;
     }
@@ -60,6 +61,7 @@ static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
                               .delivered = TICK_NEVER,
                               .closed = TICK_NEVER};
     n->first_try = n;
+    ranges_init(&n->missing);
     s->first = n;
     hash_add(&s->table, &n->node, hash_mix(s->table.seed, number, 0));
     return n;
@@ -105,6 +107,9 @@ static void sent(struct sim_stats *s, struct sim_session *n, const struct event 
         s->first_data += e->length;
     if (e->type < 0 || e->type >= 8)
         return;
+    s->offset = e->offset;
+    s->length = e->length;
+    s->fresh = e->cause == CAUSE_FIRST;
     if (n->first_tx == TICK_NEVER)
         n->first_tx = e->now;
     if (e->type >= 1 && e->type <= 3)
@@ -140,6 +145,8 @@ static void closed(struct sim_stats *s, struct sim_session *n, const struct even
     else
         s->cancelled++;
     forget_rounds(n);
+    ranges_fini(&n->missing);
+    ranges_init(&n->missing);
 }
 
 void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max)
@@ -167,13 +174,40 @@ void sim_stats_lost(struct sim_stats *s, int type)
     s->last->lossy = true;
     if (type >= 1 && type <= 3)
         s->last->checkpoints_lost++;
+    if (s->fresh && s->window_from < s->window_to &&
+        ranges_add(&s->last->missing, s->offset, s->offset + s->length, SIZE_MAX) < 0)
+        s->out_of_memory = true;
+}
+
+void sim_stats_passed(struct sim_stats *s, int type, tick now)
+{
+    if (s->last == NULL || type >= 8 || s->window_from == s->window_to)
+        return;
+    struct sim_session *n = s->last;
+    uint64_t to = s->offset + s->length, bytes = s->length;
+    if (!s->fresh) {
+        bytes = ranges_bytes_in(&n->missing, s->offset, to);
+        if (bytes > 0 && ranges_sub(&n->missing, s->offset, to, SIZE_MAX) < 0)
+            s->out_of_memory = true;
+    }
+    n->carried += now >= s->window_from && now < s->window_to ? bytes : 0;
+}
+
+uint64_t sim_stats_carried(const struct sim_stats *s)
+{
+    uint64_t bytes = 0;
+    for (const struct sim_session *n = s->first; n != NULL; n = n->next)
+        bytes += n->whole || !n->over ? n->carried : 0;
+    return bytes;
 }
 
 void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now)
 {
     struct sim_session *n = find_block(s, number);
-    if (n != NULL && n->first_try->delivered == TICK_NEVER)
+    if (n != NULL && n->first_try->delivered == TICK_NEVER) {
         n->first_try->delivered = now;
+        n->whole = true;
+    }
 }
 
 bool sim_stats_block_lost(struct sim_stats *s, uint64_t number, uint64_t resend, uint64_t *first)

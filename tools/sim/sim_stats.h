@@ -4,6 +4,7 @@
 #define TOOLS_SIM_STATS_H
 
 #include "base/hash.h"
+#include "base/ranges.h"
 #include "ltp/event.h"
 
 /* How many rounds of gaps and repetition had led to a checkpoint, or to a report that answers it.
@@ -26,10 +27,13 @@ struct sim_session {
     uint32_t checkpoints, checkpoints_lost;
     struct sim_wave *waves; /* until it is closed */
     size_t wave_len, wave_cap;
-    bool lossy;      /* a data segment was lost */
-    uint32_t losses; /* of a first try: tries of the block that were lost */
-    bool over;       /* closed, lost or cancelled */
-    bool settled;    /* likewise: the sender has done with the block */
+    bool lossy;            /* a data segment was lost */
+    uint32_t losses;       /* of a first try: tries of the block that were lost */
+    bool over;             /* closed, lost or cancelled */
+    bool settled;          /* likewise: the sender has done with the block */
+    bool whole;            /* this try made its block whole at the receiver */
+    struct ranges missing; /* bytes that were sent and have not passed the channel; until over */
+    uint64_t carried;      /* bytes that passed it for the first time, in the window */
 };
 
 struct sim_stats {
@@ -42,6 +46,9 @@ struct sim_stats {
     uint64_t first_data; /* block bytes sent for the first time */
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* sessions, sessions, blocks */
+    tick window_from, window_to;     /* of sim_stats_carried, set by the run; equal: not wanted */
+    uint64_t offset, length;         /* of the data that was sent last */
+    bool fresh;                      /* for the first time */
     bool out_of_memory;
 };
 
@@ -51,8 +58,9 @@ void sim_stats_fini(struct sim_stats *s);
 /* An event of the sender's engine. `segment_max` tells whole segments from shorter ones. */
 void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max);
 
-/* The segment of the last event was lost on its way. */
+/* The segment of the last event was lost on its way; or, sent at `now`, was not. */
 void sim_stats_lost(struct sim_stats *s, int type);
+void sim_stats_passed(struct sim_stats *s, int type, tick now);
 
 /* The receiver has the session's block. */
 void sim_stats_delivered(struct sim_stats *s, uint64_t number, tick now);
@@ -78,6 +86,11 @@ struct sim_figures {
 
 /* Of the sessions that began in [from, to). Returns 0 or HELIO_ENOMEM. */
 int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out);
+
+/* Block bytes that the channel carried for the first time, sent in the window; of blocks that are
+ * whole at the receiver or whose session is still open. */
+uint64_t sim_stats_carried(const struct sim_stats *s);
+
 /* A session that began in [from, to) and is still open; NULL: there is none. Sessions are looked at
  * from the latest back, or, for a look after `to`, on from the one that the last look found. */
 const struct sim_session *sim_stats_open(const struct sim_stats *s, const struct sim_session *found,

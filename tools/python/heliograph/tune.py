@@ -169,7 +169,7 @@ def warnings(result, r):
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
     if e["efficiency"] > 1.005:
         yield (f"{100 * e['efficiency']:.1f} % of the capacity of the same time: the trace loses more at first, and what it held up then arrived in the "
-               "time that is measured; no steady state")
+               f"time that is measured; no steady state. By the time of sending it is {100 * e['carried_share']:.1f} %")
     s = r["realisations"]
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "

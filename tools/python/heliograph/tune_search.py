@@ -267,7 +267,7 @@ def settings(simulator, link, recovery):
         if sure:
             sessions = sure["sessions"]
             point, = chosen.points([sessions])
-    keys = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "session_ms", "delivery_ms",
+    keys = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "session_ms", "delivery_ms",
             "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share")
     early = recovery == "default"
     expected, length = tune_realisations.expected(simulator, link, setting, sessions)
