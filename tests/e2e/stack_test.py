@@ -235,6 +235,11 @@ def client_options():
     assert abs(len(client["intervals"]) - 5) <= 1, client["intervals"]
     run(*nodes, "--client", f"{options} --csv t.csv")
     assert len(Path("t.csv").read_text().splitlines()) >= 2
+    counted = [stack(*nodes, "--client", words)["clients"][0] for words in (
+        "-n 7 -d ipn:2.2000 -W 2 -P 30kB", "-d ipn:2.2000 -R 50b -P 30kB --bundles 7", "-d ipn:2.2000 -D 210kB -W 2 -P 30kB")]
+    assert [(c["bundles_sent"], c["bytes"]) for c in counted] == 3 * [(7, 210000)], counted
+    client, = stack(*nodes, "--client", "-d ipn:2.2000 -n 7 -W 2 -P 30kB --reverse")["clients"]
+    assert client["bundles"] == client["bundles_sent"] == 7, client
     several = stack(*nodes, "--client", f"{options} --parallel 3")["clients"]
     assert len({c["source"] for c in several}) == 3 and all(c["bundles_sent"] > 0 for c in several), several
 
@@ -254,6 +259,10 @@ def errors():
             (["--node", "n1.yaml", *nodes, *client], "another --node has this name"),
             (nodes, "--client, --ping or --duration is missing"),
             ([*nodes, "--client", "-d ipn:2.2000 -T 1"], "exactly one of -W and -R"),
+            ([*nodes, "--client", "-d ipn:2.2000 -T 1 -n 3 -W 1"], "exactly one of -T, -D, -n and -F"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 0 -W 1"], "-n 0: a number of bundles from 1 on is wanted"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 1k -W 1"], "-n 1k: a number of bundles from 1 on is wanted"),
+            ([*nodes, "--client", "-d ipn:2.2000 -n 9223372036854775807 -P 64B -W 1"], "-n 9223372036854775807: with bundles of 64 bytes at most 144115188075855871"),
             ([*nodes, "--client", "-d ipn:2.1 -T 1 -W 1 --parallel 2 --json x"], "--parallel: not with --json"),
             ([*nodes, *client, *16385 * ["--link", "x"]], "at most 16384 of these options are possible"),
             ([*nodes, "--client", "-d ipn:9.1 -T 1 -W 1"], "none of the nodes has this endpoint"),

@@ -8,7 +8,7 @@
 #include "tools/perf/perf_server.h"
 
 static const char help[] =
-    "usage: helio-perf client --socket PATH -d EID (-T S|-D N|-F FILE) (-W N|-R N) ...\n"
+    "usage: helio-perf client --socket PATH -d EID (-T S|-D N|-n N|-F FILE) (-W N|-R N) ...\n"
     "       helio-perf server --socket PATH ...\n"
     "       helio-perf monitor --socket PATH ...\n"
     "\n"

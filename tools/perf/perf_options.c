@@ -61,6 +61,7 @@ static const struct argp_option client_options[] = {
     {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000", 0},
     {"time", 'T', "S", 0, "send for S seconds (fractions allowed)", 0},
     {"data", 'D', "N[B|k|M|G]", 0, "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9", 0},
+    {"bundles", 'n', "N", 0, "send N bundles of -P each", 0},
     {"file", 'F', "PATH", 0, "send a file, which the server rebuilds", 0},
     {"window", 'W', "N", 0, "at most N bundles without an acknowledgement", 0},
     {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
@@ -215,7 +216,7 @@ static void read_size(struct argp_state *state, const char *option, const char *
 static void set_mode(struct perf_options *o, struct argp_state *state, enum perf_mode mode)
 {
     if (o->mode != PERF_MODE_NONE)
-        argp_error(state, "exactly one of -T, -D and -F says how much to send");
+        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
     o->mode = mode;
 }
 
@@ -293,6 +294,11 @@ static error_t parse_amount(struct perf_options *o, int key, char *arg, struct a
         set_mode(o, state, PERF_MODE_DATA);
         read_size(state, "-D", arg, 1, INT64_MAX, &o->data);
         return 0;
+    case 'n':
+        set_mode(o, state, PERF_MODE_DATA);
+        need_option(state, units_count(arg, INT64_MAX, &o->bundles) == 0 && o->bundles > 0, "-n",
+                    arg, "a number of bundles from 1 on");
+        return 0;
     case 'F':
         set_mode(o, state, PERF_MODE_FILE);
         o->file = arg;
@@ -310,12 +316,23 @@ static error_t parse_amount(struct perf_options *o, int key, char *arg, struct a
     }
 }
 
+/* -n is so many whole bundles of data, whatever the order of -n and -P. */
+static void set_bundles(struct perf_options *o, struct argp_state *state)
+{
+    if (o->bundles > INT64_MAX / o->payload)
+        argp_error(state, "-n %llu: with bundles of %llu bytes at most %llu are possible",
+                   (unsigned long long)o->bundles, (unsigned long long)o->payload,
+                   (unsigned long long)(INT64_MAX / o->payload));
+    if (o->bundles > 0)
+        o->data = o->bundles * o->payload;
+}
+
 static void check_client(const struct perf_options *o, struct argp_state *state)
 {
     if (o->destination == NULL)
         argp_error(state, "-d EID is missing: the server's endpoint, such as ipn:2.2000");
     if (o->mode == PERF_MODE_NONE)
-        argp_error(state, "exactly one of -T, -D and -F says how much to send");
+        argp_error(state, "exactly one of -T, -D, -n and -F says how much to send");
     if ((o->window > 0) == (o->rate > 0))
         argp_error(state, "exactly one of -W and -R says how fast to send");
     if (o->parallel > 1 && (o->mode == PERF_MODE_FILE || o->service != NULL || o->csv != NULL))
@@ -410,6 +427,7 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
         o->reverse = true;
         return 0;
     case ARGP_KEY_END:
+        set_bundles(o, state);
         check_client(o, state);
         break;
     default:
@@ -455,10 +473,11 @@ static const struct argp client_argp = {
     client_options,
     parse_client,
     NULL,
-    "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -F and one of -W, "
+    "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -n, -F and one of -W, "
     "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
+    "  helio-perf client --socket node1.sock -d ipn:2.2000 -n 100 -W 4 -P 50kB\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -F image.tif -W 16\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 --reverse\n",
     NULL,

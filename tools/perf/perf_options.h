@@ -24,7 +24,8 @@ struct perf_options {
     const char *destination;
     enum perf_mode mode;
     tick time;
-    uint64_t data; /* bytes */
+    uint64_t data;    /* bytes */
+    uint64_t bundles; /* of `payload` each, which are `data` then; 0: not given so */
     const char *file;
     uint64_t window; /* 0: rate mode */
     double rate;     /* bit/s, or bundles/s */
