@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "base/words.h"
 
 #define KEYS_MAX 96
 #define WHY_CAP 320
@@ -36,7 +37,7 @@ static size_t known_keys(const struct conf_part *parts, size_t parts_len, const 
 static void report_unknown(const struct conf_tree *t, const char *where, const char *const *keys,
                            size_t n, struct conf_errors *errors)
 {
-    const char *closest = conf_closest(t->key, keys, n);
+    const char *closest = words_closest(t->key, keys, n);
     if (closest != NULL) {
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
         return;

@@ -57,7 +57,4 @@ const struct conf_option *conf_option_find(const struct conf_option *options, co
 #define CONF_NUMBER_CAP 32
 char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_CAP]);
 
-/* The most similar of `n` words, or NULL when none is similar enough to be meant. */
-const char *conf_closest(const char *word, const char *const *words, size_t n);
-
 #endif

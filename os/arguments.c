@@ -2,6 +2,7 @@
 /* The choice of a command; the readers of base/units.h and their hints, for argp. */
 #include "os/arguments.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <libgen.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "base/words.h"
 
 static const char *name_at(const void *commands, size_t i, size_t size)
 {
@@ -20,45 +22,48 @@ static const char *name_at(const void *commands, size_t i, size_t size)
     return name;
 }
 
-/* "PROGRAM: 'x' is unknown; right is a, b or c" */
-static void refuse_command(const char *word, const void *commands, size_t count, size_t size)
+int argument_refuse(const char *program, const char *word, const char *const *commands,
+                    size_t count)
 {
-    const char *first = name_at(commands, 0, size);
-    fprintf(stderr, "%.*s: ", (int)strcspn(first, " "), first);
+    const char *closest = words_closest(word, commands, count);
+    fprintf(stderr, "%s: ", program);
     if (*word == '\0')
         fputs("a command is missing: ", stderr);
+    else if (closest != NULL)
+        fprintf(stderr, "'%s' is unknown; did you mean %s?", word, closest);
     else
         fprintf(stderr, "'%s' is unknown; right is ", word);
-    for (size_t i = 0; i < count; i++)
-        fprintf(stderr, "%s%s",
-                i == 0          ? ""
-                : i + 1 < count ? ", "
-                                : " or ",
-                strchr(name_at(commands, i, size), ' ') + 1);
-    fputc('\n', stderr);
+    for (size_t i = 0; i < count && closest == NULL; i++)
+        fprintf(stderr, "%s%s", i == 0 ? "" : i + 1 < count ? ", " : " or ", commands[i]);
+    fprintf(stderr, "%s '%s --help'\n", closest != NULL ? " Try" : "; try", program);
+    return 2;
 }
 
 size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
                         const char *usage)
 {
-    const char *word = argc > 1 ? argv[1] : "";
+    const char *word = argc > 1 ? argv[1] : "", *words[ARGUMENT_COMMANDS_MAX];
+    char program[64];
+    assert(count > 0 && count <= ARGUMENT_COMMANDS_MAX);
     argp_err_exit_status = 2;
     for (size_t i = 0; i < count; i++) {
         const char *name = name_at(commands, i, size);
-        if (strcmp(strchr(name, ' ') + 1, word) != 0)
+        words[i] = strchr(name, ' ') + 1;
+        if (strcmp(words[i], word) != 0)
             continue;
         argv[1] = (char *)(uintptr_t)name;
         return i;
     }
     bool help = strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0 || strcmp(word, "-?") == 0;
     bool version = strcmp(word, "--version") == 0 || strcmp(word, "-V") == 0;
+    const char *first = name_at(commands, 0, size);
+    snprintf(program, sizeof program, "%.*s", (int)strcspn(first, " "), first);
     if (!help && !version)
-        refuse_command(word, commands, count, size);
+        exit(argument_refuse(program, word, words, count));
+    fputs(help ? usage : argp_program_version, stdout);
     if (version)
-        puts(argp_program_version);
-    else
-        fputs(usage, help ? stdout : stderr);
-    exit(help || version ? 0 : 2);
+        putchar('\n');
+    exit(0);
 }
 
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)

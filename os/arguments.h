@@ -13,10 +13,17 @@
 #include "base/tick.h"
 #include "os/address.h"
 
+/* Says in one line that `word` is none of a program's `count` commands ("" when there was none),
+ * and what would be right: the nearest of them, or all. Returns 2, the exit code. */
+int argument_refuse(const char *program, const char *word, const char *const *commands,
+                    size_t count);
+
 /* Which of a program's commands argv[1] names: `count` of them, `size` bytes each, which begin with
  * a const char * to "PROGRAM COMMAND". That takes the place of argv[1], so that messages begin with
  * it; the command's own words are argc - 1, argv + 1. Ends the program when it is none of them:
- * with 0 after `usage` (for --help) or the version, else with 2 after what would be right. */
+ * with 0 after `usage` (for --help) or the version, else as argument_refuse says. At most
+ * ARGUMENT_COMMANDS_MAX. */
+#define ARGUMENT_COMMANDS_MAX 32
 size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
                         const char *usage);
 

@@ -46,6 +46,17 @@ def check_conventions(name, words):
     assert done.stdout == "", words
 
 
+def check_wrong_word(name, subcommands):
+    """One line: what was wrong, the nearest word or all of them, and where to read on."""
+    first = subcommands[0]
+    for words, told in (([first[:-1]], f"'{first[:-1]}' is unknown; did you mean {first}? Try '{name} --help'"),
+                        (["xyzzy"], f"'xyzzy' is unknown; right is {first}"), ([], f"a command is missing: {first}")):
+        done = check([name, *words], 2)
+        line, = done.stderr.splitlines()
+        assert line.startswith(f"{name}: {told}") and line.endswith(f"ry '{name} --help'"), (words, line)
+        assert done.stdout == "", words
+
+
 def check_configuration(text, *expected):
     path = os.path.join(out, "node.yaml")
     with open(path, "w", errors="surrogateescape") as f:
@@ -106,8 +117,12 @@ def main():
     assert there == set(commands), there ^ set(commands)
     for name, subcommands in commands.items():
         check_conventions(name, [name])
+        if subcommands and name not in ("helio-sim", "helio-lab"):  # these have other words there, too
+            check_wrong_word(name, subcommands)
         for sub in subcommands:
             check_conventions(name, [name, sub])
+    check_wrong_word("helioctl", ["status", "links", "sessions"])
+    check(["helio-sim", "stak"], 2, stderr="helio-sim: 'stak' is unknown; did you mean stack? Try 'helio-sim --help'\n")
     check_exit_codes()
 
     good = f"node: ipn:1.0\nsocket: {out}/n.sock\nstore: {{durability: none}}\n"

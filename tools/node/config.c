@@ -13,6 +13,7 @@
 #include <sys/un.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "conf/conf_section.h"
 #include "tools/node/config_link.h"
 #include "tools/node/config_lists.h"
@@ -91,7 +92,7 @@ static void resolve_route(const struct config *c, const struct conf_tree *map,
         if (names != NULL)
             names[n++] = c->links[i].name;
     }
-    const char *closest = conf_closest(r->via, names, n);
+    const char *closest = words_closest(r->via, names, n);
     conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
                closest != NULL ? "did you mean " : "write the name of one of the links",
                closest != NULL ? closest : "");

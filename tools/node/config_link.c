@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/words.h"
 #include "conf/conf_section.h"
 #include "tools/node/config_lists.h"
 #include "tools/node/config_tables.h"
@@ -270,7 +271,7 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
     size_t n = 0;
     for (const struct conf_option *o = ops->options; o->key != NULL && n < KEYS_MAX; o++)
         words[n++] = o->key;
-    const char *closest = conf_closest(t->key, words, n);
+    const char *closest = words_closest(t->key, words, n);
     conf_error(errors, t->line, "%s%s: unknown key%s%s%s", where, t->key,
                closest != NULL ? "; did you mean " : "", closest != NULL ? closest : "",
                closest != NULL ? "?" : "");

@@ -5,9 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/units.h"
 #include "conf/conf_section.h"
+#include "os/arguments.h"
 #include "tools/node/config.h"
 #include "tools/node/helioctl_ask.h"
 #include "tools/node/helioctl_plan.h"
@@ -105,6 +107,16 @@ static int usage(const char *what, const char *which)
     return 2;
 }
 
+/* Those that ctl_plan_is knows are among them for whoever mistypes one. */
+static int refuse_command(const char *word)
+{
+    static const char *const commands[] = {"status", "links",   "sessions", "bundles", "counters",
+                                           "routes", "backlog", "top",      "watch",   "link",
+                                           "route",  "plan",    "contact",  "range",   "cancel",
+                                           "delete", "flush",   "reload"};
+    return argument_refuse("helioctl", word, commands, sizeof commands / sizeof *commands);
+}
+
 /* How many words follow a command; -1: there is no such command. */
 static int arguments_of(const char *command)
 {
@@ -182,6 +194,12 @@ static int check_choice(const struct request *r)
     return gone && !to ? usage("write whose bundles: delete destination=PATTERN", "") : -1;
 }
 
+/* A command was taken for the configuration. */
+static bool is_mistyped(const struct request *r)
+{
+    return r->config != NULL && strchr(r->config, '/') == NULL && access(r->config, F_OK) < 0;
+}
+
 static int check_node(const struct request *r)
 {
     return r->socket == NULL && r->config == NULL
@@ -192,7 +210,7 @@ static int check_node(const struct request *r)
 static int check_words(const struct request *r)
 {
     if (r->words_len == 0)
-        return usage("a command is missing", "");
+        return refuse_command(is_mistyped(r) ? r->config : "");
     int want = arguments_of(r->words[0]);
     if (is_link_change(r))
         return check_link_change(r);
@@ -208,7 +226,7 @@ static int check_words(const struct request *r)
                    : -1;
     }
     if (want < 0)
-        return usage("unknown command ", r->words[0]);
+        return refuse_command(r->words[0]);
     if (r->words_len != (size_t)want + 1)
         return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
                      : want == 3                        ? "write: route add|remove PATTERN LINK"

@@ -11,6 +11,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
+#include "base/words.h"
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/trace/trace_file.h"
 #include "os/arguments.h"
@@ -263,6 +264,8 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
         a->json = true;
         return 0;
     case ARGP_KEY_ARG:
+        if (words_closest(arg, (const char *const[]){"stack"}, 1) != NULL)
+            exit(argument_refuse("helio-sim", arg, (const char *const[]){"stack"}, 1));
         argp_error(state, "unexpected argument '%s'", arg);
         return 0;
     case ARGP_KEY_END:
