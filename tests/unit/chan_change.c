@@ -291,6 +291,39 @@ START_TEST(errors_follow_their_probabilities_over_time)
 }
 END_TEST
 
+/* The same of copies, and of single flipped bits in frames and copies. */
+START_TEST(copies_and_flips_follow_theirs)
+{
+    enum { EACH = 20000 };
+    static const double twice[3] = {0, 0.3, 0.05}, flip[3] = {0.2, 0, 0.6};
+    struct chan_change changes[2];
+    for (int i = 0; i < 2; i++)
+        changes[i] = (struct chan_change){.at = (tick)(i + 1) * EACH,
+                                          .keys = CHAN_KEY_DUPLICATE | CHAN_KEY_CORRUPT,
+                                          .duplicate = twice[i + 1],
+                                          .corrupt = flip[i + 1]};
+    struct chan *c = chan_of((struct chan_config){
+        .duplicate = twice[0], .corrupt = flip[0], .changes = changes, .change_count = 2});
+    for (int part = 0; part < 3; part++) {
+        struct chan_counters before = *chan_counters(c);
+        for (uint64_t i = 0; i < EACH; i++) {
+            struct chan_out out;
+            input(c, 100, i, (tick)part * EACH + i);
+            while (chan_output(c, (tick)part * EACH + i, &out) == 1)
+                ;
+        }
+        const struct chan_counters *n = chan_counters(c);
+        double copies = (double)(n->duplicated - before.duplicated), p = twice[part];
+        ck_assert_double_eq_tol(copies, EACH * p, 5 * sqrt(EACH * p * (1 - p)) + 1e-9);
+        double all = EACH + copies, q = flip[part];
+        ck_assert_double_eq_tol((double)(n->corrupted - before.corrupted), all * q,
+                                5 * sqrt(all * q * (1 - q)) + 1e-9);
+    }
+    expect_idle(c);
+    chan_free(c);
+}
+END_TEST
+
 /* 1000-bit frames at 1 Mbit/s: one on the air, and as many behind it as the limit says. */
 START_TEST(what_waits_has_limits)
 {
@@ -394,6 +427,7 @@ int main(void)
     tcase_add_test(tc, each_frame_has_the_rate_of_its_start);
     tcase_add_test(tc, a_busy_line_carries_the_integral_of_its_rate);
     tcase_add_test(tc, errors_follow_their_probabilities_over_time);
+    tcase_add_test(tc, copies_and_flips_follow_theirs);
     tcase_add_test(tc, what_waits_has_limits);
     tcase_add_test(tc, changes_without_sense_are_refused);
     tcase_add_test(tc, a_change_before_the_first_frame);
