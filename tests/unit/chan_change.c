@@ -387,6 +387,29 @@ START_TEST(changes_without_sense_are_refused)
 }
 END_TEST
 
+/* Between two that are written down, whose times count from the first frame: in order of time. */
+START_TEST(a_change_told_among_written_ones)
+{
+    const tick begin = 5 * TICK_S;
+    const struct chan_change written[] = {{.at = 10, .keys = CHAN_KEY_DELAY, .delay = 1000},
+                                          {.at = 30, .keys = CHAN_KEY_DELAY, .delay = 3000},
+                                          {.at = 40, .keys = CHAN_KEY_DELAY, .delay = 4000}};
+    const struct chan_change told = {.keys = CHAN_KEY_DELAY, .delay = 2000};
+    static const tick delays[] = {500, 1000, 2000, 3000, 4000};
+    struct chan *c = chan_of((struct chan_config){
+        .live = true, .delay = 500, .origin_first = true, .changes = written, .change_count = 3});
+    for (tick i = 0; i < 50; i++) {
+        if (i == 20)
+            ck_assert_int_eq(chan_change(c, &told, begin + i), 0);
+        input(c, 10, i, begin + i);
+    }
+    for (tick i = 0; i < 50; i++)
+        expect(c, i, begin + i + delays[i / 10]);
+    expect_idle(c);
+    chan_free(c);
+}
+END_TEST
+
 /* Told before the first frame, it holds for it. */
 START_TEST(a_change_before_the_first_frame)
 {
@@ -430,6 +453,7 @@ int main(void)
     tcase_add_test(tc, copies_and_flips_follow_theirs);
     tcase_add_test(tc, what_waits_has_limits);
     tcase_add_test(tc, changes_without_sense_are_refused);
+    tcase_add_test(tc, a_change_told_among_written_ones);
     tcase_add_test(tc, a_change_before_the_first_frame);
     suite_add_tcase(s, tc);
     return run_suite(s);

@@ -97,6 +97,38 @@ START_TEST(overhead_is_of_the_channel)
 }
 END_TEST
 
+/* A channel's changes hold for the frames that the line begins with from then on, however long they
+ * have waited. */
+START_TEST(changes_hold_by_turn)
+{
+    struct chan_shared *line;
+    const struct chan_shared_config k = {.rate_bps = RATE};
+    const struct chan_change change = {
+        .at = 3 * TICK_MS, .keys = CHAN_KEY_LOSS | CHAN_KEY_DELAY, .loss = 1, .delay = TICK_S};
+    struct chan_out out;
+    ck_assert_int_eq(chan_shared_new(&line, &k), 0);
+    struct chan *a =
+        chan_of((struct chan_config){.shared = line, .changes = &change, .change_count = 1});
+    struct chan *b = chan_of((struct chan_config){.shared = line});
+    for (tick i = 0; i < 10; i++)
+        input(i % 2 == 0 ? a : b, 1000, i, 0);
+    for (tick i = 0; i < 10; i++) {
+        bool lost = i % 2 == 0 && i >= 3;
+        if (lost)
+            continue;
+        ck_assert_int_eq(chan_output(i % 2 == 0 ? a : b, TICK_S / 2, &out), 1);
+        ck_assert_uint_eq(out.tag, i);
+        ck_assert_uint_eq(out.due, (i + 1) * TICK_MS);
+    }
+    ck_assert_uint_eq(chan_counters(a)->lost[CHAN_RANDOM], 3);
+    expect_idle(a);
+    expect_idle(b);
+    chan_free(a);
+    chan_free(b);
+    chan_shared_free(line);
+}
+END_TEST
+
 /* Twice as much as the line carries, three to one: the line is never idle, so it carries its rate
  * to the frame; tail drop of so regular a load keeps the shares; what went in is out or lost. */
 START_TEST(an_overload_is_shared)
@@ -350,6 +382,7 @@ int main(void)
     Suite *s = suite_create("chan_shared");
     TCase *tc = tcase_create("shared");
     tcase_add_test(tc, frames_take_turns_as_they_came);
+    tcase_add_test(tc, changes_hold_by_turn);
     tcase_add_test(tc, overhead_is_of_the_channel);
     tcase_add_test(tc, an_overload_is_shared);
     tcase_add_test(tc, equal_loads_have_equal_shares);
