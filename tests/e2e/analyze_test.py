@@ -105,6 +105,14 @@ def check_crlf(one, two, folder):
     for found in (here, there):
         del found["files"]
     assert here == there and there["malformed_rows"] == 0 and there["sessions"] > 50
+    log, drops = (os.path.join(folder, name) for name in ("all.csv", "drops.csv"))  # a drop log is known by its first line
+    run("helio-sim", "--trace", "iid:0.05", "--duration", "300ms", "--log", log, "--drop-log", drops)
+    here = json.loads(run("helio-analyze", "--json", log, drops).stdout)
+    with open(drops, "rb") as f, open(drops + ".windows", "wb") as out:
+        out.write(f.read().replace(b"\n", b"\r\n"))
+    there = json.loads(run("helio-analyze", "--json", log, drops + ".windows").stdout)
+    assert here["cp_lost_basis"] == there["cp_lost_basis"] == "drop_log", (here["cp_lost_basis"], there["cp_lost_basis"])
+    assert here["checkpoints_lost"] == there["checkpoints_lost"] and there["malformed_rows"] == 0
 
 
 def check_runs(one, folder):

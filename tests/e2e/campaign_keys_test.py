@@ -113,6 +113,9 @@ class Keys(Base):
                 self.assertEqual(self.steps(trace) == self.steps(("A", seed)), trace != "A")
         self.assertEqual(len({tuple(self.steps(trace)) for way in ways for trace in way}), 6)
         self.assertEqual({traces.realisation(run)["kind"] for run in runs}, {"realisation"})
+        for there, back, kind in (("none", "A", "realisation"), ("none", "iid:0.1", "seed"), ("iid:0.1", "none", "seed"), ("none", "none", "none")):
+            run, = self.runs_of(f'{{trace: "{there}", return-trace: "{back}"}}')
+            self.assertEqual(traces.realisation(run)["kind"], kind)  # fades of the way back alone are others, too
 
     def test_repetitions_of_a_trace_that_says_how_it_was_made(self):
         subprocess.run([BIN / "helio-trace", "gen", "--bad", "gamma:4ms,1", "--good", "gamma:36ms,1", "--duration", "1s", "--seed", "1002", "-o", self.folder / "made.txt"],

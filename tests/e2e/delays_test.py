@@ -99,6 +99,18 @@ class Delays(unittest.TestCase):
         self.assertGreater(path["hops"][0]["queue_ms"], 5 * path["hops"][0]["radiation_ms"])
         self.assertEqual(path["hops"][0]["retransmission_ms"], 0)
 
+    def test_what_waits_behind_other_sessions_is_in_the_queue(self):
+        """Eight sessions begin at once on a line that has room for one: the channel takes what it takes alone."""
+        rows, bundles, summary = self.world("both: {delay: 20ms, rate: 10Mbit/s}", "-d ipn:3.2000 -D 1M -W 8 -P 50kB", keys="rto: 600ms, sessions: 8")
+        self.check_sums(rows, bundles, summary)
+        segment = 8 * (1024 + 42) / 10e6 * 1e3
+        first = [row for row in rows if (row["from"], row["to"]) == ("ipn:1.0", "ipn:2.0")]
+        self.assertGreaterEqual(len(first), 20)
+        for row in first:
+            self.assertAlmostEqual(float(row["channel_ms"]), 20 + segment, delta=segment)
+            self.assertEqual(float(row["retransmission_ms"]), 0)
+        self.assertGreater(max(float(row["queue_ms"]) for row in first), 3 * 49 * segment)
+
     def test_losses_outages_and_failed_tries(self):
         rows, bundles, summary = self.world("both: {delay: 20ms, rate: 10Mbit/s, erasures: {iid: 0.02}}", "-d ipn:3.2000 -T 3 -W 8 -P 30kB",
                                             "--link=500ms ipn:2.0 to-3 down", "--link=1500ms ipn:2.0 to-3 up")
@@ -106,6 +118,8 @@ class Delays(unittest.TestCase):
         path = max(summary["delays"], key=lambda p: p["total_ms"])
         self.assertGreater(path["hops"][0]["retransmission_ms"], 20)  # a round trip and more for most
         self.assertLess(path["hops"][0]["channel_ms"], 45)
+        ways = [row for row in rows if row["from"] == "ipn:1.0"]
+        self.assertLess(max(float(row["channel_ms"]) for row in ways), 22)  # of one that lost something it is that of one that lost nothing
         waited = [float(row["queue_ms"]) for row in rows if row["from"] == "ipn:2.0" and row["to"] == "ipn:3.0"]
         self.assertGreater(max(waited), 500)  # while the link was down
 

@@ -4,6 +4,7 @@
 
 usage: tune_parts_test.py SOURCE
 """
+import json
 import math
 import sys
 import unittest
@@ -85,6 +86,17 @@ class Ends(unittest.TestCase):
             self.assertGreaterEqual(high, least)
             self.assertEqual(most["goodput_bps"], 1e8)
 
+    def test_what_grows_slowly_is_not_saturated_early(self):
+        """32 / (n + 8)² of the capacity are missing: 0.0005 of the most, which 1024 bring, with 238 sessions. A doubling brings 2 % already at 64."""
+        class Slow(Made):
+            def run_all(self, many):
+                shares = [1 - 32 / (one["sessions"] + 8) ** 2 for one in many]
+                return [{"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share} for share in shares]
+
+        found, _, most, high = tune_search.Search(Slow(None), link("--duration", "5s"), "plain", 1024, 0.03).best()
+        self.assertEqual((high, most["efficiency"]), (1024, 1 - 32 / 1032 ** 2))
+        self.assertTrue(238 <= found <= 242, found)
+
     def test_the_floor_is_kept_or_said_to_be_missed(self):
         for floor, cap, wanted in ((0.5, 100, 50), (0.98, 100, 98)):
             found, point, _, _ = tune_search.Search(Made(lambda _, cap=cap: cap), link("--goal", "delay", "--floor", str(floor), "--duration", "5s"), "plain", 1024, 0.03).best()
@@ -130,6 +142,15 @@ class Sure(unittest.TestCase):
             self.assertAlmostEqual(found["held_out"]["at_least"], tune_realisations.at_least(kept, 20))
         self.assertEqual(self.found(0.95, lambda seed: 30)[0]["sessions"], 30)  # fewer than the trace's do, too
 
+    def test_none_that_suffices_is_said(self):
+        """19 of 20 are 95 %, 18 are not."""
+        r = {"predicted": {"efficiency": 0.99}, "expected": None, "unseen": None, "saturated": True, "floor_kept": None}
+        for suffice, told in ((19, []), (18, ["no number of sessions suffices in 95 % of the realisations; 256 do in 18 of 20"])):
+            sure = {"confidence": 0.95, "runs": 20, "suffice": suffice, "sessions": 256}
+            self.assertEqual(list(tune.warnings({}, {**r, "realisations": sure})), told)
+        found, _ = self.found(0.95, lambda seed: 300 if seed % 7 == 0 else 50)
+        self.assertEqual((found["sessions"], found["suffice"]), (256, 20))  # the most is what the others are measured against
+
     def test_realisations_are_of_both_ways(self):
         found, simulator = self.found(0.95, lambda seed: 50, "--return-trace", "H", "--processing", "4ms")
         pairs = {(one["trace"], one["return-trace"], one["seed"], one["processing"]) for one in simulator.runs}
@@ -153,6 +174,17 @@ class Hdtn(unittest.TestCase):
                                                                  "the rate of 100Mbit/s on the air is 96060037 bit/s of UDP payload, which HDTN counts"])
         more = {**self.FOUND, "memory_bytes": 40_000_000}
         self.assertEqual(tune_config.hdtn_ducts(self.LINK, more)[0]["maxSumOfBundleBytesInPipeline"], 40_500_000)
+
+    def test_files_are_whole(self):
+        """What bpgen and bpsink load, together and by themselves, with all that was rounded."""
+        result = {"recovery": {"plain": self.FOUND}, "link": self.LINK}
+        both = json.loads(tune_config.text("hdtn", result))
+        out, induct, told = tune_config.hdtn_ducts(self.LINK, self.FOUND)
+        self.assertEqual((both["outducts"]["outductVector"], both["inducts"]["inductVector"], both["comment"][-3:]), ([out], [induct], told))
+        files = {name: json.loads(text) for name, text in tune_config.hdtn_files(self.LINK, self.FOUND)}
+        self.assertEqual(files, {"hdtn-outducts.json": both["outducts"], "hdtn-inducts.json": both["inducts"]})
+        self.assertEqual(both["outducts"]["outductConfigName"], "helio-tune")
+        self.assertIsNone(tune_config.text("hdtn", {"recovery": {"default": self.FOUND}, "link": self.LINK}))
 
     def test_its_threads_have_their_time(self):
         """20 ms beyond the round trip at least, whatever the timer was that simulation took for the best."""
