@@ -365,9 +365,9 @@ class Virtual(Handover):
         self.adds_up(result, "a-b", "x", "y")
 
     def test_what_is_set_of_the_link_stays(self):
-        result = self.up(self.file(OVER + "events: [{at: 4s, link: a-b, set: {overhead: 20B, sessions: 5, ends.a.rate: 1Mbit/s}}]\nduration: 14s\n"))
+        result = self.up(self.file(OVER + "events: [{at: 4s, link: a-b, set: {overhead: 20B, sessions: 5, ends.b.sessions: 7, ends.a.rate: 1Mbit/s}}]\nduration: 14s\n"))
         shown = [link for node in result["nodes"].values() for link in node["links"]]
-        self.assertEqual([(link["overhead"], link["rate_bps"]) for link in shown], [(20, 10**6), (20, 0)])
+        self.assertEqual([(link["overhead"], link["rate_bps"], link["window"]) for link in shown], [(20, 10**6, 5), (20, 0, 7)])
 
     def test_a_contact_plan_keeps_traffic_out_of_the_gap(self):
         text = EXAMPLE.read_text(encoding="utf-8")

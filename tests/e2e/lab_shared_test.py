@@ -224,6 +224,17 @@ class Real:
         self.assertEqual(rates["to-2"], 10**7, result["nodes"]["1"])
 
 
+    def test_what_is_set_of_one_way_and_of_one_end(self):
+        """With an emulator each, which begins anew, as with one."""
+        for emulator in ("each", "one"):
+            file = self.file(f"line: 2\nlink: {{rate: 10Mbit/s, delay: 1ms}}\nemulator: {emulator}\ntraffic: [{{ping: 1-2, start: 1s, count: 1}}]\n"
+                             "events: [{at: 100ms, link: 1-2, set: {forward.rate: 5Mbit/s, sessions: 8, ends.2.sessions: 9}}]\n")
+            result = self.up(file, mode=self.mode, out=emulator)
+            self.assertEqual(result["traffic"]["ping-1"]["received"], 1)
+            self.assertEqual([(link["rate_bps"], link["window"]) for node in result["nodes"].values() for link in node["links"]], [(5 * 10**6, 8), (10**7, 9)])
+            self.assertEqual((self.folder / emulator / "link-1-2.1.json").exists(), emulator == "each")
+
+
 @unittest.skipUnless(KIND == "live", "on the loopback interface")
 class Live(Real, Folder):
     pass

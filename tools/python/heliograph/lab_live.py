@@ -23,7 +23,7 @@ from .lab import die_with_parent
 
 READY = 120.0      # seconds that a node or an emulator may take to begin
 END = 120.0        # seconds that a client has for its result
-EMULATOR = lab_file.WAY + lab_file.CHANNEL  # keys of `set` that are of the channel
+EMULATOR = (*lab_file.WAY, *lab_file.CHANNEL, "forward", "return")  # keys of `set` that are of the channel
 
 
 def utc(seconds):
@@ -255,18 +255,25 @@ class Session(Processes):
             self.ctl(node, "link", link, state)
 
     def set_link(self, name, keys):
-        """Keys of the adapter at both ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
+        """Keys of the adapter at its ends; keys of the channel, whose emulator begins anew: what was on it is lost."""
         if self.derived.emulator and name not in self.derived.alone:
             self.change_link(name, keys)
             return
-        channel = {key: value for key, value in keys.items() if key in (*EMULATOR, *lab_file.BOTH)}
-        own = {key: value for key, value in keys.items() if key not in channel or key in ("rate", *lab_file.BOTH)}
-        if channel and self.lab.links[name].channel is not None:
-            self.renew_channel(name, channel)
-        elif set(channel) - set(own):
-            raise Mistaken(f"link {name} has no channel, so no {', '.join(set(channel) - set(own))}")
-        if own:
-            for node, link in self.ends(name):
+        then, has_channel = self.lab_with(name, keys), self.lab.links[name].channel is not None
+        lost = [key for key in keys if key != "rate" and key.split(".")[0] in EMULATOR]
+        if lost and not has_channel:
+            raise Mistaken(f"link {name} has no channel, so no {', '.join(lost)}")
+        if any(key.split(".")[0] in (*EMULATOR, *lab_file.BOTH) for key in keys) and has_channel:
+            self.renew_channel(name, then)
+        self.tell_ends(name, keys, then)
+        if has_channel == (then.links[name].channel is not None):
+            self.lab = then
+
+    def tell_ends(self, name, keys, then):
+        """What was set of the adapter of each end, and what follows of the channel's rate."""
+        event = lab_file.Event(0.0, name, "set", places.put(keys, None), None)
+        for (node, link), own in zip(self.ends(name), lab_sim.end_changes(self.lab, self.lab.links[name], then, event, self.addresses)):
+            if own:
                 self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
 
     def change_link(self, name, keys):
@@ -282,10 +289,7 @@ class Session(Processes):
             raise Mistaken(str(e)) from None
         self.change_emulator(told, said)
         if name in self.lab.links:
-            ends = lab_sim.end_changes(self.lab, before, then, lab_file.Event(0.0, name, "set", places.put(keys, None), None), self.addresses)
-            for (node, link), own in zip(self.ends(name), ends):
-                if own:
-                    self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
+            self.tell_ends(name, keys, then)
         self.lab = then
         self.pace_ends()
 
@@ -305,8 +309,7 @@ class Session(Processes):
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
 
-    def renew_channel(self, name, keys):
-        lab = self.lab_with(name, keys)
+    def renew_channel(self, name, lab):
         deriver = lab_derive.Deriver(lab, self.out, self.state.folder, self.addresses, utc(self.begin))
         paths = {}
         for piece, ways, _ in self.addresses.pieces(lab.links[name]):
@@ -321,7 +324,6 @@ class Session(Processes):
             lab_derive.check(deriver.out)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
-        self.lab = lab
         for piece, path in paths.items():
             times = self.renewed.get(piece, 0)
             self.derived.channels[piece], self.renewed[piece] = path, times + 1

@@ -106,7 +106,9 @@ def end_changes(lab, link, then, event, addresses):
     out, pacing = [], lab_handover.UNTOLD
     for i in range(2):
         old, new = (deriver.link_end(one.links[link.name], i) for deriver, one in zip(derivers, (lab, then)))
-        keys = [key for key in new if (key in pacing or key in event.set) and not (key in pacing and link.overs) and places.plain(old.get(key)) != places.plain(new[key])]
+        mine = {key.removeprefix(f"ends.{link.ends[i]}.") for key in event.set}
+        changed = {key for key in pacing if places.plain(old.get(key)) != places.plain(new.get(key))}
+        keys = [key for key in new if key in mine | changed and not (key in pacing and link.overs)]
         out.append(Map((key, new[key]) for key in keys))
     return out
 
