@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A change of a link in mid-run holds from a time that nothing has passed: configured with the
- * times that are reported, it gives the same. */
+ * times that are reported, it gives the same. And for what the end waits. */
 #include <check.h>
 #include <stdlib.h>
 #include <string.h>
@@ -124,6 +124,31 @@ START_TEST(the_end_waits_for_delays_that_were_told)
 }
 END_TEST
 
+/* At the end: until they bring nothing more, or for a second where they always do. */
+START_TEST(sockets_are_read_until_they_are_empty)
+{
+    for (int flood = 0; flood < 2; flood++) {
+        struct emu_settings s;
+        struct emu_link l;
+        open_link(&l, &s, "{both: {delay: 5ms}}");
+        tick end = l.started + TICK_MS;
+        emu_link_end(&l, end);
+        ck_assert(!emu_link_drained(&l));
+        emu_link_close(&l, end);
+        ck_assert(!emu_link_drained(&l));
+        for (tick i = 0; i <= 10; i++) {
+            emu_link_was_swept(&l, end + i * TICK_MS, true);
+            ck_assert(!emu_link_drained(&l));
+            ck_assert_uint_eq(emu_link_wake(&l, end), 0);
+        }
+        emu_link_was_swept(&l, end + (flood ? TICK_S + 1 : 11 * TICK_MS), flood != 0);
+        ck_assert(emu_link_drained(&l));
+        emu_link_fini(&l);
+        scenario_fini(&s.scenario);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("emu_change");
@@ -131,6 +156,7 @@ int main(void)
     tcase_add_test(tc, a_change_is_not_before_what_was_let_out);
     tcase_add_test(tc, a_change_is_not_before_the_last_arrival);
     tcase_add_test(tc, the_end_waits_for_delays_that_were_told);
+    tcase_add_test(tc, sockets_are_read_until_they_are_empty);
     suite_add_tcase(suite, tc);
     SRunner *sr = srunner_create(suite);
     srunner_run_all(sr, CK_NORMAL);
