@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_shared, places
+from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_live, lab_shared, places
 
 KIND = sys.argv[3]
 EXAMPLE = SOURCE / "examples/lab-handover.yaml"
@@ -101,6 +101,34 @@ class Files(Handover):
                          [(4.0, 0, {"overhead": "20B"}), (4.0, 1, {"overhead": "20B"}), (12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
         self.assertEqual(self.told((4.0, "a-b", {"ends.a.rate": "1Mbit/s"})),
                          [(4.0, 0, {"rate": "1Mbit/s"}), (12.5, 0, {"overhead": "10B"}), (12.5, 1, {"rate": "unlimited", "overhead": "10B"})])
+
+    def test_a_run_that_ends_while_it_has_no_processor(self):
+        """The traffic ended meanwhile: what the ends were to be told of the hand-overs is told before anything is asked of them."""
+        class Stalled(lab_live.Session):
+            def __init__(self, of):
+                self.lab, self.stopped, self.ended, self.at, self.told = of, False, {}, 0.0, 0
+                self.derived = SimpleNamespace(clients=[SimpleNamespace(name="perf-1", node="a", words=[], start=1.0)])
+
+            def now(self):
+                return self.at
+
+            def begin_program(self, name, node, words):
+                pass
+
+            def watch(self):
+                self.at += 2.0 if self.at < 2 else 100.0
+                self.ended = {"perf-1": 0} if self.at > 2 else {}
+
+            def serve(self, seconds=0.05):
+                pass
+
+            def pace_ends(self):
+                self.told += 1
+
+        session = Stalled(made(OVER))
+        self.assertTrue(session.loop())
+        self.assertEqual(session.told, len(lab_handover.turns(session.lab)))
+        self.assertGreater(session.told, 0)
 
     def margins(self, text):
         derived = self.derived(text)

@@ -192,12 +192,16 @@ class Session(Processes):
                 self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
             while events and events[0].at <= self.now():
                 self.happen(events.pop(0))
-            while turns and turns[0] <= self.now():
-                turns.pop(0)
-                self.pace_ends()
+            self.keep_pace(turns)
             self.watch()
             self.serve()
+        self.keep_pace(turns)  # those of a time in which this process had no processor
         return not self.stopped
+
+    def keep_pace(self, turns):
+        while turns and turns[0] <= self.now():
+            turns.pop(0)
+            self.pace_ends()
 
     def over(self, waiting, events):
         if any(end is not None and self.now() >= end for end in (self.lab.duration, self.limit)):
