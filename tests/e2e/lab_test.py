@@ -19,7 +19,7 @@ from pathlib import Path
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 
-from heliograph import lab_derive, lab_file, lab_plan, places  # noqa: E402
+from heliograph import lab_derive, lab_file, lab_plan, lab_state, places  # noqa: E402
 
 
 def lab(*words, code=0, timeout=1400, cwd=None):
@@ -359,7 +359,7 @@ class Live(Folder):
         return found
 
     def test_by_hand(self, mode="local"):
-        file = self.file("title: By hand\nline: 3\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 100s\n")
+        file = self.file("title: By hand\nline: 3\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 1h\n")
         self.start(file, mode=mode)
         said = lab(file, "status").stdout
         while "By hand: begins in" in said:  # its nodes are up before its time begins
@@ -382,7 +382,7 @@ class Live(Folder):
         server = subprocess.Popen([BIN / "helio-lab", file, "exec", "3", "helio-perf", "server"], stdout=subprocess.DEVNULL)
         self.addCleanup(server.wait)
         self.addCleanup(server.terminate)
-        said = lab(file, "exec", 1, "helio-perf", "client", "-d", "ipn:3.2000", "-D", "200kB", "-W", "4").stdout
+        said = lab(file, "exec", 1, "helio-perf", "client", "-d", "ipn:3.2000", "-D", "200kB", "-W", "4", "--linger", "5min").stdout
         self.assertIn("acknowledged", said)
         self.assertIn("ready", lab(file, "logs", "link-2-3").stdout)
         self.assertIn("there is no log of x", lab(file, "logs", "x", code=2).stderr)
@@ -396,7 +396,7 @@ class Live(Folder):
 
     def test_interrupted_it_leaves_nothing(self):
         file = self.file(LINE)
-        p = subprocess.Popen([BIN / "helio-lab", file, "up", "--out", self.folder / "out", "--set", "traffic.0.duration=100s"],
+        p = subprocess.Popen([BIN / "helio-lab", file, "up", "--out", self.folder / "out", "--set", "traffic.0.duration=1h"],
                              stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True)
         self.assertIn("5 nodes and 4 links are up", p.stderr.readline())
         log, until = self.folder / "out/perf-1.log", time.monotonic() + 300
@@ -410,10 +410,9 @@ class Live(Folder):
         self.assertIn("is not up", lab(file, "status", code=1).stderr)
 
     def test_killed_its_children_end(self):
-        file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nduration: 100s\n")
+        file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nduration: 1h\n")
         self.start(file)
-        folder, = [p for p in Path(f"{tempfile.gettempdir()}/helio-lab-{os.getuid()}").iterdir()
-                   if (p / "state.json").exists() and json.loads((p / "state.json").read_text())["file"] == str(file)]
+        folder = Path(lab_state.State(file).folder)
         os.kill(json.loads((folder / "state.json").read_text())["pid"], signal.SIGKILL)
         for _ in range(3000):
             if not self.processes():

@@ -60,8 +60,10 @@ class TestbedTest(unittest.TestCase):
         self.up()
         with open(f"/run/helio-testbed/{self.name}/bridge.pid") as f:
             os.kill(int(f.read().split()[0]), signal.SIGKILL)
-        time.sleep(0.1)
-        self.assertIn("no bridge", Bed.script("status", self.name).stdout)
+        end = time.monotonic() + 60
+        while "no bridge" not in (said := Bed.script("status", self.name).stdout) and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertIn("no bridge", said)
         Bed.script("down", self.name)
         self.assertEqual(left_behind(self.name), [])
 

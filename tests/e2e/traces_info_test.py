@@ -21,7 +21,8 @@ def trace(*arguments, **more):
 
 
 def has_matplotlib():
-    return any(subprocess.run([python, "-c", "import matplotlib"], capture_output=True).returncode == 0
+    # its fonts are looked for once, of which it speaks where that takes 5 s
+    return any(subprocess.run([python, "-c", "import matplotlib.font_manager"], capture_output=True).returncode == 0
                for python in ("python3", "/usr/bin/python3") if python == "python3" or os.path.exists(python))
 
 

@@ -52,7 +52,7 @@ def check_aggregates(programs, out):
     with Lab(programs, out) as lab:
         pcap = lab.path("aggregates.pcap")
         transfer(lab, pcap, ("-D", "200k", "-P", "700B", "-W", "60"), segment="9000B", aggregate="8900B",
-                 aggregate_time="5ms")
+                 aggregate_time="50ms")
     malformed = tshark(pcap, "-Y", f"{WRONG} && ltp.type != 1")
     assert malformed == "", malformed
     warned = set(tshark(pcap, "-Y", "_ws.expert.severity >= 6291456 && ltp.type != 1", "-T", "fields",
