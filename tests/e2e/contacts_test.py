@@ -4,18 +4,43 @@ line of three and a diamond. Everything arrives, once, in the contact that helio
 that is killed with -9, whichever, loses nothing that was accepted. usage: contacts_test.py BIN OUT [TEST...]"""
 import csv
 import datetime
+import functools
 import json
 import math
 import signal
 import subprocess
+import sys
 import time
 
 import node_case
 from node_case import NodeCase, aap2, wait_for
+from resting import Stalls
 
 OWLT = 0.005
 AHEAD = 0.6  # s at least until time zero of a plan, from when the nodes run
 STALL = 0.05  # s; what the machine may take to tell of an arrival
+TOO_SLOW = "the machine is too slow for this"
+TRIES = 5
+
+
+def in_time(test):
+    """What is to happen in a contact of 200 ms does not where the machine stands still meanwhile: then, and only then, once more."""
+    @functools.wraps(test)
+    def run(self):
+        for attempt in range(TRIES):
+            self.ahead = AHEAD * 2**attempt
+            with Stalls() as stalls:
+                try:
+                    return test(self)
+                except AssertionError as e:
+                    why = e
+            if stalls.longest_ns < STALL * 1e9 / 2 and TOO_SLOW not in str(why):
+                raise why
+            print(f"attempt {attempt + 1}: this machine stood still for {stalls.longest_ns / 1e6:.0f} ms", file=sys.stderr)
+            self.doCleanups()
+            self.setUp()
+        raise why
+    return run
 
 
 def date(t):
@@ -36,13 +61,13 @@ class ContactsTest(NodeCase):
         self.plan = self.lab.path("plan.yaml")
         self.nodes = {n: self.lab.start_node(n, self.configure(n, links[n], "")) for n in sorted(links)}
         self.configs = {n: self.configure(n, links[n], f"plan: {self.plan}\n") for n in links}
-        self.zero = math.ceil(time.time() + AHEAD)  # scenarios have whole seconds
+        self.zero = math.ceil(time.time() + self.ahead)  # scenarios have whole seconds
         self.write_plan(until)
         for a, b, relay, right in ways:
             self.start_relay(a, b, relay, right, contacts[a, b])
         for n in self.nodes:
             self.lab.run("helioctl", "--socket", self.lab.socket(n) + ".ctl", "--timeout", "60s", "plan", "reload", self.plan)
-        self.assertLess(self.now(), 0, "the machine is too slow for this")
+        self.assertLess(self.now(), 0, TOO_SLOW)
 
     def configure(self, n, links, extra):
         return self.lab.write_node(n, links, f"{{path: {self.lab.path(f'store{n}')}, durability: sync}}", log=("bundles",), extra=extra)
@@ -117,6 +142,7 @@ class ContactsTest(NodeCase):
             self.assertGreaterEqual(min(times), arrives - 0.002, (a, b))
             self.assertLessEqual(max(times), end + STALL, (a, b))
 
+    @in_time
     def test_line(self):
         """1 and 2 meet for 200 ms, then 2 and 3; what is sent in between waits for the next time."""
         self.begin({(1, 2): [(0.3, 0.5), (1.6, 1.8)], (2, 3): [(0.9, 1.1), (2.2, 2.4)]}, 4)
@@ -132,6 +158,7 @@ class ContactsTest(NodeCase):
                     (3, 4): [(1.7, 2.4), (5.0, 7.0)]}, 8)
         return self.client(4, "ipn:4.7", subscribe=True)
 
+    @in_time
     def test_diamond(self):
         """By 2, as predicted; then by 3, whose contact is next."""
         rx = self.diamond()
@@ -149,6 +176,7 @@ class ContactsTest(NodeCase):
             self.inside(node, spans)
         self.nothing_left()
 
+    @in_time
     def test_cut(self):
         """The link of 1 and 2 is cut before its contact: all goes by 3, in the contacts of that way."""
         rx = self.diamond()
@@ -160,6 +188,7 @@ class ContactsTest(NodeCase):
         self.inside(4, [(1.7, 2.4)])
         self.nothing_left()
 
+    @in_time
     def test_killed(self):
         """The sender after its acceptance, the one in the middle with what it had taken, and the receiver with what it may have delivered."""
         self.begin({(1, 2): [(0.4, 0.7), (2.2, 2.6), (6.0, 7.0)], (2, 3): [(1.3, 1.7), (3.2, 3.8), (7.5, 9.0)]}, 12)
@@ -177,7 +206,7 @@ class ContactsTest(NodeCase):
     def kill(self, number):
         p = self.nodes[number]
         p.send_signal(signal.SIGKILL)
-        p.wait(20)
+        p.wait(300)
         self.nodes[number] = self.lab.start_node(number, self.configs[number])
 
 
