@@ -216,7 +216,7 @@ class Tune(unittest.TestCase):
 
             def run_all(self, many):
                 self.runs += [(float(one["duration"].removesuffix("s")), one["trace"].split("-x")[1]) for one in many]
-                return [{"efficiency": 0.9 + self.deviation * (-1) ** one["seed"], "goodput_bps": 1.0} for one in many]
+                return [{"efficiency": 0.9 + self.deviation * (-1) ** one["seed"], "goodput_bps": 1.0, "carried_share": 0.95} for one in many]
 
         moon, given = ("--delay", "1280ms"), ("--delay", "1280ms", "--duration", "100s")
         # deviation of a run, whatever its length → runs of each length
