@@ -156,6 +156,18 @@ class Files(Handover):
         seeds = [self.tree(derived, f"link-{name}.yaml")["seed"] for name in "xy"]
         self.assertNotEqual(*seeds)
 
+    def test_no_two_channels_of_labs_draw_alike(self):
+        """Whatever the labs' seeds: what a channel draws follows from the lab's seed and the channel's name."""
+        text = OVER.replace("line: [a, b]", "line: [a, b, c, d]\nlink: {delay: 1ms}") + "seed: %d\n"
+        seeds = []
+        for seed in (*range(1, 400), *range(1001, 1400), 2001):
+            of = made(text % seed)
+            drawn = (*(link.channel for link in of.links.values() if link.channel), *(c.channel for c in of.channels.values()))
+            seeds += [int(channel["seed"]) for channel in drawn]
+        self.assertGreater(len(seeds), 3000)
+        self.assertEqual(len(set(seeds)), len(seeds))
+        self.assertLess(max(seeds), 2**56)
+
     def test_the_contact_plan_knows_the_gaps(self):
         plan = self.tree(self.derived(OVER + "plan: yes\n"), "plan.yaml")
         self.assertEqual([(c["from"], c["start"], c["end"], c["rate"]) for c in plan["contacts"]],

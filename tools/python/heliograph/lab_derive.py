@@ -12,7 +12,6 @@ import re
 import shlex
 import subprocess
 import tempfile
-import zlib
 
 from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, places, ports, programs, units
 from .places import Map, merge, put
@@ -307,7 +306,7 @@ class Deriver:
             return
         given = tree.get("seed", str(self.lab.seed))
         if given.isdigit():  # else the piece down tells of it
-            tree[put("seed", link.place)] = put(str((int(given) + zlib.crc32(name.encode())) % 2**63), link.place)
+            tree[put("seed", link.place)] = put(str(lab_file.seed_of(given, name)), link.place)
 
     def start_of(self, start):
         """Times of a channel count from the lab's beginning, not from its emulator's."""

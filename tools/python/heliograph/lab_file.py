@@ -6,6 +6,7 @@ What is a key of heliod, of a link's adapter or of a channel is checked by the p
 """
 import dataclasses
 import difflib
+import hashlib
 import os
 import re
 
@@ -275,14 +276,14 @@ class Reader:
             elif pair:
                 ends[str(name)], places_[str(name)] = pair, name
                 keys[str(name)] = self.map(value, f"links.{name}")
-        return {name: self.link(name, pair, lab_handover.link_keys(self, name, common, keys.get(name), WAY, CHANNEL), places_[name], nodes, i)
-                for i, (name, pair) in enumerate(ends.items())}
+        return {name: self.link(name, pair, lab_handover.link_keys(self, name, common, keys.get(name), WAY, CHANNEL), places_[name], nodes)
+                for name, pair in ends.items()}
 
-    def link(self, name, ends, keys, place, nodes, index):
+    def link(self, name, ends, keys, place, nodes):
         what = f"links.{name}"
         channel_wanted = keys.pop("channel", "yes")
         handover = keys.pop("handover", None)
-        channel = self.channel_of(keys, what, place.place, index)
+        channel = self.channel_of(keys, what, place.place)
         ways = {way: channel[way] for way in ("forward", "return")}
         for key in (*ways, "scenario"):
             keys.pop(key, None)
@@ -300,11 +301,11 @@ class Reader:
             channel = None
         return Link(name, ends, own, at, channel, place.place, station, handover=handover)
 
-    def channel_of(self, keys, what, place, index):
+    def channel_of(self, keys, what, place):
         """The scenario that these keys make."""
         base = self.scenario(keys.get("scenario"))
         channel = merge(pick(base, CHANNEL + BOTH), pick(keys, CHANNEL + BOTH))
-        channel.setdefault(put("seed", place), put(str(self.seed() + 1000 * index), place))
+        channel.setdefault(put("seed", place), put(str(seed_of(self.seed(), what)), place))
         for way in ("forward", "return"):
             channel[way] = merge(base.get("both"), base.get(way), pick(keys, WAY), self.map(keys.get(way, Map()), f"{what}.{way}", WAY))
             self.normal_way(channel[way])
@@ -438,6 +439,11 @@ def count(low, high):
     return parse
 
 
+def seed_of(seed, name):
+    """Of what is random by that name, below 2**56: labs with seeds beside each other share none."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {name}".encode()).digest()[:7], "big")
+
+
 def pick(tree, names):
     out = Map((key, value) for key, value in tree.items() if key in names)
     out.place = tree.place
@@ -450,7 +456,7 @@ def interpret(tree, path, base):
     names, pairs = reader.shape()
     nodes = reader.nodes(names)
     links = reader.links(pairs, nodes)
-    channels = lab_handover.read_channels(reader, WAY, CHANNEL, len(links))
+    channels = lab_handover.read_channels(reader, WAY, CHANNEL)
     lab_handover.read(reader, links, channels)
     lab = Lab(path, base, tree, reader.word(tree, "title", "", os.path.basename(path)), nodes, links, reader.traffic(nodes),
               reader.events(links, channels), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),

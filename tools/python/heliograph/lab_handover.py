@@ -74,18 +74,18 @@ def channel_keys(way, whole):
     return (*way, *whole, "overhead", "forward", "return", "scenario")
 
 
-def read_channels(reader, way, whole, count):
-    """By name; seeds go on behind those of so many links."""
+def read_channels(reader, way, whole):
+    """By name."""
     common, out = reader.map(reader.tree.get("link", Map()), "link"), {}
     allowed = channel_keys(way, whole)
-    for i, (name, value) in enumerate(reader.map(reader.tree.get("channels", Map()), "channels").items()):
+    for name, value in reader.map(reader.tree.get("channels", Map()), "channels").items():
         what = f"channels.{name}"
         keys = merge(Map((key, inner) for key, inner in common.items() if key in allowed), reader.map(value, what, allowed))
         keys.place = name.place
         if not re.fullmatch(r"[A-Za-z0-9_-]{1,32}", name) or name == "none":
             reader.wrong(name, f"{what}: a name has 1 to 32 letters, digits, - and _, and is not none")
         else:
-            out[str(name)] = Channel(str(name), reader.channel_of(keys, what, name.place, count + i), name.place)
+            out[str(name)] = Channel(str(name), reader.channel_of(keys, what, name.place), name.place)
     return out
 
 
