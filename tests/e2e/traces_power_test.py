@@ -153,6 +153,8 @@ class PowerTest(unittest.TestCase):
                     self.refused("no column r; right is", path, "--margin", "3dB", *which, "--column", "r")
                     if top:
                         self.refused("but a matrix: say which --column", path, "--margin", "3dB", *which)
+            two = self.mat("e" + end, f"run(2).m:double:{n}x3", "run(2).names:texts:1x3:time,rx,other", values=columns)
+            self.assertEqual(self.run_steps(two, "--sensitivity", "0.6", "--variable", "run(2).m", "--column", "rx"), want, end)
             self.assertEqual(self.run_steps(self.mat("d" + end, f"m:double:{n}x3", values=columns), "--sensitivity", "0.6", "--column", "2"), want)
 
     def test_names_beside_large_variables(self):

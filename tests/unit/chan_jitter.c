@@ -217,6 +217,27 @@ START_TEST(order_can_be_kept)
 }
 END_TEST
 
+/* A frame and its copy are on the way for different times: neither says anything of the other. */
+START_TEST(copies_have_jitter_of_their_own)
+{
+    struct chan_jitter k = law(CHAN_JITTER_GAMMA, TICK_MS, TICK_MS);
+    struct chan *c = chan_of((struct chan_config){.duplicate = 1, .jitter_law = &k, .seed = 3});
+    struct chan_out out[2];
+    unsigned later = 0;
+    for (tick n = 1; n <= 1000; n++) {
+        input(c, 10, n, n * TICK_S);
+        for (int i = 0; i < 2; i++)
+            ck_assert_int_eq(chan_output(c, (n + 1) * TICK_S, &out[i]), 1);
+        ck_assert_uint_ne(out[0].due, out[1].due);
+        later += out[1].due - n * TICK_S > TICK_MS;
+    }
+    /* the later of two: as independent, it is beyond the mean in 1 - (1 - 1/e)^2 = 0.60 of all */
+    ck_assert_uint_gt(later, 550);
+    ck_assert_uint_lt(later, 650);
+    chan_free(c);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("chan_jitter");
@@ -229,6 +250,7 @@ int main(void)
     tcase_add_test(tc, memory_is_in_time);
     tcase_add_loop_test(tc, it_is_a_stream_of_its_own, 0, 2);
     tcase_add_test(tc, order_can_be_kept);
+    tcase_add_test(tc, copies_have_jitter_of_their_own);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }
