@@ -189,7 +189,7 @@ class TracesTest(unittest.TestCase):
         self.assertIn(b"nothing would change", p.stderr)
 
     def test_wrong_options_and_files(self):
-        for arguments, message in [((), b"Usage"), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
+        for arguments, message in [((), b"a command is missing: gen, from-power, convert, info or sites; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
                                    (("gen", "-p", "B"), b"right is A, F, H, leo-low or leo-high"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),
