@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Ports that labs give to their programs: nobody else's, also while they wait for them. usage: ports_test.py BIN SOURCE"""
+import collections
+import errno
 import os
 import socket
 import subprocess
@@ -46,18 +48,51 @@ class Ports(unittest.TestCase):
                 s.bind(("127.0.0.1", following))
                 self.assertNotIn(following, ports.free_ports(3))
 
+    def fresh(self, count=0):
+        """As a process that has so many blocks."""
+        self.addCleanup(setattr, ports, "held", ports.held)
+        ports.held = ports.Held()
+        for _ in range(count):
+            ports.take_block()
+
+    def no_others(self):
+        self.addCleanup(setattr, ports, "blocks", ports.blocks)
+        ports.blocks = list
+
     def test_more_than_there_are(self):
         """A long campaign begins again with what it had first."""
-        mine = ports.Held(), ports.blocks()[:3]
-        self.addCleanup(setattr, ports, "held", ports.held)
-        self.addCleanup(setattr, ports, "blocks", ports.blocks)
-        ports.held, ports.blocks = mine[0], lambda: mine[1]
+        self.fresh(3)
+        self.no_others()
         first = ports.free_ports(16)
         for _ in range(30):
             self.assertEqual(len(set(ports.free_ports(16))), 16)
         self.assertTrue(set(first) & {port for _ in range(6) for port in ports.free_ports(16)})
         with self.assertRaisesRegex(OSError, "all ports are in use"):
             ports.free_ports(3 * ports.BLOCK + 1)
+
+    def test_others_need_some_too(self):
+        """A long campaign does not take a block for each of its runs; a port that is given again is not one of the latest."""
+        self.fresh()
+        latest = collections.deque(maxlen=ports.OWN * ports.BLOCK // 16 - 1)
+        for _ in range(50):
+            latest.append(ports.free_ports(16))
+            self.assertEqual(len({port for found in latest for port in found}), 16 * len(latest))
+        self.assertEqual(len(ports.held.blocks), ports.OWN)
+        self.assertEqual(len(set(ports.free_ports(ports.OWN * ports.BLOCK + 1))), ports.OWN * ports.BLOCK + 1)  # more than these have
+
+    def test_its_own_are_all_in_use(self):
+        self.fresh(ports.OWN)
+        own = {port for first in ports.held.blocks for port in range(first, first + ports.BLOCK)}
+        self.addCleanup(setattr, ports, "is_free", ports.is_free)
+        ports.is_free = lambda port: port not in own
+        self.assertEqual(len(set(ports.free_ports(16)) - own), 16)
+
+    def test_others_have_all(self):
+        self.fresh()
+        self.no_others()
+        with self.assertRaises(OSError) as e:
+            ports.free_ports(1)
+        self.assertEqual((e.exception.errno, e.exception.strerror), (errno.EADDRINUSE, "all blocks of ports are held by other labs"))
 
     def test_threads(self):
         """The runs of a campaign: another one has its turn between a look at what is left and taking it."""
@@ -68,7 +103,7 @@ class Ports(unittest.TestCase):
                 return some
 
         self.addCleanup(setattr, ports, "take_block", ports.take_block)
-        ports.take_block = lambda take=ports.take_block: Slow(take())
+        ports.take_block = lambda new=True, take=ports.take_block: Slow(take(new))
         ports.held.ports.clear()
         found = []
 

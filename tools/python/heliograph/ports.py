@@ -3,10 +3,12 @@
 
 A port that the kernel gave for "any", and that was let go again, may be given to somebody else before the program has it. So these
 are below the kernel's range, and each block of them is the process's that holds the block's name, an abstract UNIX socket, until
-it ends. A process is given a port twice only when it has had all of them that others left: a campaign of hundreds of labs.
+it ends. A process that has had all ports of some blocks begins again with the first of them that nobody uses: a campaign of
+hundreds of labs would else take what all other labs need.
 """
 import collections
 import contextlib
+import errno
 import os
 import random
 import socket
@@ -14,6 +16,7 @@ import threading
 
 FIRST, BLOCK = 26112, 32  # the files of the tutorials have ports of their own below
 LEAST = 64                # blocks that must be there; else those of the kernel's range are taken, too
+OWN = 8                   # blocks of a process before it begins again; four times what a request needs if that is more
 RANGE = "/proc/sys/net/ipv4/ip_local_port_range"
 
 
@@ -40,8 +43,9 @@ def blocks():
     return random.SystemRandom().sample(found, len(found))
 
 
-def take_block():
-    for first in blocks():
+def take_block(new=True):
+    """A new one; if there is none, or none is wanted, that of its own of which the last use is longest ago."""
+    for first in blocks() if new else ():
         name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
         try:
             name.bind(f"\0helio-ports-{first}")
@@ -52,8 +56,8 @@ def take_block():
         held.blocks.append(first)
         return list(range(first, first + BLOCK))
     if not held.blocks:
-        raise OSError("all ports are in use")
-    held.blocks.rotate(-1)  # again the one of which the last use is longest ago
+        raise OSError(errno.EADDRINUSE, "all blocks of ports are held by other labs")
+    held.blocks.rotate(-1)
     first = held.blocks[-1]
     return list(range(first, first + BLOCK))
 
@@ -75,13 +79,15 @@ def free_ports(count):
     with lock:
         if held.process != os.getpid():  # a fork's: what the blocks have is its parent's
             held = Held()
-        found = []
+        found, own = [], len(held.blocks)
+        again = own if own >= max(OWN, 4 * -(-count // BLOCK)) else 0  # each of its own once, then new ones
         for _ in range(65536):
             if len(found) == count:
                 return found
             if not held.ports:
-                held.ports = take_block()
+                held.ports = take_block(again == 0)
+                again -= again > 0
             port = held.ports.pop()
             if port not in found and is_free(port):
                 found.append(port)
-    raise OSError("all ports are in use")
+    raise OSError(errno.EADDRINUSE, "all ports are in use")
