@@ -411,7 +411,7 @@ class BridgeTest(unittest.TestCase):
             p = bed.start("emu", os.path.join(BIN, "helio-emu"), "bridge", "--a", "emu-a", "--b", "emu-b", stderr=subprocess.PIPE)
             self.assertIn("ready", p.stderr.readline())
             p.terminate()
-            p.communicate(timeout=10)
+            p.communicate(timeout=300)
             self.assertEqual(features(), between)
 
     def test_offloads_are_given_back_after_a_kill(self):

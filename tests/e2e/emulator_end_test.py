@@ -60,11 +60,16 @@ class EndTest(unittest.TestCase):
         self.assertEqual(self.account(relay)["out"], COUNT)
 
     def test_stopped_over_its_end_it_accounts_for_all(self):
-        far, near = udp(), udp()
-        relay = Relay(far, "--duration", "4s", "--delay", "10ms", "--drop-log", self.log)
-        stop(relay.p)
-        self.send(relay, near, range(COUNT // 2))
-        time.sleep(4.3)
+        for seconds in (4, 20, 100):  # again where it was stopped only after its end
+            far, near, begin = udp(), udp(), time.monotonic()
+            relay = Relay(far, "--duration", f"{seconds}s", "--delay", "10ms", "--drop-log", self.log)
+            end = time.monotonic() + seconds + 0.3
+            stop(relay.p)
+            self.send(relay, near, range(COUNT // 2))
+            if time.monotonic() < begin + seconds:
+                break
+            relay.kill()
+        time.sleep(max(0, end - time.monotonic()))
         self.send(relay, near, range(COUNT // 2, COUNT))
         relay.p.send_signal(signal.SIGCONT)
         relay.p.wait(300)

@@ -497,7 +497,7 @@ class Netns(Real, Handover):
     def look_around(self, file):
         """The emulator is what both nodes reach; nothing leads around it, where a node would answer that nobody listens."""
         for there, wanted in (("10.80.0.254", True), ("10.80.0.1", True), ("10.80.0.2", False)):
-            code = f"import socket, sys\ntry: socket.create_connection(('{there}', 9), 5)\nexcept ConnectionRefusedError: print('refused')\n" \
+            code = f"import socket, sys\ntry: socket.create_connection(('{there}', 9), {300 if wanted else 5})\nexcept ConnectionRefusedError: print('refused')\n" \
                    "except OSError as e: print(e)\n"
             self.assertEqual(lab(file, "exec", "a", sys.executable, "-c", code).stdout == "refused\n", wanted, there)
 

@@ -293,6 +293,9 @@ class NodeTest(NodeCase):
                 self.assertIn(aap2.KEEPALIVE, aap2.unpack(rx.message()))
             except (EOFError, BrokenPipeError, ConnectionResetError):
                 self.assertLess(seconds, 30, "who answers is ended")
+                rx.close()
+                silent.close()
+                wait_for(lambda: self.lab.control(1, "status")["applications"] == 0)  # no more of them is counted
                 continue
             with self.assertRaises(EOFError):  # not answered
                 rx.message()

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Whether a program has done what there was for it: who waits until nothing comes any more must not take a machine that
 stalls for the end."""
+import contextlib
 import os
 import signal
 import threading
@@ -30,9 +31,10 @@ def settle(pid, seconds=0.3):
 
 
 def stop(process):
-    """SIGSTOP, and it has stopped."""
+    """SIGSTOP, and it has stopped or ended."""
     process.send_signal(signal.SIGSTOP)
-    os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
+    with contextlib.suppress(ChildProcessError):
+        os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WEXITED | os.WNOWAIT)
 
 
 def received(sock, pid, quiet=0.3):
@@ -63,7 +65,8 @@ class Stalls(threading.Thread):
         self.join()
 
     def run(self):
-        before = time.monotonic_ns()
-        while not self.over.wait(0.005):
+        before, over = time.monotonic_ns(), False
+        while not over:  # also the time since the last look
+            over = self.over.wait(0.005)
             now = time.monotonic_ns()
             self.longest_ns, before = max(self.longest_ns, now - before - 5_000_000), now

@@ -50,6 +50,13 @@ static bool next_checkpoint(const struct stall *s, struct ltp_segment *out)
     }
 }
 
+static void await_checkpoint(const struct stall *s, struct ltp_segment *out)
+{
+    bool came = false;
+    RUN_UNTIL(s->w, (came = next_checkpoint(s, out)), LONG_MS);
+    ck_assert(came);
+}
+
 static void send_report(const struct stall *s, const struct ltp_segment *cp)
 {
     struct range all = {0, cp->offset + cp->data.len};
@@ -78,7 +85,7 @@ static bool waiting_answer_counts(void)
     s.w->size_max = 500;
     s.w->a.total = 1;
     end_send(&s.w->a);
-    RUN_UNTIL(s.w, next_checkpoint(&s, &cp), LONG_MS);
+    await_checkpoint(&s, &cp);
     usleep(100000); /* twice the timer */
     send_report(&s, &cp);
     RUN_UNTIL(s.w, s.w->a.sent_ok == 1, LONG_MS);
@@ -106,7 +113,7 @@ static bool timer_stands_still(void)
     s.w->size_max = 100;
     s.w->a.total = 1;
     end_send(&s.w->a);
-    RUN_UNTIL(s.w, next_checkpoint(&s, &cp), LONG_MS);
+    await_checkpoint(&s, &cp);
     s.w->size_max = 100000; /* now it wants to run each 4 ms, and no other checkpoint is near */
     s.w->a.total = 2;
     end_send(&s.w->a);
@@ -119,7 +126,7 @@ static bool timer_stands_still(void)
                  rig_status(s.w->a.link, "late_wakeups") >= 1 && lost >= 80 * 125 && /* a ms */
                  lost <= late / 8000 + 1000;
     if (stood) { /* but no answer is no answer */
-        RUN_UNTIL(s.w, next_checkpoint(&s, &again), LONG_MS);
+        await_checkpoint(&s, &again);
         ck_assert(again.id.number == cp.id.number);
         send_report(&s, &cp);
         RUN_UNTIL(s.w, s.w->a.sent_ok == 1, LONG_MS);
@@ -138,6 +145,15 @@ START_TEST(time_in_which_we_did_not_run)
 }
 END_TEST
 
+/* Answers what comes once more. */
+static bool is_done(const struct stall *s)
+{
+    struct ltp_segment again;
+    if (s->w->a.sent_ok == 0 && next_checkpoint(s, &again))
+        send_report(s, &again);
+    return s->w->a.sent_ok == 1;
+}
+
 /* Who sends without end does not stop the timers: some of what floods in is read first, no more. */
 START_TEST(a_flood_does_not_stop_timers)
 {
@@ -147,7 +163,7 @@ START_TEST(a_flood_does_not_stop_timers)
     s.w->size_max = 500;
     s.w->a.total = 1;
     end_send(&s.w->a);
-    RUN_UNTIL(s.w, next_checkpoint(&s, &cp), LONG_MS);
+    await_checkpoint(&s, &cp);
     uint64_t end = uv_hrtime() + 60 * TICK_S;
     bool repeated = false;
     while (!repeated && uv_hrtime() < end) {
@@ -158,8 +174,9 @@ START_TEST(a_flood_does_not_stop_timers)
         repeated = next_checkpoint(&s, &again);
     }
     ck_assert(repeated);
-    send_report(&s, &cp);
-    RUN_UNTIL(s.w, s.w->a.sent_ok == 1, LONG_MS);
+    send_report(&s, &cp); /* which may find no room behind the flood */
+    RUN_UNTIL(s.w, is_done(&s), LONG_MS);
+    ck_assert_uint_eq(s.w->a.sent_ok, 1);
     stall_free(&s);
 }
 END_TEST
@@ -227,7 +244,7 @@ int main(void)
 {
     Suite *s = suite_create("ltp-udp late");
     TCase *t = tcase_create("late");
-    tcase_set_timeout(t, 60);
+    tcase_set_timeout(t, 300); /* what does not come is told before */
     tcase_add_test(t, what_waits_is_read_first);
     tcase_add_test(t, time_in_which_we_did_not_run);
     tcase_add_test(t, a_flood_does_not_stop_timers);
