@@ -1,12 +1,19 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""helio-lab in mode sim: what events set in mid-run, on links of datagrams and of streams. usage: lab_change_test.py BIN SOURCE sim"""
+"""helio-lab: what events set in mid-run, on links of datagrams and of streams, in virtual time; what nobody can set, in all modes; `link set`
+without any process. usage: lab_change_test.py BIN SOURCE sim"""
 import csv
 import shutil
+import socket
 import sys
+import threading
 import unittest
+from types import SimpleNamespace
 
-from lab_test import Folder, lab
+from lab_test import Folder, lab, made
+
+from heliograph import lab_derive, lab_file, lab_live, lab_state, places  # noqa: E402
+from heliograph.lab import Failed  # noqa: E402
 
 
 class Change(Folder):
@@ -68,6 +75,150 @@ class Change(Folder):
             self.assertIn(why, said, text)
             self.assertIn(f"{file}:", said)
             self.assertNotIn("Traceback", said)
+
+
+LINK = "link: {rate: 1Mbit/s, delay: 5ms}"
+ONE = LINK + "\nemulator: one"
+OVER = "channels: {x: {rate: 1Mbit/s}}\nlinks: {1-2: {handover: [{at: 0, channel: x}]}}"
+UNLIMITED = '.forward has a rate, and stays with one: "unlimited" is none'
+
+
+class Refused(Folder):
+    """A mistake in what is set is told before anything starts, with its place; nothing is set without an effect."""
+
+    def check(self, link, keys, mode, code=2, whom="link: 1-2"):
+        file = self.file(f"line: 2\n{link}\ntraffic: [{{perf: 1-2, data: 1kB, window: 1}}]\nevents:\n  - at: 1s\n    {whom}\n    set: {{{keys}}}\n")
+        said = lab(file, "check", "--mode", mode, code=code).stderr
+        self.assertNotIn("Traceback", said)
+        if code:
+            line = 7 + link.count("\n")
+            self.assertIn(f"{file}:{line}: ", said)
+            return said.removeprefix(f"helio-lab: {file}:{line}: ")
+        return said
+
+    def test_what_no_running_link_changes(self):
+        for keys, said in (("scenario: sc.yaml", "links.1-2.scenario: a file cannot be read anew while the lab runs"),
+                           ("channel: no", "links.1-2.channel: a link that runs keeps its channel"),
+                           ("station: {}", "links.1-2.station: a ground station cannot change"), ("station.wan: {}", "links.1-2.station.wan: a ground"),
+                           ("adapter: udp", "links.1-2.adapter: the adapter of a link cannot change"),
+                           ("ends.1.adapter: udp", "links.1-2.ends.1.adapter: the adapter of a link cannot change"),
+                           ("ends: {1: {sesions: 5}}", "links[to-2].sesions: unknown key; did you mean sessions?"),
+                           ("ends: {3: {sessions: 5}}", "links.1-2.ends.3: unknown key; there are 1, 2"),
+                           ("forward: {rte: 5Mbit/s}", "links.1-2.forward.rte: unknown key; did you mean rate?"),
+                           ("sesions: 5", "links[to-2].sesions: unknown key; did you mean sessions?"), ("rto.x: 5s", "links[to-2].rto: a map is not expected here"),
+                           ("ends.1: 5", "links.1-2.ends.1: keys and values are wanted, such as ends.NODE.sessions"),
+                           ("ends: {1: {}}", "links.1-2.ends.1: keys and values are wanted"), ("return: {}", "links.1-2.return: keys and values are wanted, such as return.rate"),
+                           ("", "events.0.set: is empty; write {KEY: VALUE}")):
+            for mode in ("local", "sim"):
+                told = self.check(LINK, keys, mode)
+                self.assertTrue(told.startswith(said), (keys, mode, told))
+        self.assertIn("channels.x.scenario: a file cannot be read anew", self.check(OVER, "scenario: sc.yaml", "local", whom="channel: x"))
+        self.assertIn("channels.x.station: unknown key", self.check(OVER, "station: {}", "local", whom="channel: x"))
+
+    def test_what_is_of_the_channel_as_a_whole(self):
+        """Virtual time and the emulator of all links draw and count on as they began; an emulator of its own begins anew."""
+        for key, value in (("seed", "5"), ("tolerance", "5ms"), ("exempt", "signalling"), ("overhead", "200")):
+            self.assertIn(f"events set: {key} of a channel cannot change in virtual time", self.check(LINK, f"{key}: {value}", "sim"))
+            self.assertIn(f"events set: with one emulator {key} of a channel cannot change", self.check(ONE, f"{key}: {value}", "local"))
+            self.check(LINK, f"{key}: {value}", "local", code=0)
+        self.check(LINK, "rate: 2Mbit/s, ends: {1: {overhead: 200}}", "sim", code=0)
+
+    def test_a_rate_stays_one(self):
+        for mode in ("local", "sim", "netns"):
+            self.assertIn(f"links.1-2{UNLIMITED}", self.check(ONE, "rate: unlimited", mode))
+        self.assertIn(f"channels.x{UNLIMITED}", self.check(OVER, "rate: unlimited", "local", whom="channel: x"))
+        self.check(LINK, "rate: unlimited", "local", code=0)
+        self.assertIn("unlimited is out of range", self.check(LINK, "rate: unlimited", "sim"))
+
+    def test_a_channel_does_not_come(self):
+        for mode in ("local", "sim"):
+            self.assertIn("links.1-2 has no channel", self.check("plan: no", "delay: 5ms", mode))
+            self.assertIn("links.1-2 has no channel", self.check("emulator: one", "rate: 5Mbit/s", mode))
+        self.check("plan: no", "rate: 5Mbit/s", "local", code=0)
+
+    def test_an_overhead_that_is_none(self):
+        for mode in ("local", "sim", "netns"):
+            self.assertIn('overhead: "abc" is no', self.check(LINK, "overhead: abc", mode).replace("is not understood", "is no size"))
+            file = self.file("line: 2\nlink: {rate: 1Mbit/s, overhead: [abc]}\ntraffic: [{ping: 1-2}]\n")
+            said = lab(file, "check", "--mode", mode, code=2).stderr
+            self.assertTrue(said.startswith(f"helio-lab: {file}:2: ") and "overhead" in said, said)
+            self.assertNotIn("Traceback", said)
+
+    def test_maps_within_maps_are_keys(self):
+        """Beside what the file says of the same end."""
+        base = "line: 2\nlink: {rate: 1Mbit/s, delay: 5ms, ends: {1: {rto: 9s}}}\n"
+        for keys, wanted in (("ends: {1: {sessions: 5, queues: 3}, 2: {sessions: 6}}", ["ends.1.sessions", "ends.1.queues", "ends.2.sessions"]),
+                             ("ends.1: {sessions: 5}", ["ends.1.sessions"]), ("forward: {rate: 2Mbit/s, erasures: {iid: 0.1}}", ["forward.rate", "forward.erasures"]),
+                             ("erasures: {iid: 0.1}", ["erasures"])):
+            event, = made(f"{base}events: [{{at: 1s, link: 1-2, set: {{{keys}}}}}]\n").events
+            self.assertEqual(list(event.set), wanted)
+        then = lab_file.changed(made(base), "1-2", lab_file.flattened({"ends": "{1: {sessions: 5}}"}, "link 1-2 set "))
+        self.assertEqual(places.plain(then.links["1-2"].at), {"1": {"rto": "9s", "sessions": "5"}})
+        result = self.up(self.file(LINK + "\nline: 2\nduration: 3s\nevents: [{at: 1s, link: 1-2, set: {ends: {1: {sessions: 5}}, forward: {rate: 2Mbit/s}}}]\n"))
+        self.assertEqual([(link["window"], link["rate_bps"]) for node in result["nodes"].values() for link in node["links"]][0], (5, 2 * 10**6))
+        self.assertNotEqual(result["nodes"]["2"]["links"][0]["window"], 5)
+
+
+class ByHand(Folder):
+    """Whoever runs the lab answers, and goes on."""
+
+    def session(self, text, addresses=lab_derive.Addresses):
+        session = lab_live.Session.__new__(lab_live.Session)
+        session.lab, session.told = made("line: 2\n" + text), []
+        session.addresses = addresses(session.lab)
+        session.derived = SimpleNamespace(emulator=None, alone=["1-2"], channels={})
+        session.out, session.begin, session.renewed, session.state = str(self.folder), 0, {}, SimpleNamespace(folder="/nowhere")
+        session.start_channel, session.end_channel = (lambda *_: None), (lambda *_: None)
+        session.ctl = lambda *words: session.told.append(words)
+        return session
+
+    def asked(self, session, key, value):
+        return session.answer({"cmd": "link", "do": "set", "link": "1-2", "keys": {key: value}})
+
+    def test_what_is_refused(self):
+        session = self.session(LINK)
+        for key, value, said in (("station", "{}", "links.1-2.station: a ground station cannot change"), ("channel", "no", "links.1-2.channel: a link that runs keeps"),
+                                 ("scenario", "x.yaml", "links.1-2.scenario: a file"), ("adapter", "udp", "links.1-2.adapter: "),
+                                 ("ends", "{3: {rto: 1s}}", "links.1-2.ends.3: unknown key"), ("ends", "5", "links.1-2.ends: keys and values are wanted"),
+                                 ("ends", "{1: ", ""), ("forward", "{rte: 5}", "links.1-2.forward.rte: unknown key")):
+            answer = self.asked(session, key, value)
+            self.assertTrue(answer["usage"], (key, value))
+            self.assertTrue(answer["error"].startswith(f"link 1-2 set {key}") and said in answer["error"], answer)
+        self.assertEqual(session.told, [])
+        self.assertIn("links.1-2 has no channel", self.asked(self.session(""), "delay", "5ms")["error"])
+
+    def test_what_is_told(self):
+        session = self.session(LINK)
+        self.assertEqual(self.asked(session, "ends", "{2: {sessions: 5}}"), {})
+        self.assertEqual(self.asked(session, "retries.x", "5"), {})  # it is the node that refuses it
+        self.assertEqual(session.told, [("2", "link", "set", "to-1", "sessions=5"), ("1", "link", "set", "to-2", 'retries={"x": "5"}'),
+                                        ("2", "link", "set", "to-1", 'retries={"x": "5"}')])
+
+    def test_an_overhead_that_is_none(self):
+        for value, said in (("abc", '"abc" is no size'), ("20B", "20B is less than the 42 bytes")):
+            answer = self.asked(self.session(LINK, lab_derive.SpaceAddresses), "overhead", value)
+            self.assertTrue(answer["usage"])
+            self.assertIn(f"link 1-2 set overhead={value}: links.1-2.overhead: {said}", answer["error"])
+
+    def test_a_lab_that_ends_meanwhile(self):
+        for answered in (b"", b'{"title": "x'):
+            state = lab_state.State.__new__(lab_state.State)
+            state.load, state.socket = (lambda: {}), str(self.folder / f"{len(answered)}.sock")
+            with socket.socket(socket.AF_UNIX) as listener:
+                listener.bind(state.socket)
+                listener.listen(1)
+                server = threading.Thread(target=self.end, args=(listener, answered))
+                server.start()
+                with self.assertRaisesRegex(Failed, "the lab ended"):
+                    state.ask({"cmd": "status"})
+                server.join()
+
+    @staticmethod
+    def end(listener, answered):
+        s, _ = listener.accept()
+        with s:
+            s.makefile("rb").readline()
+            s.sendall(answered)
 
 
 if __name__ == "__main__":

@@ -220,6 +220,10 @@ class Deriver:
     def wrong(self, value, text):
         self.errors.append(f"{places.where(value)}: {text}")
 
+    def tell(self):
+        if self.errors:
+            raise places.PlacesError("\n".join(dict.fromkeys(self.errors)))
+
     def link_end(self, link, i):
         """The link as its end number i has it in the node's file."""
         node, other = link.ends[i], self.lab.nodes[link.ends[1 - i]]
@@ -287,11 +291,7 @@ class Deriver:
             if start is not None:
                 tree[way]["start"] = put(start, link.place)
         if self.addresses.bridged(link):
-            overhead = units.size(tree.get("overhead", f"{HEADERS}B") if not tree.get("overhead", "").isdigit() else tree["overhead"] + "B")
-            if overhead < HEADERS:
-                self.wrong(tree["overhead"], f"links.{link.name}.overhead: {tree['overhead']} is less than the {HEADERS} bytes of UDP, "
-                           "IPv4 and Ethernet that frames of mode netns have")
-            tree["overhead"] = put(f"{max(0, overhead - HEADERS)}B", link.place)
+            tree["overhead"] = put(f"{self.overhead_beyond(tree, link)}B", link.place)
         if self.capture_files:
             files = {"drops": ("drop_log", "drops.csv"), "pcap": ("pcap_before", "before.pcap")}
             tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place)
@@ -299,6 +299,19 @@ class Deriver:
             if "pcap" in self.lab.capture:
                 tree["pcap_after"] = put(os.path.join(self.folder, f"link-{name}.after.pcap"), link.place)
         return tree
+
+    def overhead_beyond(self, tree, link):
+        """Bytes that the frames of mode netns do not have themselves."""
+        given = tree.get("overhead", f"{HEADERS}B")
+        try:
+            overhead = units.size(given)
+        except units.UnitError as e:
+            self.wrong(given, f"links.{link.name}.overhead: {e}")
+            return 0
+        if overhead < HEADERS:
+            self.wrong(given, f"links.{link.name}.overhead: {given} is less than the {HEADERS} bytes of UDP, IPv4 and Ethernet that frames of "
+                       "mode netns have")
+        return max(0, overhead - HEADERS)
 
     def set_seed(self, tree, link, name):
         """A channel draws by its seed and its direction's name: the pieces of a link would lose alike."""
@@ -450,8 +463,7 @@ class Deriver:
 def derive(lab, folder, sockets, addresses, begin, capture_files=True):
     deriver = Deriver(lab, folder, sockets, addresses, begin, capture_files)
     out = deriver.all()
-    if deriver.errors:
-        raise places.PlacesError("\n".join(dict.fromkeys(deriver.errors)))
+    deriver.tell()
     return out
 
 
@@ -510,6 +522,8 @@ def check_events(lab, addresses, begin):
             then = lab_file.changed(lab, event.whom, event.set)
             derived = derive(then, folder, folder, addresses, begin)
             before = lab.holder(event.whom)
+            if lab.one_emulator and before.channel is None and then.holder(event.whom).channel is not None:
+                raise places.PlacesError(f"{places.where(event.set)}: events set: {before.what} has no channel, which cannot come while it runs")
             if lab.one_emulator and before.channel is not None and not addresses.bridged(before):
                 lab_shared.changes(before, then.holder(event.whom), pieces(before, addresses), f"{places.where(event.set)}: events set")
             ends = [derived.nodes[end] for end in then.links[event.whom].ends] if event.whom in then.links else []

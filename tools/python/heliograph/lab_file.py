@@ -26,6 +26,12 @@ PERF = {"duration": "-T", "data": "-D", "window": "-W", "rate": "-R", "payload":
 TRAFFIC = {"perf": ("start", "service", *PERF), "file": ("start", "service", "path", *PERF),
            "ping": ("start", "count", "interval", "lifetime", "size"), "run": ("start", "command")}
 EVENT = ("at", "link", "channel", "do", "set")
+FIXED = {"handover": "which channels a link passes cannot change while it runs; set keys of the channels",
+         "scenario": "a file cannot be read anew while the lab runs; set the keys that are to change, such as delay",
+         "channel": "a link that runs keeps its channel, or has none; do: down takes the link down",
+         "station": "a ground station cannot change while the lab runs",
+         "adapter": "the adapter of a link cannot change while it runs"}  # by `set`
+NESTED = {"forward": (2, "forward.rate"), "return": (2, "return.rate"), "ends": (3, "ends.NODE.sessions")}  # words of such a key, an example
 NODES_MAX = 250
 
 
@@ -406,10 +412,18 @@ class Reader:
                 self.wrong(value, f"{what}: one of do: up, do: down and set: {{KEY: VALUE}} is wanted")
             elif value.get("do", "up") not in ("up", "down"):
                 self.wrong(value["do"], f"{what}.do: \"{value['do']}\" is not understood; right are up and down")
+            elif not (keys := self.map(value.get("set", Map()), f"{what}.set")) and value.get("set") in ("", {}):
+                self.wrong(value.key("set"), f"{what}.set: is empty; write {{KEY: VALUE}}")
             else:
-                out.append(Event(at, str(whom), str(value.get("do", "set")),
-                                 self.map(value.get("set", Map()), f"{what}.set"), value.place))
+                out.append(Event(at, str(whom), str(value.get("do", "set")), self.flat(keys), value.place))
         return sorted(out, key=lambda event: event.at)
+
+    def flat(self, keys):
+        try:
+            return flattened(keys)
+        except places.PlacesError as e:
+            self.errors.append(str(e))
+            return keys
 
     @staticmethod
     def no_link(link, links):
@@ -467,13 +481,50 @@ def interpret(tree, path, base):
     return lab
 
 
+def flattened(keys, said=""):
+    """What is set, each key of one way or one end by its whole name: forward: {rate: 1Mbit/s} is forward.rate: 1Mbit/s.
+    said: how a person began to write it, in place of a file. PlacesError."""
+    out = Map()
+    out.place = getattr(keys, "place", None)
+
+    def add(key, value):
+        words, _ = NESTED.get(key.split(".")[0], (1, None))
+        missing, inner = len(key.split(".")) < words, None
+        if missing:
+            inner = places.yaml_value(value, (where(value) if getattr(value, "place", None) else f"{said}{key}={value}", 0))
+        if not inner or not isinstance(inner, Map):
+            out[key] = value  # `changed` tells of one that is missing
+        for name, one in inner.items() if isinstance(inner, Map) else ():
+            add(put(f"{key}.{name}", name.place), one)
+
+    for key, value in keys.items():
+        add(key, value)
+    return out
+
+
+def refuse_key(lab, whom, key, said):
+    """What is no key of a running link or channel, whatever its value; else there would be keys that are set without any effect."""
+    head, *more = key.split(".")
+    what, passed = f"{said}: {lab.holder(whom).what}.{key}", lab.holder(whom)
+    words, example = NESTED.get(head, (1, None))
+    if whom in lab.channels:
+        fixed = "scenario" if head == "scenario" else None  # others are unknown to channels
+    else:
+        fixed = head if head in FIXED else "adapter" if head == "ends" and more[-1:] == ["adapter"] else None
+    if fixed:
+        raise places.PlacesError(f"{what}: {FIXED[fixed]}")
+    if 1 + len(more) < words:
+        raise places.PlacesError(f"{what}: keys and values are wanted, such as {example}")
+    if passed.channel is None and key != "rate" and head in (*WAY, *CHANNEL, "forward", "return"):
+        raise places.PlacesError(f"{what}: {passed.what} has no channel, which cannot come while it runs")
+
+
 def changed(lab, whom, keys):
-    """The lab with other keys of a link or a channel, as an event has them, or a person by `link LINK set`. PlacesError."""
+    """The lab with other keys (as `flattened` has them) of a link or a channel: of an event, or by `link LINK set`. PlacesError."""
     tree, kind = places.copy(lab.tree), "channels" if whom in lab.channels else "links"
     for key, value in keys.items():
         said = where(key) if getattr(key, "place", None) else f"link {whom} set {key}={value}"
-        if kind == "links" and key.split(".")[0] == "handover":
-            raise places.PlacesError(f"{said}: links.{whom}.{key}: which channels a link passes cannot change while it runs; set keys of the channels")
+        refuse_key(lab, whom, key, said)
         places.assign(tree, f"{kind}.{whom}.{key}", value, said)
     then = interpret(tree, lab.path, lab.base)
     if lab.redraw is not None:

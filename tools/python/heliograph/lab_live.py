@@ -264,9 +264,6 @@ class Session(Processes):
             self.change_link(name, keys)
             return
         then, has_channel = self.lab_with(name, keys), self.lab.links[name].channel is not None
-        lost = [key for key in keys if key != "rate" and key.split(".")[0] in EMULATOR]
-        if lost and not has_channel:
-            raise Mistaken(f"link {name} has no channel, so no {', '.join(lost)}")
         if any(key.split(".")[0] in (*EMULATOR, *lab_file.BOTH) for key in keys) and has_channel:
             self.renew_channel(name, then)
         self.tell_ends(name, keys, then)
@@ -278,7 +275,7 @@ class Session(Processes):
         event = lab_file.Event(0.0, name, "set", places.put(keys, None), None)
         for (node, link), own in zip(self.ends(name), lab_sim.end_changes(self.lab, self.lab.links[name], then, event, self.addresses)):
             if own:
-                self.ctl(node, "link", "set", link, *(f"{key}={value}" for key, value in own.items()))
+                self.ctl(node, "link", "set", link, *(f"{key}={value if isinstance(value, str) else json.dumps(places.plain(value))}" for key, value in own.items()))
 
     def change_link(self, name, keys):
         """The same with the one emulator of all links, which goes on: nothing is lost. Also of a channel that links are handed over to."""
@@ -323,8 +320,9 @@ class Session(Processes):
                 if key in scenario:
                     scenario[key] = places.put(scenario[key].replace(f"link-{piece}.", f"link-{piece}.{times}."), None)
             paths[piece] = deriver.add_config(f"link-{piece}.{times}.yaml", f"the channel {piece} from now on", scenario, ("helio-emu", "check"))
-        lab_derive.write(deriver.out)
         try:
+            deriver.tell()
+            lab_derive.write(deriver.out)
             lab_derive.check(deriver.out)
         except places.PlacesError as e:
             raise Mistaken(str(e)) from None
@@ -367,12 +365,12 @@ class Session(Processes):
             if is_channel and question["do"] != "set":
                 raise Mistaken(f"{question['link']} is a channel, of which keys can be set; down and up are of links")
             if question["do"] == "set":
-                self.set_link(question["link"], question["keys"])
+                self.set_link(question["link"], lab_file.flattened(question["keys"], f"link {question['link']} set "))
             else:
                 self.switch_link(question["link"], question["do"])
             return {}
-        except (Failed, subprocess.TimeoutExpired) as e:
-            return {"error": str(e), "usage": isinstance(e, Mistaken)}
+        except (Failed, subprocess.TimeoutExpired, places.PlacesError) as e:
+            return {"error": str(e), "usage": isinstance(e, (Mistaken, places.PlacesError))}
 
     def status(self):
         nodes = {}

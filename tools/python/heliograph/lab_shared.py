@@ -16,6 +16,7 @@ from .places import Items, Map, Word, put
 KEYS = ("of", "rate", "queue", "codel", "mark", "changes")  # of a transmitter
 LINE = ("rate", "queue", "codel", "mark")                   # that its directions have none of
 CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a direction, while the emulator runs
+WHOLE = ("overhead", "seed", "exempt", "tolerance")  # of a channel
 WAYS = ("forward", "return")
 QUEUE = "64MB"   # of a line, unless told otherwise
 WAIT_MAX = 1.0  # of a queue, for the timers
@@ -179,6 +180,11 @@ def flat(way):
     return {**out, "erasures": erasures}
 
 
+def whole_changed(before, after):
+    """Keys of the channel as a whole that are others."""
+    return [key for key in WHOLE if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key))]
+
+
 def changes(before, after, pieces, said):
     """What the running emulator is told of a link: piece -> way -> keys; PlacesError when it cannot change so.
     said: where a person wrote it. Nothing of one that is handed over: its channels have names of their own."""
@@ -193,12 +199,13 @@ def changes(before, after, pieces, said):
                 raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs (what can: {', '.join(CHANGES)})")
             if key == "rate" and old.get("rate", "unlimited") == "unlimited":
                 raise places.PlacesError(f"{said}: {before.what}.{way} has no rate to change from; write one")
+            if key == "rate" and new.get(key, "unlimited") == "unlimited":
+                raise places.PlacesError(f"{said}: {before.what}.{way} has a rate, and stays with one: \"unlimited\" is none; write one that is high enough")
             if isinstance(old.get(key), list):
                 raise places.PlacesError(f"{said}: {key} of {before.what}.{way} is a table, which does not change while it runs")
-        found[way] = {key: places.plain(new.get(key, "unlimited" if key == "rate" else "0")) for key in keys}
-    for key in ("overhead", "seed", "exempt", "tolerance"):
-        if places.plain(before.channel.get(key)) != places.plain(after.channel.get(key)):
-            raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs")
+        found[way] = {key: places.plain(new.get(key, "0")) for key in keys}
+    for key in whole_changed(before, after):
+        raise places.PlacesError(f"{said}: with one emulator {key} of a channel cannot change while it runs")
     told = {name: {WAYS[i]: found[way] for i, way in enumerate(ways) if way and found[way]} for name, ways, _ in pieces}
     return {name: ways for name, ways in told.items() if ways}
 

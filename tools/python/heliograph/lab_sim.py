@@ -106,7 +106,7 @@ def end_changes(lab, link, then, event, addresses):
     out, pacing = [], lab_handover.UNTOLD
     for i in range(2):
         old, new = (deriver.link_end(one.links[link.name], i) for deriver, one in zip(derivers, (lab, then)))
-        mine = {key.removeprefix(f"ends.{link.ends[i]}.") for key in event.set}
+        mine = {key.removeprefix(f"ends.{link.ends[i]}.").split(".")[0] for key in event.set}
         changed = {key for key in pacing if places.plain(old.get(key)) != places.plain(new.get(key))}
         keys = [key for key in new if key in mine | changed and not (key in pacing and link.overs)]
         out.append(Map((key, new[key]) for key in keys))
@@ -129,6 +129,8 @@ def change_by_events(lab, addresses):
         of_channel = {key.split(".")[0] for key in event.set} & {*lab_file.WAY, *lab_file.CHANNEL, "forward", "return"}
         if before.channel is None and of_channel - {"rate"} or (before.channel is None) != (after.channel is None):
             refuse(event, f"{before.what} has no channel")
+        for key in lab_shared.whole_changed(before, after) if before.channel is not None and not before.overs else ():
+            refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
         for way in ("forward", "return") if before.channel is not None else ():
             change = way_change(event, before.what, before.channel[way], after.channel[way])
             if change:

@@ -109,7 +109,10 @@ class State:
                 answer = b"".join(iter(lambda: s.recv(65536), b""))
             except OSError as e:
                 raise Failed(f"the lab does not answer: {e}") from None
-        answer = json.loads(answer)
+        try:
+            answer = json.loads(answer)
+        except ValueError:
+            raise Failed("the lab ended") from None
         if "error" in answer:
             raise (Mistaken if answer.get("usage") else Failed)(answer["error"])
         return answer
