@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "ltp/segment.h"
+#include "tests/unit/stalls.h"
 #include "uv_scene.h"
 
 /* 200 bundles each way at once. */
@@ -306,31 +307,43 @@ START_TEST(links_share_an_address)
 }
 END_TEST
 
-/* Air bytes against the clock. What a stall of the machine longer than the slack costs, the link
- * tells as lost; the best of some tries counts; none may be too fast. */
+/* The part of the rate that was sent in two seconds. Only where the machine stalled, what it cost
+ * counts as well: what the link tells as lost, for it was longer than the slack, as far as threads
+ * that only sleep were late, too. A process may be so for longer than they. */
+static double share_of_rate(void)
+{
+    struct stalls stalls;
+    struct scene *w = scene_new("127.0.0.1", (const char *const[]){"rate", "20Mbit/s", "sessions",
+                                                                   "64", "slack", "20ms", NULL});
+    end_open(w, &w->a, 1, 2);
+    end_open(w, &w->b, 2, 1);
+    w->a.total = BUNDLES_MAX;
+    end_send(&w->a);
+    RUN_UNTIL(w, false, 200);
+    stalls_begin(&stalls);
+    uint64_t t0 = uv_hrtime(), air0 = rig_status(w->a.link, "air_bytes");
+    uint64_t lost0 = rig_status(w->a.link, "credit_lost");
+    RUN_UNTIL(w, false, 2000);
+    uint64_t t1 = uv_hrtime(), air1 = rig_status(w->a.link, "air_bytes");
+    double lost = (double)(rig_status(w->a.link, "credit_lost") - lost0);
+    bool stalled = stalls_end(&stalls);
+    double bps = (double)(air1 - air0) * 8e9 / (double)(t1 - t0);
+    ck_assert_msg(bps <= 20.4e6, "%.0f bit/s", bps);
+    ck_assert_uint_gt(air1, air0);
+    double most = 20e6 / 8e9 * (3 * (double)atomic_load(&stalls.sum) + 20 * (double)TICK_MS);
+    if (stalled)
+        bps += (lost < most ? lost : most) * 8e9 / (double)(t1 - t0);
+    scene_free(w);
+    return bps / 20e6;
+}
+
+/* Air bytes against the clock: the best of some tries counts; none may be too fast. */
 START_TEST(rate_is_kept)
 {
     double best = 0;
     for (int attempt = 0; attempt < 10 && best < 0.98; attempt++) {
-        struct scene *w =
-            scene_new("127.0.0.1", (const char *const[]){"rate", "20Mbit/s", "sessions", "64",
-                                                         "slack", "20ms", NULL});
-        end_open(w, &w->a, 1, 2);
-        end_open(w, &w->b, 2, 1);
-        w->a.total = BUNDLES_MAX;
-        end_send(&w->a);
-        RUN_UNTIL(w, false, 200);
-        uint64_t t0 = uv_hrtime(), air0 = rig_status(w->a.link, "air_bytes");
-        uint64_t lost0 = rig_status(w->a.link, "credit_lost");
-        RUN_UNTIL(w, false, 2000);
-        uint64_t t1 = uv_hrtime(), air1 = rig_status(w->a.link, "air_bytes");
-        uint64_t lost1 = rig_status(w->a.link, "credit_lost");
-        double bps = (double)(air1 - air0) * 8e9 / (double)(t1 - t0);
-        double told = bps + (double)(lost1 - lost0) * 8e9 / (double)(t1 - t0);
-        ck_assert_msg(bps <= 20.4e6, "%.0f bit/s", bps);
-        ck_assert_uint_gt(air1, air0);
-        best = told / 20e6 > best ? told / 20e6 : best;
-        scene_free(w);
+        double share = share_of_rate();
+        best = share > best ? share : best;
     }
     ck_assert_msg(best >= 0.98 && best <= 1.02, "%.3f of the rate", best);
 }
