@@ -14,9 +14,9 @@ import unittest
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
 import aap2  # noqa: E402
 from lab import Lab  # noqa: E402
+from resting import tries  # noqa: E402
 
 PROGRAMS = OUT = ""
-STALLS = range(5)  # so often what a machine that stalls for seconds can spoil is tried; what helio-perf does wrong, it does each time
 
 
 class PerfTest(unittest.TestCase):
@@ -96,7 +96,7 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        for _ in STALLS:  # the account may take a second
+        for _ in tries():  # the account may take a second
             client = self.client("-T", "600", "-W", "2", "--json", path, "-i", "0.1")
             self.assertTrue(any(re.search(r" [1-9]\d* acknowledged", line) for line in client.stdout), "it ended")
             client.send_signal(signal.SIGINT)
@@ -130,7 +130,7 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path = self.lab.path("r.json")
-        for _ in STALLS:
+        for _ in tries():
             out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--json", path), 0)
             lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) sent +(\d+) confirmed +(\d+) acknowledged +[0-9.]+ Mbit/s$", out)
             with open(path) as f:
@@ -218,7 +218,7 @@ class PerfTest(unittest.TestCase):
         self.node()
         self.server()
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        for _ in STALLS:  # only 100 ms of one are made good
+        for _ in tries():  # only 100 ms of one are made good
             self.end(self.client("-T", "4", "-R", "10b", "--ramp", "110b", "-P", "1k", "-i", "1", "--csv", table, "--json", path), 0)
             with open(path) as f:
                 result = json.load(f)
@@ -259,7 +259,7 @@ class PerfTest(unittest.TestCase):
         account = self.lab.path("server.json")
         server = self.server("--json", account)
         path, table = self.lab.path("r.json"), self.lab.path("r.csv")
-        for count in STALLS:
+        for count in tries():
             out, err = self.end(self.client("-T", "3", "-W", "4", "-P", "20k", "-i", "0.5", "--csv", table, "--json", path, "--reverse"), 0)
             self.assertEqual(err, "")
             lines = re.findall(r"(?m)^ +([0-9.]+)-([0-9.]+) +s +(\d+) arrived +[0-9.]+ Mbit/s$", out)
@@ -278,7 +278,7 @@ class PerfTest(unittest.TestCase):
         self.assertTrue(result["reverse"] and not result["failed"] and result["lost"] == 0, result)
         self.assertEqual((result["bundles"], result["bytes"]), (result["bundles_sent"], 20000 * result["bundles"]))
         self.assertGreater(result["goodput_bps"], 0)
-        for _ in STALLS:  # before the first arrival: the others come the faster
+        for _ in tries():  # before the first arrival: the others come the faster
             out, _ = self.end(self.client("-D", "1M", "-R", "8M", "-P", "20k", "--json", path, "--reverse"), 0)
             with open(path) as f:
                 result = json.load(f)

@@ -16,6 +16,7 @@ import time
 import unittest
 
 import sle_case
+from resting import tries
 from sle_case import RAF
 
 TIMES = ("1s", "10s", "60s")  # of a user who ends before he has an answer: where a second was too short for it, the next one
@@ -83,7 +84,7 @@ class SleTest(sle_case.SleCase):
 
     def test_several_users_of_one_source(self):
         self.start()
-        for _ in range(5):  # what comes in seconds of this source does not wait for a user who stalls
+        for _ in tries():  # what comes in seconds of this source does not wait for a user who stalls
             jobs = [subprocess.Popen(self.user_command(i, "-n", "2000", "--numbered", *more), stdout=subprocess.PIPE, text=True)
                     for i, more in (("sagr=1.spack=1.rsl-fg=1.raf=onlt1", ()),
                                     ("sagr=1.spack=1.rsl-fg=1.rcf=onlc1", ("--gvcid", "1.171.0", "-V", "4")))]
