@@ -316,6 +316,40 @@ class Figures(unittest.TestCase):
             self.assertTrue(0.2 < r["efficiency"] < 0.95, r["efficiency"])
             self.near(r["carried_bps"], r["goodput_bps"], 0.02)
 
+    LONG = ("--rate", "20Mbit/s", "--delay", "1.28s", "--duration", "10s", "--warmup", "3s", "--rto", "3s", "--sessions", "60")
+
+    def test_carried_on_a_long_path(self):
+        """What is under way at the end counts for all colours alike, though green blocks are over when they are sent."""
+        for more in (("--colour", "green"), ("--colour", "green", "--follow", "yes"), ("--colour", "green", "--jitter", "300ms"),
+                     ("--colour", "orange"), ("--colour", "red")):
+            with self.subTest(more=more):
+                self.near(result(*self.LONG, "--trace", "none", *more)["carried_share"], 1, 0.0005)
+
+    def test_carried_needs_a_receiver(self):
+        """Segments drawn so far apart that it gives up every block before its last one is there: only the last 2.08 s may still arrive."""
+        r = result(*self.LONG, "--trace", "none", "--colour", "green", "--rto", "1ms", "--jitter", "800ms")
+        self.assertEqual(r["delivered"], 0)
+        self.assertTrue(0.2 < r["carried_share"] < (2.08 + 0.25) / 7, r["carried_share"])
+
+    def test_carried_green_by_the_logs(self):
+        """By hand from both logs: all of a block that lost nothing, nothing of one that did, and what passed of one that is not sent yet."""
+        for more in ((), ("--follow", "yes")):
+            with self.subTest(more=more), tempfile.TemporaryDirectory() as d:
+                paths = [os.path.join(d, name) for name in ("log", "drops")]
+                r = result(*self.LONG, "--trace", "iid:0.002", "--colour", "green", "--log", paths[0], "--drop-log", paths[1], *more)
+                rows = []
+                for path in paths:
+                    with open(path, newline="", encoding="ascii") as f:
+                        rows.append(list(csv.DictReader(f)))
+                sent = list(enumerate((row for row in rows[0] if row["dir"] == "tx" and row["node"] == "1"), 1))
+                lost = {int(row["frame"]) for row in rows[1] if row["direction"] == "forward"}
+                ended = {row["session"] for _, row in sent if row["type"] == "7"}
+                cut = {row["session"] for frame, row in sent if frame in lost} & ended
+                carried = sum(int(row["length"]) for frame, row in sent if frame not in lost and int(row["type"]) < 8 and
+                              row["session"] not in cut and 3e9 <= int(row["t_ns"]) < 10e9)
+                self.assertTrue(cut and ended - cut)
+                self.near(r["carried_bps"], carried * 8 / 7, 1e-9)
+
 
 class Log(unittest.TestCase):
     def log(self, folder, name, *args):

@@ -126,6 +126,80 @@ START_TEST(nearest_rank)
 }
 END_TEST
 
+/* One more segment of 100 bytes of a green block. */
+static void green(uint64_t session, uint64_t offset, bool last, int cause, tick now)
+{
+    struct event e = event_make(EVENT_TX, now);
+    e.session = session;
+    e.type = last ? 7 : 4;
+    e.cause = cause;
+    e.offset = offset;
+    e.length = 100;
+    e.udp_len = 120;
+    sim_stats_event(&stats, &e, 120);
+    if (!last)
+        return;
+    e = event_make(EVENT_CLOSE, now);
+    e.session = session;
+    e.cause = OUTCOME_DONE;
+    sim_stats_event(&stats, &e, 120);
+}
+
+static void open_green(uint64_t session)
+{
+    struct event e = event_make(EVENT_OPEN, 0);
+    e.session = session;
+    sim_stats_event(&stats, &e, 120);
+}
+
+/* A green block, over when it is sent, counts while all of it may be on its way; the fate of the
+ * last segment is known behind the close. */
+START_TEST(green_blocks_on_their_way)
+{
+    stats.window_to = TICK_S;
+    stats.way = 50;
+    for (uint64_t i = 1; i <= 3; i++) { /* 1: whole; 2: without its first; 3: without its last */
+        open_green(i);
+        green(i, 0, false, CAUSE_FIRST, 10 * i);
+        if (i == 2)
+            sim_stats_lost(&stats, 4);
+        else
+            sim_stats_passed(&stats, 4, 10 * i);
+        ck_assert_uint_eq(sim_stats_carried(&stats, 10 * i), i == 3 ? 300 : i == 2 ? 200 : 100);
+        green(i, 100, true, CAUSE_FIRST, 10 * i + 1);
+        if (i == 3)
+            sim_stats_lost(&stats, 7);
+        else
+            sim_stats_passed(&stats, 7, 10 * i + 1);
+        ck_assert_uint_eq(sim_stats_carried(&stats, 10 * i + 1), 200);
+    }
+    for (const struct sim_session *n = stats.first; n != NULL; n = n->next)
+        ck_assert_ptr_null(n->missing.at); /* nothing is held of what is over */
+    ck_assert_uint_eq(sim_stats_carried(&stats, 61), 200);
+    ck_assert_uint_eq(sim_stats_carried(&stats, 62), 0); /* the receiver did not take it */
+    sim_stats_delivered(&stats, 1, 62);
+    sim_stats_delivered(&stats, 9, 62); /* unknown */
+    ck_assert_uint_eq(sim_stats_carried(&stats, TICK_S), 200);
+}
+END_TEST
+
+/* A copy brought what was lost. */
+START_TEST(green_block_with_a_copy)
+{
+    stats.window_to = TICK_S;
+    stats.way = 50;
+    open_green(1);
+    green(1, 0, false, CAUSE_FIRST, 10);
+    sim_stats_lost(&stats, 4);
+    green(1, 100, false, CAUSE_FIRST, 11);
+    sim_stats_passed(&stats, 4, 11);
+    green(1, 0, true, CAUSE_PROACTIVE, 12);
+    sim_stats_passed(&stats, 7, 12);
+    ck_assert_uint_eq(sim_stats_carried(&stats, 62), 200);
+    ck_assert_uint_eq(sim_stats_carried(&stats, 63), 0);
+}
+END_TEST
+
 static void setup(void)
 {
     ck_assert_int_eq(sim_stats_init(&stats, 1), 0);
@@ -145,6 +219,8 @@ int main(void)
     tcase_add_test(tc, cycles_count_in_depth);
     tcase_add_test(tc, a_window_has_those_that_began_in_it);
     tcase_add_test(tc, nearest_rank);
+    tcase_add_test(tc, green_blocks_on_their_way);
+    tcase_add_test(tc, green_block_with_a_copy);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

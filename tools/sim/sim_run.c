@@ -164,6 +164,15 @@ bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
     return steps % LOOK_STEPS == 0 && p->look != NULL && p->look(p->look_context, now);
 }
 
+/* From the time at which a segment is sent until it is there: the line may be busy with the one
+ * before, by what its time was rounded. */
+static tick longest_way(const struct sim_params *p)
+{
+    double bits = 8 * ((double)p->segment + (double)p->overhead);
+    tick radiation = (tick)(bits / (double)p->rate_bps * (double)TICK_S) + 1;
+    return tick_add(tick_add(p->delay, p->jitter), 2 * radiation);
+}
+
 static uint64_t green_waiting(const struct sim_params *p)
 {
     double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;
@@ -349,7 +358,7 @@ static int follow_sessions(struct run *r, struct sim_result *out)
 static void conclude_carried(const struct run *r, struct sim_result *out)
 {
     double seconds = (double)(out->until - r->params->warmup) / (double)TICK_S;
-    out->carried_bps = (double)sim_stats_carried(&r->stats) * 8 / seconds;
+    out->carried_bps = (double)sim_stats_carried(&r->stats, r->world.now) * 8 / seconds;
     out->carried_share = share(out->carried_bps, out->capacity_bps);
 }
 
@@ -362,6 +371,7 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out)
     int rc = build_world(&r);
     r.stats.window_from = p->warmup;
     r.stats.window_to = p->duration;
+    r.stats.way = longest_way(p);
     if (rc == 0) {
         ltp_link(r.world.nodes[SENDER].ltp, 2, true, 0);
         ltp_link(r.world.nodes[RECEIVER].ltp, 1, true, 0);

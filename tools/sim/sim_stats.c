@@ -25,6 +25,13 @@ static void forget_rounds(struct sim_session *n)
     n->wave_len = n->wave_cap = 0;
 }
 
+static void forget_missing(struct sim_session *n)
+{
+    n->gaps |= n->missing.len > 0;
+    ranges_fini(&n->missing);
+    ranges_init(&n->missing);
+}
+
 void sim_stats_fini(struct sim_stats *s)
 {
     hash_fini(&s->table);
@@ -145,8 +152,8 @@ static void closed(struct sim_stats *s, struct sim_session *n, const struct even
     else
         s->cancelled++;
     forget_rounds(n);
-    ranges_fini(&n->missing);
-    ranges_init(&n->missing);
+    if (e->cause != OUTCOME_DONE)
+        forget_missing(n);
 }
 
 void sim_stats_event(struct sim_stats *s, const struct event *e, uint32_t segment_max)
@@ -177,6 +184,8 @@ void sim_stats_lost(struct sim_stats *s, int type)
     if (s->fresh && s->window_from < s->window_to &&
         ranges_add(&s->last->missing, s->offset, s->offset + s->length, SIZE_MAX) < 0)
         s->out_of_memory = true;
+    if (s->last->over)
+        forget_missing(s->last);
 }
 
 void sim_stats_passed(struct sim_stats *s, int type, tick now)
@@ -191,13 +200,23 @@ void sim_stats_passed(struct sim_stats *s, int type, tick now)
             s->out_of_memory = true;
     }
     n->carried += now >= s->window_from && now < s->window_to ? bytes : 0;
+    n->passed = now;
+    if (n->over)
+        forget_missing(n);
 }
 
-uint64_t sim_stats_carried(const struct sim_stats *s)
+/* A green one is over when it is sent, and nothing tells its sender whether it arrived. */
+static bool is_arriving(const struct sim_stats *s, const struct sim_session *n, tick now)
+{
+    return n->closed != TICK_NEVER && !n->gaps && n->missing.len == 0 &&
+           tick_add(n->passed, s->way) >= now;
+}
+
+uint64_t sim_stats_carried(const struct sim_stats *s, tick now)
 {
     uint64_t bytes = 0;
     for (const struct sim_session *n = s->first; n != NULL; n = n->next)
-        bytes += n->whole || !n->over ? n->carried : 0;
+        bytes += n->whole || !n->over || is_arriving(s, n, now) ? n->carried : 0;
     return bytes;
 }
 

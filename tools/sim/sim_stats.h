@@ -32,7 +32,10 @@ struct sim_session {
     bool over;             /* closed, lost or cancelled */
     bool settled;          /* likewise: the sender has done with the block */
     bool whole;            /* this try made its block whole at the receiver */
-    struct ranges missing; /* bytes that were sent and have not passed the channel; until over */
+    struct ranges missing; /* bytes that were sent and have not passed the channel; until over and
+                              the fate of the last segment is known */
+    bool gaps;             /* there were such at that time */
+    tick passed;           /* its last data segment that was not lost was sent */
     uint64_t carried;      /* bytes that passed it for the first time, in the window */
 };
 
@@ -47,6 +50,7 @@ struct sim_stats {
     uint64_t rto_firings, cancelled;
     uint64_t lost, resent, given_up; /* sessions, sessions, blocks */
     tick window_from, window_to;     /* of sim_stats_carried, set by the run; equal: not wanted */
+    tick way;                        /* likewise: the longest from sent to arrived */
     uint64_t offset, length;         /* of the data that was sent last */
     bool fresh;                      /* for the first time */
     bool out_of_memory;
@@ -88,8 +92,9 @@ struct sim_figures {
 int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_figures *out);
 
 /* Block bytes that the channel carried for the first time, sent in the window; of blocks that are
- * whole at the receiver or whose session is still open. */
-uint64_t sim_stats_carried(const struct sim_stats *s);
+ * whole at the receiver, whose session is still open, or of which, `now` being the end, nothing was
+ * lost and the last is still on its way. */
+uint64_t sim_stats_carried(const struct sim_stats *s, tick now);
 
 /* A session that began in [from, to) and is still open; NULL: there is none. Sessions are looked at
  * from the latest back, or, for a look after `to`, on from the one that the last look found. */
