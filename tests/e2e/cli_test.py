@@ -49,12 +49,26 @@ def check_conventions(name, words):
 def check_wrong_word(name, subcommands):
     """One line: what was wrong, the nearest word or all of them, and where to read on."""
     first = subcommands[0]
+    far = ["--socket", "/none", "xyzzy"] if name == "helioctl" else ["xyzzy"]
     for words, told in (([first[:-1]], f"'{first[:-1]}' is unknown; did you mean {first}? Try '{name} --help'"),
-                        (["xyzzy"], f"'xyzzy' is unknown; right is {first}"), ([], f"a command is missing: {first}")):
+                        (far, f"'xyzzy' is unknown; right is {first}"), ([], f"a command is missing: {first}")):
         done = check([name, *words], 2)
         line, = done.stderr.splitlines()
         assert line.startswith(f"{name}: {told}") and line.endswith(f"ry '{name} --help'"), (words, line)
         assert done.stdout == "", words
+
+
+def check_no_command():
+    """helioctl's only word is a configuration, if there is such a file or no command is near; both are told of."""
+    there = os.path.join(out, "there.yaml")
+    with open(there, "w", encoding="ascii"):
+        pass
+    gone = "No such file or directory, and a command is missing; see helioctl --help"
+    for word, told in ((there, "a command is missing: status, links, "), ("nonexist.yaml", f"nonexist.yaml: {gone}"),
+                       (GONE, f"{GONE}: {gone}"), ("xyzzy", f"xyzzy: {gone}"), (f"{there}/x", f"{there}/x: Not a directory, and a command is missing"),
+                       ("./top", f"./top: {gone}"), ("stats", "'stats' is unknown; did you mean status?")):
+        line, = check(["helioctl", word], 2).stderr.splitlines()
+        assert line.startswith(f"helioctl: {told}"), (word, line)
 
 
 def check_configuration(text, *expected):
@@ -123,6 +137,12 @@ def main():
             check_conventions(name, [name, sub])
     check_wrong_word("helioctl", ["status", "links", "sessions"])
     check(["helio-sim", "stak"], 2, stderr="helio-sim: 'stak' is unknown; did you mean stack? Try 'helio-sim --help'\n")
+    for words in (["--json", "stack"], ["--rate", "5Mbit/s", "stack"]):
+        done = check(["helio-sim", *words], 2)
+        assert done.stderr == "helio-sim: 'stack' must come first, before all options. Try 'helio-sim --help'\n", done.stderr
+        assert done.stdout == "", words
+    check(["helio-sim", "xyzzy"], 2, stderr="helio-sim: unexpected argument 'xyzzy'\n")
+    check_no_command()
     check_exit_codes()
 
     good = f"node: ipn:1.0\nsocket: {out}/n.sock\nstore: {{durability: none}}\n"

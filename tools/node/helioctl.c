@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helioctl: asks a running node, and tells it what an operator wants. One request line, one answer
  * line, shown as a table or as the JSON that it is. */
+#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "conf/conf_section.h"
 #include "os/arguments.h"
 #include "tools/node/config.h"
@@ -108,13 +110,15 @@ static int usage(const char *what, const char *which)
 }
 
 /* Those that ctl_plan_is knows are among them for whoever mistypes one. */
+static const char *const all_commands[] = {
+    "status", "links", "sessions", "bundles", "counters", "routes", "backlog", "top",   "watch",
+    "link",   "route", "plan",     "contact", "range",    "cancel", "delete",  "flush", "reload"};
+
+#define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
+
 static int refuse_command(const char *word)
 {
-    static const char *const commands[] = {"status", "links",   "sessions", "bundles", "counters",
-                                           "routes", "backlog", "top",      "watch",   "link",
-                                           "route",  "plan",    "contact",  "range",   "cancel",
-                                           "delete", "flush",   "reload"};
-    return argument_refuse("helioctl", word, commands, sizeof commands / sizeof *commands);
+    return argument_refuse("helioctl", word, all_commands, ALL_COMMANDS);
 }
 
 /* How many words follow a command; -1: there is no such command. */
@@ -194,10 +198,18 @@ static int check_choice(const struct request *r)
     return gone && !to ? usage("write whose bundles: delete destination=PATTERN", "") : -1;
 }
 
-/* A command was taken for the configuration. */
-static bool is_mistyped(const struct request *r)
+/* The only word was taken for the configuration, and may be a mistyped command. */
+static int refuse_none(const struct request *r)
 {
-    return r->config != NULL && strchr(r->config, '/') == NULL && access(r->config, F_OK) < 0;
+    if (r->config == NULL || access(r->config, F_OK) == 0)
+        return refuse_command("");
+    const char *why = strerror(errno);
+    if (strchr(r->config, '/') == NULL &&
+        words_closest(r->config, all_commands, ALL_COMMANDS) != NULL)
+        return refuse_command(r->config);
+    fprintf(stderr, "helioctl: %s: %s, and a command is missing; see helioctl --help\n", r->config,
+            why);
+    return 2;
 }
 
 static int check_node(const struct request *r)
@@ -210,7 +222,7 @@ static int check_node(const struct request *r)
 static int check_words(const struct request *r)
 {
     if (r->words_len == 0)
-        return refuse_command(is_mistyped(r) ? r->config : "");
+        return refuse_none(r);
     int want = arguments_of(r->words[0]);
     if (is_link_change(r))
         return check_link_change(r);

@@ -247,6 +247,19 @@ static void check_crowd(struct argp_state *state, const struct arguments *a)
                    p->colour != SIM_RED ? "; --red says what share of the blocks is red" : "");
 }
 
+static void refuse_word(struct argp_state *state, const char *word)
+{
+    static const char *const commands[] = {"stack"};
+    if (strcmp(word, commands[0]) == 0) {
+        fputs("helio-sim: 'stack' must come first, before all options. Try 'helio-sim --help'\n",
+              stderr);
+        exit(2);
+    }
+    if (words_closest(word, commands, 1) != NULL)
+        exit(argument_refuse("helio-sim", word, commands, 1));
+    argp_error(state, "unexpected argument '%s'", word);
+}
+
 static error_t parse_rest(int key, char *arg, struct argp_state *state)
 {
     struct arguments *a = state->input;
@@ -264,9 +277,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
         a->json = true;
         return 0;
     case ARGP_KEY_ARG:
-        if (words_closest(arg, (const char *const[]){"stack"}, 1) != NULL)
-            exit(argument_refuse("helio-sim", arg, (const char *const[]){"stack"}, 1));
-        argp_error(state, "unexpected argument '%s'", arg);
+        refuse_word(state, arg);
         return 0;
     case ARGP_KEY_END:
         if (a->params.warmup >= a->params.duration)
