@@ -8,12 +8,16 @@ usage: campaign_lab_test.py BIN
 import csv
 import json
 import re
+import shutil
 import subprocess
 import sys
 import unittest
 from pathlib import Path
 
 from campaign_case import Base, campaign
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
+from heliograph import campaign_export  # noqa: E402
 
 BIN = Path(sys.argv[1])
 LAB = """line: 2
@@ -36,6 +40,36 @@ def content(name):
     """The steps that a trace of this name or path has."""
     done = subprocess.run([BIN / "helio-trace", "convert", name, "-"], capture_output=True, text=True, check=True)
     return [line for line in done.stdout.splitlines() if line and not line.startswith("#")]
+
+
+class Folder(Base):
+    def test_a_folder_by_its_name_alone(self):
+        """One emulator for all links reads a file that names others: where the campaign was started is not where that file is."""
+        for text in ("emulator: one\n", "shared: {up: {of: [1-2.forward], rate: 5Mbit/s}}\n"):
+            self.file("line: 2\nlink: {delay: 5ms}\ntraffic: [{perf: 1-2, duration: 1s, window: 4, payload: 20kB}]\n" + text, "lab.yaml")
+            path = self.file(HEAD.replace("3", "1") + "    sweep: {traffic.0.window: [2, 4]}\n")
+            campaign(path, "--out", "here", cwd=self.folder)
+            shutil.rmtree(self.folder / "here")
+
+    def test_another_campaign_that_is_not_there(self):
+        error = campaign(self.file(HEAD.replace("lab: lab.yaml\n", "")), "--against", "/nowhere", code=2).stderr
+        self.assertEqual(error, "helio-campaign: --against /nowhere: no campaign's folder: it has no runs\n")
+
+    def test_what_no_run_has_is_not_shown(self):
+        """Over labs there is no capacity, so no efficiency; and a number without an exponent."""
+        self.lab_of_two()
+        campaign(self.file(HEAD + "    sweep: {traffic.0.window: [2, 4]}\n"), "--out", self.out)
+        report = self.out / "report"
+        self.assertEqual([p.name for p in report.glob("*efficiency*")], [])
+        self.assertGreater(len(list(report.glob("*goodput*"))), 0)
+        page = (report / "index.html").read_text()
+        self.assertNotIn("channel efficiency", page)
+        self.assertNotIn("In all runs: .", page)
+        self.assertIn("Lab lab.yaml: SHA-256 ", page)
+        self.assertEqual([campaign_export.digits(*one) for one in ((284.2, 2), (0.00001234, 2), (12.34, 4), (1.2e7, 4))], ["280", "0.000012", "12.34", "12000000"])
+
+    def lab_of_two(self):
+        self.file("line: 2\nlink: {rate: 20Mbit/s, delay: 5ms, trace: 'iid:0.01'}\ntraffic: [{perf: 1-2, duration: 1s, window: 4, payload: 20kB}]\n", "lab.yaml")
 
 
 class Events(Base):

@@ -276,6 +276,10 @@ def main(argv=None):
     except OSError as e:
         print(f"helio-campaign: {a.file}: {e.strerror}", file=sys.stderr)
         return 2
+    for other in a.against:
+        if not os.path.isdir(os.path.join(other, "runs")):
+            print(f"helio-campaign: --against {other}: no campaign's folder: it has no runs", file=sys.stderr)
+            return 2
     name = os.path.splitext(os.path.basename(a.file))[0]
     out = a.out or os.path.join("out", name if campaign.mode == "sim" else f"{name}-{campaign.mode}")
     if not a.list and not a.only:

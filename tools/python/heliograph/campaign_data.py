@@ -83,6 +83,11 @@ def rows(experiment, out):
     return found
 
 
+def known(table, metrics):
+    """Those that a run has; all where none is done."""
+    return [m for m in metrics if any(row.mean(m) is not None for row in table)] or list(metrics)
+
+
 def pick(table, **wanted):
     """The first row with these values; None when there is none with results."""
     for row in table:

@@ -3,6 +3,7 @@
 
 Numbers are those of the report; nothing is computed here.
 """
+import decimal
 import json
 import os
 import re
@@ -30,6 +31,12 @@ def picture(title, xlabel, ylabel, lines):
     return "\n".join([*out, "\\end{axis}", "\\end{tikzpicture}", ""])
 
 
+def digits(value, count):
+    """So many significant ones, without an exponent, which a text would show as 2.8e+02."""
+    text = f"{value:.{count}g}"
+    return f"{decimal.Decimal(text):f}" if "e" in text else text
+
+
 def table(experiment, rows, metrics):
     """A tabular of the settings and these metrics, mean ± half of the interval."""
     names = list(experiment.sweep)
@@ -43,7 +50,7 @@ def table(experiment, rows, metrics):
         cells = [escape(row.values[n]) for n in names]
         for m in metrics:
             mean, half = row.metrics[m]
-            cells.append("--" if mean is None else f"${mean:.4g}" + (f" \\pm {half:.2g}$" if half else "$"))
+            cells.append("--" if mean is None else f"${digits(mean, 4)}" + (f" \\pm {digits(half, 2)}$" if half else "$"))
         out.append(" & ".join(cells) + r" \\")
     return "\n".join([*out, "\\bottomrule", "\\end{tabular}", ""])
 

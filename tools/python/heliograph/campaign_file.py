@@ -17,7 +17,7 @@ MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
 FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
-LAB_FORMAT = 7  # the same over a lab file
+LAB_FORMAT = 8  # the same over a lab file
 TOLD_MAX = 20    # mistakes of one file
 
 

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign over a lab file (`lab: FILE`): any of its keys is set and swept, the repetition is its seed."""
+import csv
 import hashlib
 import json
 import os
 
-from . import lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places, programs
+from . import campaign_steady, lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places, programs
 from .campaign_file import PRESETS
 from .lab import Failed
 
@@ -129,7 +130,19 @@ def play(run, lab, folder):
     return shown
 
 
-def measured(shown, analysis):
+def delivery(folder):
+    """From source to application, of the bundles between two endpoints that had most bytes: acknowledgements say nothing of these."""
+    path, found = os.path.join(folder, "bundles.csv"), {}
+    if os.path.exists(path):
+        with open(path, newline="", encoding="utf-8") as f:
+            for row in csv.DictReader(f):
+                if row["total_ms"]:
+                    found.setdefault((row["source"], row["destination"]), []).append((int(row["payload"] or 0), float(row["total_ms"])))
+    most = max(found.values(), key=lambda bundles: sum(size for size, _ in bundles), default=[])
+    return campaign_steady.spread([total for _, total in most])
+
+
+def measured(shown, analysis, delivery_ms):
     """The figures that a report has, of all traffic together and of the flow with most bytes."""
     clients = [one for one in shown["traffic"].values() if "goodput_bps" in one]
     flow = (analysis or {}).get("flows", [{}])
@@ -137,7 +150,7 @@ def measured(shown, analysis):
     bundles = (analysis or {}).get("bundles") or {}
     return {"goodput_bps": sum(one["goodput_bps"] for one in clients), "capacity_bps": None, "efficiency": None, "good_share": None,
             "seconds": shown["seconds"], "bundles_lost": sum(one.get("lost", 0) for one in clients),
-            "delivery_ms": bundles.get("source_to_application_ms"), "delays": bundles.get("delays"),
+            "delivery_ms": delivery_ms, "delays": bundles.get("delays"),
             **{key: flow.get(key) for key in ("sessions", "session_ms", "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "cancelled",
                                               "rto_firings")}}
 
@@ -149,7 +162,7 @@ def check(run):
 
 def run_lab(run, folder, traces, track):
     final = os.path.join(os.path.dirname(folder), run.folder)  # where the files are when all is done
-    command = None
+    folder, command = os.path.abspath(folder), None  # one of the files of a lab names the others
     try:
         lab = lab_of(run)
         kind = draw_fades(run, lab, traces)
@@ -162,9 +175,10 @@ def run_lab(run, folder, traces, track):
     except places.PlacesError as e:
         raise Failed(str(e)) from None
     analysis = lab_result.analyse(folder)
+    delivery_ms = delivery(folder)
     if run.logs != "all":
         for path in lab_result.log_files(folder):
             os.unlink(path)
     lab_result.write_json(os.path.join(folder, "lab.json"), shown)
     return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": kind},
-            **({"command": [word.replace(folder, final) for word in command]} if command else {}), **measured(shown, analysis)}
+            **({"command": [word.replace(folder, final) for word in command]} if command else {}), **measured(shown, analysis, delivery_ms)}

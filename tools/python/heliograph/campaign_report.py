@@ -61,7 +61,7 @@ def figures(experiment, table, folder):
     """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
     x = axis(experiment)
     drawn, lines = [], {}
-    plots = PLOTS[experiment.runs[0].kind]
+    plots = campaign_data.known(table, PLOTS[experiment.runs[0].kind])
     for metric in plots:
         name = f"{experiment.name}-{metric}"
         if x is not None:
@@ -173,11 +173,11 @@ def over_all(differences):
 
 
 def fixed(campaign, experiment):
-    """What holds in all runs of an experiment, as (name, value), and what its traces are."""
+    """What holds in all runs of an experiment, as (name, value), and what its traces, or its lab, are."""
     runs = experiment.runs
     same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep]
     files = {os.path.basename(run.lab) if run.lab else run.values["trace"]: run.digest for run in runs if run.digest}
-    return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()]}
+    return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()], "what": "Lab" if runs[0].lab else "Trace"}
 
 
 def other_systems(campaign, experiment):
@@ -240,7 +240,7 @@ def make(campaign, out, against=()):
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
         sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
-                         "fixed": fixed(campaign, e), "others": other_systems(campaign, e),
+                         "fixed": fixed(campaign, e), "metrics": campaign_data.known(table, campaign_data.KINDS[campaign.kind]), "others": other_systems(campaign, e),
                          "delays": delays(e, table, folder)})
     paper = None
     named = dict(zip((e.name for e in campaign.experiments), tables))
