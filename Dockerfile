@@ -15,8 +15,8 @@ COPY --from=build /packages /packages
 RUN apt-get update \
     && apt-get install -y --no-install-recommends /packages/heliograph_*.deb /packages/heliograph-lab_*.deb \
     && rm -rf /packages /var/lib/apt/lists/* \
-    && useradd --system --home-dir /var/lib/heliograph --create-home heliograph \
-    && install -d -o heliograph /run/heliograph
+    && { getent passwd heliograph || useradd --system --home-dir /var/lib/heliograph heliograph; } \
+    && install -d -o heliograph /run/heliograph /var/lib/heliograph
 USER heliograph
 VOLUME /var/lib/heliograph
 EXPOSE 1113/udp 4556/tcp 9464/tcp

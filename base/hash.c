@@ -92,6 +92,79 @@ struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n)
     return NULL;
 }
 
+static uint64_t turn_left(uint64_t x, int bits)
+{
+    return x << bits | x >> (64 - bits);
+}
+
+static void sip_rounds(uint64_t v[4], int rounds)
+{
+    for (; rounds > 0; rounds--) {
+        v[0] += v[1];
+        v[2] += v[3];
+        v[1] = turn_left(v[1], 13) ^ v[0];
+        v[3] = turn_left(v[3], 16) ^ v[2];
+        v[0] = turn_left(v[0], 32) + v[3];
+        v[2] += v[1];
+        v[3] = turn_left(v[3], 21) ^ v[0];
+        v[1] = turn_left(v[1], 17) ^ v[2];
+        v[2] = turn_left(v[2], 32);
+    }
+}
+
+static void sip_init(uint64_t v[4], const uint64_t key[2])
+{
+    v[0] = key[0] ^ UINT64_C(0x736f6d6570736575);
+    v[1] = key[1] ^ UINT64_C(0x646f72616e646f6d);
+    v[2] = key[0] ^ UINT64_C(0x6c7967656e657261);
+    v[3] = key[1] ^ UINT64_C(0x7465646279746573);
+}
+
+static void sip_word(uint64_t v[4], uint64_t word)
+{
+    v[3] ^= word;
+    sip_rounds(v, 2);
+    v[0] ^= word;
+}
+
+uint64_t hash_secret(const uint64_t key[2], uint64_t a, uint64_t b)
+{
+    uint64_t v[4];
+    sip_init(v, key);
+    sip_word(v, a);
+    sip_word(v, b);
+    sip_word(v, (uint64_t)16 << 56); /* the last one has the length */
+    v[2] ^= 0xff;
+    sip_rounds(v, 4);
+    return v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
+static uint64_t little_endian(const uint8_t *p, size_t len)
+{
+    uint64_t word = 0;
+    for (size_t i = 0; i < len; i++)
+        word |= (uint64_t)p[i] << (8 * i);
+    return word;
+}
+
+void hash_digest(const uint64_t key[2], const void *data, size_t len, uint64_t out[2])
+{
+    const uint8_t *p = data;
+    const uint64_t last = (uint64_t)len << 56;
+    uint64_t v[4];
+    sip_init(v, key);
+    v[1] ^= 0xee;
+    for (; len >= 8; p += 8, len -= 8)
+        sip_word(v, little_endian(p, 8));
+    sip_word(v, last | little_endian(p, len));
+    v[2] ^= 0xee;
+    sip_rounds(v, 4);
+    out[0] = v[0] ^ v[1] ^ v[2] ^ v[3];
+    v[1] ^= 0xdd;
+    sip_rounds(v, 4);
+    out[1] = v[0] ^ v[1] ^ v[2] ^ v[3];
+}
+
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
 {
     const uint8_t *p = data;
@@ -101,8 +174,5 @@ uint64_t hash_bytes(uint64_t seed, const void *data, size_t len)
         memcpy(&word, p, 8);
         x = hash_mix(x, word, 1);
     }
-    uint64_t last = 0;
-    for (size_t i = 0; i < len; i++)
-        last |= (uint64_t)p[i] << (8 * i);
-    return hash_mix(x, last, 2);
+    return hash_mix(x, little_endian(p, len), 2);
 }

@@ -46,7 +46,15 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
     return x ^ (x >> 31);
 }
 
-/* The same for bytes. */
+/* Of two integers, and not to be guessed by who does not know the key, whatever results he has seen
+ * (SipHash-2-4 of their 16 bytes, little-endian). */
+uint64_t hash_secret(const uint64_t key[2], uint64_t a, uint64_t b);
+
+/* The same of any bytes, 128 bits of them (SipHash-2-4-128): two texts whose results are equal are
+ * the same text. */
+void hash_digest(const uint64_t key[2], const void *data, size_t len, uint64_t out[2]);
+
+/* As hash_mix for bytes. */
 uint64_t hash_bytes(uint64_t seed, const void *data, size_t len);
 
 #endif

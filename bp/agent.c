@@ -39,16 +39,30 @@ static uint64_t or_default(uint64_t value, uint64_t otherwise)
     return value == 0 ? otherwise : value;
 }
 
+enum { SEEN_SHARE = 8, SEEN_LEAST = 1024 };
+
+/* So that these ids have a place in the memory that bundles may take, and no more than a part. */
+static uint64_t seen_limit(const struct agent_config *c)
+{
+    const uint64_t max = or_default(c->seen_max, 1000000);
+    const uint64_t memory = c->memory_only ? c->held_bytes : c->total_bytes;
+    const uint64_t share = memory / SEEN_SHARE / SEEN_ID_BYTES;
+    if (memory == 0 || share >= max)
+        return max;
+    return share >= SEEN_LEAST ? share : max < SEEN_LEAST ? max : SEEN_LEAST;
+}
+
 static void set_defaults(struct agent_config *c)
 {
     c->default_lifetime_ms = or_default(c->default_lifetime_ms, UINT64_C(86400000));
     c->bundle_max = or_default(c->bundle_max, UINT64_C(1) << 30);
+    c->extensions_max = or_default(c->extensions_max, UINT64_C(256) << 10);
     c->held_bundles = or_default(c->held_bundles, 1000000);
     c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
     c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
     if (c->total_bytes > 0 && !c->memory_only && c->memory_bytes > c->total_bytes / 4)
         c->memory_bytes = c->total_bytes / 4; /* the rest is for records */
-    c->seen_max = or_default(c->seen_max, 1000000);
+    c->seen_max = seen_limit(c);
     c->returns_max = or_default(c->returns_max, 65536);
     c->assemblies_max = or_default(c->assemblies_max, 1024);
     c->fragments_max = or_default(c->fragments_max, 4096);
@@ -78,17 +92,23 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto registrations;
     if (hash_init(&a->kinds, seed) < 0)
         goto assemblies;
-    if (seen_init(&a->seen, seed, a->config.seen_max) < 0)
+    if (hash_init(&a->declined, seed) < 0)
         goto kinds;
+    seen_init(&a->seen, seed, a->config.seen_max);
     if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
         goto seen;
-    if (quota_init(a) < 0)
+    if (hash_init(&a->turns, seed) < 0)
         goto returns;
+    if (quota_init(a) < 0)
+        goto turns;
     return 0;
+turns:
+    hash_fini(&a->turns);
 returns:
     returns_fini(&a->returns);
 seen:
     seen_fini(&a->seen);
+    hash_fini(&a->declined);
 kinds:
     hash_fini(&a->kinds);
 assemblies:
@@ -123,7 +143,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     agenda_init(&a->timers);
     routes_init(&a->routes);
     a->router = routes_router(&a->routes);
-    list_init(&a->to_store);
+    storing_init(&a->storing);
     list_init(&a->answers);
     list_init(&a->recalls);
     list_init(&a->removals);
@@ -185,6 +205,7 @@ void agent_free(struct agent *a)
         assembly_free(a, container_of(n, struct assembly, by_id));
     links_fini(a);
     lane_free_spent(a);
+    turns_free(a);
     quota_fini(a);
     free(a->polled);
     free(a->notices);
@@ -194,6 +215,7 @@ void agent_free(struct agent *a)
     seen_fini(&a->seen);
     heap_fini(&a->moving);
     hash_fini(&a->kinds);
+    declined_fini(a);
     hash_fini(&a->assemblies);
     hash_fini(&a->registrations);
     hash_fini(&a->endpoints);
@@ -271,6 +293,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
     if (agent_overdue(a, r))
         return;
+    storing_leave(a, r);
     a->counters.storing--;
     a->counters.storing_bytes -= record_cost(r);
     bound_arrive(a, r);
@@ -283,22 +306,28 @@ static void give_up(struct agent *a, struct record *r)
     record_end(a, r, END_UNREADABLE);
 }
 
+enum loaded { LOADED_WELL, LOADED_WRONG, LOADED_NOT };
+
 /* Are these the bytes that were stored? The reading mode is a rule for what comes in: what was
  * accepted once stays accepted when the configuration is a stricter one now. */
-static bool loaded_well(struct record *r, struct buf *whole)
+static enum loaded read_loaded(struct record *r, struct buf *whole)
 {
     struct bundle b;
-    if (whole->len != r->bytes ||
-        bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL) < 0)
-        return false;
+    if (whole == NULL)
+        return LOADED_NOT;
+    if (whole->len != r->bytes)
+        return LOADED_WRONG;
+    const int rc = bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL);
+    if (rc < 0)
+        return rc == HELIO_ENOMEM ? LOADED_NOT : LOADED_WRONG;
     struct agent_head h;
     record_head(r, &h);
     if (!bundle_id_equal(&b.id, &h.id) || !eid_equal(&b.destination, &h.destination) ||
         b.payload.len != h.payload_len)
-        return false;
+        return LOADED_WRONG;
     r->payload_off = (size_t)(b.payload.data - buf_data(whole));
     r->payload_len = b.payload.len;
-    return true;
+    return LOADED_WELL;
 }
 
 void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agent_now now)
@@ -310,24 +339,24 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
         return;
     }
     record_load_done(a, r);
+    const enum loaded how = read_loaded(r, bundle);
     if (r->fan != NULL) {
-        const bool good = bundle != NULL && loaded_well(r, bundle);
-        if (!good)
+        if (how != LOADED_WELL)
             emit_record(a, BUNDLE_UNREAD, r);
-        copies_loaded(a, r, good ? bundle : NULL, bundle != NULL);
+        copies_loaded(a, r, how == LOADED_WELL ? bundle : NULL, how == LOADED_WRONG);
         buf_drop(bundle);
         return;
     }
     /* A fragment is loaded for its whole, which cannot do without it. */
     struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
-    if (bundle != NULL && loaded_well(r, bundle)) {
+    if (how == LOADED_WELL) {
         r->load_failures = 0;
         record_hold(a, r, bundle);
         lane_wake(a, queued->lane);
         return;
     }
     emit_record(a, BUNDLE_UNREAD, r);
-    if (bundle != NULL || ++r->load_failures == LOAD_TRIES)
+    if (how == LOADED_WRONG || ++r->load_failures == LOAD_TRIES)
         give_up(a, queued);
     else
         lane_retry(a, queued);
@@ -338,7 +367,8 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
 {
     uint8_t bytes[AGENT_ID_MAX];
     assert(!id->fragment);
-    struct record *r = record_by_id(a, slice_of(bytes, agent_id_encode(id, 0, bytes)));
+    const struct slice s = slice_of(bytes, agent_id_encode(id, 0, bytes));
+    struct record *r = record_by_id(a, s, agent_id_hash(a->config.seed, s));
     if (r == NULL || r->state == STATE_GONE)
         return HELIO_ENOENT;
     *key = r->key;
@@ -393,6 +423,10 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     return 0;
 }
 
+#define EXPIRE_SLICE                                                                               \
+    128 /* bundles that end in one call: an application may let many end at once                   \
+         */
+
 void agent_expire(struct agent *a, struct agent_now now)
 {
     agent_begin(a, now);
@@ -402,7 +436,8 @@ void agent_expire(struct agent *a, struct agent_now now)
         agent_place_touched(a);
     else
         agent_place_slice(a);
-    uint64_t n = a->config.place_slice; /* of many that are due at once, the rest comes after */
+    uint64_t n = EXPIRE_SLICE; /* of many that are due at once, the rest comes after */
+    n = n < a->config.place_slice ? n : a->config.place_slice;
     for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
         struct record *r = container_of(agenda_first(&a->timers), struct record, timer);
         if (end_due(a, r))

@@ -8,7 +8,7 @@
  * agent_deadline
  *
  * The life of a bundle: it is accepted (agent_send, agent_receive) → STORE → agent_stored → CONFIRM
- * to whoever brought it → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
+ * to its sender → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
  * bytes are not in memory is asked for by LOAD first. Bundles that were stored before a restart
  * come back by agent_restore. The binder polls until 0 after each push.
  */
@@ -36,8 +36,10 @@ struct agent_config {
         crc; /* of bundles that start here: CRC_NONE is raised to CRC_32C for the primary block */
     uint64_t default_lifetime_ms; /* [86,400,000] */
     uint64_t bundle_max;          /* longest bundle accepted, bytes [1 GiB] */
-    uint64_t held_bundles;        /* bundles at the node [1,000,000] */
-    uint64_t held_bytes;          /* their bytes [20 GiB] */
+    uint64_t extensions_max; /* bytes of the extension blocks of a bundle [256 KiB]; the codec has
+                                a limit of its own for many (BUNDLE_REST_MAX) */
+    uint64_t held_bundles;   /* bundles at the node [1,000,000] */
+    uint64_t held_bytes;     /* their bytes [20 GiB] */
     uint64_t memory_bytes;   /* bundle bytes kept in memory beside the store [256 MiB]; more are
                                 LOADed when their turn comes */
     uint64_t total_bytes;    /* memory that bundles take, all told: their bytes there, and what the
@@ -45,10 +47,11 @@ struct agent_config {
                                 it at most [no limit; not with memory_only] */
     bool memory_only;        /* there is no store: held_bytes bounds the memory that bundles take,
                                 all told */
-    uint64_t seen_max;       /* ids remembered against duplicates [1,000,000] */
-    uint64_t returns_max;    /* forwarded bundles that are known when they come again [65,536] */
-    uint64_t assemblies_max; /* bundles for this node of which fragments are here [1,024] */
-    uint64_t fragments_max;  /* fragments of one of them [4,096] */
+    uint64_t seen_max;    /* ids remembered against duplicates [1,000,000]; they take an eighth of
+                             total_bytes (memory_only: held_bytes) at most, but 1,024 may stay */
+    uint64_t returns_max; /* forwarded bundles that are known when they come again [65,536] */
+    uint64_t assemblies_max;    /* bundles for this node of which fragments are here [1,024] */
+    uint64_t fragments_max;     /* fragments of one of them [4,096] */
     uint64_t fragments_all_max; /* of all of them [262,144] */
     tick assembly_idle; /* one that has not grown for so long gives way when another needs its place
                            [10 s] */
@@ -62,11 +65,15 @@ struct agent_config {
                                  in equal parts for what goes to each link, to endpoints here, and
                                  for what waits for a way: full queues of some never keep out what
                                  is for another [0: nothing] */
-    bool drop_when_full;  /* a bundle for which there is no room takes the place of some that wait:
-                             of a lower priority, then of those that end first (END_DROPPED), and
-                             only of such that are less than it [false: it is refused] */
-    bool confirm_dropped; /* what is dropped for another reason than lack of room is confirmed
-                             [false: the peer shall keep it] */
+    bool drop_when_full;   /* a bundle for which there is no room takes the place of some that wait:
+                              of a lower priority, then of those that end first (END_DROPPED), and
+                              only of such that are less than it [false: it is refused] */
+    bool keep_unreachable; /* a bundle of a neighbour whose only routes lead back to that neighbour
+                              is accepted, and handed back when nothing better comes up
+                              [false: it is refused, NO_ROUTE, unless this node forwarded it
+                              before] */
+    bool confirm_dropped;  /* what is dropped for another reason than lack of room is confirmed
+                              [false: the peer shall keep it] */
     bool status_reports; /* send reports that bundles ask for [false: RFC 9171 §5.1 wants it so] */
     uint64_t report_rate;    /* status reports a second, as many at once; more are not sent [100] */
     uint64_t hop_limit;      /* of bundles that start here, 1 to 255; they have a hop count block
@@ -201,7 +208,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(QUEUE, "the queue of the link that it would go to is full")                                  \
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
-    X(BUSY, "it is on its way to another node, whose answer is awaited")                           \
+    X(BUSY, "it is being stored here, or is on its way to another node, whose answer is awaited")  \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
@@ -228,6 +235,8 @@ struct agent_request {
     const struct bundle_block *block; /* one extension block more, number 0; or NULL */
     const struct bundle_qos *qos;     /* a block that says so; NULL: none, and it is normal */
     uint64_t token;                   /* of the binder */
+    uint64_t user; /* whose application it is: any number but 0; users have fair shares, and so
+                      have the endpoints of one user; 0: not known */
 };
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, struct agent_now now,
                               struct bundle_id *out);
@@ -238,12 +247,19 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *r, st
  * HOP_LIMIT, BLOCK; with confirm_dropped also what has no route, is too long …). Every receive
  * gives exactly one of both, unless REFUSE_NO_MEMORY is returned: then no action comes, and the
  * peer should keep it. A DUPLICATE comes as CONFIRM, with refusal DUPLICATE; as long as the first
- * one is not stored, or is on a link, as REFUSED with STORE or BUSY. A bundle that was forwarded is
- * no duplicate when it comes again: whoever hands it back has no other use for it, and it would be
- * lost. A fragment for this node is stored and confirmed like any bundle; when all bytes of its
- * bundle are here they are delivered as one (§5.9). */
+ * one is not stored, or is on a link, as REFUSED with BUSY. A bundle that was forwarded is
+ * no duplicate when it comes again: a node that hands it back has no other route for it, and it
+ * would be lost. A fragment for this node is stored and confirmed like any bundle; when all bytes
+ * of its bundle are here they are delivered as one (§5.9). */
 enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                  struct agent_now now);
+
+/* As agent_receive, of a link that can wait. *waits: there is no room for the bundle, nor for any
+ * other one of the neighbour (the node is full, or what it leaves this neighbour, or its only
+ * source has its part): nothing happened and nothing is counted, the bundle is the caller's still,
+ * who offers it again later (`again`). */
+enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                               bool again, bool *waits, struct agent_now now);
 
 /* At start, before anything else: what the store held. head is what STORE gave. 0, HELIO_EFORMAT
  * (damaged head), HELIO_ENOMEM. */
@@ -261,6 +277,16 @@ void agent_restore_sequence(struct agent *a, uint64_t next);
 /* Keys up to this one are in use in the store, whatever lies under them. */
 void agent_restore_key(struct agent *a, uint64_t key);
 
+/* Memory that a bundle takes while it is still arriving: by a link, or (AGENT_OWN) from an
+ * application. It counts where bundles that are here count (total_bytes; memory_only: held_bytes),
+ * and against the neighbour's share of that: reserve_percent of it is set apart in equal parts, the
+ * rest is for who comes first. Charged by what came, not by what was announced. reserve: false:
+ * there is no room, or no such link, and nothing changed. release: no more than was reserved and
+ * not released; before the bundle goes to agent_receive. The link's removal releases all. */
+#define AGENT_OWN UINT32_MAX /* instead of a link: applications */
+bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes);
+void agent_release(struct agent *a, uint32_t link, uint64_t bytes);
+
 /* Outcomes of actions. */
 void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
@@ -271,6 +297,12 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle,
 void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now);
 /* As agent_sent(!ok), with the reason for the log: static text, or NULL. */
 void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
+/* Instead of agent_sent: the link's peer will never take this bundle. The link is not used for it
+ * any more (until a restart). It goes by another route of the router; when there is none, or
+ * AGENT_DECLINES_MAX links declined it, it is deleted (END_DECLINED), with a report to who asked
+ * for it: "transmission canceled" (RFC 9171 §6.1.1). */
+#define AGENT_DECLINES_MAX 4
+void agent_declined(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
 /* Not an outcome: the link's session that the bundle goes by, for the log. */
 void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t session,
                    struct agent_now now);
@@ -328,6 +360,8 @@ struct agent_action {
     uint64_t flags, age_ms, lifetime_ms; /* DELIVER */
     enum bundle_priority priority;       /* DELIVER */
     uint8_t ordinal;                     /* likewise */
+    int from;                            /* DELIVER: the link that brought it; -1: none, or it is
+                                            not known any more */
 };
 /* The next action: 1, or 0. SEND comes only for a link that is up with room in its window; DELIVER
  * only with room in the registration's. */
@@ -340,6 +374,7 @@ int agent_poll(struct agent *a, struct agent_action *out);
     X(EXPIRED, "expired")                                                                          \
     X(DELETED, "deleted")                                                                          \
     X(GIVEN_UP, "given_up")     /* lost by an unreliable link too often */                         \
+    X(DECLINED, "declined")     /* its next hops declined it, and there is no other route */       \
     X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
     X(GAVE_WAY, "gave_way")     /* fragments of the bundle that had not grown for longest */       \
     X(DROPPED, "dropped")       /* it was full, and another one took its place */                  \
@@ -380,8 +415,12 @@ struct agent_counters {
     uint64_t returned;        /* bundles that came again after they had been forwarded */
     uint64_t too_late;        /* accepted ones of which the router said that no way is in time */
     uint64_t forgotten;       /* ids that found no memory: duplicates of these are not known */
+    uint64_t displaced;       /* ids that made room for newer ones before their bundles' end:
+                                 neither */
     uint64_t bundles, bytes, memory_bytes; /* now */
-    uint64_t record_bytes; /* now: memory that bundles take beside their bytes in memory */
+    uint64_t record_bytes;   /* now: memory that bundles take beside their bytes in memory */
+    uint64_t arriving_bytes; /* now: of bundles that are arriving (agent_reserve) */
+    uint64_t seen_bytes;     /* now: of ids against duplicates; never less than before */
     uint64_t storing, storing_bytes; /* now, of bundles that wait for agent_stored, with what they
                                         take beside: binders read no
                                         more from applications while it is high */
@@ -393,8 +432,8 @@ const struct agent_counters *agent_counters(const struct agent *a);
 struct agent_share {
     uint64_t bundles, bytes, assemblies, fragments;
     uint64_t share_bundles, share_bytes;
+    uint64_t arriving, share_arriving; /* bytes of bundles that are arriving */
 };
-#define AGENT_OWN UINT32_MAX /* instead of a link: applications */
 void agent_share(const struct agent *a, uint32_t link, struct agent_share *out);
 
 struct agent_bundle_info {

@@ -81,14 +81,24 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     a->counters.storing_bytes += record_cost(r);
     bound_begin(a, r);
     record_hold(a, r, whole);
-    list_add_tail(&a->to_store, &r->node);
+    storing_enter(a, r);
     *out = r;
     return REFUSE_NONE;
 }
 
-/* way: the link that it will go to, TO_ENDPOINT or ASIDE. */
+/* Is this lack of room one that passes, and one of all bundles of the neighbour? A bundle that is
+ * alone in its way has no room at any time. */
+static bool room_waits(const struct agent *a, const struct holder *h, enum agent_refusal refusal,
+                       uint64_t bytes)
+{
+    if (refusal == REFUSE_FULL)
+        return a->counters.bundles > 0 && bytes < a->config.held_bytes / 2;
+    return refusal == REFUSE_QUOTA && quota_waits(a, h);
+}
+
+/* way: the link that it will go to, TO_ENDPOINT or ASIDE. *waits: when refused, as agent_offer. */
 static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
-                                       struct buf *whole, struct record **out)
+                                       struct buf *whole, bool *waits, struct record **out)
 {
     struct holder holder;
     if (quota_open(a, h, &holder) < 0)
@@ -101,6 +111,7 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     if (refusal == REFUSE_NONE) {
         room_take(a, &room);
     } else {
+        *waits = room_waits(a, &holder, refusal, whole->len);
         if (refusal == REFUSE_QUEUE)
             bound_refused(a, &holder.way);
         room_cancel(a, &room);
@@ -119,7 +130,7 @@ static void stamp_arrival(const struct agent *a, struct bundle_id *id)
 }
 
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
-                                   struct record **out)
+                                   uint64_t user, struct record **out)
 {
     stamp_arrival(a, &b->id);
     b->has_age = b->id.time_ms == 0; /* §4.4.2 */
@@ -134,6 +145,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     struct agent_head h;
     int link;
     head_of(a, b, false, &h);
+    h.user = user;
     const enum agent_refusal way = agent_way(a, &h, NO_LINK, &link);
     if (way != REFUSE_NONE)
         return way;
@@ -142,9 +154,10 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     if (bundle_encode(b, payload) < 0)
         return REFUSE_INVALID;
     struct record *r;
+    bool waits;
     enum agent_refusal refusal = payload->len > a->config.bundle_max
                                      ? REFUSE_TOO_LONG
-                                     : admit_bundle(a, &h, link, payload, &r);
+                                     : admit_bundle(a, &h, link, payload, &waits, &r);
     if (refusal != REFUSE_NONE) {
         payload->off = off;
         payload->len = len;
@@ -227,9 +240,9 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
                                   .flags = BLOCK_REPLICATE,
                                   .crc = a->config.crc,
                                   .data = slice_of(content, qos_encode(q->qos, content))};
-    assert(b.others_len <= BUNDLE_BLOCKS_MAX);
+    assert(b.others_len <= BUNDLE_INLINE_MAX);
     struct record *r;
-    enum agent_refusal refusal = agent_originate(a, &b, q->payload, &r);
+    enum agent_refusal refusal = agent_originate(a, &b, q->payload, q->user, &r);
     if (refusal != REFUSE_NONE) {
         emit_refused(a, &b, 0, BUNDLE_FROM_APPLICATION, NO_LINK, refusal);
         return refusal;
@@ -243,26 +256,28 @@ enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, st
 
 /* §5.6 step 4: blocks of unknown type. */
 static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
-                                       const struct agent_head *h)
+                                       const struct agent_head *h, bool again)
 {
     bool report = false, remove = false;
-    for (size_t i = 0; i < b->others_len; i++) {
-        if (bundle_qos_block(b, i))
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    while (bundle_next(b, &w, &block)) {
+        if (w.offset == 0 && bundle_qos_block(b, w.at - 1))
             continue;
-        report = report || (b->others[i].flags & BLOCK_REPORT_IF_UNKNOWN);
-        remove = remove || (b->others[i].flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);
+        report = report || (block.flags & BLOCK_REPORT_IF_UNKNOWN);
+        remove = remove || (block.flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);
     }
-    if (report)
+    if (report && !again)
         agent_report_now(a, h, STATUS_RECEIVED, REASON_BLOCK_UNSUPPORTED);
     return remove ? REFUSE_BLOCK : REFUSE_NONE;
 }
 
 static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
-                                       const struct agent_head *h, int from, int *link)
+                                       const struct agent_head *h, int from, bool again, int *link)
 {
     if (expired(a, h))
         return REFUSE_EXPIRED;
-    enum agent_refusal refusal = judge_blocks(a, b, h);
+    enum agent_refusal refusal = judge_blocks(a, b, h, again);
     if (refusal != REFUSE_NONE)
         return refusal;
     const enum agent_refusal way = agent_way(a, h, from, link);
@@ -332,7 +347,8 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice s = slice_of(id, agent_id_encode(&b->id, b->payload.len, id));
-    *held = record_by_id(a, s);
+    const uint64_t hash = agent_id_hash(a->config.seed, s);
+    *held = record_by_id(a, s, hash);
     return *held != NULL || seen_has(&a->seen, s) || fragment_known(a, b, held);
 }
 
@@ -342,7 +358,7 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
 static enum agent_refusal answer_duplicate(const struct record *held)
 {
     if (held != NULL && held->state == STATE_NEW)
-        return REFUSE_STORE;
+        return REFUSE_BUSY;
     if (held != NULL && held->state == STATE_BUSY && held->link != TO_ENDPOINT)
         return REFUSE_BUSY;
     return REFUSE_DUPLICATE;
@@ -351,9 +367,7 @@ static enum agent_refusal answer_duplicate(const struct record *held)
 /* Was it here before, and went on? Then it waits longer each time. */
 static void note_return(struct agent *a, struct record *r)
 {
-    struct slice id = record_id(r);
-    unsigned times =
-        r->id_listed ? returns_again(&a->returns, agent_id_hash(a->config.seed, id)) : 0;
+    unsigned times = r->id_listed ? returns_again(&a->returns, r->by_id.hash) : 0;
     if (times == 0)
         return;
     a->counters.returned++;
@@ -368,21 +382,31 @@ static int known_link(const struct agent *a, uint32_t link)
     return link_at(a, link) != NULL ? (int)link : NO_LINK;
 }
 
+/* How a bundle comes from a link. */
+struct offer {
+    bool may_wait, again; /* as agent_offer has them */
+    bool waits;           /* its lack of room passes */
+};
+
 /* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
 static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf *whole,
-                                      struct bundle *b, enum agent_refusal *answer,
-                                      struct record **out)
+                                      struct bundle *b, struct offer *offer,
+                                      enum agent_refusal *answer, struct record **out)
 {
     struct bundle_findings findings;
     *out = NULL;
     if (whole->len > a->config.bundle_max)
         return *answer = REFUSE_TOO_LONG;
-    if (bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings) < 0) {
+    const int rc = bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings);
+    if (rc == HELIO_ENOMEM)
+        return *answer = REFUSE_NO_MEMORY;
+    if (rc < 0) {
         report_malformed(a, b);
         return *answer = REFUSE_MALFORMED;
     }
-    if (findings.len > 0)
-        a->counters.lenient++;
+    if (b->extension_bytes > a->config.extensions_max)
+        return *answer = REFUSE_TOO_LONG;
+    a->counters.lenient += findings.len > 0 && !offer->again;
     struct record *held;
     if (duplicate(a, b, &held)) {
         *answer = answer_duplicate(held);
@@ -393,20 +417,19 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     int from = known_link(a, link);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
     int way;
-    enum agent_refusal refusal = judge_bundle(a, b, &h, from, &way);
+    enum agent_refusal refusal = judge_bundle(a, b, &h, from, offer->again, &way);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit_bundle(a, &h, way, whole, out);
+        refusal = admit_bundle(a, &h, way, whole, &offer->waits, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;
 }
 
-enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
-                                 struct agent_now now)
+static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct buf *bundle,
+                                         uint64_t token, struct offer *offer)
 {
-    agent_begin(a, now);
     const int from = known_link(a, link);
     if (notice_reserve(a) < 0) {
         emit_refused(a, NULL, bundle->len, BUNDLE_FROM_LINK, from, REFUSE_NO_MEMORY);
@@ -417,7 +440,7 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
     struct record *r;
     enum agent_refusal answer;
     b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
-    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, &answer, &r);
+    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &answer, &r);
     if (r != NULL) {
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;
@@ -429,11 +452,32 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
         emit_record(a, BUNDLE_ACCEPTED, r);
         return REFUSE_NONE;
     }
+    offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;
+    if (offer->waits)
+        return refusal;
     if (refusal != REFUSE_NO_MEMORY)
         notice_add(a,
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
     bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
     emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
     buf_drop(bundle);
+    return refusal;
+}
+
+enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                                 struct agent_now now)
+{
+    struct offer offer = {.may_wait = false};
+    agent_begin(a, now);
+    return receive_bundle(a, link, bundle, token, &offer);
+}
+
+enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                               bool again, bool *waits, struct agent_now now)
+{
+    struct offer offer = {.may_wait = true, .again = again};
+    agent_begin(a, now);
+    const enum agent_refusal refusal = receive_bundle(a, link, bundle, token, &offer);
+    *waits = offer.waits;
     return refusal;
 }

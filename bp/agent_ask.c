@@ -12,6 +12,7 @@
 struct asking {
     const struct agent *agent;
     const struct record *record; /* that is asked for; NULL: not here yet */
+    int came_from;               /* a link, or NO_LINK */
 };
 
 static struct router_link describe_link(const struct agent *a, uint32_t link)
@@ -29,11 +30,19 @@ static struct router_link describe_link(const struct agent *a, uint32_t link)
                                 .bundle_max = link_at(a, link)->bundle_max};
 }
 
+static bool leads_back(const struct agent *a, uint32_t link, int came_from)
+{
+    const struct link *from = link_at(a, came_from);
+    return from != NULL &&
+           ((int)link == came_from || eid_same_node(&link_at(a, link)->peer, &from->peer));
+}
+
 /* A bundle is no backlog to itself. */
 static struct router_link show_link(const void *context, uint32_t link)
 {
     const struct asking *q = context;
     struct router_link l = describe_link(q->agent, link);
+    l.back = l.used && leads_back(q->agent, link, q->came_from);
     if (l.used && q->record != NULL && q->record->lane == &link_at(q->agent, link)->lane) {
         assert(l.bundles > 0 && l.bytes >= q->record->bytes);
         l.bundles--;
@@ -47,12 +56,12 @@ static struct router_link show_link(const void *context, uint32_t link)
 static struct router_answer ask_way(const struct agent *a, const struct record *r,
                                     struct router_query *q)
 {
-    const struct asking asking = {.agent = a, .record = r};
+    const struct asking asking = {.agent = a, .record = r, .came_from = q->came_from};
     const struct router_links links = {.context = &asking, .at = show_link};
     q->now = a->now.now;
     q->links = &links;
     struct router_answer answer = a->router.ops->ask(a->router.state, q);
-    assert(answer.verdict != ROUTER_LINK || describe_link(a, answer.link).used);
+    assert(answer.verdict != ROUTER_LINK || link_at(a, answer.link) != NULL);
     assert(answer.verdict != ROUTER_WAIT || answer.until > q->now);
     assert(answer.booking == 0 || a->router.ops->note != NULL);
     assert(answer.also_len == 0 || (answer.verdict == ROUTER_LINK && answer.also != NULL));
@@ -66,6 +75,14 @@ static struct router_answer ask_way(const struct agent *a, const struct record *
 static bool is_wanted(const struct agent *a, const struct agent_head *h)
 {
     return endpoint_joined(a, &h->destination);
+}
+
+/* A neighbour hands back what this node forwarded to it: nobody else has the bundle. */
+static bool is_handed_back(const struct agent *a, const struct agent_head *h)
+{
+    uint8_t id[AGENT_ID_MAX];
+    const size_t len = agent_id_encode(&h->id, h->payload_len, id);
+    return returns_known(&a->returns, agent_id_hash(a->config.seed, slice_of(id, len)));
 }
 
 enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
@@ -82,9 +99,14 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         .priority = h->qos.priority,
         .critical = h->qos.critical,
         .came_from = came_from,
+        .onward = !a->config.keep_unreachable,
         .avoid = came_from,
     };
     struct router_answer answer = ask_way(a, NULL, &q);
+    if (answer.verdict == ROUTER_NONE && q.onward && came_from != NO_LINK && is_handed_back(a, h)) {
+        q.onward = false;
+        answer = ask_way(a, NULL, &q);
+    }
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
@@ -99,6 +121,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
 {
     if (r->whole || agent_is_here(a, &h->destination))
         return (struct ask_answer){.link = TO_ENDPOINT};
+    uint32_t declined[AGENT_DECLINES_MAX];
     struct router_query q = {
         .destination = &h->destination,
         .bytes = split_rest(r),
@@ -109,6 +132,8 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .came_from = link_of(a, &r->came_from),
         .avoid = link_of(a, &r->avoid),
         .booking = r->booking,
+        .declined = declined,
+        .declined_len = declined_list(a, r, declined),
     };
     struct router_answer answer = ask_way(a, r, &q);
     if (answer.verdict == ROUTER_LINK)
@@ -121,6 +146,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
     if (answer.verdict == ROUTER_NONE && is_wanted(a, h))
         return (struct ask_answer){.link = TO_ENDPOINT, .here = h->id.fragment};
     return (struct ask_answer){.link = ASIDE,
+                               .none = answer.verdict == ROUTER_NONE,
                                .too_late = answer.too_late,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
 }

@@ -4,7 +4,7 @@
  * way. A link may have limits of its own: then what is offered beyond them is refused. And a part
  * of the node's limits is set apart, in equal shares for each way, beside the accounts of peers and
  * sources: a bundle for which those have no room is taken into the share of its way. So a link that
- * stands still, whoever fills its queue, never keeps out what is for another one. A bundle counts
+ * stands still, whatever fills its queue, never keeps out what is for another one. A bundle counts
  * where it went when it came, as long as it is here; after a restart it counts in the accounts.
  * What can go wrong: a link that is gone; its bundles count for none then.
  */

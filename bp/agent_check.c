@@ -8,7 +8,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies, sorted;
+    uint64_t fragments, assemblies, copies, sorted, given, waiting;
 };
 
 static void check_piece(const struct record *r)
@@ -62,6 +62,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->fragments += r->assembly != NULL && !r->whole;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
     s->storing += r->state == STATE_NEW;
+    s->waiting += r->state == STATE_NEW && r->turn != NULL;
+    s->given += r->state == STATE_NEW && r->turn == NULL ? storing_cost(r) : 0;
     s->storing_bytes += r->state == STATE_NEW ? record_cost(r) : 0;
     s->records += derived ? 0 : record_cost(r) - r->bytes;
     s->loading += r->loading ? r->bytes : 0;
@@ -175,6 +177,7 @@ void agent_check(const struct agent *a)
     assert(s.bundles == c->bundles && s.bytes == c->bytes && s.memory == c->memory_bytes);
     assert(s.records == c->record_bytes && s.copies == a->copies);
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
+    storing_check(a, s.given, s.waiting);
     assert(s.loading == a->loading_bytes);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
     assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);
@@ -183,6 +186,7 @@ void agent_check(const struct agent *a)
     check_lanes(a);
     assert(kinds_check(a) == s.sorted);
     seen_check(&a->seen);
+    assert(c->seen_bytes == seen_bytes(&a->seen) && c->displaced == a->seen.displaced);
     returns_check(&a->returns);
     quota_check(a);
     bound_check(a);

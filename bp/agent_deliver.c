@@ -209,6 +209,7 @@ int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
         .lifetime_ms = h.lifetime_ms,
         .priority = r->qos.priority,
         .ordinal = r->qos.ordinal,
+        .from = link_of(a, &r->came_from) == NO_LINK ? -1 : link_of(a, &r->came_from),
     };
     emit_application(a, BUNDLE_HANDED, r, out->reg);
     if (h.id.time_ms != 0)

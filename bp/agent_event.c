@@ -82,21 +82,30 @@ static enum bundle_origin origin_of(const struct agent *a, const struct agent_he
     return eid_equal(&h->id.source, &a->config.node) ? BUNDLE_FROM_NODE : BUNDLE_FROM_APPLICATION;
 }
 
-static void emit_with(struct agent *a, struct bundle_event e, const struct record *r)
+/* A function of its own, so that an event that nobody logs has no room for a head on the stack. */
+static void emit_described(struct agent *a, struct bundle_event *e, const struct record *r)
 {
     struct agent_head h;
-    e.key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
-    e.copy = r->copy;
-    e.fanned = r->fanned && !r->gathered; /* a fragment is delivered with its bundle */
-    e.bytes = r->whole ? 0 : r->bytes;    /* a whole is never encoded */
-    e.whole = r->whole;
-    e.from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
-    if (a->config.sink != NULL) {
-        record_head(r, &h);
-        describe_record(&e, &h);
-        e.from = origin_of(a, &h);
-    }
-    emit_event(a, &e);
+    record_head(r, &h);
+    describe_record(e, &h);
+    e->from = origin_of(a, &h);
+    emit_event(a, e);
+    e->id = NULL;
+    e->destination = NULL;
+}
+
+static void emit_with(struct agent *a, struct bundle_event *e, const struct record *r)
+{
+    e->key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
+    e->copy = r->copy;
+    e->fanned = r->fanned && !r->gathered; /* a fragment is delivered with its bundle */
+    e->bytes = r->whole ? 0 : r->bytes;    /* a whole is never encoded */
+    e->whole = r->whole;
+    e->from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
+    if (a->config.sink != NULL)
+        emit_described(a, e, r);
+    else
+        emit_event(a, e);
 }
 
 void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r)
@@ -106,28 +115,28 @@ void emit_record(struct agent *a, enum bundle_event_kind kind, const struct reco
         e.link = link_at(a, r->came_from.index) != NULL ? r->came_from.index : TO_ENDPOINT;
     else
         e.link = record_link(r);
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
                  const char *reason)
 {
     struct bundle_event e = {.kind = kind, .link = record_link(r), .reason = reason};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
                       uint64_t reg)
 {
     struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT, .registration = reg};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason)
 {
     struct bundle_event e = {
         .kind = BUNDLE_DECLINED, .link = TO_ENDPOINT, .registration = reg, .reason = reason};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_end(struct agent *a, const struct record *r, enum agent_end why)
@@ -136,7 +145,7 @@ void emit_end(struct agent *a, const struct record *r, enum agent_end why)
                              .link = record_link(r),
                              .reason = agent_end_text(why),
                              .code = (int)why};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_not_stored(struct agent *a, const struct record *r)
@@ -145,7 +154,7 @@ void emit_not_stored(struct agent *a, const struct record *r)
                              .link = TO_ENDPOINT,
                              .reason = agent_refusal_word(REFUSE_STORE),
                              .code = REFUSE_STORE};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }
 
 void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
@@ -188,5 +197,5 @@ void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t 
                              .has_session = true,
                              .originator = originator,
                              .session = session};
-    emit_with(a, e, r);
+    emit_with(a, &e, r);
 }

@@ -19,17 +19,19 @@ static void drop_unknown_blocks(struct bundle *b)
         if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_qos_block(b, i))
             b->others[kept++] = b->others[i];
     }
-    b->others_len = kept;
+    b->others_len = kept; /* b->encrypted is of the former places, and not asked for any more */
+    b->rest.without |= BLOCK_DROP_IF_UNKNOWN;
 }
 
 /* One that nobody here can read: a block confidentiality block encrypts it. */
 static bool has_encrypted(const struct bundle *b, uint64_t type)
 {
-    for (size_t i = 0; i < b->others_len; i++) {
-        if (b->others[i].type == type)
-            return true;
-    }
-    return false;
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    bool has = false;
+    while (!has && bundle_next(b, &w, &block))
+        has = block.type == type;
+    return has;
 }
 
 /* The bundle as it leaves here. A bundle has at most one block of each known type (§4.4): beside an

@@ -41,6 +41,12 @@ static struct assembly *assembly_named(struct hash_node *n, struct slice id)
     return NULL;
 }
 
+/* As a rule there are none: then a bundle's name is not made to look for them. */
+static bool no_assemblies(const struct agent *a)
+{
+    return a->assemblies.len == 0;
+}
+
 static struct assembly *assembly_first(const struct agent *a, struct slice id)
 {
     return assembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
@@ -159,8 +165,8 @@ static enum agent_refusal lacking(const struct agent *a, const struct holder *ho
 static bool source_lacks(const struct agent *a, const struct holder *holder,
                          const struct assembly *as)
 {
-    return (as == NULL && !quota_source_has_room(a, holder->source, QUOTA_ASSEMBLIES, 1)) ||
-           !quota_source_has_room(a, holder->source, QUOTA_FRAGMENTS, 1);
+    return (as == NULL && !quota_source_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+           !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
 }
 
 /* The one that has not grown for longest: of the source, when that has no room, else of the peer;
@@ -250,7 +256,8 @@ void fragment_entered(struct agent *a, struct record *r, struct assembly *as)
 
 bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
 {
-    if (!agent_is_here(a, &b->destination))
+    const bool names_none = !b->id.fragment && no_assemblies(a);
+    if (names_none || !agent_is_here(a, &b->destination))
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&b->id, id);
@@ -258,7 +265,8 @@ bool fragment_known(const struct agent *a, const struct bundle *b, struct record
         return true;
     if (!b->id.fragment)
         return false;
-    *held = record_by_id(a, name);
+    const uint64_t hash = agent_id_hash(a->config.seed, name);
+    *held = record_by_id(a, name, hash);
     return *held != NULL || seen_has(&a->seen, name);
 }
 
@@ -343,9 +351,11 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
 /* Was the bundle delivered while this fragment was being stored, or is it here in one piece? */
 static bool superseded(const struct agent *a, const struct assembly *as)
 {
-    const struct record *held = record_by_id(a, assembly_name(as));
-    return assembly_with_whole(a, assembly_name(as)) != NULL ||
-           seen_has(&a->seen, assembly_name(as)) || (held != NULL && held->stored);
+    const struct slice name = assembly_name(as);
+    const uint64_t hash = agent_id_hash(a->config.seed, name);
+    const struct record *held = record_by_id(a, name, hash);
+    return assembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
+           (held != NULL && held->stored);
 }
 
 static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
@@ -372,8 +382,8 @@ static void remember_bundle(struct agent *a, const struct assembly *as, enum age
     assert(!list_empty(&as->pieces));
     if (!p->copy || why != END_DELIVERED)
         return;
-    if (seen_add(&a->seen, assembly_name(as), record_until_ms(a, p), agent_life(a)) < 0)
-        a->counters.forgotten++;
+    const struct slice name = assembly_name(as);
+    agent_remember(a, name, record_until_ms(a, p));
 }
 
 /* What is remembered of the pieces is the bundle, for as long as the last of them would have
@@ -413,9 +423,9 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
         place_fragment(a, r, h);
         return true;
     }
-    uint8_t id[AGENT_ID_MAX];
-    if (!r->from_link)
+    if (!r->from_link || no_assemblies(a))
         return false;
+    uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
     if (assembly_with_whole(a, name) != NULL) {
         r->state = STATE_UNPLACED;

@@ -6,6 +6,7 @@
 #include "bp/agent_head.h"
 
 #include <assert.h>
+#include <endian.h>
 
 #include "base/cursor.h"
 #include "base/hash.h"
@@ -25,20 +26,53 @@ enum head_flag {
     HEAD_PEER = 128, /* before the id; heads without it are older */
 };
 
+#define NUMBER_MAX 10u /* bytes of the longest number */
+static_assert(3 * (EID_SSP_MAX + 4) + 16 * NUMBER_MAX + 2 <= AGENT_HEAD_MAX, "room for any head");
+static_assert(EID_SSP_MAX + 4 + 6 * NUMBER_MAX <= AGENT_ID_MAX, "room for any id");
+
+/* There is always room for the longest one: its bytes are written without a look at each. */
 static void put_number(struct writer *w, uint64_t v)
 {
+    if ((size_t)(w->end - w->p) < NUMBER_MAX) {
+        w->bad = true;
+        return;
+    }
+    uint8_t *p = w->p;
     for (; v >= 0x80; v >>= 7)
-        writer_byte(w, (uint8_t)(v | 0x80));
-    writer_byte(w, (uint8_t)v);
+        *p++ = (uint8_t)(v | 0x80);
+    *p++ = (uint8_t)v;
+    w->p = p;
 }
 
-static uint64_t get_number(struct reader *r)
+/* Seven bits of each byte: put together, then the pairs, then the fours. */
+static uint64_t join_bits(uint64_t x)
 {
-    if (r->p < r->end && *r->p < 0x80) /* most are */
-        return *r->p++;
+    x = (x & UINT64_C(0x007f007f007f007f)) | (x & UINT64_C(0x7f007f007f007f00)) >> 1;
+    x = (x & UINT64_C(0x00003fff00003fff)) | (x & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (x & UINT64_C(0x0fffffff)) | (x & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+/* Eight bytes at once where there are so many; the rest of the number, or of the head, by bytes. */
+static uint64_t get_long_number(struct reader *r)
+{
+    const uint8_t *p = r->p;
+    const uint8_t *const end = reader_left(r) < NUMBER_MAX ? r->end : p + NUMBER_MAX;
     uint64_t v = 0;
     unsigned shift = 0;
-    for (const uint8_t *p = r->p; p < r->end && shift < 64; shift += 7) {
+    if (end - p >= 8) {
+        memcpy(&v, p, 8);
+        v = le64toh(v);
+        const uint64_t ends = ~v & UINT64_C(0x8080808080808080); /* bytes that none follows */
+        if (ends != 0) {
+            const unsigned bits = (unsigned)__builtin_ctzll(ends) + 1;
+            r->p = p + bits / 8;
+            return join_bits(v & UINT64_MAX >> (64 - bits));
+        }
+        v = join_bits(v);
+        p += 8;
+        shift = 56;
+    }
+    for (; p < end; shift += 7) {
         const uint8_t b = *p++;
         v |= (uint64_t)(b & 0x7f) << shift;
         if (b & 0x80)
@@ -49,6 +83,11 @@ static uint64_t get_number(struct reader *r)
     }
     r->bad = true;
     return 0;
+}
+
+static inline uint64_t get_number(struct reader *r)
+{
+    return r->p < r->end && *r->p < 0x80 ? *r->p++ : get_long_number(r); /* most are short */
 }
 
 static void put_eid(struct writer *w, const struct eid *e)
@@ -191,10 +230,14 @@ size_t agent_head_encode(const struct agent_head *h, uint8_t out[AGENT_HEAD_MAX]
                               (h->report_to.three ? HEAD_REPORT_TO_THREE : 0) |
                               (h->id.source.three ? HEAD_SOURCE_THREE : 0) |
                               (h->id.fragment ? HEAD_FRAGMENT : 0) | (with_peer ? HEAD_PEER : 0)));
-    const uint64_t numbers[] = {h->flags,  h->expires_ms, h->arrived_ms, h->lifetime_ms,
-                                h->age_ms, h->hop_limit,  h->hop_count,  h->payload_len};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        put_number(&w, numbers[i]);
+    put_number(&w, h->flags);
+    put_number(&w, h->expires_ms);
+    put_number(&w, h->arrived_ms);
+    put_number(&w, h->lifetime_ms);
+    put_number(&w, h->age_ms);
+    put_number(&w, h->hop_limit);
+    put_number(&w, h->hop_count);
+    put_number(&w, h->payload_len);
     put_eid(&w, &h->destination);
     put_eid(&w, &h->report_to);
     if (with_peer)
@@ -243,10 +286,14 @@ int agent_head_decode(struct slice head, struct agent_head *h, size_t *id_off)
     h->rewrite = flags & HEAD_REWRITE;
     h->has_hops = flags & HEAD_HOPS;
     h->id.fragment = flags & HEAD_FRAGMENT;
-    uint64_t *numbers[] = {&h->flags,  &h->expires_ms, &h->arrived_ms, &h->lifetime_ms,
-                           &h->age_ms, &h->hop_limit,  &h->hop_count,  &h->payload_len};
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        *numbers[i] = get_number(&r);
+    h->flags = get_number(&r);
+    h->expires_ms = get_number(&r);
+    h->arrived_ms = get_number(&r);
+    h->lifetime_ms = get_number(&r);
+    h->age_ms = get_number(&r);
+    h->hop_limit = get_number(&r);
+    h->hop_count = get_number(&r);
+    h->payload_len = get_number(&r);
     get_eid(&r, flags & HEAD_DESTINATION_THREE, &h->destination);
     get_eid(&r, flags & HEAD_REPORT_TO_THREE, &h->report_to);
     h->peer = flags & HEAD_PEER ? get_number(&r) : 1;

@@ -23,6 +23,7 @@ struct agent_qos {
 struct agent_head {
     uint64_t peer;  /* from_link: quota_peer_id of the neighbour; 0 on the way in, 1 on the
                        way out: not known */
+    uint64_t user;  /* of the application that sent it, 0: not known; not in the encoding */
     bool from_link; /* came from a peer; else it started here */
     bool rewrite;   /* its blocks change when it is forwarded */
     bool has_hops;
@@ -47,8 +48,8 @@ void agent_head_id(struct slice head, size_t id_off, struct bundle_id *out);
  * offset. */
 size_t agent_id_encode(const struct bundle_id *id, uint64_t payload_len, uint8_t out[AGENT_ID_MAX]);
 /* Of an encoded id. Bundles that a source numbers one after the other are neighbours in a table, so
- * that looking for the next one finds it in the cache; no more than 64 of them, so that whoever
- * chooses numbers cannot have them all meet in one place. */
+ * that looking for the next one finds it in the cache; no more than 64 of them, so that a
+ * sender that chooses numbers cannot have them all meet in one place. */
 uint64_t agent_id_hash(uint64_t seed, struct slice id);
 
 #endif

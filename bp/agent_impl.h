@@ -11,6 +11,7 @@
 #include "bp/agent_head.h"
 #include "bp/agent_kind.h"
 #include "bp/agent_queue.h"
+#include "bp/agent_quota.h"
 #include "bp/returns.h"
 #include "bp/router.h"
 #include "bp/routes.h"
@@ -63,6 +64,7 @@ struct link {
     struct way way;
     uint64_t bundles_max, bytes_max; /* 0: none */
     struct eid peer;
+    uint64_t arriving;   /* bytes */
     uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
     struct lane lane;
@@ -108,7 +110,7 @@ struct fan {
 };
 
 enum record_state {
-    STATE_NEW,      /* in agent.to_store, or with the binder to be stored */
+    STATE_NEW,      /* in agent.storing, or with the binder to be stored */
     STATE_UNPLACED, /* no route now; or just restored: in agent.restored */
     STATE_PIECE,    /* in the pieces of its assembly */
     STATE_COPIED,   /* in no list: its copies are */
@@ -119,23 +121,26 @@ enum record_state {
     STATE_GONE, /* in agent.removals, or only an answer is due */
 };
 
-enum quota_kind { QUOTA_BUNDLES, QUOTA_BYTES, QUOTA_ASSEMBLIES, QUOTA_FRAGMENTS, QUOTA_KINDS };
-
-/* What one peer or one source holds of the node. Exists while it is configured or holds something.
- */
+/* What one peer, one user of applications, or one source holds of the node. Exists while it is
+ * configured or holds something. */
 struct account {
     struct hash_node by_id;
     struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
     uint64_t used[QUOTA_KINDS];
-    uint64_t pins;  /* bundles, assemblies and checks that refer to it */
-    uint32_t links; /* configured ones to this peer: it has a share of its own */
+    uint64_t pins;      /* bundles, assemblies and checks that refer to it */
+    uint32_t links;     /* configured ones to this peer: it has a share of its own */
+    bool unproven;      /* of all sources of a peer that have not proved themselves, together */
+    struct list proven; /* of a peer: its sources that have; used longest ago first */
+    size_t proven_len;
+    tick proven_next; /* before that no other one does */
 };
 
 /* Whose a bundle is. */
 struct holder {
     struct account *peer, *source;
-    struct link_ref way; /* where it went when it came: a link, TO_ENDPOINT, ASIDE; else NO_LINK */
-    bool apart;          /* it is in what is set apart for that, and not in the accounts */
+    struct account *user; /* of the application; NULL: a neighbour's, or not known any more */
+    struct link_ref way;  /* where it went when it came: a link, TO_ENDPOINT, ASIDE; else NO_LINK */
+    bool apart;           /* it is in what is set apart for that, and not in the accounts */
 };
 
 /* One bundle at the node. */
@@ -169,6 +174,8 @@ struct record {
     struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
     uint64_t booking;          /* the router's name for its use of the link; 0: none */
     struct lane *lane;
+    struct turn *turn;          /* BACK; NEW that waits for the store */
+    struct turn *place;         /* FRONT, BUSY: the party whose place it has; NULL: none */
     struct holder holder;       /* not of a whole */
     struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
@@ -185,6 +192,7 @@ struct record {
     bool recalled;        /* given to a link, which was or will be asked to end it */
     bool taken_back;      /* from an application */
     bool aside;           /* it waits apart, and that was said */
+    bool was_declined;    /* agent.declined says by which links */
     bool too_late;        /* no way was in time when it was asked for last */
     bool copy;            /* of another record, which the store knows */
     bool spread;          /* a copy that became others: its end tells nothing */
@@ -224,6 +232,16 @@ struct assembly {
     uint8_t id[]; /* of the bundle: what the ids of its fragments begin with */
 };
 
+/* What goes to the store (agent_storing.c). */
+struct storing {
+    struct list ready;     /* asked for at the next poll */
+    struct turns waiting;  /* until the store has fewer */
+    uint64_t given;        /* cost of what is ready, or with the binder */
+    uint64_t party;        /* that brought the last one */
+    tick shared_until;     /* another one did, not long ago */
+    uint64_t sequence_end; /* highest note that went with a bundle */
+};
+
 /* An answer that belongs to no record. */
 struct notice {
     uint64_t token;
@@ -242,7 +260,8 @@ struct agent {
     uint64_t copies;
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;
-    struct list to_store, answers, recalls, removals, ready;
+    struct storing storing;
+    struct list answers, recalls, removals, ready;
     struct list restored;     /* not placed yet */
     struct list leaving;      /* links */
     struct list resuming;     /* lanes */
@@ -262,7 +281,10 @@ struct agent {
     struct routes routes; /* the router, until there is another one */
     struct seen seen;
     struct returns returns;
-    struct hash peers, sources; /* accounts */
+    struct hash declined;              /* agent_declined.c */
+    struct hash peers, sources, users; /* accounts */
+    struct hash proven;                /* sources that have accounts of their own */
+    struct hash turns;                 /* of all queues */
     struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
@@ -280,6 +302,7 @@ struct agent {
     uint64_t loading_bytes;  /* asked for with LOAD */
     enum crc_type primary_crc;
     tick reports_spent; /* of config.report_rate */
+    struct report_share reports[REPORT_PARTIES];
 };
 
 /* agent.c */
@@ -305,9 +328,13 @@ void emit_reported(struct agent *a, const struct agent_head *h, const char *item
 
 /* agent_record.c */
 struct record *record_find(const struct agent *a, uint64_t key);
-struct record *record_by_id(const struct agent *a, struct slice id);
+struct record *record_by_id(const struct agent *a, struct slice id,
+                            uint64_t hash);   /* hash: agent_id_hash of id */
 uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
+/* Memory for all that is here and arriving; is there room for so many bytes more? */
+uint64_t record_memory_max(const struct agent *a);
+bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
@@ -351,38 +378,6 @@ static inline int record_link(const struct record *r)
     return r->lane == NULL || r->lane->gone ? TO_ENDPOINT : r->link;
 }
 
-/* agent_quota.c */
-int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
-void quota_fini(struct agent *a);
-uint64_t quota_peer_id(const struct eid *peer);    /* the same in every life of the node */
-int quota_add_peer(struct agent *a, uint64_t id);  /* it has a share from now on */
-void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_peer */
-/* Whose it would be; to be closed. 0 or HELIO_ENOMEM. */
-int quota_open(struct agent *a, const struct agent_head *h, struct holder *out);
-struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
-void quota_close(struct agent *a, const struct holder *h);
-void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
-void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
-bool quota_source_has_room(const struct agent *a, const struct account *source,
-                           enum quota_kind kind, uint64_t amount);
-bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
-                    uint64_t amount);
-/* Does it hold more bundles or bytes than its share? */
-bool quota_above_share(const struct agent *a, const struct account *peer);
-void quota_check(const struct agent *a);
-
-/* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is
- * set apart for it. add, sub: the bundle is in that. begin, arrive: it is being stored, and is no
- * more. */
-bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
-bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge);
-void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge);
-void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge);
-void bound_begin(struct agent *a, const struct record *r);
-void bound_arrive(struct agent *a, const struct record *r);
-void bound_refused(struct agent *a, const struct link_ref *way);
-void bound_check(const struct agent *a);
-
 /* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
 #define ROOM_MAX 256
 struct room {
@@ -418,6 +413,13 @@ void lane_check(const struct lane *l);
 
 /* agent_place.c */
 uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
+/* A bundle with this id, if it comes again before until_ms (of agent_life), is a duplicate. */
+void agent_remember(struct agent *a, struct slice id, uint64_t until_ms);
+static inline void count_seen(struct agent *a)
+{
+    a->counters.seen_bytes = seen_bytes(&a->seen);
+    a->counters.displaced = a->seen.displaced;
+}
 uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
 bool agent_is_here(const struct agent *a, const struct eid *e);
 /* The link is up or down now: bundles that wait for links may have another way. */
@@ -452,6 +454,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
 struct ask_answer {
     int link;                       /* TO_ENDPOINT, a link, or ASIDE */
     tick until;                     /* ASIDE: when to ask again */
+    bool none;                      /* ASIDE: there is no route at all */
     bool too_late;                  /* ASIDE: no way is in time */
     uint64_t booking;               /* of a link; 0: none */
     uint64_t fits;                  /* likewise; 0: all of it; not for copies */
@@ -469,6 +472,13 @@ bool ask_changed(struct agent *a, uint32_t link);
 void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
 /* Its booking, if it has one, ends so. */
 void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
+
+/* agent_declined.c: links that a bundle never goes over again. list: those of them that are there
+ * now; how many. */
+size_t declined_list(const struct agent *a, const struct record *r,
+                     uint32_t out[AGENT_DECLINES_MAX]);
+void declined_forget(struct agent *a, struct record *r);
+void declined_fini(struct agent *a);
 
 /* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
 /* Room for one more fragment in the assembly of its bundle, which is made when it is the first;
@@ -560,9 +570,18 @@ void agent_administer(struct agent *a, struct record *r);
 
 bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer */
 
-/* agent_accept.c: takes the payload on REFUSE_NONE */
+/* agent_accept.c: takes the payload on REFUSE_NONE. user: as in a request. */
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
-                                   struct record **out);
+                                   uint64_t user, struct record **out);
+
+/* agent_storing.c: `enter` when it was accepted, `leave` when it is NEW no more. */
+void storing_init(struct storing *s);
+void storing_enter(struct agent *a, struct record *r);
+void storing_leave(struct agent *a, struct record *r);
+int storing_poll(struct agent *a, struct agent_action *out);
+/* given: cost of all NEW ones that do not wait; waiting: how many do. */
+void storing_check(const struct agent *a, uint64_t given, uint64_t waiting);
+uint64_t storing_cost(const struct record *r);
 
 /* agent_poll.c */
 /* What is noted with a bundle that starts here: a restart skips the rest of a block of numbers. */

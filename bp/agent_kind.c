@@ -114,7 +114,7 @@ void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
     assert(r->kind == NULL && list_empty(&r->alike) && !r->copy);
     struct kinds *of = place_of(a, r);
     struct kind *k = NULL;
-    if (a->router.ops->by_destination) {
+    if (a->router.ops->by_destination && !r->was_declined) {
         struct agent_head own;
         if (h == NULL)
             record_head(r, &own);

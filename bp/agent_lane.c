@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Queues in front of links and endpoints, by priority (agent_queue.c), each first in, first out. A
+ * Queues in front of links and endpoints, by priority (agent_queue.c), in which neighbours, users
+ * and sources take turns (agent_turn.c); what one source brought goes first in, first out. A
  * bundle whose turn is near but whose bytes are only in the store is asked for ahead of time
  * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
  * at least the one at the head is loaded, so that a queue always moves. Deliveries keep their bytes
@@ -97,8 +98,8 @@ void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_pri
     l->backlog[band].bundles++;
     l->backlog[band].bytes += r->bytes;
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(l, q, 0, r) || !lane_memory_full(a, 0);
-    bool ahead = r->buf != NULL && stays && list_empty(&q->back) && front_has_room(l, q, 0);
-    queues_add(&l->queues, q, r, !ahead, false);
+    bool ahead = r->buf != NULL && stays && q->back.waiting == 0 && front_has_room(l, q, 0);
+    queues_add(a, &l->queues, q, r, !ahead, false);
     if (!ahead)
         enter_kind(a, r, h);
     room_enter(a, r);
@@ -114,6 +115,7 @@ static void take_out(struct agent *a, struct record *r)
     assert(l != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
     assert(r->state != STATE_BUSY || l->busy_len > 0);
     kind_leave(a, r);
+    turns_leave(a, r);
     if (r->state == STATE_FRONT || r->state == STATE_BACK) {
         queues_sub(a, &l->queues, r);
     } else {
@@ -152,7 +154,7 @@ static void trim_front(struct agent *a, struct lane *l, struct queue *q)
         return;
     struct record *last = container_of(q->front.prev, struct record, node);
     record_load_done(a, last);
-    queues_move_back(&l->queues, last);
+    queues_move_back(a, &l->queues, last);
     enter_kind(a, last, NULL);
     if (last->buf != NULL && lane_memory_full(a, 0) && record_can_load(last))
         record_release(a, last);
@@ -163,7 +165,7 @@ void lane_return(struct agent *a, struct record *r)
     struct lane *l = r->lane;
     take_out(a, r);
     struct queue *q = queues_get(&l->queues, r->band, r->qos.ordinal);
-    queues_add(&l->queues, q, r, false, true);
+    queues_add(a, &l->queues, q, r, false, true);
     room_enter(a, r);
     record_set_timer(a, r, r->expires);
     trim_front(a, l, q);
@@ -218,12 +220,12 @@ static int load_record(struct agent *a, struct record *r, struct agent_action *o
 static int fill_ahead(struct agent *a, struct lane *l, struct queue *q, uint64_t ahead,
                       struct agent_action *out)
 {
-    while (!list_empty(&q->back) && front_has_room(l, q, ahead)) {
-        struct record *r = container_of(list_first(&q->back), struct record, node);
+    while (q->back.waiting > 0 && front_has_room(l, q, ahead)) {
+        struct record *r = turns_first(a, &q->back, l->window + PREFETCH);
         if (r->buf == NULL && !keeps_bytes(l, q, ahead, r) && lane_memory_full(a, r->bytes))
             break;
         kind_leave(a, r);
-        queues_move_up(&l->queues, r);
+        queues_move_up(a, &l->queues, r);
         if (r->buf == NULL && load_record(a, r, out))
             return 1;
     }
@@ -235,7 +237,10 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
     assert(r->state == STATE_FRONT && r->buf != NULL);
     struct lane *l = r->lane;
     const enum bundle_priority band = r->band;
+    struct turn *place = r->place; /* until it is done */
+    r->place = NULL;
     take_out(a, r);
+    r->place = place;
     room_leave(r);
     r->state = STATE_BUSY;
     l->busy_len++;
@@ -286,7 +291,7 @@ static int make_ready(struct agent *a, struct lane *l, enum bundle_priority p,
         if (ready_queue(a, l, q, ahead, out, moved))
             return 1;
         ahead += q->front_len;
-        if (!list_empty(&q->back))
+        if (q->back.waiting > 0)
             break; /* no room, or no memory, for more */
     }
     return 0;
@@ -317,6 +322,22 @@ int lane_poll(struct agent *a, struct lane *l, struct agent_action *out)
 #undef NDEBUG
 #include <assert.h>
 
+/* Places that parties have, and bundles of the lane that have one. */
+static void check_places(const struct lane *l)
+{
+    uint64_t places = 0, taken = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        const struct queue *q = &l->queues.of[p];
+        list_for_each (it, &q->back.ring)
+            places += container_of(it, struct turn, node)->places;
+        list_for_each (it, &q->front)
+            taken += container_of(it, struct record, node)->place != NULL;
+    }
+    list_for_each (it, &l->busy)
+        taken += container_of(it, struct record, node)->place != NULL;
+    assert(places == taken);
+}
+
 /* Of a list whose records are all in this state. */
 static void check_list(const struct list *l, enum record_state state, const struct queue *q,
                        struct agent_backlog sum[BUNDLE_PRIORITIES])
@@ -342,8 +363,13 @@ static void check_queue(const struct queue *q, struct agent_backlog sum[BUNDLE_P
     const uint64_t before = count_sum(sum);
     check_list(&q->front, STATE_FRONT, q, sum);
     assert(count_sum(sum) == before + q->front_len);
-    check_list(&q->back, STATE_BACK, q, sum);
-    assert(count_sum(sum) == before + q->front_len + q->back_len);
+    turns_check(&q->back);
+    list_for_each (p, &q->back.ring) {
+        const struct turn *party = container_of(p, struct turn, node);
+        list_for_each (s, &party->ring)
+            check_list(&container_of(s, struct turn, node)->ring, STATE_BACK, q, sum);
+    }
+    assert(count_sum(sum) == before + q->front_len + q->back.waiting);
 }
 
 void lane_check(const struct lane *l)
@@ -353,13 +379,15 @@ void lane_check(const struct lane *l)
     unsigned above = UINT8_MAX + 1;
     list_for_each (it, &l->queues.ranks) {
         const struct queue *rank = container_of(it, struct queue, node);
-        assert(rank->ordinal > 0 && rank->ordinal < above && rank->front_len + rank->back_len > 0);
+        assert(rank->ordinal > 0 && rank->ordinal < above &&
+               rank->front_len + rank->back.waiting > 0);
         above = rank->ordinal;
         check_queue(rank, sum);
     }
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
         check_queue(&l->queues.of[p], sum);
     assert(count_sum(sum) == l->queues.waiting);
+    check_places(l);
     check_list(&l->busy, STATE_BUSY, NULL, sum);
     assert(count_sum(sum) == l->queues.waiting + l->busy_len);
     check_list(&l->paused, STATE_PAUSED, NULL, sum);

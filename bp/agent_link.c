@@ -132,13 +132,14 @@ static void take_back_given(struct agent *a, struct list *busy)
 }
 
 /* The one that would go next; NULL: none is left. */
-static struct record *next_waiting(const struct lane *l)
+static struct record *next_waiting(struct agent *a, struct lane *l)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
-        const struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
+        struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
+        if (q != NULL && list_empty(&q->front))
+            return turns_first(a, &q->back, 0);
         if (q != NULL)
-            return container_of(list_first(list_empty(&q->front) ? &q->back : &q->front),
-                                struct record, node);
+            return container_of(list_first(&q->front), struct record, node);
     }
     const struct list *from = list_empty(&l->resumed) ? &l->paused : &l->resumed;
     return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
@@ -148,7 +149,7 @@ uint64_t links_leave(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->leaving)) {
         struct link *l = container_of(list_first(&a->leaving), struct link, leaving);
-        struct record *r = next_waiting(&l->lane);
+        struct record *r = next_waiting(a, &l->lane);
         assert(l->lane.gone && l->lane.busy_len == 0);
         if (r == NULL) {
             assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
@@ -169,6 +170,7 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     struct link *l = link_at(a, link);
     if (l == NULL)
         return HELIO_ENOENT;
+    agent_release(a, link, l->arriving);
     l->lane.open = false;
     a->links[link] = NULL;
     routes_remove_link(&a->routes, link);
@@ -228,6 +230,16 @@ static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
     return stay > most ? stay : most;
 }
 
+static uint64_t queue_stay_ms(const struct queue *q, tick now, uint64_t most)
+{
+    most = stay_ms(&q->front, now, most);
+    list_for_each (p, &q->back.ring) {
+        list_for_each (s, &container_of(p, struct turn, node)->ring)
+            most = stay_ms(&container_of(s, struct turn, node)->ring, now, most);
+    }
+    return most;
+}
+
 uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now)
 {
     const struct link *l = link_at(a, link);
@@ -237,10 +249,9 @@ uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now 
     uint64_t most = stay_ms(&l->lane.busy, now.now, 0);
     most = stay_ms(&l->lane.paused, now.now, stay_ms(&l->lane.resumed, now.now, most));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        most = stay_ms(&q->of[p].back, now.now, stay_ms(&q->of[p].front, now.now, most));
+        most = queue_stay_ms(&q->of[p], now.now, most);
     list_for_each (it, &q->ranks) { /* 255 at most */
-        const struct queue *rank = container_of(it, struct queue, node);
-        most = stay_ms(&rank->back, now.now, stay_ms(&rank->front, now.now, most));
+        most = queue_stay_ms(container_of(it, struct queue, node), now.now, most);
     }
     assert(most < UINT64_MAX);
     return most;

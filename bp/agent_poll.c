@@ -100,23 +100,6 @@ uint64_t agent_sequence_end(uint64_t sequence)
     return (sequence / SEQUENCE_BLOCK + 1) * SEQUENCE_BLOCK;
 }
 
-static int poll_store(struct agent *a, struct agent_action *out)
-{
-    if (list_empty(&a->to_store))
-        return 0;
-    struct record *r = container_of(list_first(&a->to_store), struct record, node);
-    list_sub(&r->node);
-    assert(r->state == STATE_NEW && r->buf != NULL);
-    *out = (struct agent_action){
-        .kind = AGENT_STORE,
-        .key = r->key,
-        .head = slice_of(r->head, r->head_len),
-        .bundle = buf_keep(r->buf),
-    };
-    out->sequence_end = r->sequence_end > a->sequence_noted ? r->sequence_end : 0;
-    return 1;
-}
-
 /* Before the removals: a bundle that was taken back is in both lists. */
 static int poll_recall(struct agent *a, struct agent_action *out)
 {
@@ -159,7 +142,7 @@ int agent_poll(struct agent *a, struct agent_action *out)
     lane_free_spent(a);
     assert(a->polled == NULL && list_empty(&a->spent));
     for (;;) {
-        if (poll_notice(a, out) || poll_answer(a, out) || poll_store(a, out) ||
+        if (poll_notice(a, out) || poll_answer(a, out) || storing_poll(a, out) ||
             poll_recall(a, out) || poll_removal(a, out))
             return 1;
         if (list_empty(&a->ready))

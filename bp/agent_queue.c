@@ -27,7 +27,7 @@ static void init_queue(struct queue *q, uint8_t ordinal)
     *q = (struct queue){.ordinal = ordinal};
     list_init(&q->node);
     list_init(&q->front);
-    list_init(&q->back);
+    turns_init(&q->back);
 }
 
 void queues_init(struct queues *q)
@@ -41,7 +41,7 @@ void queues_init(struct queues *q)
 
 static bool is_empty(const struct queue *q)
 {
-    return q->front_len + q->back_len == 0;
+    return q->front_len + q->back.waiting == 0;
 }
 
 struct queue *queues_get(struct queues *q, enum bundle_priority p, uint8_t ordinal)
@@ -92,45 +92,50 @@ struct queue *queues_behind(const struct queues *q, enum bundle_priority p, stru
     return before == &q->of[p] ? NULL : find_filled(q, p, before->node.next);
 }
 
-void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first)
+void queues_add(struct agent *a, struct queues *q, struct queue *to, struct record *r, bool back,
+                bool first)
 {
     assert(list_empty(&r->node) && r->queue == NULL);
-    struct list *l = back ? &to->back : &to->front;
     r->state = back ? STATE_BACK : STATE_FRONT;
     r->queue = to;
-    to->back_len += back;
-    to->front_len += !back;
     q->waiting++;
+    if (back) {
+        turns_add(a, &to->back, r, first);
+        return;
+    }
+    to->front_len++;
     if (first)
-        list_add_head(l, &r->node);
+        list_add_head(&to->front, &r->node);
     else
-        list_add_tail(l, &r->node);
+        list_add_tail(&to->front, &r->node);
     assert(q->waiting > 0 && !is_empty(to));
 }
 
-void queues_move_up(struct queues *q, struct record *r)
+void queues_move_up(struct agent *a, struct queues *q, struct record *r)
 {
     struct queue *own = r->queue;
-    assert(own != NULL && r->state == STATE_BACK && own->back_len > 0 && q->waiting > 0);
+    assert(own != NULL && r->state == STATE_BACK && q->waiting > 0);
     (void)q; /* asserted only */
-    list_sub(&r->node);
-    own->back_len--;
+    if (own->ordinal == 0)
+        turns_take_place(a, &own->back, r);
+    else /* a rank: it may be gone before the bundle is */
+        turns_take(a, &own->back, r);
     own->front_len++;
     r->state = STATE_FRONT;
     list_add_tail(&own->front, &r->node);
 }
 
-void queues_move_back(struct queues *q, struct record *r)
+void queues_move_back(struct agent *a, struct queues *q, struct record *r)
 {
     struct queue *own = r->queue;
     assert(own != NULL && r->state == STATE_FRONT && own->front_len > 0 && q->waiting > 0);
     assert(own->front.prev == &r->node);
     (void)q; /* asserted only */
     list_sub(&r->node);
+    turns_leave(a, r);
     own->front_len--;
-    own->back_len++;
     r->state = STATE_BACK;
-    list_add_head(&own->back, &r->node);
+    turns_add(a, &own->back, r, true);
 }
 
 void queues_sub(struct agent *a, struct queues *q, struct record *r)
@@ -138,9 +143,12 @@ void queues_sub(struct agent *a, struct queues *q, struct record *r)
     struct queue *from = r->queue;
     assert(from != NULL && q->waiting > 0 && !is_empty(from));
     assert(r->state == STATE_FRONT || r->state == STATE_BACK);
-    list_sub(&r->node);
-    from->front_len -= r->state == STATE_FRONT;
-    from->back_len -= r->state == STATE_BACK;
+    if (r->state == STATE_BACK) {
+        turns_sub(a, &from->back, r);
+    } else {
+        list_sub(&r->node);
+        from->front_len--;
+    }
     q->waiting--;
     r->queue = NULL;
     if (from->ordinal == 0 || !is_empty(from))
@@ -205,7 +213,7 @@ static void visit_queue(struct queue *q, void (*fn)(struct agent *a, struct list
                         struct agent *a)
 {
     fn(a, &q->front);
-    fn(a, &q->back);
+    turns_each(&q->back, fn, a);
 }
 
 void queues_each(struct queues *q, void (*fn)(struct agent *a, struct list *l), struct agent *a)

@@ -4,18 +4,20 @@
 #define BP_AGENT_QUEUE_H
 
 #include "base/list.h"
+#include "bp/agent_turn.h"
 #include "bp/qos.h"
 
 struct agent;
 struct record;
 
-/* First in, first out: those of one priority, or of one ordinal of the expedited ones. Bundles move
- * from `back` (any length, bytes perhaps only in the store) to `front` (short, in memory or being
- * loaded). */
+/* Those of one priority, or of one ordinal of the expedited ones. Bundles move from `back` (any
+ * length, bytes perhaps only in the store; who brought them take turns) to `front` (short, first
+ * in, first out; in memory or being loaded). */
 struct queue {
     struct list node; /* of a rank: in queues.ranks, or agent.spent */
-    struct list front, back;
-    uint64_t front_len, back_len;
+    struct list front;
+    struct turns back;
+    uint64_t front_len;
     uint8_t ordinal; /* not 0: a rank, made when it is needed */
 };
 
@@ -43,11 +45,12 @@ struct queue *queues_first(const struct queues *q, enum bundle_priority p);
 /* The next one of the priority that is not empty; NULL: none. */
 struct queue *queues_behind(const struct queues *q, enum bundle_priority p, struct queue *before);
 /* The bundle is in no list; `back`: it may wait for long. */
-void queues_add(struct queues *q, struct queue *to, struct record *r, bool back, bool first);
-/* From the back of its queue to the end of its front. */
-void queues_move_up(struct queues *q, struct record *r);
-/* From the end of the front to the head of the back. */
-void queues_move_back(struct queues *q, struct record *r);
+void queues_add(struct agent *a, struct queues *q, struct queue *to, struct record *r, bool back,
+                bool first);
+/* The one whose turn it is at the back of a queue: to the end of its front. */
+void queues_move_up(struct agent *a, struct queues *q, struct record *r);
+/* From the end of the front to the back, first of its source. */
+void queues_move_back(struct agent *a, struct queues *q, struct record *r);
 /* Out of its queue; a rank that is empty then goes to agent.spent, and is there until the next
  * push or poll. */
 void queues_sub(struct agent *a, struct queues *q, struct record *r);

@@ -45,9 +45,9 @@ void record_head(const struct record *r, struct agent_head *out)
     (void)rc;
 }
 
-struct record *record_by_id(const struct agent *a, struct slice id)
+struct record *record_by_id(const struct agent *a, struct slice id, uint64_t hash)
 {
-    struct hash_node *n = hash_find(&a->by_id, agent_id_hash(a->config.seed, id));
+    struct hash_node *n = hash_find(&a->by_id, hash);
     for (; n != NULL; n = hash_next(n)) {
         struct record *r = container_of(n, struct record, by_id);
         if (slice_equal(record_id(r), id))
@@ -108,13 +108,30 @@ bool record_room_elsewhere(const struct agent *a, uint64_t bytes)
 
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
-    return quota_source_has_room(a, holder->source, QUOTA_BUNDLES, 1) &&
-           quota_source_has_room(a, holder->source, QUOTA_BYTES, expect_charge(a, bytes));
+    return quota_source_has_room(a, holder, QUOTA_BUNDLES, 1) &&
+           quota_source_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
 }
 
 static uint64_t kinds_cost(const struct agent *a)
 {
     return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
+}
+
+uint64_t record_memory_max(const struct agent *a)
+{
+    const struct agent_config *c = &a->config;
+    if (c->memory_only)
+        return c->held_bytes;
+    return c->total_bytes > 0 ? c->total_bytes : UINT64_MAX;
+}
+
+bool record_memory_room(const struct agent *a, uint64_t more)
+{
+    const struct agent_counters *n = &a->counters;
+    uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes;
+    if (!a->config.memory_only)
+        used += kinds_cost(a) + a->loading_bytes;
+    return !exceeds(used, more, record_memory_max(a));
 }
 
 /* Beside what is set apart for each way. */
@@ -141,11 +158,7 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     const uint64_t cost = expect_cost(bytes);
     if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
         return REFUSE_FULL;
-    if (c->memory_only && exceeds(n->memory_bytes + n->record_bytes, cost, c->held_bytes))
-        return REFUSE_FULL;
-    if (!c->memory_only && c->total_bytes > 0 &&
-        exceeds(n->memory_bytes + n->record_bytes + kinds_cost(a) + a->loading_bytes, cost,
-                c->total_bytes))
+    if (!record_memory_room(a, cost))
         return REFUSE_FULL;
     if (storing_full(a, cost))
         return REFUSE_FULL;
@@ -327,6 +340,8 @@ static void leave_queue(struct agent *a, struct record *r)
         a->counters.storing--;
         a->counters.storing_bytes -= record_cost(r);
         bound_arrive(a, r);
+        storing_leave(a, r);
+        return;
     }
     if (r->state == STATE_PIECE && r->assembly->whole == NULL)
         r->assembly->stale = true;
@@ -339,8 +354,15 @@ static void leave_queue(struct agent *a, struct record *r)
 /* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
 static bool is_final(enum agent_end why)
 {
-    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_UNREADABLE &&
-           why != END_GAVE_WAY && why != END_DROPPED;
+    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_DECLINED &&
+           why != END_UNREADABLE && why != END_GAVE_WAY && why != END_DROPPED;
+}
+
+void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)
+{
+    if (seen_add(&a->seen, id, until_ms, agent_life(a)) < 0)
+        a->counters.forgotten++;
+    count_seen(a);
 }
 
 /* A bundle of a peer that ended here must be known when it comes again. */
@@ -350,8 +372,7 @@ static void remember_id(struct agent *a, struct record *r)
     uint64_t until_ms = record_until_ms(a, r);
     if (until_ms <= agent_life(a))
         return;
-    if (seen_add(&a->seen, record_mark(r), until_ms, agent_life(a)) < 0)
-        a->counters.forgotten++;
+    agent_remember(a, record_mark(r), until_ms);
 }
 
 void record_end(struct agent *a, struct record *r, enum agent_end why)
@@ -369,6 +390,7 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
     if (r->id_listed)
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
+    declined_forget(a, r);
     struct assembly *as = r->assembly;
     assert(r->copy || r->fan == NULL);
     if (r->copy) {
@@ -404,6 +426,8 @@ void record_end(struct agent *a, struct record *r, enum agent_end why)
         returns_forwarded(&a->returns, r->by_id.hash);
     if (r->taken_back)
         list_add_tail(&a->recalls, &r->answer);
+    if (why == END_FORWARDED || why == END_DELIVERED)
+        quota_prove(a, r);
     const struct holder holder = r->holder;
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);

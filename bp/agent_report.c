@@ -30,12 +30,54 @@ static bool reportable(const struct agent_head *h)
            !eid_is_none(&h->report_to) && !eid_is_local(&h->report_to);
 }
 
-/* Reports are small, but a bundle of 100 bytes can ask for two at each node (§5.1). */
-static bool within_rate(struct agent *a)
+#define LATELY TICK_S
+
+static bool asked_lately(const struct report_share *s, tick now)
 {
+    return s->asked != 0 && now < tick_add(s->asked, LATELY);
+}
+
+/* Its place, or that of the party that asked longest ago. */
+static struct report_share *find_share(struct agent *a, uint64_t party)
+{
+    struct report_share *oldest = &a->reports[0];
+    for (size_t i = 0; i < REPORT_PARTIES; i++) {
+        struct report_share *s = &a->reports[i];
+        if (s->asked != 0 && s->party == party)
+            return s;
+        if (s->asked < oldest->asked)
+            oldest = s;
+    }
+    if (!asked_lately(oldest, a->now.now))
+        *oldest = (struct report_share){.party = party};
+    return oldest; /* or they share it */
+}
+
+/* A neighbour, or the applications here, which one cannot tell apart for ever. */
+static uint64_t party_of(const struct agent_head *h)
+{
+    return h->from_link ? h->peer : 0;
+}
+
+/* Reports are small, but a bundle of 100 bytes can ask for two at each node (§5.1). Parties that
+ * ask have equal parts of the rate: nobody's bundles use up what others' are told by. A party that
+ * did not ask in the last second gets its report even if the others have used up the rate: at most
+ * REPORT_PARTIES a second more. */
+static bool within_rate(struct agent *a, const struct agent_head *h)
+{
+    const tick now = a->now.now;
     const uint64_t rate = a->config.report_rate;
     assert(rate > 0 && rate <= TICK_S);
-    bool within = allowance_take(&a->reports_spent, TICK_S / rate, rate, a->now.now);
+    struct report_share *mine = find_share(a, party_of(h));
+    uint64_t parties = 0;
+    const bool seldom = !asked_lately(mine, now);
+    mine->asked = now > 0 ? now : 1;
+    for (size_t i = 0; i < REPORT_PARTIES; i++)
+        parties += asked_lately(&a->reports[i], now);
+    const uint64_t part = rate / parties > 0 ? rate / parties : 1;
+    const bool own = allowance_take(&mine->spent, TICK_S / part, part, now);
+    const bool within =
+        own && (allowance_take(&a->reports_spent, TICK_S / rate, rate, now) || seldom);
     a->counters.reports_limited += !within;
     return within;
 }
@@ -43,7 +85,7 @@ static bool within_rate(struct agent *a)
 void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
                       enum status_reason reason)
 {
-    if (!a->config.status_reports || !reportable(h) || !within_rate(a))
+    if (!a->config.status_reports || !reportable(h) || !within_rate(a, h))
         return;
     static const char *const item_words[STATUS_ITEMS] = {[STATUS_RECEIVED] = "received",
                                                          [STATUS_FORWARDED] = "forwarded",
@@ -70,7 +112,7 @@ void agent_report_now(struct agent *a, const struct agent_head *h, enum status_i
     b.lifetime_ms = a->config.default_lifetime_ms;
     struct record *r;
     if (len > 0 && buf_append(payload, (size_t)len) != NULL &&
-        agent_originate(a, &b, payload, &r) == REFUSE_NONE)
+        agent_originate(a, &b, payload, 0, &r) == REFUSE_NONE)
         emit_reported(a, h, item_words[item]);
     else
         buf_drop(payload);

@@ -68,5 +68,7 @@ int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms)
 {
     if (id.len == 0 || id.len > AGENT_ID_MAX)
         return HELIO_EFORMAT;
-    return seen_add(&a->seen, id, until_ms, 0);
+    const int rc = seen_add(&a->seen, id, until_ms, 0);
+    count_seen(a);
+    return rc;
 }

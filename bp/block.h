@@ -30,10 +30,14 @@ void block_read_crc(struct item_reader *r, struct check *c, const uint8_t *start
 
 /* Is `number` a target of any block of that type? */
 bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number);
+/* Sets b->encrypted. */
+void bundle_mark_encrypted(struct bundle *b);
+/* Does a BPSec block encrypt others[i]? */
+bool bundle_is_encrypted(const struct bundle *b, size_t i);
 
 /* What the blocks of a bundle demand of each other (bundle_rules.c). */
 void bundle_rules(const struct bundle *b, struct check *c);
-/* bundle_decode with what it found so far in *c. */
-void bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle *out);
+/* bundle_decode with what it found so far in *c. 0 or HELIO_ENOMEM. */
+int bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle *out);
 
 #endif

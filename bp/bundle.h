@@ -37,8 +37,9 @@ enum block_flag {
 enum block_type { BLOCK_PAYLOAD = 1, BLOCK_PREVIOUS_NODE = 6, BLOCK_AGE = 7, BLOCK_HOP_COUNT = 10 };
 enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 
-#define BUNDLE_BLOCKS_MAX 32 /* canonical blocks of a bundle beside the payload and those below */
-#define BUNDLE_KNOWN_MAX 3   /* previous node, age, hop count: nodes on the way add them */
+#define BUNDLE_INLINE_MAX 32       /* extension blocks that a struct bundle has itself */
+#define BUNDLE_KNOWN_MAX 3         /* previous node, age, hop count: nodes on the way add them */
+#define BUNDLE_REST_MAX (1u << 20) /* bytes of all further extension blocks */
 #define BUNDLE_HEAD_MAX                                                                            \
     2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
             blocks are carried: bundle_head_size tells */
@@ -78,6 +79,17 @@ struct bundle_frame {
     enum crc_type crc;
 };
 
+/* Extension blocks behind those in `others`, as they came; read one by one (bundle_next). Only
+ * decoding makes one. */
+struct bundle_rest {
+    struct slice bytes; /* of whole blocks; a view; empty: there are none */
+    size_t len;         /* blocks */
+    uint64_t flags;     /* of all of them together */
+    bool secures;       /* BPSec blocks are among them */
+    /* Which of them count: those that have all flags of `need`, and none of `without`. */
+    uint64_t need, without;
+};
+
 struct bundle {
     uint64_t flags;
     enum crc_type crc; /* of the primary block */
@@ -90,10 +102,14 @@ struct bundle {
     uint64_t hop_limit, hop_count;
     struct bundle_frame previous_frame, age_frame, hops_frame;
     /* Unknown types, and blocks that a BPSec block encrypts: views of the decoded bytes. Number 0:
-     * bundle_encode chooses a free one. At most BUNDLE_BLOCKS_MAX: a bundle that was decoded can be
-     * encoded with all known blocks. The places behind are for the decoder. */
-    struct bundle_block others[BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX];
+     * bundle_encode chooses a free one. A bundle may have any number of them: `rest` has those that
+     * find no place here. bundle_next walks both. */
+    struct bundle_block others[BUNDLE_INLINE_MAX];
     size_t others_len;
+    struct bundle_rest rest;
+    uint32_t encrypted;       /* decoded: bit i says that a BPSec block encrypts others[i] */
+    uint32_t extension_bytes; /* decoded: of all extension blocks as they came; UINT32_MAX: as many
+                                 or more */
     uint64_t payload_flags;
     enum crc_type payload_crc;
     struct slice payload; /* view */
@@ -126,11 +142,22 @@ struct bundle_findings {
 
 /*
  * Decodes and checks a bundle (all CRCs too) of exactly len bytes. Views in *out point into data.
- * Returns 0, or HELIO_EFORMAT with the reason as the last finding. findings may be NULL. Never
- * allocates. A bundle with a payload of 500 kB costs its head and its CRC.
+ * Returns 0, or HELIO_EFORMAT with the reason as the last finding. findings may be NULL. A bundle
+ * with a payload of 500 kB costs its head and its CRC. Time grows with the bytes; n blocks cost
+ * n log n at worst. Allocates nothing, but for a bundle of more than BUNDLE_INLINE_MAX extension
+ * blocks whose numbers are not in rising order: 8 bytes for each block, which are freed again;
+ * HELIO_ENOMEM: they could not be had, and nothing is found.
  */
 int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
                   struct bundle_findings *findings);
+
+/* Where a walk over extension blocks is; all 0: before the first one. */
+struct bundle_walk {
+    size_t at, offset;
+};
+/* The next of the extension blocks beside previous node, age and hop count, those in `rest` too.
+ * False: there are no more. */
+bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_block *out);
 
 /* Bytes of the bundle at the front of data, which may go on behind it; 0 when there is none or not
  * all of one. Finds the end only: what the blocks hold is not checked. */

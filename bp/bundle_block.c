@@ -7,6 +7,7 @@
 #include "bp/block.h"
 
 #include <assert.h>
+#include <stdlib.h>
 
 #include "base/crc.h"
 
@@ -135,14 +136,33 @@ void block_write_head(struct writer *w, const struct bundle_block *block, size_t
     item_put_bytes_head(w, len);
 }
 
-/* Does the BPSec block in `data` list block `number` among its targets (RFC 9172 §3.6)? */
+/* Calls of a walk over the targets of a BPSec block (RFC 9172 §3.6); false at the end. */
+struct target_walk {
+    struct item_reader r;
+    uint64_t left;
+};
+
+static struct target_walk targets_of(struct slice data)
+{
+    struct target_walk w = {.r = item_reader_of(data.data, data)};
+    w.left = item_array(&w.r);
+    return w;
+}
+
+static bool next_target(struct target_walk *w, uint64_t *number)
+{
+    if (w->left == 0 || w->r.in.bad)
+        return false;
+    w->left--;
+    *number = item_uint(&w->r);
+    return !w->r.in.bad;
+}
+
 static bool lists_target(struct slice data, uint64_t number)
 {
-    struct item_reader r = item_reader_of(data.data, data);
-    uint64_t n = item_array(&r);
-    /* Targets are distinct blocks: a longer list is not legal, and not worth the time. */
-    for (uint64_t i = 0; i < n && i < BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX + 2 && !r.in.bad; i++) {
-        if (item_uint(&r) == number && !r.in.bad)
+    struct target_walk w = targets_of(data);
+    for (uint64_t target; next_target(&w, &target);) {
+        if (target == number)
             return true;
     }
     return false;
@@ -152,6 +172,102 @@ bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number)
 {
     for (size_t i = 0; i < b->others_len; i++) {
         if (b->others[i].type == type && lists_target(b->others[i].data, number))
+            return true;
+    }
+    struct bundle_walk w = {.at = b->others_len};
+    struct bundle_block block;
+    while (b->rest.secures && bundle_next(b, &w, &block)) {
+        if (block.type == type && lists_target(block.data, number))
+            return true;
+    }
+    return false;
+}
+
+/* The numbers of `others` in rising order, with their places. */
+struct numbered {
+    uint64_t number;
+    size_t place;
+};
+
+static int compare_numbered(const void *x, const void *y)
+{
+    const struct numbered *a = x, *b = y;
+    return a->number < b->number ? -1 : a->number > b->number;
+}
+
+static void mark_targets(struct bundle *b, const struct numbered *sorted, struct slice data)
+{
+    struct target_walk w = targets_of(data);
+    for (uint64_t target; next_target(&w, &target);) {
+        const struct numbered key = {.number = target};
+        const struct numbered *found =
+            bsearch(&key, sorted, b->others_len, sizeof *sorted, compare_numbered);
+        if (found != NULL)
+            b->encrypted |= UINT32_C(1) << found->place;
+    }
+}
+
+static bool has_confidentiality(const struct bundle *b)
+{
+    bool has = b->rest.secures;
+    for (size_t i = 0; i < b->others_len && !has; i++)
+        has = b->others[i].type == BLOCK_BCB;
+    return has;
+}
+
+void bundle_mark_encrypted(struct bundle *b)
+{
+    static_assert(BUNDLE_INLINE_MAX <= 32, "a bit for each");
+    b->encrypted = 0;
+    if (!has_confidentiality(b))
+        return;
+    struct numbered sorted[BUNDLE_INLINE_MAX];
+    for (size_t i = 0; i < b->others_len; i++)
+        sorted[i] = (struct numbered){.number = b->others[i].number, .place = i};
+    qsort(sorted, b->others_len, sizeof *sorted, compare_numbered);
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    while (bundle_next(b, &w, &block)) {
+        if (block.type == BLOCK_BCB)
+            mark_targets(b, sorted, block.data);
+    }
+}
+
+bool bundle_is_encrypted(const struct bundle *b, size_t i)
+{
+    assert(i < b->others_len);
+    return (b->encrypted >> i & 1) || (b->rest.bytes.len == 0 && b->extension_bytes == 0 &&
+                                       bundle_targeted(b, BLOCK_BCB, b->others[i].number));
+}
+
+/* A block whose content the bundle has in its own fields. */
+static bool is_taken(const struct bundle *b, const struct bundle_block *block)
+{
+    return (block->type == BLOCK_PREVIOUS_NODE && b->previous_frame.number == block->number) ||
+           (block->type == BLOCK_AGE && b->age_frame.number == block->number) ||
+           (block->type == BLOCK_HOP_COUNT && b->hops_frame.number == block->number);
+}
+
+static bool is_kept(const struct bundle_rest *rest, const struct bundle_block *block)
+{
+    return (block->flags & rest->need) == rest->need && (block->flags & rest->without) == 0;
+}
+
+bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_block *out)
+{
+    if (w->at < b->others_len) {
+        *out = b->others[w->at++];
+        return true;
+    }
+    struct check c = {.mode = BUNDLE_CHECKED};
+    while (w->offset < b->rest.bytes.len) {
+        const struct slice bytes = b->rest.bytes;
+        struct item_reader r =
+            item_reader_of(bytes.data, slice_of(bytes.data + w->offset, bytes.len - w->offset));
+        block_read(&r, &c, out);
+        assert(!r.in.bad && item_at(&r) > w->offset); /* they were read before */
+        w->offset = item_at(&r);
+        if (!is_taken(b, out) && is_kept(&b->rest, out))
             return true;
     }
     return false;

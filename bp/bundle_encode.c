@@ -13,7 +13,7 @@
 
 /* The canonical blocks in front of the payload, with the content of those that are made here. */
 struct plan {
-    struct bundle_block blocks[BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX];
+    struct bundle_block blocks[BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX];
     size_t len;
     uint8_t content[300 + 9 + 20]; /* previous node, age, hop count */
 };
@@ -49,7 +49,7 @@ bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b)
 static void plan_known(struct plan *p, uint64_t type, const struct bundle_frame *frame,
                        struct slice content)
 {
-    assert(p->len < BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
+    assert(p->len < BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
     p->blocks[p->len++] = (struct bundle_block){.type = type,
                                                 .number = frame->number,
                                                 .flags = frame->flags,
@@ -66,17 +66,60 @@ static bool number_used(const struct plan *p, uint64_t number, const struct bund
     return false;
 }
 
-/* Free numbers for blocks that have none. */
-static void plan_numbers(struct plan *p)
+/* Numbers below this that the blocks of the rest have: more than BUNDLE_REST_MAX bytes of blocks
+ * can have with all of their numbers. */
+#define NUMBERS_MAX 131072
+static_assert(NUMBERS_MAX - 65536 > (BUNDLE_REST_MAX - 65000 * 8) / 10,
+              "blocks with numbers of 3 bytes have 8 bytes, those with numbers of 5 have 10");
+
+struct used {
+    uint64_t bits[NUMBERS_MAX / 64];
+    bool clash; /* one of the plan's numbers is among them */
+};
+
+static void find_used(struct used *u, const struct plan *p, const struct bundle *b)
+{
+    memset(u, 0, sizeof *u);
+    struct bundle_walk w = {.at = b->others_len};
+    struct bundle_block block;
+    uint64_t mine = 0;
+    for (size_t i = 0; i < p->len; i++)
+        mine |= UINT64_C(1) << (p->blocks[i].number & 63);
+    while (bundle_next(b, &w, &block)) {
+        const uint64_t n = block.number;
+        if (n < NUMBERS_MAX)
+            u->bits[n / 64] |= UINT64_C(1) << (n & 63);
+        u->clash = u->clash || ((mine >> (n & 63) & 1) && number_used(p, n, NULL));
+    }
+}
+
+static bool is_free(const struct used *u, const struct plan *p, uint64_t number)
+{
+    assert(u == NULL || number < NUMBERS_MAX);
+    return !number_used(p, number, NULL) &&
+           (u == NULL || !(u->bits[number / 64] >> (number & 63) & 1));
+}
+
+/* Free numbers for blocks that have none; u: those of the rest, or NULL. */
+static void plan_free_numbers(struct plan *p, const struct used *u)
 {
     uint64_t next = 2;
     for (size_t i = 0; i < p->len; i++) {
         if (p->blocks[i].number != 0)
             continue;
-        while (number_used(p, next, NULL))
+        while (!is_free(u, p, next))
             next++;
         p->blocks[i].number = next++;
     }
+}
+
+/* False: a block of the plan has the number of one of the rest. */
+static bool plan_numbers(struct plan *p, const struct bundle *b)
+{
+    struct used u;
+    find_used(&u, p, b);
+    plan_free_numbers(p, &u);
+    return !u.clash;
 }
 
 static bool plan_legal(const struct plan *p)
@@ -93,7 +136,8 @@ static bool plan_legal(const struct plan *p)
 static bool plan_make(struct plan *p, const struct bundle *b)
 {
     p->len = 0;
-    if (b->others_len > BUNDLE_BLOCKS_MAX || (b->has_previous && !eid_legal(&b->previous)))
+    if (b->others_len > BUNDLE_INLINE_MAX || b->rest.bytes.len > BUNDLE_REST_MAX ||
+        (b->has_previous && !eid_legal(&b->previous)))
         return false;
     struct writer w = writer_of(p->content, sizeof p->content);
     const uint8_t *start = w.p;
@@ -117,8 +161,10 @@ static bool plan_make(struct plan *p, const struct bundle *b)
     assert(!w.bad);
     for (size_t i = 0; i < b->others_len; i++)
         p->blocks[p->len++] = b->others[i];
-    assert(p->len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
-    plan_numbers(p);
+    assert(p->len <= BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
+    if (b->rest.bytes.len > 0)
+        return plan_numbers(p, b) && plan_legal(p);
+    plan_free_numbers(p, NULL);
     return plan_legal(p);
 }
 
@@ -141,16 +187,22 @@ static struct bundle_block payload_block(const struct bundle *b)
         .type = BLOCK_PAYLOAD, .number = 1, .flags = b->payload_flags, .crc = b->payload_crc};
 }
 
+static size_t block_size(const struct bundle_block *block)
+{
+    return block_head_size(block, block->data.len) + block->data.len + block_tail_size(block->crc);
+}
+
 static size_t plan_size(const struct plan *p, const struct bundle *b, size_t payload)
 {
-    assert(p->len <= BUNDLE_BLOCKS_MAX + BUNDLE_KNOWN_MAX);
+    assert(p->len <= BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
     struct bundle_block last = payload_block(b);
     size_t n = 1 + primary_size(b) + block_head_size(&last, payload);
-    for (size_t i = 0; i < p->len; i++) {
-        const struct bundle_block *block = &p->blocks[i];
-        n +=
-            block_head_size(block, block->data.len) + block->data.len + block_tail_size(block->crc);
-    }
+    for (size_t i = 0; i < p->len; i++)
+        n += block_size(&p->blocks[i]);
+    struct bundle_walk w = {.at = b->others_len};
+    struct bundle_block block;
+    while (bundle_next(b, &w, &block))
+        n += block_size(&block);
     return n;
 }
 
@@ -161,19 +213,26 @@ size_t bundle_head_size(const struct bundle *b)
     return plan_size(&p, b, SIZE_MAX);
 }
 
+static void write_block(struct writer *w, const struct bundle_block *block)
+{
+    const uint8_t *start = w->p;
+    block_write_head(w, block, block->data.len);
+    writer_bytes(w, block->data.data, block->data.len);
+    block_write_crc(w, start, block->crc);
+}
+
 /* Everything before the payload; returns where the payload block begins. */
 static size_t write_head(struct writer *w, const struct plan *p, const struct bundle *b,
                          size_t payload)
 {
     item_put_array_open(w);
     primary_write(w, b);
-    for (size_t i = 0; i < p->len; i++) {
-        const struct bundle_block *block = &p->blocks[i];
-        const uint8_t *start = w->p;
-        block_write_head(w, block, block->data.len);
-        writer_bytes(w, block->data.data, block->data.len);
-        block_write_crc(w, start, block->crc);
-    }
+    for (size_t i = 0; i < p->len; i++)
+        write_block(w, &p->blocks[i]);
+    struct bundle_walk walk = {.at = b->others_len};
+    struct bundle_block block;
+    while (bundle_next(b, &walk, &block))
+        write_block(w, &block);
     size_t at = writer_len(w);
     struct bundle_block last = payload_block(b);
     block_write_head(w, &last, payload);

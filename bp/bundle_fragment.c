@@ -13,6 +13,7 @@ static void keep_replicated(struct bundle *f)
             f->others[kept++] = f->others[i];
     }
     f->others_len = kept;
+    f->rest.need |= BLOCK_REPLICATE;
 }
 
 struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len)

@@ -50,7 +50,7 @@ static void name_rules(const struct bundle *b, struct check *c)
 
 static bool reports_unknown(const struct bundle *b)
 {
-    uint64_t flags = b->payload_flags;
+    uint64_t flags = b->payload_flags | b->rest.flags;
     for (size_t i = 0; i < b->others_len; i++)
         flags |= b->others[i].flags;
     flags |= b->has_previous ? b->previous_frame.flags : 0;
@@ -61,11 +61,12 @@ static bool reports_unknown(const struct bundle *b)
 
 static bool has_age(const struct bundle *b)
 {
-    for (size_t i = 0; i < b->others_len; i++) {
-        if (b->others[i].type == BLOCK_AGE) /* encrypted */
-            return true;
-    }
-    return b->has_age;
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    bool has = b->has_age;
+    while (!has && bundle_next(b, &w, &block))
+        has = block.type == BLOCK_AGE; /* encrypted */
+    return has;
 }
 
 static void fragment_rules(const struct bundle *b, struct check *c)
@@ -79,13 +80,14 @@ static void fragment_rules(const struct bundle *b, struct check *c)
               CHECK_REFUSE, "RFC 9171 §5.8", "the fragment's end is beyond the total length");
 }
 
-/* An encrypted integrity block may name the primary block; nobody here can tell. */
+/* An encrypted integrity block may name the primary block; nobody here can tell, and those of the
+ * rest are not looked for. */
 static bool primary_protected(const struct bundle *b)
 {
-    if (b->crc != CRC_NONE || bundle_targeted(b, BLOCK_BIB, 0))
+    if (b->crc != CRC_NONE || b->rest.secures || bundle_targeted(b, BLOCK_BIB, 0))
         return true;
     for (size_t i = 0; i < b->others_len; i++) {
-        if (b->others[i].type == BLOCK_BIB && bundle_targeted(b, BLOCK_BCB, b->others[i].number))
+        if (b->others[i].type == BLOCK_BIB && bundle_is_encrypted(b, i))
             return true;
     }
     return false;

@@ -230,22 +230,26 @@ enum { MAJOR_UINT, MAJOR_NEGATIVE, MAJOR_BYTES, MAJOR_TEXT, MAJOR_ARRAY };
 #define FIRST_ARRAY_OPEN 0x9f
 #define FIRST_BREAK 0xff
 
-/* The same for the one kind that is expected, when its head is the shortest: its size, or 0. */
-static size_t read_expected(const struct item_reader *r, unsigned major, uint64_t *value)
+/* By value: a local whose address is taken costs each caller a look at its stack. */
+struct head {
+    size_t size; /* 0: none */
+    uint64_t value;
+};
+
+/* The same for the one kind that is expected, when its head is the shortest. */
+static struct head read_expected(const struct item_reader *r, unsigned major)
 {
     const uint8_t *p = r->in.p;
     if (r->in.bad || p == r->in.end || *p >> 5 != major)
-        return 0;
+        return (struct head){0};
     const unsigned info = *p & 0x1f;
-    if (info < 24) {
-        *value = info;
-        return 1;
-    }
-    const size_t head = head_size(*p);
-    if (info > 27 || head > reader_left(&r->in))
-        return 0;
-    *value = big_endian(p + 1, head - 1);
-    return head == item_size(*value) ? head : 0;
+    if (info < 24)
+        return (struct head){.size = 1, .value = info};
+    const size_t size = head_size(*p);
+    if (info > 27 || size > reader_left(&r->in))
+        return (struct head){0};
+    const uint64_t value = big_endian(p + 1, size - 1);
+    return (struct head){.size = size == item_size(value) ? size : 0, .value = value};
 }
 
 static bool take_byte(struct item_reader *r, uint8_t byte)
@@ -258,12 +262,11 @@ static bool take_byte(struct item_reader *r, uint8_t byte)
 
 enum item_kind item_peek(const struct item_reader *r)
 {
-    struct found f;
-    uint64_t value;
-    if (read_expected(r, MAJOR_ARRAY, &value) > 0)
+    if (read_expected(r, MAJOR_ARRAY).size > 0)
         return ITEM_ARRAY;
     if (!r->in.bad && r->in.p != r->in.end && *r->in.p == FIRST_BREAK)
         return ITEM_BREAK;
+    struct found f;
     find_item(r, &f);
     return f.kind;
 }
@@ -297,19 +300,17 @@ uint64_t item_uint(struct item_reader *r)
 {
     if (!r->in.bad && r->in.p < r->in.end && *r->in.p < 24) /* most are */
         return *r->in.p++;
-    uint64_t value;
-    const size_t head = read_expected(r, MAJOR_UINT, &value);
-    r->in.p += head;
-    return head > 0 ? value : take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
+    const struct head h = read_expected(r, MAJOR_UINT);
+    r->in.p += h.size;
+    return h.size > 0 ? h.value : take_head(r, ITEM_UINT, "an unsigned integer is expected").value;
 }
 
 uint64_t item_array(struct item_reader *r)
 {
-    uint64_t value;
-    const size_t head = read_expected(r, MAJOR_ARRAY, &value);
-    r->in.p += head;
-    return head > 0 ? value
-                    : take_head(r, ITEM_ARRAY, "an array of definite length is expected").value;
+    const struct head h = read_expected(r, MAJOR_ARRAY);
+    r->in.p += h.size;
+    return h.size > 0 ? h.value
+                      : take_head(r, ITEM_ARRAY, "an array of definite length is expected").value;
 }
 
 void item_array_open(struct item_reader *r)
@@ -320,11 +321,10 @@ void item_array_open(struct item_reader *r)
 
 struct slice item_bytes(struct item_reader *r)
 {
-    uint64_t len;
-    const size_t head = read_expected(r, MAJOR_BYTES, &len);
-    if (head > 0 && len <= reader_left(&r->in) - head) {
-        r->in.p += head;
-        return reader_take(&r->in, len);
+    const struct head h = read_expected(r, MAJOR_BYTES);
+    if (h.size > 0 && h.value <= reader_left(&r->in) - h.size) {
+        r->in.p += h.size;
+        return reader_take(&r->in, h.value);
     }
     return take_head(r, ITEM_BYTES, "a byte string of definite length is expected").string;
 }

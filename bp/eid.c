@@ -237,6 +237,14 @@ struct eid eid_node(const struct eid *e)
     return node;
 }
 
+uint64_t eid_node_hash(uint64_t seed, const struct eid *e)
+{
+    if (e->scheme == EID_IPN) /* asked for each bundle: without a copy of the EID */
+        return hash_mix(seed, e->allocator << 32 | e->node, 0);
+    const struct eid node = eid_node(e);
+    return eid_hash(seed, &node);
+}
+
 bool eid_is_group(const struct eid *e)
 {
     uint64_t group, service;

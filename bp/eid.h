@@ -74,6 +74,7 @@ size_t eid_text(const struct eid *e, char out[EID_TEXT_MAX]);
 bool eid_equal(const struct eid *a, const struct eid *b);
 bool eid_same_node(const struct eid *a, const struct eid *b);
 uint64_t eid_hash(uint64_t seed, const struct eid *e);
+uint64_t eid_node_hash(uint64_t seed, const struct eid *e); /* eid_hash of eid_node */
 
 /* The node's own EID: ipn service 0, dtn "//node/"; an EID of another scheme names no node, and is
  * given back. */

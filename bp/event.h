@@ -18,7 +18,7 @@ extern "C" {
     X(ACCEPTED, "accepted")   /* the node has it, and gives it to the store; `from` */             \
     X(REFUSED, "refused")     /* `reason`; with a key: the store refused what was accepted */      \
     X(CONSUMED, "consumed")   /* an administrative record for the node: read, and done */          \
-    X(STORED, "stored")       /* and confirmed to whoever brought it */                            \
+    X(STORED, "stored")       /* and confirmed to its sender */                                    \
     X(RESTORED, "restored")   /* was in the store when the node began */                           \
     X(WAITING, "waiting")     /* apart: no way now */                                              \
     X(QUEUED, "queued")       /* in the queue of `link`, or of its endpoint here */                \

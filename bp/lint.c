@@ -11,7 +11,8 @@ size_t bundle_lint(const uint8_t *data, size_t len, struct bundle_findings *find
     struct bundle b;
     struct check c = {.mode = BUNDLE_STRICT, .lint = true, .findings = findings};
     findings->len = 0;
-    bundle_read(data, len, &c, &b);
+    if (bundle_read(data, len, &c, &b) < 0)
+        check_note(&c, CHECK_NOTE, "this program", "no memory to compare all block numbers", 0);
     bool admin = !c.stop && (b.flags & BUNDLE_IS_ADMIN) && !b.id.fragment && b.payload.data != NULL;
     struct status_report report;
     if (admin && !bundle_targeted(&b, BLOCK_BCB, 1) &&

@@ -3,7 +3,7 @@
  * The block is looked for among those that the codec does not know, and stays one of them: it goes
  * on as it came, under whatever protects it. What can go wrong is its content: a type for private
  * use may hold anything, so a block that does not look like one of ours is somebody else's, and no
- * error.
+ * error. Only the first BUNDLE_INLINE_MAX extension blocks are looked at.
  */
 #include "bp/qos.h"
 
@@ -75,9 +75,9 @@ bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out)
     assert(i < b->others_len);
     const struct bundle_block *block = &b->others[i];
     if (block->type == BLOCK_QOS)
-        return qos_decode(block->data, out) == 0 && !bundle_targeted(b, BLOCK_BCB, block->number);
+        return qos_decode(block->data, out) == 0 && !bundle_is_encrypted(b, i);
     return block->type == BLOCK_HDTN_PRIORITY && decode_hdtn(block->data, out) == 0 &&
-           !bundle_targeted(b, BLOCK_BCB, block->number);
+           !bundle_is_encrypted(b, i);
 }
 
 bool bundle_qos_block(const struct bundle *b, size_t i)

@@ -41,7 +41,8 @@ struct bundle_qos {
 
 /* What a bundle without such a block is: normal. */
 struct bundle_qos bundle_qos_none(void);
-/* False, and that of none, when no block that can be read says it. */
+/* False, and that of none, when no block that can be read says it. Blocks in b->rest are not read:
+ * they are of unknown type. */
 bool bundle_qos(const struct bundle *b, struct bundle_qos *out);
 /* The same of others[i] alone. */
 bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out);

@@ -55,6 +55,11 @@ void returns_forwarded(struct returns *r, uint64_t hash)
     list_add_tail(&r->order, &f->order);
 }
 
+bool returns_known(const struct returns *r, uint64_t hash)
+{
+    return hash_find(&r->ids, hash) != NULL;
+}
+
 unsigned returns_again(struct returns *r, uint64_t hash)
 {
     struct hash_node *n = hash_find(&r->ids, hash);

@@ -20,6 +20,7 @@ int returns_init(struct returns *r, uint64_t seed, uint64_t max); /* 0 or HELIO_
 void returns_fini(struct returns *r);
 /* A bundle with this hash was forwarded. Without memory it is not remembered. */
 void returns_forwarded(struct returns *r, uint64_t hash);
+bool returns_known(const struct returns *r, uint64_t hash);
 /* It is here again: how often so far, this time included; 0 when it is not known. */
 unsigned returns_again(struct returns *r, uint64_t hash);
 void returns_check(const struct returns *r);

@@ -21,6 +21,7 @@ extern "C" {
 
 #define ROUTER_NO_LINK (-2)  /* instead of the index of a link */
 #define ROUTER_FITS_MIN 1024 /* bytes: less is not worth a fragment */
+#define ROUTER_DECLINED_MAX 4
 
 /* A link as the agent has it at the moment. */
 struct router_link {
@@ -29,6 +30,8 @@ struct router_link {
                                 that is asked for */
     uint64_t bytes_of[BUNDLE_PRIORITIES]; /* of these, by the queue that they are in */
     uint64_t bundle_max;                  /* longest bundle that it carries, bytes; 0: any */
+    bool back; /* it leads to the neighbour that the bundle came from; false: not known, or the
+                  bundle started here */
 };
 
 /* The agent's links by their index; one beyond the last has used = false. */
@@ -50,11 +53,23 @@ struct router_query {
     bool critical;    /* its source wants it to go over all routes (QOS_CRITICAL) */
     int came_from;    /* the link that brought it; ROUTER_NO_LINK: started here, or
                          not known any more (a restart) */
+    bool onward;      /* no link that leads back to the previous node is an answer: without another
+                         one, up or down, now or later, the answer is ROUTER_NONE */
     int avoid;        /* the link that it came from, or that failed it last: better another one */
     uint64_t booking; /* of an answer that was noted and still holds for it: its volume is its own;
                          0: none */
+    const uint32_t *declined; /* links whose peers will never take it: no answer has one of them */
+    size_t declined_len;      /* at most ROUTER_DECLINED_MAX */
     const struct router_links *links;
 };
+
+static inline bool router_declined(const struct router_query *q, uint32_t link)
+{
+    for (size_t i = 0; i < q->declined_len; i++)
+        if (q->declined[i] == link)
+            return true;
+    return false;
+}
 
 enum router_verdict {
     ROUTER_LINK, /* to the queue of `link` (which may be down: it waits there) */
@@ -105,8 +120,8 @@ struct router_note {
 
 struct router_ops {
     /* Its answers depend on links and on these of a question alone: destination, came_from, avoid,
-     * critical, priority, whole, and bytes of what is whole; it books nothing, and ROUTER_WAIT is
-     * until TICK_NEVER. So the agent asks once for all that wait alike. */
+     * declined, critical, priority, whole, and bytes of what is whole; it books nothing, and
+     * ROUTER_WAIT is until TICK_NEVER. So the agent asks once for all that wait alike. */
     bool by_destination;
     struct router_answer (*ask)(void *router, const struct router_query *q);
     /* May one bundle have ways over both links? May say yes when none has, never no. When a link

@@ -76,7 +76,8 @@ void routes_remove_link(struct routes *t, uint32_t link)
 /* Is it a link that this bundle goes over with others? */
 static bool is_member(const struct route *r, const struct router_query *q, bool group)
 {
-    if ((int)r->link == q->came_from || !eid_pattern_match(&r->pattern, q->destination))
+    if ((int)r->link == q->came_from || router_declined(q, r->link) ||
+        !eid_pattern_match(&r->pattern, q->destination))
         return false;
     const struct router_link l = q->links->at(q->links->context, r->link);
     if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max)
@@ -123,12 +124,14 @@ static struct router_answer ask_routes(void *router, const struct router_query *
     bool too_long = false;
     for (size_t i = 0; i < t->len; i++) {
         const struct route *r = &t->at[i];
-        if (!eid_pattern_match(&r->pattern, q->destination))
+        if (router_declined(q, r->link) || !eid_pattern_match(&r->pattern, q->destination))
             continue;
         int link = (int)r->link;
         if (group && link == q->came_from)
             continue; /* they have it */
         const struct router_link l = q->links->at(q->links->context, r->link);
+        if (q->onward && l.back)
+            continue;
         bool open = l.up;
         if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max) {
             too_long = true;

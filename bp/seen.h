@@ -1,31 +1,43 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Ids of bundles that were here and are gone, against duplicates. Bounded: the oldest make room for
- * new ones.
+ * Ids of bundles that were here and are gone, against duplicates. Each is kept as its digest of 128
+ * bits with a secret key, so that a long id takes no more than a short one and nobody finds two ids
+ * with one digest. Bounded: the oldest make room for new ones.
  */
 #ifndef BP_SEEN_H
 #define BP_SEEN_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "base/hash.h"
-#include "base/heap.h"
-#include "base/list.h"
 #include "base/slice.h"
 
+#define SEEN_ID_BYTES 52u /* memory of one id at most, with its places in the tables */
+#define SEEN_MAX (UINT32_MAX / 64)
+
+struct seen_id; /* in seen.c */
+
 struct seen {
-    struct hash ids;
-    struct list order; /* oldest first */
-    struct heap ends;
-    uint64_t max, seed;
+    struct seen_id *ids; /* those below `top` were in use once */
+    uint32_t *slots;     /* chains by digest */
+    uint32_t *ends;      /* a binary heap: the id whose time comes first is first */
+    uint64_t key[2];
+    uint32_t len, top, cap, max;
+    uint32_t slots_len; /* a power of two, at least `cap` */
+    uint32_t oldest, newest, unused;
+    uint64_t displaced; /* ids that made room before their time had come */
 };
 
-int seen_init(struct seen *s, uint64_t seed, uint64_t max); /* 0 or HELIO_ENOMEM */
+/* max: ids; at most SEEN_MAX are kept. Allocates nothing. */
+void seen_init(struct seen *s, uint64_t seed, uint64_t max);
 void seen_fini(struct seen *s);
 bool seen_has(const struct seen *s, struct slice id);
 /* Remembers id until until_ms; those whose time has come at now_ms are forgotten, and the oldest
  * ones while there are too many. 0 or HELIO_ENOMEM. */
 int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms);
+/* The memory in use, at most SEEN_ID_BYTES * max and 1 KiB. It stays when ids are forgotten. */
+uint64_t seen_bytes(const struct seen *s);
 void seen_check(const struct seen *s);
 
 #endif

@@ -21,6 +21,7 @@
 
 #include "base/crc.h"
 #include "bp/store_lmdb_impl.h"
+#include "bp/store_lmdb_pages.h"
 
 #define NOTE_NAME_MAX 32
 #define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */
@@ -304,38 +305,15 @@ static int lmdb_update(struct store *s, uint64_t key, struct slice head)
     return lmdb_fail(l, rc != 0 ? rc : replace_head(l, key, &h, head));
 }
 
-/* Out of the bundles' own table; *bytes: how many it had. */
-static int remove_bundle(struct lmdb *l, MDB_val *k, uint64_t *bytes)
+bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v)
 {
-    MDB_val old;
-    int rc = mdb_get(l->txn, l->bundles, k, &old);
-    *bytes = rc == 0 ? old.mv_size : 0;
-    return rc == 0 ? mdb_del(l->txn, l->bundles, k, NULL) : rc;
-}
-
-static int lmdb_remove(struct store *s, uint64_t key)
-{
-    struct lmdb *l = lmdb_of(s);
-    struct store_head h = {0};
-    uint8_t name[8];
-    MDB_val k = key_of(key, name), row;
-    if (l->txn == NULL)
-        return HELIO_EINVAL;
-    int rc = open_cursor(l);
-    if (rc == 0)
-        rc = mdb_cursor_get(l->cursor, &k, &row, MDB_SET_KEY);
-    if (rc != 0)
-        return lmdb_fail(l, rc);
-    const bool whole = store_head_read(key, slice_of_val(&row), &h) == 0;
-    rc = mdb_cursor_del(l->cursor, 0);
-    uint64_t bytes = h.bytes;
-    k = key_of(key, name);
-    if (rc == 0 && !h.within)
-        rc = remove_bundle(l, &k, &bytes);
-    l->bytes -= bytes < l->bytes ? bytes : l->bytes; /* of a damaged row it may be another */
-    if (rc == MDB_NOTFOUND)
-        rc = whole ? MDB_CORRUPTED : 0; /* a damaged head had it, perhaps */
-    return lmdb_fail(l, rc);
+    const uint8_t *data = v->mv_data;
+    if (!pages_is_long(8, v->mv_size, (uint32_t)l->page_bytes))
+        return true;
+    if (data < l->map || data >= l->map + l->map_bytes)
+        return true; /* of this transaction */
+    const size_t at = (size_t)(data - l->map) - PAGES_HEADER;
+    return pages_long_value(l->map + at, at / l->page_bytes, v->mv_size, (uint32_t)l->page_bytes);
 }
 
 static int lmdb_set_aside(struct store *s, uint64_t key)
@@ -363,6 +341,49 @@ static int lmdb_set_aside(struct store *s, uint64_t key)
         else if (mdb_get(l->txn, l->bundles, &k, &bundle) == 0)
             l->bytes -= bundle.mv_size;
     }
+    return lmdb_fail(l, rc);
+}
+
+/* A head, and its bundle in the bundles' own table. HELIO_EFORMAT: the bundle's pages cannot be
+ * freed, and nothing was removed. */
+static int remove_rows(struct lmdb *l, MDB_val *k, const struct store_head *h, uint64_t *bytes)
+{
+    MDB_val old;
+    int rc = h->within ? MDB_NOTFOUND : mdb_get(l->txn, l->bundles, k, &old);
+    const bool apart = rc == 0;
+    if (rc != 0 && rc != MDB_NOTFOUND)
+        return rc;
+    if (apart && !lmdb_bundle_whole(l, &old))
+        return HELIO_EFORMAT;
+    *bytes = apart ? old.mv_size : h->bytes;
+    rc = mdb_cursor_del(l->cursor, 0);
+    if (rc != 0 || h->within)
+        return rc;
+    return apart ? mdb_del(l->txn, l->bundles, k, NULL) : MDB_NOTFOUND;
+}
+
+static int lmdb_remove(struct store *s, uint64_t key)
+{
+    struct lmdb *l = lmdb_of(s);
+    struct store_head h = {0};
+    uint8_t name[8];
+    MDB_val k = key_of(key, name), row;
+    if (l->txn == NULL)
+        return HELIO_EINVAL;
+    int rc = open_cursor(l);
+    if (rc == 0)
+        rc = mdb_cursor_get(l->cursor, &k, &row, MDB_SET_KEY);
+    if (rc != 0)
+        return lmdb_fail(l, rc);
+    const bool whole = store_head_read(key, slice_of_val(&row), &h) == 0;
+    uint64_t bytes = 0;
+    k = key_of(key, name);
+    rc = remove_rows(l, &k, &h, &bytes);
+    if (rc == HELIO_EFORMAT)
+        return lmdb_set_aside(s, key);
+    l->bytes -= bytes < l->bytes ? bytes : l->bytes; /* of a damaged row it may be another */
+    if (rc == MDB_NOTFOUND)
+        rc = whole ? MDB_CORRUPTED : 0; /* a damaged head had it, perhaps */
     return lmdb_fail(l, rc);
 }
 

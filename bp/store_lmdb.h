@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What lies in the files of an LMDB store, row by row, for who checks and repairs it while no node
- * has it open. A damaged tree of pages may end the process in a signal: who asks does it in a child
- * process, and goes on behind the row where that ended.
+ * has it open. A damaged tree of pages may end the process in a signal: who walks does it in a
+ * child process, and goes on behind the row where that ended; or asks store_lmdb_check before.
  */
 #ifndef BP_STORE_LMDB_H
 #define BP_STORE_LMDB_H
@@ -48,6 +48,10 @@ struct store_about {
 int store_lmdb_walk(const char *path, struct store_walk *at,
                     int (*fn)(void *ctx, const struct store_row *row), void *ctx, char *why,
                     size_t cap);
+/* Are the file's pages whole? Without LMDB, in a child process. 0; HELIO_EFORMAT, or another error,
+ * with the reason in why. */
+int store_lmdb_check(const char *path, char *why, size_t cap);
+
 /* All but the bundles. */
 int store_lmdb_about(const char *path, struct store_about *out, char *why, size_t cap);
 
@@ -56,5 +60,20 @@ int store_lmdb_about(const char *path, struct store_about *out, char *why, size_
 int store_lmdb_erase(struct store *s, uint64_t key);
 /* The same for damaged marks and notes. */
 int store_lmdb_erase_marks(struct store *s);
+
+/* What a rescue brought into the new database. */
+struct store_rescue {
+    uint64_t rows; /* of all tables */
+    uint64_t lost; /* pages whose rows are lost */
+    bool older;    /* the newer state could not be read: of the one before it */
+};
+
+/*
+ * Copies all rows that can be read, whether they are whole or not, into a new database in the
+ * directory `to`, which must not exist. The store at `path` stays as it is. 0, or a negative error
+ * with a text in why: there is then nothing at `to`.
+ */
+int store_lmdb_rescue(const char *path, const char *to, struct store_rescue *out, char *why,
+                      size_t cap);
 
 #endif

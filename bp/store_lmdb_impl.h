@@ -11,6 +11,7 @@
 
 #define LMDB_TABLES 8 /* with room for that of the older format */
 #define LMDB_DATA "/data.mdb"
+#define LMDB_WHY_MAX 200
 #define LMDB_FORMAT "/format" /* is there since the first open: data.mdb must be, too */
 
 struct lmdb {
@@ -28,6 +29,8 @@ struct lmdb {
     uint64_t reserved; /* the medium has blocks for the file up to here; UINT64_MAX: cannot tell */
     uint64_t putting;  /* bytes of pages that the transaction's puts may take */
     uint64_t page_bytes;
+    const uint8_t *map; /* where LMDB has the file; map_bytes of it */
+    uint64_t map_bytes;
 };
 
 static inline struct lmdb *lmdb_of(struct store *s)
@@ -51,6 +54,9 @@ int lmdb_fail(struct lmdb *l, int rc); /* the same; the transaction is spoilt by
 int lmdb_begin(struct store *s);       /* as begin, commit and abort of store_ops */
 int lmdb_commit(struct store *s);
 void lmdb_abort(struct store *s);
+/* Are the pages of this value of the bundles' table described as they must be? Otherwise LMDB must
+ * neither remove nor replace it. */
+bool lmdb_bundle_whole(const struct lmdb *l, const MDB_val *v);
 /* Calls fn for each row of a table; a negative error of ours, or what fn returned. */
 int lmdb_each_row(struct lmdb *l, MDB_dbi table, int (*fn)(void *ctx, MDB_val *k, MDB_val *v),
                   void *ctx);
@@ -70,9 +76,13 @@ int lmdb_put_aside(struct lmdb *l, MDB_txn *txn, const MDB_val *key, MDB_val *ro
 /* store_lmdb_convert.c: heads of the older format become ones of this. 0 or an error of LMDB. */
 int lmdb_convert(struct lmdb *l);
 
-/* store_lmdb_probe.c: reads in a child process all that a node reads at its start (`all`: every
- * page in use), since a damaged tree may end the reader. 0; or HELIO_EFORMAT with the reason in
- * why. */
+/* store_lmdb_probe.c: checks in a child process, whose medium may fail, that the file's pages are
+ * whole (`all`: the headers of the bundles' pages, too; else lmdb_bundle_whole looks at each before
+ * it is changed). 0; HELIO_EFORMAT or another error with the reason in why. */
 int lmdb_probe(const char *path, bool all, char *why, size_t cap);
+/* The database's file, to be read only; unmapped by the second one. 0, HELIO_ENOENT: there is none,
+ * or it is empty; another error. */
+int lmdb_map_file(const char *path, const uint8_t **map, size_t *bytes);
+void lmdb_unmap_file(const uint8_t *map, size_t bytes);
 
 #endif

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "bp/store_lmdb_impl.h"
+#include "bp/store_lmdb_pages.h"
 
 #define MARKS_DEFAULT 1000000
 #define SLACK_BYTES (UINT64_C(1) << 30)
@@ -119,9 +120,9 @@ static int write_marker(const struct store_options *o)
     return rc == 0 && o->durability == STORE_SYNC ? sync_names(o) : rc;
 }
 
-/* A file that ends before the last page of its database is cut, unless nothing refers to what is
- * missing (pages that LMDB took and gave back within one transaction are never written). */
-static int make_whole(struct lmdb *l, const struct store_options *o, char *why, size_t cap)
+/* A file may end before the last page of its database: pages that LMDB took and gave back within
+ * one transaction are never written. lmdb_probe has seen that all that is missing is free. */
+static int make_whole(struct lmdb *l)
 {
     MDB_envinfo info;
     MDB_stat st;
@@ -136,14 +137,6 @@ static int make_whole(struct lmdb *l, const struct store_options *o, char *why, 
         return errno;
     if ((uint64_t)file.st_size >= need)
         return 0;
-    char reason[160];
-    if (lmdb_probe(o->path, true, reason, sizeof reason) < 0) {
-        snprintf(why, cap,
-                 "%s is cut: it has %lld bytes, its database needs %llu (%s); nothing was changed; "
-                 "restore it, or save what is left with helio-store",
-                 l->file, (long long)file.st_size, (unsigned long long)need, reason);
-        return HELIO_EFORMAT;
-    }
     return ftruncate(fd, (off_t)need) < 0 ? errno : 0;
 }
 
@@ -210,7 +203,18 @@ static int write_format(struct lmdb *l, MDB_txn *txn)
     return mdb_put(txn, l->notes, &k, &v, 0);
 }
 
-static int make_tables(struct lmdb *l, MDB_txn *txn)
+static int table_lost(const struct lmdb *l, const char *name, char *why, size_t cap)
+{
+    snprintf(
+        why, cap,
+        "%s is damaged: its table \"%s\" is gone; nothing was changed; restore it, or save what "
+        "is left with `helio-store repair`",
+        l->file, name);
+    return HELIO_EFORMAT;
+}
+
+/* All tables of a format are made together: one that is missing later was lost. */
+static int make_tables(struct lmdb *l, MDB_txn *txn, unsigned format, char *why, size_t cap)
 {
     const struct {
         const char *name;
@@ -220,8 +224,14 @@ static int make_tables(struct lmdb *l, MDB_txn *txn)
                   {"ends", &l->ends},
                   {"notes", &l->notes},
                   {"aside", &l->aside}};
+    if (mdb_dbi_open(txn, "heads2", 0, &l->heads) == 0 &&
+        mdb_dbi_open(txn, "notes", 0, &l->notes) == MDB_NOTFOUND)
+        return table_lost(l, "notes", why, cap);
     for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-        int rc = mdb_dbi_open(txn, tables[i].name, MDB_CREATE, tables[i].table);
+        const unsigned flags = format == STORE_FORMAT ? 0 : MDB_CREATE;
+        int rc = mdb_dbi_open(txn, tables[i].name, flags, tables[i].table);
+        if (rc == MDB_NOTFOUND)
+            return table_lost(l, tables[i].name, why, cap);
         if (rc != 0)
             return rc;
     }
@@ -252,7 +262,7 @@ static int open_tables(struct lmdb *l, char *why, size_t cap)
         rc = HELIO_EFORMAT;
     }
     if (rc == 0)
-        rc = make_tables(l, txn);
+        rc = make_tables(l, txn, format, why, cap);
     if (rc == 0 && format != STORE_FORMAT && (rc = drop_marks(txn)) == 0)
         rc = write_format(l, txn);
     if (rc == 0)
@@ -348,6 +358,31 @@ static int read_heads(struct lmdb *l)
 
 /* ---- all of it ---- */
 
+/* LMDB does not say where its map is: the list of tables is one page, whose number we know. */
+static int find_map(struct lmdb *l)
+{
+    MDB_txn *txn;
+    MDB_dbi tables;
+    MDB_cursor *c = NULL;
+    MDB_val k, v;
+    MDB_envinfo info;
+    int rc = mdb_txn_begin(l->env, NULL, MDB_RDONLY, &txn);
+    if (rc != 0)
+        return rc;
+    rc = mdb_dbi_open(txn, NULL, 0, &tables);
+    if (rc == 0 && (rc = mdb_cursor_open(txn, tables, &c)) == 0)
+        rc = mdb_cursor_get(c, &k, &v, MDB_FIRST);
+    if (rc == 0) {
+        l->map = pages_map(k.mv_data, (uint32_t)l->page_bytes);
+        mdb_env_info(l->env, &info);
+        l->map_bytes = info.me_mapsize;
+    }
+    if (c != NULL)
+        mdb_cursor_close(c);
+    mdb_txn_abort(txn);
+    return rc;
+}
+
 static bool is_ours(int rc)
 {
     return rc < 0 && rc > -100;
@@ -358,20 +393,22 @@ static int open_all(struct lmdb *l, const struct store_options *o, char *why, si
     off_t size;
     int rc = look_at_files(l, o, &size, why, cap);
     if (rc == 0 && size > 0) {
-        char reason[160];
+        char reason[LMDB_WHY_MAX];
         rc = lmdb_probe(o->path, false, reason, sizeof reason);
         if (rc < 0)
             snprintf(why, cap,
                      "%s is damaged: %s; nothing was changed; restore it, or save what is left "
-                     "with helio-store",
-                     l->file, reason);
+                     "with `helio-store repair %s`",
+                     l->file, reason, o->path);
     }
     if (rc == 0)
         rc = open_env(l, o);
     if (rc == 0)
-        rc = make_whole(l, o, why, cap);
+        rc = make_whole(l);
     if (rc == 0)
         rc = open_tables(l, why, cap);
+    if (rc == 0)
+        rc = find_map(l);
     if (rc == 0)
         rc = lmdb_convert(l);
     if (rc == 0)

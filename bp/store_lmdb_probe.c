@@ -1,114 +1,111 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A look at the database by somebody who may die of it: LMDB trusts the pages of its file, so that
- * damaged ones can end the reader by a signal. A child process reads first what the node would; how
- * it ends is the answer. It opens the environment for reading and takes no lock.
+ * A look at the database before LMDB opens it. A child process maps the file and checks its pages:
+ * a medium that fails while the map is read ends the child in SIGBUS, and the parent says so. What
+ * the child found lies in memory that both share.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "bp/store_lmdb_impl.h"
+#include "bp/store_lmdb_pages.h"
 
-enum {
-    PROBE_WHOLE = 0,
-    PROBE_ERROR = 64
-}; /* exit codes; LMDB's errors are told by their distance */
+struct probe {
+    int rc;
+    char why[LMDB_WHY_MAX];
+};
 
-/* Reads a byte of every page of the value, though nobody wants it. */
-static void touch_bytes(const MDB_val *v)
+int lmdb_map_file(const char *path, const uint8_t **map, size_t *bytes)
 {
-    const volatile uint8_t *p = v->mv_data;
-    for (size_t i = 0; i < v->mv_size; i += 512)
-        (void)p[i];
-    if (v->mv_size > 0)
-        (void)p[v->mv_size - 1];
-}
-
-static int read_table(MDB_txn *txn, MDB_dbi table, bool values)
-{
-    MDB_cursor *c;
-    MDB_val k, v;
-    int rc = mdb_cursor_open(txn, table, &c);
-    if (rc != 0)
-        return rc;
-    while ((rc = mdb_cursor_get(c, &k, &v, MDB_NEXT)) == 0) {
-        touch_bytes(&k);
-        if (values)
-            touch_bytes(&v);
+    char file[4096];
+    struct stat st;
+    *map = NULL;
+    *bytes = 0;
+    snprintf(file, sizeof file, "%s" LMDB_DATA, path);
+    int fd = open(file, O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return helio_from_errno(errno);
+    int rc = fstat(fd, &st) < 0 ? helio_from_errno(errno) : st.st_size == 0 ? HELIO_ENOENT : 0;
+    if (rc == 0) {
+        void *p = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_SHARED, fd, 0);
+        rc = p == MAP_FAILED ? helio_from_errno(errno) : 0;
+        *map = rc == 0 ? p : NULL;
+        *bytes = rc == 0 ? (size_t)st.st_size : 0;
     }
-    mdb_cursor_close(c);
-    return rc == MDB_NOTFOUND ? 0 : rc;
-}
-
-static int read_tables(MDB_txn *txn, bool all)
-{
-    static const char *const names[] = {"heads2", "heads", "marks",  "ends",
-                                        "notes",  "aside", "bundles"};
-    int rc = read_table(txn, 0, true); /* the list of free pages */
-    for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
-        MDB_dbi table;
-        rc = mdb_dbi_open(txn, names[i], 0, &table);
-        if (rc == 0)
-            rc = read_table(txn, table, all || strcmp(names[i], "bundles") != 0);
-        else if (rc == MDB_NOTFOUND)
-            rc = 0;
-    }
+    close(fd);
     return rc;
 }
 
-static int read_database(const char *path, bool all)
+void lmdb_unmap_file(const uint8_t *map, size_t bytes)
 {
-    MDB_env *env;
-    MDB_txn *txn;
-    int rc = mdb_env_create(&env);
-    if (rc == 0)
-        rc = mdb_env_set_maxdbs(env, LMDB_TABLES);
-    if (rc == 0)
-        rc = mdb_env_open(env, path, MDB_RDONLY | MDB_NOLOCK | MDB_NOTLS, 0600);
-    if (rc == 0)
-        rc = mdb_txn_begin(env, NULL, MDB_RDONLY, &txn);
-    return rc == 0 ? read_tables(txn, all) : rc;
+    if (map != NULL)
+        munmap((void *)(uintptr_t)map, bytes);
 }
 
-static void be_the_child(const char *path, bool all)
+static void check_file(struct probe *p, const char *path, bool all)
+{
+    struct pages pages;
+    const uint8_t *map;
+    size_t bytes;
+    p->rc = lmdb_map_file(path, &map, &bytes);
+    if (p->rc < 0) {
+        snprintf(p->why, sizeof p->why, "%s", helio_strerror(p->rc));
+        return;
+    }
+    p->rc = pages_begin(&pages, map, bytes, false, p->why, sizeof p->why);
+    if (p->rc == 0)
+        p->rc = pages_check(&pages, all, p->why, sizeof p->why);
+    lmdb_unmap_file(map, bytes);
+}
+
+static void be_the_child(struct probe *p, const char *path, bool all)
 {
     static const int fatal[] = {SIGBUS, SIGSEGV, SIGABRT, SIGFPE};
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
-    int null = open("/dev/null", O_WRONLY);
-    if (null >= 0)
-        dup2(null, STDERR_FILENO); /* its last words are the parent's to say */
-    int rc = read_database(path, all);
-    int code = rc - MDB_KEYEXIST; /* the first of LMDB's errors, which go down from 0 … */
-    if (rc == 0)
-        _exit(PROBE_WHOLE);
-    _exit(rc >= MDB_KEYEXIST && rc <= MDB_LAST_ERRCODE ? PROBE_ERROR + code : PROBE_ERROR - 1);
+    check_file(p, path, all);
+    _exit(0);
+}
+
+/* 0: the child ended by itself; else the signal that ended it. */
+static int wait_for(pid_t pid)
+{
+    int status = 0;
+    pid_t done;
+    do {
+        done = waitpid(pid, &status, 0);
+    } while (done < 0 && errno == EINTR);
+    return done > 0 && WIFSIGNALED(status) ? WTERMSIG(status) : 0;
 }
 
 int lmdb_probe(const char *path, bool all, char *why, size_t cap)
 {
-    int status = 0;
-    pid_t pid = fork(), done;
-    if (pid < 0)
-        return 0; /* no process for it: the node itself will see */
+    struct probe *p =
+        mmap(NULL, sizeof *p, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (p == MAP_FAILED)
+        return HELIO_ENOMEM;
+    const pid_t pid = fork();
     if (pid == 0)
-        be_the_child(path, all);
-    do {
-        done = waitpid(pid, &status, 0);
-    } while (done < 0 && errno == EINTR);
-    if (done < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == PROBE_WHOLE))
-        return 0;
-    int code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
-    if (WIFSIGNALED(status))
-        snprintf(why, cap, "reading it ends in %s", strsignal(WTERMSIG(status)));
-    else
-        snprintf(why, cap, "%s",
-                 code >= PROBE_ERROR ? mdb_strerror(MDB_KEYEXIST + code - PROBE_ERROR)
-                                     : "it cannot be read");
-    return HELIO_EFORMAT;
+        be_the_child(p, path, all);
+    if (pid < 0) /* no process for it: without one, a failing medium ends us */
+        check_file(p, path, all);
+    const int sig = pid > 0 ? wait_for(pid) : 0;
+    int rc = sig != 0 ? HELIO_EFORMAT : p->rc;
+    p->why[sizeof p->why - 1] = '\0';
+    snprintf(why, cap, "%s%s", sig != 0 ? "reading it ends in " : p->why,
+             sig != 0 ? strsignal(sig) : "");
+    munmap(p, sizeof *p);
+    return rc;
+}
+
+int store_lmdb_check(const char *path, char *why, size_t cap)
+{
+    return lmdb_probe(path, true, why, cap);
 }

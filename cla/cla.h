@@ -23,10 +23,21 @@ enum cla_outcome {
     CLA_HANDED_OVER, /* it was given to an unreliable service: nobody will ever say more */
     CLA_LOST,        /* an unreliable service says that it is lost, or cannot say that it is not: it
                         may go again at once, limits.resend times in all */
-    CLA_REFUSED,     /* the peer does not take it */
+    CLA_REFUSED,     /* the peer does not take it now: later it may */
+    CLA_DECLINED,    /* the peer will never take this bundle: it goes over another link, or ends */
     CLA_TAKEN_BACK,  /* it was ended at this node: by ops->cancel, or by an operator */
     CLA_FAILED,      /* it did not go; the reason says why */
     CLA_OUTCOME_COUNT
+};
+
+/* What the node says of a bundle that arrived. */
+enum cla_verdict {
+    CLA_ACCEPTED, /* it is stored, or was deleted as RFC 9171 has it: the peer need not keep it */
+    CLA_FULL,     /* there is no room for it now */
+    CLA_FAULTY,   /* not acceptable: the bundle itself is malformed, damaged or too long */
+    CLA_UNWANTED, /* the peer should keep it for another reason: no route from here, or it is here
+                     already and not yet safe */
+    CLA_VERDICT_COUNT
 };
 
 /* Why it is not at the peer, for the operator. */
@@ -36,6 +47,7 @@ enum cla_outcome {
     X(CYCLES, "too many retransmission cycles")                                                    \
     X(PEER_LOST, "the peer says that it is lost")                                                  \
     X(PEER_REFUSED, "the peer refused it")                                                         \
+    X(PEER_DECLINED, "the peer says that it is not acceptable")                                    \
     X(NO_SERVICE, "the peer has no such service")                                                  \
     X(PROTOCOL, "the peer or this node found the protocol violated")                               \
     X(CANCELLED, "cancelled here")                                                                 \
@@ -67,6 +79,12 @@ struct cla_events {
     /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token),
      * once, at any time, also from within this call. */
     void (*received)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
+    /* Memory of bundles that are still arriving, which the node counts: so many bytes more have
+     * come. False: there is no room, and the adapter refuses or drops what it has of one. release:
+     * so many go, or are part of a bundle of `received` next. Both also from within a call into the
+     * adapter. NULL: nobody counts. */
+    bool (*reserve)(void *context, struct cla *c, uint64_t bytes);
+    void (*release)(void *context, struct cla *c, uint64_t bytes);
     /* What became of a bundle of ops->send, once for each. */
     void (*done)(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
                  enum cla_reason reason);
@@ -152,7 +170,8 @@ struct cla_gauges {
     tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
     tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
                  */
-    uint64_t sessions; /* open, both ways */
+    uint64_t sessions;       /* open, both ways */
+    uint64_t source_refused; /* datagrams in the peer's name that came from another address */
 };
 
 struct json_t; /* jansson */
@@ -168,11 +187,18 @@ struct cla_list {
     int (*check)(void *item, const char **key, char *why, size_t why_cap);
 };
 
+/* A key that has another name now: the old one is an error that shows the new one. */
+struct cla_renamed {
+    const char *was, *now;
+};
+#define CLA_RENAMED_MAX 8 /* of an adapter */
+
 struct cla_ops {
     const char *name;                  /* the word of the configuration (adapter:) */
     const struct conf_option *options; /* ends with a NULL key */
     size_t config_size;
-    const struct cla_list *lists; /* ends with a NULL key; NULL: there are none */
+    const struct cla_list *lists;      /* ends with a NULL key; NULL: there are none */
+    const struct cla_renamed *renamed; /* ends with NULL, likewise */
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
@@ -205,9 +231,12 @@ struct cla_ops {
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);
-    /* The node's answer to `received`: stored, or not (ok false: the peer is told so, where the
-     * protocol can). */
-    void (*confirm)(struct cla *c, uint64_t token, bool ok);
+    /* The node's answer to `received`. What is not accepted the peer is told, where the protocol
+     * can, with the reason as far as the protocol has one. */
+    void (*confirm)(struct cla *c, uint64_t token, enum cla_verdict verdict);
+    /* The node has no room: nothing more is read of the peer (on), or again, but what the peer's
+     * answers need. NULL: the adapter cannot do that, and what finds no room is refused. */
+    void (*pause)(struct cla *c, bool on);
     /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each.
      * NULL: the adapter submits nothing. */
     void (*submitted)(struct cla *c, uint32_t token, bool ok);

@@ -73,9 +73,9 @@ struct frame_keys {
      "which PDUs have credentials, both ways: none, BIND and its return, all"},                    \
     {"sle_hash", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_hash), "by-version", 0, 0, "by-version|sha1|sha256", \
      "of credentials that leave; by-version: SHA-1 up to version 4; what comes may have either"},  \
-    {"sle_password", OPTION_TEXT, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
+    {"sle_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
      "our password, octets in hexadecimal"},                                                       \
-    {"sle_provider_password", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
+    {"sle_provider_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
      "the provider's password, octets in hexadecimal"},                                            \
     {"sle_reconnect", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL, \
      "after so long a service that ended, or was refused, is bound again; each further time after twice as long"}, \
@@ -113,9 +113,9 @@ struct frame_keys {
      "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"}, \
     {"frame_marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
      "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
-    {"frame_record", OPTION_TEXT, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
+    {"frame_record", OPTION_PLACE, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
      "with frame_port: file, where frames that leave are appended; empty: nowhere"},               \
-    {"frame_replay", OPTION_TEXT, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
+    {"frame_replay", OPTION_FILE, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
      "with frame_port: file, where the frames that come were recorded; empty: none come"},         \
     {"frame_replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
      UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"},             \

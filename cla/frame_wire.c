@@ -22,14 +22,6 @@ int frame_wire_open(struct world *world, struct frame_wire **out,
     return 0;
 }
 
-bool frame_wire_same_host(const struct address *a, const struct address *b)
-{
-    struct address x = *a, y = *b;
-    address_set_port(&x, 0);
-    address_set_port(&y, 0);
-    return address_equal(&x, &y);
-}
-
 size_t frame_wire_stream_room(const struct frame_wire_config *c)
 {
     size_t least = 2 * frame_stream_unit(c->mode, c->length), usual = (size_t)256 * 1024;

@@ -40,6 +40,7 @@ struct frame_wire_sle {
 struct frame_wire_config {
     enum frame_wire_kind kind;
     struct address local, remote;
+    enum address_check source;        /* UDP: where frames may come from; 0: from remote's host */
     bool segments;                    /* UDP: the kernel may cut long sends up */
     uint8_t dscp;                     /* UDP */
     enum frame_stream_mode mode;      /* how frames follow each other in what arrives, but by UDP */
@@ -53,7 +54,7 @@ struct frame_wire_config {
 #define FRAME_WIRE_COUNTS(X)                                                                       \
     X(out, "frames that were taken to leave")                                                      \
     X(in, "frames that arrived")                                                                   \
-    X(foreign, "frames, or connections, from another host than the peer's")                        \
+    X(foreign, "frames, or connections, from another address than the peer's")                     \
     X(skipped_bytes, "octets between frames that belonged to none")                                \
     X(connects, "connections that came about, services that were started")                         \
     X(refused, "CLTUs that the provider of FCLTU refused")                                         \
@@ -124,9 +125,6 @@ int frame_wire_udp(struct world *w, struct frame_wire **out, const struct frame_
 int frame_wire_tcp(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 int frame_wire_file(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 int frame_wire_sle(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
-
-/* Are these the same host, whatever their ports? */
-bool frame_wire_same_host(const struct address *a, const struct address *b);
 
 /* Room for the frames of a stream that arrive: octets for frame_stream_init. */
 size_t frame_wire_stream_room(const struct frame_wire_config *c);

@@ -57,6 +57,7 @@ struct sle_wire {
     struct address remote;
     struct sle_digests *digests;
     struct sle *engine;
+    struct sle_host host;
     struct service frames, cltus;
     struct sle_gvcid channel;
     enum sle_auth_level level;
@@ -300,7 +301,7 @@ static void connect_service(struct service *s)
     assert(s->conn == NULL && is_served(w));
     sle_clock_set(w->engine, wall > now_of(w) ? wall - now_of(w) : 0); /* it may have been set */
     s->over = (struct sle_notice){.kind = SLE_NOTICE_COUNT};
-    int r = sle_conn_open(w->pump.wire.world, &s->conn, s->instance, &w->remote, 0, &conn_user, s);
+    int r = sle_conn_open(&w->host, &s->conn, s->instance, &w->remote, 0, &conn_user, s);
     if (r == 0)
         return;
     s->conn = NULL;
@@ -450,6 +451,7 @@ static void free_wire(struct frame_pump *p)
     alarm_fini(&w->cltus.alarm);
     for (size_t i = 0; i < w->len; i++)
         buf_drop(w->ready[i].owner);
+    sle_host_fini(&w->host);
     if (w->engine != NULL)
         sle_free(w->engine);
     sle_digests_free(w->digests);
@@ -493,6 +495,8 @@ static int open_engine(struct sle_wire *w, const struct frame_wire_sle *c)
         return HELIO_ENOMEM;
     config.hash_context = w->digests;
     w->engine = sle_new(&config);
+    if (w->engine != NULL)
+        sle_host_init(&w->host, w->pump.wire.world, w->engine);
     return w->engine == NULL ? HELIO_ENOMEM : sle_peer_set(w->engine, &peer);
 }
 

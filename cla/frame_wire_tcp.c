@@ -147,7 +147,7 @@ static void take_connection(void *context, struct stream *s)
 {
     struct tcp_wire *w = context;
     struct address from;
-    if (stream_peer(s, &from) && !frame_wire_same_host(&from, &w->config.remote)) {
+    if (stream_peer(s, &from) && !address_passes(&from, &w->config.remote, ADDRESS_CHECK_HOST)) {
         w->pump.n.foreign++;
         stream_close(s);
         return;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each frame is a datagram of a port of the world, to and from one host. What can go wrong: the
- * address cannot be bound, memory, at the beginning; later on a socket that is full. */
+/* Each frame is a datagram of a port of the world, to one address and from it, as `source` says.
+ * What can go wrong: the address cannot be bound, memory, at the beginning; later on a socket that
+ * is full. */
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,7 @@ struct udp_wire {
     struct frame_wire wire;
     struct port *port;
     struct udp_peer remote;
+    enum address_check source;
     struct frame_wire_counters n;
     void (*closed)(void *context);
     void *closed_context;
@@ -58,7 +60,7 @@ static bool next_frame(struct frame_wire *wire, struct slice *frame)
 {
     struct udp_wire *w = udp_wire_of(wire);
     while (udp_next(w->port->io, frame)) {
-        if (frame_wire_same_host(udp_from(w->port->io), &w->remote.address)) {
+        if (address_passes(udp_from(w->port->io), &w->remote.address, w->source)) {
             w->n.in++;
             return true;
         }
@@ -131,6 +133,7 @@ int frame_wire_udp(struct world *world, struct frame_wire **out, const struct fr
         return r;
     }
     w->wire = (struct frame_wire){.ops = &udp_wire_ops, .leaves = true, .arrives = true};
+    w->source = c->source;
     w->remote = (struct udp_peer){.address = c->remote, .dscp = c->dscp};
     *out = &w->wire;
     return 0;

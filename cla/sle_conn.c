@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
+ * With TLS nothing of the link passes before the handshake is over and the peer's certificate names
+ * who it must.
+ *
  * The pump: notices, then output, until there is neither or the stream is full; then the stream is
  * what the link wants it to be. Frames are gathered by the system call from where they lie.
  *
@@ -10,33 +13,77 @@
 #include "cla/sle_conn.h"
 
 #include <assert.h>
+#include <stdio.h>
 #include <stdlib.h>
+
+#include "os/address.h"
 
 #include "base/err.h"
 
 #define ROUNDS_MAX 64 /* of writing, before others have their turn */
 
 struct sle_conn {
-    struct world *world;
+    struct sle_host *host;
     struct stream *stream;
     struct sle_link *link;
     const struct sle_conn_user *user;
     void *context;
-    struct alarm alarm;
-    bool full;    /* the stream has no room */
-    bool pumping; /* a notice is being told */
-    bool held;    /* notices wait */
-    bool urgent;  /* our PEER-ABORT is out */
-    bool freed;   /* from within a notice */
-    bool over;    /* the stream has ended: error */
+    struct alarm alarm; /* to pump from the loop */
+    bool full;          /* the stream has no room */
+    bool pumping;       /* a notice is being told */
+    bool held;          /* notices wait */
+    bool urgent;        /* our PEER-ABORT is out */
+    bool freed;         /* from within a notice */
+    bool over;          /* the stream has ended: error */
     int error;
+    /* TLS */
+    const struct sle_secure *secure; /* NULL: none */
+    bool secured;                    /* its handshake is over */
+    char why[TLS_WHY_MAX];
     tick now;              /* when its notices were told */
     uint8_t dropped[4096]; /* where what nobody reads goes */
 };
 
 static tick now_of(const struct sle_conn *c)
 {
-    return world_now(c->world);
+    return world_now(c->host->world);
+}
+
+/* ---- the engine's time ---- */
+
+void sle_host_look(struct sle_host *h)
+{
+    const tick due = sle_deadline(h->engine);
+    if (due != alarm_due(&h->alarm))
+        alarm_set(&h->alarm, due);
+}
+
+static void on_due(void *context)
+{
+    struct sle_host *h = context;
+    struct sle_due d;
+    const tick now = world_now(h->world);
+    while (sle_expire(h->engine, &d, now)) {
+        struct sle_conn *c = d.link == NULL ? NULL : sle_link_host(d.link);
+        if (c != NULL) /* from the loop: what is freed by its pump is told there */
+            alarm_set(&c->alarm, 0);
+        else if (d.link == NULL && h->due != NULL)
+            h->due(h->context, d.instance);
+    }
+    alarm_set(&h->alarm, sle_deadline(h->engine));
+}
+
+void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine)
+{
+    *h = (struct sle_host){.world = w, .engine = engine};
+    alarm_init(&h->alarm, w, ALARM_LINK, on_due, h);
+}
+
+void sle_host_fini(struct sle_host *h)
+{
+    if (h->world != NULL)
+        alarm_fini(&h->alarm);
+    h->world = NULL;
 }
 
 static void free_conn(struct sle_conn *c)
@@ -52,6 +99,8 @@ static void free_conn(struct sle_conn *c)
 static void end_conn(struct sle_conn *c, bool reset)
 {
     assert(c->stream != NULL && !c->freed);
+    if (c->secure != NULL && c->why[0] == '\0' && helio_code(c->error) == HELIO_EFORMAT)
+        snprintf(c->why, sizeof c->why, "%s", tls_why(c->stream));
     if (reset)
         stream_reset(c->stream);
     else
@@ -115,22 +164,24 @@ static bool settle_stream(struct sle_conn *c)
         }
     }
     stream_read(c->stream, c->urgent || sle_link_reads(c->link));
-    alarm_set(&c->alarm, sle_link_deadline(c->link));
     return true;
 }
 
 void sle_conn_pump(struct sle_conn *c)
 {
     assert(c != NULL && !c->pumping && c->stream != NULL);
+    struct sle_host *h = c->host;
     unsigned rounds = 0;
     for (bool more = true; more && rounds < ROUNDS_MAX; rounds++) {
         more = tell_notices(c);
         if (c->freed) {
             free_conn(c);
+            sle_host_look(h);
             return;
         }
         more = write_output(c) || more;
     }
+    sle_host_look(h); /* before what settling frees */
     if (settle_stream(c) && rounds == ROUNDS_MAX)
         alarm_set(&c->alarm, 0);
 }
@@ -151,9 +202,32 @@ static void on_fed(void *context, size_t len)
     sle_conn_pump(c);
 }
 
+static bool is_trusted(struct sle_conn *c)
+{
+    const struct sle_secure *s = c->secure;
+    struct address at;
+    bool good = true;
+    if (s->peer == SLE_TLS_HOST)
+        good = tls_match_host(c->stream, s->host) == TLS_SUCCESS;
+    if (s->peer == SLE_TLS_ADDRESS)
+        good = stream_peer(c->stream, &at) && tls_match_address(c->stream, &at) == TLS_SUCCESS;
+    if (!good)
+        snprintf(c->why, sizeof c->why, "the peer's certificate does not name its %s",
+                 s->peer == SLE_TLS_HOST ? "host" : "address");
+    return good;
+}
+
 static void on_writable(void *context)
 {
     struct sle_conn *c = context;
+    if (c->secure != NULL && !c->secured) {
+        c->secured = true; /* the handshake is over */
+        if (!is_trusted(c)) {
+            c->error = HELIO_EFORMAT;
+            end_conn(c, true);
+            return;
+        }
+    }
     c->full = false;
     if (c->user->room != NULL)
         c->user->room(c->context);
@@ -185,15 +259,38 @@ void sle_conn_hold(struct sle_conn *c, bool on)
 
 static void on_alarm(void *context)
 {
-    struct sle_conn *c = context;
-    if (sle_link_deadline(c->link) <= now_of(c))
-        sle_link_expire(c->link, now_of(c));
-    sle_conn_pump(c);
+    sle_conn_pump(context);
 }
 
 static const struct stream_user stream_user = {find_space, on_fed, on_writable, on_ended};
 
-struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link *l,
+/* A stream that is still connecting takes nothing, as one that is full: TLS waits for it. */
+int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool server)
+{
+    assert(c->secure == NULL && !c->over);
+    const struct tls_setup setup = {.server = server,
+                                    .verify = secure->peer != SLE_TLS_NONE,
+                                    .any_purpose = true,
+                                    .host = server ? NULL : secure->host};
+    struct stream *above;
+    stream_on_urgent(c->stream, NULL); /* it is TLS's now, which has none */
+    int e = tls_stream(&above, secure->tls, c->host->world, c->stream, &setup);
+    if (e != 0)
+        return e;
+    c->secure = secure;
+    c->stream = above;
+    c->full = true; /* until the handshake is over */
+    stream_use(above, &stream_user, c);
+    stream_read(above, true);
+    return 0;
+}
+
+const char *sle_conn_why(const struct sle_conn *c)
+{
+    return c->why;
+}
+
+struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_link *l,
                               const struct sle_conn_user *user, void *context)
 {
     struct sle_conn *c = calloc(1, sizeof *c);
@@ -202,12 +299,13 @@ struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link
         sle_link_free(l);
         return NULL;
     }
-    c->world = w;
+    c->host = h;
     c->stream = s;
     c->link = l;
     c->user = user;
     c->context = context;
-    alarm_init(&c->alarm, w, ALARM_LINK, on_alarm, c);
+    alarm_init(&c->alarm, h->world, ALARM_LINK, on_alarm, c);
+    sle_link_use(l, c);
     stream_use(s, &stream_user, c);
     stream_on_urgent(s, on_urgent);
     stream_read(s, true);
@@ -216,21 +314,21 @@ struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link
     return c;
 }
 
-int sle_conn_open(struct world *w, struct sle_conn **out, struct sle_instance *i,
+int sle_conn_open(struct sle_host *h, struct sle_conn **out, struct sle_instance *i,
                   const struct address *to, uint32_t buffers, const struct sle_conn_user *user,
                   void *context)
 {
     struct stream *s;
     const struct stream_place place = {.address = to};
-    int r = stream_connect(w, &s, &place, &stream_user, NULL);
+    int r = stream_connect(h->world, &s, &place, &stream_user, NULL);
     if (r != 0)
         return r;
     if (buffers > 0)
         stream_buffers(s, buffers);
-    struct sle_link *l = sle_connect(i, world_now(w));
+    struct sle_link *l = sle_connect(i, world_now(h->world));
     if (l == NULL)
         stream_close(s);
-    *out = l == NULL ? NULL : sle_conn_new(w, s, l, user, context);
+    *out = l == NULL ? NULL : sle_conn_new(h, s, l, user, context);
     return *out == NULL ? HELIO_ENOMEM : 0;
 }
 

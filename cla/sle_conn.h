@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One link of the SLE engine on one stream: what arrives goes to the link, what the link has to say
- * goes out, its notices to a user; and its end. For the frames of a link (frame_wire_sle.c) and for
- * helio-sle. */
+/* The SLE engine in a world: its deadline (struct sle_host), and one link of it on one stream
+ * (struct sle_conn): what arrives goes to the link, what the link has to say goes out, its notices
+ * to a user; and its end. For the frames of a link (frame_wire_sle.c) and for helio-sle. */
 #ifndef CLA_SLE_CONN_H
 #define CLA_SLE_CONN_H
 
+#include "os/tls.h"
 #include "os/world.h"
 #include "sle/engine.h"
 
 struct sle_conn;
+
+/* What the peer's certificate must name; but for NONE it must be valid and lead to a CA. */
+enum sle_tls_peer { SLE_TLS_CA, SLE_TLS_HOST, SLE_TLS_ADDRESS, SLE_TLS_NONE };
+
+/* TLS below the transport mapping; outlives the connections. */
+struct sle_secure {
+    struct tls *tls;
+    enum sle_tls_peer peer;
+    const char *host; /* of SLE_TLS_HOST; told to the server when this side connects. NULL: none */
+};
+
+/* One for each engine; lies in its user's memory, and outlives the engine's connections. */
+struct sle_host {
+    struct world *world;
+    struct sle *engine;
+    struct alarm alarm;
+    /* A time of an instance that is not bound has come (struct sle_due); NULL: nobody asks. */
+    void (*due)(void *context, struct sle_instance *i);
+    void *context;
+};
+void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine);
+void sle_host_fini(struct sle_host *h); /* also after {0} */
+/* After the engine was told something without a connection to pump: its deadline may be another. */
+void sle_host_look(struct sle_host *h);
 
 struct sle_conn_user {
     /* A notice; the engine may be told things from here, sle_conn_pump must not be called. */
@@ -23,19 +48,26 @@ struct sle_conn_user {
 
 /* Takes the stream, which it closes, and the link, which it frees. NULL: memory is out, both are
  * freed. `user` outlives it. */
-struct sle_conn *sle_conn_new(struct world *w, struct stream *s, struct sle_link *l,
+struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_link *l,
                               const struct sle_conn_user *user, void *context);
 
 /* The same with a connection to `to` that is begun for an instance that binds; buffers: octets of
  * the socket's, 0 as the system has them. What is found out later is told by `gone`. 0; HELIO_E* of
  * the connection; HELIO_ENOMEM: memory, or the instance has a link. */
-int sle_conn_open(struct world *w, struct sle_conn **out, struct sle_instance *i,
+int sle_conn_open(struct sle_host *h, struct sle_conn **out, struct sle_instance *i,
                   const struct address *to, uint32_t buffers, const struct sle_conn_user *user,
                   void *context);
 
 /* After the link was told something: its notices, its output. May end in `gone`, when not called
  * from `notice`: then c is no more. */
 void sle_conn_pump(struct sle_conn *c);
+
+/* Right after sle_conn_new (server: true) or sle_conn_open: nothing is read or written but through
+ * TLS. PEER-ABORT is then the end of the connection: TLS has no urgent data. 0, or HELIO_E* of
+ * tls_stream: free the connection. */
+int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool server);
+/* In `gone`: what went wrong with TLS, for the operator; "" when nothing did. */
+const char *sle_conn_why(const struct sle_conn *c);
 
 struct sle_link *sle_conn_link(const struct sle_conn *c);
 /* Has the stream no room now? */

@@ -13,6 +13,25 @@ if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "^(x86_
 endif()
 target_compile_definitions(helio_flags INTERFACE _GNU_SOURCE HELIO_VERSION="${PROJECT_VERSION}")
 target_include_directories(helio_flags INTERFACE ${PROJECT_SOURCE_DIR})
+# What makes an error in memory harder to use for an attack. Not with sanitizers, which see such errors.
+if(HELIO_HARDEN AND NOT HELIO_SANITIZE AND NOT HELIO_TSAN AND NOT HELIO_FUZZ)
+    include(CheckCCompilerFlag)
+    set(harden -fstack-protector-strong -fstack-clash-protection -fcf-protection=full -mbranch-protection=standard)
+    foreach(flag ${harden}) # the last two are for processors of one kind each
+        string(MAKE_C_IDENTIFIER "HELIO_HAS${flag}" has)
+        check_c_compiler_flag("-Werror ${flag}" ${has})
+        if(${has})
+            target_compile_options(helio_flags INTERFACE ${flag})
+        endif()
+    endforeach()
+    # The C library checks lengths only where the compiler optimises; another build type brings its own.
+    target_compile_options(helio_flags INTERFACE
+                           $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-U_FORTIFY_SOURCE>
+                           $<$<CONFIG:Release,RelWithDebInfo,MinSizeRel>:-D_FORTIFY_SOURCE=2>)
+    set(program $<STREQUAL:$<TARGET_PROPERTY:TYPE>,EXECUTABLE>)
+    target_compile_options(helio_flags INTERFACE $<$<NOT:$<BOOL:$<TARGET_PROPERTY:POSITION_INDEPENDENT_CODE>>>:-fPIE>)
+    target_link_options(helio_flags INTERFACE -Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack $<${program}:-pie>)
+endif()
 if(HELIO_SANITIZE)
     target_compile_options(helio_flags INTERFACE -fsanitize=address,undefined
                            -fno-sanitize-recover=all -fno-omit-frame-pointer)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 #include "base/words.h"
@@ -64,7 +65,7 @@ static void set_value(const struct conf_option *o, const struct conf_part *part,
         return;
     }
     if (o->initial == NULL && *t->text == '\0') {
-        conf_error(errors, t->line, "%s%s: the value is missing; it is %s", where, t->key,
+        conf_error(errors, t->line, "%s%s: the value is missing; it means: %s", where, t->key,
                    o->help != NULL ? o->help : "required");
         return;
     }
@@ -81,6 +82,16 @@ static bool is_duplicate(const struct conf_tree *map, const struct conf_tree *t)
     return first != t;
 }
 
+static void check_secret(const struct conf_option *o, const struct conf_tree *t, const char *where,
+                         struct conf_errors *errors)
+{
+    if (o->type == OPTION_SECRET && t->text != NULL && *t->text != '\0' && errors->exposed != 0)
+        conf_error(errors, t->line,
+                   "%s%s: it is secret, and all users may read or write this file (mode %03o); "
+                   "chmod o= it",
+                   where, t->key, errors->exposed);
+}
+
 static bool set_key(const struct conf_tree *t, const char *where, const struct conf_part *parts,
                     size_t parts_len, struct conf_errors *errors)
 {
@@ -94,6 +105,8 @@ static bool set_key(const struct conf_tree *t, const char *where, const struct c
         set_value(o, &parts[i], t, where, errors);
         if (errors->total > before)
             break;
+        else
+            check_secret(o, t, where, errors);
     }
     return known;
 }
@@ -106,7 +119,7 @@ static void report_missing(const struct conf_tree *map, const char *where,
         for (size_t i = 0; i < index; i++)
             named |= conf_option_find(parts[i].options, o->key) != NULL;
         if (o->initial == NULL && !named && conf_child(map, o->key) == NULL)
-            conf_error(errors, map->line, "%s%s: this key is missing; it is %s", where, o->key,
+            conf_error(errors, map->line, "%s%s: this key is missing; it means: %s", where, o->key,
                        o->help != NULL ? o->help : "required");
     }
 }
@@ -177,6 +190,15 @@ const struct conf_tree *conf_list(const struct conf_tree *root, const char *wher
     return t->first;
 }
 
+/* Of the file that was opened. A pipe or a device has no readers but its own. */
+static unsigned exposure_of(FILE *f)
+{
+    struct stat st;
+    if (fstat(fileno(f), &st) != 0 || !S_ISREG(st.st_mode) || (st.st_mode & S_IRWXO) == 0)
+        return 0;
+    return (unsigned)(st.st_mode & 0777);
+}
+
 char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors)
 {
     FILE *f = fopen(path, "rb");
@@ -184,6 +206,7 @@ char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors)
     if (data == NULL) {
         conf_error(errors, 0, "cannot be read: %s", strerror(errno));
     } else {
+        errors->exposed = exposure_of(f);
         *len = fread(data, 1, CONF_FILE_MAX + 1, f);
         if (ferror(f)) {
             conf_error(errors, 0, "cannot be read: %s", strerror(errno));

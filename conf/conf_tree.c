@@ -42,7 +42,10 @@ void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
     if (n >= 0 && n < CONF_ERROR_CAP) {
         va_list args;
         va_start(args, format);
-        vsnprintf(text + n, (size_t)(CONF_ERROR_CAP - n), format, args);
+        if (line > 0 && e->instead != NULL)
+            snprintf(text + n, (size_t)(CONF_ERROR_CAP - n), "%s", e->instead);
+        else
+            vsnprintf(text + n, (size_t)(CONF_ERROR_CAP - n), format, args);
         va_end(args);
     }
     for (char *p = text; *p != '\0'; p++)

@@ -29,6 +29,10 @@ struct conf_errors {
     const char *file; /* borrowed; the name to show; "": none, and no line */
     size_t len;       /* texts held */
     size_t total;     /* errors met */
+    /* Errors with a line say this only; NULL: what is wrong. For a file that somebody named who may
+     * not be allowed to read it: the text of an error shows words of the file. */
+    const char *instead;
+    unsigned exposed; /* permissions of the file, if all users may read or write it; else 0 */
     char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];
 };
 

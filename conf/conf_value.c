@@ -198,6 +198,9 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
     case OPTION_BOOL:
         return set_bool(field, text, why, cap);
     case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_SECRET:
+    case OPTION_PLACE:
         return set_text(field, text);
     case OPTION_CHOICE:
         return set_choice(o, field, text, why, cap);
@@ -229,7 +232,7 @@ int conf_options_default(const struct conf_option *options, void *base, conf_set
 void conf_options_free(const struct conf_option *options, void *base)
 {
     for (const struct conf_option *o = options; o->key != NULL; o++) {
-        if (o->type != OPTION_TEXT)
+        if (!option_is_text(o->type))
             continue;
         char **field = (char **)(void *)((char *)base + o->offset);
         free(*field);

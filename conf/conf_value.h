@@ -23,7 +23,16 @@ enum option_type {
                         be left away when min has one */
     OPTION_SHARE,    /* [double] a probability, 0 to 1 */
     OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
+    OPTION_FILE,     /* as OPTION_TEXT: path of a file that is read */
+    OPTION_SECRET,   /* likewise: a text that not all users may read, and so its file */
+    OPTION_PLACE,    /* likewise: path of what the program makes or writes */
 };
+
+static inline bool option_is_text(enum option_type type)
+{
+    return type == OPTION_TEXT || type == OPTION_FILE || type == OPTION_PLACE ||
+           type == OPTION_SECRET;
+}
 
 struct conf_option {
     const char *key;

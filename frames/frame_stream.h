@@ -20,7 +20,7 @@ extern "C" {
 #endif
 
 enum frame_stream_mode {
-    FRAME_STREAM_FIXED,  /* of one length; whoever begins in the middle is lost */
+    FRAME_STREAM_FIXED,  /* of one length; a reader that begins in the middle is lost */
     FRAME_STREAM_MARKED, /* the same, each behind the marker 1ACFFC1D, which is looked for */
     FRAME_STREAM_TC,     /* TC frames of at most this length */
     FRAME_STREAM_CLTU,   /* CLTUs with TC frames of at most this length: given as CLTUs */

@@ -28,7 +28,7 @@ struct tc_pack_config {
     uint16_t scid;
     uint8_t vcid, map; /* map: with segment headers */
     bool numbered;     /* frames are counted; else their sequence numbers are 0, as the book has it
-                          for type B, and whoever reads them cannot notice a loss by them */
+                          for type B, and a reader cannot notice a loss by them */
 };
 
 struct tc_pack {

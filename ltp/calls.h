@@ -63,6 +63,19 @@ void ltp_emit_link(struct ltp *l, const struct peer *peer, enum event_link way, 
 struct peer *ltp_peer_find(struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_peek(const struct ltp *l, uint64_t engine);
 struct peer *ltp_peer_only(struct ltp *l); /* the one there is, or the source's; else NULL */
+/* May a segment of the peer come from there? The length of a host's address is compared in place.
+ */
+static inline bool ltp_peer_source(const struct peer *p, struct slice source)
+{
+    uint64_t a[2], b[2];
+    if (source.len < p->source_match)
+        return false;
+    if (PORT_UNLIKELY(p->source_match != sizeof a))
+        return p->source_match == 0 || memcmp(p->source, source.data, p->source_match) == 0;
+    memcpy(a, p->source, sizeof a);
+    memcpy(b, source.data, sizeof b);
+    return ((a[0] ^ b[0]) | (a[1] ^ b[1])) == 0;
+}
 uint64_t ltp_peer_key(const struct ltp *l, uint64_t engine);
 void ltp_peer_init(struct peer *p);
 /* It may have output, or another window or silence, that the user has not seen yet. */
@@ -79,9 +92,10 @@ void ltp_peer_forgets(struct ltp *l, struct peer *p);
 #define GONE_MAX 256
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
 
-/* guard.c: RFC 5327. valid: of a span's limits; same: may replace it under open sessions; set: of
- * the peer's span; dress: a control segment with its extensions; seal: gathers the segment and
- * authenticates it (tail_len > 0). check: VERDICT_OK, or why the segment must have no effect. */
+/* guard.c: sources, RFC 5327. valid: of a span's limits; same: may replace it under open sessions;
+ * set: of the peer's span; dress: a control segment with its extensions; seal: gathers the segment
+ * and authenticates it (tail_len > 0). check: VERDICT_OK, or why the segment must have no effect.
+ */
 bool ltp_guard_valid(const struct ltp_span *s);
 bool ltp_guard_same(const struct ltp_span *a, const struct ltp_span *b);
 void ltp_guard_set(struct peer *p);
@@ -100,7 +114,13 @@ enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source
                              struct peer **out);
 bool ltp_guest_leave(struct ltp *l, struct guest *g);
 void ltp_guest_heard(struct peer *p, tick now);
-void ltp_guest_wake(struct ltp *l, struct peer *p); /* by ltp_peer_touch */
+/* Of any peer: so many bytes came from it; may so many be sent to it (then they are); it has
+ * answered a report. */
+void ltp_guest_credit(struct peer *p, size_t len);
+bool ltp_guest_pays(struct ltp *l, struct peer *p, size_t len);
+void ltp_guest_verified(struct peer *p);
+uint64_t ltp_guest_serial(struct ltp *l, const struct peer *p); /* of a session's first report */
+void ltp_guest_wake(struct ltp *l, struct peer *p);             /* by ltp_peer_touch */
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export);
@@ -222,6 +242,15 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
                       enum ltp_reason reason, tick now);
 void ltp_import_free(struct ltp *l, struct import *im);
 void ltp_import_idle(struct ltp *l, struct import *im, tick now);
+
+/* discard.c: sessions that may make room for one more of the peer (or of guests). add: a segment
+ * with so many bytes has just opened it. sub: it is proven, or over. list: where it belongs.
+ * discard: false when none may go. */
+void ltp_unproven_init(struct unproven *u);
+void ltp_unproven_add(struct ltp *l, struct import *im, size_t opening, tick now);
+void ltp_unproven_sub(struct ltp *l, struct import *im);
+unsigned ltp_unproven_list(const struct import *im);
+bool ltp_discard(struct ltp *l, struct peer *p, tick now);
 
 /* part.c: put keeps a segment's data (`last`: nothing will follow). VERDICT_OK, LIMIT_BYTES or
  * NO_MEMORY. gather brings all of it into the buffer; false: there is no memory for that. copy:

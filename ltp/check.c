@@ -97,6 +97,7 @@ static void check_import(const struct ltp *l, const struct import *im, uint64_t 
     for (size_t i = 0; i < im->acked.len; i++)
         assert(ranges_has(&im->got, im->acked.at[i].lo, im->acked.at[i].hi));
     check_reports(im);
+    assert(list_empty(&im->unproven) || im->unproven_since <= im->arrival);
     *held += ltp_deferred_held(im);
     *held += ltp_import_cost(l) + (im->got.cap + im->acked.cap) * sizeof *im->got.at +
              im->history_cap * sizeof *im->history;
@@ -186,9 +187,23 @@ static void check_gone(const struct ltp *l)
     assert(n == l->gone_len && n <= GONE_MAX && remembered == l->closed.len);
 }
 
+static void check_unproven(const struct unproven *u)
+{
+    size_t claimed_little = 0;
+    for (unsigned i = 0; i < UNPROVEN_LISTS; i++) {
+        list_for_each (it, &u->list[i]) {
+            const struct import *im = container_of(it, struct import, unproven);
+            assert(im->unproven_list == i && im->unproven_list <= ltp_unproven_list(im));
+            claimed_little += i == UNPROVEN_CLAIMED_LITTLE;
+        }
+    }
+    assert(claimed_little == u->claimed_little);
+}
+
 static void check_guests(const struct ltp *l)
 {
     size_t n = 0, imports = 0;
+    check_unproven(&l->guests.unproven);
     for (uint32_t i = 0; l->guests.at != NULL && i < l->config.guests_max; i++) {
         const struct guest *g = l->guests.at[i];
         if (g == NULL)
@@ -204,9 +219,10 @@ static void check_guests(const struct ltp *l)
            l->guests.shares[POOL_BYTES].used <= l->config.guest_bytes);
 }
 
-static void check_peer(const struct ltp *l, const struct peer *p, size_t *running)
+static void check_peer(const struct ltp *l, const struct peer *p, size_t *running, size_t *sourced)
 {
     assert(p->ack_len <= p->ack_cap && p->ack_cap <= ACKS_MAX);
+    assert(p->source_match <= p->source_len && (p->guest == NULL || p->source_match == 0));
     assert(p->silent || list_empty(&p->held));
     list_for_each (it, &p->held) {
         const struct export_session *e = container_of(it, struct export_session, fresh);
@@ -218,6 +234,8 @@ static void check_peer(const struct ltp *l, const struct peer *p, size_t *runnin
         assert(t->peer == p && runs == (p->hears || t->use == USE_DELAY));
         *running += runs ? 1 : 0;
     }
+    *sourced += p->source_match > 0;
+    check_unproven(&p->unproven);
     (void)l;
 }
 
@@ -245,14 +263,15 @@ static void check_pools(const struct ltp *l)
 
 void ltp_check(const struct ltp *l)
 {
-    size_t running = 0;
+    size_t running = 0, sourced = 0;
     check_sessions(l);
     check_closed(l);
     check_guests(l);
     check_gone(l);
     check_pools(l);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))
-        check_peer(l, container_of(n, struct peer, node), &running);
+        check_peer(l, container_of(n, struct peer, node), &running, &sourced);
+    assert(sourced == l->sourced);
     assert(running == l->heap.len && l->timers >= running && l->heap.cap >= l->timers);
     for (size_t i = 1; i < l->heap.len; i++)
         assert(l->heap.places[(i - 1) / 2].due <= l->heap.places[i].due);

@@ -161,7 +161,7 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
         c->rx[s->type]++;
         c->rx_bytes += em->len;
         c->verdicts[em->cause]++;
-        if (em->peer != NULL)
+        if (em->peer != NULL && em->cause != VERDICT_WRONG_SOURCE) /* that is not the peer's */
             count_received(&em->peer->n, s, (enum verdict)em->cause);
     } else {
         c->tx[s->type]++;

@@ -29,6 +29,12 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     l->config = *config;
     set_defaults(&l->config);
     rng_init(&l->rng, config->seed);
+    if (l->config.secret[0] == 0 && l->config.secret[1] == 0) {
+        struct rng own; /* so that a seed gives the same run with a secret and without */
+        rng_init(&own, ~config->seed);
+        l->config.secret[0] = rng_u64(&own);
+        l->config.secret[1] = rng_u64(&own);
+    }
     l->number = rng_below(&l->rng, UINT32_MAX);
     heap_init(&l->heap);
     list_init(&l->closed_fifo);
@@ -124,6 +130,19 @@ static enum verdict dispatch_segment(struct ltp *l, const struct ltp_segment *s,
     return ltp_cancel_input(l, s, now, peer);
 }
 
+/* Is there nothing to examine? Mostly it is a peer's next data segment, from where it should come.
+ */
+static inline bool is_plain(const struct ltp *l, const struct ltp_segment *s, struct slice source)
+{
+    const struct peer *p = l->last_peer;
+    if (PORT_UNLIKELY(l->guarded > 0 || l->guests.at != NULL))
+        return false;
+    if (l->sourced == 0)
+        return true;
+    return p != NULL && segment_is_data(s) && p->span.peer == s->id.originator &&
+           ltp_peer_source(p, source);
+}
+
 enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
                             tick now)
 {
@@ -136,14 +155,14 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
         ltp_emit_bad(l, v, len, now);
         return v;
     }
-    if (PORT_UNLIKELY(l->guarded > 0 || l->guests.at != NULL))
+    l->source = source;
+    if (PORT_UNLIKELY(!is_plain(l, &s, source)))
         v = ltp_guard_check(l, &s, slice_of(data, len), source, &peer);
     if (PORT_LIKELY(v == VERDICT_OK)) {
-        l->source = source;
         v = dispatch_segment(l, &s, source, now, &peer);
-        l->source = slice_of(NULL, 0);
         if (peer != NULL) {
             ltp_guest_heard(peer, now);
+            ltp_guest_credit(peer, len);
             ltp_peer_heard(peer, len, now);
             if (peer->guest == NULL)
                 ltp_peer_touch(l, peer);
@@ -151,6 +170,7 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
                 ltp_silence_ends(peer);
         }
     }
+    l->source = slice_of(NULL, 0);
     struct emit e = {
         .kind = EVENT_RX, .peer = peer, .len = len, .cause = (int)v, .attempt = EVENT_NONE};
     ltp_emit_segment(l, &s, &e, now);

@@ -34,6 +34,11 @@
 #define PIECES_MAX 4096   /* pieces of green parts that wait for ltp_poll; more are lost */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
+#define SERIAL_UNVERIFIED                                                                          \
+    (1 << 30)           /* the same of reports whose acknowledgement proves an address */
+#define CREDIT_FACTOR 3 /* bytes sent to such an address for each that came from it, with */
+#define HEADERS_MIN 28  /* those of UDP and IPv4 for what came, */
+#define HEADERS_MAX 48  /* and of UDP and IPv6 for what is sent: never too little is counted */
 #define LIVES_MAX 3 /* of one receiver in one session of ours; the one longest ago is forgotten */
 #define LIFE_NEAR                                                                                  \
     24 /* reports of one life have serials no further apart, lost ones included, and */
@@ -99,6 +104,21 @@ struct pool {
 struct share {
     uint64_t used, promised;
     uint64_t max; /* of guests only */
+    uint64_t cap; /* of bytes: the user's word, ltp_hold */
+};
+
+/* Import sessions whose sender has not proven that it hears us, by what was received; see
+ * discard.c. First those of which nothing was claimed: with little data by worth, and those with
+ * much data; then those with reports. */
+enum {
+    UNPROVEN_MUCH = 7,
+    UNPROVEN_CLAIMED_LITTLE, /* and the red part is not whole */
+    UNPROVEN_CLAIMED,
+    UNPROVEN_LISTS
+};
+struct unproven {
+    struct list list[UNPROVEN_LISTS]; /* of struct import.unproven, longest silence first, about */
+    size_t claimed_little;            /* sessions in that list */
 };
 
 struct peer {
@@ -112,6 +132,7 @@ struct peer {
     bool up;    /* we transmit to it */
     bool hears; /* it transmits to us */
     uint8_t source_len, source[LTP_SOURCE_MAX];
+    uint8_t source_match; /* so many of these bytes must be equal; 0: none need be */
     struct list timers;
     /* To send, in this order: */
     struct list cancels; /* struct cancel */
@@ -142,14 +163,17 @@ struct peer {
     /* guard.c: what each segment to it has besides */
     uint32_t tail_len; /* authentication trailer */
     uint8_t ext_count, ext_len, ext[EXT_MAX];
+    struct unproven unproven; /* not of a guest */
 };
 
-/* A peer that no span names. */
+/* A peer that no span names. Its source may be forged, so that answers go to somebody else. */
 struct guest {
     struct peer peer;
     struct list ready; /* of guests.ready, when something was queued for it */
     uint32_t place;
     uint8_t source_len, source[LTP_SOURCE_MAX];
+    bool verified;   /* who is there has answered a report, whose serial number it has to know */
+    uint64_t credit; /* until then: bytes that may still be sent to it */
     tick quiet_since;
 };
 
@@ -159,6 +183,7 @@ struct guests {
     struct guest **at;  /* by place; NULL: nobody is ever accepted */
     struct list ready;  /* of struct guest.ready */
     struct list closed; /* of struct closed.fifo */
+    struct unproven unproven;
     size_t imports, cancels, closed_len;
     struct share shares[POOL_COUNT];
     tick full_until; /* no place comes free before */
@@ -375,6 +400,10 @@ struct import {
     uint64_t primary_upper; /* §6.11: lower bound of the next primary report */
     uint64_t asked;         /* serial of the checkpoint that waits for ltp_accept; 0 = none */
     tick asked_at;
+    struct list unproven; /* of its peer's, or guests', lists; alone once it is proven */
+    tick unproven_since;  /* arrival when it got its place there */
+    uint32_t opening;     /* bytes of the segment that opened it */
+    uint8_t unproven_list;
 };
 
 /* Itself, its record, its notices in a ring that has doubled, its places in tables and heap. */
@@ -399,7 +428,9 @@ struct ltp {
                          last: leave.c */
     size_t gone_len;
     size_t guarded;         /* peers with authentication or cookie */
+    size_t sourced;         /* peers whose segments must come from their source */
     struct slice source;    /* of the datagram that is being looked at */
+    uint64_t refused_peer;  /* ltp_refused_peer */
     struct peer *last_peer; /* caches before the tables */
     struct import *last_import;
     struct heap heap;

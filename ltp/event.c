@@ -72,7 +72,8 @@ static const char *cause_word(const struct event *e)
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
     static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
-    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
+    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost",
+                                           "discarded"};
     switch (e->kind) {
     case EVENT_RX:
         return verdict_name((enum verdict)e->verdict);

@@ -42,6 +42,8 @@ enum event_outcome {
     OUTCOME_CANCELLED_LOCAL,  /* this engine cancelled; reason in cancel_reason */
     OUTCOME_CANCELLED_REMOTE, /* the peer cancelled; reason in cancel_reason */
     OUTCOME_LOST,             /* an orange block: lost, or nothing was heard of it (reason RLEXC) */
+    OUTCOME_DISCARDED, /* an import that had claimed nothing made room for another one; it may open
+                          again */
 };
 
 /* What a segment has to say of orange blocks, as in its extension (docs/recovery.md). */
@@ -65,7 +67,7 @@ enum event_orange {
     X(NO_CLIENT_SERVICE, "no_client_service") /* session cancelled, reason UNREACH */              \
     X(UNKNOWN_PEER, "unknown_peer")           /* no span is configured for that engine */          \
     X(LIMIT_PEERS, "limit_peers")             /* no place for one more unknown sender */           \
-    X(WRONG_SOURCE, "wrong_source")           /* not the address that the sender began with */     \
+    X(WRONG_SOURCE, "wrong_source")           /* not from the peer's address; no effect */         \
     X(LIMIT_SESSIONS, "limit_sessions")       /* too many open import sessions */                  \
     X(LIMIT_BYTES, "limit_bytes")             /* too many bytes held, or block too long */         \
     X(LIMIT_RANGES, "limit_ranges")           /* too many gaps in one session */                   \

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Authentication and cookies (RFC 5327). What a span wants is made once into the bytes of its
- * header extensions; a segment that leaves gets them with its header, and its authentication value
- * last. A segment that comes is examined before anything else looks at it. What can go wrong: an
- * extension is missing or wrong; then the segment has a verdict and no further effect.
+ * What a segment has to be before it has any effect: from its peer's address, if that is checked,
+ * with the peer's cookie and authentication (RFC 5327). What a span wants is made once into the
+ * bytes of its header extensions; a segment that leaves gets them with its header, and its
+ * authentication value last. A segment that comes is examined before anything else looks at it.
+ * What can go wrong: it comes from elsewhere, an extension is missing or wrong; then the segment
+ * has a verdict and no further effect.
  */
 #include <assert.h>
 #include <string.h>
@@ -84,21 +86,27 @@ void ltp_guard_seal(const struct peer *p, struct ltp_out *out)
     out->data = slice_of(NULL, 0);
 }
 
-/* Whose segment it is: of the session's peer; without a session, of the engine that it says. */
+/* Whose segment it is: of the engine that it says, for a session of ours of the session's peer. */
 static struct peer *find_owner(struct ltp *l, const struct ltp_segment *s)
 {
-    const struct import *last = l->last_import;
-    if (last != NULL && segment_is_data(s) && last->s.id.number == s->id.number &&
-        last->s.id.originator == s->id.originator)
-        return last->s.peer;
     bool is_export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;
-    struct session *open = ltp_session_find(l, s->id, is_export);
+    struct peer *p = is_export ? NULL : ltp_peer_find(l, s->id.originator);
+    if (PORT_LIKELY(p != NULL))
+        return p;
+    struct session *open = is_export ? ltp_session_find(l, s->id, true) : NULL;
     if (open != NULL)
         return open->peer;
     struct closed *over = ltp_closed_find(l, s->id, is_export);
     if (over != NULL)
         return over->peer;
-    return is_export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
+    return is_export ? ltp_peer_only(l) : NULL;
+}
+
+static bool right_source(const struct peer *p, struct slice source)
+{
+    const struct guest *g = p->guest;
+    return g == NULL ? ltp_peer_source(p, source)
+                     : slice_equal(source, slice_of(g->source, g->source_len));
 }
 
 static bool has_cookie(const struct peer *p, const struct ltp_segment *s)
@@ -140,21 +148,30 @@ static enum verdict check_value(const struct peer *p, const struct ltp_segment *
     return a->verify(a->context, covered, last.value) ? VERDICT_OK : VERDICT_AUTH_BAD;
 }
 
+static enum verdict check_extensions(const struct peer *p, const struct ltp_segment *s,
+                                     struct slice segment)
+{
+    if (p->span.cookie_len > 0 && !has_cookie(p, s))
+        return VERDICT_BAD_COOKIE;
+    return p->span.auth == NULL ? VERDICT_OK : check_value(p, s, segment);
+}
+
 enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
                              struct slice source, struct peer **peer)
 {
     struct peer *p = find_owner(l, s);
-    bool stranger = p == NULL && segment_is_data(s) && ltp_guest_may(l, s->id.originator);
-    if (p != NULL && p->guest != NULL &&
-        !slice_equal(source, slice_of(p->guest->source, p->guest->source_len))) {
+    bool unknown = p == NULL && segment_is_data(s) && ltp_guest_may(l, s->id.originator);
+    if (PORT_UNLIKELY(p != NULL && !right_source(p, source))) {
         *peer = p;
+        l->refused_peer = p->span.peer;
         return VERDICT_WRONG_SOURCE;
     }
-    if (!stranger && (p == NULL || p->ext_count == 0))
+    if (!unknown && (p == NULL || p->ext_count == 0))
         return VERDICT_OK;
     *peer = p;
-    p = stranger ? &l->guests.model.peer : p;
-    if (p->span.cookie_len > 0 && !has_cookie(p, s))
-        return VERDICT_BAD_COOKIE;
-    return p->span.auth == NULL ? VERDICT_OK : check_value(p, s, segment);
+    p = unknown ? &l->guests.model.peer : p;
+    const enum verdict v = check_extensions(p, s, segment);
+    if (PORT_UNLIKELY(v != VERDICT_OK))
+        l->refused_peer = unknown ? s->id.originator : p->span.peer;
+    return v;
 }

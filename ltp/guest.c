@@ -6,7 +6,10 @@
  * but that it sends only. What can go wrong: there is no place. One comes free when its guest has
  * nothing open and has been silent for closed_time, so nobody is driven out by strangers; how long
  * that takes at least is noted, so that a flood of strangers costs no search each. Memory; then
- * nobody is admitted.
+ * nobody is admitted. A source that is forged: until who is there has answered a report, no more
+ * than CREDIT_FACTOR times the bytes that came from it are sent to it, both with their headers of
+ * UDP and IP. What is beyond that is as good as lost on the way: timers and limits of repetitions
+ * go on.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -18,6 +21,7 @@ int ltp_guests_init(struct ltp *l, const struct ltp_config *config)
     struct guests *all = &l->guests;
     list_init(&all->ready);
     list_init(&all->closed);
+    ltp_unproven_init(&all->unproven);
     if (config->guests_max == 0)
         return 0;
     if (config->guests_max > GUESTS_MAX || config->guest == NULL ||
@@ -128,6 +132,41 @@ void ltp_guest_heard(struct peer *p, tick now)
 {
     if (PORT_UNLIKELY(p->guest != NULL))
         p->guest->quiet_since = now;
+}
+
+void ltp_guest_credit(struct peer *p, size_t len)
+{
+    if (PORT_UNLIKELY(p->guest != NULL))
+        p->guest->credit += CREDIT_FACTOR * ((uint64_t)len + HEADERS_MIN);
+}
+
+bool ltp_guest_pays(struct ltp *l, struct peer *p, size_t len)
+{
+    struct guest *g = p->guest;
+    if (PORT_LIKELY(g == NULL || g->verified))
+        return true;
+    const uint64_t cost = (uint64_t)len + HEADERS_MAX;
+    if (g->credit < cost) {
+        l->counters.guests_unsent++;
+        return false;
+    }
+    g->credit -= cost;
+    return true;
+}
+
+void ltp_guest_verified(struct peer *p)
+{
+    if (PORT_UNLIKELY(p->guest != NULL))
+        p->guest->verified = true;
+}
+
+uint64_t ltp_guest_serial(struct ltp *l, const struct peer *p)
+{
+    if (PORT_LIKELY(p->guest == NULL || p->guest->verified))
+        return 1 + rng_below(&l->rng, SERIAL_FIRST);
+    /* who knows it has received it: it has no relation to what others see */
+    uint64_t secret = hash_secret(l->config.secret, l->counters.opened_import, p->span.peer);
+    return 1 + secret % SERIAL_UNVERIFIED;
 }
 
 void ltp_guest_wake(struct ltp *l, struct peer *p)

@@ -25,13 +25,14 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     ltp_part_init(&im->red);
     ltp_part_init(&im->green);
     list_init(&im->deferred);
+    list_init(&im->unproven);
     im->s.peer = peer;
     im->s.id = s->id;
     im->s.client_service = s->client_service;
     im->red_len = im->length = im->green_low = EVENT_NONE;
     im->accepted = !peer->span.confirm_import;
     im->ranges_max = peer->span.ranges_max;
-    im->rpt_first = 1 + rng_below(&l->rng, SERIAL_FIRST);
+    im->rpt_first = ltp_guest_serial(l, peer);
     ltp_held_add(l, peer, ltp_import_cost(l));
     return im;
 }
@@ -42,8 +43,17 @@ static bool sessions_full(const struct ltp *l, const struct peer *p)
            ltp_held_room(l, p) < ltp_import_cost(l);
 }
 
+/* A place for one more session of the peer, if need be that of another one of its. */
+static bool find_room(struct ltp *l, struct peer *p, tick now)
+{
+    bool full = sessions_full(l, p);
+    /* of guests any one's would go, which does not help one that has as many as each may have */
+    bool own = p->guest != NULL && p->imports >= p->span.import_sessions;
+    return !full || (!own && ltp_discard(l, p, now) && !sessions_full(l, p));
+}
+
 /* May a first segment of peer p open a session? */
-static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, const struct peer *p)
+static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, struct peer *p, tick now)
 {
     if (p == NULL)
         return VERDICT_UNKNOWN_PEER;
@@ -52,7 +62,7 @@ static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, const s
     if (s->offset + s->data.len > p->span.block_max)
         return VERDICT_LIMIT_BYTES;
     /* not cancelled: the sender's checkpoint comes again, when there may be room */
-    return sessions_full(l, p) ? VERDICT_LIMIT_SESSIONS : VERDICT_OK;
+    return find_room(l, p, now) ? VERDICT_OK : VERDICT_LIMIT_SESSIONS;
 }
 
 /* Red data from the midst of a session that may have begun before this engine did: an earlier one
@@ -76,7 +86,7 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     bool stranger = p == NULL && ltp_guest_may(l, s->id.originator);
     *peer = p;
     *why = over != NULL ? VERDICT_CLOSED_SESSION
-                        : may_open(l, s, stranger ? &l->guests.model.peer : p);
+                        : may_open(l, s, stranger ? &l->guests.model.peer : p, now);
     if (p != NULL && *why == VERDICT_OK && !again && began_before(l, s, p)) {
         *why = VERDICT_FORGOTTEN_SESSION;
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
@@ -93,6 +103,7 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     struct import *im = import_new(l, p, s);
     if (im != NULL && ltp_session_open(l, &im->s, l->config.tell_start ? 4 : 3) == 0) {
         im->s.opened = now;
+        ltp_unproven_add(l, im, s->data.len, now);
         if (s->offset == 0 && s->id.number < p->begun)
             p->begun = s->id.number;
         if (l->config.tell_start)
@@ -381,6 +392,7 @@ void ltp_import_free(struct ltp *l, struct import *im)
     list_for_each_safe (it, &im->reports)
         ltp_report_free(l, container_of(it, struct report, in_import));
     ltp_deferred_free(l, im);
+    ltp_unproven_sub(l, im);
     ltp_timer_fini(l, &im->idle);
     ltp_part_drop(l, im, true);
     ltp_part_drop(l, im, false);

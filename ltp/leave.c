@@ -93,6 +93,8 @@ int ltp_span_remove(struct ltp *l, uint64_t engine, tick now)
     close_sessions(l, p, now);
     drop_output(l, p);
     l->guarded -= p->ext_count > 0;
+    l->sourced -= p->source_match > 0;
+    p->source_match = 0;
     l->named--;
     hash_sub(&l->peers, &p->node);
     list_sub(&p->touched);

@@ -52,8 +52,10 @@ enum ltp_reason {
 
 /* Limits of an engine; 0 takes the default in brackets. */
 struct ltp_config {
-    uint64_t engine; /* this engine's number, 1..2^64-1; by default the ipn node number */
-    uint64_t seed;   /* of session numbers, serials and hashes; another one at each start */
+    uint64_t engine;    /* this engine's number, 1..2^64-1; by default the ipn node number */
+    uint64_t seed;      /* of session numbers, serials and hashes; another one at each start */
+    uint64_t secret[2]; /* of the serials by which guests prove their address; nobody else knows it
+                           [from the seed] */
     uint32_t import_sessions; /* open import sessions, all peers together [4096] */
     uint64_t held_bytes; /* memory of all import sessions together, bytes [1 GiB]: of blocks as they
                             arrive, and what is noted of their gaps and reports. Half of it, and of
@@ -139,10 +141,16 @@ enum ltp_learnt {
 extern const struct ltp_recovery ltp_recovery_plain;   /* all off */
 extern const struct ltp_recovery ltp_recovery_default; /* what measures best on fading links */
 
+#define LTP_CHECKPOINT_EXTRA 20 /* bytes: the longest two serial numbers */
+
 /* What is agreed with one peer. 0 takes the default in brackets. */
 struct ltp_span {
     uint64_t peer;        /* its engine number */
     uint32_t segment_max; /* longest segment to send, bytes, header included, 64..65000 [1400] */
+    /* A checkpoint may be longer than segment_max by its serial numbers, at most by so many bytes,
+     * 0..LTP_CHECKPOINT_EXTRA [0]: with the most, a repetition has exactly the segments that were
+     * lost. With less, a full last gap whose checkpoint does not fit becomes two segments. */
+    uint32_t checkpoint_extra;
     uint32_t export_sessions; /* parallel sessions that we open, 1..65536 [16] */
     uint32_t import_sessions; /* parallel sessions that the peer may open [1024] */
     uint64_t block_max;  /* longest block to receive, bytes [1 GiB]; longer ones are cancelled */
@@ -217,10 +225,16 @@ int ltp_link_ways(struct ltp *l, uint64_t peer, unsigned ways, bool up, tick now
 /* Both. */
 int ltp_link(struct ltp *l, uint64_t peer, bool up, tick now);
 
-/* What the peer's datagrams come with as `source` of ltp_input_from, at most LTP_SOURCE_MAX bytes:
- * with several peers, reports and cancels of sessions that are not known are acknowledged to the
- * one whose source it is. Returns 0, HELIO_ENOENT, HELIO_EINVAL (too long). */
-int ltp_source(struct ltp *l, uint64_t peer, struct slice source);
+/* What the peer's datagrams come with as `source` of ltp_input_from, at most LTP_SOURCE_MAX bytes.
+ * Of these the first `match` have to be equal, or its segments are refused before they have any
+ * effect (VERDICT_WRONG_SOURCE); 0: they may come from anywhere. With several peers, reports and
+ * cancels of sessions that are not known are acknowledged to the one whose source it is. Returns 0,
+ * HELIO_ENOENT, HELIO_EINVAL (too long, or shorter than `match`). */
+int ltp_source(struct ltp *l, uint64_t peer, struct slice source, size_t match);
+
+/* Engine number of the peer whose segment was the latest with VERDICT_WRONG_SOURCE,
+ * VERDICT_AUTH_MISSING, VERDICT_AUTH_BAD or VERDICT_BAD_COOKIE; 0: there was none. */
+uint64_t ltp_refused_peer(const struct ltp *l);
 
 /* Client services that accept blocks; blocks for others are cancelled with LTP_UNREACH. Service 1
  * (bundles, CCSDS 734.1) is open from the start. Returns 0 or HELIO_EINVAL (above 2^32-1),
@@ -267,6 +281,13 @@ uint32_t ltp_window(const struct ltp *l, uint64_t peer);
  * it is worth little to have more than one of them. */
 bool ltp_silent(const struct ltp *l, uint64_t peer);
 
+/* Memory of the import sessions of a peer, as held_bytes counts it; peer 0: of all guests. Of a
+ * peer that no span names: 0. When it has changed, the peer is touched (ltp_touched). */
+uint64_t ltp_held(const struct ltp *l, uint64_t peer);
+/* It may not grow beyond `most` bytes from now on, whatever held_bytes leaves: what would is judged
+ * as beyond held_bytes. What is more already stays. UINT64_MAX: it may. */
+void ltp_hold(struct ltp *l, uint64_t peer, uint64_t most);
+
 /* Cancels a session from this end, export or import (RFC 5326 §4.3, §6.15-6.17).
  * Returns 0 or HELIO_ENOENT. The close notice follows. */
 int ltp_cancel(struct ltp *l, struct ltp_session_id id, enum ltp_reason reason, tick now);
@@ -289,7 +310,9 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
  * nothing of it is open and nothing was heard of it, nor a session of it closed, for closed_time;
  * until then there is no place for a further one (VERDICT_LIMIT_PEERS). So strangers cannot drive
  * out a guest, and all that guests have together is bounded: sessions, bytes, and a quarter of
- * closed_memory besides that of the others.
+ * closed_memory besides that of the others. Sources can be forged: until a guest has answered a
+ * report, ltp_output gives no more than 3 times the bytes that came from it, both
+ * counted with 28 to 48 bytes of UDP and IP headers a segment.
  */
 enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
                             tick now);
@@ -303,7 +326,8 @@ struct ltp_guest {
     uint8_t source_len;
 };
 
-/* A guest for which ltp_output has something; each gets its turn. False: there is none. */
+/* A guest for which something waits; each gets its turn. ltp_output may give nothing all the same
+ * when too little came from the guest's address. False: there is none. */
 bool ltp_guest_next(struct ltp *l, struct ltp_guest *out);
 
 /* May ltp_guest_next have one? */
@@ -333,9 +357,11 @@ tick ltp_deadline(const struct ltp *l);
  * cancel.
  *
  * All data segments of a block have exactly segment_max bytes whatever their header's length, so
- * that a batch suits UDP_SEGMENT; but the last of a stretch is what remains, and the one before it
- * can be a few bytes short, when the remainder and the checkpoint's serials do not fit together.
- * No segment is longer than segment_max, whatever numbers the peer has chosen.
+ * that a batch suits UDP_SEGMENT; but the last of a stretch is what remains. If it is full it is
+ * longer by the checkpoint's serials, up to checkpoint_extra; when that is not enough, the one
+ * before it is short. No segment is longer than segment_max, but for checkpoints by
+ * checkpoint_extra, whatever numbers the peer has chosen. A checkpoint that stays unanswered
+ * several times is cut to segment_max: a path may refuse what is longer.
  *
  * Returns 1 and a segment, or 0 when there is nothing to send. `head` is written by the engine;
  * `data` points into the block and holds until the next push call.
@@ -344,7 +370,8 @@ tick ltp_deadline(const struct ltp *l);
 #define LTP_SEGMENT_AUTH_MIN 256 /* and then authentication and some data */
 #define LTP_SEGMENT_COOKIE_MIN 128
 struct ltp_out {
-    uint8_t *head;     /* the caller's buffer of at least max(LTP_HEAD_MAX, segment_max) bytes */
+    uint8_t *head;     /* the caller's buffer of at least max(LTP_HEAD_MAX, segment_max +
+                          checkpoint_extra) bytes */
     uint32_t head_cap; /* its size */
     uint32_t head_len; /* bytes written: the whole segment, or the header of a data segment */
     struct slice data; /* the data part, empty for control segments and authenticated ones */
@@ -355,9 +382,9 @@ int ltp_output(struct ltp *l, uint64_t peer, tick now, struct ltp_out *out);
 bool ltp_has_output(const struct ltp *l, uint64_t peer);
 
 /* A peer to which something has happened since it was named last, in this order: it may have output
- * now, another window (ltp_window), or be silent or not (ltp_silent); of all others these are as
- * they were, but for what ltp_output changes. Guests are not named (ltp_guest_next). False: there
- * are no more. Who looks at all peers each time need not ask. */
+ * now, another window (ltp_window), hold other memory (ltp_held), or be silent or not (ltp_silent);
+ * of all others these are as they were, but for what ltp_output changes. Guests are not named
+ * (ltp_guest_next). False: there are no more. Who looks at all peers each time need not ask. */
 bool ltp_touched(struct ltp *l, uint64_t *peer);
 
 enum ltp_notice_kind {
@@ -404,7 +431,7 @@ struct ltp_counters {
     uint64_t retransmitted_bytes; /* data bytes sent again */
     uint64_t timers[4];           /* by enum event_timer */
     uint64_t opened_export, opened_import;
-    uint64_t closed[4];                                    /* by enum event_outcome */
+    uint64_t closed[5];                                    /* by enum event_outcome */
     uint64_t orange_delivered, orange_lost, orange_silent; /* our blocks: as answered, or not */
     /* Limits that have no verdict: */
     uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
@@ -412,6 +439,7 @@ struct ltp_counters {
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
     uint64_t pieces_dropped; /* of incomplete green parts: 4096 wait for ltp_poll, or no memory */
     uint64_t guests, guests_accepted; /* now in; in all. Refused ones have verdicts */
+    uint64_t guests_unsent;           /* segments for guests that had no credit */
     uint64_t peers_narrowed;          /* peers found not to bear our recovery */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);

@@ -2,8 +2,11 @@
 /*
  * The next segment for a link. Control segments are written whole into the caller's buffer; of data
  * segments only the header is, and the data stays in the block. Data parts are cut so that a
- * segment has segment_max bytes; the last of a stretch is what remains, and must hold the
- * checkpoint's serials besides. Nothing can fail: all was reserved when it was queued.
+ * segment has segment_max bytes; the last of a stretch is what remains. A checkpoint's serials go
+ * beyond segment_max, up to checkpoint_extra, so that a repetition has the segments that were lost
+ * and no further one. Where the path has no room for them (checkpoint_extra 0) a full last gap is
+ * cut once, so that its greater part and the serials fit together from then on. Nothing can fail:
+ * all was reserved when it was queued.
  */
 #include <assert.h>
 
@@ -24,13 +27,36 @@ static uint64_t fit_sdnv(uint64_t room)
     return room - n < UINT64_C(1) << (7 * n) ? room - n : (UINT64_C(1) << (7 * n)) - 1;
 }
 
+/* Times that a checkpoint goes unanswered until the path is suspected to refuse longer segments. */
+#define EXTRA_TRIES 5
+#define SERIALS_GROW 2 /* bytes: later serials of a session may be longer, each by one */
+
+/* Bytes for a data part and its length, in a segment that begins at `at`. */
+static uint64_t data_room(const struct export_session *e, uint64_t at)
+{
+    const struct peer *to = e->s.peer;
+    return to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
+}
+
+/* The longest data part beside these serials in `room` bytes. */
+static uint64_t fit_checkpoint(uint64_t room, uint64_t cp_serial, uint64_t rpt_serial)
+{
+    return fit_sdnv(room - sdnv_len(cp_serial) - sdnv_len(rpt_serial));
+}
+
+/* What is cut off a stretch of `left` bytes that the serials do not fit beside. */
+static uint64_t cut_once(uint64_t room, uint64_t left, uint64_t cp_serial, uint64_t rpt_serial)
+{
+    uint64_t again = fit_checkpoint(room - SERIALS_GROW, cp_serial, rpt_serial);
+    return left > again ? again : left - 1;
+}
+
 /* The next piece of [at, end); the last one carries the checkpoint c, if there is one. */
 static struct piece cut_piece(const struct export_session *e, uint64_t at, uint64_t end,
                               const struct checkpoint *c)
 {
     uint64_t left = end - at;
-    const struct peer *to = e->s.peer;
-    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(at);
+    uint64_t room = data_room(e, at);
     uint64_t full = fit_sdnv(room);
     struct piece p = {.offset = at, .length = full, .last = false};
     uint64_t closing = c != NULL ? e->s.peer->bearing.use.closing_bytes : 0;
@@ -46,8 +72,9 @@ static struct piece cut_piece(const struct export_session *e, uint64_t at, uint6
     if (c == NULL)
         return p;
     uint64_t serial = ltp_checkpoint_next_serial(e);
-    if (left > fit_sdnv(room - sdnv_len(serial) - sdnv_len(c->rpt_serial))) {
-        p.length = left - 1;
+    uint64_t extra = e->s.peer->span.checkpoint_extra;
+    if (left > fit_checkpoint(room + extra, serial, c->rpt_serial)) {
+        p.length = cut_once(room, left, serial, c->rpt_serial);
         p.last = false;
         return p;
     }
@@ -92,6 +119,8 @@ static void write_piece(struct ltp *l, const struct export_session *e, const str
     em.kind = EVENT_TX;
     em.peer = e->s.peer;
     em.len = out->head_len + out->data.len + e->s.peer->tail_len;
+    assert(em.len <= e->s.peer->span.segment_max +
+                         (p->cp_serial != 0 ? e->s.peer->span.checkpoint_extra : 0));
     ltp_emit_segment(l, &s, &em, now);
 }
 
@@ -108,9 +137,7 @@ static void checkpoint_sent(struct ltp *l, struct checkpoint *c, const struct pi
 static void make_early(const struct export_session *e, struct piece *p)
 {
     p->cp_serial = ltp_checkpoint_next_serial(e);
-    const struct peer *to = e->s.peer;
-    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(p->offset);
-    uint64_t most = fit_sdnv(room - sdnv_len(p->cp_serial) - sdnv_len(0));
+    uint64_t most = fit_checkpoint(data_room(e, p->offset), p->cp_serial, 0);
     p->length = p->length > most ? most : p->length;
 }
 
@@ -174,15 +201,14 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
     }
 }
 
-/* What was sent when segments could be longer: its end is the checkpoint, and if the beginning is
- * missing at the receiver the report will say so. */
+/* What was sent when segments could be longer, or is suspected to be too long for the path: its end
+ * is the checkpoint, and if the beginning is missing at the receiver the report will say so. */
 static void shorten_checkpoint(struct checkpoint *c)
 {
     const struct export_session *e = c->session;
-    const struct peer *to = e->s.peer;
     uint64_t end = c->offset + c->length;
-    uint64_t room = to->span.segment_max - to->tail_len - e->prefix_len - sdnv_len(end);
-    uint64_t most = fit_sdnv(room - sdnv_len(c->serial) - sdnv_len(c->rpt_serial));
+    uint64_t extra = c->tries < EXTRA_TRIES ? e->s.peer->span.checkpoint_extra : 0;
+    uint64_t most = fit_checkpoint(data_room(e, end) + extra, c->serial, c->rpt_serial);
     if (PORT_LIKELY(c->length <= most))
         return;
     c->length = most;
@@ -205,6 +231,17 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
                 now);
 }
 
+/* It leaves, unless its peer is a guest without credit: then it is as good as lost. */
+static void emit_control(struct ltp *l, const struct ltp_segment *s, const struct emit *em,
+                         struct ltp_out *out, tick now)
+{
+    assert(out->data.len == 0 && em->len >= out->head_len);
+    if (PORT_LIKELY(ltp_guest_pays(l, em->peer, em->len)))
+        ltp_emit_segment(l, s, em, now);
+    else
+        out->head_len = 0;
+}
+
 static void write_control(struct ltp *l, struct peer *p, struct ltp_segment *s, struct emit em,
                           struct ltp_out *out, tick now)
 {
@@ -214,7 +251,7 @@ static void write_control(struct ltp *l, struct peer *p, struct ltp_segment *s, 
     em.kind = EVENT_TX;
     em.peer = p;
     em.len = out->head_len + p->tail_len;
-    ltp_emit_segment(l, s, &em, now);
+    emit_control(l, s, &em, out, now);
 }
 
 static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, tick now)
@@ -262,13 +299,13 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
     out->data = slice_of(NULL, 0);
     list_sub(&r->queue);
     r->sent++;
-    ltp_emit_segment(l, &s,
-                     &(struct emit){.kind = EVENT_TX,
-                                    .peer = p,
-                                    .len = out->head_len + p->tail_len,
-                                    .cause = r->cause,
-                                    .attempt = r->sent},
-                     now);
+    emit_control(l, &s,
+                 &(struct emit){.kind = EVENT_TX,
+                                .peer = p,
+                                .len = out->head_len + p->tail_len,
+                                .cause = r->cause,
+                                .attempt = r->sent},
+                 out, now);
     ltp_report_sent(l, r, now);
 }
 
@@ -283,22 +320,27 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
     struct peer *p = ltp_peer_find(l, engine);
     if (p == NULL || !p->up)
         return 0;
-    assert(out->head_cap >= LTP_HEAD_MAX && out->head_cap >= p->span.segment_max);
-    if (!list_empty(&p->cancels))
-        output_cancel(l, container_of(p->cancels.next, struct cancel, queue), out, now);
-    else if (p->ack_len > 0)
-        output_ack(l, p, out, now);
-    else if (!list_empty(&p->reports))
-        output_report(l, container_of(p->reports.next, struct report, queue), out, now);
-    else if (!list_empty(&p->checkpoints))
-        output_checkpoint(l, container_of(p->checkpoints.next, struct checkpoint, queue), out, now);
-    else if (!list_empty(&p->resends))
-        output_resend(l, container_of(p->resends.next, struct resend, queue), out, now);
-    else if (!list_empty(&p->fresh))
-        output_fresh(l, container_of(p->fresh.next, struct export_session, fresh), out, now);
-    else
-        return 0;
-    assert(out->head_len + out->data.len + p->tail_len <= p->span.segment_max);
+    assert(out->head_cap >= LTP_HEAD_MAX &&
+           out->head_cap >= p->span.segment_max + p->span.checkpoint_extra);
+    do { /* again only when it was for a guest without credit: each time one less waits */
+        if (!list_empty(&p->cancels))
+            output_cancel(l, container_of(p->cancels.next, struct cancel, queue), out, now);
+        else if (p->ack_len > 0)
+            output_ack(l, p, out, now);
+        else if (!list_empty(&p->reports))
+            output_report(l, container_of(p->reports.next, struct report, queue), out, now);
+        else if (!list_empty(&p->checkpoints))
+            output_checkpoint(l, container_of(p->checkpoints.next, struct checkpoint, queue), out,
+                              now);
+        else if (!list_empty(&p->resends))
+            output_resend(l, container_of(p->resends.next, struct resend, queue), out, now);
+        else if (!list_empty(&p->fresh))
+            output_fresh(l, container_of(p->fresh.next, struct export_session, fresh), out, now);
+        else
+            return 0;
+    } while (PORT_UNLIKELY(out->head_len == 0));
+    assert(out->head_len + out->data.len + p->tail_len <=
+           p->span.segment_max + p->span.checkpoint_extra);
     if (p->span.recovery.sessions_auto && !ltp_output_waits(p))
         ltp_limit_idle(p, now);
     if (PORT_UNLIKELY(p->tail_len > 0))

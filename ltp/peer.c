@@ -35,16 +35,16 @@ struct peer *ltp_peer_find(struct ltp *l, uint64_t engine)
     return p;
 }
 
-struct peer *ltp_peer_only(struct ltp *l)
+/* The one peer that fits: `whole`, by all of the source, else by what must be equal. NULL: none
+ * does, or several do. */
+static struct peer *find_by_source(const struct ltp *l, bool whole)
 {
     struct peer *found = NULL;
-    if (l->named == 1)
-        return l->last_named;
-    for (struct hash_node *n = l->source.len == 0 ? NULL : hash_walk(&l->peers, NULL); n != NULL;
-         n = hash_walk(&l->peers, n)) {
+    for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
         struct peer *p = container_of(n, struct peer, node);
-        if (p->guest != NULL || p->source_len != l->source.len ||
-            memcmp(p->source, l->source.data, l->source.len) != 0)
+        bool fits = whole ? slice_equal(l->source, slice_of(p->source, p->source_len))
+                          : p->source_match > 0 && ltp_peer_source(p, l->source);
+        if (p->guest != NULL || !fits)
             continue;
         if (found != NULL)
             return NULL; /* two of one address */
@@ -53,17 +53,35 @@ struct peer *ltp_peer_only(struct ltp *l)
     return found;
 }
 
-int ltp_source(struct ltp *l, uint64_t engine, struct slice source)
+struct peer *ltp_peer_only(struct ltp *l)
+{
+    if (l->named == 1)
+        return l->last_named;
+    if (l->source.len == 0)
+        return NULL;
+    struct peer *p = find_by_source(l, true);
+    return p != NULL ? p : find_by_source(l, false); /* it may answer from another port */
+}
+
+int ltp_source(struct ltp *l, uint64_t engine, struct slice source, size_t match)
 {
     struct peer *p = ltp_peer_find(l, engine);
     if (p == NULL || p->guest != NULL)
         return HELIO_ENOENT;
-    if (source.len > LTP_SOURCE_MAX)
+    if (source.len > LTP_SOURCE_MAX || match > source.len)
         return HELIO_EINVAL;
+    l->sourced -= p->source_match > 0;
     p->source_len = (uint8_t)source.len;
+    p->source_match = (uint8_t)match;
     if (source.len > 0)
         memcpy(p->source, source.data, source.len);
+    l->sourced += p->source_match > 0;
     return 0;
+}
+
+uint64_t ltp_refused_peer(const struct ltp *l)
+{
+    return l->refused_peer;
 }
 
 static struct ltp_span with_defaults(struct ltp_span s)
@@ -88,8 +106,9 @@ static struct ltp_span with_defaults(struct ltp_span s)
 static bool valid_span(const struct ltp_span *s)
 {
     return s->peer != 0 && s->segment_max >= 64 && s->segment_max <= 65000 &&
-           s->export_sessions <= 65536 && s->rto >= 100 * TICK_US &&
-           s->block_max <= UINT64_C(1) << 40 && s->recovery.closing_bytes <= s->segment_max &&
+           s->checkpoint_extra <= LTP_CHECKPOINT_EXTRA && s->export_sessions <= 65536 &&
+           s->rto >= 100 * TICK_US && s->block_max <= UINT64_C(1) << 40 &&
+           s->recovery.closing_bytes <= s->segment_max &&
            (unsigned)s->profile <= LTP_PROFILE_AUTO &&
            (s->recovery.rto_max == 0 || s->recovery.rto_min <= s->recovery.rto_max) &&
            ltp_guard_valid(s);
@@ -106,9 +125,11 @@ void ltp_peer_init(struct peer *p)
     list_init(&p->resends);
     list_init(&p->fresh);
     list_init(&p->held);
+    ltp_unproven_init(&p->unproven);
     p->copy_credit = COPY_CREDIT_MAX;
     p->begun = EVENT_NONE;
     p->heard = p->asked = TICK_NEVER;
+    p->shares[POOL_BYTES].cap = UINT64_MAX;
 }
 
 void ltp_peer_heard(struct peer *p, size_t len, tick now)

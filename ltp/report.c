@@ -255,7 +255,10 @@ static enum verdict note_acked(struct ltp *l, struct import *im, const struct re
 static void take_answered(struct ltp *l, struct import *im, uint64_t serial)
 {
     struct report *r = find_report(im, serial);
-    if (r != NULL && r->sent > 0 && note_acked(l, im, r) == VERDICT_OK)
+    if (r == NULL || r->sent == 0)
+        return;
+    ltp_guest_verified(im->s.peer);
+    if (note_acked(l, im, r) == VERDICT_OK)
         ltp_report_free(l, r);
 }
 
@@ -306,6 +309,8 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
     }
     /* a report of an earlier life, in which the sender may believe to have been heard */
     bool issued = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
+    if (issued)
+        ltp_unproven_sub(l, im);
     if (s->rpt_serial != 0 && !issued && !im->delivered)
         return VERDICT_FORGOTTEN_SESSION;
     if (ltp_deferred_has(im, s->cp_serial))
@@ -360,6 +365,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     }
     if (r->sent == 0)
         return VERDICT_INCONSISTENT;
+    ltp_guest_verified(im->s.peer);
     enum verdict v = note_acked(l, im, r);
     if (v != VERDICT_OK)
         return v;

@@ -31,6 +31,13 @@ static uint64_t claim_of(const struct share *s)
     return more_of(s->used, s->promised);
 }
 
+/* The user looks at guests without being told. */
+static void tell_change(struct ltp *l, enum pool_kind kind, struct peer *p)
+{
+    if (kind == POOL_BYTES && p->guest == NULL)
+        ltp_peer_touch(l, p);
+}
+
 void ltp_pool_add(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n)
 {
     struct pool *pool = &l->pools[kind];
@@ -44,6 +51,7 @@ void ltp_pool_add(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n
     s->used += n;
     assert(s->used >= n);
     pool->reserved += claim_of(s);
+    tell_change(l, kind, p);
 }
 
 void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n)
@@ -61,6 +69,7 @@ void ltp_pool_sub(struct ltp *l, enum pool_kind kind, struct peer *p, uint64_t n
     s->used -= n;
     assert(pool->reserved <= pool->used + pool->max);
     pool->reserved += claim_of(s);
+    tell_change(l, kind, p);
 }
 
 uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct peer *p)
@@ -72,8 +81,33 @@ uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct pe
     const struct share *s = p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
     uint64_t own = rest_of(s->promised, s->used) + common;
     own = own < all ? own : all;
+    if (kind == POOL_BYTES) {
+        uint64_t granted = rest_of(s->cap, s->used);
+        own = granted < own ? granted : own;
+    }
     uint64_t left = p->guest != NULL ? rest_of(s->max, s->used) : own;
     return left < own ? left : own;
+}
+
+static struct share *bytes_of(const struct ltp *l, uint64_t peer)
+{
+    if (peer == 0)
+        return (struct share *)(uintptr_t)&l->guests.shares[POOL_BYTES];
+    struct peer *p = ltp_peer_peek(l, peer);
+    return p == NULL || p->guest != NULL ? NULL : &p->shares[POOL_BYTES];
+}
+
+uint64_t ltp_held(const struct ltp *l, uint64_t peer)
+{
+    const struct share *s = bytes_of(l, peer);
+    return s == NULL ? 0 : s->used;
+}
+
+void ltp_hold(struct ltp *l, uint64_t peer, uint64_t most)
+{
+    struct share *s = bytes_of(l, peer);
+    if (s != NULL)
+        s->cap = most;
 }
 
 static void share_out(struct ltp *l, enum pool_kind kind, uint64_t parts)
@@ -108,6 +142,7 @@ void ltp_pools_init(struct ltp *l)
     l->pools[POOL_BYTES].max = c->held_bytes;
     l->pools[POOL_SESSIONS].max = l->pools[POOL_CANCELS].max = c->import_sessions;
     l->guests.shares[POOL_BYTES].max = c->guest_bytes;
+    l->guests.shares[POOL_BYTES].cap = UINT64_MAX;
     l->guests.shares[POOL_SESSIONS].max = l->guests.shares[POOL_CANCELS].max = c->guest_sessions;
     ltp_pools_share(l);
 }

@@ -165,6 +165,53 @@ static struct in6_addr as_v6(const struct address *a)
     return v6;
 }
 
+struct slice address_key(const struct address *a, uint8_t out[ADDRESS_KEY_MAX])
+{
+    struct in6_addr host = as_v6(a);
+    bool six = a->sa.sa_family == AF_INET6;
+    if (!address_given(a))
+        return slice_of(out, 0);
+    memcpy(out, &host, ADDRESS_KEY_HOST);
+    memcpy(out + ADDRESS_KEY_HOST, six ? &a->v6.sin6_port : &a->v4.sin_port, 2);
+    uint32_t scope = six ? a->v6.sin6_scope_id : 0;
+    memcpy(out + ADDRESS_KEY_PORT, &scope, sizeof scope);
+    out[ADDRESS_KEY_MAX - 1] = six;
+    return slice_of(out, ADDRESS_KEY_MAX);
+}
+
+int address_from_key(struct slice key, struct address *a)
+{
+    *a = (struct address){.sa = {.sa_family = AF_UNSPEC}};
+    if (key.len != ADDRESS_KEY_MAX)
+        return HELIO_EFORMAT;
+    if (key.data[ADDRESS_KEY_MAX - 1] == 0) {
+        a->v4.sin_family = AF_INET;
+        memcpy(&a->v4.sin_addr, key.data + 12, 4);
+        memcpy(&a->v4.sin_port, key.data + ADDRESS_KEY_HOST, 2);
+        return 0;
+    }
+    a->v6.sin6_family = AF_INET6;
+    memcpy(&a->v6.sin6_addr, key.data, ADDRESS_KEY_HOST);
+    memcpy(&a->v6.sin6_port, key.data + ADDRESS_KEY_HOST, 2);
+    memcpy(&a->v6.sin6_scope_id, key.data + ADDRESS_KEY_PORT, sizeof a->v6.sin6_scope_id);
+    return 0;
+}
+
+size_t address_check_bytes(enum address_check check)
+{
+    return check == ADDRESS_CHECK_ANY     ? 0
+           : check == ADDRESS_CHECK_EXACT ? ADDRESS_KEY_PORT
+                                          : ADDRESS_KEY_HOST;
+}
+
+bool address_passes(const struct address *from, const struct address *remote,
+                    enum address_check check)
+{
+    uint8_t a[ADDRESS_KEY_MAX], b[ADDRESS_KEY_MAX];
+    bool given = address_key(from, a).len > 0 && address_key(remote, b).len > 0;
+    return given ? memcmp(a, b, address_check_bytes(check)) == 0 : check == ADDRESS_CHECK_ANY;
+}
+
 bool address_equal(const struct address *a, const struct address *b)
 {
     struct in6_addr x = as_v6(a), y = as_v6(b);
@@ -178,7 +225,7 @@ bool address_is_loopback(const struct address *a)
     return IN6_IS_ADDR_LOOPBACK(&v6) || (IN6_IS_ADDR_V4MAPPED(&v6) && v6.s6_addr[12] == 127);
 }
 
-static bool is_any(const struct address *a)
+bool address_is_any(const struct address *a)
 {
     if (a->sa.sa_family == AF_INET)
         return a->v4.sin_addr.s_addr == htonl(INADDR_ANY);
@@ -189,11 +236,27 @@ bool address_reaches(const struct address *local, const struct address *to)
 {
     if (local->sa.sa_family != to->sa.sa_family)
         return false;
-    return is_any(local) || address_is_loopback(local) == address_is_loopback(to);
+    return address_is_any(local) || address_is_loopback(local) == address_is_loopback(to);
 }
 
 struct address address_any(const struct address *a)
 {
     struct address any = {.sa = {.sa_family = a->sa.sa_family}};
     return any;
+}
+
+struct slice address_prefix(const struct address *a, uint8_t out[ADDRESS_PREFIX_MAX])
+{
+    size_t len = 0;
+    if (a->sa.sa_family == AF_INET) {
+        len = 4;
+        memcpy(out, &a->v4.sin_addr, len);
+    } else if (a->sa.sa_family == AF_INET6 && IN6_IS_ADDR_V4MAPPED(&a->v6.sin6_addr)) {
+        len = 4;
+        memcpy(out, a->v6.sin6_addr.s6_addr + 12, len);
+    } else if (a->sa.sa_family == AF_INET6) {
+        len = 8;
+        memcpy(out, a->v6.sin6_addr.s6_addr, len);
+    }
+    return slice_of(out, len);
 }

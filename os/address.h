@@ -45,6 +45,30 @@ socklen_t address_len(const struct address *a); /* of the sockaddr */
 /* What a socket is bound to. 0 or HELIO_E*. */
 int address_bound(int fd, struct address *a);
 
+/* An address as bytes that can be compared by their beginning, whatever it is written as: the first
+ * ADDRESS_KEY_HOST name the host (IPv4 as its mapped IPv6 address), the first ADDRESS_KEY_PORT host
+ * and port, all of them the address. Empty: it is not given. It lies in `out`. address_from_key
+ * returns as address_from does. */
+#define ADDRESS_KEY_HOST 16u
+#define ADDRESS_KEY_PORT 18u
+#define ADDRESS_KEY_MAX 23u
+struct slice address_key(const struct address *a, uint8_t out[ADDRESS_KEY_MAX]);
+int address_from_key(struct slice key, struct address *a);
+
+/* Which of a peer's datagrams are accepted, by the address that they come from. */
+enum address_check {
+    ADDRESS_CHECK_HOST,  /* from its host, whatever the port */
+    ADDRESS_CHECK_EXACT, /* from its host and port */
+    ADDRESS_CHECK_ANY
+};
+
+/* How many bytes of their keys have to be equal. */
+size_t address_check_bytes(enum address_check check);
+
+/* May a datagram of the peer at `remote` come from there? */
+bool address_passes(const struct address *from, const struct address *remote,
+                    enum address_check check);
+
 bool address_given(const struct address *a);
 uint16_t address_port(const struct address *a);
 void address_set_port(struct address *a, uint16_t port);
@@ -53,12 +77,19 @@ void address_set_port(struct address *a, uint16_t port);
 const char *address_write(const struct address *a, char *text);
 
 bool address_is_loopback(const struct address *a); /* only this machine reaches it */
+bool address_is_any(const struct address *a);      /* 0.0.0.0 or ::, whatever the port */
 
 /* The same address and port; an IPv4 address mapped into IPv6 is the IPv4 address. */
 bool address_equal(const struct address *a, const struct address *b);
 
 /* Can a socket bound to `local` send to `to`? Loopback reaches loopback only. */
 bool address_reaches(const struct address *local, const struct address *to);
+
+/* What stands for the host of an address, where connections are counted: an IPv4 address whole
+ * (also one mapped into IPv6), of an IPv6 address its first 64 bits, which one host may have all
+ * of. The bytes lie in `out`; none for an address that is not given. */
+#define ADDRESS_PREFIX_MAX 8u
+struct slice address_prefix(const struct address *a, uint8_t out[ADDRESS_PREFIX_MAX]);
 
 /* The unspecified address of the family of a, port 0. */
 struct address address_any(const struct address *a);

@@ -120,6 +120,15 @@ struct address argument_address(struct argp_state *state, const char *option, co
     return a;
 }
 
+void argument_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input)
+{
+    error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
+    if (error == 0)
+        return;
+    fprintf(stderr, "%s: %s\n", argc > 0 ? argv[0] : "error", strerror(error));
+    exit(1);
+}
+
 int argument_open_code(int number)
 {
     static const int wrong[] = {ENOENT, ENOTDIR, EISDIR, EACCES, EPERM, ENAMETOOLONG, ELOOP, EROFS};

@@ -27,6 +27,10 @@ int argument_refuse(const char *program, const char *word, const char *const *co
 size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
                         const char *usage);
 
+/* argp_parse, which ends the program where that returned an error: memory is out, since whatever is
+ * wrong with the words was said and has ended it. */
+void argument_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
+
 /* The exit code when a file of the command line cannot be opened (an errno): 2 when its name is
  * wrong, or it is not ours to open, as any wrong word; 1 when the system failed. */
 int argument_open_code(int number);

@@ -27,6 +27,7 @@
 #include "base/err.h"
 #include "os/clock.h"
 #include "os/lock.h"
+#include "os/thread.h"
 
 #define PAGE_BYTES (1024u * 1024u)
 #define QUEUE_MAX 64
@@ -276,12 +277,24 @@ static int claim_file(int fd, bool append)
     return append || ftruncate(fd, 0) == 0 ? 0 : helio_from_errno(errno);
 }
 
+/* A new file is for its owner and to be read by its group, whatever the umask; one that is there
+ * keeps its permissions. */
+static int make_file(const char *path)
+{
+    const int flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK;
+    int fd = open(path, flags | O_EXCL, 0600);
+    if (fd < 0)
+        return errno == EEXIST ? open(path, flags, 0600) : fd;
+    (void)fchmod(fd, 0640);
+    return fd;
+}
+
 /* The file, and whether it is empty. A pipe without a reader is an error, not a wait. One that is
  * `held` already stays claimed by the same description. */
 static int open_file(const char *path, bool append, int held, bool *empty)
 {
     struct stat s;
-    int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    int fd = make_file(path);
     if (fd < 0)
         return helio_from_errno(errno);
     int r = fstat(fd, &s) < 0 ? helio_from_errno(errno) : 0;
@@ -394,7 +407,7 @@ int log_writer_open(struct log_writer **out, const char *path, unsigned flags, s
     if (r >= 0)
         r = empty || (flags & LOG_APPEND) == 0 ? put_header(w) : 0;
     if (r == 0)
-        r = helio_from_errno(pthread_create(&w->thread, NULL, run_writer, w));
+        r = thread_start(&w->thread, run_writer, w);
     if (r == 0) {
         *out = w;
         return 0;

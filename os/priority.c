@@ -20,6 +20,7 @@
 #include "base/err.h"
 
 #define NICE (-10)
+#define LOWER 10
 #define LEAST 1 /* of SCHED_RR, in Linux */
 #define SLICE_NS 100000
 
@@ -51,6 +52,12 @@ int priority_raise(void)
         return helio_from_errno(errno);
     (void)take_short_turns(NICE);
     return getsid(0) == getpid() ? raise_group() : 0;
+}
+
+void priority_lower(void)
+{
+    const int nice = getpriority(PRIO_PROCESS, 0) + LOWER;
+    (void)setpriority(PRIO_PROCESS, 0, nice); /* of this thread, on Linux; at most 19 */
 }
 
 int priority_realtime(bool on)

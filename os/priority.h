@@ -13,6 +13,10 @@
  * process began one. 0, or HELIO_E* when it is not permitted. */
 int priority_raise(void);
 
+/* For this thread alone: ten nice values behind the one it has, for work that must not take the
+ * processor from the process's other threads. */
+void priority_lower(void);
+
 /* For this thread alone, not for those that it starts: the lowest priority of SCHED_RR, which goes
  * before all that is normal; false: normal again, with the nice value as it was. 0, or HELIO_E*
  * when it is not permitted. */

@@ -4,7 +4,7 @@
  * time, written at the line's rate by a thread of its own, and read by several others meanwhile.
  * Adding a record costs a copy to memory and never waits for the medium: one that is too slow or
  * full loses whole blocks of records, which are counted. Reading has a thread for each reader, so
- * that whoever asks for the next record does not wait for the medium either.
+ * that a reader that asks for the next record does not wait for the medium either.
  *
  * Files are NNNNNNNNNN.rec and .idx (os/recording_block.h). A program that was killed leaves a torn
  * block at most, which readers leave out; what the system had not yet written when the power went

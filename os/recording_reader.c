@@ -7,8 +7,8 @@
  * What can go wrong: a block is torn or damaged: it is left out and counted, and with a head that
  * is none the rest of that file is; a file was removed meanwhile (the limit of all files): it is
  * passed over; reading fails, memory is out: then the reader ends with that error. Who frees a
- * reader does not wait for its thread, which may be waiting for the medium: whoever of the two goes
- * last frees what is shared.
+ * reader does not wait for its thread, which may be waiting for the medium: the one of the two that
+ * goes last frees what is shared.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,6 +24,7 @@
 #include "os/recording.h"
 #include "os/recording_block.h"
 #include "os/recording_files.h"
+#include "os/thread.h"
 
 #define INDEX_PIECE 128u /* entries read together */
 
@@ -333,10 +334,10 @@ uint64_t recording_reader_damaged(const struct recording_reader *r)
 static int begin_thread(struct recording_reader *r)
 {
     pthread_t thread;
-    int e = pthread_create(&thread, NULL, run_reader, r);
+    int e = thread_start(&thread, run_reader, r);
     if (e == 0)
         pthread_detach(thread);
-    return helio_from_errno(e);
+    return e;
 }
 
 int recording_read(struct recording_reader **out, const char *folder, uint64_t from, uint64_t to)

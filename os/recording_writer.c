@@ -25,6 +25,7 @@
 #include "os/recording.h"
 #include "os/recording_block.h"
 #include "os/recording_files.h"
+#include "os/thread.h"
 
 #define WRITE_OUT (8u * 1024u * 1024u) /* the system is asked to begin writing that often */
 
@@ -391,7 +392,7 @@ int recording_open(struct recording **out, const char *folder, const struct reco
     init_locks(r);
     int e = open_folder(r, folder);
     if (e == 0)
-        e = helio_from_errno(pthread_create(&r->thread, NULL, run_recording, r));
+        e = thread_start(&r->thread, run_recording, r);
     if (e < 0)
         free_recording(r);
     else

@@ -24,11 +24,22 @@ struct world;
 #define STREAM_PARTS_MAX 128 /* of one write */
 #define STREAM_PATH_MAX 107  /* characters of a UNIX socket's path */
 
+#define STREAM_MODE 0660 /* of a UNIX socket's file, unless its listener says otherwise */
+
 /* Where a stream begins: a UNIX socket by its path, or, when path is NULL, TCP by a numeric
  * address. */
 struct stream_place {
     const char *path;
     const struct address *address;
+    /* Of a listener's path: who may connect, whatever the umask. */
+    unsigned mode;  /* permissions of the file; 0: STREAM_MODE */
+    bool has_group; /* the file is this group's, of which the process is a member; */
+    unsigned group; /* else the process's own */
+};
+
+/* Who is at the other end of a UNIX socket, when it connected. */
+struct stream_peer {
+    unsigned pid, uid, gid;
 };
 
 /* What a stream tells its user, who gives all four. Each call may close the stream. */
@@ -73,8 +84,10 @@ struct stream_ops {
     int (*congestion)(struct stream *s, const char *name);     /* NULL: there is no such thing */
     uint64_t (*unheard)(const struct stream *s);               /* NULL: not known */
     bool (*peer)(const struct stream *s, struct address *out); /* NULL: not known */
-    int (*urgent)(struct stream *s, uint8_t octet);            /* NULL: there is no such thing */
-    void (*reset)(struct stream *s);                           /* NULL: as close */
+    bool (*user_of)(const struct stream *s, struct stream_peer *out); /* NULL: not known */
+    bool (*member)(const struct stream *s, unsigned group);           /* NULL: no */
+    int (*urgent)(struct stream *s, uint8_t octet); /* NULL: there is no such thing */
+    void (*reset)(struct stream *s);                /* NULL: as close */
     void (*close)(struct stream *s);
 };
 
@@ -140,6 +153,18 @@ static inline uint64_t stream_unheard(const struct stream *s)
 static inline bool stream_peer(const struct stream *s, struct address *out)
 {
     return s->ops->peer != NULL && s->ops->peer(s, out);
+}
+
+/* The process at the other end of a UNIX socket; false: it is not known, or it is none. */
+static inline bool stream_user_of(const struct stream *s, struct stream_peer *out)
+{
+    return s->ops->user_of != NULL && s->ops->user_of(s, out);
+}
+
+/* Is that process a member of the group (a supplementary one, too)? */
+static inline bool stream_is_member(const struct stream *s, unsigned group)
+{
+    return s->ops->member != NULL && s->ops->member(s, group);
 }
 
 /* Sends the octet as TCP's urgent data and ends the stream's writing: nothing is written any more.

@@ -65,12 +65,17 @@ struct tls_setup {
     /* RFC 9174 §4.4.5: a certificate that says what it is for must say id-kp-bundleSecurity. True:
      * whatever it says will do. */
     bool any_purpose;
+    /* A certificate that names a node (a NODE-ID of RFC 9174 §4.4.1, or an ipn: or dtn: URI) is
+     * that node's alone, also one that is trusted itself and whose basic constraints say CA: what
+     * it issued is not accepted. True: it may have issued others. */
+    bool nodes_issue;
     const char *host;     /* of a client: the name that was resolved, for the server; NULL: none */
     struct slice early;   /* what came from the peer already, before the lower stream was given */
     uint64_t rekey_bytes; /* new keys after so many bytes of ours (TLS 1.3); 0: TLS_REKEY_BYTES */
 };
 
-/* Wraps `lower`, which is connected and is the new stream's from now on, and begins the handshake.
+/* Wraps `lower`, which is connected or connecting and is the new stream's from now on, and begins
+ * the handshake.
  * 0, or HELIO_ENOMEM, HELIO_EINVAL (a server without certificate, `verify` without a CA): then
  * `lower` is the caller's still.
  *

@@ -115,6 +115,27 @@ bool certificate_names(X509 *cert, struct tls_names *out)
     return fits;
 }
 
+static bool names_node(const GENERAL_NAME *g)
+{
+    if (g->type == GEN_OTHERNAME)
+        return is_oid(g->d.otherName->type_id, BUNDLE_EID);
+    if (g->type != GEN_URI || ASN1_STRING_length(g->d.uniformResourceIdentifier) < 4)
+        return false;
+    const char *uri = (const char *)ASN1_STRING_get0_data(g->d.uniformResourceIdentifier);
+    return strncasecmp(uri, "ipn:", 4) == 0 || strncasecmp(uri, "dtn:", 4) == 0;
+}
+
+bool certificate_names_node(X509 *cert)
+{
+    GENERAL_NAMES *all = X509_get_ext_d2i(cert, NID_subject_alt_name, NULL, NULL);
+    bool found = false;
+    for (int i = 0; all != NULL && !found && i < sk_GENERAL_NAME_num(all); i++)
+        found = names_node(sk_GENERAL_NAME_value(all, i));
+    GENERAL_NAMES_free(all);
+    ERR_clear_error();
+    return found;
+}
+
 void certificate_forget(struct tls_names *n)
 {
     for (size_t i = 0; i < n->len; i++) {

@@ -19,6 +19,9 @@ const char *certificate_judge(X509 *cert, bool any_purpose);
  * TLS_NAME_MAX characters) into *out, which is empty. Their texts are to be forgotten in any case.
  * False: there are more than TLS_NAMES_MAX; the first ones are in *out. */
 bool certificate_names(X509 *cert, struct tls_names *out);
+/* Does it name a node, by id-on-bundleEID or by a URI of the schemes ipn or dtn, whatever else it
+ * says? */
+bool certificate_names_node(X509 *cert);
 void certificate_forget(struct tls_names *n);
 
 #endif

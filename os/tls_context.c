@@ -18,6 +18,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "os/secret_file.h"
 #include "os/tls_private.h"
 
 #define CHAIN_MAX 65536 /* bytes of the certificates that a peer shows */
@@ -68,7 +69,11 @@ static int no_passphrase(char *buf, int size, int rw, void *context)
 
 static int check_readable(const struct tls *t, unsigned file, const struct complaint *c)
 {
-    FILE *f = fopen(t->paths[file], "r");
+    char why[512];
+    FILE *f = file == TLS_KEY ? secret_file_open(t->paths[file], why, sizeof why)
+                              : fopen(t->paths[file], "r");
+    if (f == NULL && file == TLS_KEY)
+        return wrong(c, file, "%.400s; it should hold %s", why, holds[file]);
     if (f == NULL)
         return wrong(c, file, "%.100s: %s; it should hold %s", t->paths[file], strerror(errno),
                      holds[file]);

@@ -26,6 +26,8 @@ int tls_verify(int ok, X509_STORE_CTX *x)
         fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(x));
     else if (X509_STORE_CTX_get_error_depth(x) == 0)
         fault = certificate_judge(X509_STORE_CTX_get_current_cert(x), s->any_purpose);
+    else if (!s->nodes_issue && certificate_names_node(X509_STORE_CTX_get_current_cert(x)))
+        fault = "it was issued by a node's certificate";
     if (fault == NULL)
         return 1;
     if (s->unverified == NULL)

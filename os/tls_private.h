@@ -10,6 +10,7 @@
 
 #include "os/tls.h"
 #include "os/tls_certificate.h"
+#include "os/work_pool.h"
 
 #define TLS_RECORD 16384u      /* plain bytes of a record, at most: RFC 8446 §5.1 */
 #define TLS_RECORD_ROOM 16709u /* and as it goes, with the most that RFC 5246 §6.2.3 allows */
@@ -39,7 +40,7 @@ struct tls_stream {
     SSL *ssl;
     struct alarm alarm; /* what is due, but not from within the user's call */
     enum tls_state state;
-    bool verify, any_purpose;
+    bool verify, any_purpose, nodes_issue;
     bool reading, full;             /* as its user wants; a write took less */
     bool announced;                 /* `writable` after the handshake */
     bool told, closed;              /* `ended`; stream_close */
@@ -47,8 +48,14 @@ struct tls_stream {
     bool below_reading, below_full; /* the same of the lower stream */
     bool below_over, cut;
     int error, below_error;
-    uint64_t rekey, since; /* bytes until and since the last change of our keys */
-    int alert;             /* that the peer sent; -1: none */
+    /* A step of the handshake is done by another thread, which has `ssl` and the buffers until
+     * then: */
+    struct world *world;
+    struct work step;
+    bool working, begun;      /* begun: the first one */
+    int shaken, shaken_error; /* what SSL_do_handshake returned, and SSL_get_error */
+    uint64_t rekey, since;    /* bytes until and since the last change of our keys */
+    int alert;                /* that the peer sent; -1: none */
     const char *unverified;
     X509 *peer;
     char subject[256], why[TLS_WHY_MAX];

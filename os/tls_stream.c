@@ -2,9 +2,11 @@
 /*
  * A stream over a stream. What comes from below lies in `in` until OpenSSL has read it and its
  * user has room; what is written is encrypted at once into `out`, in whole records, and goes below
- * in one write with whatever else is there. Every call from below and the alarm end in one place,
- * advance_stream, which does what can be done and tells the user what there is to tell; calls of
- * the user only leave work for it.
+ * in one write with whatever else is there. The steps of the handshake, with their signatures, are
+ * work for another thread where the world has some: until a step is done nothing is read from below
+ * or written to it, and what is told meanwhile is looked at afterwards. Every call from below and
+ * the alarm end in one place, advance_stream, which does what can be done and tells the user what
+ * there is to tell; calls of the user only leave work for it.
  *
  * What can go wrong: a handshake that fails and records that are not as they should be (the stream
  * ends, the peer is told by an alert, tls_why says what); the lower stream's end; memory.
@@ -81,9 +83,8 @@ static void end_below(struct tls_stream *s)
 }
 
 /* What a call of OpenSSL that did not do its work means. True: it goes on when more comes. */
-static bool goes_on(struct tls_stream *s, int result)
+static bool goes_on(struct tls_stream *s, int error)
 {
-    int error = SSL_get_error(s->ssl, result);
     if (error == SSL_ERROR_WANT_READ) {
         if (s->below_over)
             end_below(s);
@@ -100,6 +101,8 @@ static bool goes_on(struct tls_stream *s, int result)
 
 static void flush_out(struct tls_stream *s)
 {
+    if (s->working)
+        return;
     size_t len = s->out_tail - s->out_head;
     if (len == 0 || s->below_full || s->below_over)
         return;
@@ -121,7 +124,8 @@ static bool has_input(const struct tls_stream *s)
 static void watch_below(struct tls_stream *s)
 {
     bool wanted = s->state == TLS_SHAKING || (s->state == TLS_OPEN && s->reading);
-    bool on = wanted && !s->below_over && s->in_tail < TLS_IN && s->out_tail <= TLS_OUT_PAUSE;
+    bool on = wanted && !s->working && !s->below_over && s->in_tail < TLS_IN &&
+              s->out_tail <= TLS_OUT_PAUSE;
     if (on == s->below_reading)
         return;
     s->below_reading = on;
@@ -130,12 +134,26 @@ static void watch_below(struct tls_stream *s)
 
 /* ---- the handshake ---- */
 
-static void shake_hands(struct tls_stream *s)
+static struct tls_stream *stream_of_step(struct work *w)
 {
+    return container_of(w, struct tls_stream, step);
+}
+
+/* In any thread: OpenSSL's errors are those of the thread that called it. */
+static void run_step(struct work *w)
+{
+    struct tls_stream *s = stream_of_step(w);
     ERR_clear_error();
-    int r = SSL_do_handshake(s->ssl);
-    if (r != 1) {
-        (void)goes_on(s, r);
+    s->shaken = SSL_do_handshake(s->ssl);
+    s->shaken_error = s->shaken == 1 ? SSL_ERROR_NONE : SSL_get_error(s->ssl, s->shaken);
+    if (s->shaken != 1 && s->shaken_error != SSL_ERROR_WANT_READ)
+        note_failure(s);
+}
+
+static void end_step(struct tls_stream *s)
+{
+    if (s->shaken != 1) {
+        (void)goes_on(s, s->shaken_error);
         return;
     }
     if (!tls_look_at_peer(s)) {
@@ -144,6 +162,42 @@ static void shake_hands(struct tls_stream *s)
     }
     assert(!s->verify || s->unverified == NULL);
     s->state = TLS_OPEN;
+}
+
+static void free_stream(struct tls_stream *s);
+static void advance_stream(struct tls_stream *s);
+
+static void on_step_done(struct work *w)
+{
+    struct tls_stream *s = stream_of_step(w);
+    assert(s->working && !s->busy);
+    s->working = false;
+    if (s->closed) {
+        free_stream(s);
+        return;
+    }
+    end_step(s);
+    advance_stream(s);
+}
+
+/* True: the step is another thread's now. */
+static bool shake_hands(struct tls_stream *s)
+{
+    if (s->begun && s->in_head == s->in_tail) { /* the peer's turn */
+        if (s->below_over)
+            end_below(s);
+        return false;
+    }
+    s->begun = true;
+    s->shaken = -1;
+    s->shaken_error = SSL_ERROR_SSL; /* unless it is done */
+    s->working = true;
+    if (world_work(s->world, &s->step))
+        return true;
+    s->working = false;
+    run_step(&s->step);
+    end_step(s);
+    return false;
 }
 
 /* ---- to the user ---- */
@@ -163,7 +217,7 @@ static bool read_piece(struct tls_stream *s)
     ERR_clear_error();
     int r = SSL_read_ex(s->ssl, at, room, &got);
     if (r != 1) {
-        (void)goes_on(s, r);
+        (void)goes_on(s, SSL_get_error(s->ssl, r));
         return false;
     }
     s->base.user->fed(s->base.context, got);
@@ -211,9 +265,13 @@ static void free_stream(struct tls_stream *s)
 static void advance_stream(struct tls_stream *s)
 {
     assert(!s->busy && !s->closed);
+    if (s->working)
+        return; /* on_step_done looks at it */
+    if (s->state == TLS_SHAKING && shake_hands(s)) {
+        watch_below(s);
+        return;
+    }
     s->busy = true;
-    if (s->state == TLS_SHAKING)
-        shake_hands(s);
     flush_out(s);
     tell_writable(s);
     if (!s->closed)
@@ -239,6 +297,7 @@ static void on_alarm(void *context)
 static uint8_t *space_below(void *context, size_t *len)
 {
     struct tls_stream *s = context;
+    assert(!s->working);
     if (s->in_head > 0 && TLS_IN - s->in_tail < TLS_IN / 4) {
         memmove(s->in, s->in + s->in_head, s->in_tail - s->in_head);
         s->in_tail -= s->in_head;
@@ -364,7 +423,7 @@ static void read_tls(struct stream *base, bool on)
     struct tls_stream *s = tls_stream_of(base);
     assert(!s->closed);
     s->reading = on;
-    if (s->busy)
+    if (s->busy || s->working)
         return; /* advance_stream looks at it when the call is over, or at the alarm: */
     if (on && (has_input(s) || s->below_over || s->state == TLS_OVER))
         call_back(s);
@@ -379,6 +438,12 @@ static void grow_buffers(struct stream *base, uint32_t bytes)
 static int choose_congestion(struct stream *base, const char *name)
 {
     return stream_congestion(tls_stream_of(base)->lower, name);
+}
+
+static uint64_t count_unheard(const struct stream *base)
+{
+    const struct tls_stream *s = tls_stream_of((struct stream *)(uintptr_t)base);
+    return stream_unheard(s->lower) + (s->working ? 0 : s->out_tail - s->out_head);
 }
 
 static bool find_peer(const struct stream *base, struct address *out)
@@ -399,7 +464,9 @@ static void close_tls(struct stream *base)
     flush_out(s);
     stream_close(s->lower);
     alarm_fini(&s->alarm);
-    if (!s->busy)
+    if (s->working && world_take_back(s->world, &s->step))
+        s->working = false;
+    if (!s->busy && !s->working)
         free_stream(s);
 }
 
@@ -408,6 +475,7 @@ static const struct stream_ops tls_stream_ops = {
     .write = write_tls,
     .buffers = grow_buffers,
     .congestion = choose_congestion,
+    .unheard = count_unheard,
     .peer = find_peer,
     .close = close_tls,
 };
@@ -454,6 +522,17 @@ static bool begin_ssl(struct tls_stream *s, struct world *w, const struct tls_se
            SSL_set_tlsext_host_name(s->ssl, setup->host) == 1;
 }
 
+/* The peer's, so that none gets more of the threads than another; zeros: not known. */
+static void set_host(struct tls_stream *s)
+{
+    struct address at;
+    uint8_t key[ADDRESS_KEY_MAX];
+    s->step.run = run_step;
+    s->step.done = on_step_done;
+    if (stream_peer(s->lower, &at) && address_key(&at, key).len >= ADDRESS_KEY_HOST)
+        memcpy(s->step.host, key, ADDRESS_KEY_HOST);
+}
+
 int tls_stream(struct stream **out, struct tls *t, struct world *w, struct stream *lower,
                const struct tls_setup *setup)
 {
@@ -470,6 +549,7 @@ int tls_stream(struct stream **out, struct tls *t, struct world *w, struct strea
     s->alert = -1;
     s->verify = setup->verify;
     s->any_purpose = setup->any_purpose;
+    s->nodes_issue = setup->nodes_issue;
     s->rekey = setup->rekey_bytes == 0 ? TLS_REKEY_BYTES : setup->rekey_bytes;
     if (!begin_ssl(s, w, setup)) {
         free_stream(s);
@@ -480,7 +560,10 @@ int tls_stream(struct stream **out, struct tls *t, struct world *w, struct strea
     if (s->in_tail > 0)
         memcpy(s->in, setup->early.data, s->in_tail);
     s->lower = lower;
+    s->world = w;
+    set_host(s);
     stream_use(lower, &below, s);
+    stream_read(lower, false); /* as below_reading has it */
     alarm_init(&s->alarm, w, ALARM_STREAM, on_alarm, s);
     call_back(s);
     *out = &s->base;

@@ -135,6 +135,16 @@ bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, 
     return *got_rx >= rx && *got_tx >= tx;
 }
 
+uint32_t udp_beyond(uint32_t octets, uint32_t most)
+{
+    static const uint32_t limits[] = {1232, 1252, 1452, 1472, 8952, 8972, UDP_DATAGRAM_MAX};
+    size_t i = 0;
+    while (i + 1 < sizeof limits / sizeof *limits && limits[i] < octets)
+        i++;
+    uint32_t beyond = limits[i] > octets ? limits[i] - octets : 0;
+    return beyond < most ? beyond : most;
+}
+
 const struct udp_counters *udp_counters(const struct udp_io *io)
 {
     return &io->n;

@@ -104,6 +104,11 @@ bool udp_next(struct udp_io *io, struct slice *out);
 /* The address that the latest datagram of udp_next came from; holds until the next udp_fill. */
 const struct address *udp_from(const struct udp_io *io);
 
+/* How many bytes more than `octets` a datagram may have, up to `most`, without crossing a limit
+ * that paths usually have: so who chose a length for such a path stays within it. The limits: what
+ * fits 1280 and 1500 and 9000 bytes of IP, over IPv6 and IPv4, and the longest datagrams. */
+uint32_t udp_beyond(uint32_t octets, uint32_t most);
+
 const struct udp_counters *udp_counters(const struct udp_io *io);
 
 #endif

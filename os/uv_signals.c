@@ -30,6 +30,16 @@ static void on_closed(uv_handle_t *h)
         free(s);
 }
 
+/* What is open closes by itself. */
+static struct uv_signals *fail_open(struct uv_signals *s)
+{
+    if (s->open == 0)
+        free(s);
+    else
+        uv_signals_close(s);
+    return NULL;
+}
+
 struct uv_signals *uv_signals_open(struct world *w, const int *numbers, size_t n,
                                    void (*fn)(void *context, int number), void *context)
 {
@@ -40,10 +50,12 @@ struct uv_signals *uv_signals_open(struct world *w, const int *numbers, size_t n
     s->fn = fn;
     s->context = context;
     for (size_t i = 0; i < n; i++) {
-        uv_signal_init(uv_world_loop(w), &s->handles[i]);
+        if (uv_signal_init(uv_world_loop(w), &s->handles[i]) < 0)
+            return fail_open(s);
         s->handles[i].data = s;
-        uv_signal_start(&s->handles[i], on_signal, numbers[i]);
         s->open++;
+        if (uv_signal_start(&s->handles[i], on_signal, numbers[i]) < 0)
+            return fail_open(s);
     }
     return s;
 }

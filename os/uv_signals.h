@@ -8,7 +8,7 @@
 struct uv_signals;
 
 /* From now on these signals call `fn`, instead of what else they would do. At most 4 numbers. NULL:
- * memory is out. */
+ * memory or descriptors are out. */
 struct uv_signals *uv_signals_open(struct world *w, const int *numbers, size_t n,
                                    void (*fn)(void *context, int number), void *context);
 void uv_signals_close(struct uv_signals *s); /* NULL is allowed */

@@ -6,7 +6,8 @@
  *
  * What can go wrong: a path that is too long or an address that is none (HELIO_EINVAL), what the
  * system says of sockets; descriptors run out: then a connection that comes is ended at once, for
- * which one is kept in reserve.
+ * which one is kept in reserve. Without that one, or memory, connections are accepted after a
+ * pause.
  */
 #include <assert.h>
 #include <errno.h>
@@ -18,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
 #include <uv.h>
@@ -27,8 +29,12 @@
 #include "os/udp_io.h"
 #include "os/uv_world_private.h"
 
-#define BACKLOG 128
-#define READS_MAX 32 /* in a row from one stream, before others have their turn */
+#define BACKLOG 1024   /* connections that the kernel holds; a flood must not keep others out */
+#define ACCEPTS_MAX 16 /* of a listener, before others have their turn */
+#define ACCEPT_PAUSE_MS 100
+/* From one stream, before others have their turn. */
+#define READS_MAX 32
+#define READ_MAX_BYTES ((size_t)256 << 10)
 
 struct uv_stream {
     struct stream base;
@@ -48,6 +54,7 @@ struct uv_stream {
 struct uv_listener {
     struct stream_listener base;
     uv_poll_t poll;
+    uv_timer_t pause;
     uv_loop_t *loop;
     int fd, spare;            /* spare: open, to be given up when there are no others */
     struct sockaddr_un local; /* family 0: none */
@@ -119,8 +126,8 @@ static void end_stream(struct uv_stream *s, int error)
     watch_stream(s);
 }
 
-/* False: nothing more is to be read now. */
-static bool read_piece(struct uv_stream *s)
+/* At most *left octets. False: nothing more is to be read now. */
+static bool read_piece(struct uv_stream *s, size_t *left)
 {
     size_t len = 0;
     uint8_t *at = s->base.user->space(s->base.context, &len);
@@ -128,10 +135,12 @@ static bool read_piece(struct uv_stream *s)
         end_stream(s, HELIO_ENOMEM);
         return false;
     }
+    len = len < *left ? len : *left;
     ssize_t n = read(s->fd, at, len);
     if (n > 0) {
+        *left -= (size_t)n;
         s->base.user->fed(s->base.context, (size_t)n);
-        return (size_t)n == len && !s->closed && s->reading && !s->over;
+        return (size_t)n == len && *left > 0 && !s->closed && s->reading && !s->over;
     }
     if (n == 0)
         end_stream(s, 0);
@@ -193,9 +202,10 @@ static void on_poll(uv_poll_t *h, int status, int events)
     }
     if ((events & UV_PRIORITIZED) != 0 && !s->over)
         read_urgent(s);
+    size_t left = READ_MAX_BYTES;
     for (int i = 0;
          (events & UV_READABLE) != 0 && !s->closed && s->reading && !s->over && i < READS_MAX; i++)
-        if (!read_piece(s) || s->closed)
+        if (!read_piece(s, &left) || s->closed)
             break;
     if (!s->closed && !s->over && status < 0) {
         int error = take_socket_error(s->fd);
@@ -323,6 +333,38 @@ static bool find_peer(const struct stream *base, struct address *out)
            address_from(slice_of(&at, len), out) == 0;
 }
 
+static bool find_user(const struct stream *base, struct stream_peer *out)
+{
+    const struct uv_stream *s =
+        container_of((struct stream *)(uintptr_t)base, struct uv_stream, base);
+    struct ucred who;
+    socklen_t len = sizeof who;
+    if (getsockopt(s->fd, SOL_SOCKET, SO_PEERCRED, &who, &len) != 0 || len != sizeof who ||
+        who.pid == 0)
+        return false;
+    *out = (struct stream_peer){(unsigned)who.pid, (unsigned)who.uid, (unsigned)who.gid};
+    return true;
+}
+
+static bool is_member(const struct stream *base, unsigned group)
+{
+    const struct uv_stream *s =
+        container_of((struct stream *)(uintptr_t)base, struct uv_stream, base);
+    struct stream_peer who;
+    socklen_t len = 0;
+    if (find_user(base, &who) && who.gid == group)
+        return true;
+    if (getsockopt(s->fd, SOL_SOCKET, SO_PEERGROUPS, NULL, &len) == 0 || errno != ERANGE)
+        return false;
+    gid_t *groups = malloc(len);
+    bool found = false;
+    if (groups != NULL && getsockopt(s->fd, SOL_SOCKET, SO_PEERGROUPS, groups, &len) == 0)
+        for (size_t i = 0; i < len / sizeof *groups && !found; i++)
+            found = groups[i] == group;
+    free(groups);
+    return found;
+}
+
 static int send_urgent(struct stream *base, uint8_t octet)
 {
     struct uv_stream *s = uv_stream_of(base);
@@ -360,34 +402,63 @@ static struct uv_listener *uv_listener_of(struct stream_listener *l)
     return container_of(l, struct uv_listener, base);
 }
 
-/* Out of descriptors: who waits is told so, by the end of the connection. */
-static void turn_away(struct uv_listener *l)
+static void on_connection(uv_poll_t *h, int status, int events);
+
+static void on_pause(uv_timer_t *h)
+{
+    struct uv_listener *l = h->data;
+    uv_poll_start(&l->poll, UV_READABLE, on_connection);
+}
+
+/* The connection stays ready to be accepted, which must not keep the loop busy. */
+static void pause_listener(struct uv_listener *l)
+{
+    uv_poll_stop(&l->poll);
+    uv_timer_start(&l->pause, on_pause, ACCEPT_PAUSE_MS, 0);
+}
+
+/* Out of descriptors: who waits is told so, by the end of the connection. False: not even that. */
+static bool turn_away(struct uv_listener *l)
 {
     if (l->spare < 0)
-        return;
+        l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC); /* one may be free again */
+    if (l->spare < 0)
+        return false;
     close(l->spare);
     int fd = accept(l->fd, NULL, NULL);
     if (fd >= 0)
         close(fd);
     l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    return fd >= 0;
 }
 
+/* A socket, or -1: nobody else is to be accepted now. */
+static int accept_one(struct uv_listener *l)
+{
+    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+    bool gone = fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED);
+    bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
+    if (fd < 0 && !gone && !(full && turn_away(l)))
+        pause_listener(l);
+    return fd;
+}
+
+/* The listener may end with each connection: it is not closed while one is told. */
 static void on_connection(uv_poll_t *h, int status, int events)
 {
     struct uv_listener *l = h->data;
-    (void)events;
-    int fd = status < 0 ? -1 : accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    if (fd < 0) {
-        if (status == 0 && (errno == EMFILE || errno == ENFILE))
-            turn_away(l);
-        return;
-    }
     int one = 1;
-    if (l->local.sun_family != AF_UNIX)
-        (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-    struct stream *s = stream_new(l->loop, fd, false);
-    if (s != NULL)
-        l->base.accepted(l->base.context, s);
+    (void)events;
+    for (int i = 0; status >= 0 && i < ACCEPTS_MAX && !uv_is_closing((uv_handle_t *)h); i++) {
+        int fd = accept_one(l);
+        if (fd < 0)
+            return;
+        if (l->local.sun_family != AF_UNIX)
+            (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
+        struct stream *s = stream_new(l->loop, fd, false);
+        if (s != NULL)
+            l->base.accepted(l->base.context, s);
+    }
 }
 
 static void free_listener(uv_handle_t *h)
@@ -395,7 +466,32 @@ static void free_listener(uv_handle_t *h)
     free(h->data);
 }
 
-static int bind_socket(const struct place *p)
+static void close_pause(uv_handle_t *h)
+{
+    struct uv_listener *l = h->data;
+    uv_close((uv_handle_t *)&l->pause, free_listener);
+}
+
+/* A UNIX socket's file outlives it. */
+static void remove_file(const struct place *p)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&p->address;
+    if (un->sun_family == AF_UNIX)
+        (void)unlink(un->sun_path);
+}
+
+/* Nobody can connect before listen(), and the file is its owner's alone until its group is set:
+ * bind() takes the mode of the socket itself, less the umask. */
+static bool open_file_to(const struct place *p, const struct stream_place *at)
+{
+    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&p->address;
+    if (un->sun_family != AF_UNIX)
+        return true;
+    return (!at->has_group || lchown(un->sun_path, (uid_t)-1, (gid_t)at->group) == 0) &&
+           chmod(un->sun_path, (mode_t)(at->mode != 0 ? at->mode : STREAM_MODE)) == 0;
+}
+
+static int bind_socket(const struct place *p, const struct stream_place *at)
 {
     int one = 1;
     int fd = open_socket(p);
@@ -403,9 +499,14 @@ static int bind_socket(const struct place *p)
         return fd;
     if (p->address.ss_family != AF_UNIX)
         (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    if (bind(fd, (const struct sockaddr *)&p->address, p->len) == 0 && listen(fd, BACKLOG) == 0)
+    else
+        (void)fchmod(fd, S_IRUSR | S_IWUSR);
+    bool bound = bind(fd, (const struct sockaddr *)&p->address, p->len) == 0;
+    if (bound && open_file_to(p, at) && listen(fd, BACKLOG) == 0)
         return fd;
     int error = helio_from_errno(errno);
+    if (bound)
+        remove_file(p);
     close(fd);
     return error;
 }
@@ -414,18 +515,21 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
 {
     struct place p;
     int r = resolve_place(at, &p);
-    int fd = r < 0 ? r : bind_socket(&p);
+    int fd = r < 0 ? r : bind_socket(&p, at);
     if (fd < 0)
         return fd;
     struct uv_listener *l = calloc(1, sizeof *l);
     if (l == NULL || uv_poll_init(uv_world_loop(w), &l->poll, fd) < 0) {
         free(l);
+        remove_file(&p);
         close(fd);
         return HELIO_ENOMEM;
     }
     l->base.ops = &uv_stream_ops;
     l->poll.data = l;
     l->loop = uv_world_loop(w);
+    uv_timer_init(l->loop, &l->pause);
+    l->pause.data = l;
     l->fd = fd;
     l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
     if (at->path != NULL)
@@ -440,7 +544,7 @@ static void stop_listening(struct stream_listener *base)
     struct uv_listener *l = uv_listener_of(base);
     if (l->local.sun_family == AF_UNIX)
         (void)unlink(l->local.sun_path);
-    uv_close((uv_handle_t *)&l->poll, free_listener);
+    uv_close((uv_handle_t *)&l->poll, close_pause);
     close(l->fd);
     if (l->spare >= 0)
         close(l->spare);
@@ -456,6 +560,8 @@ const struct stream_ops uv_stream_ops = {
     .congestion = choose_congestion,
     .unheard = count_unheard,
     .peer = find_peer,
+    .user_of = find_user,
+    .member = is_member,
     .urgent = send_urgent,
     .reset = reset_stream,
     .close = close_stream,

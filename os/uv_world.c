@@ -3,13 +3,16 @@
  * One timer descriptor for all alarms. It is set once before the loop sleeps, and only when an
  * alarm is earlier than what it is set to: one that is set too early costs one wake-up and no call
  * now. Alarms that are due soon go off from the idle handler, when the loop has looked at all
- * descriptors. What can go wrong at the beginning: descriptors or memory are out.
+ * descriptors, and with them those whose time has come: while something is always due soon the
+ * descriptor is not set. What can go wrong at the beginning: descriptors or memory are out,
+ * for which libuv knows no error in places (end_process).
  */
 #include "os/uv_world.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/timerfd.h>
@@ -18,7 +21,11 @@
 
 #include "base/err.h"
 #include "os/clock.h"
+#include "os/uv_bell.h"
 #include "os/uv_world_private.h"
+#include "os/work_pool.h"
+
+#define THREADS_MAX 4
 
 struct uv_world {
     struct world world;
@@ -28,7 +35,10 @@ struct uv_world {
     uv_idle_t idle; /* active: an alarm is due soon */
     uv_prepare_t prepare;
     uv_check_t check;
-    tick armed; /* what the timer descriptor is set to; TICK_NEVER: not */
+    tick armed;             /* what the timer descriptor is set to; TICK_NEVER: not */
+    struct work_pool *pool; /* NULL: nobody had work yet, or there are no threads for it */
+    struct uv_bell *bell;   /* of the pool */
+    bool pool_over;         /* none is begun any more */
 };
 
 static struct uv_world *uv_world_of(const struct world *w)
@@ -60,7 +70,7 @@ static void on_idle(uv_idle_t *handle)
 {
     struct uv_world *u = handle->data;
     uv_idle_stop(handle);
-    world_fire(&u->world, 0, UINT_MAX);
+    world_fire(&u->world, clock_now(), UINT_MAX);
 }
 
 static void on_timer(uv_poll_t *handle, int status, int events)
@@ -103,17 +113,113 @@ static void on_check(uv_check_t *handle)
     world_end_round(&u->world);
 }
 
+/* ---- work for other threads ---- */
+
+static void on_bell(void *context)
+{
+    struct uv_world *u = context;
+    while (u->pool != NULL && work_pool_done(u->pool))
+        continue; /* one of them may end the world */
+}
+
+static void ring_bell(void *context)
+{
+    struct uv_world *u = context;
+    uv_bell_ring(u->bell);
+}
+
+/* One for four processors: the loop, and other programs, need the rest. */
+static unsigned count_threads(void)
+{
+    const long processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const long threads = processors / 4;
+    return threads < 1 ? 1 : threads > THREADS_MAX ? THREADS_MAX : (unsigned)threads;
+}
+
+static bool begin_pool(struct uv_world *u)
+{
+    u->pool_over = true; /* one attempt */
+    if (uv_bell_open(&u->bell, &u->loop, on_bell, u) != 0)
+        return false;
+    if (work_pool_new(&u->pool, count_threads(), ring_bell, u) == 0)
+        return true;
+    uv_bell_close(u->bell);
+    u->bell = NULL;
+    return false;
+}
+
+static bool give_work(struct world *w, struct work *job)
+{
+    struct uv_world *u = uv_world_of(w);
+    if (u->pool == NULL && (u->pool_over || !begin_pool(u)))
+        return false;
+    work_pool_give(u->pool, job);
+    return true;
+}
+
+static bool take_work_back(struct world *w, struct work *job)
+{
+    struct uv_world *u = uv_world_of(w);
+    return u->pool != NULL && work_pool_take_back(u->pool, job);
+}
+
+static void end_pool(struct uv_world *u)
+{
+    struct work_pool *pool = u->pool;
+    u->pool_over = true;
+    u->pool = NULL;
+    work_pool_free(pool);
+    uv_bell_close(u->bell);
+    u->bell = NULL;
+}
+
 static const struct world_ops ops = {
     .now = read_monotonic,
     .wall = read_wall,
     .random = draw_random,
     .port_open = uv_port_open,
     .streams = &uv_stream_ops,
+    .work = give_work,
+    .take_back = take_work_back,
 };
 
 struct uv_loop_s *uv_world_loop(struct world *w)
 {
     return &uv_world_of(w)->loop;
+}
+
+/* libuv ends the process where it has no memory to grow its table of descriptors, and no
+ * descriptors for its first pipe: with a message at least, and as a failure, not as a crash. */
+static void end_process(void)
+{
+    static const char text[] = "error: the event loop: out of memory or descriptors\n";
+    ssize_t done = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)done;
+    _exit(1);
+}
+
+static void on_abort(int number)
+{
+    (void)number;
+    end_process();
+}
+
+static void *grow_or_end(void *at, size_t size)
+{
+    void *grown = realloc(at, size);
+    if (grown == NULL && size > 0)
+        end_process();
+    return grown;
+}
+
+static int init_loop(uv_loop_t *loop)
+{
+    struct sigaction before, mine = {.sa_handler = on_abort};
+    (void)uv_replace_allocator(malloc, grow_or_end, calloc, free);
+    sigaction(SIGABRT, &mine, &before);
+    int r = uv_loop_init(loop);
+    sigaction(SIGABRT, &before, NULL);
+    return r;
 }
 
 int uv_world_open(struct world **out)
@@ -124,7 +230,7 @@ int uv_world_open(struct world **out)
     world_init(&u->world, &ops, false);
     u->armed = TICK_NEVER;
     u->timer_fd = timerfd_create(CLOCK_MONOTONIC, TFD_NONBLOCK | TFD_CLOEXEC);
-    int r = u->timer_fd < 0 ? -errno : uv_loop_init(&u->loop); /* libuv's errors are -errno */
+    int r = u->timer_fd < 0 ? -errno : init_loop(&u->loop); /* libuv's errors are -errno */
     if (r == 0) {
         r = uv_poll_init(&u->loop, &u->timer, u->timer_fd);
         if (r != 0)
@@ -158,6 +264,7 @@ void uv_world_end(struct world *w)
     struct uv_world *u = uv_world_of(w);
     uv_handle_t *own[] = {(uv_handle_t *)&u->timer, (uv_handle_t *)&u->idle,
                           (uv_handle_t *)&u->prepare, (uv_handle_t *)&u->check};
+    end_pool(u);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!uv_is_closing(own[i]))
             uv_close(own[i], NULL);

@@ -22,6 +22,7 @@
 struct address;
 struct pipes;
 struct udp_io;
+struct work;
 struct world;
 
 /* ---- alarms ---- */
@@ -93,6 +94,10 @@ struct world_ops {
     int (*port_open)(struct world *w, struct port **out, const struct address *local,
                      bool segments);
     const struct stream_ops *streams; /* os/stream.h */
+    /* Calculations in other threads (os/work_pool.h). NULL: there are none; work is done at once,
+     * in the loop. */
+    bool (*work)(struct world *w, struct work *job);
+    bool (*take_back)(struct world *w, struct work *job);
 };
 
 /* Each world puts this first. */
@@ -124,6 +129,20 @@ static inline uint64_t world_wall(const struct world *w)
 static inline uint64_t world_random(struct world *w)
 {
     return w->ops->random(w);
+}
+
+/* Has job->run called in another thread, then job->done from the loop. False: there are no threads,
+ * and nothing follows: the caller does it by itself. */
+static inline bool world_work(struct world *w, struct work *job)
+{
+    return w->ops->work != NULL && w->ops->work(w, job);
+}
+
+/* Of what world_work took, and what is not done yet. True: it had not begun, and nothing follows.
+ * False: `done` follows. */
+static inline bool world_take_back(struct world *w, struct work *job)
+{
+    return w->ops->take_back(w, job);
 }
 
 /* e->run is called at the end of each round, and before the world sleeps, until world_detach. In

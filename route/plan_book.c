@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Volumes. A class sees as free what neither it nor a higher one has booked; so a higher class may
- * take the place of lower ones, and what they lose is owed to whoever booked it, until he gives it
- * back. What is booked is never more than there is.
+ * take the place of lower ones, and what they lose is owed to the one that booked it, until it is
+ * given back. What is booked is never more than there is.
  */
 #include <assert.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One hop: when the first and last byte leave and arrive. What is ready later never arrives
- * earlier, since whoever has it may wait: where the light time becomes shorter by more than the
- * wait, the node waits. That makes a search by node exact (plan_search.c).
+ * earlier, since the node that has it may wait: where the light time becomes shorter by more than
+ * the wait, the node waits. That makes a search by node exact (plan_search.c).
  */
 #include <assert.h>
 

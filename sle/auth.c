@@ -8,6 +8,7 @@
 
 #include <assert.h>
 
+#include "base/secret.h"
 #include "sle/ber.h"
 #include "sle/time_private.h"
 
@@ -113,15 +114,6 @@ bool sle_credentials_make(const struct sle_identity *who, enum sle_hash which,
     return hash != NULL && hash(context, which, slice_of(input, n), out->digest);
 }
 
-/* Without a shortcut at the first difference. */
-static bool digests_equal(const uint8_t *a, const uint8_t *b, size_t len)
-{
-    unsigned differ = 0;
-    for (size_t i = 0; i < len; i++)
-        differ |= a[i] ^ b[i];
-    return differ == 0;
-}
-
 enum sle_auth_verdict sle_credentials_check(const struct sle_credentials *c,
                                             const struct sle_identity *who, sle_hash_function *hash,
                                             void *context, struct sle_time now, tick delay)
@@ -133,5 +125,6 @@ enum sle_auth_verdict sle_credentials_check(const struct sle_credentials *c,
     if (!sle_credentials_make(who, c->digest_len == SHA1_LEN ? SLE_SHA1 : SLE_SHA256, hash, context,
                               c->time, c->random, &own))
         return SLE_AUTH_WRONG;
-    return digests_equal(own.digest, c->digest, own.digest_len) ? SLE_AUTH_OK : SLE_AUTH_WRONG;
+    return secret_equal(own.digest, own.digest_len, c->digest, c->digest_len) ? SLE_AUTH_OK
+                                                                              : SLE_AUTH_WRONG;
 }

@@ -20,7 +20,7 @@ void bind_send(struct sle_link *l, tick now)
     p.u.bind.version = l->dialect_out.version;
     p.u.bind.instance = i->id;
     l->state = SLE_BINDING;
-    l->bind_due = tick_add(now, i->return_timeout_s * TICK_S);
+    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), tick_add(now, i->return_timeout_s * TICK_S));
     (void)link_send(l, &p, now);
 }
 
@@ -87,20 +87,6 @@ static void answer_bind(struct sle_link *l, int diagnostic, uint32_t version, ti
     link_close(l, SLE_END_REFUSED, now);
 }
 
-static bool is_authentic(struct sle_link *l, const struct sle_pdu *pdu, tick now)
-{
-    struct sle_credentials c;
-    const struct sle_config *g = &l->sle->config;
-    if (l->peer.level == SLE_AUTH_NONE)
-        return true;
-    if (sle_credentials_read(pdu->credentials, &c) &&
-        sle_credentials_check(&c, &l->peer.who, g->hash, g->hash_context, sle_now(l->sle, now),
-                              g->auth_delay) == SLE_AUTH_OK)
-        return true;
-    COUNT(l, auth_failed, 1);
-    return false;
-}
-
 void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     const struct sle_bind *b = &pdu->u.bind;
@@ -109,22 +95,25 @@ void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    const struct sle_peer *peer = engine_peer(l->sle, b->initiator);
+    struct peer *peer = engine_peer(l->sle, b->initiator);
+    bool replayed = false;
     if (peer == NULL) {
         answer_bind(l, SLE_BIND_ACCESS_DENIED, b->version, now);
         return;
     }
-    l->peer = *peer;
+    l->peer = peer->p;
+    l->replay = &peer->replay;
     snprintf(l->peer_id, sizeof l->peer_id, "%s", b->initiator);
-    if (!is_authentic(l, pdu, now)) {
-        link_close(l, SLE_END_AUTH, now);
+    if (l->peer.level != SLE_AUTH_NONE &&
+        !link_authentic(l, pdu->credentials, true, &replayed, now)) {
+        link_close(l, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
         return;
     }
     int diagnostic = judge_bind(l, b, &i, now);
     if (diagnostic < 0) {
         link_attach(l, i, (uint8_t)b->version);
         l->state = SLE_READY;
-        l->establish_due = TICK_NEVER;
+        kept_set(l->sle, link_kept(l, KEPT_ESTABLISH), TICK_NEVER);
         COUNT(l, binds, 1);
         link_notice(l, SLE_BOUND);
         provider_bound(i);
@@ -140,7 +129,7 @@ void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    l->bind_due = TICK_NEVER;
+    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), TICK_NEVER);
     snprintf(l->peer_id, sizeof l->peer_id, "%s", r->responder);
     if (strcmp(r->responder, l->peer.who.id) != 0) {
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_UNEXPECTED_RESPONDER, now);
@@ -172,7 +161,7 @@ int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
     if (e != HELIO_OK)
         return e;
     l->state = SLE_UNBINDING;
-    l->bind_due = tick_add(now, i->return_timeout_s * TICK_S);
+    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), tick_add(now, i->return_timeout_s * TICK_S));
     assert(l->instance == i && i->link == l);
     return HELIO_OK;
 }
@@ -200,7 +189,7 @@ void unbind_take_return(struct sle_link *l, tick now)
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    l->bind_due = TICK_NEVER;
+    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), TICK_NEVER);
     link_notice(l, SLE_UNBOUND);
     COUNT(l, unbinds, 1);
     assert(l->initiator);

@@ -46,7 +46,10 @@ static bool open_fill(struct sle_instance *i, tick now)
     assert(o->part_count == 0 && o->octets == 0 && o->stamped == TICK_NEVER);
     o->buffer = true;
     p->fill = o;
+    p->fill_late = false;
     p->fill_due = i->mode == SLE_OFFLINE ? TICK_NEVER : tick_add(now, p->c.latency);
+    if (i->mode != SLE_OFFLINE) /* mostly one is kept, of a buffer before */
+        kept_by(i->sle, instance_kept(i, KEPT_LATENCY), p->fill_due);
     return true;
 }
 
@@ -62,6 +65,30 @@ static bool reserve_fill(struct out *o, size_t n)
     o->front = out_place(o);
     assert(o->octets == 0);
     return true;
+}
+
+tick buffer_due(const struct sle_instance *i)
+{
+    const struct provider *p = &i->p;
+    const bool waits = p->fill != NULL && p->fill->part_count > 0;
+    return waits && (i->mode == SLE_TIMELY || p->queued < p->c.queue_buffers) ? p->fill_due
+                                                                              : TICK_NEVER;
+}
+
+/* In complete mode one that finds the queue full goes when there is room (buffer_written). */
+bool buffer_late(struct sle_instance *i, tick now)
+{
+    struct provider *p = &i->p;
+    if (p->fill == NULL)
+        return false;
+    if (p->fill_due > now) {
+        kept_set(i->sle, instance_kept(i, KEPT_LATENCY), p->fill_due);
+        return false;
+    }
+    p->fill_late = buffer_due(i) == TICK_NEVER;
+    if (!p->fill_late)
+        buffer_pass(i, now);
+    return !p->fill_late;
 }
 
 static void count_lost(struct sle_instance *i, struct out *o, bool discarded)
@@ -90,7 +117,8 @@ void buffer_clear(struct sle_instance *i)
     }
     p->fill = NULL;
     p->backlog = p->refused = p->room = false;
-    p->room_due = TICK_NEVER;
+    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
+    kept_set(i->sle, instance_kept(i, KEPT_LATENCY), TICK_NEVER);
 }
 
 /* Timely: all that waits and was not begun. */
@@ -210,13 +238,15 @@ void buffer_written(struct sle_link *l, struct out *o, tick now)
     i->p.queued--;
     if (i->mode != SLE_TIMELY && fill_is_full(i)) /* it waited for this */
         (void)make_room(i, now);
+    else if (i->p.fill != NULL && i->p.fill_late)
+        buffer_pass(i, now);
     buffer_room(i);
 }
 
 void buffer_room(struct sle_instance *i)
 {
     struct provider *p = &i->p;
-    p->room_due = TICK_NEVER;
+    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
     p->room = p->room || p->refused;
     p->refused = false;
     assert(!p->room || i->mode != SLE_TIMELY);
@@ -241,6 +271,12 @@ static uint8_t *refer_frame(struct out *o, const struct sle_frame *f, size_t hea
     return f->owner->mem + at - head_len;
 }
 
+static int32_t add_missing(int32_t before, int32_t continuity)
+{
+    const int32_t sum = before + (continuity > 0 ? continuity : 0);
+    return sum > CONTINUITY_MAX ? CONTINUITY_MAX : before == 0 ? continuity : sum;
+}
+
 static void put_item(struct sle_instance *i, const struct sle_frame *f, struct slice data)
 {
     struct provider *p = &i->p;
@@ -250,7 +286,7 @@ static void put_item(struct sle_instance *i, const struct sle_frame *f, struct s
     struct sle_item it = {.time = f->time,
                           .antenna = f->antenna,
                           .antenna_global = f->antenna_global,
-                          .continuity = p->first ? -1 : f->continuity,
+                          .continuity = p->first ? -1 : add_missing(p->missing, f->continuity),
                           .quality = f->quality,
                           .annotation = f->annotation,
                           .data = data};
@@ -267,7 +303,8 @@ static void put_item(struct sle_instance *i, const struct sle_frame *f, struct s
     o->frames++;
     o->frame_octets += data.len;
     o->good += f->quality == SLE_GOOD;
-    p->first = false;
+    p->first = p->ended = false; /* an end of data behind it is told again */
+    p->missing = 0;
 }
 
 static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *f,
@@ -289,7 +326,7 @@ static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *
     COUNT_INSTANCE(i, frames_refused, 1);
     i->p.refused = true;
     if (!fill_is_full(i)) /* there is no memory */
-        i->p.room_due = tick_add(now, MEMORY_PAUSE);
+        kept_set(i->sle, instance_kept(i, KEPT_ROOM), tick_add(now, MEMORY_PAUSE));
     return SLE_FULL;
 }
 
@@ -328,8 +365,14 @@ static bool is_wanted(struct sle_instance *i, const struct sle_frame *f)
     struct sle_gvcid g;
     if (w->start.known && sle_time_compare(f->time, w->start.at) < 0)
         return false;
-    if (i->service == SLE_RAF)
-        return has_quality(w->quality, f->quality);
+    if (i->service == SLE_RAF && has_quality(w->quality, f->quality))
+        return true;
+    if (i->service == SLE_RAF) { /* what is missing before it is told with the next */
+        p->missing = add_missing(p->missing, f->continuity > 0 ? f->continuity : 0);
+        return false;
+    }
+    if (f->quality == SLE_ERRED) /* its header may be wrong */
+        return false;
     if (!sle_gvcid_of_frame(f->data, &g) || !sle_gvcid_has(w->gvcid, g))
         return false;
     p->processed += i->service == SLE_ROCF;

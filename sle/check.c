@@ -5,6 +5,8 @@
 
 #include "sle/engine_private.h"
 
+enum { REPLAY_CHECKED = 64 };
+
 static void check_out(const struct out *o)
 {
     size_t octets = 0;
@@ -54,8 +56,32 @@ static void check_balance(const struct sle_instance *i, uint64_t waiting)
            n->frames + n->frames_discarded + n->frames_dropped + waiting);
 }
 
+/* What is due is kept, at that time or before it. */
+static void check_kept(const struct kept *k, tick due)
+{
+    assert(due == TICK_NEVER || (kept_is(k) && k->node.due <= due));
+}
+
+static void check_link_times(const struct sle_link *l)
+{
+    for (unsigned k = 0; k < KEPT_OF_LINK; k++)
+        check_kept(&l->kept[k], link_due(l, (enum kept_kind)k));
+}
+
+static void check_instance_times(const struct sle_instance *i)
+{
+    for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
+        check_kept(&i->kept[k - KEPT_OF_LINK], provider_due(i, (enum kept_kind)k));
+    list_for_each (it, &i->p.f.queue) {
+        const struct cltu *c = container_of(it, struct cltu, node);
+        check_kept(&c->expiry,
+                   c->c.latest.known ? tick_add(kept_tick(i->sle, c->c.latest.at), 1) : TICK_NEVER);
+    }
+}
+
 static void check_link(const struct sle_link *l)
 {
+    check_link_times(l);
     size_t octets = 0, answers = 0;
     list_for_each (it, &l->queue) {
         const struct out *o = container_of(it, struct out, node);
@@ -87,8 +113,10 @@ static void check_instance(const struct sle *s, const struct sle_instance *i)
             buffers += o->buffer && i->link == l;
         }
     }
-    if (i->provides)
+    if (i->provides) {
         check_provider(i, buffers);
+        check_instance_times(i);
+    }
     check_balance(i, waiting);
     assert(i->link == NULL || i->link->instance == i);
 }
@@ -96,11 +124,35 @@ static void check_instance(const struct sle *s, const struct sle_instance *i)
 void sle_check(const struct sle *s)
 {
     uint32_t links = 0;
+    agenda_check(&s->agenda);
+    assert(agenda_len(&s->agenda) <= s->kept_max);
     list_for_each (it, &s->links) {
         check_link(container_of(it, struct sle_link, node));
         links++;
     }
     assert(links == s->link_count && links <= s->config.links_max);
+    list_for_each (it, &s->peers) {
+        const struct replay *r = &container_of(it, struct peer, node)->replay;
+        if (r->len <= REPLAY_CHECKED) /* more of them take long, at each step */
+            replay_check(r);
+    }
     list_for_each (it, &s->instances)
         check_instance(s, container_of(it, struct sle_instance, node));
+}
+
+void sle_check_served(const struct sle *s, tick now)
+{
+    assert(sle_deadline(s) > now);
+    list_for_each (it, &s->links) {
+        const struct sle_link *l = container_of(it, struct sle_link, node);
+        for (unsigned k = 0; k < KEPT_OF_LINK; k++)
+            assert(link_due(l, (enum kept_kind)k) > now);
+    }
+    list_for_each (it, &s->instances) {
+        const struct sle_instance *i = container_of(it, struct sle_instance, node);
+        for (unsigned k = KEPT_OF_LINK; i->provides && k < KEPT_END; k++)
+            assert(provider_due(i, (enum kept_kind)k) > now);
+        list_for_each (at, &i->p.f.queue)
+            assert(forward_due(container_of(at, struct cltu, node), now) > now);
+    }
 }

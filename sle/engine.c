@@ -35,9 +35,16 @@ struct sle *sle_new(const struct sle_config *config)
     list_init(&s->links);
     list_init(&s->instances);
     list_init(&s->peers);
+    agenda_init(&s->agenda);
     rng_init(&s->rng, config->seed);
     assert(s->config.links_max > 0 && s->config.receive_bytes > 0);
     return s;
+}
+
+static void free_peer(struct peer *p)
+{
+    replay_fini(&p->replay);
+    free(p);
 }
 
 void sle_free(struct sle *s)
@@ -49,15 +56,24 @@ void sle_free(struct sle *s)
     list_for_each_safe (it, &s->instances)
         sle_instance_free(container_of(it, struct sle_instance, node));
     list_for_each_safe (it, &s->peers)
-        free(container_of(it, struct peer, node));
+        free_peer(container_of(it, struct peer, node));
     buf_drop(s->rx_spare);
     assert(s->link_count == 0 && list_empty(&s->links) && list_empty(&s->instances));
+    assert(s->kept_max == 0);
+    agenda_fini(&s->agenda);
     free(s);
 }
 
 void sle_clock_set(struct sle *s, uint64_t unix_ns)
 {
+    if (s->config.unix_ns == unix_ns)
+        return;
     s->config.unix_ns = unix_ns;
+    list_for_each (it, &s->instances) {
+        struct sle_instance *i = container_of(it, struct sle_instance, node);
+        if (i->provides)
+            provider_clock(i);
+    }
 }
 
 struct sle_time sle_now(const struct sle *s, tick now)
@@ -65,12 +81,12 @@ struct sle_time sle_now(const struct sle *s, tick now)
     return sle_time_of(s->config.unix_ns + now);
 }
 
-const struct sle_peer *engine_peer(const struct sle *s, const char *id)
+struct peer *engine_peer(const struct sle *s, const char *id)
 {
     list_for_each (it, &s->peers) {
-        const struct peer *p = container_of(it, struct peer, node);
+        struct peer *p = container_of(it, struct peer, node);
         if (strcmp(p->p.who.id, id) == 0)
-            return &p->p;
+            return p;
     }
     return NULL;
 }
@@ -80,18 +96,16 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer)
     if (!sle_authority_ok(peer->who.id) || peer->who.password_len > SLE_PASSWORD_MAX ||
         peer->level > SLE_AUTH_ALL || peer->hash > SLE_SHA256)
         return HELIO_EINVAL;
-    struct peer *p = NULL;
-    list_for_each (it, &s->peers)
-        if (strcmp(container_of(it, struct peer, node)->p.who.id, peer->who.id) == 0)
-            p = container_of(it, struct peer, node);
+    struct peer *p = engine_peer(s, peer->who.id);
     if (p == NULL) {
         p = malloc(sizeof *p);
         if (p == NULL)
             return HELIO_ENOMEM;
+        replay_init(&p->replay);
         list_add_tail(&s->peers, &p->node);
     }
     p->p = *peer;
-    assert(engine_peer(s, peer->who.id) == &p->p);
+    assert(engine_peer(s, peer->who.id) == p);
     return HELIO_OK;
 }
 
@@ -150,12 +164,17 @@ void sle_instance_free(struct sle_instance *i)
     buffer_clear(i);
     forward_clear(i);
     assert(i->p.fill == NULL && list_empty(&i->p.f.queue));
+    if (i->p.f.on_air != NULL)
+        kept_release(s, 1);
     free(i->p.f.on_air);
     while (i->p.spare != NULL) {
         struct out *o = i->p.spare;
         i->p.spare = o->node.next == NULL ? NULL : container_of(o->node.next, struct out, node);
         out_free(o);
     }
+    for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
+        kept_set(s, instance_kept(i, (enum kept_kind)k), TICK_NEVER);
+    kept_release(s, KEPT_OF_INSTANCE);
     list_sub(&i->node);
     free((void *)(uintptr_t)i->p.c.gvcids);
     free(i->initiators);

@@ -5,10 +5,11 @@
  *
  *   set up:  sle_new · sle_peer_set · sle_provider_add (sle/provider.h) · sle_user_add (sle/user.h)
  *   links:   sle_accept · sle_connect
- *   push:    sle_link_fed · sle_link_urgent · sle_link_closed · sle_link_wrote · sle_link_expire,
- * and what provider.h and user.h have pull:    sle_link_poll (the next notice) · sle_link_output
- * (what to write) · sle_link_stream (whether to close) · sle_link_reads, sle_link_space (whether
- * and where to read) · sle_link_deadline
+ *   push:    sle_link_fed · sle_link_urgent · sle_link_closed · sle_link_wrote · sle_expire,
+ *            and what provider.h and user.h have
+ *   pull:    sle_link_poll (the next notice) · sle_link_output (what to write) · sle_link_stream
+ *            (whether to close) · sle_link_reads, sle_link_space (whether and where to read) ·
+ *            sle_deadline
  *
  * After each push the host polls the link until there is no notice, then writes what
  * sle_link_output gives, in turns until it gives nothing or the stream takes no more; then it looks
@@ -41,8 +42,9 @@ struct sle_instance;
 struct sle_config {
     struct sle_identity self; /* our authority identifier and password */
     struct sle_tml_terms tml; /* copied */
-    tick auth_delay;          /* how old or early credentials may be [180 s] */
-    sle_hash_function *hash;  /* NULL: no authentication; peers with a level are refused */
+    tick auth_delay;         /* how old or early credentials may be [180 s]; so long those that came
+                                are remembered, 65,536 of a peer, against replays */
+    sle_hash_function *hash; /* NULL: no authentication; peers with a level are refused */
     void *hash_context;
     uint64_t seed;          /* of the random numbers in credentials */
     uint64_t unix_ns;       /* Unix time at tick 0; see sle_clock_set */
@@ -80,6 +82,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(aborts_received, "PEER-ABORTs received")                                                     \
     X(breaks, "associations ended by the connection")                                              \
     X(auth_failed, "PDUs whose credentials were wrong")                                            \
+    X(replays, "BINDs, and returns of them, with credentials that came before")                    \
     X(pdus_in, "PDUs received")                                                                    \
     X(pdus_out, "PDUs queued for sending")                                                         \
     X(pdus_bad, "PDUs that could not be decoded")                                                  \
@@ -103,7 +106,7 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(cltus_refused, "CLTUs refused")                                                              \
     X(cltus_radiated, "CLTUs radiated")                                                            \
     X(cltus_expired, "CLTUs expired")                                                              \
-    X(cltus_discarded, "CLTUs discarded by STOP, abort or production")                             \
+    X(cltus_discarded, "CLTUs discarded by STOP, abort, production or one that expired")           \
     X(cltus_interrupted, "CLTUs whose radiation production interrupted")                           \
     X(notifies, "ASYNC-NOTIFYs")                                                                   \
     X(ignored, "PDUs ignored")
@@ -115,6 +118,23 @@ struct sle_counts {
 const struct sle_counts *sle_counts(const struct sle *s);
 const struct sle_counts *sle_instance_counts(const struct sle_instance *i);
 
+/* ---- time ---- */
+
+/* The earliest of all times that the engine keeps, of whatever link or instance: the head of its
+ * one agenda. TICK_NEVER: none. May be earlier than anything happens. Any call that tells the
+ * engine something, and sle_link_poll, may change it. */
+tick sle_deadline(const struct sle *s);
+
+/* Whose time it was. */
+struct sle_due {
+    struct sle_link *link;         /* poll it, write its output. NULL: the instance has none */
+    struct sle_instance *instance; /* NULL: the link's affair. Without a link (FCLTU whose queue
+                                      goes on being radiated): ask sle_provider_cltu_next */
+};
+/* Serves one time that is due at `now`. False: there is none, and sle_deadline is later. Call it
+ * until then. */
+bool sle_expire(struct sle *s, struct sle_due *out, tick now);
+
 /* ---- links ---- */
 
 /* A connection was accepted: this side responds. NULL: memory is out, or links_max. */
@@ -125,6 +145,9 @@ struct sle_link *sle_accept(struct sle *s, tick now);
 struct sle_link *sle_connect(struct sle_instance *i, tick now);
 /* In any state, without a word to the peer. */
 void sle_link_free(struct sle_link *l);
+/* A pointer of the host's, for sle_due; NULL at first. */
+void sle_link_use(struct sle_link *l, void *host);
+void *sle_link_host(const struct sle_link *l);
 
 enum sle_state {
     SLE_UNBOUND_STATE,
@@ -168,15 +191,13 @@ enum sle_stream {
     SLE_STREAM_KEEP,
     SLE_STREAM_CLOSE, /* all was written: close it */
     SLE_STREAM_ABORT, /* write nothing more; send sle_link_abort_octet as urgent data (MSG_OOB),
-                         shut down writing at once, read and discard until its end or until the
-                         deadline, then reset it. Where there is no urgent data (TLS): as RESET */
+                         shut down writing at once, read and discard until its end, or until this
+                         has become RESET with time. Where there is no urgent data (TLS): as RESET
+                       */
     SLE_STREAM_RESET  /* reset it (SO_LINGER 0) */
 };
 enum sle_stream sle_link_stream(const struct sle_link *l);
 uint8_t sle_link_abort_octet(const struct sle_link *l); /* of SLE_STREAM_ABORT */
-
-tick sle_link_deadline(const struct sle_link *l);
-void sle_link_expire(struct sle_link *l, tick now);
 
 /* Ends the association: PEER-ABORT with this diagnostic (bound), or a reset. SLE_OVER follows. */
 void sle_link_abort(struct sle_link *l, enum sle_abort diagnostic, tick now);
@@ -193,7 +214,8 @@ enum sle_end {
     SLE_END_PEER_ABORT, /* the peer did: abort */
     SLE_END_TML, /* the transport mapping was violated, or its timers ran out: abort says which */
     SLE_END_CLOSED, /* the connection ended unexpectedly */
-    SLE_END_MEMORY
+    SLE_END_MEMORY,
+    SLE_END_REPLAY /* BIND, or its return, had credentials that came before: reset */
 };
 const char *sle_end_text(enum sle_end end);
 
@@ -208,8 +230,8 @@ enum sle_notice_kind {
     SLE_STOPPED_BY_USER, /* the STOP return is queued behind what had to be sent before it */
     SLE_ROOM,            /* after SLE_FULL: frames are taken again */
     SLE_CLTU_READY,      /* sle_provider_cltu_next has one now */
-    SLE_CLTUS_CLEARED,   /* CLTUs not radiated yet are discarded (STOP, abort): one that is being
-                            radiated goes on */
+    SLE_CLTUS_CLEARED,   /* CLTUs not radiated yet are discarded (STOP, abort, one before them
+                            expired): one that is being   radiated goes on */
     SLE_EVENT_THROWN,    /* event, invoke_id: answer with sle_provider_answer_event */
     /* of a user (user.h) */
     SLE_STARTED,      /* diag; start_return (FCLTU) */
@@ -265,8 +287,11 @@ enum sle_service sle_instance_service(const struct sle_instance *i);
 /* The instance with this identifier, or NULL. */
 struct sle_instance *sle_instance_find(const struct sle *s, const char *id);
 
-/* Invariants of all, asserted (also with NDEBUG). */
+/* Invariants of all, asserted (also with NDEBUG); among them, that each time which follows from
+ * the state is kept. */
 void sle_check(const struct sle *s);
+/* After sle_expire has said false at `now`: no time has passed unserved, asserted. */
+void sle_check_served(const struct sle *s, tick now);
 
 #ifdef __cplusplus
 }

@@ -7,10 +7,12 @@
 #ifndef SLE_ENGINE_PRIVATE_H
 #define SLE_ENGINE_PRIVATE_H
 
+#include "base/agenda.h"
 #include "base/list.h"
 #include "base/rng.h"
 #include "sle/frame_head.h"
 #include "sle/provider.h"
+#include "sle/replay.h"
 #include "sle/user.h"
 
 enum {
@@ -18,20 +20,53 @@ enum {
     ANSWERS_MAX =
         1 << 20,     /* octets of a provider's answers that wait: with more it does not read */
     EVENTS_MAX = 64, /* THROW-EVENTs that the host has not answered */
+    CONTINUITY_MAX = 16777215,   /* dataLinkContinuity */
     BUFFER_OCTETS_MAX = 3 << 20, /* of a transfer buffer: then it is full */
     COPY_BELOW = 64,             /* octets of data that are copied to their header */
     FRONT = BUFFER_HEAD_MAX + 80 /* before the first item: the heads, and a notification */
 };
 
+/*
+ * Every time that the engine keeps is one of these, in the engine's one agenda, whose head is its
+ * deadline: a time that is not there does not exist. What they are kept for is in sle/kept.c.
+ */
+enum kept_kind {
+    /* of a link */
+    KEPT_ESTABLISH, /* context and BIND must have come */
+    KEPT_SILENCE,   /* the peer must have sent something */
+    KEPT_ASSOCIATE, /* the return of BIND or UNBIND must have come */
+    KEPT_RETURN,    /* that of the oldest invocation must have come */
+    KEPT_CLOSE,     /* the peer must have closed */
+    KEPT_HEARTBEAT, /* we must have sent something */
+    KEPT_OF_LINK,
+    /* of a provider's instance */
+    KEPT_PERIOD = KEPT_OF_LINK, /* the provision period ends */
+    KEPT_LATENCY,               /* the buffer being filled must leave */
+    KEPT_ROOM,                  /* there may be memory again */
+    KEPT_REPORT,                /* the next STATUS-REPORT */
+    KEPT_CLTU,                  /* the first CLTU is due */
+    KEPT_END,
+    KEPT_OF_INSTANCE = KEPT_END - KEPT_OF_LINK,
+    /* of a CLTU that is queued */
+    KEPT_EXPIRY = KEPT_END /* its radiation must have begun */
+};
+struct kept {
+    struct heap_node node;
+    enum kept_kind kind;
+};
+
 struct peer {
     struct list node;
     struct sle_peer p;
+    struct replay replay;
 };
 
 struct sle {
     struct sle_config config;
     struct list links, instances, peers;
     uint32_t link_count;
+    struct agenda agenda;
+    size_t kept_max; /* times for which the agenda has room */
     struct buf
         *rx_spare; /* the receive buffer that links take in turns; NULL: one of them has it */
     struct rng rng;
@@ -78,11 +113,14 @@ struct sle_link {
     bool initiator;
     struct sle_dialect dialect_in, dialect_out;
     char peer_id[SLE_AUTHORITY_MAX + 1];
-    struct sle_peer peer; /* a copy; level NONE before it is known */
+    struct sle_peer peer;  /* a copy; level NONE before it is known */
+    struct replay *replay; /* of that peer */
     /* transport mapping */
     bool context; /* sent, or received */
     uint16_t heartbeat_s, dead_factor;
-    tick last_in, last_out, establish_due, bind_due, wait_due;
+    tick last_in, last_out;
+    struct kept kept[KEPT_OF_LINK];
+    void *host; /* sle_link_use */
     /* in */
     struct buf *rx;
     size_t rx_wanted; /* octets of the message that is not whole */
@@ -112,6 +150,9 @@ struct sle_link {
 
 struct cltu {
     struct list node;
+    struct kept expiry;
+    struct sle_instance *instance;
+    struct sle_when start; /* of its radiation; not known: it has not begun */
     struct sle_cltu c;
     uint8_t octets[];
 };
@@ -135,8 +176,9 @@ struct forward {
     struct sle_last_ok last_ok;
     enum sle_uplink uplink;
     uint32_t received, processed, radiated;
-    bool interrupted; /* a new START is needed */
-    bool ready_told;
+    bool blocked;                     /* a new START is needed */
+    bool ready_told;                  /* that the first one is due */
+    bool ready;                       /* this is to be told */
     bool cleared;                     /* to be told */
     struct thrown events[EVENTS_MAX]; /* in the order in which they were thrown */
     unsigned event_count;
@@ -153,19 +195,18 @@ struct provider {
     uint16_t start_id;
     /* STATUS-REPORT */
     uint32_t report_s; /* 0: off */
-    tick report_due;
     uint32_t good, delivered, processed;
     /* return services */
     struct frame_template head;
     struct out *fill;
-    size_t fill_content;
-    tick fill_due;
+    tick fill_due;      /* its latency limit; KEPT_LATENCY may be that of one before it */
+    bool fill_late;     /* that has passed, and the queue was full */
     struct out *spare;  /* chain by node.next */
     uint32_t queued;    /* buffers in the link's queue */
     bool backlog;       /* to be told in the next buffer */
     bool first;         /* the next frame is the first since START */
+    int32_t missing;    /* of the continuity of frames that were not of the requested quality */
     bool refused, room; /* SLE_FULL was said; SLE_ROOM is to be */
-    tick room_due;      /* SLE_FULL was said for lack of memory: then SLE_ROOM; or TICK_NEVER */
     bool ended;         /* the stop time has been passed */
     bool has_ocf;
     uint8_t last_ocf[4];
@@ -195,6 +236,7 @@ struct sle_instance {
     uint32_t versions;
     uint16_t return_timeout_s;
     struct sle_counts counts;
+    struct kept kept[KEPT_OF_INSTANCE];
     struct provider p;
     struct user u;
 };
@@ -213,8 +255,38 @@ struct sle_instance {
     } while (0)
 
 /* engine.c */
-const struct sle_peer *engine_peer(const struct sle *s, const char *id);
+struct peer *engine_peer(const struct sle *s, const char *id);
+/* kept.c: times. A list of them has no more than was asked for, so that keeping cannot fail. */
+void kept_init(struct kept *k, enum kept_kind kind);
+/* Room for so many more; 0 or HELIO_ENOMEM. */
+int kept_reserve(struct sle *s, size_t count);
+void kept_release(struct sle *s, size_t count);
+/* Keeps the time, instead of the one before it; TICK_NEVER: none. */
+void kept_set(struct sle *s, struct kept *k, tick due);
+/* The same, but an earlier one stays: what it is for is looked at then, and kept again. */
+void kept_by(struct sle *s, struct kept *k, tick due);
+static inline bool kept_is(const struct kept *k)
+{
+    return heap_has(&k->node);
+}
+static inline struct kept *link_kept(struct sle_link *l, enum kept_kind kind)
+{
+    return &l->kept[kind];
+}
+static inline struct kept *instance_kept(struct sle_instance *i, enum kept_kind kind)
+{
+    return &i->kept[kind - KEPT_OF_LINK];
+}
+/* Tick of a time; 0: before tick 0. */
+tick kept_tick(const struct sle *s, struct sle_time t);
 /* link.c */
+/* When it is really due, as far as that can be known without the agenda: what is kept may be
+ * earlier, never later. TICK_NEVER: not, or the agenda alone knows. */
+tick link_due(const struct sle_link *l, enum kept_kind kind);
+/* The context came, or is sent: heartbeats, unless heartbeat_s is 0. */
+void link_beats(struct sle_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now);
+/* Serves it; false: it was not due yet, and is kept again. */
+bool link_serve(struct sle_link *l, enum kept_kind kind, tick now);
 struct sle_notice *link_notice(struct sle_link *l, enum sle_notice_kind kind);
 void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version);
 void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsigned abort,
@@ -229,6 +301,10 @@ static inline bool link_bound(const struct sle_link *l)
            l->state == SLE_STOPPING;
 }
 /* link_in.c */
+/* Are these credentials right? They are remembered then; of a BIND or its return they must be new.
+ * *replayed: they are right, and not new. */
+bool link_authentic(struct sle_link *l, struct slice credentials, bool binds, bool *replayed,
+                    tick now);
 void link_take_pdu(struct sle_link *l, struct slice body, tick now);
 /* link_out.c: 0, HELIO_ENOMEM (the link has ended, then) */
 int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now);
@@ -260,8 +336,9 @@ void provider_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void provider_bound(struct sle_instance *i);
 void provider_leave(struct sle_instance *i, tick now); /* the association has ended */
 void provider_report(struct sle_instance *i, tick now);
-tick provider_deadline(const struct sle_instance *i);
-void provider_expire(struct sle_instance *i, tick now);
+tick provider_due(const struct sle_instance *i, enum kept_kind kind);
+bool provider_serve(struct sle_instance *i, enum kept_kind kind, tick now); /* as link_serve */
+void provider_clock(struct sle_instance *i); /* the system's clock was set */
 bool provider_flags(struct sle_instance *i, struct sle_notice *out, tick now);
 bool value_of(struct sle_instance *i, uint8_t version, uint32_t parameter, struct sle_value *out);
 /* buffer.c */
@@ -271,11 +348,19 @@ void buffer_pass(struct sle_instance *i, tick now);
 void buffer_room(struct sle_instance *i); /* SLE_ROOM is to be said if SLE_FULL was */
 void buffer_sync(struct sle_instance *i, const struct sle_sync *sync, tick now);
 void buffer_clear(struct sle_instance *i);
+/* KEPT_LATENCY of what is being filled: TICK_NEVER while it waits for room, not for time. */
+tick buffer_due(const struct sle_instance *i);
+bool buffer_late(struct sle_instance *i, tick now);
 /* forward.c */
 void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void forward_forget_events(struct sle_instance *i);
 void forward_take_event(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 void forward_clear(struct sle_instance *i);
+void forward_keep(struct sle_instance *i);            /* KEPT_CLTU, of what may have changed */
+void forward_clock(struct sle_instance *i);           /* all that is kept, anew */
+bool forward_ready(struct sle_instance *i, tick now); /* SLE_CLTU_READY is to be told now */
+tick forward_due(const struct cltu *c, tick now);     /* its KEPT_EXPIRY, as seen at `now` */
+bool forward_expire(struct cltu *c, tick now);        /* as link_serve */
 /* What is being radiated is so no more; processed, not radiated. */
 void forward_interrupt(struct sle_instance *i);
 uint32_t forward_available(const struct sle_instance *i);

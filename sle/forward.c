@@ -3,8 +3,9 @@
  * FCLTU at the provider. The happy path: a CLTU with the expected id and possible times gets room
  * in the buffer; when it is due production takes it, tells that it has begun and that it was
  * radiated, and the user hears of it if it asked to. A CLTU whose time has passed is told as
- * expired; STOP, an abort, and production that is interrupted discard what waits; the last also
- * ends the one that is being radiated.
+ * expired; then, with STOP, an abort, and production that is interrupted, what waits is discarded;
+ * the last also ends the one that is being radiated. After one that expired or was interrupted none
+ * is accepted until a new START: commands behind one that is missing would do what nobody meant.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,13 +21,15 @@ uint32_t forward_available(const struct sle_instance *i)
 static void drop_cltu(struct forward *f, struct cltu *c)
 {
     list_sub(&c->node);
+    kept_set(c->instance->sle, &c->expiry, TICK_NEVER);
+    kept_release(c->instance->sle, 1);
     assert(f->held >= c->c.data.len && f->count > 0);
     f->held -= c->c.data.len;
     f->count--;
     free(c);
 }
 
-void forward_clear(struct sle_instance *i)
+static void discard_queue(struct sle_instance *i)
 {
     struct forward *f = &i->p.f;
     struct list *node;
@@ -36,8 +39,15 @@ void forward_clear(struct sle_instance *i)
         drop_cltu(f, container_of(node, struct cltu, node));
     }
     assert(f->count == (f->on_air != NULL ? 1 : 0));
+}
+
+void forward_clear(struct sle_instance *i)
+{
+    struct forward *f = &i->p.f;
+    discard_queue(i);
     if (f->on_air != NULL)
         f->on_air->c.notify = false; /* whoever asked is gone */
+    forward_keep(i);
 }
 
 void forward_notify(struct sle_instance *i, enum sle_notification n, uint32_t invocation, tick now)
@@ -80,7 +90,7 @@ static unsigned judge_cltu(const struct sle_instance *i, const struct sle_cltu *
         return SLE_CLTU_INVALID_DELAY;
     if (c->data.len > p->c.cltu_max)
         return SLE_CLTU_ERROR;
-    if (p->f.interrupted || p->production == SLE_UP_INTERRUPTED || p->production == SLE_UP_HALTED)
+    if (p->f.blocked || p->production == SLE_UP_INTERRUPTED || p->production == SLE_UP_HALTED)
         return SLE_CLTU_UNABLE_TO_PROCESS;
     return c->data.len > forward_available(i) ? SLE_CLTU_UNABLE_TO_STORE : SLE_OK;
 }
@@ -89,9 +99,16 @@ static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
 {
     struct forward *f = &i->p.f;
     struct cltu *n = malloc(sizeof *n + c->data.len);
-    if (n == NULL)
+    if (n == NULL || kept_reserve(i->sle, 1) != HELIO_OK) {
+        free(n);
         return SLE_CLTU_UNABLE_TO_STORE;
+    }
     n->c = *c;
+    n->instance = i;
+    n->start = (struct sle_when){0};
+    kept_init(&n->expiry, KEPT_EXPIRY);
+    if (c->latest.known)
+        kept_set(i->sle, &n->expiry, kept_tick(i->sle, c->latest.at));
     memcpy(n->octets, c->data.data, c->data.len);
     n->c.data.data = n->octets;
     list_add_tail(&f->queue, &n->node);
@@ -100,6 +117,7 @@ static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
     f->next_id++;
     f->received++;
     f->ready_told = false;
+    forward_keep(i);
     COUNT_INSTANCE(i, cltus, 1);
     assert(f->held <= i->p.c.cltu_buffer && f->count <= i->p.c.cltus_max);
     return SLE_OK;
@@ -121,16 +139,12 @@ void forward_take_cltu(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 
 /* ---- radiation ---- */
 
+static void expire_cltu(struct sle_instance *i, struct cltu *c, tick now);
+
 static struct cltu *first_cltu(const struct forward *f)
 {
     struct list *node = list_first(&f->queue);
     return node == NULL ? NULL : container_of(node, struct cltu, node);
-}
-
-static tick tick_of(const struct sle_instance *i, struct sle_time t)
-{
-    uint64_t unix_ns = sle_time_unix(t), zero = i->sle->config.unix_ns;
-    return unix_ns > zero ? unix_ns - zero : 0;
 }
 
 tick sle_provider_cltu_deadline(const struct sle_instance *i)
@@ -140,9 +154,54 @@ tick sle_provider_cltu_deadline(const struct sle_instance *i)
     if (c == NULL || f->on_air != NULL || i->p.production != SLE_OPERATIONAL)
         return TICK_NEVER;
     tick due = f->not_before;
-    if (c->c.earliest.known && tick_of(i, c->c.earliest.at) > due)
-        due = tick_of(i, c->c.earliest.at);
+    if (c->c.earliest.known && kept_tick(i->sle, c->c.earliest.at) > due)
+        due = kept_tick(i->sle, c->c.earliest.at);
     return due;
+}
+
+void forward_keep(struct sle_instance *i)
+{
+    kept_set(i->sle, instance_kept(i, KEPT_CLTU), provider_due(i, KEPT_CLTU));
+}
+
+bool forward_ready(struct sle_instance *i, tick now)
+{
+    struct forward *f = &i->p.f;
+    if (!f->ready && (f->ready_told || sle_provider_cltu_deadline(i) > now))
+        return false;
+    f->ready = false;
+    f->ready_told = true;
+    forward_keep(i);
+    return true;
+}
+
+tick forward_due(const struct cltu *c, tick now)
+{
+    const struct sle_instance *i = c->instance;
+    const tick latest = kept_tick(i->sle, c->c.latest.at);
+    /* It may begin at its latest time, but not behind it. */
+    const bool may_begin =
+        latest == now && c == first_cltu(&i->p.f) && sle_provider_cltu_deadline(i) <= now;
+    return !c->c.latest.known ? TICK_NEVER : may_begin ? tick_add(now, 1) : latest;
+}
+
+bool forward_expire(struct cltu *c, tick now)
+{
+    if (forward_due(c, now) > now) {
+        kept_set(c->instance->sle, &c->expiry, forward_due(c, now));
+        return false;
+    }
+    expire_cltu(c->instance, c, now);
+    return true;
+}
+
+void forward_clock(struct sle_instance *i)
+{
+    list_for_each (it, &i->p.f.queue) {
+        struct cltu *c = container_of(it, struct cltu, node);
+        kept_set(i->sle, &c->expiry, forward_due(c, TICK_NEVER));
+    }
+    forward_keep(i);
 }
 
 uint32_t sle_provider_cltus_held(const struct sle_instance *i)
@@ -159,6 +218,10 @@ static void expire_cltu(struct sle_instance *i, struct cltu *c, tick now)
         (struct sle_last_processed){.any = true, .id = c->c.id, .status = SLE_CLTU_EXPIRED};
     COUNT_INSTANCE(i, cltus_expired, 1);
     drop_cltu(f, c);
+    discard_queue(i);
+    f->blocked = true;
+    f->ready_told = f->ready = false;
+    forward_keep(i);
     forward_notify(i, SLE_ASYNC_EXPIRED, 0, now);
     if (f->count == 0)
         forward_notify(i, SLE_ASYNC_BUFFER_EMPTY, 0, now);
@@ -168,32 +231,43 @@ bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, ti
 {
     struct forward *f = &i->p.f;
     assert(i->provides && i->service == SLE_FCLTU);
-    f->ready_told = false;
+    f->ready_told = f->ready = false;
     while (sle_provider_cltu_deadline(i) <= now) {
         struct cltu *c = first_cltu(f);
         assert(c != NULL && f->on_air == NULL);
-        if (c->c.latest.known && tick_of(i, c->c.latest.at) < now) {
+        if (c->c.latest.known && kept_tick(i->sle, c->c.latest.at) < now) {
             expire_cltu(i, c, now);
             continue;
         }
         list_sub(&c->node);
+        kept_set(i->sle, &c->expiry, TICK_NEVER);
         f->on_air = c;
+        forward_keep(i);
         *out = (struct sle_cltu_out){c->c.id, c->c.data, c->c.earliest, c->c.latest, c->c.delay_us};
         return true;
     }
+    forward_keep(i);
     return false;
+}
+
+/* This one is what notifications and reports are about now. */
+static void set_processed(struct forward *f, const struct cltu *c, enum sle_cltu_status status)
+{
+    f->last_processed = (struct sle_last_processed){
+        .any = true, .id = c->c.id, .start = c->start, .status = status};
 }
 
 void sle_provider_cltu_started(struct sle_instance *i, struct sle_time at, tick now)
 {
     struct forward *f = &i->p.f;
+    struct cltu *c = f->on_air;
     (void)now;
     assert(i->provides && i->service == SLE_FCLTU);
-    if (f->on_air == NULL)
+    if (c == NULL || c->start.known)
         return;
     f->processed++;
-    f->last_processed = (struct sle_last_processed){
-        .any = true, .id = f->on_air->c.id, .start = {true, at}, .status = SLE_CLTU_STARTED};
+    c->start = (struct sle_when){true, at};
+    set_processed(f, c, SLE_CLTU_STARTED);
 }
 
 void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick now)
@@ -202,10 +276,8 @@ void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick
     struct cltu *c = f->on_air;
     if (c == NULL)
         return;
-    if (!f->last_processed.any || f->last_processed.id != c->c.id)
-        sle_provider_cltu_started(i, at, now);
-    assert(f->last_processed.id == c->c.id);
-    f->last_processed.status = SLE_CLTU_RADIATED;
+    sle_provider_cltu_started(i, at, now);
+    set_processed(f, c, SLE_CLTU_RADIATED); /* another one may have expired since it began */
     f->last_ok = (struct sle_last_ok){true, c->c.id, at};
     f->radiated++;
     f->not_before = tick_add(now, c->c.delay_us * TICK_US);
@@ -213,6 +285,7 @@ void sle_provider_cltu_radiated(struct sle_instance *i, struct sle_time at, tick
     COUNT_INSTANCE(i, cltus_radiated, 1);
     bool notify = c->c.notify;
     drop_cltu(f, c);
+    forward_keep(i);
     if (notify)
         forward_notify(i, SLE_ASYNC_RADIATED, 0, now);
     if (f->count == 0)
@@ -225,15 +298,12 @@ void forward_interrupt(struct sle_instance *i)
     struct cltu *c = f->on_air;
     if (c == NULL)
         return;
-    bool begun = f->last_processed.any && f->last_processed.id == c->c.id &&
-                 f->last_processed.status == SLE_CLTU_STARTED;
-    f->processed += begun ? 0 : 1;
-    if (!begun)
-        f->last_processed = (struct sle_last_processed){.any = true, .id = c->c.id};
-    f->last_processed.status = begun ? SLE_CLTU_INTERRUPTED : SLE_CLTU_NOT_STARTED;
+    f->processed += c->start.known ? 0 : 1;
+    set_processed(f, c, c->start.known ? SLE_CLTU_INTERRUPTED : SLE_CLTU_NOT_STARTED);
     f->on_air = NULL;
     COUNT_INSTANCE(i, cltus_interrupted, 1);
     drop_cltu(f, c);
+    forward_keep(i);
     assert(f->processed >= f->radiated && f->last_processed.any);
 }
 

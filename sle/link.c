@@ -26,8 +26,9 @@ const char *sle_end_text(enum sle_end end)
                                         "aborted by peer",
                                         "the transport mapping's rules",
                                         "the connection has ended",
-                                        "out of memory"};
-    assert(end <= SLE_END_MEMORY);
+                                        "out of memory",
+                                        "credentials of another association: a replay"};
+    assert(end <= SLE_END_REPLAY);
     return texts[end];
 }
 
@@ -43,21 +44,25 @@ const char *sle_notice_text(enum sle_notice_kind kind)
     return texts[kind];
 }
 
+static tick silence_due(const struct sle_link *l);
+
 static struct sle_link *new_link(struct sle *s, tick now)
 {
     if (s->link_count >= s->config.links_max)
         return NULL;
     struct sle_link *l = calloc(1, sizeof *l);
-    if (l == NULL)
+    if (l == NULL || kept_reserve(s, KEPT_OF_LINK) != HELIO_OK) {
+        free(l);
         return NULL;
+    }
+    for (unsigned k = 0; k < KEPT_OF_LINK; k++)
+        kept_init(&l->kept[k], (enum kept_kind)k);
     l->sle = s;
     list_add_tail(&s->links, &l->node);
     s->link_count++;
     list_init(&l->queue);
     l->hungry = true;
     l->last_in = l->last_out = now;
-    l->bind_due = l->wait_due = TICK_NEVER;
-    l->establish_due = tick_add(now, s->config.tml.establish);
     l->dialect_in.version = l->dialect_out.version = SLE_VERSION_MIN;
     l->dialect_in.any_bind = true;
     l->first_id = l->next_id = 1;
@@ -68,7 +73,20 @@ static struct sle_link *new_link(struct sle *s, tick now)
 
 struct sle_link *sle_accept(struct sle *s, tick now)
 {
-    return new_link(s, now);
+    struct sle_link *l = new_link(s, now);
+    if (l != NULL)
+        kept_set(s, link_kept(l, KEPT_ESTABLISH), tick_add(now, s->config.tml.establish));
+    return l;
+}
+
+void sle_link_use(struct sle_link *l, void *host)
+{
+    l->host = host;
+}
+
+void *sle_link_host(const struct sle_link *l)
+{
+    return l->host;
 }
 
 void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version)
@@ -83,6 +101,19 @@ void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version)
     l->dialect_out.speaker = i->provides ? SLE_FROM_PROVIDER : SLE_FROM_USER;
 }
 
+void link_beats(struct sle_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now)
+{
+    assert(!l->context);
+    l->context = true;
+    l->heartbeat_s = heartbeat_s;
+    l->dead_factor = dead_factor;
+    if (heartbeat_s == 0)
+        return;
+    l->last_in = l->last_out = now;
+    kept_set(l->sle, link_kept(l, KEPT_HEARTBEAT), link_due(l, KEPT_HEARTBEAT));
+    kept_set(l->sle, link_kept(l, KEPT_SILENCE), silence_due(l));
+}
+
 static bool may_initiate(const struct sle_instance *i)
 {
     if (i->link != NULL)
@@ -92,7 +123,7 @@ static bool may_initiate(const struct sle_instance *i)
 
 struct sle_link *sle_connect(struct sle_instance *i, tick now)
 {
-    const struct sle_peer *peer = engine_peer(i->sle, i->initiators[0]);
+    struct peer *peer = engine_peer(i->sle, i->initiators[0]);
     if (!may_initiate(i) || peer == NULL)
         return NULL;
     struct sle_link *l = new_link(i->sle, now);
@@ -102,11 +133,10 @@ struct sle_link *sle_connect(struct sle_instance *i, tick now)
     while ((i->versions >> version & 1) == 0)
         version--;
     uint8_t context[SLE_TML_CONTEXT];
-    l->initiator = l->context = true;
-    l->establish_due = TICK_NEVER;
-    l->heartbeat_s = i->sle->config.tml.heartbeat_s;
-    l->dead_factor = i->sle->config.tml.dead_factor;
-    l->peer = *peer;
+    l->initiator = true;
+    l->peer = peer->p;
+    l->replay = &peer->replay;
+    link_beats(l, i->sle->config.tml.heartbeat_s, i->sle->config.tml.dead_factor, now);
     link_attach(l, i, (uint8_t)version);
     sle_tml_write_context(l->heartbeat_s, l->dead_factor, context);
     if (link_send_tml(l, context, sizeof context) != HELIO_OK) {
@@ -133,11 +163,19 @@ static void leave_instance(struct sle_link *l, tick now)
     assert(i->p.fill == NULL && !i->p.refused);
 }
 
+static void forget_times(struct sle_link *l)
+{
+    for (unsigned k = 0; k < KEPT_OF_LINK; k++)
+        kept_set(l->sle, &l->kept[k], TICK_NEVER);
+}
+
 void sle_link_free(struct sle_link *l)
 {
     l->state = SLE_ENDED;
     link_drop_queue(l);
     leave_instance(l, l->last_in);
+    forget_times(l);
+    kept_release(l->sle, KEPT_OF_LINK);
     assert(list_empty(&l->queue) && l->sle->link_count > 0);
     list_sub(&l->node);
     l->sle->link_count--;
@@ -158,7 +196,9 @@ void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsi
     l->abort = abort;
     l->stream = l->closing && !l->polite && list_empty(&l->queue) ? SLE_STREAM_CLOSE : stream;
     l->buffer = slice_of(NULL, 0);
-    l->wait_due = tick_add(now, l->sle->config.tml.close_wait);
+    forget_times(l);
+    if (l->stream == SLE_STREAM_KEEP || l->stream == SLE_STREAM_ABORT)
+        kept_set(l->sle, link_kept(l, KEPT_CLOSE), tick_add(now, l->sle->config.tml.close_wait));
     leave_instance(l, now);
     assert(l->closing || list_empty(&l->queue));
     assert(l->instance == NULL || l->instance->link != l);
@@ -200,9 +240,10 @@ void sle_link_urgent(struct sle_link *l, uint8_t octet, tick now)
 
 void sle_link_closed(struct sle_link *l, tick now)
 {
+    (void)now;
     l->eof = true;
     if (l->state == SLE_ENDED) {
-        l->wait_due = now;
+        kept_set(l->sle, link_kept(l, KEPT_CLOSE), TICK_NEVER);
         l->stream = l->stream == SLE_STREAM_RESET ? SLE_STREAM_RESET : SLE_STREAM_CLOSE;
         link_drop_queue(l);
     }
@@ -248,52 +289,41 @@ struct sle_notice *link_notice(struct sle_link *l, enum sle_notice_kind kind)
     return n;
 }
 
-/* ---- timers ---- */
+/* ---- times ---- */
 
-static tick heartbeat_due(const struct sle_link *l)
-{
-    if (!l->context || l->heartbeat_s == 0)
-        return TICK_NEVER;
-    return tick_add(l->last_out, l->heartbeat_s * TICK_S);
-}
-
-/* While nothing is read nothing can be missed. */
+/* While nothing is read nothing can be missed: then it is looked at again so much later. */
 static tick silence_due(const struct sle_link *l)
 {
-    if (!l->context || l->heartbeat_s == 0 || !sle_link_reads(l))
-        return TICK_NEVER;
     return tick_add(l->last_in, (tick)l->heartbeat_s * l->dead_factor * TICK_S);
 }
 
 static tick return_due(const struct sle_link *l)
 {
-    if (l->awaited_count == 0)
-        return l->bind_due;
-    tick first = l->awaited[l->first_id & (l->awaited_room - 1)].due;
-    return tick_min(first, l->bind_due);
+    return l->awaited_count == 0 ? TICK_NEVER : l->awaited[l->first_id & (l->awaited_room - 1)].due;
 }
 
-tick sle_link_deadline(const struct sle_link *l)
+tick link_due(const struct sle_link *l, enum kept_kind kind)
 {
-    if (l->state == SLE_ENDED)
-        return l->stream == SLE_STREAM_KEEP || l->stream == SLE_STREAM_ABORT ? l->wait_due
-                                                                             : TICK_NEVER;
-    tick due = tick_min(tick_min(heartbeat_due(l), silence_due(l)),
-                        tick_min(l->establish_due, return_due(l)));
-    if (l->instance != NULL && l->instance->provides)
-        due = tick_min(due, provider_deadline(l->instance));
-    return due;
-}
-
-static void expire_ended(struct sle_link *l, tick now)
-{
-    assert(l->state == SLE_ENDED);
-    if (now < l->wait_due)
-        return;
-    if (l->stream == SLE_STREAM_ABORT)
-        l->stream = SLE_STREAM_RESET;
-    else if (l->stream == SLE_STREAM_KEEP)
-        l->stream = list_empty(&l->queue) ? SLE_STREAM_CLOSE : SLE_STREAM_RESET;
+    const bool open = l->state != SLE_ENDED, beats = open && l->context && l->heartbeat_s > 0;
+    bool kept = false; /* the agenda alone knows until when */
+    switch (kind) {
+    case KEPT_HEARTBEAT:
+        return beats ? tick_add(l->last_out, l->heartbeat_s * TICK_S) : TICK_NEVER;
+    case KEPT_SILENCE:
+        return beats && sle_link_reads(l) ? silence_due(l) : TICK_NEVER;
+    case KEPT_RETURN:
+        return open ? return_due(l) : TICK_NEVER;
+    case KEPT_ESTABLISH:
+        kept = !l->initiator && l->state == SLE_UNBOUND_STATE;
+        break;
+    case KEPT_ASSOCIATE:
+        kept = l->state == SLE_BINDING || l->state == SLE_UNBINDING;
+        break;
+    default:
+        assert(kind == KEPT_CLOSE);
+        kept = !open && (l->stream == SLE_STREAM_KEEP || l->stream == SLE_STREAM_ABORT);
+    }
+    return kept ? TICK_NEVER - 1 : TICK_NEVER;
 }
 
 static void beat_heart(struct sle_link *l, tick now)
@@ -307,22 +337,62 @@ static void beat_heart(struct sle_link *l, tick now)
     (void)link_send_tml(l, octets, sizeof octets); /* without memory: at the next turn */
 }
 
-void sle_link_expire(struct sle_link *l, tick now)
+/* The peer did not close in time, or what we have to say did not get out. */
+static void expire_ended(struct sle_link *l)
 {
-    if (l->state == SLE_ENDED) {
-        expire_ended(l, now);
-        return;
+    assert(l->state == SLE_ENDED);
+    if (l->stream == SLE_STREAM_ABORT)
+        l->stream = SLE_STREAM_RESET;
+    else if (l->stream == SLE_STREAM_KEEP)
+        l->stream = list_empty(&l->queue) ? SLE_STREAM_CLOSE : SLE_STREAM_RESET;
+}
+
+/* Too early, for lack of a better knowledge: it is kept for when it is due. True: it is due now. */
+static bool is_due(struct sle_link *l, enum kept_kind kind, tick now)
+{
+    const tick due = link_due(l, kind);
+    if (due > now)
+        kept_set(l->sle, link_kept(l, kind), due);
+    return due <= now;
+}
+
+static bool serve_silence(struct sle_link *l, tick now)
+{
+    if (!sle_link_reads(l))
+        l->last_in = now;
+    if (silence_due(l) > now) {
+        kept_set(l->sle, link_kept(l, KEPT_SILENCE), silence_due(l));
+        return false;
     }
-    if (now >= l->establish_due) {
+    link_end(l, SLE_END_TML, SLE_STREAM_RESET, SLE_ABORT_TML_HEARTBEAT_TIMEOUT, now);
+    return true;
+}
+
+bool link_serve(struct sle_link *l, enum kept_kind kind, tick now)
+{
+    switch (kind) {
+    case KEPT_ESTABLISH:
         link_end(l, SLE_END_TML, SLE_STREAM_RESET, SLE_ABORT_TML_ESTABLISH_TIMEOUT, now);
-    } else if (now >= silence_due(l)) {
-        link_end(l, SLE_END_TML, SLE_STREAM_RESET, SLE_ABORT_TML_HEARTBEAT_TIMEOUT, now);
-    } else if (now >= return_due(l)) {
+        return true;
+    case KEPT_SILENCE:
+        return serve_silence(l, now);
+    case KEPT_RETURN:
+        if (!is_due(l, kind, now))
+            return false;
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_RETURN_TIMEOUT, now);
-    } else {
-        if (now >= heartbeat_due(l))
-            beat_heart(l, now);
-        if (l->instance != NULL && l->instance->provides)
-            provider_expire(l->instance, now);
+        return true;
+    case KEPT_ASSOCIATE:
+        link_abort(l, SLE_END_ABORTED, SLE_ABORT_RETURN_TIMEOUT, now);
+        return true;
+    case KEPT_CLOSE:
+        expire_ended(l);
+        return true;
+    default:
+        assert(kind == KEPT_HEARTBEAT);
+        if (!is_due(l, kind, now))
+            return false;
+        beat_heart(l, now);
+        kept_set(l->sle, link_kept(l, kind), link_due(l, kind));
+        return true;
     }
 }

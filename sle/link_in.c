@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "base/port.h"
+#include "base/secret.h"
 #include "sle/engine_private.h"
 
 enum { UNBOUND_BUFFER = 8192, UNBOUND_MESSAGE = 4096 };
@@ -118,10 +119,8 @@ static void take_context(struct sle_link *l, const struct sle_tml_message *m, ti
         return;
     }
     assert(l->state == SLE_UNBOUND_STATE && l->instance == NULL);
-    l->context = true;
-    l->heartbeat_s = m->heartbeat_s;
-    l->dead_factor = m->dead_factor;
-    l->establish_due = tick_add(now, t->establish);
+    link_beats(l, m->heartbeat_s, m->dead_factor, now);
+    kept_set(l->sle, link_kept(l, KEPT_ESTABLISH), tick_add(now, t->establish));
 }
 
 static void refuse_message(struct sle_link *l, enum sle_tml_verdict verdict, tick now)
@@ -170,19 +169,47 @@ static bool is_return(enum sle_pdu_kind kind)
     return kind == SLE_PDU_BIND_RETURN || kind == SLE_PDU_UNBIND_RETURN;
 }
 
-static bool check_credentials(struct sle_link *l, struct slice credentials, tick now)
+/* What the peer has sent is remembered: it does not bind any more. A user remembers returns of BIND
+ * alone: buffers of frames are many, and who can stand between it and the provider needs none of
+ * them. */
+static bool note_credentials(struct sle_link *l, const struct sle_credentials *c, bool binds,
+                             tick now)
+{
+    const uint64_t made = sle_time_unix(c->time), at = l->sle->config.unix_ns + now;
+    assert(l->replay != NULL);
+    if (binds && replay_has(l->replay, made, c->random)) {
+        COUNT(l, replays, 1);
+        return false;
+    }
+    if (binds || l->instance == NULL || l->instance->provides)
+        replay_add(l->replay, made, c->random, at, l->sle->config.auth_delay, l->sle->config.seed);
+    return true;
+}
+
+bool link_authentic(struct sle_link *l, struct slice credentials, bool binds, bool *replayed,
+                    tick now)
 {
     struct sle_credentials c;
     const struct sle_config *g = &l->sle->config;
-    if (credentials.len == l->verified_len && credentials.len > 0 &&
-        memcmp(credentials.data, l->verified, credentials.len) == 0)
-        return true;
+    *replayed = false;
     if (!sle_credentials_read(credentials, &c) ||
         sle_credentials_check(&c, &l->peer.who, g->hash, g->hash_context, sle_now(l->sle, now),
                               g->auth_delay) != SLE_AUTH_OK) {
         COUNT(l, auth_failed, 1);
         return false;
     }
+    *replayed = !note_credentials(l, &c, binds, now);
+    return !*replayed;
+}
+
+static bool check_credentials(struct sle_link *l, struct slice credentials, tick now)
+{
+    bool replayed;
+    if (credentials.len > 0 && credentials.len == l->verified_len &&
+        secret_same(l->verified, credentials.data, credentials.len)) /* of each frame */
+        return true;
+    if (!link_authentic(l, credentials, false, &replayed, now))
+        return false;
     assert(credentials.len <= sizeof l->verified);
     l->verified_len = credentials.len;
     memcpy(l->verified, credentials.data, credentials.len);
@@ -193,16 +220,17 @@ static bool check_credentials(struct sle_link *l, struct slice credentials, tick
  * consequences. */
 static bool admit_pdu(struct sle_link *l, const struct sle_pdu *p, tick now)
 {
-    bool binding = p->kind == SLE_PDU_BIND_RETURN;
+    bool binding = p->kind == SLE_PDU_BIND_RETURN, replayed = false;
     l->verified_len = 0;
     if (p->kind == SLE_PDU_BIND || p->kind == SLE_PDU_BUFFER || p->kind == SLE_PDU_PEER_ABORT)
         return true; /* judged by themselves */
     if (l->peer.level == SLE_AUTH_NONE || (l->peer.level == SLE_AUTH_BIND && !binding))
         return true;
-    if (check_credentials(l, p->credentials, now))
+    if (binding ? link_authentic(l, p->credentials, true, &replayed, now)
+                : check_credentials(l, p->credentials, now))
         return true;
-    if (p->kind == SLE_PDU_UNBIND || p->kind == SLE_PDU_BIND_RETURN)
-        link_close(l, SLE_END_AUTH, now);
+    if (p->kind == SLE_PDU_UNBIND || binding)
+        link_close(l, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
     else
         COUNT(l, ignored, 1);
     return false;

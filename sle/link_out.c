@@ -160,6 +160,7 @@ static size_t advance_out(struct sle_link *l, struct out *o, size_t octets, tick
 
 void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
 {
+    const bool full = l->answer_octets > ANSWERS_MAX;
     assert(octets <= l->queue_octets || l->state == SLE_ENDED);
     COUNT(l, octets_out, octets);
     list_for_each (it, &l->queue) {
@@ -173,8 +174,12 @@ void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
     while (octets > 0 && !list_empty(&l->queue))
         octets = advance_out(l, container_of(list_first(&l->queue), struct out, node), octets, now);
     assert(octets == 0 || l->state == SLE_ENDED);
-    if (l->closing && !l->polite && list_empty(&l->queue))
+    if (full && l->answer_octets <= ANSWERS_MAX)
+        l->last_in = now; /* what was not read while they waited is not missed */
+    if (l->closing && !l->polite && list_empty(&l->queue)) {
+        kept_set(l->sle, link_kept(l, KEPT_CLOSE), TICK_NEVER);
         l->stream = SLE_STREAM_CLOSE;
+    }
 }
 
 void link_drop_queue(struct sle_link *l)

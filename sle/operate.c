@@ -39,6 +39,9 @@ static unsigned judge_times(const struct sle_instance *i, const struct sle_start
     }
     if (!in_period(&i->p, &s->start))
         return SLE_START_INVALID_START;
+    if (i->mode == SLE_COMPLETE && s->start.known && !i->p.c.keeps_past &&
+        sle_time_compare(s->start.at, at) < 0)
+        return SLE_START_INVALID_START;
     return in_period(&i->p, &s->stop) ? SLE_OK : SLE_START_INVALID_STOP;
 }
 
@@ -85,13 +88,15 @@ static void begin_service(struct sle_instance *i)
     p->has_wanted = true;
     if (i->service == SLE_FCLTU) {
         p->f.next_id = p->wanted.first_cltu;
-        p->f.interrupted = p->f.ready_told = p->f.cleared = false;
+        p->f.blocked = p->f.ready_told = p->f.ready = p->f.cleared = false;
+        forward_keep(i);
         return;
     }
     assert(p->fill == NULL);
     p->first = true;
+    p->missing = 0;
     p->ended = p->has_ocf = p->backlog = p->refused = p->room = false;
-    p->room_due = TICK_NEVER;
+    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
     frame_template_init(&p->head, &l->dialect_out, slice_of(p->antenna, p->c.antenna.len),
                         p->c.antenna_global, link_credentials_len(l, SLE_PDU_BUFFER));
 }
@@ -187,6 +192,14 @@ static unsigned judge_schedule(const struct sle_instance *i, const struct sle_sc
     return SLE_OK;
 }
 
+/* 0: no more reports. */
+static void set_cycle(struct sle_instance *i, uint32_t cycle_s, tick now)
+{
+    i->p.report_s = cycle_s;
+    kept_set(i->sle, instance_kept(i, KEPT_REPORT),
+             cycle_s > 0 ? tick_add(now, cycle_s * TICK_S) : TICK_NEVER);
+}
+
 static void take_schedule(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     struct sle_instance *i = l->instance;
@@ -196,13 +209,11 @@ static void take_schedule(struct sle_link *l, const struct sle_pdu *pdu, tick no
     if (diag != SLE_OK || l->state == SLE_ENDED)
         return;
     if (s->report == SLE_REPORT_STOP) {
-        i->p.report_s = 0;
+        set_cycle(i, 0, now);
         return;
     }
-    if (s->report == SLE_REPORT_PERIODIC) {
-        i->p.report_s = s->cycle_s;
-        i->p.report_due = tick_add(now, s->cycle_s * TICK_S);
-    }
+    if (s->report == SLE_REPORT_PERIODIC)
+        set_cycle(i, s->cycle_s, now);
     provider_report(i, now);
 }
 
@@ -291,68 +302,87 @@ int sle_provider_unbind(struct sle_instance *i, enum sle_unbind reason, tick now
     return i->provides ? unbind_send(i, reason, now) : HELIO_ESTOPPED;
 }
 
+static void keep_period(struct sle_instance *i)
+{
+    const struct sle_when *end = &i->p.c.end;
+    const bool bound = i->provides && i->link != NULL && end->known;
+    kept_set(i->sle, instance_kept(i, KEPT_PERIOD),
+             bound ? kept_tick(i->sle, end->at) : TICK_NEVER);
+}
+
 void provider_bound(struct sle_instance *i)
 {
     struct provider *p = &i->p;
     assert(i->link != NULL && i->link->state == SLE_READY);
-    p->report_s = 0;
+    assert(p->report_s == 0);
     p->has_wanted = false;
+    keep_period(i);
     assert(p->f.event_count == 0);
     assert(p->queued == 0 && p->fill == NULL);
 }
 
 void provider_leave(struct sle_instance *i, tick now)
 {
-    (void)now;
     buffer_clear(i);
     if (i->service == SLE_FCLTU && !i->p.c.continue_on_abort)
         forward_clear(i);
-    i->p.report_s = 0;
+    set_cycle(i, 0, now);
+    kept_set(i->sle, instance_kept(i, KEPT_PERIOD), TICK_NEVER);
     forward_forget_events(i);
     assert(i->provides && i->p.fill == NULL && !i->p.backlog);
 }
 
-/* ---- time ---- */
+/* ---- times ---- */
 
-static tick period_due(const struct sle_instance *i)
-{
-    uint64_t zero = i->sle->config.unix_ns;
-    if (!i->p.c.end.known)
-        return TICK_NEVER;
-    uint64_t end = sle_time_unix(i->p.c.end.at);
-    return end > zero ? end - zero : 0;
-}
-
-tick provider_deadline(const struct sle_instance *i)
+tick provider_due(const struct sle_instance *i, enum kept_kind kind)
 {
     const struct provider *p = &i->p;
-    tick due = tick_min(period_due(i), p->room_due);
-    if (p->report_s > 0)
-        due = tick_min(due, p->report_due);
-    /* A full one that waits for room waits for the stream. */
-    if (p->fill != NULL && p->fill->part_count > 0 &&
-        (i->mode == SLE_TIMELY || p->queued < p->c.queue_buffers))
-        due = tick_min(due, p->fill_due);
-    return due;
+    switch (kind) {
+    case KEPT_PERIOD:
+        return i->link != NULL && p->c.end.known ? kept_tick(i->sle, p->c.end.at) : TICK_NEVER;
+    case KEPT_LATENCY:
+        return buffer_due(i);
+    case KEPT_CLTU:
+        return i->service == SLE_FCLTU && !p->f.ready_told ? sle_provider_cltu_deadline(i)
+                                                           : TICK_NEVER;
+    case KEPT_REPORT: /* the agenda alone knows when */
+        return p->report_s > 0 ? TICK_NEVER - 1 : TICK_NEVER;
+    default:
+        assert(kind == KEPT_ROOM);
+        return TICK_NEVER;
+    }
 }
 
-void provider_expire(struct sle_instance *i, tick now)
+bool provider_serve(struct sle_instance *i, enum kept_kind kind, tick now)
 {
     struct provider *p = &i->p;
-    assert(i->link != NULL && i->link->state != SLE_ENDED);
-    if (now >= period_due(i)) {
+    assert(i->provides && (i->link != NULL || kind == KEPT_CLTU));
+    switch (kind) {
+    case KEPT_PERIOD:
         link_abort(i->link, SLE_END_ABORTED, SLE_ABORT_END_OF_PERIOD, now);
-        return;
-    }
-    if (p->fill != NULL && now >= p->fill_due &&
-        (i->mode == SLE_TIMELY || p->queued < p->c.queue_buffers))
-        buffer_pass(i, now);
-    if (now >= p->room_due)
+        return true;
+    case KEPT_LATENCY:
+        return buffer_late(i, now);
+    case KEPT_ROOM:
         buffer_room(i);
-    if (p->report_s > 0 && now >= p->report_due) {
-        p->report_due = tick_add(now, p->report_s * TICK_S);
+        return true;
+    case KEPT_REPORT:
+        set_cycle(i, p->report_s, now);
         provider_report(i, now);
+        return true;
+    default:
+        assert(kind == KEPT_CLTU && sle_provider_cltu_deadline(i) <= now);
+        p->f.ready_told = true;
+        p->f.ready = i->link != NULL;
+        return true;
     }
+}
+
+void provider_clock(struct sle_instance *i)
+{
+    keep_period(i);
+    if (i->service == SLE_FCLTU)
+        forward_clock(i);
 }
 
 bool provider_flags(struct sle_instance *i, struct sle_notice *out, tick now)
@@ -365,10 +395,8 @@ bool provider_flags(struct sle_instance *i, struct sle_notice *out, tick now)
     } else if (p->f.cleared) {
         kind = SLE_CLTUS_CLEARED;
         p->f.cleared = false;
-    } else if (i->service == SLE_FCLTU && !p->f.ready_told &&
-               sle_provider_cltu_deadline(i) <= now) {
+    } else if (i->service == SLE_FCLTU && forward_ready(i, now)) {
         kind = SLE_CLTU_READY;
-        p->f.ready_told = true;
     } else {
         return false;
     }
@@ -391,11 +419,13 @@ void sle_provider_production(struct sle_instance *i, unsigned production, tick n
         buffer_sync(i, &sync, now);
         return;
     }
+    p->f.ready_told = p->f.ready = false;
+    forward_keep(i);
     if (production == SLE_OPERATIONAL) {
         forward_notify(i, SLE_ASYNC_OPERATIONAL, 0, now);
     } else if (production != SLE_CONFIGURED) {
         if (p->f.count > 0) /* what was affected is gone: a new START is needed */
-            p->f.interrupted = true;
+            p->f.blocked = true;
         forward_interrupt(i);
         forward_clear(i);
         forward_notify(i, production == SLE_UP_HALTED ? SLE_ASYNC_HALTED : SLE_ASYNC_INTERRUPTED, 0,

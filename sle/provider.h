@@ -40,8 +40,10 @@ struct sle_provider_config {
                                mode one more discards those of which nothing was written. 1 is as
                                old implementations have it */
     bool confirm_start;     /* sle_provider_answer_start decides */
-    struct slice antenna;   /* of frames that name none: 1..16 octets (or an OBJECT IDENTIFIER's
-                               content) [“ANT”] */
+    bool keeps_past; /* complete mode: frames of times before START can be had (the online frame
+                        buffer of the standard); false: such a START is refused */
+    struct slice antenna; /* of frames that name none: 1..16 octets (or an OBJECT IDENTIFIER's
+                             content) [“ANT”] */
     bool antenna_global;
     uint32_t permitted_quality;     /* RAF: bits of enum sle_wanted [all three] */
     const struct sle_gvcid *gvcids; /* RCF, ROCF: permitted set */
@@ -146,8 +148,10 @@ struct sle_cltu_out {
 };
 /*
  * The next CLTU to radiate, if it is due: one is given at a time, and the next one only after
- * sle_provider_cltu_radiated and its delay. CLTUs whose latest time has passed are told as expired
- * and skipped. False: none now; sle_provider_cltu_deadline says when to ask again.
+ * sle_provider_cltu_radiated and its delay. One whose latest time has passed is told as expired,
+ * and those behind it are discarded (SLE_CLTUS_CLEARED): the user must STOP and START anew before
+ * another is accepted (912.1 CLTU-ASYNC-NOTIFY). False: none now; SLE_CLTU_READY or sle_expire say
+ * when to ask again.
  */
 bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, tick now);
 tick sle_provider_cltu_deadline(const struct sle_instance *i);

@@ -120,8 +120,12 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
     if (sle_instance_find(s, id.text) != NULL)
         return HELIO_EEXIST;
     struct sle_instance *i = calloc(1, sizeof *i);
-    if (i == NULL)
+    if (i == NULL || kept_reserve(s, KEPT_OF_INSTANCE) != HELIO_OK) {
+        free(i);
         return HELIO_ENOMEM;
+    }
+    for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
+        kept_init(instance_kept(i, (enum kept_kind)k), (enum kept_kind)k);
     i->sle = s;
     i->id = id;
     i->service = service;
@@ -132,9 +136,9 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
     i->p.c = c;
     i->p.locks =
         (struct sle_locks){SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN};
-    i->p.room_due = TICK_NEVER;
     list_init(&i->p.f.queue);
     if (!copy_config(i, &c)) {
+        kept_release(s, KEPT_OF_INSTANCE);
         free(i);
         return HELIO_ENOMEM;
     }

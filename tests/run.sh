@@ -8,8 +8,8 @@
 #   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go)
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
-# losses, long_nodes and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS), coverage (tests/coverage.sh), benchmarks
-# (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside
+# losses, long_nodes, sle_complete_long and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS),
+# coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside
 # competitors (tests/realtime_again.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."

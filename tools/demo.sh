@@ -6,7 +6,7 @@ usage() {
 usage: tools/demo.sh [options]
 
 Two nodes exchange 500 kB bundles over LTP across an emulated optical link; a relay erases what the
-trace says. Installs what is missing (apt), builds, runs, prints goodput, efficiency and a per-session summary.
+trace says. Installs what is missing (apt), builds (about 3 minutes on two cores the first time), runs, prints goodput, efficiency and a per-session summary.
 
   --duration S      seconds of traffic (default 20)
   --trace T         A, F, H, leo-low, leo-high, a trace file, iid:P or none (default A)
@@ -48,9 +48,11 @@ cd "$here"
 if [ $make = yes ]; then
     tools/setup.sh build
     mkdir -p build
-    echo "demo: building (build/release.log)"
+    echo "demo: building (build/release.log): about 3 minutes on two cores the first time, seconds afterwards"
+    began=$SECONDS
     { cmake --preset release && cmake --build --preset release --target programs; } >build/release.log 2>&1 ||
         { tail -30 build/release.log; exit 1; }
+    echo "demo: built in $((SECONDS - began)) s"
 fi
 exec /usr/bin/python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
     --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"}

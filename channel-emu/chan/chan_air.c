@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each term of the profile is a power of the height times a falling exponential, so that its
- * moments are gamma functions and need no integration. Nothing can fail. */
+/*
+ * Each term of the profile is a power of the height times a falling exponential, so that its
+ * moments are gamma functions and need no integration. The aperture's averaging is a sum over
+ * layers: the integral over wave numbers of each layer is a hypergeometric function. Nothing can
+ * fail.
+ */
 #include "channel-emu/chan/chan_air.h"
 
 #include <assert.h>
@@ -10,31 +14,71 @@
 
 #define PI 3.14159265358979323846
 #define EARTH_KM 6371.0
+#define TOP_LOG 8.00636756765025 /* ln 3001 */
+#define COS_75 0.25881904510252076
+#define TAN_75 3.7320508075688773
+/* The first coefficients of the series for wide apertures: K = 2 Gamma(7/3) / (Gamma(3/2)
+ * Gamma(17/6) Gamma(23/6)), and 2 Gamma(-7/3) / (Gamma(1/2) Gamma(-5/6) Gamma(3/2)). */
+#define WIDE_K 0.3188770154187206
+#define WIDE_L 0.2488990501953138
+#define WIDE_FROM                                                                                  \
+    32.0 /* the series for narrow ones loses digits, that for wide ones gains them                 \
+          */
 
-static const struct {
+const struct air_profile air_hv57 = {.wind = 21, .ground = 1.7e-14};
+
+/* A power of the height times a falling exponential. */
+struct term {
     double factor, power, height;
-} terms[] = {
-    {0.00594 * (21.0 / 27) * (21.0 / 27) * 1e-50, 10, 1000}, {2.7e-16, 0, 1500}, {1.7e-14, 0, 100}};
+};
 
-double air_profile(double height_m)
+static struct term term_of(const struct air_profile *p, int i)
+{
+    const double wind = p->wind / 27;
+    const struct term terms[] = {
+        {0.00594 * wind * wind * 1e-50, 10, 1000}, {2.7e-16, 0, 1500}, {p->ground, 0, 100}};
+    return terms[i];
+}
+
+static double table_cn2(const struct air_profile *p, double height_m)
+{
+    size_t i = 0;
+    while (i < p->points && p->height[i] <= height_m)
+        i++;
+    if (i == 0 || i == p->points)
+        return i == 0 ? p->cn2[0] : 0;
+    double part = (height_m - p->height[i - 1]) / (p->height[i] - p->height[i - 1]);
+    double low = math_log(p->cn2[i - 1]), high = math_log(p->cn2[i]);
+    return math_exp(low + part * (high - low));
+}
+
+double air_cn2(const struct air_profile *p, double height_m)
 {
     double sum = 0;
+    if (p->points > 0)
+        return table_cn2(p, height_m);
     for (int i = 0; i < 3; i++) {
+        struct term t = term_of(p, i);
         double grown = 1;
-        for (int n = 0; n < (int)terms[i].power; n++)
+        for (int n = 0; n < (int)t.power; n++)
             grown *= height_m;
-        sum += terms[i].factor * grown * math_exp(-height_m / terms[i].height);
+        sum += t.factor * grown * math_exp(-height_m / t.height);
     }
     return sum;
 }
 
 /* The integral of C_n^2 h^power dh, in metres. */
-static double moment_of(double power)
+static double moment_of(const struct air_profile *p, double power)
 {
     double sum = 0;
-    for (int i = 0; i < 3; i++) {
-        double n = power + terms[i].power + 1;
-        sum += terms[i].factor * math_exp(n * math_log(terms[i].height) + math_lgamma(n));
+    for (int i = 0; i < 3 && p->points == 0; i++) {
+        struct term t = term_of(p, i);
+        double n = power + t.power + 1;
+        sum += t.factor * math_exp(n * math_log(t.height) + math_lgamma(n));
+    }
+    for (int i = 1; i < AIR_LAYERS && p->points > 0; i++) {
+        struct air_layer l = air_layer(i);
+        sum += air_cn2(p, l.height) * math_pow(l.height, power) * l.depth;
     }
     return sum;
 }
@@ -45,26 +89,76 @@ static double secant_of(double elevation)
     return 1 / math_sin(elevation * (PI / 180));
 }
 
-double air_rytov(double elevation, double wavelength_nm)
+double air_rytov(const struct air_profile *p, double elevation, double wavelength_nm)
 {
     double k = 2 * PI / (wavelength_nm * 1e-9);
     return 2.25 * math_pow(k, 7.0 / 6) * math_pow(secant_of(elevation), 11.0 / 6) *
-           moment_of(5.0 / 6);
+           moment_of(p, 5.0 / 6);
 }
 
-double air_fried(double elevation, double wavelength_nm)
+double air_fried(const struct air_profile *p, double elevation, double wavelength_nm)
 {
     double k = 2 * PI / (wavelength_nm * 1e-9);
-    return math_pow(0.423 * k * k * secant_of(elevation) * moment_of(0), -3.0 / 5);
+    return math_pow(0.423 * k * k * secant_of(elevation) * moment_of(p, 0), -3.0 / 5);
 }
 
-double air_aperture(double elevation, double wavelength_nm, double aperture_m)
+struct air_layer air_layer(int i)
+{
+    assert(i >= 0 && i < AIR_LAYERS);
+    const double step = TOP_LOG / (AIR_LAYERS - 1);
+    double grown = 10 * math_exp(i * step);
+    double depth = grown * step;
+    return (struct air_layer){grown - 10, i == 0 || i == AIR_LAYERS - 1 ? depth / 2 : depth};
+}
+
+/* 2F2(-5/6, 3/2; 2, 3; iX) by its power series: its real and imaginary part in turns. */
+static double average_narrow(double x)
+{
+    double term = 1, part[2] = {1, 0};
+    for (int n = 0; n < 400 && (n < x || term > 1e-17 || term < -1e-17); n++) {
+        term *= (n + 1.5) * (n - 5.0 / 6) / ((n + 1.0) * (n + 2.0) * (n + 3.0)) * x;
+        part[(n + 1) % 2] += (n + 1) % 4 < 2 ? term : -term;
+    }
+    return part[0] - TAN_75 * part[1] - WIDE_K / COS_75 * math_pow(x, 5.0 / 6);
+}
+
+/* Its asymptotic series: powers 5/6 - k of X, of which every other is left, and -3/2 - k. */
+static double average_wide(double x)
+{
+    /* cos(7 pi / 6 + k pi / 2) */
+    static const double turn[4] = {-0.86602540378443865, 0.5, 0.86602540378443865, -0.5};
+    double first = WIDE_K * math_pow(x, 5.0 / 6), second = WIDE_L * math_pow(x, -1.5), sum = 0;
+    for (int k = 0; k < 12; k++) {
+        if (k % 2 == 0 && k > 0)
+            sum += k % 4 == 0 ? first : -first;
+        sum += turn[k % 4] * second;
+        first *= -(k - 5.0 / 6) * (11.0 / 6 - k) * (17.0 / 6 - k) / ((k + 1) * (4.0 / 3 - k)) / x;
+        second *= (k + 1.5) * (-0.5 - k) * (0.5 - k) / ((k + 1) * (10.0 / 3 + k)) / x;
+    }
+    return sum / COS_75;
+}
+
+double air_aperture_layer(double size)
+{
+    assert(size >= 0);
+    return size <= 0 ? 1 : size < WIDE_FROM ? average_narrow(size) : average_wide(size);
+}
+
+double air_aperture(const struct air_profile *p, double elevation, double wavelength_nm,
+                    double aperture_m)
 {
     if (aperture_m <= 0)
         return 1;
-    double height = math_pow(moment_of(2) / moment_of(5.0 / 6), 6.0 / 7);
-    double ratio = aperture_m * aperture_m / (wavelength_nm * 1e-9 * height * secant_of(elevation));
-    return 1 / (1 + 1.1 * math_pow(ratio, 7.0 / 6));
+    double k = 2 * PI / (wavelength_nm * 1e-9), all = 0, averaged = 0;
+    double square = k * aperture_m * aperture_m / (4 * secant_of(elevation));
+    for (int i = 1; i < AIR_LAYERS; i++) {
+        struct air_layer l = air_layer(i);
+        double weight = air_cn2(p, l.height) * math_pow(l.height, 5.0 / 6) * l.depth;
+        all += weight;
+        averaged += weight * air_aperture_layer(square / l.height);
+    }
+    assert(all > 0 && averaged > 0);
+    return averaged / all;
 }
 
 /* e^x - 1 without loss for small x. */

@@ -1,24 +1,58 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the air does to a downlink, by models of the literature (docs/helio-trace.md has the
- * formulas): the Hufnagel-Valley profile with a ground value of 1.7e-14 m^(-2/3) and 21 m/s of wind
- * aloft, the Rytov variance of a plane wave over it, the gamma-gamma parameters of Al-Habash et
- * al., the aperture averaging of Yura and McKinley. Elevations are in degrees, 5 to 90.
+ * formulas): a profile of the turbulence, the Rytov variance of a plane wave over it, the
+ * gamma-gamma parameters of Al-Habash et al., the aperture averaging of weak turbulence. Elevations
+ * are in degrees, 5 to 90. The errors of the formulas are in docs/channel.md.
  */
 #ifndef CHANNEL_EMU_CHAN_AIR_H
 #define CHANNEL_EMU_CHAN_AIR_H
 
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define AIR_POINTS_MAX 64u
+
+/* C_n^2 over the height. Without points: Hufnagel and Valley, with a wind aloft in m/s and a value
+ * at the ground in m^(-2/3). With points, at rising heights in m: the logarithm is linear in
+ * between; the first one counts below, and above the last one there is nothing. */
+struct air_profile {
+    double wind, ground;
+    size_t points;
+    double height[AIR_POINTS_MAX], cn2[AIR_POINTS_MAX];
+};
+
+/* 21 m/s and 1.7e-14: "5/7". */
+extern const struct air_profile air_hv57;
+
 /* C_n^2 at a height, m^(-2/3). */
-double air_profile(double height_m);
+double air_cn2(const struct air_profile *p, double height_m);
 
 /* Fried's parameter of a plane wave, m. */
-double air_fried(double elevation, double wavelength_nm);
+double air_fried(const struct air_profile *p, double elevation, double wavelength_nm);
 
 /* The Rytov variance of a plane wave from above the atmosphere. */
-double air_rytov(double elevation, double wavelength_nm);
+double air_rytov(const struct air_profile *p, double elevation, double wavelength_nm);
 
-/* The factor by which an aperture of that diameter reduces the scintillation index; 1 for 0. */
-double air_aperture(double elevation, double wavelength_nm, double aperture_m);
+/* The profile in layers, 0 to AIR_LAYERS - 1, of equal ratios of height from 0 to 30 km: heights
+ * and depths in metres. A sum over them is the integral by the rule of the trapezoid. */
+#define AIR_LAYERS 400
+struct air_layer {
+    double height, depth;
+};
+struct air_layer air_layer(int i);
+
+/* The factor by which an aperture reduces the scintillation index that one thin layer makes, in
+ * weak Kolmogorov turbulence. `size` is k D^2 / (4 z), with the distance z of the layer; 1 for 0.
+ */
+double air_aperture_layer(double size);
+
+/* The same for the whole profile and an aperture of that diameter; 1 for 0. */
+double air_aperture(const struct air_profile *p, double elevation, double wavelength_nm,
+                    double aperture_m);
 
 /* Gamma-gamma parameters of a Rytov variance above 0, and the scintillation index of both. */
 struct air_gamma {
@@ -38,5 +72,9 @@ double air_rytov_of(double index);
 
 /* Distance to a satellite at that altitude over a round Earth, km. */
 double air_range(double elevation, double altitude_km);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -83,9 +83,10 @@ double fade_index(const struct fade_config *c, double elevation)
 {
     if (c->kind == FADE_STEADY || c->index > 0)
         return c->kind == FADE_STEADY ? 0 : c->index;
-    double rytov = air_rytov(elevation, c->wavelength_nm);
-    double index = air_index(air_gamma(rytov)) *
-                   air_aperture(elevation, c->wavelength_nm, c->uplink_m > 0 ? 0 : c->aperture_m);
+    double rytov = air_rytov(&c->profile, elevation, c->wavelength_nm);
+    double index =
+        air_index(air_gamma(rytov)) *
+        air_aperture(&c->profile, elevation, c->wavelength_nm, c->uplink_m > 0 ? 0 : c->aperture_m);
     index *= c->uplink_m > 0 ? c->residual : 1;
     return index < 0.0005 ? 0.0005 : index > AIR_INDEX_MAX ? AIR_INDEX_MAX : index;
 }
@@ -104,8 +105,8 @@ double fade_coherence(const struct fade_config *c, double elevation)
     if (!c->wind)
         return (double)c->coherence;
     double slew = c->orbit ? wind_slew(elevation, c->altitude_km) : c->slew;
-    return 1e9 * wind_coherence(elevation, c->wavelength_nm, c->uplink_m > 0 ? 0 : c->aperture_m,
-                                c->wind_m_s, slew);
+    return 1e9 * wind_coherence(&c->profile, elevation, c->wavelength_nm,
+                                c->uplink_m > 0 ? 0 : c->aperture_m, c->wind_m_s, slew);
 }
 
 double fade_covered(const struct fade_config *c, double elevation)
@@ -130,16 +131,18 @@ double fade_jitter(const struct fade_config *c, double elevation)
 {
     if (c->uplink_m <= 0)
         return c->jitter;
-    double wander = wind_wander(elevation, c->wavelength_nm, c->uplink_m);
+    double wander = wind_wander(&c->profile, elevation, c->wavelength_nm, c->uplink_m);
     return sqrt(c->jitter * c->jitter + c->residual * wander * wander);
 }
 
 /* States are as large as the gain is small: what comes out does not leap. */
-static void set_normal(struct fade_process *p, enum fade_spectrum spectrum, double steps)
+static void set_normal(struct fade_process *p, enum fade_spectrum spectrum, double steps,
+                       double inner)
 {
     assert(steps >= 2);
     if (spectrum != FADE_STEEP) {
-        chan_filter_set(&p->filter, spectrum == FADE_POINT ? SLOPE_POINT : SLOPE_APERTURE, steps);
+        enum chan_slope slope = spectrum == FADE_POINT ? SLOPE_POINT : SLOPE_APERTURE;
+        chan_filter_set(&p->filter, slope, steps, inner);
         return;
     }
     struct fade_normal before = p->steep;
@@ -166,7 +169,7 @@ static void renew_times(struct fade *f, double elevation, double rytov)
         if (before > 0 && own < before * 1.005 && own > before / 1.005)
             continue;
         f->coherence[i] = own;
-        set_normal(&f->normal[i], c->spectrum, own);
+        set_normal(&f->normal[i], c->spectrum, own, (double)c->inner / (double)f->step);
     }
 }
 
@@ -218,15 +221,25 @@ static void renew_fade(struct fade *f)
     f->renew = c->points > 1 ? f->now + steps : UINT64_MAX;
 }
 
+/* The number that was drawn, or what it makes together with that of the other direction. */
+static double normal_of(const struct fade *f, int i)
+{
+    if (f->beside == NULL)
+        return f->drawn[i];
+    double r = f->config->back_correlation;
+    return r * f->beside->drawn[i] + sqrt(1 - r * r) * f->drawn[i];
+}
+
 static double scintillation(struct fade *f)
 {
     double white[2];
     law_normal_pair(&f->rng, white);
-    double a = next_normal(&f->normal[0], f->config->spectrum, white[0]);
+    f->drawn[0] = next_normal(&f->normal[0], f->config->spectrum, white[0]);
     if (f->config->kind == FADE_LOGNORMAL)
-        return f->sigma * a - f->sigma * f->sigma / 2;
-    double b = next_normal(&f->normal[1], f->config->spectrum, white[1]);
-    return fade_table_at(&f->table[0], a) + fade_table_at(&f->table[1], b);
+        return f->sigma * normal_of(f, 0) - f->sigma * f->sigma / 2;
+    f->drawn[1] = next_normal(&f->normal[1], f->config->spectrum, white[1]);
+    return fade_table_at(&f->table[0], normal_of(f, 0)) +
+           fade_table_at(&f->table[1], normal_of(f, 1));
 }
 
 /* A Gaussian beam: the loss is e^(-2 r^2 / w^2), and r follows the two axes' normal processes. */
@@ -277,14 +290,22 @@ static bool steps_ok(tick coherence, tick step)
     return coherence >= 2 * step && coherence / step <= FADE_COHERENCE_STEPS_MAX;
 }
 
+static bool inner_ok(tick inner, tick coherence, tick step)
+{
+    return inner == 0 ||
+           ((double)inner >= CHAN_FILTER_INNER_MIN * (double)step && inner <= coherence / 2);
+}
+
 /* The shortest and the longest are at a corner of the pass. */
 static bool times_ok(const struct fade_config *c, tick step)
 {
     if (!c->wind)
-        return steps_ok(c->coherence, step);
+        return steps_ok(c->coherence, step) && inner_ok(c->inner, c->coherence, step);
     bool ok = c->points > 0;
-    for (size_t i = 0; i < c->points; i++)
-        ok = ok && steps_ok((tick)fade_coherence(c, c->pass[i].elevation), step);
+    for (size_t i = 0; i < c->points; i++) {
+        tick coherence = (tick)fade_coherence(c, c->pass[i].elevation);
+        ok = ok && steps_ok(coherence, step) && inner_ok(c->inner, coherence, step);
+    }
     return ok;
 }
 
@@ -300,15 +321,16 @@ int fade_check(const struct fade_config *c, tick step)
     return 0;
 }
 
-void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed)
+static void init_fade(struct fade *f, const struct fade_config *c, tick step, uint64_t seed,
+                      uint64_t clouds)
 {
     assert(step > 0 && fade_check(c, step) == 0);
     double pointing_steps = (double)c->jitter_coherence / (double)step, longest = 0;
     *f = (struct fade){.config = c, .step = step};
     rng_init(&f->rng, seed);
-    rng_init(&f->clouds, rng_named(seed, "clouds"));
+    rng_init(&f->clouds, rng_named(clouds, "clouds"));
     for (int i = 2; i < 4; i++)
-        set_normal(&f->normal[i], FADE_STEEP, pointing_steps < 2 ? 2 : pointing_steps);
+        set_normal(&f->normal[i], FADE_STEEP, pointing_steps < 2 ? 2 : pointing_steps, 0);
     renew_fade(f);
     for (int i = 0; i < 2; i++)
         longest = f->coherence[i] > longest ? f->coherence[i] : longest;
@@ -317,4 +339,17 @@ void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t 
     uint64_t warm_up = (uint64_t)(16 * longest); /* the filters forget their start */
     for (uint64_t n = 0; n < warm_up; n++)
         next_log(f);
+}
+
+void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed)
+{
+    init_fade(f, c, step, seed, seed);
+}
+
+void fade_init_back(struct fade *f, const struct fade *beside, const struct fade_config *c,
+                    tick step, uint64_t seed)
+{
+    assert(c->back_correlation >= 0 && c->back_correlation <= 1);
+    init_fade(f, c, step, rng_named(seed, "back"), seed);
+    f->beside = beside;
 }

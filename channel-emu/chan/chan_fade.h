@@ -12,6 +12,7 @@
 
 #include "base/rng.h"
 #include "base/tick.h"
+#include "channel-emu/chan/chan_air.h"
 #include "channel-emu/chan/chan_filter.h"
 
 #ifdef __cplusplus
@@ -38,10 +39,12 @@ struct fade_config {
     size_t points;  /* 0: no elevation, and then an index; at rising times */
     struct fade_point pass[FADE_POINTS_MAX];
     double wavelength_nm, aperture_m, altitude_km;
+    struct air_profile profile;
     double
         jitter; /* deviation of the pointing per axis / half-width of the beam at 1/e^2; 0: none */
     tick jitter_coherence;
     enum fade_spectrum spectrum;
+    tick inner;          /* of FADE_POINT: the inner scale over the wind; 0: there is none */
     bool wind;           /* the coherence time follows from wind and slew instead */
     double wind_m_s;     /* near the ground */
     bool orbit;          /* slew by the elevation and altitude; else: */
@@ -54,6 +57,9 @@ struct fade_config {
     double extinction;   /* in the zenith, dB */
     double cloud;        /* share of the sky that is covered, seen in the zenith; 0: none */
     tick cloud_duration; /* mean of a cloud in the line of sight */
+    bool back; /* the other direction of the link that the same configuration is without this */
+    double back_correlation; /* of both directions' normal processes, 0 to 1 */
+    int64_t back_lag;        /* by which this direction follows the other one, ns */
 };
 
 #define FADE_COHERENCE_STEPS_MAX UINT64_C(10000000)
@@ -81,6 +87,8 @@ struct fade {
     struct rng rng;
     struct fade_process normal[4]; /* scintillation, its second factor, pointing in x and y */
     double coherence[2];           /* of the first two, steps; 0: not yet */
+    double drawn[2];               /* by the first two in this step */
+    const struct fade *beside;     /* a direction whose numbers share in this one's; NULL: none */
     double jitter;                 /* of the pointing now, wander included */
     struct rng clouds;
     bool covered;
@@ -92,12 +100,18 @@ struct fade {
     uint64_t renew; /* when the tables and the path's gain are made anew */
 };
 
-/* HELIO_EINVAL when a coherence time is under 2 steps or over FADE_COHERENCE_STEPS_MAX of them, or
- * when a scintillation has neither an index nor an elevation; else 0. */
+/* HELIO_EINVAL when a coherence time is under 2 steps or over FADE_COHERENCE_STEPS_MAX of them, an
+ * inner scale is under CHAN_FILTER_INNER_MIN of them or over half a coherence time, or a
+ * scintillation has neither an index nor an elevation; else 0. */
 int fade_check(const struct fade_config *c, tick step);
 
 /* The configuration has been checked for the step. */
 void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed);
+
+/* The other direction: random numbers of its own, the same clouds, and in each step the numbers
+ * that `beside` drew last, which has to stay where it is, with the weight of back_correlation. */
+void fade_init_back(struct fade *f, const struct fade *beside, const struct fade_config *c,
+                    tick step, uint64_t seed);
 
 /* The power of the next step, relative to that without scintillation and pointing loss at the
  * pass's highest elevation. */

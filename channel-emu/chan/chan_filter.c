@@ -17,6 +17,10 @@
 #define RATIO 4.0    /* of two poles' frequencies */
 #define DOUBLINGS 40 /* 10^12 terms */
 #define HALVINGS 40
+#define INNER_POLES 2
+/* The frequency of the inner scale, 5.92 rad over its time (Tatarskii: e^(-(k l / 5.92)^2)), times
+ * the cube of Gamma(1/6) / 2 over B(1/6, 11/6) / 2: two poles have the second moment of that. */
+#define INNER_RAD (5.92 * 1.2015)
 #define E_INVERSE 0.36787944117144232160
 
 struct matrix {
@@ -115,33 +119,38 @@ static void add_section(struct chan_filter *f, double pole, double zero)
     f->zero[f->count++] = zero > 0 && zero < 30 ? math_exp(-zero) : 0;
 }
 
-/* A corner of so many radians a step: whole poles there, and from there on pairs for what is left
- * of the slope of the amplitude, which is 4/3 or 17/6. */
-static void place_poles(struct chan_filter *f, enum chan_slope slope, double corner)
+/* A corner of so many radians a step: whole poles there, from there on pairs for what is left of
+ * the slope of the amplitude, which is 4/3 or 17/6, and the poles of the inner scale, if any. */
+static void place_poles(struct chan_filter *f, enum chan_slope slope, double corner, double inner)
 {
     double left = slope == SLOPE_POINT ? 1.0 / 3 : 5.0 / 6;
+    double end = inner > 0 ? INNER_RAD / inner : 3;
     f->count = 0;
     add_section(f, corner, 0);
     if (slope == SLOPE_APERTURE)
         add_section(f, corner, 0);
-    for (double pole = corner; pole < 3 && f->count < N; pole *= RATIO)
+    for (double pole = corner; pole < end && f->count < N - INNER_POLES; pole *= RATIO)
         add_section(f, pole, pole * math_pow(RATIO, left));
+    for (int i = 0; i < INNER_POLES && inner > 0; i++)
+        add_section(f, end, 0);
 }
 
-void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps)
+void chan_filter_set(struct chan_filter *f, enum chan_slope slope, double coherence_steps,
+                     double inner_steps)
 {
     struct matrix p;
     double low = 0.1 / coherence_steps, high = 10 / coherence_steps, before = f->gain;
     unsigned count = f->count;
     assert(coherence_steps >= 2 && coherence_steps <= 1e7);
+    assert(inner_steps <= 0 || inner_steps >= CHAN_FILTER_INNER_MIN);
     unsigned long steps = (unsigned long)(coherence_steps + 0.5);
     for (int i = 0; i < HALVINGS && high / low > 1.0001; i++) {
         double middle = sqrt(low * high);
-        place_poles(f, slope, middle);
+        place_poles(f, slope, middle, inner_steps);
         covariance_of(f, &p);
         *(correlation_of(f, &p, steps) > E_INVERSE ? &low : &high) = middle;
     }
-    place_poles(f, slope, low);
+    place_poles(f, slope, low, inner_steps);
     covariance_of(f, &p);
     f->gain = 1 / sqrt(p.at[f->count - 1][f->count - 1]);
     for (unsigned i = count; i < f->count; i++) /* joins at the end: as the one before it */

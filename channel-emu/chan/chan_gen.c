@@ -5,24 +5,59 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/chan/chan_direction.h"
+
+#define RUN_MAX 1e18 /* steps */
+
+static uint64_t round_steps(double steps)
+{
+    return steps < 1 ? 1 : (uint64_t)((steps < RUN_MAX ? steps : RUN_MAX) + 0.5);
+}
 
 static uint64_t draw_steps(const struct law_mix *mix, double step_ms, struct rng *r)
 {
-    double steps = law_mix_draw(mix, r) / step_ms;
-    if (steps > 1e18)
-        return UINT64_C(1000000000000000000);
-    return steps < 1 ? 1 : (uint64_t)(steps + 0.5);
+    return round_steps(law_mix_draw(mix, r) / step_ms);
 }
 
-static int gen_renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r)
+/* The state in which the trace begins, and how long it still lasts, in equilibrium: a run of n
+ * whole steps is met n times as often as one of one step, and at any of its steps. What is drawn is
+ * met x + 1 times as often, x being its length before it was rounded; n / (x + 1) of these are
+ * kept. */
+static uint64_t draw_first(const struct gen_spec *s, double step_ms, struct rng *r, bool *bad)
+{
+    double weight[2] = {law_mix_mean(&s->good) / step_ms + 1, law_mix_mean(&s->bad) / step_ms + 1};
+    for (;;) {
+        *bad = rng_chance(r, weight[1] / (weight[0] + weight[1]));
+        const struct law_mix *mix = *bad ? &s->bad : &s->good;
+        bool plain = rng_chance(r, 1 / weight[*bad]);
+        double steps = (plain ? law_mix_draw(mix, r) : law_mix_draw_met(mix, r)) / step_ms;
+        uint64_t n = round_steps(steps);
+        if (steps > RUN_MAX || rng_unit(r) * (steps + 1) < (double)n)
+            return 1 + rng_below(r, n);
+    }
+}
+
+/* Where it begins is drawn by itself, so that the runs behind are those of the seed all the same.
+ */
+static int gen_renewal(struct trace *t, const struct gen_spec *s, uint64_t steps, struct rng *r,
+                       uint64_t seed)
 {
     double step_ms = (double)t->step / 1e6;
+    struct rng begin;
+    bool bad;
     int rc = 0;
-    for (bool bad = false; steps > 0 && rc == 0; bad = !bad) {
-        uint64_t n = draw_steps(bad ? &s->bad : &s->good, step_ms, r);
+    rng_init(&begin, rng_named(seed, "begin"));
+    uint64_t n = draw_first(s, step_ms, &begin, &bad);
+    if (!bad)
+        draw_steps(&s->good, step_ms, r); /* takes the place of the seed's first run */
+    while (rc == 0) {
         n = n < steps ? n : steps;
         rc = trace_add(t, bad, n);
         steps -= n;
+        if (steps == 0)
+            break;
+        bad = !bad;
+        n = draw_steps(bad ? &s->bad : &s->good, step_ms, r);
     }
     return rc;
 }
@@ -51,12 +86,12 @@ static int gen_independent(struct trace *t, const struct gen_spec *s, uint64_t s
 
 static int gen_optical(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed)
 {
-    struct fade f;
+    struct fade_direction d;
     struct receiver r;
     int rc = receiver_init(&r, &s->receiver, receiver_threshold(&s->receiver), t->step);
-    fade_init(&f, &s->fade, t->step, seed);
+    fade_direction_init(&d, &s->fade, t->step, steps, seed);
     while (rc == 0 && steps > 0) {
-        int bad = receiver_input(&r, fade_next(&f));
+        int bad = receiver_input(&r, fade_direction_next(&d));
         if (bad < 0)
             continue;
         rc = trace_add(t, bad == 1, 1);
@@ -74,7 +109,7 @@ int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_
     rng_init(&r, seed);
     switch (s->model) {
     case GEN_RENEWAL:
-        return gen_renewal(t, s, steps, &r);
+        return gen_renewal(t, s, steps, &r, seed);
     case GEN_GILBERT:
         return gen_gilbert(t, s, steps, &r);
     case GEN_INDEPENDENT:

@@ -29,6 +29,7 @@ struct gen_spec {
     double bad_loss;          /* of gilbert, and of independent */
     struct fade_config fade;  /* optical */
     struct receiver_config receiver;
+    double preset_aperture_m; /* the aperture is that of the preset, not of an option */
     char parameters[TRACE_PARAMETERS_MAX]; /* the options that made it */
 };
 
@@ -62,8 +63,9 @@ const char *gen_model_name(enum gen_model model);
 /* Is a trace whose file names this generator drawn from a model (not measured, not unknown)? */
 bool gen_synthetic(const char *generator);
 
-/* Adds exactly `steps` steps to an empty trace. Of a renewal process, which begins with a good run,
- * each run is rounded to whole steps, one at least, and the last one is cut. The specification has
+/* Adds exactly `steps` steps to an empty trace. Of a renewal process each run is
+ * rounded to whole steps, one at least; it begins in equilibrium, somewhere in a good or a bad run
+ * as long ones are met more often, and the last run is cut. The specification has
  * been checked for the trace's step. 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0). */
 int gen_trace(struct trace *t, const struct gen_spec *s, uint64_t steps, uint64_t seed);
 

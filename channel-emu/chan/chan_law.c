@@ -99,6 +99,53 @@ double law_draw(const struct law *law, struct rng *r)
     return law->size;
 }
 
+static double mean_of(const struct law *law)
+{
+    if (law->kind == LAW_WEIBULL)
+        return law->size * math_exp(math_lgamma(1 + 1 / law->shape));
+    return law->size;
+}
+
+/* x f(x) / mean of a gamma distribution is one with the next shape; of a Weibull distribution that
+ * of (x / scale)^shape; of a lognormal distribution one with a median e^(sigma^2) times as long. */
+static double draw_met(const struct law *law, struct rng *r)
+{
+    assert(law->size > 0);
+    switch (law->kind) {
+    case LAW_GAMMA:
+        return law->size / law->shape * gamma_unit(law->shape + 1, r);
+    case LAW_WEIBULL:
+        return law->size * math_pow(gamma_unit(1 + 1 / law->shape, r), 1 / law->shape);
+    case LAW_LOGNORMAL: {
+        double sigma = lognormal_sigma(law);
+        return law->size * math_exp(sigma * law_normal(r) + sigma * sigma / 2);
+    }
+    case LAW_EXPONENTIAL:
+        return law->size * gamma_unit(2, r);
+    case LAW_FIXED:
+        break;
+    }
+    return law->size;
+}
+
+double law_mix_mean(const struct law_mix *mix)
+{
+    double sum = 0;
+    assert(mix->len > 0 && mix->len <= LAW_MIX_MAX);
+    for (size_t i = 0; i < mix->len; i++)
+        sum += mix->share[i] * mean_of(&mix->law[i]);
+    return sum;
+}
+
+double law_mix_draw_met(const struct law_mix *mix, struct rng *r)
+{
+    double left = rng_unit(r) * law_mix_mean(mix);
+    size_t i = 0;
+    for (; i + 1 < mix->len && left >= mix->share[i] * mean_of(&mix->law[i]); i++)
+        left -= mix->share[i] * mean_of(&mix->law[i]);
+    return draw_met(&mix->law[i], r);
+}
+
 double law_mix_draw(const struct law_mix *mix, struct rng *r)
 {
     assert(mix->len > 0 && mix->len <= LAW_MIX_MAX);

@@ -33,6 +33,12 @@ struct law_mix {
 double law_draw(const struct law *law, struct rng *r);
 double law_mix_draw(const struct law_mix *mix, struct rng *r);
 
+/* ms */
+double law_mix_mean(const struct law_mix *mix);
+
+/* A length drawn as a moment meets it: one that is twice as long twice as often. */
+double law_mix_draw_met(const struct law_mix *mix, struct rng *r);
+
 /* The share of lengths up to x ms. */
 double law_below(const struct law *law, double x);
 double law_mix_below(const struct law_mix *mix, double x);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A receiver as erasures see it. What is sent in one step is spread by the interleaver over the
- * steps that follow; it is lost when the mean power over them is below the threshold. After a
- * loss the receiver may need some time to find the signal again.
+ * steps that follow; it is lost when the mean power over them is below the threshold. Or a block
+ * interleaver spreads each codeword evenly over a block: symbols that meet a power below the
+ * threshold are erased, and all codewords of the block are lost when more are than the code
+ * corrects. After a loss the receiver may need some time to find the signal again.
  */
 #ifndef CHANNEL_EMU_CHAN_RECEIVER_H
 #define CHANNEL_EMU_CHAN_RECEIVER_H
@@ -22,7 +24,12 @@ struct receiver_config {
     double fec_db;    /* what the code gains on top */
     tick interleaver; /* depth, ns; 0 and less than a step: none */
     tick reacquire;   /* stays bad for so long after a loss, ns */
+    tick block;       /* length of a block interleaver's blocks, ns; 0 and less than a step: none */
+    double correct;   /* share of each codeword's symbols that its code corrects, 0 to 1 */
 };
+
+/* What is wrong with it at that step; NULL: nothing. */
+const char *receiver_fault(const struct receiver_config *c, tick step);
 
 /* The least power that is received, relative to the mean: 10^(-(margin + fec) / 10). */
 double receiver_threshold(const struct receiver_config *c);
@@ -32,6 +39,10 @@ struct receiver {
     double *ring; /* the last `depth` powers */
     size_t depth, have, at;
     uint64_t hold, lost; /* steps */
+    /* Of a block interleaver: steps of a block, the most that may be erased, those that are in the
+     * block under way; is the last whole block lost? */
+    uint64_t block, most, done, erased;
+    bool block_lost;
 };
 
 /* 0, HELIO_ENOMEM, HELIO_EINVAL (deeper than RECEIVER_DEPTH_MAX steps). */
@@ -39,7 +50,8 @@ int receiver_init(struct receiver *r, const struct receiver_config *c, double th
 void receiver_fini(struct receiver *r);
 
 /* One step's power (>= 0, finite). Returns -1 while the interleaver fills (the first depth - 1
- * calls), then 0 (good) or 1 (bad) for the step that lies depth - 1 before this one. */
+ * calls; the depth is that of a block if there are blocks), then 0 (good) or 1 (bad) for the step
+ * that lies depth - 1 before this one. */
 int receiver_input(struct receiver *r, double power);
 
 /* The trace of n powers, one a step, which is empty before; it loops, and so the interleaver goes

@@ -60,6 +60,7 @@ void gen_spec_init(struct gen_spec *s)
                                     .jitter_coherence = 20 * TICK_MS,
                                     .wavelength_nm = 1550,
                                     .altitude_km = 550,
+                                    .profile = air_hv57,
                                     .orbit = true,
                                     .residual = 1},
                            .receiver = {.margin_db = 3}};
@@ -149,6 +150,53 @@ static bool set_elevation(struct gen_spec *s, const char *text)
     return f.points > 0;
 }
 
+/* A number of the size of C_n^2, such as 1.7e-14. */
+static bool parse_cn2(const char *text, double *out)
+{
+    size_t len = strcspn(text, "e");
+    double v;
+    uint64_t exponent;
+    if (law_number(text, len, &v) < 0 || strncmp(text + len, "e-", 2) != 0 ||
+        units_count(text + len + 2, 30, &exponent) < 0)
+        return false;
+    for (; exponent > 0; exponent--)
+        v /= 10;
+    *out = v;
+    return v > 1e-25 && v < 1e-8;
+}
+
+static bool parse_layer(const char *text, double *height, double *cn2)
+{
+    char first[PART_MAX];
+    size_t len = strcspn(text, ":");
+    memcpy(first, text, len);
+    first[len] = '\0';
+    return text[len] == ':' && parse_quantity(first, "m", 0, 30000, height) &&
+           parse_cn2(text + len + 1, cn2);
+}
+
+/* hv:WIND,GROUND or HEIGHT:C,HEIGHT:C,... */
+static bool set_profile(struct gen_spec *s, const char *text)
+{
+    char parts[AIR_POINTS_MAX][PART_MAX];
+    struct air_profile p = {0};
+    bool ok = true;
+    if (strncmp(text, "hv:", 3) == 0) {
+        ok = split_parts(text + 3, parts, 2) == 2 &&
+             parse_quantity(parts[0], "m/s", 0, 100, &p.wind) && parse_cn2(parts[1], &p.ground);
+    } else {
+        p.points = split_parts(text, parts, AIR_POINTS_MAX);
+        ok = p.points >= 2;
+        for (size_t i = 0; ok && i < p.points; i++)
+            ok = parse_layer(parts[i], &p.height[i], &p.cn2[i]) &&
+                 (i == 0 || p.height[i] > p.height[i - 1]);
+    }
+    ok = ok && (p.points == 0 || p.height[p.points - 1] >= 1000);
+    if (ok)
+        s->fade.profile = p;
+    return ok;
+}
+
 static bool set_scintillation(struct gen_spec *s, const char *text)
 {
     s->fade.kind = strcmp(text, "lognormal") == 0     ? FADE_LOGNORMAL
@@ -207,6 +255,11 @@ static bool set_spectrum(struct gen_spec *s, const char *text)
     return s->fade.spectrum != FADE_STEEP || strcmp(text, "steep") == 0;
 }
 
+static bool set_inner(struct gen_spec *s, const char *text)
+{
+    return parse_duration(text, &s->fade.inner) && s->fade.inner > 0;
+}
+
 static bool set_scales(struct gen_spec *s, const char *text)
 {
     s->fade.two_scales = strcmp(text, "two") == 0;
@@ -240,6 +293,19 @@ static bool set_cloud(struct gen_spec *s, const char *text)
     return split_parts(text, parts, 2) == 2 &&
            parse_quantity(parts[0], "", 0, 0.99, &s->fade.cloud) &&
            parse_duration(parts[1], &s->fade.cloud_duration) && s->fade.cloud_duration > 0;
+}
+
+/* R[,LAG], and a lag may be negative */
+static bool set_return(struct gen_spec *s, const char *text)
+{
+    char parts[2][PART_MAX];
+    tick lag = 0;
+    size_t n = split_parts(text, parts, 2);
+    bool sooner = n == 2 && parts[1][0] == '-';
+    s->fade.back = n > 0 && parse_quantity(parts[0], "", 0, 1, &s->fade.back_correlation) &&
+                   (n == 1 || parse_duration(parts[1] + sooner, &lag));
+    s->fade.back_lag = sooner ? -(int64_t)lag : (int64_t)lag;
+    return s->fade.back;
 }
 
 static bool set_wavelength(struct gen_spec *s, const char *text)
@@ -279,7 +345,17 @@ static bool set_fec(struct gen_spec *s, const char *text)
 
 static bool set_interleaver(struct gen_spec *s, const char *text)
 {
+    s->receiver.block = 0; /* the later of the two counts */
     return parse_duration(text, &s->receiver.interleaver);
+}
+
+/* DURATION,SHARE */
+static bool set_block(struct gen_spec *s, const char *text)
+{
+    char parts[2][PART_MAX];
+    s->receiver.interleaver = 0;
+    return split_parts(text, parts, 2) == 2 && parse_duration(parts[0], &s->receiver.block) &&
+           s->receiver.block > 0 && parse_quantity(parts[1], "", 0, 1, &s->receiver.correct);
 }
 
 static bool set_reacquire(struct gen_spec *s, const char *text)
@@ -303,6 +379,9 @@ static const struct option {
     {"coherence", GEN_OPTICAL, set_coherence, "a duration such as 5ms"},
     {"elevation", GEN_OPTICAL, set_elevation,
      "degrees from 5 to 90, or a pass such as 0s:10,50s:14.5,100s:17 with rising times"},
+    {"profile", GEN_OPTICAL, set_profile,
+     "hv:21m/s,1.7e-14, or rising heights, the last one 1000m to 30000m, with C_n^2: "
+     "0m:1e-14,2000m:3e-17"},
     {"wavelength", GEN_OPTICAL, set_wavelength, "300nm to 20000nm"},
     {"aperture", GEN_OPTICAL, set_aperture, "a diameter such as 0.4m, 0 to 20"},
     {"altitude", GEN_OPTICAL, set_altitude, "100km to 400000km"},
@@ -311,15 +390,20 @@ static const struct option {
     {"wind", GEN_OPTICAL, set_wind, "a wind near the ground such as 5m/s, 0 to 100"},
     {"slew", GEN_OPTICAL, set_slew, "orbit, or 0deg/s to 10deg/s"},
     {"spectrum", GEN_OPTICAL, set_spectrum, "point, aperture or steep"},
+    {"inner", GEN_OPTICAL, set_inner, "a duration such as 0.5ms: inner scale / wind"},
     {"scales", GEN_OPTICAL, set_scales, "one or two"},
     {"bias", GEN_OPTICAL, set_bias, "a number from 0 to 5"},
     {"uplink", GEN_OPTICAL, set_uplink, "the beam's radius at 1/e^2 such as 0.05m, 0.001 to 5"},
     {"residual", GEN_OPTICAL, set_residual, "a share from 0 to 1"},
     {"extinction", GEN_OPTICAL, set_extinction, "0dB to 60dB"},
     {"cloud", GEN_OPTICAL, set_cloud, "SHARE,DURATION such as 0.2,30s, with a share up to 0.99"},
+    {"return", GEN_OPTICAL, set_return,
+     "R[,LAG] such as 0.9,2ms or 0.9,-120ms, with a correlation from 0 to 1"},
     {"margin", GEN_OPTICAL, set_margin, "0dB to 60dB"},
     {"fec", GEN_OPTICAL, set_fec, "0dB to 30dB"},
     {"interleaver", GEN_OPTICAL, set_interleaver, "a duration such as 10ms"},
+    {"block", GEN_OPTICAL, set_block,
+     "DURATION,SHARE such as 10ms,0.125, with the share of its symbols that a code corrects"},
     {"reacquire", GEN_OPTICAL, set_reacquire, "a duration such as 1ms"},
 };
 
@@ -370,7 +454,18 @@ static int set_preset(struct gen_spec *s, const char *text, char *error)
     int rc = 0;
     for (int i = 0; rc == 0 && i < GEN_PRESET_OPTIONS_MAX && p->options[i][0] != NULL; i++)
         rc = set_one(s, find_option(p->options[i][0]), p->options[i][1], error);
+    s->preset_aperture_m = s->fade.aperture_m;
     return rc;
+}
+
+/* An index is that behind the aperture, so that of a preset gives way to it; with a wind it counts
+ * for the coherence time all the same. */
+static void settle_aperture(struct gen_spec *s, const char *name)
+{
+    if (strcmp(name, "aperture") == 0)
+        s->preset_aperture_m = 0;
+    else if (s->preset_aperture_m > 0 && s->fade.index > 0)
+        s->fade.aperture_m = s->fade.wind ? s->preset_aperture_m : 0;
 }
 
 int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *error)
@@ -379,6 +474,8 @@ int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *e
     if (o == NULL && strcmp(name, "preset") != 0)
         return HELIO_ENOENT;
     int rc = o == NULL ? set_preset(s, text, error) : set_one(s, o, text, error);
+    if (rc == 0 && o != NULL)
+        settle_aperture(s, name);
     return rc == 0 ? note_option(s, name, text, error) : rc;
 }
 
@@ -387,8 +484,12 @@ static const char *idle_option(const struct fade_config *f)
 {
     if (f->kind == FADE_STEADY && (f->wind || f->spectrum != FADE_STEEP || f->index > 0))
         return "--index, --wind and --spectrum are of the --scintillation, which is missing";
+    if (f->back && f->back_correlation > 0 && f->kind == FADE_STEADY)
+        return "--return above 0 needs a --scintillation: pointing is each terminal's own";
     if (f->two_scales && f->kind != FADE_GAMMA_GAMMA)
         return "--scales two needs --scintillation gamma-gamma: another law has one scale";
+    if (f->inner > 0 && f->spectrum != FADE_POINT)
+        return "--inner bounds --spectrum point: the others need no bound";
     if (!f->orbit && !f->wind)
         return "--slew needs a --wind: it changes nothing else";
     if (f->residual < 1 && f->uplink_m <= 0)
@@ -422,12 +523,17 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
         return idle;
     if (f->kind != FADE_STEADY && f->index <= 0 && f->points == 0)
         return "--scintillation needs an --index or an --elevation";
-    if (s->receiver.interleaver / step > RECEIVER_DEPTH_MAX)
-        return "--interleaver is deeper than 10,000,000 steps";
+    if (f->spectrum == FADE_POINT && f->inner == 0)
+        return "--spectrum point needs an --inner: without an inner scale fades have no rate of "
+               "their own, it would be that of the --step";
+    if (receiver_fault(&s->receiver, step) != NULL)
+        return receiver_fault(&s->receiver, step);
     if (fade_check(f, step) == 0)
         return NULL;
-    return f->wind ? "--wind: the coherence time has less than 2 steps; write a shorter --step"
-                   : "--coherence and --jitter-coherence must have 2 to 10,000,000 steps";
+    return f->inner > 0 ? "--inner must have 5 steps, and half a coherence time at most, of 2 to "
+                          "10,000,000 steps; write a shorter --step, or another one"
+           : f->wind    ? "--wind: the coherence time has less than 2 steps; write a shorter --step"
+                        : "--coherence and --jitter-coherence must have 2 to 10,000,000 steps";
 }
 
 int gen_spec_check(const struct gen_spec *s, tick step, char *error)

@@ -149,8 +149,15 @@ static int parse_title(struct trace_text *p, struct slice line)
             snprintf(p->unit, sizeof p->unit, "%s", units[i]);
             return 0;
         }
+        snprintf(right, sizeof right, "time_%s,lost", units[i]);
+        if (is_word(line, right)) {
+            snprintf(p->unit, sizeof p->unit, "%s", units[i]);
+            p->form = TRACE_FRAMES;
+            return 0;
+        }
     }
-    return fail_at(p, "the title of a CSV must be state,duration_ms (or _ns, _us, _s)");
+    return fail_at(p, "the title of a CSV must be state,duration_ms or, of frames, time_ms,lost "
+                      "(or _ns, _us, _s)");
 }
 
 static int parse_row(struct trace_text *p, struct slice line)
@@ -182,6 +189,97 @@ static int parse_row(struct trace_text *p, struct slice line)
     return add_run(p, bad, duration / p->trace->step);
 }
 
+/* The state holds up to that step. */
+static int hold_until(struct trace_text *p, uint64_t step)
+{
+    struct trace_events *e = &p->events;
+    int rc = 0;
+    if (step <= e->at)
+        return 0;
+    uint64_t more = step - e->at - 1;
+    rc = add_run(p, e->bad, 1);
+    if (rc == 0 && more > 0)
+        rc = add_run(p, e->bad_after, more);
+    e->at = step;
+    e->bad = e->bad_after;
+    e->met = false;
+    return rc;
+}
+
+static uint64_t nearest_step(tick at, tick step)
+{
+    return at / step + (at % step >= step - step / 2);
+}
+
+/* Times do not fall. */
+static int event_time(struct trace_text *p, struct slice word, const char *unit, tick *out)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.*s%s", (int)(word.len < 30 ? word.len : 30),
+             (const char *)word.data, unit);
+    if (word.len == 0 || word.len > 30 || units_duration(text, out) < 0)
+        return fail_at(p, "the time must be a number such as 26.7");
+    if (*out < p->events.last)
+        return fail_at(p, "the time is before that of the line above; right is the order of time");
+    p->events.last = *out;
+    return 0;
+}
+
+/* Nodes in either order. False: they are not those of the first line. */
+static bool same_pair(struct trace_events *e, struct slice a, struct slice b)
+{
+    if (e->pair[0][0] == '\0') {
+        snprintf(e->pair[0], sizeof e->pair[0], "%.*s", (int)a.len, (const char *)a.data);
+        snprintf(e->pair[1], sizeof e->pair[1], "%.*s", (int)b.len, (const char *)b.data);
+    }
+    return (is_word(a, e->pair[0]) && is_word(b, e->pair[1])) ||
+           (is_word(a, e->pair[1]) && is_word(b, e->pair[0]));
+}
+
+static int parse_contact(struct trace_text *p, struct slice line)
+{
+    struct slice when = take_word(&line), conn = take_word(&line), a = take_word(&line),
+                 b = take_word(&line), state = take_word(&line), rest = trim_space(line);
+    bool up = is_word(state, "up") || is_word(state, "UP");
+    tick at;
+    if (!is_word(conn, "CONN") || a.len == 0 || b.len == 0 || a.len >= sizeof p->events.pair[0] ||
+        b.len >= sizeof p->events.pair[1] || (rest.len > 0 && rest.data[0] != '#') ||
+        (!up && !is_word(state, "down") && !is_word(state, "DOWN")))
+        return fail_at(p, "right is 'TIME CONN NODE NODE up' or 'down', such as '10 CONN 7 9 up'");
+    if (!same_pair(&p->events, a, b)) {
+        snprintf(p->error, sizeof p->error,
+                 "nodes other than %s and %s; a trace is of one pair: keep the lines of that one",
+                 p->events.pair[0], p->events.pair[1]);
+        return HELIO_EFORMAT;
+    }
+    int rc = event_time(p, when, "s", &at);
+    if (rc == 0)
+        rc = hold_until(p, nearest_step(at, p->trace->step));
+    p->events.bad = p->events.bad_after = !up;
+    return rc;
+}
+
+/* A step is bad in which a frame was lost; those without a frame are as the last frame was. */
+static int parse_frame(struct trace_text *p, struct slice line)
+{
+    const uint8_t *comma = memchr(line.data, ',', line.len);
+    size_t before = comma == NULL ? 0 : (size_t)(comma - line.data);
+    struct slice when = trim_space(slice_of(line.data, before));
+    struct slice lost =
+        comma == NULL ? when : trim_space(slice_of(comma + 1, line.len - before - 1));
+    struct trace_events *e = &p->events;
+    tick at;
+    if (!is_word(lost, "0") && !is_word(lost, "1"))
+        return fail_at(p, "right is a time and 0 (arrived) or 1 (lost), such as '12.25,0'");
+    int rc = event_time(p, when, p->unit, &at);
+    if (rc == 0)
+        rc = hold_until(p, at / p->trace->step);
+    e->bad_after = lost.data[0] == '1';
+    e->bad = e->bad_after || (e->bad && e->met);
+    e->met = true;
+    return rc;
+}
+
 static enum trace_form form_of(struct slice line)
 {
     const uint8_t *hash = memchr(line.data, '#', line.len);
@@ -189,8 +287,10 @@ static enum trace_form form_of(struct slice line)
         line.len = (size_t)(hash - line.data);
     if (line.len > 0 && memchr(line.data, ',', line.len) != NULL)
         return TRACE_CSV;
-    struct slice first = take_word(&line);
+    struct slice first = take_word(&line), rest = line;
     bool alone = trim_space(line).len == 0;
+    if (is_word(take_word(&rest), "CONN"))
+        return TRACE_CONTACTS;
     return alone && (is_word(first, "0") || is_word(first, "1")) ? TRACE_STEPS : TRACE_RUNS;
 }
 
@@ -207,6 +307,12 @@ int trace_text_line(struct trace_text *p, const char *line, size_t len)
     bool first = p->form == TRACE_UNKNOWN;
     if (first)
         p->form = form_of(s);
+    if (first && p->form == TRACE_CONTACTS)
+        p->events.bad = p->events.bad_after = true; /* until the first one */
+    if (p->form == TRACE_CONTACTS)
+        return parse_contact(p, s);
+    if (p->form == TRACE_FRAMES)
+        return parse_frame(p, s);
     if (p->form == TRACE_CSV)
         return first ? parse_title(p, s) : parse_row(p, s);
     return p->form == TRACE_STEPS ? single_step(p, s) : parse_run(p, s);
@@ -214,6 +320,11 @@ int trace_text_line(struct trace_text *p, const char *line, size_t len)
 
 int trace_text_end(struct trace_text *p)
 {
+    if (p->form == TRACE_FRAMES && p->events.met) {
+        int rc = hold_until(p, p->events.at + 1); /* the last frame's step */
+        if (rc < 0)
+            return rc;
+    }
     if (p->trace->len == 0)
         return fail_at(p, "no run in the file; right is at least one line such as '0 267'");
     return 0;

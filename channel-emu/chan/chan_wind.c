@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Heights from 1 m to 30 km in equal ratios, by the rule of the trapezoid. Nothing can fail. */
+/* Sums over the layers of the profile. Nothing can fail. */
 #include "channel-emu/chan/chan_wind.h"
 
 #include <assert.h>
@@ -9,8 +9,6 @@
 #include "channel-emu/chan/chan_math.h"
 
 #define PI 3.14159265358979323846
-#define SLICES 400
-#define TOP_LOG 8.00636756765025 /* ln 3001 */
 #define EARTH_M 6371e3
 #define MU 3.986004418e14 /* of the Earth, m^3/s^2 */
 /* A thin layer of Kolmogorov's turbulence that drifts across the line of sight: the shift after
@@ -18,19 +16,6 @@
  * that of a wide aperture, in diameters. */
 #define POINT_SHIFT 1.20457
 #define APERTURE_SHIFT 0.41944
-
-struct slice {
-    double height, depth;
-};
-
-static struct slice slice_at(int i)
-{
-    assert(i >= 0 && i < SLICES);
-    const double step = TOP_LOG / (SLICES - 1);
-    double grown = 10 * math_exp(i * step);
-    double depth = grown * step;
-    return (struct slice){grown - 10, i == 0 || i == SLICES - 1 ? depth / 2 : depth};
-}
 
 static double sine_of(double elevation)
 {
@@ -52,27 +37,27 @@ double wind_slew(double elevation, double altitude_km)
     return sqrt(MU / orbit) * sqrt(1 - square) / (air_range(elevation, altitude_km) * 1e3);
 }
 
-double wind_greenwood(double elevation, double wavelength_nm, double ground, double slew)
+double wind_greenwood(const struct air_profile *p, double elevation, double wavelength_nm,
+                      double ground, double slew)
 {
     double sum = 0, k = 2 * PI / (wavelength_nm * 1e-9);
-    for (int i = 0; i < SLICES; i++) {
-        struct slice s = slice_at(i);
-        sum += air_profile(s.height) * math_pow(wind_at(s.height, ground, slew), 5.0 / 3) * s.depth;
+    for (int i = 0; i < AIR_LAYERS; i++) {
+        struct air_layer s = air_layer(i);
+        sum += air_cn2(p, s.height) * math_pow(wind_at(s.height, ground, slew), 5.0 / 3) * s.depth;
     }
     return math_pow(0.102 * k * k / sine_of(elevation) * sum, 3.0 / 5);
 }
 
-double wind_coherence(double elevation, double wavelength_nm, double aperture_m, double ground,
-                      double slew)
+double wind_coherence(const struct air_profile *p, double elevation, double wavelength_nm,
+                      double aperture_m, double ground, double slew)
 {
     double k = 2 * PI / (wavelength_nm * 1e-9), sine = sine_of(elevation);
     double weights = 0, rates = 0, wide = APERTURE_SHIFT * aperture_m;
-    for (int i = 1; i < SLICES; i++) {
-        struct slice s = slice_at(i);
-        double distance = s.height / sine,
-               ratio = aperture_m * aperture_m * k / (2 * PI * distance);
-        double averaged = ratio > 0 ? 1 + 1.1 * math_pow(ratio, 7.0 / 6) : 1;
-        double weight = air_profile(s.height) * math_pow(s.height, 5.0 / 6) * s.depth / averaged;
+    for (int i = 1; i < AIR_LAYERS; i++) {
+        struct air_layer s = air_layer(i);
+        double distance = s.height / sine, size = k * aperture_m * aperture_m / (4 * distance);
+        double weight =
+            air_cn2(p, s.height) * math_pow(s.height, 5.0 / 6) * s.depth * air_aperture_layer(size);
         double shift = sqrt(POINT_SHIFT * POINT_SHIFT * distance / k + wide * wide);
         weights += weight;
         rates += weight * wind_at(s.height, ground, slew) / shift;
@@ -81,9 +66,10 @@ double wind_coherence(double elevation, double wavelength_nm, double aperture_m,
     return weights / rates;
 }
 
-double wind_wander(double elevation, double wavelength_nm, double waist_m)
+double wind_wander(const struct air_profile *p, double elevation, double wavelength_nm,
+                   double waist_m)
 {
-    double ratio = 2 * waist_m / air_fried(elevation, wavelength_nm);
+    double ratio = 2 * waist_m / air_fried(p, elevation, wavelength_nm);
     assert(ratio > 0);
     return sqrt(0.27) * (PI / 2) * math_pow(ratio, 5.0 / 6);
 }

@@ -9,6 +9,8 @@
 #ifndef CHANNEL_EMU_CHAN_WIND_H
 #define CHANNEL_EMU_CHAN_WIND_H
 
+#include "channel-emu/chan/chan_air.h"
+
 /* Across the line of sight at a height, m/s. */
 double wind_at(double height_m, double ground, double slew);
 
@@ -17,16 +19,18 @@ double wind_at(double height_m, double ground, double slew);
 double wind_slew(double elevation, double altitude_km);
 
 /* Hz. */
-double wind_greenwood(double elevation, double wavelength_nm, double ground, double slew);
+double wind_greenwood(const struct air_profile *p, double elevation, double wavelength_nm,
+                      double ground, double slew);
 
 /* Seconds after which the scintillation's correlation is 1/e, behind an aperture of that diameter
  * (0: a point). */
-double wind_coherence(double elevation, double wavelength_nm, double aperture_m, double ground,
-                      double slew);
+double wind_coherence(const struct air_profile *p, double elevation, double wavelength_nm,
+                      double aperture_m, double ground, double slew);
 
 /* Beam wander upwards of a beam with radius waist_m at 1/e^2: deviation per axis / the beam's
  * half-angle. */
-double wind_wander(double elevation, double wavelength_nm, double waist_m);
+double wind_wander(const struct air_profile *p, double elevation, double wavelength_nm,
+                   double waist_m);
 
 /* Air mass (1 in the zenith). */
 double wind_air_mass(double elevation);

@@ -85,7 +85,7 @@ static int take_frames(struct emu_bridge *b, int dir, tick *whole, FILE *say)
             rc = emu_link_input(l, dir, f.data, f.len, 0, emu_ether_ecn(f.data, f.len), f.arrival);
         }
         if (l->before != NULL)
-            emu_capture_frame(l->before, f.arrival + l->epoch, f.data, f.len);
+            emu_capture_frame(l->before, dir, f.arrival + l->epoch, f.data, f.len);
         if (rc < 0)
             return rc;
     }
@@ -116,7 +116,8 @@ static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *bat
         if (sent[i]) {
             emu_link_sent(&b->link, dir, &batch[i], now);
             if (b->link.after != NULL)
-                emu_capture_frame(b->link.after, now + b->link.epoch, batch[i].data, batch[i].len);
+                emu_capture_frame(b->link.after, dir, now + b->link.epoch, batch[i].data,
+                                  batch[i].len);
         } else {
             emu_link_unsent(&b->link, dir, &batch[i], error);
         }
@@ -306,6 +307,10 @@ int emu_bridge_init(struct emu_bridge *b, const struct emu_bridge_options *optio
     b->options = options;
     b->control.fd = -1;
     b->signal_fd = emu_link_signals();
+    if (b->signal_fd < 0) {
+        fprintf(say, "helio-emu: signals: %s\n", helio_strerror(b->signal_fd));
+        return b->signal_fd;
+    }
     int err = emu_link_init(&b->link, &options->settings, emu_ether_udp_payload, say);
     if (err < 0)
         return err;

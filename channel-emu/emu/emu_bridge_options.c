@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "channel-emu/emu/emu_bridge.h"
 #include "channel-emu/emu/emu_commands.h"
+#include "os/arguments.h"
 
 enum key { PORT_A = 256, PORT_B, EXEMPT, IO };
 
@@ -75,6 +76,8 @@ static int run_bridge(const struct emu_bridge_options *o)
     FILE *json = emu_json_open(o->settings.json);
     struct emu_bridge *b = calloc(1, sizeof *b);
     if (json == NULL || b == NULL) {
+        if (b == NULL)
+            fputs("helio-emu: out of memory\n", stderr);
         free(b);
         return 1;
     }
@@ -95,7 +98,7 @@ int emu_bridge_main(int argc, char **argv)
     const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
     struct emu_bridge_options o = {.io = EMU_IO_RING};
     emu_settings_init(&o.settings, 0, argc, argv);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    argument_parse(&argp, argc, argv, 0, &o);
     int rc = run_bridge(&o);
     emu_settings_fini(&o.settings);
     return rc;

@@ -1,47 +1,108 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The headers of pcap are in the byte order of the machine, those of the network are not. A
+/* The blocks of pcapng are in the byte order of the machine, those of the network are not. A
  * datagram whose headers do not fit a 16-bit length is the caller's mistake. Nothing else can go
  * wrong but what the writer counts. */
 #include "channel-emu/emu/emu_capture.h"
 
 #include <assert.h>
+#include <inttypes.h>
 #include <netinet/in.h>
+#include <stdio.h>
 #include <string.h>
 
 #define ETHERNET 14u
 #define IPV4 20u
 #define IPV6 40u
 #define UDP 8u
-#define RECORD 16u
+#define RECORD 28u /* of a packet's block, before the frame */
+#define SECTION 28u
+#define OPTIONS 160u
 
-int emu_capture_open(struct log_writer **out, const char *path)
+/* Fields of a file's beginning, in the order of bytes of the machine. */
+struct head {
+    uint8_t bytes[SECTION + 2 * (20 + OPTIONS)];
+    size_t len;
+};
+
+static void put_words(struct head *h, const void *words, size_t len)
 {
-    /* magic of nanosecond stamps, version 2.4, UTC, -, snapshot length, link type 1: Ethernet */
-    static const struct {
-        uint32_t magic;
-        uint16_t version[2];
-        uint32_t rest[4];
-    } head = {0xa1b23c4d, {2, 4}, {0, 0, EMU_CAPTURE_MAX, 1}};
-    _Static_assert(sizeof head == 24, "the header of pcap");
-    return log_writer_open(out, path, 0, slice_of(&head, sizeof head));
+    assert(h->len + len <= sizeof h->bytes);
+    if (len > 0) /* `words` may be NULL then */
+        memcpy(h->bytes + h->len, words, len);
+    h->len += len;
 }
 
-static void put_record(uint8_t *p, tick wall, size_t held, size_t whole)
+static void put_option(struct head *h, uint16_t code, const void *value, size_t len)
 {
-    const uint32_t head[4] = {(uint32_t)(wall / TICK_S), (uint32_t)(wall % TICK_S), (uint32_t)held,
-                              (uint32_t)whole};
+    const uint16_t option[2] = {code, (uint16_t)len};
+    static const uint8_t none[4];
+    put_words(h, option, sizeof option);
+    put_words(h, value, len);
+    put_words(h, none, (4 - len % 4) % 4);
+}
+
+/* An interface: its name, what it is, nanoseconds. */
+static void put_interface(struct head *h, const char *name, bool after, uint64_t run)
+{
+    static const uint8_t nanoseconds = 9;
+    char text[OPTIONS];
+    size_t begin = h->len;
+    const uint32_t block[4] = {1, 0, 1, EMU_CAPTURE_MAX}; /* link type 1: Ethernet */
+    int n = snprintf(text, sizeof text, "helio-emu %s %" PRIx64 ": what %s the link, %s direction",
+                     after ? "after" : "before", run, after ? "leaves" : "enters", name);
+    put_words(h, block, sizeof block);
+    put_option(h, 2, name, strlen(name));
+    put_option(h, 3, text, (size_t)n);
+    put_option(h, 9, &nanoseconds, 1);
+    put_option(h, 0, NULL, 0);
+    uint32_t len = (uint32_t)(h->len - begin + 4);
+    put_words(h, &len, sizeof len);
+    memcpy(h->bytes + begin + 4, &len, sizeof len);
+}
+
+int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run)
+{
+    /* type, length, order of bytes, version 1.0, a section of unknown length, length */
+    static const uint32_t section[SECTION / 4] = {0x0a0d0d0a, SECTION,    0x1a2b3c4d, 1,
+                                                  UINT32_MAX, UINT32_MAX, SECTION};
+    struct head h = {.len = 0};
+    put_words(&h, section, sizeof section);
+    put_interface(&h, "forward", after, run);
+    put_interface(&h, "return", after, run);
+    return log_writer_open(out, path, 0, slice_of(h.bytes, h.len));
+}
+
+/* Of a packet's block: whole words, and its length once more. */
+static size_t block_len(size_t held)
+{
+    return RECORD + ((held + 3) & ~(size_t)3) + 4;
+}
+
+static void put_record(uint8_t *p, int dir, tick wall, size_t held, size_t whole)
+{
+    const uint32_t len = (uint32_t)block_len(held);
+    const uint32_t head[RECORD / 4] = {6,
+                                       len,
+                                       (uint32_t)dir,
+                                       (uint32_t)(wall >> 32),
+                                       (uint32_t)wall,
+                                       (uint32_t)held,
+                                       (uint32_t)whole};
     memcpy(p, head, sizeof head);
+    if (held % 4 != 0)
+        memset(p + len - 8, 0, 4); /* what fills up the last word; the frame comes later */
+    memcpy(p + len - 4, &len, sizeof len);
 }
 
-void emu_capture_frame(struct log_writer *w, tick wall, const uint8_t *data, size_t len)
+void emu_capture_frame(struct log_writer *w, int dir, tick wall, const uint8_t *data, size_t len)
 {
     size_t held = len < EMU_CAPTURE_MAX ? len : EMU_CAPTURE_MAX;
-    uint8_t *p = log_writer_room(w, RECORD + held);
+    uint8_t *p = log_writer_room(w, block_len(held));
     if (p == NULL)
         return;
-    put_record(p, wall, held, len);
+    put_record(p, dir, wall, held, len);
     memcpy(p + RECORD, data, held);
-    log_writer_put(w, RECORD + held);
+    log_writer_put(w, block_len(held));
 }
 
 static void put16(uint8_t *at, size_t value)
@@ -105,16 +166,16 @@ static void put_udp(uint8_t *udp, const uint8_t *addresses, size_t addresses_len
     put16(udp + 6, check == 0 ? UINT16_MAX : check);
 }
 
-void emu_capture_udp(struct log_writer *w, tick wall, const struct address *from,
+void emu_capture_udp(struct log_writer *w, int dir, tick wall, const struct address *from,
                      const struct address *to, const uint8_t *data, size_t len)
 {
     bool six = from->sa.sa_family == AF_INET6;
     size_t ip_len = six ? IPV6 : IPV4, whole = ETHERNET + ip_len + UDP + len;
     assert(len <= (six ? 65527 : 65507) && from->sa.sa_family == to->sa.sa_family);
-    uint8_t *p = log_writer_room(w, RECORD + whole);
+    uint8_t *p = log_writer_room(w, block_len(whole));
     if (p == NULL)
         return;
-    put_record(p, wall, whole, whole);
+    put_record(p, dir, wall, whole, whole);
     uint8_t *ether = p + RECORD, *ip = ether + ETHERNET;
     memset(ether, 0, ETHERNET);
     put16(ether + 12, six ? 0x86dd : 0x0800);
@@ -123,5 +184,5 @@ void emu_capture_udp(struct log_writer *w, tick wall, const struct address *from
     else
         put_ip4(ip, from, to, len);
     put_udp(ip + ip_len, six ? ip + 8 : ip + 12, six ? 32 : 8, from, to, data, len);
-    log_writer_put(w, RECORD + whole);
+    log_writer_put(w, block_len(whole));
 }

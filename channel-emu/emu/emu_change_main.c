@@ -11,6 +11,7 @@
 
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_control.h"
+#include "os/arguments.h"
 #include "os/signals.h"
 
 #define ANSWER_MS 5000
@@ -145,7 +146,7 @@ int emu_change_main(int argc, char **argv)
     const struct argp argp = {NULL, parse_option, "SOCKET CHANGE", doc, NULL, NULL, NULL};
     struct change c = {.text = NULL};
     argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    argument_parse(&argp, argc, argv, 0, &c);
     return ask_and_print(&c, "ok");
 }
 
@@ -177,7 +178,7 @@ int emu_status_main(int argc, char **argv)
     struct change c = {.text = NULL};
     char question[EMU_CONTROL_TEXT_MAX];
     argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    argument_parse(&argp, argc, argv, 0, &c);
     snprintf(question, sizeof question, "%s%s%s", EMU_CONTROL_STATUS, c.text == NULL ? "" : " ",
              c.text == NULL ? "" : c.text);
     c.text = question;

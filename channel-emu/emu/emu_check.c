@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "channel-emu/emu/emu_commands.h"
+#include "os/arguments.h"
 
 #define PLAIN_JSON 256
 
@@ -89,7 +90,7 @@ int emu_check_main(int argc, char **argv)
     const char *path = first_file(argc, argv);
     if (path != NULL)
         emu_settings_load(&c.settings, path);
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    argument_parse(&argp, argc, argv, 0, &c);
     int rc = print_settings(&c);
     emu_settings_fini(&c.settings);
     return rc;

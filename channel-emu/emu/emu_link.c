@@ -26,11 +26,16 @@
 #define ROWS_AT_ONCE 10000u /* at the end; then the writer catches up, for so long at most: */
 #define WRITE_MS_MAX 10000u
 
-static int open_output(struct log_writer **w, const char *path, bool log, FILE *say)
+enum output { DROP_LOG, CAPTURE_BEFORE, CAPTURE_AFTER };
+
+static int open_output(struct log_writer **w, const char *path, enum output kind,
+                       const struct emu_link *l, FILE *say)
 {
     if (*path == '\0')
         return 0;
-    int rc = log ? drop_log_open(w, path, false) : emu_capture_open(w, path);
+    int rc = kind == DROP_LOG
+                 ? drop_log_open(w, path, false)
+                 : emu_capture_open(w, path, kind == CAPTURE_AFTER, l->started + l->epoch);
     if (rc == 0)
         return 0;
     fprintf(say, "helio-emu: %s: cannot be created: %s\n", path, helio_strerror(rc));
@@ -87,9 +92,9 @@ int emu_link_init(struct emu_link *l, const struct emu_settings *settings, emu_p
         if (rc < 0)
             fprintf(say, "helio-emu: rules: %s\n", helio_strerror(rc));
     }
-    rc = rc < 0 ? rc : open_output(&l->drops, s->drop_log, true, say);
-    rc = rc < 0 ? rc : open_output(&l->before, s->pcap_before, false, say);
-    return rc < 0 ? rc : open_output(&l->after, s->pcap_after, false, say);
+    rc = rc < 0 ? rc : open_output(&l->drops, s->drop_log, DROP_LOG, l, say);
+    rc = rc < 0 ? rc : open_output(&l->before, s->pcap_before, CAPTURE_BEFORE, l, say);
+    return rc < 0 ? rc : open_output(&l->after, s->pcap_after, CAPTURE_AFTER, l, say);
 }
 
 void emu_link_fini(struct emu_link *l)

@@ -14,8 +14,10 @@
 static int read_file(struct emu_links *l, FILE *say)
 {
     struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
+        fprintf(say, "helio-emu: %s\n", helio_strerror(HELIO_ENOMEM));
         return HELIO_ENOMEM;
+    }
     conf_errors_init(e, l->path);
     int rc = scenario_links_load(&l->file, l->path, e);
     l->ports = rc < 0 ? NULL : calloc(l->file.count, sizeof *l->ports);
@@ -26,6 +28,8 @@ static int read_file(struct emu_links *l, FILE *say)
     rc = rc == 0 && e->total > 0 ? HELIO_EFORMAT : rc;
     for (size_t i = 0; i < e->len; i++)
         fprintf(say, "helio-emu: %s\n", e->text[i]);
+    if (rc < 0 && e->total == 0)
+        fprintf(say, "helio-emu: %s\n", helio_strerror(rc));
     if (e->total > e->len)
         fprintf(say, "helio-emu: and %zu more errors\n", e->total - e->len);
     free(e);

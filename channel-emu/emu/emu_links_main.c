@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_links.h"
+#include "os/arguments.h"
 
 #define CHECK 256
 
@@ -56,8 +57,10 @@ static int check_file(const char *path)
 {
     struct scenario_links file;
     struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
+        fputs("helio-emu: out of memory\n", stderr);
         return 1;
+    }
     conf_errors_init(e, path);
     int rc = scenario_links_load(&file, path, e);
     for (size_t i = 0; i < e->len; i++)
@@ -102,6 +105,6 @@ int emu_links_main(int argc, char **argv)
     const struct argp argp = {table, parse_option, "FILE", doc, children, NULL, NULL};
     struct command c = {.run = emu_settings_default()};
     argp_err_exit_status = 2;
-    argp_parse(&argp, argc, argv, 0, NULL, &c);
+    argument_parse(&argp, argc, argv, 0, &c);
     return c.check ? check_file(c.path) : run_links(&c);
 }

@@ -82,8 +82,10 @@ static int look_up(struct emu_port *p, const char *name, FILE *say)
         fprintf(say, "helio-emu: interface '%s' is down; as root: ip link set %s up\n", name, name);
         return HELIO_EIO;
     }
-    if (query_device(p, SIOCGIFMTU, &r) < 0)
+    if (query_device(p, SIOCGIFMTU, &r) < 0) {
+        fprintf(say, "helio-emu: interface '%s': %s\n", name, strerror(errno));
         return HELIO_EIO;
+    }
     p->mtu = (size_t)r.ifr_mtu;
     return 0;
 }
@@ -92,8 +94,10 @@ int emu_port_open(struct emu_port **out, const char *name, enum emu_io io, uint6
                   FILE *say)
 {
     struct emu_port *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    if (p == NULL) {
+        fprintf(say, "helio-emu: interface '%s': %s\n", name, helio_strerror(HELIO_ENOMEM));
         return HELIO_ENOMEM;
+    }
     p->io = io == EMU_IO_PCAP ? &emu_pcap_io : &emu_ring_io;
     p->query_fd = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     p->offload.note = -1;

@@ -52,7 +52,7 @@ static struct udp_peer *peer_of(struct emu_relay *r, uint64_t flow_id)
 
 /* As the datagram that came, or the one that goes, with our own address beside the peer's; which is
  * not known when the far end speaks another version of IP. */
-static void capture_datagram(const struct emu_relay *r, struct log_writer *w,
+static void capture_datagram(const struct emu_relay *r, struct log_writer *w, int dir,
                              const struct address *peer, bool outgoing, const uint8_t *data,
                              size_t len, tick at)
 {
@@ -60,7 +60,7 @@ static void capture_datagram(const struct emu_relay *r, struct log_writer *w,
         return;
     const struct address *own = peer->sa.sa_family == r->listen.sa.sa_family ? &r->listen : peer;
     const struct address *from = outgoing ? own : peer, *to = outgoing ? peer : own;
-    emu_capture_udp(w, at + r->link.epoch, from, to, data, len);
+    emu_capture_udp(w, dir, at + r->link.epoch, from, to, data, len);
 }
 
 /* Whose channels a frame takes that comes now; NULL: none, since the link is handed over. */
@@ -76,11 +76,13 @@ static int put_frame(struct emu_relay *r, int dir, const struct udp_message *d, 
                      size_t len, uint64_t flow)
 {
     struct emu_relay *over = channels_at(r, dir, d->arrival);
+    capture_datagram(r, r->link.before, dir, d->from, false, data, len, d->arrival);
     if (over == NULL) {
         emu_link_refuse(&r->link, dir, data, len, d->arrival, chan_reason_name(CHAN_HANDOVER));
         return 0;
     }
-    capture_datagram(r, over->link.before, d->from, false, data, len, d->arrival);
+    if (over != r)
+        capture_datagram(r, over->link.before, dir, d->from, false, data, len, d->arrival);
     if (emu_link_line(&over->link, dir) == NULL)
         return emu_link_input(&over->link, dir, data, len, tag_of(r, flow), d->ecn, d->arrival);
     const struct emu_staged staged = {.arrival = d->arrival,
@@ -239,9 +241,10 @@ static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out,
     emu_link_sent(&r->link, dir, out, now);
     if (r->link.among != NULL)
         links_run_leave(r->link.among, port->index, dir, r->index);
-    if (r->link.after != NULL)
-        capture_datagram(port, r->link.after, &target(r, dir, out)->address, true, out->data,
-                         out->len, now);
+    const struct address *peer = &target(r, dir, out)->address;
+    capture_datagram(port, r->link.after, dir, peer, true, out->data, out->len, now);
+    if (port != r) /* of a link that is handed over, and of the one that it went over */
+        capture_datagram(port, port->link.after, dir, peer, true, out->data, out->len, now);
 }
 
 /* Small batches, so that the first datagram of many does not wait for the last. */

@@ -7,6 +7,7 @@
 #include "channel-emu/emu/emu_relay_options.h"
 
 #include "base/err.h"
+#include "os/arguments.h"
 
 enum key { LISTEN = 256, TO, RETURN_FROM, RETURN_TO };
 
@@ -85,5 +86,5 @@ void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv)
     const struct argp argp = {table, parse_option, NULL, doc, children, NULL, NULL};
     *o = (struct emu_relay_options){.has_return_to = false};
     emu_settings_init(&o->settings, 42, argc, argv);
-    argp_parse(&argp, argc, argv, 0, NULL, o);
+    argument_parse(&argp, argc, argv, 0, o);
 }

@@ -139,8 +139,10 @@ static void *ring_open(const char *name, int ifindex, size_t mtu, uint64_t buffe
     struct sockaddr_ll local = {
         .sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = ifindex};
     struct ring *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    if (r == NULL) {
+        fprintf(say, "helio-emu: interface '%s': out of memory\n", name);
         return NULL;
+    }
     r->fd = socket(AF_PACKET, SOCK_RAW | SOCK_CLOEXEC, 0);
     r->out_fd = open_out(ifindex, buffer_bytes);
     if (r->fd < 0 || r->out_fd < 0) {

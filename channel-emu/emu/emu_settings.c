@@ -198,8 +198,10 @@ static error_t loss_option(int key, char *arg, struct argp_state *state, struct 
 static void check_all(const struct emu_settings *s)
 {
     struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
+        fputs("helio-emu: out of memory\n", stderr);
         exit(1);
+    }
     conf_errors_init(e, s->file != NULL ? s->file : "the options");
     if (scenario_check(&s->scenario, e) < 0)
         refuse_option(e);

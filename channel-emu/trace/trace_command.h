@@ -14,6 +14,7 @@ int trace_command_convert(int argc, char **argv);
 int trace_command_power(int argc, char **argv);
 int trace_command_info(int argc, char **argv);
 int trace_command_sites(int argc, char **argv);
+int trace_command_acm(int argc, char **argv);
 
 /* A duration from 1 ns to 1 h; wrong ones end the program. */
 tick trace_option_step(struct argp_state *state, const char *arg);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "channel-emu/trace/trace_command.h"
+#include "os/arguments.h"
 
 struct options {
     const char *input, *output;
@@ -74,7 +75,7 @@ int trace_command_convert(int argc, char **argv)
     struct trace t;
     struct trace_about about;
     char error[TRACE_FILE_ERROR_MAX];
-    argp_parse(&convert_argp, argc, argv, 0, NULL, &o);
+    argument_parse(&convert_argp, argc, argv, 0, &o);
     int rc = trace_name_read(&t, &about, o.input, o.step, error);
     if (rc < 0)
         return trace_command_fail(rc, error);

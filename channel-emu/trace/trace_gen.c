@@ -8,8 +8,10 @@
 
 #include "base/err.h"
 #include "base/units.h"
+#include "channel-emu/chan/chan_direction.h"
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/trace/trace_command.h"
+#include "os/arguments.h"
 
 struct options {
     struct gen_spec spec;
@@ -38,6 +40,8 @@ static const struct argp_option gen_options[] = {
     {"index", MODEL + 5, "X", 0, "Scintillation index (default: by the elevation)", 4},
     {"coherence", MODEL + 6, "DURATION", 0, "Coherence time of the scintillation (default 5ms)", 4},
     {"elevation", MODEL + 7, "DEG|T:DEG,...", 0, "Elevation, fixed or along a pass", 4},
+    {"profile", MODEL + 29, "hv:WIND,GROUND|H:C,H:C,...", 0,
+     "Turbulence over the height: Hufnagel and Valley (default hv:21m/s,1.7e-14), or a table", 4},
     {"wavelength", MODEL + 8, "NM", 0, "Default 1550nm", 4},
     {"aperture", MODEL + 9, "M", 0, "Diameter of the receiver's telescope (default 0m: a point)",
      4},
@@ -50,6 +54,8 @@ static const struct argp_option gen_options[] = {
     {"slew", MODEL + 18, "orbit|DEG/S", 0, "Of the telescope (default orbit: by the altitude)", 4},
     {"spectrum", MODEL + 19, "point|aperture|steep", 0,
      "It falls with -8/3, -17/3, or -6 (default)", 4},
+    {"inner", MODEL + 26, "DURATION", 0,
+     "Of the spectrum point: its inner scale over the wind across the line of sight", 4},
     {"scales", MODEL + 20, "one|two", 0,
      "two: large and small eddies with coherence times of their own (default one)", 4},
     {"bias", MODEL + 21, "X", 0, "Constant pointing error / half-width of the beam (default 0)", 4},
@@ -59,10 +65,18 @@ static const struct argp_option gen_options[] = {
     {"extinction", MODEL + 24, "DB", 0, "Of clear air in the zenith; more below (default 0dB)", 4},
     {"cloud", MODEL + 25, "SHARE,DURATION", 0,
      "Clouds that block: share of the sky, seen in the zenith, and mean duration", 4},
+    {"return", MODEL + 27, "R[,LAG]", 0,
+     "The other direction of the link that the same options without this one make: correlated by R "
+     "(0: independent), LAG later (-LAG: sooner; default 0)",
+     4},
     {NULL, 0, NULL, 0, "Receiver of the optical link:", 5},
     {"margin", MODEL + 13, "DB", 0, "Mean power over the sensitivity (default 3dB)", 5},
     {"fec", MODEL + 14, "DB", 0, "Gain of the code (default 0dB)", 5},
     {"interleaver", MODEL + 15, "DURATION", 0, "Its depth (default 0)", 5},
+    {"block", MODEL + 28, "DURATION,SHARE", 0,
+     "Instead: blocks over which codewords are spread, and the share of its symbols that a code "
+     "corrects",
+     5},
     {"reacquire", MODEL + 16, "DURATION", 0, "Time to find the signal again (default 0)", 5},
     {"power", POWER, "FILE", 0, "Write the power of each step, too (CSV)", 5},
     {NULL, 0, NULL, 0, "All models:", 6},
@@ -169,18 +183,18 @@ static const struct argp gen_argp = {
 /* The same seed and options draw the same powers as those behind the trace. */
 static int write_power(const struct options *o, char *error)
 {
-    struct fade f;
+    struct fade_direction d;
     FILE *file = fopen(o->power, "w");
     bool ok = file != NULL;
     errno = ok ? 0 : errno;
-    fade_init(&f, &o->spec.fade, o->step, o->seed);
+    fade_direction_init(&d, &o->spec.fade, o->step, o->steps, o->seed);
     if (ok)
         ok = fprintf(file,
                      "power\n# synthetic: helio-trace gen %s --seed %" PRIu64 " --steps %" PRIu64
                      " --step %" PRIu64 "ns\n",
                      o->spec.parameters, o->seed, o->steps, o->step) > 0;
     for (uint64_t i = 0; ok && i < o->steps; i++)
-        ok = fprintf(file, "%.15e\n", fade_next(&f)) > 0;
+        ok = fprintf(file, "%.15e\n", fade_direction_next(&d)) > 0;
     if (file != NULL && fclose(file) != 0)
         ok = false;
     if (!ok)
@@ -212,6 +226,6 @@ int trace_command_gen(int argc, char **argv)
     struct options o = {
         .steps = GEN_STEPS_DEFAULT, .step = TRACE_STEP_DEFAULT, .seed = 1, .output = "-"};
     gen_spec_init(&o.spec);
-    argp_parse(&gen_argp, argc, argv, 0, NULL, &o);
+    argument_parse(&gen_argp, argc, argv, 0, &o);
     return generate_trace(&o);
 }

@@ -9,6 +9,7 @@
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_describe.h"
+#include "os/arguments.h"
 
 struct options {
     const char *input[2]; /* the second to compare with, or NULL */
@@ -202,7 +203,7 @@ int trace_command_info(int argc, char **argv)
     struct trace_about about = {.seeded = false};
     char error[TRACE_FILE_ERROR_MAX] = "out of memory", second[TRACE_FILE_ERROR_MAX];
     int rc = 0;
-    argp_parse(&info_argp, argc, argv, 0, NULL, &o);
+    argument_parse(&info_argp, argc, argv, 0, &o);
     size_t n = o.input[1] == NULL ? 1 : 2;
     for (size_t i = 0; rc == 0 && i < n; i++) {
         rc = trace_name_read(&t, &about, o.input[i], o.step, error);

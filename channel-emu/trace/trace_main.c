@@ -17,7 +17,7 @@ static const struct command {
 } commands[] = {
     {"helio-trace gen", trace_command_gen},         {"helio-trace from-power", trace_command_power},
     {"helio-trace convert", trace_command_convert}, {"helio-trace info", trace_command_info},
-    {"helio-trace sites", trace_command_sites},
+    {"helio-trace sites", trace_command_sites},     {"helio-trace acm", trace_command_acm},
 };
 
 tick trace_option_step(struct argp_state *state, const char *arg)
@@ -46,10 +46,11 @@ int trace_command_fail(int rc, const char *error)
 
 static const char usage[] =
     "Usage: helio-trace gen --preset NAME [OPTION...] [-o FILE]\n"
-    "       helio-trace from-power FILE --margin DB [OPTION...] [-o FILE]\n"
+    "       helio-trace from-power FILE --mean-margin DB [OPTION...] [-o FILE]\n"
     "       helio-trace convert IN OUT [--format FORM]\n"
     "       helio-trace info FILE|NAME [--json]\n"
     "       helio-trace sites --cloud SHARE,DURATION [OPTION...] -o PREFIX\n"
+    "       helio-trace acm FILE --esn0 DB --symbols N [OPTION...] -o PREFIX\n"
     "       helio-trace COMMAND --help\n"
     "       helio-trace --version\n"
     "Makes, converts and describes erasure traces of optical links.\n"

@@ -12,6 +12,7 @@
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_mat.h"
 #include "channel-emu/trace/trace_powers.h"
+#include "os/arguments.h"
 
 /* Of the powers in the file. What is linear has no name: of the mean, of a full scale, … */
 enum unit { UNIT_LINEAR, UNIT_DB, UNIT_DBM, UNIT_MW, UNIT_W };
@@ -36,7 +37,18 @@ struct options {
     struct gen_spec spec; /* its receiver and their texts are used */
 };
 
-enum { MARGIN = 1000, FEC, INTERLEAVER, REACQUIRE, SENSITIVITY, UNIT, COLUMN, VARIABLE };
+enum {
+    MARGIN = 1000,
+    OTHER_MARGIN,
+    FEC,
+    INTERLEAVER,
+    BLOCK,
+    REACQUIRE,
+    SENSITIVITY,
+    UNIT,
+    COLUMN,
+    VARIABLE
+};
 
 static void set_receiver(struct argp_state *state, struct options *o, const char *name,
                          const char *arg)
@@ -100,9 +112,9 @@ static void finish_options(struct argp_state *state, struct options *o)
     if (o->input == NULL)
         argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
     else if (o->has_margin == (o->sensitivity_text != NULL))
-        argp_error(state, "say either --margin (of the mean power) or --sensitivity");
-    else if (o->spec.receiver.interleaver / o->step > RECEIVER_DEPTH_MAX)
-        argp_error(state, "--interleaver is deeper than 10,000,000 steps");
+        argp_error(state, "say either --mean-margin or --sensitivity");
+    else if (receiver_fault(&o->spec.receiver, o->step) != NULL)
+        argp_error(state, "%s", receiver_fault(&o->spec.receiver, o->step));
     else if (o->sensitivity_text != NULL)
         finish_sensitivity(state, o);
 }
@@ -115,11 +127,18 @@ static error_t power_option(int key, char *arg, struct argp_state *state)
         o->has_margin = true;
         set_receiver(state, o, "margin", arg);
         return 0;
+    case OTHER_MARGIN:
+        argp_error(state, "--margin is that of 'helio-trace gen', before pointing loss; the mean "
+                          "of a file has that loss in it: write --mean-margin");
+        return 0;
     case FEC:
         set_receiver(state, o, "fec", arg);
         return 0;
     case INTERLEAVER:
         set_receiver(state, o, "interleaver", arg);
+        return 0;
+    case BLOCK:
+        set_receiver(state, o, "block", arg);
         return 0;
     case REACQUIRE:
         set_receiver(state, o, "reacquire", arg);
@@ -155,33 +174,42 @@ static error_t power_option(int key, char *arg, struct argp_state *state)
     }
 }
 
-static const struct argp power_argp = {
-    .options =
-        (const struct argp_option[]){
-            {"margin", MARGIN, "DB", 0, "Mean power of the file over the receiver's sensitivity",
-             0},
-            {"sensitivity", SENSITIVITY, "POWER", 0,
-             "Instead: the sensitivity itself, with its unit where the file has one (-33dBm)", 0},
-            {"fec", FEC, "DB", 0, "Gain of the code (default 0dB)", 0},
-            {"interleaver", INTERLEAVER, "DURATION", 0, "Its depth (default 0)", 0},
-            {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)", 0},
-            {"unit", UNIT, "linear|dB|dBm|mW|W", 0, "Of the powers in the file (default linear)",
-             0},
-            {"column", COLUMN, "NUMBER|TITLE", 0,
-             "Which column of a CSV, or of a matrix (default: the only one)", 0},
-            {"variable", VARIABLE, "NAME", 0,
-             "Which variable of a .mat, or field of a struct: run.power (default: the only vector)",
-             0},
-            {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
-            {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
-            {0}},
-    .parser = power_option,
-    .args_doc = "FILE",
-    .doc =
-        "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
-        "content) and a receiver.\vExamples:\n"
-        "  helio-trace from-power leo.mat --margin 4dB --fec 2dB --interleaver 5ms -o leo.htr\n"
-        "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
+static const struct argp power_argp =
+    {.options =
+         (const struct argp_option[]){
+             {"mean-margin", MARGIN, "DB", 0,
+              "Mean power of the file, losses included, over the receiver's sensitivity", 0},
+             {"margin", OTHER_MARGIN, "DB", OPTION_HIDDEN, NULL, 0},
+             {"sensitivity", SENSITIVITY, "POWER", 0,
+              "Instead: the sensitivity itself, with its unit where the file has one (-33dBm)", 0},
+             {"fec", FEC, "DB", 0, "Gain of the code (default 0dB)", 0},
+             {"interleaver", INTERLEAVER, "DURATION", 0, "Its depth (default 0)", 0},
+             {"block", BLOCK, "DURATION,SHARE", 0,
+              "Instead: blocks over which codewords are spread, and the share of its symbols that "
+              "a "
+              "code corrects",
+              0},
+             {"reacquire", REACQUIRE, "DURATION", 0, "Time to find the signal again (default 0)",
+              0},
+             {"unit", UNIT, "linear|dB|dBm|mW|W", 0, "Of the powers in the file (default linear)",
+              0},
+             {"column", COLUMN, "NUMBER|TITLE", 0,
+              "Which column of a CSV, or of a matrix (default: the only one)", 0},
+             {"variable", VARIABLE, "NAME", 0,
+              "Which variable of a .mat, or field of a struct: run.power (default: the only "
+              "vector)",
+              0},
+             {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
+             {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
+             {0}},
+     .parser = power_option,
+     .args_doc = "FILE",
+     .doc =
+         "Makes an erasure trace of received powers in a CSV or a Matlab file (found out from the "
+         "content) and a receiver.\vExamples:\n"
+         "  helio-trace from-power leo.mat --mean-margin 4dB --fec 2dB --interleaver 5ms -o "
+         "leo.htr\n"
+         "  helio-trace from-power power.csv --column rx --unit dBm --sensitivity -33dBm -o x.htr"};
 
 static int read_powers(struct powers *p, const struct options *o, char *error)
 {
@@ -191,6 +219,16 @@ static int read_powers(struct powers *p, const struct options *o, char *error)
     const struct trace_mat_place place = {
         .variable = o->variable, .column = o->column, .decibels = units[o->unit].decibels};
     return trace_mat_read(p, o->input, &place, error);
+}
+
+/* The receiver's table calls it as gen does. */
+static void tell_parameters(const struct options *o, char *out, size_t cap)
+{
+    const char *all = o->spec.parameters, *margin = strstr(all, "--margin");
+    if (margin == NULL)
+        snprintf(out, cap, "%s", all);
+    else
+        snprintf(out, cap, "%.*s--mean-%s", (int)(margin - all), all, margin + 2);
 }
 
 static int convert_powers(const struct options *o, struct powers *p, struct trace *t, char *error)
@@ -210,7 +248,7 @@ static int convert_powers(const struct options *o, struct powers *p, struct trac
         snprintf(error, TRACE_FILE_ERROR_MAX, "cannot make the trace: %s", helio_strerror(rc));
         return rc;
     }
-    snprintf(about.parameters, sizeof about.parameters, "%s", o->spec.parameters);
+    tell_parameters(o, about.parameters, sizeof about.parameters);
     if (absolute)
         snprintf(about.parameters, sizeof about.parameters, "--sensitivity %.80s%s%.400s",
                  o->sensitivity_text, o->spec.parameters[0] == '\0' ? "" : " ", o->spec.parameters);
@@ -224,7 +262,7 @@ int trace_command_power(int argc, char **argv)
     struct trace t;
     char error[TRACE_FILE_ERROR_MAX];
     gen_spec_init(&o.spec);
-    argp_parse(&power_argp, argc, argv, 0, NULL, &o);
+    argument_parse(&power_argp, argc, argv, 0, &o);
     trace_init(&t, o.step);
     int rc = read_powers(&p, &o, error);
     if (rc == 0)

@@ -13,6 +13,7 @@
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_sites.h"
 #include "channel-emu/trace/trace_command.h"
+#include "os/arguments.h"
 
 #define STEPS_MAX UINT64_C(1000000000)
 #define CLOUDS_MAX 1000 /* of the mean length in a step: what is drawn takes time, too */
@@ -197,7 +198,7 @@ int trace_command_sites(int argc, char **argv)
     struct trace t[SITES_MAX + 1];
     uint64_t bad[SITES_MAX + 1] = {0};
     char error[TRACE_FILE_ERROR_MAX] = "";
-    argp_parse(&sites_argp, argc, argv, 0, NULL, &o);
+    argument_parse(&sites_argp, argc, argv, 0, &o);
     for (size_t k = 0; k <= o.spec.count; k++)
         trace_init(&t[k], o.step);
     int rc = generate_traces(t, &o, bad);

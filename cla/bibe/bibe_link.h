@@ -81,7 +81,7 @@ void bibe_send_forget(struct bibe_link *l); /* nothing is told any more */
 
 /* bibe_take.c: the same for what comes */
 void bibe_delivered(struct cla *c, const struct cla_delivery *d);
-void bibe_confirm(struct cla *c, uint64_t token, bool ok);
+void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict);
 void bibe_take_turn(struct bibe_link *l);
 void bibe_take_forget(struct bibe_link *l);
 

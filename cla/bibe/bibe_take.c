@@ -111,7 +111,7 @@ void bibe_delivered(struct cla *c, const struct cla_delivery *d)
         end_delivery(l, d->key);
 }
 
-void bibe_confirm(struct cla *c, uint64_t token, bool ok)
+void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
     struct bibe_link *l = link_of(c);
     list_for_each (it, &l->arrivals) {
@@ -124,7 +124,7 @@ void bibe_confirm(struct cla *c, uint64_t token, bool ok)
         list_sub(&a->node);
         l->arrivals_len--;
         free(a);
-        l->n.bundles_refused += !ok;
+        l->n.bundles_refused += verdict != CLA_ACCEPTED;
         if (has_key)
             end_delivery(l, key);
         return;

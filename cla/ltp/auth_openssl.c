@@ -15,6 +15,7 @@
 #include <stdlib.h>
 
 #include "cla/ltp/auth.h"
+#include "os/secret_file.h"
 
 #define HMAC_VALUE 10 /* RFC 5327 §2.1: the leftmost 80 bits */
 #define HMAC_KEY_MIN 16
@@ -113,15 +114,18 @@ static int hmac_open(struct keys *k, const uint8_t *key, size_t len)
     return 0;
 }
 
-static FILE *key_file(const char *key, const char *path, const char *holds,
+static FILE *key_file(const char *key, bool is_secret, const char *path, const char *holds,
                       const struct complaint *c)
 {
     if (!given(path)) {
         wrong(c, key, "is not given; write the name of the file that holds %s", holds);
         return NULL;
     }
-    FILE *f = fopen(path, "r");
-    if (f == NULL)
+    char why[512];
+    FILE *f = is_secret ? secret_file_open(path, why, sizeof why) : fopen(path, "r");
+    if (f == NULL && is_secret)
+        wrong(c, key, "%s; it should hold %s", why, holds);
+    else if (f == NULL)
         wrong(c, key, "%s: %s; it should hold %s", path, strerror(errno), holds);
     return f;
 }
@@ -130,7 +134,7 @@ static int hmac_from_file(struct keys *k, const char *path, const struct complai
 {
     char text[FILE_MAX];
     uint8_t key[HMAC_KEY_MAX];
-    FILE *f = key_file("auth_key_file", path, "16 to 128 bytes as hexadecimal digits", c);
+    FILE *f = key_file("auth_key_file", true, path, "16 to 128 bytes as hexadecimal digits", c);
     if (f == NULL)
         return HELIO_EINVAL;
     size_t len = fread(text, 1, sizeof text, f);
@@ -162,7 +166,7 @@ static int rsa_from_file(EVP_PKEY **out, bool is_private, const char *path,
     const char *key = is_private ? "auth_key_file" : "auth_peer_key_file";
     const char *holds = is_private ? "this node's private RSA key (PEM, no passphrase)"
                                    : "the peer's public RSA key (PEM)";
-    FILE *f = key_file(key, path, holds, c);
+    FILE *f = key_file(key, is_private, path, holds, c);
     if (f == NULL)
         return HELIO_EINVAL;
     *out = is_private ? PEM_read_PrivateKey(f, NULL, no_passphrase, NULL)

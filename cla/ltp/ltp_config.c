@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "cla/ltp/auth.h"
+#include "os/udp_io.h"
 
 #define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)
@@ -17,6 +18,9 @@
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
     UDP_KEYS_ADDRESSES(AT(udp), 0),
+    {"source", OPTION_CHOICE, AT(source), "address", 0, 0, "address|exact|any",
+     "which datagrams of the peer are accepted: address: those from the address of remote, from any "
+     "port; exact: from its port too; any: from anywhere"},
     {"engine", OPTION_COUNT, AT(engine), "0", 0, 0, NULL,
      "LTP engine number of this node; 0: its ipn node number"},
     {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
@@ -24,6 +28,8 @@ const struct conf_option ltp_link_options[] = {
     PACE_KEYS_RATE(AT(pace)),
     {"segment", OPTION_SIZE, AT(segment), "1024B", SEGMENT_LEAST, 65000, NULL,
      "length of a whole LTP segment, header included; less where TC frames have room for less"},
+    {"checkpoint_extra", OPTION_SIZE, AT(checkpoint_extra), "20B", 0, LTP_CHECKPOINT_EXTRA, NULL,
+     "a checkpoint may be so much longer, for its serial numbers; 0: segment is a hard limit"},
     {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
      "export sessions at once, one bundle each; auto: as many as keep the link busy"},
     {"sessions_bytes", OPTION_SIZE, AT(sessions_bytes), "0", 0, 0, NULL,
@@ -123,9 +129,9 @@ const struct conf_option ltp_link_options[] = {
      "and what comes without"},
     {"auth_suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
      "hmac-sha1-80|rsa-sha256|null", "ciphersuite, in both directions"},
-    {"auth_key_file", OPTION_TEXT, AT(auth_key_file), "", 0, 0, NULL,
+    {"auth_key_file", OPTION_FILE, AT(auth_key_file), "", 0, 0, NULL,
      "hmac-sha1-80: file with the key in hexadecimal digits; rsa-sha256: with our private key (PEM)"},
-    {"auth_peer_key_file", OPTION_TEXT, AT(auth_peer_key_file), "", 0, 0, NULL,
+    {"auth_peer_key_file", OPTION_FILE, AT(auth_peer_key_file), "", 0, 0, NULL,
      "rsa-sha256: file with the peer's public key (PEM)"},
     {"auth_key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
      "name of the key, sent and expected with each segment; empty: none"},
@@ -166,15 +172,43 @@ uint32_t ltp_link_segment(const struct ltp_link_config *k)
     return k->segment < mtu ? (uint32_t)k->segment : mtu;
 }
 
+uint32_t ltp_link_extra(const struct ltp_link_config *k)
+{
+    uint32_t segment = ltp_link_segment(k), mtu = frame_keys_mtu(&k->frames);
+    uint32_t most = (uint32_t)k->checkpoint_extra;
+    if (k->frames.out.kind == FRAMES_OFF)
+        return udp_beyond(segment, most);
+    return mtu - segment < most ? mtu - segment : most;
+}
+
+static bool given(const char *text)
+{
+    return text != NULL && text[0] != '\0';
+}
+
 static int cookie_of(const struct ltp_link_config *k, uint8_t out[LTP_COOKIE_MAX])
 {
     return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
+}
+
+/* The first of the keys that count only with auth, if any is given; NULL. */
+static const char *auth_key(const struct ltp_link_config *k)
+{
+    return given(k->auth_key_file)        ? "auth_key_file"
+           : given(k->auth_peer_key_file) ? "auth_peer_key_file"
+           : given(k->auth_key_id)        ? "auth_key_id"
+                                          : NULL;
 }
 
 static int check_guard(const struct ltp_link_config *k, const char **key, char *why, size_t why_cap)
 {
     uint8_t cookie[LTP_COOKIE_MAX];
     struct ltp_auth *a;
+    const char *unused = k->auth == LTP_LINK_AUTH_OFF ? auth_key(k) : NULL;
+    if (unused != NULL)
+        return wrong(key, unused, why, why_cap,
+                     "is given, and auth is off: nothing is authenticated; write auth: require, or "
+                     "leave this away");
     if (cookie_of(k, cookie) < 0)
         return wrong(key, "cookie", why, why_cap,
                      "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
@@ -184,8 +218,7 @@ static int check_guard(const struct ltp_link_config *k, const char **key, char *
         r = wrong(key, "segment", why, why_cap,
                   "is too short for authentication; write at least %uB",
                   LTP_SEGMENT_AUTH_MIN + (unsigned)a->value_len);
-    else if (r == 0 && k->cookie != NULL && k->cookie[0] != '\0' &&
-             ltp_link_segment(k) < LTP_SEGMENT_COOKIE_MIN)
+    else if (r == 0 && given(k->cookie) && ltp_link_segment(k) < LTP_SEGMENT_COOKIE_MIN)
         r = wrong(key, "segment", why, why_cap, "is too short for a cookie; write at least %dB",
                   LTP_SEGMENT_COOKIE_MIN);
     auth_close(a);
@@ -282,6 +315,10 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (k->frames.out.kind != FRAMES_OFF && k->accept_unknown != 0)
         return wrong(key, "accept_unknown", why, why_cap,
                      "a link with frames has one peer; leave this away, or write frames: off");
+    if (k->source != ADDRESS_CHECK_HOST && k->frames.out.kind != FRAMES_OFF &&
+        k->frames.wire != FRAME_WIRE_UDP)
+        return wrong(key, "source", why, why_cap,
+                     "counts only for datagrams; leave this away, or write frame_port: datagrams");
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");
@@ -356,6 +393,7 @@ struct ltp_span ltp_link_span(const struct ltp_link_config *k, uint64_t peer, ui
     struct ltp_span s = {
         .peer = peer,
         .segment_max = ltp_link_segment(k),
+        .checkpoint_extra = ltp_link_extra(k),
         .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions),
         .import_sessions = (uint32_t)k->import_sessions,
         .block_max = k->block_max != 0 ? k->block_max : bundle_max,

@@ -28,7 +28,7 @@ struct ltp_link_config {
     struct pace_keys pace;
     struct frame_keys frames;
     uint64_t engine, peer_engine; /* 0: the number of the node */
-    uint64_t segment, sessions;
+    uint64_t segment, checkpoint_extra, sessions;
     tick rto, owlt, margin, report_delay, report_defer, idle_timeout, gather;
     uint64_t retries, cycles, claims, ranges, block_max;
     uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
@@ -42,6 +42,7 @@ struct ltp_link_config {
     struct ltp_link_rule *colours; /* of the list */
     size_t colours_len;
     int colour, state, auth, auth_suite, recovery, peer_profile;
+    int source;              /* enum address_check */
     uint64_t sessions_bytes; /* sessions 0: auto */
     tick sessions_age;
     /* with recovery: own */
@@ -63,6 +64,10 @@ uint64_t ltp_link_engine(const struct eid *node);
 /* The longest segment: as the key says, or what a TC frame has room for. The keys of frames have no
  * problem. */
 uint32_t ltp_link_segment(const struct ltp_link_config *k);
+
+/* How much longer a checkpoint may be: as the key says, as far as a frame has room, or a datagram
+ * stays within the usual limits of paths that the longest segment is within. */
+uint32_t ltp_link_extra(const struct ltp_link_config *k);
 
 /* The retransmission timer: as configured, or 2 x owlt + margin. */
 tick ltp_link_rto(const struct ltp_link_config *k);

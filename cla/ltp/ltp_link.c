@@ -120,17 +120,19 @@ static int cancel_session(struct cla *c, uint64_t originator, uint64_t number)
     return r;
 }
 
-static void ltp_confirm(struct cla *c, uint64_t token, bool ok)
+static void ltp_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
-    incoming_answer(link_of(c)->hub, token, ok);
+    incoming_answer(link_of(c)->hub, token, verdict == CLA_ACCEPTED);
 }
 
 /* Keys of the span and of the link itself; others belong to the local address and its engine. */
-static const char *const live[] = {"rate",
+static const char *const live[] = {"source",
+                                   "rate",
                                    "overhead",
                                    "burst",
                                    "slack",
                                    "segment",
+                                   "checkpoint_extra",
                                    "sessions",
                                    "sessions_bytes",
                                    "sessions_age",

@@ -39,6 +39,7 @@ struct hub {
     bool framed;              /* the port is one of cla/frame_port.h */
     bool leaves, arrives;     /* what it says of its wire; others: true */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
+    int source;               /* of the frames, likewise */
     struct alarm alarm;
     struct hub_gather gather;
     struct list links;       /* of struct link.node, in the order of their making */
@@ -82,6 +83,14 @@ struct link_counters {
     uint64_t air_bytes;                            /* segments, or frames, and overhead */
 };
 
+/* Refused segments in the name of the peer: sent from another address (see `source`), or without
+ * the right authentication or cookie. */
+struct link_refusals {
+    uint64_t count;
+    struct address from; /* the latest of them */
+    tick quiet;          /* until then no more is said of them */
+};
+
 struct link {
     struct cla cla;
     struct list node; /* in hub->links or hub->leaving */
@@ -108,10 +117,15 @@ struct link {
     const struct ltp_auth *auth;   /* of its span, the hub's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
+    uint64_t halves_bytes;       /* of its peers' mixed blocks, in hub->halves */
+    uint64_t arriving;           /* bytes that the node has counted for blocks that are arriving */
+    bool full;                   /* it had no room for all of them */
+    tick full_quiet;             /* until then no more is said of it */
     enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
     bool no_aggregates;          /* the peer has no client service 2 */
     uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
     struct link_counters n;
+    struct link_refusals refusals, auth_refusals;
     void (*closed)(void *context);
     void *closed_context;
 };
@@ -185,6 +199,14 @@ struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a gues
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
+/* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
+ * says. refuse: the engine refused the latest one for its address, or for its authentication.
+ * warn: the link listens at all addresses without authentication: that is logged. */
+void source_set(struct link *l);
+void source_refuse(struct hub *h, const struct address *from, enum verdict why);
+void source_warn(struct link *l);
+void source_status(const struct link *l, struct json_t *object);
+
 /* ltp_link_contact.c: the configuration in force, from what is given and the contact; whether the
  * link is up, each way; the light time there and back, 0 when it is not known; cla_ops.contact. */
 void link_refresh(struct link *l);
@@ -214,6 +236,12 @@ void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `
 void incoming_block(struct hub *h, struct ltp_notice *n);
 void incoming_answer(struct hub *h, uint64_t token, bool ok);
 void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
+
+/* ltp_link_account.c: what a link's peer has sent so far of blocks counts at the node; of all links
+ * that are active; and when its sessions are gone. */
+void link_account(struct link *l);
+void hub_account(struct hub *h);
+void link_account_end(struct link *l);
 
 /* ltp_link_mixed.c: is this a part of a block of both colours? add takes the part; the whole block
  * when the other one is here, else NULL. drop: NULL of every link. */

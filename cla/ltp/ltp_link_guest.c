@@ -37,11 +37,12 @@ struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g)
     assert(h->host != NULL && g->place < h->host->config->accept_unknown);
     struct udp_peer *to = &h->guest_to[g->place];
     struct slice source = slice_of(g->source, g->source_len);
-    if (slice_equal(address_bytes(&to->address), source))
+    uint8_t key[ADDRESS_KEY_MAX];
+    if (slice_equal(address_key(&to->address, key), source))
         return to;
     udp_forget(h->io, to);
     *to = (struct udp_peer){.plain = false};
-    int r = address_from(source, &to->address);
+    int r = address_from_key(source, &to->address);
     (void)r; /* it is what the kernel gave: else sending to it is refused, and counted */
     to->dscp = (uint8_t)h->host->config->udp.dscp;
     return to;
@@ -51,7 +52,7 @@ static json_t *guest_json(const struct ltp_guest *g, tick now)
 {
     struct address from;
     char text[ADDRESS_TEXT_MAX];
-    (void)address_from(slice_of(g->source, g->source_len), &from);
+    (void)address_from_key(slice_of(g->source, g->source_len), &from);
     return json_pack("{s:o s:s s:I s:I}", "engine", json_number(g->peer), "address",
                      address_write(&from, text), "sessions", (json_int_t)g->sessions, "silent_ns",
                      (json_int_t)(now > g->quiet_since ? now - g->quiet_since : 0));
@@ -73,5 +74,6 @@ void guest_status(const struct link *l, struct json_t *object)
                         json_integer((json_int_t)l->config->accept_unknown));
     json_object_set_new(object, "unknown_in", json_integer((json_int_t)n->guests));
     json_object_set_new(object, "unknown_accepted", json_integer((json_int_t)n->guests_accepted));
+    json_object_set_new(object, "unknown_unsent", json_integer((json_int_t)n->guests_unsent));
     json_object_set_new(object, "unknown", shown);
 }

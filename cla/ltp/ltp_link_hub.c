@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/port.h"
 #include "cla/ltp/ltp_link.h"
 
 /* Per handler, so that sending has its turn: about half a millisecond of work. */
@@ -54,7 +55,7 @@ bool link_is_active(const struct link *l)
 {
     const struct ltp *engine = l->hub->engine;
     return !l->told || l->told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
-           l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) ||
+           l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) || l->full ||
            (l->up && ltp_has_output(engine, l->peer));
 }
 
@@ -136,14 +137,26 @@ static void read_clock(struct hub *h)
 
 bool hub_input(struct hub *h)
 {
-    struct slice datagram;
+    struct slice datagram, source = slice_of(NULL, 0);
+    const struct address *from = NULL; /* of a run of datagrams: the kernel puts them together */
+    uint8_t key[ADDRESS_KEY_MAX];
     assert(h->busy);
     if (!udp_fill(h->io, INPUT_BYTES))
         return false;
     read_clock(h);
-    while (udp_next(h->io, &datagram))
-        (void)ltp_input_from(h->engine, datagram.data, datagram.len, address_bytes(udp_from(h->io)),
-                             h->now);
+    while (udp_next(h->io, &datagram)) {
+        const struct address *sender = udp_from(h->io);
+        if (PORT_UNLIKELY(from != sender)) {
+            from = sender;
+            source = address_key(from, key);
+            assert(source.len <= LTP_SOURCE_MAX);
+        }
+        const enum verdict v =
+            ltp_input_from(h->engine, datagram.data, datagram.len, source, h->now);
+        if (PORT_UNLIKELY(v == VERDICT_WRONG_SOURCE || v == VERDICT_AUTH_MISSING ||
+                          v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
+            source_refuse(h, from, v);
+    }
     return true;
 }
 
@@ -269,6 +282,7 @@ static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why
     struct ltp_config config = {
         .engine = h->engine_number,
         .seed = l->env.seed,
+        .secret = {world_random(h->world), world_random(h->world)},
         .import_sessions = (uint32_t)k->import_sessions_all,
         .held_bytes = k->held_bytes + NOTES_BYTES,
         .closed_memory = (uint32_t)k->closed_sessions,
@@ -402,20 +416,20 @@ int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
         return r;
     tick now = hub_now(h);
     r = join_span(h, l, why, why_cap);
-    if (r == 0)
-        r = ltp_source(h->engine, l->peer, address_bytes(&l->to.address));
     if (r != 0) {
         if (fresh)
             hub_end(h);
         return r;
     }
     l->hub = h;
+    source_set(l);
     list_add_tail(&h->links, &l->node);
     hash_add(&h->by_peer, &l->by_peer, hash_mix(h->by_peer.seed, l->peer, 0));
     link_touch(l);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
     hub_buffers(l);
     link_ways(l);
+    source_warn(l);
     assert(hub_link(h, l->peer) == l);
     return 0;
 }
@@ -434,6 +448,12 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     struct hub *h = l->hub;
     assert(hub_link(h, l->peer) == l);
     tick now = hub_now(h);
+    if (h->framed && l->config->source != h->source) {
+        snprintf(why, why_cap,
+                 "source: with frames it holds as long as the link; remove the link "
+                 "and add it again");
+        return HELIO_EINVAL;
+    }
     struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);
     span.auth = l->auth;
     span.round_trip = link_round_trip(l);
@@ -442,6 +462,7 @@ int hub_change(struct link *l, char *why, size_t why_cap)
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
         return r;
     }
+    source_set(l);
     change_rate(&l->bucket, &l->config->pace, now);
     if (h->host == l)
         change_rate(&h->guest_bucket, &l->config->pace, now);
@@ -477,6 +498,7 @@ void hub_leave(struct link *l)
     int r = ltp_span_remove(h->engine, l->peer, hub_now(h));
     assert(r == 0); /* it was set when the link joined */
     (void)r;
+    link_account_end(l);
     drop_auth(h, l->auth);
     l->auth = NULL;
     hash_sub(&h->by_peer, &l->by_peer);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that came: one bundle each (client service 1), or several (2, CCSDS 734.1-B-1 service data
- * aggregation), of which each becomes a buffer of its own. Where the peer is told only what the
- * node has made its own, a block is accepted when all its bundles are; one that the node refuses
- * refuses the block, whose sender then sends its bundles again, and the node knows those that it
- * has. What can go wrong: the block is no bundle, or not wholly made of bundles; memory.
+ * Received blocks: one bundle each (client service 1), or several, of which each becomes a buffer
+ * of its own. Several bundles in a block are capsules (client service 2, CCSDS 734.1-B-1 service
+ * data aggregation), or follow each other in a block of client service 1, as ION sends them. If the
+ * link confirms acceptance, a block is accepted when all its bundles are. One refused bundle
+ * refuses the block; its sender then sends all its bundles again, and the node drops those that it
+ * has as duplicates. What can go wrong: the block is no bundle, or does not consist of whole
+ * bundles; memory.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -89,6 +91,7 @@ static void give_block(struct link *l, struct buf *bundle, uint64_t token)
 {
     assert(bundle != NULL && bundle->len > 0);
     l->n.bundles_received++;
+    link_account(l); /* the bundle counts at the node from here on */
     l->env.events.received(l->env.events.context, &l->cla, bundle, token);
 }
 
@@ -121,12 +124,31 @@ static bool give_capsule(struct hub *h, struct link *l, struct slice unit, struc
     return true;
 }
 
+/* The next bundle of a block, as sda_next has it: 1, 0 at its end, HELIO_EFORMAT. */
+static int next_unit(uint64_t client_service, struct slice *rest, struct slice *unit)
+{
+    struct sda_capsule c;
+    if (client_service == LTP_SERVICE_SDA) {
+        int r = sda_next(rest, unit_length, &c);
+        if (r == 1)
+            *unit = c.unit;
+        return r;
+    }
+    if (rest->len == 0)
+        return 0;
+    size_t len = bundle_length(*rest);
+    if (len == 0)
+        return HELIO_EFORMAT;
+    *unit = slice_of(rest->data, len);
+    *rest = slice_of(rest->data + len, rest->len - len);
+    return 1;
+}
+
 /* The bundles of an aggregate, one by one; the node may close the link meanwhile. */
 static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, bool confirm)
 {
-    assert(n->client_service == LTP_SERVICE_SDA && n->data != NULL);
-    struct slice rest = buf_slice(n->data);
-    struct sda_capsule c;
+    assert(n->data != NULL);
+    struct slice rest = buf_slice(n->data), unit;
     struct group *g = confirm ? calloc(1, sizeof *g) : NULL;
     if (confirm && g == NULL) {
         answer_block(h, n->id, false);
@@ -136,8 +158,8 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
         *g = (struct group){.id = n->id, .left = 1};
     l->n.aggregates_received++;
     bool ok = true;
-    while (ok && hub_owner(h, n->peer) == l && sda_next(&rest, unit_length, &c) == 1)
-        ok = give_capsule(h, l, c.unit, n->id, g);
+    while (ok && hub_owner(h, n->peer) == l && next_unit(n->client_service, &rest, &unit) == 1)
+        ok = give_capsule(h, l, unit, n->id, g);
     if (g == NULL)
         return;
     assert(g->left > 0);
@@ -145,10 +167,26 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
     group_less(h, g, ok);
 }
 
+/* A block of client service 1 with more behind its first bundle; that bundle alone is looked at
+ * where, as usual, it is the whole block. */
+static bool is_row(struct slice block)
+{
+    struct slice rest = block, unit;
+    uint32_t count = 0;
+    int r;
+    while ((r = next_unit(LTP_SERVICE_BUNDLES, &rest, &unit)) == 1 && count < CAPSULES_RX_MAX)
+        count++;
+    return r == 0 && count > 1;
+}
+
+/* A block of several bundles. */
 static bool is_aggregate(const struct ltp_notice *n)
 {
+    struct slice block = buf_slice(n->data);
+    if (n->client_service == LTP_SERVICE_BUNDLES)
+        return is_row(block);
     return n->client_service == LTP_SERVICE_SDA &&
-           sda_count(buf_slice(n->data), unit_length, CAPSULES_RX_MAX) > 0;
+           sda_count(block, unit_length, CAPSULES_RX_MAX) > 0;
 }
 
 /* A block that is no bundle; the peer is told so. */
@@ -190,11 +228,12 @@ void incoming_block(struct hub *h, struct ltp_notice *n)
         return;
     bool whole = n->end && n->offset == 0;
     bool confirm = (n->kind == LTP_BLOCK || n->orange) && l != NULL && l->env.confirm;
-    if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !is_aggregate(n))) {
+    bool several = l != NULL && whole && is_aggregate(n);
+    if (l == NULL || !whole || (n->client_service != LTP_SERVICE_BUNDLES && !several)) {
         drop_block(h, l, n, whole);
         return;
     }
-    if (n->client_service == LTP_SERVICE_SDA) {
+    if (several) {
         give_all(h, l, n, confirm);
         buf_drop(n->data);
         return;

@@ -17,6 +17,7 @@ struct half {
     struct list node; /* in hub->halves, oldest first */
     struct ltp_session_id id;
     uint64_t peer;
+    struct link *link; /* for which it counts */
     struct buf *data;
     bool red; /* which of the two it is */
     tick since;
@@ -28,6 +29,9 @@ static void half_free(struct hub *h, struct half *x)
     assert(h->halves_len > 0 && h->halves_bytes >= x->data->len);
     h->halves_len--;
     h->halves_bytes -= x->data->len;
+    assert(x->link->halves_bytes >= x->data->len);
+    x->link->halves_bytes -= x->data->len;
+    link_touch(x->link);
     buf_drop(x->data);
     free(x);
 }
@@ -36,7 +40,7 @@ void mixed_drop(struct hub *h, const struct link *l)
 {
     list_for_each_safe (it, &h->halves) {
         struct half *x = container_of(it, struct half, node);
-        if (l == NULL || hub_owner(h, x->peer) == l)
+        if (l == NULL || x->link == l || hub_owner(h, x->peer) == l)
             half_free(h, x);
     }
     assert(l != NULL || (h->halves_len == 0 && h->halves_bytes == 0));
@@ -89,6 +93,7 @@ static void keep_half(struct hub *h, struct link *l, const struct ltp_notice *n)
     assert(h->halves_len < HALVES_MAX);
     *x = (struct half){.id = n->id,
                        .peer = n->peer,
+                       .link = l,
                        .data = n->data,
                        .red = n->kind == LTP_BLOCK,
                        .since = h->now};
@@ -96,6 +101,8 @@ static void keep_half(struct hub *h, struct link *l, const struct ltp_notice *n)
     list_add_tail(&h->halves, &x->node);
     h->halves_len++;
     h->halves_bytes += n->data->len;
+    l->halves_bytes += n->data->len;
+    link_touch(l);
 }
 
 static struct buf *put_together(struct buf *red, struct buf *green)

@@ -24,6 +24,8 @@
  * which is the largest socket buffer. Who sends more than we can read does not stop the timers. */
 #define READS_MAX 4u
 #define HELD_MAX 32u
+/* Whose sessions had no room at the node asks again so much later, if nothing else wakes it. */
+#define FULL_AGAIN (100 * TICK_MS)
 
 struct budget {
     uint64_t all, guests;
@@ -148,7 +150,7 @@ static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket
                             struct udp_peer *to, uint64_t *budget)
 {
     assert(*budget > 0 && to != NULL);
-    uint32_t segment = (uint32_t)l->config->segment;
+    uint32_t segment = (uint32_t)(l->config->segment + l->config->checkpoint_extra);
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
     if (!udp_room(h->io, head_max) && !udp_flush(h->io))
         return -1;
@@ -270,6 +272,9 @@ static tick wake_active(struct hub *h)
         else
             bucket_rest(&l->bucket);
         wake = tick_min(wake, outgoing_due(l));
+        link_account(l);
+        if (l->full)
+            wake = tick_min(wake, h->now + FULL_AGAIN);
         if (!link_is_active(l))
             list_sub(&l->active);
     }
@@ -323,6 +328,8 @@ void hub_pump(struct hub *h)
     h->quiet = true;
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
+    find_active(h);
+    hub_account(h);
     tell_links(h);
     while (notices(h) || more) {
         if (h->ending)

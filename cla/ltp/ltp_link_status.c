@@ -47,6 +47,7 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put_number(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
     put_number(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
     put_number(o, "sessions_lost", n->closed[OUTCOME_LOST]);
+    put_number(o, "sessions_discarded", n->closed[OUTCOME_DISCARDED]);
     put_number(o, "orange_delivered", n->orange_delivered);
     put_number(o, "orange_lost", n->orange_lost);
     put_number(o, "orange_silent", n->orange_silent);
@@ -198,6 +199,7 @@ static void put_link(json_t *o, const struct link *l)
     put_number(colours, "green", l->n.by_colour[LTP_LINK_GREEN]);
     put_number(colours, "orange", l->n.by_colour[LTP_LINK_ORANGE]);
     put_number(o, "bundles_waiting", l->waiting_len);
+    put_number(o, "arriving_bytes", l->arriving);
     put_number(o, "air_bytes", l->n.air_bytes);
     put_bearing(o, l);
 }
@@ -254,6 +256,7 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .round_trip = w.round_trip,
                                .heard = w.heard,
                                .asked = l->hears ? w.asked : TICK_NEVER,
+                               .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
 }
 
@@ -274,8 +277,10 @@ static void put_watch(json_t *o, const struct link *l)
 void link_status(struct cla *c, struct json_t *object)
 {
     const struct link *l = container_of(c, struct link, cla);
+    assert(object != NULL && l->hub != NULL);
     put_link(object, l);
     put_watch(object, l);
+    source_status(l, object);
     const struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : NULL;
     put_socket(object, io != NULL ? io : l->hub->io);
     if (l->hub->framed)

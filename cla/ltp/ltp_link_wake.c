@@ -126,6 +126,7 @@ static int open_frames(struct hub *h, const struct link *l)
     c.wire.sle = &sle;
     c.wire.local = h->local;
     c.wire.remote = k->udp.remote;
+    c.wire.source = (enum address_check)k->source;
     c.wire.segments = k->udp.batch;
     c.wire.dscp = (uint8_t)k->udp.dscp;
     int r = frame_port_open(h->world, &h->port, &c, sibling, on_ready, h);
@@ -139,6 +140,7 @@ static int open_port(struct hub *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     h->frames = k->frames;
+    h->source = k->source;
     frame_keys_forget(&h->frames);
     h->leaves = h->arrives = true;
     h->framed = k->frames.out.kind != FRAMES_OFF;

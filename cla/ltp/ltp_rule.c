@@ -78,8 +78,10 @@ static bool has_block(const struct bundle *b, uint64_t type)
     bool has = type == 0 || (type == BLOCK_PREVIOUS_NODE && b->has_previous) ||
                (type == BLOCK_AGE && b->has_age) || (type == BLOCK_HOP_COUNT && b->has_hops) ||
                type == BLOCK_PAYLOAD;
-    for (size_t i = 0; i < b->others_len && !has; i++)
-        has = b->others[i].type == type;
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    while (!has && bundle_next(b, &w, &block))
+        has = block.type == type;
     return has;
 }
 

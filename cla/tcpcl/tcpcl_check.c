@@ -42,7 +42,7 @@ static void check_answers(const struct tcpcl_session *s)
 static void check_import(const struct tcpcl_session *s)
 {
     const struct buf *b = s->import.bundle;
-    assert(s->in.off <= s->in.len && s->in.len <= SCRATCH_BYTES);
+    assert(s->in.off <= s->in.len && s->in.len <= s->in.cap && s->in.cap <= SCRATCH_BYTES);
     assert(s->import.open || b == NULL);
     assert(!s->import.open || !s->import.refused);
     assert(b == NULL || b->len <= s->terms.transfer_mru);

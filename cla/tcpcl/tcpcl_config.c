@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: a link that neither listens nor connects, or both ways of one. */
+/* What goes wrong is the user's: a link that neither listens nor connects, or both ways of one;
+ * certificates that cannot be used. */
 #include "cla/tcpcl/tcpcl_config.h"
+#include "os/secret_file.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +21,7 @@ const struct conf_option tcpcl_options[] = {
      "address and port where peers connect; links with the same one share it"},
     {"remote_path", OPTION_TEXT, AT(remote_path), "", 0, 0, NULL,
      "UNIX socket to connect to, instead of remote"},
-    {"local_path", OPTION_TEXT, AT(local_path), "", 0, 0, NULL,
+    {"local_path", OPTION_PLACE, AT(local_path), "", 0, 0, NULL,
      "UNIX socket where peers connect, instead of local; links with the same one share it"},
     {"keepalive", OPTION_DURATION, AT(keepalive), "30s", 0, 65535 * TICK_S, NULL,
      "interval of keepalives to propose, whole seconds: the peers' smaller one counts; 0: none"},
@@ -28,6 +31,8 @@ const struct conf_option tcpcl_options[] = {
      "from the beginning of a connection to an established session"},
     {"ending", OPTION_DURATION, AT(ending), "10s", TICK_MS, 3600 * TICK_S, NULL,
      "from SESS_TERM to the end of the connection, for transfers under way"},
+    {"transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,
+     "an incoming transfer that has not grown for so long is refused, and its memory is free"},
     {"reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,
      "pause before the next attempt to connect; twice as long after each that fails"},
     {"reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL,
@@ -44,26 +49,30 @@ const struct conf_option tcpcl_options[] = {
      "received bundles that wait for the store; with more, nothing further is read"},
     {"sessions", OPTION_COUNT, AT(sessions), "4", 1, 64, NULL,
      "sessions of this link at once; the newest one sends, all receive"},
-    {"newcomers", OPTION_COUNT, AT(newcomers), "64", 1, 65536, NULL,
-     "connections of the local address that have not said who they are; the oldest gives way"},
+    {"unidentified", OPTION_COUNT, AT(unidentified), "256", 1, 65536, NULL,
+     "connections of the local address whose peer has not identified itself; of more, one gives way of the address that has most"},
+    {"unidentified_address", OPTION_COUNT, AT(unidentified_address), "64", 1, 65536, NULL,
+     "of these from one address (IPv6: from one /64)"},
     {"check_peer", OPTION_BOOL, AT(check_peer), "yes", 0, 0, NULL,
-     "who answers at remote must be the link's peer; no: whoever it is, he is taken for it"},
+     "the node that answers at remote must be the link's peer; no: any node is taken for it"},
     {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "socket buffers to ask for; 0: the kernel finds their size"},
     {"congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,
      "TCP's congestion control for what this side sends (cubic, bbr, reno, …); the system's unless given"},
-    {"tls", OPTION_CHOICE, AT(tls), "off", 0, 0, "off|optional|required",
-     "encrypt and authenticate: not at all; if the peer can; or else there is no session"},
-    {"tls_certificate", OPTION_TEXT, AT(tls_certificate), "", 0, 0, NULL,
+    {"tls", OPTION_CHOICE, AT(tls), "unset", 0, 0, "off|optional|required|unset",
+     "encrypt and authenticate: not at all; if the peer can; or else there is no session. unset: as off, but not where others than this machine can connect"},
+    {"tls_certificate", OPTION_FILE, AT(tls_certificate), "", 0, 0, NULL,
      "file of this node's certificate and those between it and the CA's (PEM)"},
-    {"tls_key", OPTION_TEXT, AT(tls_key), "", 0, 0, NULL,
+    {"tls_key", OPTION_FILE, AT(tls_key), "", 0, 0, NULL,
      "file of the certificate's private key, without a passphrase (PEM)"},
-    {"tls_ca", OPTION_TEXT, AT(tls_ca), "", 0, 0, NULL,
+    {"tls_ca", OPTION_FILE, AT(tls_ca), "", 0, 0, NULL,
      "file of the CAs that are trusted, or of peers' own certificates (PEM)"},
     {"tls_peer", OPTION_CHOICE, AT(tls_peer), "node", 0, 0, "node|host|address|ca|none",
      "what the peer's certificate must name: his node, tls_host, his address; any name under the CA; none: it is not looked at"},
     {"tls_host", OPTION_TEXT, AT(tls_host), "", 0, 0, NULL,
      "DNS name of the peer, for tls_peer: host; told to the peer when this side connects"},
+    {"tls_ca_nodes", OPTION_CHOICE, AT(tls_ca_nodes), "pin", 0, 0, "pin|issue",
+     "a certificate that names a node: it is that node's alone, and none that it issued is accepted; or it may be a CA's"},
     {"tls_purpose", OPTION_CHOICE, AT(tls_purpose), "bundle", 0, 0, "bundle|any",
      "an extended key usage must have id-kp-bundleSecurity (RFC 9174), or may be any"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
@@ -71,6 +80,9 @@ const struct conf_option tcpcl_options[] = {
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 /* clang-format on */
+
+const struct cla_renamed tcpcl_renamed[] = {
+    {"newcomers", "unidentified"}, {"newcomers_address", "unidentified_address"}, {NULL, NULL}};
 
 static bool find_place(const struct address *a, const char *path, struct stream_place *out)
 {
@@ -87,6 +99,11 @@ bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out)
 bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out)
 {
     return find_place(&k->remote, k->remote_path, out);
+}
+
+bool tcpcl_exposed(const struct tcpcl_config *k)
+{
+    return address_given(&k->local) && !address_is_loopback(&k->local);
 }
 
 const char *tcpcl_place_text(const struct stream_place *p, char out[TCPCL_PLACE_MAX])
@@ -109,10 +126,62 @@ static int blame(const char **key, const char *which, char *why, size_t cap, con
     return HELIO_EINVAL;
 }
 
+/* The first of the keys that name a file of TLS and are given; NULL. */
+static const char *file_key(const struct tcpcl_config *k)
+{
+    return has_text(k->tls_certificate) ? "tls_certificate"
+           : has_text(k->tls_key)       ? "tls_key"
+           : has_text(k->tls_ca)        ? "tls_ca"
+                                        : NULL;
+}
+
+/* The files are read as they will be when the link is opened: a certificate, its key, CAs. */
+static int check_contents(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
+{
+    struct tls *tls;
+    const int r = tcpcl_tls_load(&tls, k, key, why, cap);
+    tls_free(tls);
+    return r;
+}
+
+/* Can they be opened, and is the key secret? */
+static int check_files(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
+{
+    const struct {
+        const char *key, *path;
+    } files[] = {
+        {"tls_certificate", k->tls_certificate}, {"tls_key", k->tls_key}, {"tls_ca", k->tls_ca}};
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+        if (!has_text(files[i].path))
+            continue;
+        FILE *f = files[i].path == k->tls_key ? secret_file_open(files[i].path, why, cap)
+                                              : fopen(files[i].path, "re");
+        if (f != NULL) {
+            fclose(f);
+            continue;
+        }
+        if (files[i].path != k->tls_key)
+            snprintf(why, cap, "%s: %s", files[i].path, strerror(errno));
+        *key = files[i].key;
+        return HELIO_EINVAL;
+    }
+    return 0;
+}
+
 /* §4.4.3: both sides show a certificate. */
 static int check_tls(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
 {
-    if (k->tls == TCPCL_TLS_OFF)
+    if (k->tls == TCPCL_TLS_UNSET && tcpcl_exposed(k))
+        return blame(
+            key, "tls", why, cap,
+            "is not given, and local is reachable from other machines: without TLS any peer that "
+            "connects can say that it is any node; write tls: required with certificates, "
+            "or tls: off");
+    if (k->tls == TCPCL_TLS_UNSET && file_key(k) != NULL)
+        return blame(key, "tls", why, cap,
+                     "is not given, and without it the certificates are not used; write "
+                     "tls: required, or tls: off");
+    if (tcpcl_tls_mode(k) == TCPCL_TLS_OFF)
         return 0;
     if (!has_text(k->tls_certificate))
         return blame(key, "tls_certificate", why, cap,
@@ -126,7 +195,9 @@ static int check_tls(const struct tcpcl_config *k, const char **key, char *why, 
         return blame(key, "tls_host", why, cap, "is not given; tls_peer: host needs the name");
     if (k->tls_peer == TCPCL_BY_ADDRESS && (has_text(k->remote_path) || has_text(k->local_path)))
         return blame(key, "tls_peer", why, cap, "is address; UNIX sockets have none");
-    return 0;
+    if (check_files(k, key, why, cap) != 0)
+        return HELIO_EINVAL;
+    return check_contents(k, key, why, cap);
 }
 
 int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap)

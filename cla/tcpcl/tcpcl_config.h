@@ -12,17 +12,21 @@ enum tcpcl_wanted { TCPCL_WANTED_UP, TCPCL_WANTED_DOWN };
 struct tcpcl_config {
     struct address local, remote;   /* TCP; not given: none */
     char *local_path, *remote_path; /* UNIX sockets; "": none */
-    tick keepalive, idle, timeout, ending, reconnect, reconnect_max;
-    uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions, newcomers;
+    tick keepalive, idle, timeout, ending, transfer_idle, reconnect, reconnect_max;
+    uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions;
+    uint64_t unidentified, unidentified_address;
     uint64_t socket_buffer;
     char *congestion; /* "": the system's */
     bool check_peer;
     int state;
-    int tls, tls_peer, tls_purpose; /* enum tcpcl_tls, enum tcpcl_tls_peer, 1: any */
+    int tls;                   /* enum tcpcl_tls, or TCPCL_TLS_UNSET: tcpcl_tls_mode */
+    int tls_peer, tls_purpose; /* enum tcpcl_tls_peer, 1: any */
+    int tls_ca_nodes;          /* 1: issue */
     char *tls_certificate, *tls_key, *tls_ca, *tls_host; /* "": none */
 };
 
 extern const struct conf_option tcpcl_options[];
+extern const struct cla_renamed tcpcl_renamed[];
 
 /* As cla_ops.check. */
 int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap);
@@ -30,6 +34,17 @@ int tcpcl_config_check(const void *config, const char **key, char *why, size_t w
 /* Where it listens, where it connects to; false: nowhere. */
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);
 bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out);
+
+#define TCPCL_TLS_UNSET 3
+
+/* enum tcpcl_tls: what the key means. */
+static inline int tcpcl_tls_mode(const struct tcpcl_config *k)
+{
+    return k->tls == TCPCL_TLS_UNSET ? 0 : k->tls;
+}
+
+/* Does it listen where other machines can connect? */
+bool tcpcl_exposed(const struct tcpcl_config *k);
 
 /* For messages and status: "127.0.0.1:4556", "/run/x.sock". */
 #define TCPCL_PLACE_MAX 128

@@ -27,33 +27,105 @@ static void begin_security(struct tcpcl_conn *c, bool tls, tick now)
         stream_use(c->stream, &user, c);
         return; /* its handshake ends in on_writable or on_ended */
     }
-    c->hub->tls_n.plain += !tls && c->can_tls;
+    c->endpoint->tls_n.plain += !tls && c->can_tls;
     tcpcl_secured(c->session, !tls, now);
+}
+
+/* What the incoming transfer takes of the node's memory is what has come of it. */
+static void settle_account(struct tcpcl_conn *c, uint64_t held)
+{
+    struct tcpcl_link *l = c->link;
+    const struct cla_events *to = l == NULL ? NULL : &l->env.events;
+    if (held == c->reserved || to == NULL || to->reserve == NULL)
+        return;
+    if (held > c->reserved && !to->reserve(to->context, &l->cla, held - c->reserved)) {
+        tcpcl_shed(c->session, TCPCL_REFUSE_NO_RESOURCES, world_now(c->endpoint->world));
+        held = 0;
+    } else if (held > c->reserved) {
+        l->reserved += held - c->reserved;
+        c->reserved = held;
+    }
+    if (held >= c->reserved)
+        return;
+    to->release(to->context, &l->cla, c->reserved - held);
+    l->reserved -= c->reserved - held;
+    c->reserved = held;
+}
+
+bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now)
+{
+    return now < c->rests_until;
+}
+
+/* One bundle cannot be cut into turns. Whose bundles take long rests for as long as they took; when
+ * several do so, each rests for longer: together they have half of the loop's time at most. */
+static void rest_after(struct tcpcl_conn *c, tick took, size_t bytes)
+{
+    const tick fair = bytes * TCPCL_BYTE_TIME;
+    if (took <= tick_add(fair, TCPCL_LONG))
+        return;
+    const tick now = world_now(c->endpoint->world);
+    uint64_t others = 0;
+    list_for_each (it, &c->endpoint->stopped) {
+        const struct tcpcl_conn *x = container_of(it, struct tcpcl_conn, later);
+        others += x != c && tcpcl_conn_rests(x, now);
+    }
+    const tick rest = (took - fair) * (2 * others + 1);
+    c->rests_until = tick_add(now, tick_min(rest, TCPCL_REST_MAX));
+    tcpcl_turn(c->session, 0); /* nor is what was read already looked at */
 }
 
 static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     struct tcpcl_link *l = c->link;
+    const size_t bytes = n->bundle->len;
+    const bool timed = bytes >= TCPCL_LONG_BYTES;
+    const tick began = timed ? world_now(c->endpoint->world) : 0;
+    settle_account(c, 0); /* the bundle counts at the node from here on */
     assert(n->token < UINT64_C(1) << TOKEN_BITS);
     l->bundles_received++;
-    l->bytes_received += n->bundle->len;
+    l->bytes_received += bytes;
     l->env.events.received(l->env.events.context, &l->cla, n->bundle,
                            (uint64_t)c->serial << TOKEN_BITS | n->token);
+    if (timed)
+        rest_after(c, world_now(c->endpoint->world) - began, bytes);
+}
+
+/* §5.2.4: what "completed" names the peer has; what is "not acceptable", or of an extension that it
+ * cannot process, it would refuse again. */
+static void read_refusal(enum tcpcl_refusal refusal, enum cla_outcome *outcome,
+                         enum cla_reason *reason)
+{
+    switch (refusal) {
+    case TCPCL_REFUSE_COMPLETED:
+        *outcome = CLA_DELIVERED;
+        *reason = CLA_REASON_NONE;
+        break;
+    case TCPCL_REFUSE_NOT_ACCEPTABLE:
+    case TCPCL_REFUSE_EXTENSION_FAILURE:
+        *outcome = CLA_DECLINED;
+        *reason = CLA_REASON_PEER_DECLINED;
+        break;
+    case TCPCL_REFUSE_SESSION_TERMINATING: /* by the next session */
+        *outcome = CLA_FAILED;
+        *reason = CLA_REASON_DOWN;
+        break;
+    default:
+        *outcome = CLA_REFUSED;
+        *reason = CLA_REASON_PEER_REFUSED;
+        break;
+    }
 }
 
 static void read_fate(const struct tcpcl_notice *n, enum cla_outcome *outcome,
                       enum cla_reason *reason)
 {
-    bool has_it = n->fate == TCPCL_ACKED ||
-                  (n->fate == TCPCL_REFUSED && n->refusal == TCPCL_REFUSE_COMPLETED); /* §5.2.4 */
-    bool later = n->fate == TCPCL_REFUSED && n->refusal == TCPCL_REFUSE_SESSION_TERMINATING;
-    *outcome = has_it                               ? CLA_DELIVERED
-               : n->fate == TCPCL_REFUSED && !later ? CLA_REFUSED
-                                                    : CLA_FAILED;
-    *reason = has_it                               ? CLA_REASON_NONE
-              : n->fate == TCPCL_REFUSED && !later ? CLA_REASON_PEER_REFUSED
-              : n->fate == TCPCL_LOST              ? CLA_REASON_NO_ANSWER
-                                                   : CLA_REASON_DOWN;
+    *outcome = n->fate == TCPCL_ACKED ? CLA_DELIVERED : CLA_FAILED;
+    *reason = n->fate == TCPCL_ACKED  ? CLA_REASON_NONE
+              : n->fate == TCPCL_LOST ? CLA_REASON_NO_ANSWER
+                                      : CLA_REASON_DOWN;
+    if (n->fate == TCPCL_REFUSED)
+        read_refusal(n->refusal, outcome, reason);
 }
 
 static void tell_done(struct tcpcl_conn *c, const struct tcpcl_notice *n)
@@ -75,6 +147,7 @@ static void tell_up(struct tcpcl_conn *c, bool up)
     c->up = up;
     if (up) {
         c->was_up = true;
+        tcpcl_claim_up(c);
         l->established++;
         l->pause = 0;
         tcpcl_look_at_keepalive(l, c);
@@ -83,27 +156,66 @@ static void tell_up(struct tcpcl_conn *c, bool up)
     tcpcl_tell_link(l);
 }
 
+/* A peer that has not identified itself: its connection is told of where TLS is the reason. */
+static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
+{
+    struct address at;
+    char from[ADDRESS_TEXT_MAX] = "a UNIX socket";
+    c->endpoint->ends[end]++;
+    if (end != TCPCL_END_NO_TLS || list_empty(&c->endpoint->links))
+        return;
+    if (stream_peer(c->stream, &at))
+        address_write(&at, from);
+    tcpcl_tls_say(container_of(list_first(&c->endpoint->links), struct tcpcl_link, node), 1,
+                  "a connection from %s is refused: %s", from, tcpcl_end_text(end));
+}
+
+/* The reason of the peer's SESS_TERM; there is one in a connection. */
+static unsigned peer_reason(const struct tcpcl_conn *c)
+{
+    unsigned reason = TCPCL_TERM_COUNT - 1;
+    while (reason > TCPCL_TERM_UNKNOWN && c->n.term_rx[reason] == 0)
+        reason--;
+    return reason;
+}
+
+static void tell_peer_term(struct tcpcl_conn *c)
+{
+    const unsigned reason = peer_reason(c);
+    assert(c->link != NULL);
+    const bool refused = !c->was_up || reason == TCPCL_TERM_CONTACT_FAILURE;
+    if (reason == TCPCL_TERM_UNKNOWN)
+        tcpcl_say(c->link, refused ? 1 : 2, "a session is over: %s",
+                  tcpcl_end_text(TCPCL_END_PEER_TERM));
+    else
+        tcpcl_say(c->link, refused ? 1 : 2, "a session is over: %s, reason: %s",
+                  tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason));
+}
+
 static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
 {
     struct tcpcl_link *l = c->link;
-    bool good = end == TCPCL_END_OWN_TERM || end == TCPCL_END_PEER_TERM;
     if (l == NULL) {
-        c->hub->ends[end]++;
+        tell_unidentified_over(c, end);
         return;
     }
     l->ends[end]++;
-    if (end == TCPCL_END_STREAM && c->error != 0)
+    if (end == TCPCL_END_PEER_TERM)
+        tell_peer_term(c);
+    else if (end == TCPCL_END_STREAM && c->error != 0)
         tcpcl_say(l, 1, "%s: %s", c->n.rx[0] == 0 ? "cannot connect" : tcpcl_end_text(end),
                   tcpcl_tls_why(c));
     else if (end != TCPCL_END_TLS) /* which has been told */
-        tcpcl_say(l, good ? 2 : 1, "a session is over: %s", tcpcl_end_text(end));
+        tcpcl_say(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session is over: %s",
+                  tcpcl_end_text(end));
 }
 
 static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     switch (n->kind) {
     case TCPCL_CONTACT:
-        begin_security(c, n->tls, world_now(c->hub->world));
+        crowds_active(&c->endpoint->crowds, &c->from);
+        begin_security(c, n->tls, world_now(c->endpoint->world));
         break;
     case TCPCL_PEER:
         tcpcl_admit_peer(c);
@@ -132,7 +244,7 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 static bool write_some(struct tcpcl_conn *c)
 {
     struct slice parts[STREAM_PARTS_MAX];
-    tick now = world_now(c->hub->world);
+    tick now = world_now(c->endpoint->world);
     size_t want = 0, n = tcpcl_output(c->session, parts, STREAM_PARTS_MAX, now);
     if (n == 0)
         return false;
@@ -145,12 +257,24 @@ static bool write_some(struct tcpcl_conn *c)
 
 static void watch_stream(struct tcpcl_conn *c)
 {
-    bool reads = tcpcl_reads(c->session);
+    const bool rests = tcpcl_conn_rests(c, world_now(c->endpoint->world));
+    bool reads = !rests && tcpcl_reads(c->session);
     if (reads != c->reading) {
         c->reading = reads;
         stream_read(c->stream, reads);
     }
-    tcpcl_wake_at(c->hub, tcpcl_deadline(c->session));
+    tcpcl_wake_at(c->endpoint, tcpcl_deadline(c->session));
+    if ((rests || tcpcl_stopped(c->session)) && list_empty(&c->later)) {
+        list_add_tail(&c->endpoint->stopped, &c->later);
+        tcpcl_more_at(c->endpoint, rests ? c->rests_until : 0);
+    }
+}
+
+void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages)
+{
+    list_sub(&c->later);
+    tcpcl_turn(c->session, messages);
+    tcpcl_conn_pump(c);
 }
 
 void tcpcl_conn_pump(struct tcpcl_conn *c)
@@ -163,8 +287,9 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
     c->pumping = true;
     while (more) {
         more = false;
-        for (tick now = world_now(c->hub->world); tcpcl_poll(c->session, &n, now); more = true)
+        for (tick now = world_now(c->endpoint->world); tcpcl_poll(c->session, &n, now); more = true)
             take_notice(c, &n);
+        settle_account(c, tcpcl_held(c->session));
         more = write_some(c) || more;
     }
     c->pumping = false;
@@ -178,7 +303,7 @@ void tcpcl_conn_touch(struct tcpcl_conn *c)
 {
     if (c->pumping || c->stream == NULL || !list_empty(&c->todo))
         return;
-    list_add_tail(&c->hub->dirty, &c->todo);
+    list_add_tail(&c->endpoint->dirty, &c->todo);
 }
 
 /* ---- the stream ---- */
@@ -192,7 +317,7 @@ static uint8_t *give_space(void *context, size_t *len)
 static void take_bytes(void *context, size_t len)
 {
     struct tcpcl_conn *c = context;
-    tick now = world_now(c->hub->world);
+    tick now = world_now(c->endpoint->world);
     tcpcl_fed(c->session, len, now);
     if (c->link != NULL)
         c->link->heard = now;
@@ -204,7 +329,7 @@ static void on_writable(void *context)
     struct tcpcl_conn *c = context;
     if (c->securing) {
         tcpcl_tls_done(c);
-        tcpcl_secured(c->session, true, world_now(c->hub->world));
+        tcpcl_secured(c->session, true, world_now(c->endpoint->world));
     }
     tcpcl_conn_pump(c);
 }
@@ -212,7 +337,7 @@ static void on_writable(void *context)
 static void on_ended(void *context, int error)
 {
     struct tcpcl_conn *c = context;
-    tick now = world_now(c->hub->world);
+    tick now = world_now(c->endpoint->world);
     c->error = error;
     if (c->securing) {
         tcpcl_tls_failed(c, error);
@@ -235,19 +360,22 @@ void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out)
                                 .transfer_mru = l->env.bundle_max,
                                 .segment_max = k->segment,
                                 .idle = k->idle,
+                                .transfer_idle = k->transfer_idle,
                                 .held_bytes = k->held_bytes};
     static_assert(sizeof out->node_id >= EID_TEXT_MAX, "any EID");
     (void)eid_text(&l->env.node, out->node_id);
 }
 
-/* With the terms of a link of the hub; a newcomer gets those of its own link later. */
-static struct tcpcl_conn *conn_new(struct tcpcl_hub *h, const struct tcpcl_link *l, bool active)
+/* With the terms of a link of the local endpoint; a connecting peer gets those of its own link when
+ * it has identified itself. */
+static struct tcpcl_conn *conn_new(struct tcpcl_endpoint *h, const struct tcpcl_link *l,
+                                   bool active)
 {
     struct tcpcl_conn *c = calloc(1, sizeof *c);
     if (c == NULL)
         return NULL;
     struct tcpcl_setup setup = {.active = active,
-                                .tls = (enum tcpcl_tls)l->config->tls,
+                                .tls = (enum tcpcl_tls)tcpcl_tls_mode(l->config),
                                 .contact_timeout = l->config->timeout,
                                 .ending_timeout = l->config->ending,
                                 .counters = &c->n};
@@ -257,12 +385,15 @@ static struct tcpcl_conn *conn_new(struct tcpcl_hub *h, const struct tcpcl_link 
         free(c);
         return NULL;
     }
-    c->hub = h;
+    tcpcl_turn(c->session, TCPCL_TURN_SHORT); /* or short sessions would never take turns */
+    c->endpoint = h;
     c->active = active;
-    c->can_tls = l->config->tls != TCPCL_TLS_OFF;
+    c->can_tls = setup.tls != TCPCL_TLS_OFF;
     c->serial = h->serial = (h->serial + 1) % SERIALS;
+    c->probe_at = TICK_NEVER;
     list_init(&c->node);
     list_init(&c->todo);
+    list_init(&c->later);
     return c;
 }
 
@@ -287,10 +418,14 @@ static void set_up_stream(struct tcpcl_conn *c, struct tcpcl_link *l)
                   k->congestion, helio_strerror(r));
 }
 
-void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s)
+void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from)
 {
     struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
     struct tcpcl_conn *c = conn_new(h, first, false);
+    if (c != NULL && crowds_add(&h->crowds, &c->from, from) != 0) {
+        free_conn(c);
+        c = NULL;
+    }
     if (c == NULL) {
         h->turned_away++;
         stream_close(s);
@@ -299,8 +434,7 @@ void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s)
     c->stream = s;
     stream_use(s, &user, c);
     set_up_stream(c, first);
-    list_add_tail(&h->newcomers, &c->node);
-    h->newcomers_len++;
+    list_add_tail(&h->unidentified, &c->node);
     tcpcl_conn_pump(c);
 }
 
@@ -308,9 +442,9 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
 {
     struct stream_place to;
     char text[TCPCL_PLACE_MAX];
-    if (!l->wanted || l->conns_len > 0 || !tcpcl_remote(l->config, &to))
+    if (!l->wanted || tcpcl_claimed(l) || !tcpcl_remote(l->config, &to))
         return; /* the end of what is there brings the next attempt */
-    struct tcpcl_conn *c = conn_new(l->hub, l, true);
+    struct tcpcl_conn *c = conn_new(l->endpoint, l, true);
     l->connects++;
     int r = c == NULL ? HELIO_ENOMEM : stream_connect(l->env.world, &c->stream, &to, &user, c);
     if (r != 0) {
@@ -323,6 +457,7 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
     }
     set_up_stream(c, l);
     c->link = l;
+    c->claim = TCPCL_CLAIM_REMOTE;
     list_add_head(&l->conns, &c->node);
     l->conns_len++;
     tcpcl_conn_pump(c);
@@ -332,20 +467,23 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
 static void bury_conn(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
+    settle_account(c, 0);
+    if (l != NULL)
+        tcpcl_claim_left(l, c);
     stream_close(c->stream);
     c->stream = NULL;
     c->up = false;
     list_sub(&c->todo);
+    list_sub(&c->later);
     list_sub(&c->node);
-    if (l == NULL)
-        c->hub->newcomers_len--;
-    else
+    crowds_sub(&c->endpoint->crowds, &c->from);
+    if (l != NULL)
         l->conns_len--;
-    tcpcl_add_counters(l == NULL ? &c->hub->newcomer_n : &l->n, &c->n);
+    tcpcl_add_counters(l == NULL ? &c->endpoint->unidentified_n : &l->n, &c->n);
     tcpcl_free(c->session);
     c->session = NULL;
-    list_add_tail(&c->hub->dead, &c->node);
-    tcpcl_kick(c->hub);
+    list_add_tail(&c->endpoint->dead, &c->node);
+    tcpcl_kick(c->endpoint);
 }
 
 static void end_conn(struct tcpcl_conn *c)
@@ -358,7 +496,7 @@ static void end_conn(struct tcpcl_conn *c)
         return;
     if (active && !there)
         l->connects_failed++;
-    if (l->conns_len == 0)
+    if (!tcpcl_claimed(l))
         tcpcl_retry_later(l, !there);
     tcpcl_tell_link(l);
 }
@@ -368,7 +506,7 @@ static void end_conn(struct tcpcl_conn *c)
 void tcpcl_conn_drop(struct tcpcl_conn *c)
 {
     assert(!c->pumping);
-    tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->hub->world));
+    tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->endpoint->world));
     while (write_some(c))
         continue;
     bury_conn(c);

@@ -3,8 +3,8 @@
  * Transfers that come in, and their answers. A transfer begins with START; its data are put into
  * one buffer as they come; behind END it is a notice, and its last acknowledgement waits for the
  * owner's word. What can go wrong: it is longer than this side takes, or than it said itself; an
- * extension that must be understood is not; memory: then it is refused, and each further segment of
- * it is, too.
+ * extension that must be understood is not; memory; it does not grow: then it is refused, and each
+ * further segment of it is, too.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"
 
@@ -15,8 +15,14 @@
 
 bool tcpcl_answers_full(const struct tcpcl_session *s)
 {
+    const bool waits = s->paused || s->answers.bytes > s->terms.held_bytes;
     return s->answers.next - s->answers.first >= TCPCL_ANSWERS_MAX ||
-           s->answers.bytes > s->terms.held_bytes;
+           (waits && !(s->paused && s->exports.count > 0));
+}
+
+void tcpcl_pause(struct tcpcl_session *s, bool on)
+{
+    s->paused = on;
 }
 
 static struct tcpcl_answer *answer_at(const struct tcpcl_session *s, uint64_t token)
@@ -64,6 +70,8 @@ void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_
     assert(!a->ready && s->answers.bundles > 0 && s->answers.bytes >= a->length);
     a->ready = true;
     a->refuse = !ok;
+    if (!ok)
+        tcpcl_waste(s);
     a->refusal = (uint8_t)reason;
     s->answers.bundles--;
     s->answers.bytes -= a->length;
@@ -75,8 +83,8 @@ void tcpcl_import_drop(struct tcpcl_session *s)
 {
     buf_drop(s->import.bundle);
     s->import.bundle = NULL;
-    s->import.open = s->import.refused = s->import.critical = false;
-    s->import.total = UINT64_MAX;
+    s->import.open = s->import.refused = s->import.critical = s->import.has_total = false;
+    s->import.total = 0;
 }
 
 /* This segment and all that follow of the transfer are dropped. */
@@ -84,16 +92,31 @@ static void refuse_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason)
 {
     uint64_t id = s->import.id;
     s->in.skip = true;
+    tcpcl_waste(s);
     add_refusal(s, id, reason);
     tcpcl_import_drop(s);
     s->import.refused = true;
 }
 
+/* §5.2.2: no interleaving. The message is rejected, and the session terminates. The transfer that
+ * is open may go on to its END; but with the same id the two could not be told apart. */
+static void reject_start(struct tcpcl_session *s, tick now)
+{
+    assert(s->import.open && (s->in.flags & TCPCL_START) != 0);
+    const bool same = s->import.id == s->in.id;
+    tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_SEGMENT, now);
+    tcpcl_terminate_for(s, TCPCL_END_PROTOCOL, TCPCL_TERM_UNKNOWN, now);
+    s->in.skip = true;
+    if (same)
+        refuse_transfer(s, TCPCL_REFUSE_UNKNOWN);
+    else
+        tcpcl_waste(s);
+}
+
 static void begin_transfer(struct tcpcl_session *s, tick now)
 {
-    if (s->import.open) { /* §5.2.2: no interleaving */
-        tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_SEGMENT, now);
-        tcpcl_end(s, TCPCL_END_PROTOCOL, now);
+    if (s->import.open) {
+        reject_start(s, now);
         return;
     }
     tcpcl_import_drop(s);
@@ -102,6 +125,7 @@ static void begin_transfer(struct tcpcl_session *s, tick now)
         refuse_transfer(s, TCPCL_REFUSE_SESSION_TERMINATING); /* §6.1 */
     else
         s->import.open = true;
+    s->import.grown = now;
 }
 
 void tcpcl_segment_head(struct tcpcl_session *s, tick now)
@@ -117,25 +141,35 @@ void tcpcl_segment_head(struct tcpcl_session *s, tick now)
     if (s->import.open && s->import.id == s->in.id)
         return;
     s->in.skip = true;
+    tcpcl_waste(s);
     if (s->import.refused && s->import.id == s->in.id)
         add_refusal(s, s->in.id, TCPCL_REFUSE_UNKNOWN); /* §5.2.4: again */
     else
         tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_SEGMENT, now);
 }
 
-void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, struct slice value)
+void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, const uint8_t *value,
+                        size_t len)
 {
+    if (s->in.skip)
+        return; /* they are of no transfer that is open */
     if (type == TCPCL_ITEM_TRANSFER_LENGTH) {
-        if (s->in.has_total || value.len != 8)
+        if (s->import.has_total || len != TCPCL_TRANSFER_LENGTH_LEN)
             s->import.critical = true; /* §5.2.5.1: one, of 8 bytes */
         else
-            s->import.total = tcpcl_get(value.data, 8);
-        s->in.has_total = true;
+            s->import.total = tcpcl_get(value, 8);
+        s->import.has_total = true;
     } else if ((flags & TCPCL_CRITICAL) != 0) {
         s->import.critical = true;
     } else {
         s->n->items_ignored++;
     }
+}
+
+void tcpcl_segment_long_items(struct tcpcl_session *s)
+{
+    if (s->import.open && !s->in.skip)
+        refuse_transfer(s, TCPCL_REFUSE_EXTENSION_FAILURE);
 }
 
 /* The length of the segment's data is known: is it borne? */
@@ -146,22 +180,24 @@ void tcpcl_segment_data(struct tcpcl_session *s)
         return;
     bool too_long = left > s->terms.segment_mru || left > s->terms.transfer_mru ||
                     have > s->terms.transfer_mru - left ||
-                    (s->import.total != UINT64_MAX && s->import.total > s->terms.transfer_mru);
+                    (s->import.has_total && s->import.total > s->terms.transfer_mru);
     if (s->import.critical || s->in.items_bad)
         refuse_transfer(s, TCPCL_REFUSE_EXTENSION_FAILURE);
-    else if (too_long || have + left > s->import.total)
+    else if (too_long || (s->import.has_total && have + left > s->import.total))
         refuse_transfer(s, TCPCL_REFUSE_NOT_ACCEPTABLE);
 }
 
-/* Up to GROW_LEAST at once; more only as it comes, however much was announced. */
+/* Up to GROW_LEAST at once; more only as it comes, however much was announced. A room of GROW_NEXT
+ * and more is address space of its own: its pages are taken as they are written, it grows without a
+ * copy, which would stop the loop, and goes back to the system whole. */
 static uint64_t wanted_room(const struct tcpcl_session *s)
 {
     const struct buf *b = s->import.bundle;
-    uint64_t have = b == NULL ? 0 : b->len, most = have + s->in.left;
-    if (s->import.total != UINT64_MAX)
-        most = s->import.total;
-    uint64_t room = 2 * have < GROW_LEAST ? GROW_LEAST : 2 * have;
-    return most < room ? most : room;
+    uint64_t have = b == NULL ? 0 : b->len;
+    uint64_t most = s->import.has_total ? s->import.total : have + s->in.left;
+    if (have < GROW_LEAST)
+        return most < GROW_LEAST ? most : GROW_LEAST;
+    return 2 * have < GROW_NEXT ? GROW_NEXT : 2 * have;
 }
 
 bool tcpcl_segment_room(struct tcpcl_session *s)
@@ -181,10 +217,46 @@ bool tcpcl_segment_room(struct tcpcl_session *s)
     return true;
 }
 
+uint64_t tcpcl_held(const struct tcpcl_session *s)
+{
+    return s->import.bundle == NULL ? 0 : s->import.bundle->len;
+}
+
+static void shed_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now)
+{
+    if (reserve_answer(s))
+        refuse_transfer(s, reason);
+    else
+        tcpcl_end_with(s, TCPCL_END_MEMORY, TCPCL_TERM_RESOURCE_EXHAUSTION, now);
+}
+
+void tcpcl_shed(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now)
+{
+    if (!s->import.open)
+        return;
+    s->n->transfers_shed++;
+    shed_transfer(s, reason, now);
+}
+
+/* Not while this side does not listen. */
+tick tcpcl_import_due(const struct tcpcl_session *s)
+{
+    bool listens = !s->deaf && (tcpcl_reads(s) || tcpcl_stopped(s));
+    bool counts = s->import.open && s->terms.transfer_idle != 0 && listens;
+    return counts ? tick_add(s->import.grown, s->terms.transfer_idle) : TICK_NEVER;
+}
+
+void tcpcl_import_expire(struct tcpcl_session *s, tick now)
+{
+    assert(s->import.open);
+    s->n->transfers_idle++;
+    shed_transfer(s, TCPCL_REFUSE_NO_RESOURCES, now);
+}
+
 static bool deliver_bundle(struct tcpcl_session *s, struct tcpcl_notice *out)
 {
     struct buf *b = s->import.bundle;
-    if (b == NULL || (s->import.total != UINT64_MAX && s->import.total != b->len)) {
+    if (b == NULL || (s->import.has_total && s->import.total != b->len)) {
         refuse_transfer(s, TCPCL_REFUSE_NOT_ACCEPTABLE); /* §5.2.5.1 */
         s->import.refused = false;                       /* it has ended */
         return false;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The adapter "tcpcl": TCPCLv4 (RFC 9174) over TCP or UNIX sockets. The calls of the node; what
- * they ask for happens at the end of the round, or in the hub's next turn. What can go wrong at
- * open: the local address is in use; memory. Later on: no session is established, the window is
+ * they ask for happens at the end of the round, or in the endpoint's next turn. What can go wrong
+ * at open: the local address is in use; memory. Later on: no session is established, the window is
  * full, a bundle is longer than the peer takes, memory.
  */
 #include "cla/tcpcl/tcpcl_link.h"
@@ -29,6 +29,14 @@ static void say_args(struct tcpcl_link *l, int level, const char *format, va_lis
     vsnprintf(text, sizeof text, format, args);
     if (l->env.events.say != NULL)
         l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say_args(l, level, format, args);
+    va_end(args);
 }
 
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
@@ -69,30 +77,17 @@ void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
     if (p->round_trip == 0 || silence == 0 || !shorter || now < l->keepalive_say_after)
         return;
     l->keepalive_say_after = tick_add(now, KEEPALIVE_SAY_PAUSE);
-    char text[256];
-    snprintf(
-        text, sizeof text,
+    tcpcl_tell(
+        l, 1,
         "keepalives each %u s, and an end after %llu ms of silence, are short for a round trip "
         "of %llu ms: what TCP has to send again may end sessions; raise keepalive%s, at both "
         "ends, to %llu s or more",
         (unsigned)p->keepalive_s, (unsigned long long)(silence / TICK_MS),
         (unsigned long long)(p->round_trip / TICK_MS), l->config->idle != 0 ? " and idle" : "",
         (unsigned long long)((TRIPS_LEAST * p->round_trip + TICK_S - 1) / TICK_S));
-    if (l->env.events.say != NULL)
-        l->env.events.say(l->env.events.context, &l->cla, 1, text);
 }
 
 /* ---- state and limits ---- */
-
-struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l)
-{
-    list_for_each (it, &l->conns) {
-        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        if (c->up)
-            return c;
-    }
-    return NULL;
-}
 
 void tcpcl_tell_link(struct tcpcl_link *l)
 {
@@ -125,13 +120,13 @@ void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
 {
     struct stream_place to;
     l->retry_at = TICK_NEVER;
-    if (!tcpcl_remote(l->config, &to) || !l->wanted || l->guest)
+    if (!tcpcl_remote(l->config, &to) || !l->wanted || l->unconfigured)
         return;
     if (!failed || l->pause < l->config->reconnect)
         l->pause = l->config->reconnect;
     l->retry_at = tick_add(world_now(l->env.world), l->pause);
     l->pause = 2 * l->pause < l->config->reconnect_max ? 2 * l->pause : l->config->reconnect_max;
-    tcpcl_wake_at(l->hub, l->retry_at);
+    tcpcl_wake_at(l->endpoint, l->retry_at);
 }
 
 /* ---- the calls ---- */
@@ -168,7 +163,7 @@ static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *c
     }
     if (l->wanted && tcpcl_remote(l->config, &to))
         l->retry_at = 0; /* in the first turn */
-    tcpcl_kick(l->hub);
+    tcpcl_kick(l->endpoint);
     *out = &l->cla;
     return 0;
 }
@@ -205,7 +200,7 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
         assert(l->flight > 0 && l->flight_bytes >= len);
         l->flight--;
         l->flight_bytes -= len;
-        tcpcl_kick(l->hub); /* limits */
+        tcpcl_kick(l->endpoint); /* limits */
         return HELIO_ENOENT;
     }
     return 0; /* a transfer that has begun ends */
@@ -219,11 +214,11 @@ static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
 }
 
 static const char *const live[] = {
-    "keepalive",     "idle",     "timeout",     "ending",   "reconnect",
-    "reconnect_max", "segment",  "segment_mru", "window",   "window_bytes",
-    "held_bytes",    "sessions", "check_peer",  "tls",      "tls_certificate",
-    "tls_key",       "tls_ca",   "tls_peer",    "tls_host", "tls_purpose",
-    "congestion",    NULL};
+    "keepalive",     "idle",       "timeout",       "ending",   "reconnect",
+    "reconnect_max", "segment",    "segment_mru",   "window",   "window_bytes",
+    "held_bytes",    "sessions",   "check_peer",    "tls",      "tls_certificate",
+    "tls_key",       "tls_ca",     "tls_peer",      "tls_host", "tls_purpose",
+    "tls_ca_nodes",  "congestion", "transfer_idle", NULL};
 
 /* Sessions that are there keep what they have said (§4.7); the window is another one at once. */
 static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
@@ -239,23 +234,44 @@ static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_ca
     }
     l->config = config;
     tcpcl_set_limits(l, false);
-    tcpcl_kick(l->hub);
+    tcpcl_kick(l->endpoint);
     return 0;
 }
 
-static void tcpcl_confirm_bundle(struct cla *cla, uint64_t token, bool ok)
+/* §5.2.4 has no code for a lack of routes. "Not acceptable" would be wrong: it is about the
+ * bundle's data, and its sender shall not try again; a route can come. */
+static enum tcpcl_refusal refusal_of(enum cla_verdict verdict)
+{
+    return verdict == CLA_FULL     ? TCPCL_REFUSE_NO_RESOURCES
+           : verdict == CLA_FAULTY ? TCPCL_REFUSE_NOT_ACCEPTABLE
+                                   : TCPCL_REFUSE_UNKNOWN;
+}
+
+static void tcpcl_confirm_bundle(struct cla *cla, uint64_t token, enum cla_verdict verdict)
 {
     struct tcpcl_link *l = link_of(cla);
+    bool ok = verdict == CLA_ACCEPTED;
     l->bundles_refused += !ok;
     list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
         if (c->serial != token >> TOKEN_BITS)
             continue;
         tcpcl_confirm(c->session, token & ((UINT64_C(1) << TOKEN_BITS) - 1), ok,
-                      TCPCL_REFUSE_NO_RESOURCES);
+                      refusal_of(verdict));
         tcpcl_conn_touch(c);
         return;
     } /* its session is over: nobody can be told */
+}
+
+static void tcpcl_pause_link(struct cla *cla, bool on)
+{
+    struct tcpcl_link *l = link_of(cla);
+    l->paused = on;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        tcpcl_pause(c->session, on);
+        tcpcl_conn_touch(c);
+    }
 }
 
 static void tcpcl_set_link(struct cla *cla, bool up)
@@ -270,9 +286,9 @@ static void tcpcl_set_link(struct cla *cla, bool up)
         tcpcl_conn_touch(c);
     }
     struct stream_place to;
-    bool connects = up && tcpcl_remote(l->config, &to) && !l->guest && l->conns_len == 0;
+    bool connects = up && tcpcl_remote(l->config, &to) && !l->unconfigured && !tcpcl_claimed(l);
     l->retry_at = connects ? 0 : l->retry_at;
-    tcpcl_kick(l->hub);
+    tcpcl_kick(l->endpoint);
 }
 
 static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void *context)
@@ -291,6 +307,7 @@ static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void 
 const struct cla_ops tcpcl_ops = {
     .name = "tcpcl",
     .options = tcpcl_options,
+    .renamed = tcpcl_renamed,
     .config_size = sizeof(struct tcpcl_config),
     .check = tcpcl_config_check,
     .open = tcpcl_open,
@@ -301,6 +318,7 @@ const struct cla_ops tcpcl_ops = {
     .live = live,
     .set = tcpcl_set,
     .confirm = tcpcl_confirm_bundle,
+    .pause = tcpcl_pause_link,
     .check_self = tcpcl_check_self,
     .status = tcpcl_status,
     .gauges = tcpcl_gauges,

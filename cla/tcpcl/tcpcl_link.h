@@ -4,7 +4,9 @@
 #ifndef CLA_TCPCL_LINK_H
 #define CLA_TCPCL_LINK_H
 
+#include "base/crowd.h"
 #include "base/list.h"
+#include "base/turn_size.h"
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_session.h"
 #include "cla/tcpcl/tcpcl_tls.h"
@@ -12,11 +14,27 @@
 
 struct json_t;
 
-/* Of a local address, and what its links and newcomers count. A link that does not listen has one
+/* Messages in one turn of the loop: of a session; what comes beyond them waits in the session until
+ * others had their turn. Sessions in which something waits share them, down to TCPCL_TURN_LEAST. */
+#define TCPCL_TURN 1024
+#define TCPCL_TURN_LEAST 64
+/* While rounds of the loop take long (base/turn_size.h) all of them have fewer messages, down to:
+ */
+#define TCPCL_TURN_SHORT 16
+/* Of one bundle, beyond TCPCL_BYTE_TIME for each byte: it took long, and its session rests. */
+#define TCPCL_LONG TICK_MS
+#define TCPCL_BYTE_TIME 1
+/* Shorter bundles cannot take long: their time is not measured, since the clock would be read
+ * twice for each. */
+#define TCPCL_LONG_BYTES 8192
+#define TCPCL_REST_MAX TICK_S
+
+/* A local endpoint: a local address, the links that share it, and connections whose peer has not
+ * identified itself, with their counters. A link that does not listen has one
  * of its own. */
-struct tcpcl_hub {
-    struct tcpcl_hub *next; /* in *anchor */
-    struct tcpcl_hub **anchor;
+struct tcpcl_endpoint {
+    struct tcpcl_endpoint *next; /* in *anchor */
+    struct tcpcl_endpoint **anchor;
     struct world *world;
     struct address local;
     char path[STREAM_PATH_MAX + 1];
@@ -24,35 +42,59 @@ struct tcpcl_hub {
     struct alarm alarm;               /* its turn: the earliest deadline, or soon */
     struct round_end round;           /* what the node gave is written at the end of the round */
     struct list links, leaving;       /* struct tcpcl_link.node; leaving: `closed` is due */
-    struct list newcomers, dead;      /* struct tcpcl_conn.node; dead: their memory is due */
+    struct list unidentified, dead;   /* struct tcpcl_conn.node; dead: their memory is due */
+    struct crowds crowds;             /* the unidentified, by address */
     struct list dirty;                /* struct tcpcl_conn.todo */
-    size_t newcomers_len;
+    struct alarm more;                /* the next turn of those in `stopped` */
+    struct list stopped;              /* struct tcpcl_conn.later; those that rest, too */
+    struct turn_size turn;            /* messages that they have in one, in all */
+    bool turn_follows;                /* the last one left some */
     bool ending;                      /* no links are left */
     uint32_t serial;                  /* of the last connection */
-    struct tcpcl_counters newcomer_n; /* of sessions while they are newcomers */
+    struct tcpcl_counters unidentified_n; /* of these sessions */
     uint64_t accepted, turned_away, unknown_refused;
     struct tcpcl_tls_counters tls_n;
-    uint64_t ends[TCPCL_END_COUNT]; /* of newcomers */
+    uint64_t ends[TCPCL_END_COUNT]; /* of the unidentified */
 };
+
+/* What speaks for a session's Node ID (tcpcl_claim.c), the least first. */
+enum tcpcl_claim {
+    TCPCL_CLAIM_NAME,       /* its peer says so */
+    TCPCL_CLAIM_HOST,       /* it is at the host that had the name before */
+    TCPCL_CLAIM_REMOTE,     /* it is at the link's `remote`, or at a UNIX socket */
+    TCPCL_CLAIM_CERTIFICATE /* a verified certificate names it */
+};
+#define TCPCL_CLAIM_GRACE (5 * TICK_S)  /* from the end of the last better session */
+#define TCPCL_CLAIM_KEPT (600 * TICK_S) /* an absent host has the name for so long */
+#define TCPCL_PROBE (5 * TICK_S)        /* for the peer's system to acknowledge a KEEPALIVE */
+#define TCPCL_PROBE_PAUSE (10 * TICK_S) /* from one probe of a session to the next */
 
 struct tcpcl_link {
     struct cla cla;
-    struct list node; /* in hub->links or hub->leaving */
-    struct tcpcl_hub *hub;
+    struct list node; /* in endpoint->links or ->leaving */
+    struct tcpcl_endpoint *endpoint;
     struct cla_env env;
     const struct tcpcl_config *config; /* of one who came in: &own */
     struct tcpcl_config own;
-    struct tls *tls;   /* NULL: off, or a guest's, who does not connect */
+    struct tls *tls;   /* NULL: off, or an unconfigured peer's: it does not connect */
     struct list conns; /* struct tcpcl_conn.node, the newest first */
     size_t conns_len;
-    bool guest; /* it came in by `peer` */
+    bool unconfigured; /* it came in by `peer` */
     bool wanted;
     bool told, told_up;
-    tick retry_at;                 /* of the next connection; TICK_NEVER: none is wanted */
-    tick pause;                    /* before the one after it */
-    tick say_after, tls_say_after; /* then the next trouble is told; of TLS */
-    tick keepalive_say_after;      /* of keepalives that are too short for the path */
+    tick retry_at;                  /* of the next connection; TICK_NEVER: none is wanted */
+    tick pause;                     /* before the one after it */
+    tick say_after, tls_say_after;  /* then the next trouble is told; of TLS */
+    tick keepalive_say_after;       /* of keepalives that are too short for the path */
+    uint8_t host[ADDRESS_KEY_HOST]; /* that has the name, as address_key has it; with has_host */
+    bool has_host;
+    bool paused;    /* the node has no room */
+    bool warned;    /* that it listens without TLS */
+    tick host_left; /* when the last of its sessions, or of those with a better claim, ended */
+    tick contest_say_after;        /* then the next session that says a name in use is told */
+    uint64_t contested;            /* sessions that said the name while another host had one */
     uint64_t flight, flight_bytes; /* bundles without an outcome */
+    uint64_t reserved;             /* bytes of bundles that are arriving */
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
     uint64_t bundles_received, bytes_received, bundles_refused;
@@ -63,42 +105,77 @@ struct tcpcl_link {
 };
 
 struct tcpcl_conn {
-    struct list node, todo;
-    struct tcpcl_hub *hub;
+    struct list node, todo, later;
+    struct crowd_member from; /* while it is unidentified */
+    struct tcpcl_endpoint *endpoint;
     struct tcpcl_link *link; /* NULL: it has not said who it is */
     struct stream *stream;   /* NULL: closed */
     struct tcpcl_session *session;
     struct tcpcl_counters n; /* until it has a link */
     uint32_t serial;         /* of its tokens; below 2^24 */
+    uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
+    tick rests_until;        /* its bundles took long: nothing is read before */
     bool active, up, was_up, reading, pumping;
-    bool can_tls;          /* this side can */
-    bool securing, secure; /* the stream is TLS: its handshake runs; is over */
-    int trusted_by;        /* enum tcpcl_tls_peer, of those admitted */
-    int error;             /* of the stream's end */
+    bool can_tls;                   /* this side can */
+    bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
+    int trusted_by;                 /* enum tcpcl_tls_peer, of those admitted */
+    uint8_t host[ADDRESS_KEY_HOST]; /* of the peer; zeros: not known */
+    enum tcpcl_claim claim;         /* but HOST: tcpcl_claim_of */
+    tick probe_at, probe_after;     /* is it dead then? TICK_NEVER: not asked; the next probe */
+    uint64_t probe_rx;
+    int error; /* of the stream's end */
 };
 
-/* tcpcl_hub.c. join: listens when it is the first link there; 0 or an error with its text. leave:
- * its connections have ended; `closed` follows later, and its memory goes. */
+/* tcpcl_endpoint.c. join: listens when it is the first link there; 0 or an error with its text.
+ * leave: its connections have ended; `closed` follows later, and its memory goes. */
 int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap);
 void tcpcl_leave(struct tcpcl_link *l);
-void tcpcl_enter(struct tcpcl_hub *h, struct tcpcl_link *l); /* who came in */
-void tcpcl_kick(struct tcpcl_hub *h);                        /* a turn soon */
-void tcpcl_wake_at(struct tcpcl_hub *h, tick when);          /* a turn then, or sooner */
+void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l); /* who came in */
+void tcpcl_kick(struct tcpcl_endpoint *h);                        /* a turn soon */
+void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when);          /* a turn then, or sooner */
+void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those in `stopped` */
 
 /* tcpcl_conn.c. connect: to the link's remote; a failure is counted, and the next try is due.
- * accept: takes the stream. touch: at the end of the round it goes on. pump: it goes on now. drop:
- * it ends now, and nothing is told. */
+ * accept: takes the stream, of
+ * somebody at this address. touch: at the end of the round it goes on. pump: it goes on now. turn:
+ * likewise, with messages that were left for the next turn. rests: until c->rests_until. drop: it
+ * ends now, and nothing is told.
+ */
 void tcpcl_conn_connect(struct tcpcl_link *l);
-void tcpcl_conn_accept(struct tcpcl_hub *h, struct stream *s);
+void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from);
 void tcpcl_conn_touch(struct tcpcl_conn *c);
 void tcpcl_conn_pump(struct tcpcl_conn *c);
+void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages);
+bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now);
 void tcpcl_conn_drop(struct tcpcl_conn *c);
 void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out);
+
+/* tcpcl_claim.c. find_host: c->host; false: its stream has no address. note: what speaks for it,
+ * once it has said who it is. place: it may have one among the link's sessions. up: it is
+ * established. contest: it says the name while another host has a session: that is counted and
+ * told, also of one that gets no place. left: it ends. tend: what is due; when it is next. sender:
+ * the session by which the link's bundles go; NULL: there is none. claimed: there is a session that
+ * none without a certificate displaces, or it is being made: no other one is needed.
+ */
+bool tcpcl_find_host(struct tcpcl_conn *c);
+void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c);
+bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh);
+void tcpcl_claim_up(struct tcpcl_conn *c);
+void tcpcl_claim_contest(struct tcpcl_link *l, const struct tcpcl_conn *c);
+void tcpcl_claim_left(struct tcpcl_link *l, const struct tcpcl_conn *c);
+tick tcpcl_claim_tend(struct tcpcl_link *l, tick now);
+enum tcpcl_claim tcpcl_claim_of(const struct tcpcl_link *l, const struct tcpcl_conn *c);
+const char *tcpcl_claim_text(enum tcpcl_claim claim); /* static */
+struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l);
+bool tcpcl_claimed(const struct tcpcl_link *l);
 
 /* tcpcl_peer.c: the session says who the peer is: it is let in, or ended. */
 void tcpcl_admit_peer(struct tcpcl_conn *c);
 
-/* tcpcl_link.c. say: now and then; what a peer can bring about must not fill the log. */
+/* tcpcl_link.c. tell: always. say: now and then; what a peer can bring about must not fill the log.
+ */
+void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same about TLS, which other trouble does not keep quiet. */
@@ -112,7 +189,6 @@ void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
 void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed */
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
-struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l); /* the connection that sends; NULL */
 
 /* tcpcl_check_link.c */
 void tcpcl_check_self(const struct cla *c);

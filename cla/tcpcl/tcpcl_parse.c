@@ -8,9 +8,11 @@
 #include "cla/tcpcl/tcpcl_session_private.h"
 
 #include <assert.h>
+#include <stdlib.h>
 #include <string.h>
 
-#define INIT_FIXED 21u /* of SESS_INIT, up to its Node ID */
+#define INIT_FIXED 21u      /* of SESS_INIT, up to its Node ID */
+#define DEBT_MAX (1u << 16) /* of turns, for what brought nothing */
 
 static const uint8_t *unparsed(const struct tcpcl_session *s, size_t *len)
 {
@@ -33,7 +35,51 @@ bool tcpcl_reads(const struct tcpcl_session *s)
     if (s->stream_over || s->state >= TCPCL_IN_CLOSING || s->state == TCPCL_IN_SECURING ||
         s->state == TCPCL_IN_ADMIT)
         return false;
-    return !tcpcl_answers_full(s);
+    return !tcpcl_answers_full(s) && !tcpcl_stopped(s);
+}
+
+void tcpcl_turn(struct tcpcl_session *s, uint32_t messages)
+{
+    const uint32_t least = messages < TCPCL_WASTE ? 1 : messages / TCPCL_WASTE;
+    const uint32_t most = messages > least ? messages - least : 0;
+    const uint32_t pays = s->in.debt < most ? s->in.debt : most;
+    s->in.turn = messages - pays;
+    s->in.debt -= pays;
+}
+
+void tcpcl_waste(struct tcpcl_session *s)
+{
+    if (s->in.turn != UINT32_MAX && s->in.debt < DEBT_MAX)
+        s->in.debt += TCPCL_WASTE - 1;
+}
+
+bool tcpcl_stopped(const struct tcpcl_session *s)
+{
+    return s->in.turn == 0 && s->in.off < s->in.len && s->state < TCPCL_IN_CLOSING;
+}
+
+static void spend_turn(struct tcpcl_session *s)
+{
+    s->in.turn -= s->in.turn > 0 && s->in.turn != UINT32_MAX;
+}
+
+/* In the scratch, for a read of the size that is wanted, as far as the scratch may grow and there
+ * is memory. */
+static void make_space(struct tcpcl_session *s)
+{
+    if (s->in.off > 0 && s->in.len + s->in.size > s->in.cap) {
+        memmove(s->in.scratch, s->in.scratch + s->in.off, s->in.len - s->in.off);
+        s->in.len -= s->in.off;
+        s->in.off = 0;
+    }
+    size_t cap = s->in.cap;
+    while (s->in.len + s->in.size > cap && cap < SCRATCH_BYTES)
+        cap *= 2;
+    uint8_t *grown = cap == s->in.cap ? NULL : realloc(s->in.scratch, cap);
+    if (grown == NULL)
+        return;
+    s->in.scratch = grown;
+    s->in.cap = cap;
 }
 
 uint8_t *tcpcl_space(struct tcpcl_session *s, size_t *len)
@@ -46,12 +92,8 @@ uint8_t *tcpcl_space(struct tcpcl_session *s, size_t *len)
         *len = s->in.left < room ? (size_t)s->in.left : room;
         return buf_data(s->import.bundle) + s->import.bundle->len;
     }
-    if (s->in.off > 0 && s->in.len + s->in.size > SCRATCH_BYTES) {
-        memmove(s->in.scratch, s->in.scratch + s->in.off, s->in.len - s->in.off);
-        s->in.len -= s->in.off;
-        s->in.off = 0;
-    }
-    size_t room = SCRATCH_BYTES - s->in.len;
+    make_space(s);
+    size_t room = s->in.cap - s->in.len;
     *len = s->in.step == STEP_CONTACT ? TCPCL_CONTACT_LEN - s->in.len : s->in.size;
     *len = *len < room ? *len : room;
     assert(*len >= 1); /* a head that is not whole is short */
@@ -65,14 +107,15 @@ void tcpcl_fed(struct tcpcl_session *s, size_t len, tick now)
     s->n->rx_bytes += len;
     if (s->in.direct) {
         s->import.bundle->len += len;
+        s->import.grown = now;
         s->in.left -= len;
         s->in.size = READ_LEAST; /* after a long one comes a head, then likely a long one again */
         s->in.direct = false;
         return;
     }
     s->in.len += len;
-    assert(s->in.len <= SCRATCH_BYTES);
-    if (len >= s->in.size && s->in.size < SCRATCH_BYTES)
+    assert(s->in.len <= s->in.cap);
+    if (len >= s->in.size && s->in.size < SCRATCH_BYTES && s->state >= TCPCL_IN_UP)
         s->in.size *= 4;
 }
 
@@ -110,7 +153,7 @@ static void take_contact(struct tcpcl_session *s, const uint8_t *p, tick now)
 void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t type, tick now)
 {
     if (s->out.rejects_len == REJECTS_MAX) { /* it goes on and on */
-        tcpcl_end(s, TCPCL_END_PROTOCOL, now);
+        tcpcl_end_with(s, TCPCL_END_PROTOCOL, TCPCL_TERM_UNKNOWN, now);
         return;
     }
     s->out.rejects[s->out.rejects_len][0] = (uint8_t)reason;
@@ -118,17 +161,50 @@ void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t 
     s->out.rejects_len++;
 }
 
-/* What cannot be skipped, or shows that the two do not understand each other. */
-static void reject_and_end(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t type,
-                           tick now)
+/* §5.1.2: its length is not known, so that nothing behind it can be read. */
+static void reject_unknown(struct tcpcl_session *s, uint8_t type, tick now)
 {
-    tcpcl_reject(s, reason, type, now);
+    tcpcl_reject(s, TCPCL_REJECT_TYPE_UNKNOWN, type, now);
     tcpcl_end(s, TCPCL_END_PROTOCOL, now);
+}
+
+void tcpcl_reject_and_end(struct tcpcl_session *s, uint8_t type, tick now)
+{
+    tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, type, now);
+    tcpcl_end_with(s, TCPCL_END_PROTOCOL, TCPCL_TERM_UNKNOWN, now);
 }
 
 static void refuse_init(struct tcpcl_session *s, tick now)
 {
     tcpcl_end_with(s, TCPCL_END_INIT, TCPCL_TERM_CONTACT_FAILURE, now);
+}
+
+static void end_items_too_long(struct tcpcl_session *s, tick now)
+{
+    if (s->in.type == TCPCL_XFER_SEGMENT)
+        tcpcl_segment_long_items(s);
+    tcpcl_end_with(s, TCPCL_END_ITEMS, TCPCL_TERM_RESOURCE_EXHAUSTION, now);
+}
+
+static void end_flood(struct tcpcl_session *s, tick now)
+{
+    tcpcl_end_with(s, TCPCL_END_FLOOD, TCPCL_TERM_RESOURCE_EXHAUSTION, now);
+}
+
+static void take_keepalive(struct tcpcl_session *s, tick now)
+{
+    const uint64_t most = (now - s->started) / TICK_S * TCPCL_KEEPALIVES_PER_S;
+    if (++s->keepalives > most + TCPCL_KEEPALIVES_SPARE)
+        end_flood(s, now);
+}
+
+static void take_reject(struct tcpcl_session *s, const uint8_t *p, tick now)
+{
+    s->n->rejected_rx[p[1] < TCPCL_REJECTION_COUNT ? p[1] : 0]++;
+    if (!tcpcl_established(s)) /* what it did not take was needed */
+        tcpcl_end(s, TCPCL_END_PROTOCOL, now);
+    else if (++s->rejects > s->out.made + TCPCL_REJECTS_SPARE)
+        end_flood(s, now);
 }
 
 /* 0: more is needed. Its items follow. */
@@ -152,6 +228,8 @@ static size_t parse_init(struct tcpcl_session *s, const uint8_t *p, size_t len, 
     s->in.step = STEP_ITEMS;
     if (strlen(s->peer.node_id) != id_len || s->peer.segment_mru == 0 || s->peer.transfer_mru == 0)
         refuse_init(s, now); /* §4.7: nothing could be sent */
+    else if (s->in.items > TCPCL_ITEMS_MAX)
+        end_items_too_long(s, now);
     return INIT_FIXED + id_len + 4;
 }
 
@@ -201,11 +279,26 @@ static void begin_segment(struct tcpcl_session *s, const uint8_t *p, tick now)
     s->in.id = tcpcl_get(p + 2, 8);
     s->in.items = start ? tcpcl_get(p + 10, 4) : 0;
     s->in.left = start ? 0 : tcpcl_get(p + 10, 8);
-    s->in.skip = s->in.items_bad = s->in.has_total = false;
+    s->in.skip = s->in.items_bad = false;
     s->in.step = start ? STEP_ITEMS : STEP_DATA;
+    if (!start && s->in.left == 0)
+        tcpcl_waste(s);
     tcpcl_segment_head(s, now);
-    if (!start && s->state < TCPCL_IN_CLOSING)
+    if (s->in.items > TCPCL_ITEMS_MAX && s->state < TCPCL_IN_CLOSING)
+        end_items_too_long(s, now);
+    else if (!start && s->state < TCPCL_IN_CLOSING)
         tcpcl_segment_data(s);
+}
+
+/* §5.1.2: a SESS_INIT of an established session is rejected, and the session goes on. The Node ID
+ * and the items behind its fixed part are skipped. */
+static void reject_repeat(struct tcpcl_session *s, const uint8_t *p, tick now)
+{
+    assert(tcpcl_established(s) && s->in.step == STEP_HEAD);
+    tcpcl_waste(s);
+    tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_SESS_INIT, now);
+    s->in.left = tcpcl_get(p + INIT_FIXED - 2, 2);
+    s->in.step = STEP_REPEAT;
 }
 
 /* Of an established session. */
@@ -221,7 +314,7 @@ static bool take_message(struct tcpcl_session *s, const uint8_t *p, struct tcpcl
     case TCPCL_XFER_REFUSE:
         return tcpcl_was_refused(s, tcpcl_get(p + 2, 8), p[1], out, now);
     default:
-        reject_and_end(s, TCPCL_REJECT_UNEXPECTED, p[0], now); /* SESS_INIT */
+        reject_repeat(s, p, now);
         return false;
     }
 }
@@ -238,9 +331,9 @@ static enum tcpcl_parsed parse_head(struct tcpcl_session *s, struct tcpcl_notice
         return PARSED_NOTHING;
     s->in.type = type;
     if (tcpcl_message_text(type) == NULL) {
-        s->n->unknown_rx++;
+        s->n->unknown_rx++; /* it ends the session */
         tcpcl_take(s, 1);
-        reject_and_end(s, TCPCL_REJECT_TYPE_UNKNOWN, type, now); /* §5.1.2 */
+        reject_unknown(s, type, now);
         return PARSED_SOME;
     }
     bool established = tcpcl_established(s), notice = false;
@@ -251,15 +344,16 @@ static enum tcpcl_parsed parse_head(struct tcpcl_session *s, struct tcpcl_notice
     } else if (type == TCPCL_SESS_TERM) {
         take_term(s, p, now);
     } else if (type == TCPCL_MSG_REJECT) {
-        s->n->rejected_rx[p[1] < TCPCL_REJECTION_COUNT ? p[1] : 0]++;
-        if (!established) /* what it did not take was needed */
-            tcpcl_end(s, TCPCL_END_PROTOCOL, now);
-    } else if (type != TCPCL_KEEPALIVE && !established) {
-        reject_and_end(s, TCPCL_REJECT_UNEXPECTED, type, now);
-    } else if (type != TCPCL_KEEPALIVE) {
+        take_reject(s, p, now);
+    } else if (type == TCPCL_KEEPALIVE) {
+        take_keepalive(s, now);
+    } else if (!established) {
+        tcpcl_reject_and_end(s, type, now);
+    } else {
         notice = take_message(s, p, out, now);
     }
     s->n->rx[type]++;
+    spend_turn(s);
     tcpcl_take(s, need);
     return notice ? PARSED_NOTICE : PARSED_SOME;
 }
@@ -270,7 +364,7 @@ static void take_item(struct tcpcl_session *s, const uint8_t *p, size_t value_le
 {
     unsigned type = (unsigned)tcpcl_get(p + 1, 2);
     if (s->in.type == TCPCL_XFER_SEGMENT)
-        tcpcl_segment_item(s, p[0], type, slice_of(p + TCPCL_ITEM_HEAD_LEN, value_len));
+        tcpcl_segment_item(s, p[0], type, p + TCPCL_ITEM_HEAD_LEN, value_len);
     else if ((p[0] & TCPCL_CRITICAL) != 0)
         refuse_init(s, now); /* §4.8: there are no types that are known */
     else
@@ -284,6 +378,9 @@ static void end_items(struct tcpcl_session *s, tick now)
         return;
     }
     s->in.step = STEP_HEAD;
+    s->in.items_bad = false;
+    if (tcpcl_established(s)) /* of a SESS_INIT that was rejected */
+        return;
     s->state = TCPCL_IN_ADMIT;
     s->peer.round_trip = now > s->asked ? now - s->asked : 0;
 }
@@ -297,6 +394,22 @@ static void spoil_items(struct tcpcl_session *s, tick now)
         refuse_init(s, now);
 }
 
+/* The value is looked at; any other one is dropped as it comes, however long it is. */
+static bool value_counts(const struct tcpcl_session *s, const uint8_t *p, size_t len)
+{
+    return s->in.type == TCPCL_XFER_SEGMENT && tcpcl_get(p + 1, 2) == TCPCL_ITEM_TRANSFER_LENGTH &&
+           len == TCPCL_TRANSFER_LENGTH_LEN;
+}
+
+static enum tcpcl_parsed drop_items(struct tcpcl_session *s, uint64_t most, size_t len)
+{
+    size_t drop = most < len ? (size_t)most : len;
+    s->in.items -= drop;
+    s->in.value -= drop < s->in.value ? drop : s->in.value;
+    tcpcl_take(s, drop);
+    return drop > 0 ? PARSED_SOME : PARSED_NOTHING;
+}
+
 static enum tcpcl_parsed parse_items(struct tcpcl_session *s, tick now)
 {
     size_t len;
@@ -305,12 +418,12 @@ static enum tcpcl_parsed parse_items(struct tcpcl_session *s, tick now)
         end_items(s, now);
         return PARSED_SOME;
     }
-    if (s->in.items_bad) {
-        size_t drop = s->in.items < len ? (size_t)s->in.items : len;
-        s->in.items -= drop;
-        tcpcl_take(s, drop);
-        return drop > 0 ? PARSED_SOME : PARSED_NOTHING;
-    }
+    if (tcpcl_stopped(s))
+        return PARSED_NOTHING;
+    if (s->in.items_bad)
+        return drop_items(s, s->in.items, len);
+    if (s->in.value > 0)
+        return drop_items(s, s->in.value, len);
     if (s->in.items >= TCPCL_ITEM_HEAD_LEN && len < TCPCL_ITEM_HEAD_LEN)
         return PARSED_NOTHING;
     size_t value =
@@ -319,11 +432,37 @@ static enum tcpcl_parsed parse_items(struct tcpcl_session *s, tick now)
         spoil_items(s, now);
         return PARSED_SOME;
     }
-    if (len < TCPCL_ITEM_HEAD_LEN + value)
+    const size_t need = TCPCL_ITEM_HEAD_LEN + (value_counts(s, p, value) ? value : 0);
+    if (len < need)
         return PARSED_NOTHING;
+    spend_turn(s);
     take_item(s, p, value, now);
-    s->in.items -= TCPCL_ITEM_HEAD_LEN + value;
-    tcpcl_take(s, TCPCL_ITEM_HEAD_LEN + value);
+    s->in.items -= need;
+    s->in.value = TCPCL_ITEM_HEAD_LEN + value - need;
+    tcpcl_take(s, need);
+    return PARSED_SOME;
+}
+
+/* The Node ID of a SESS_INIT that was rejected, then the length of its items, which are dropped. */
+static enum tcpcl_parsed parse_repeat(struct tcpcl_session *s, tick now)
+{
+    size_t len;
+    const uint8_t *p = unparsed(s, &len);
+    if (s->in.left > 0) {
+        len = s->in.left < len ? (size_t)s->in.left : len;
+        s->in.left -= len;
+        tcpcl_take(s, len);
+        return len > 0 ? PARSED_SOME : PARSED_NOTHING;
+    }
+    if (len < 4)
+        return PARSED_NOTHING;
+    assert(s->in.type == TCPCL_SESS_INIT && s->in.items == 0);
+    s->in.items = tcpcl_get(p, 4);
+    s->in.items_bad = true;
+    s->in.step = STEP_ITEMS;
+    tcpcl_take(s, 4);
+    if (s->in.items > TCPCL_ITEMS_MAX)
+        end_items_too_long(s, now);
     return PARSED_SOME;
 }
 
@@ -357,6 +496,7 @@ static enum tcpcl_parsed parse_data(struct tcpcl_session *s, struct tcpcl_notice
         size_t room = buf_tailroom(s->import.bundle);
         len = len < room ? len : room;
         memcpy(buf_append(s->import.bundle, len), p, len);
+        s->import.grown = s->heard;
     }
     s->in.left -= len;
     tcpcl_take(s, len);
@@ -376,6 +516,8 @@ enum tcpcl_parsed tcpcl_parse(struct tcpcl_session *s, struct tcpcl_notice *out,
         return PARSED_SOME;
     case STEP_ITEMS:
         return parse_items(s, now);
+    case STEP_REPEAT:
+        return parse_repeat(s, now);
     case STEP_LENGTH:
         return parse_length(s);
     case STEP_DATA:
@@ -384,5 +526,5 @@ enum tcpcl_parsed tcpcl_parse(struct tcpcl_session *s, struct tcpcl_notice *out,
         break;
     }
     bool full = tcpcl_answers_full(s) && !s->stream_over;
-    return full ? PARSED_NOTHING : parse_head(s, out, now);
+    return full || tcpcl_stopped(s) ? PARSED_NOTHING : parse_head(s, out, now);
 }

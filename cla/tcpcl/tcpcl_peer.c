@@ -12,7 +12,7 @@
 
 static tick time_of(const struct tcpcl_conn *c)
 {
-    return world_now(c->hub->world);
+    return world_now(c->endpoint->world);
 }
 
 static void refuse_peer(struct tcpcl_conn *c, enum tcpcl_term reason)
@@ -41,6 +41,8 @@ static void admit_called(struct tcpcl_conn *c)
         return;
     }
     if (expected) {
+        tcpcl_claim_note(l, c);
+        tcpcl_pause(c->session, l->paused);
         tcpcl_admit(c->session, NULL, time_of(c));
         return;
     }
@@ -54,7 +56,7 @@ static void admit_called(struct tcpcl_conn *c)
 
 /* ---- the peer connected ---- */
 
-static struct tcpcl_link *find_link(const struct tcpcl_hub *h, const struct eid *who)
+static struct tcpcl_link *find_link(const struct tcpcl_endpoint *h, const struct eid *who)
 {
     list_for_each (it, &h->links) {
         struct tcpcl_link *l = container_of(it, struct tcpcl_link, node);
@@ -65,7 +67,7 @@ static struct tcpcl_link *find_link(const struct tcpcl_hub *h, const struct eid 
 }
 
 /* In the place of the host's, with its own limits; the node fills in the events. */
-static struct tcpcl_link *guest_new(const struct tcpcl_link *host, const struct eid *who)
+static struct tcpcl_link *unconfigured_new(const struct tcpcl_link *host, const struct eid *who)
 {
     struct tcpcl_link *l = calloc(1, sizeof *l);
     if (l == NULL)
@@ -79,16 +81,17 @@ static struct tcpcl_link *guest_new(const struct tcpcl_link *host, const struct 
     tcpcl_link_init(l, &host->env, &l->own);
     l->env.peer = *who;
     l->env.events = (struct cla_events){0};
-    l->guest = true;
+    l->unconfigured = true;
     return l;
 }
 
-static struct tcpcl_link *let_in(struct tcpcl_hub *h, const struct eid *who)
+static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who)
 {
     list_for_each (it, &h->links) {
         struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
         const struct cla_events *to = &host->env.events;
-        struct tcpcl_link *l = to->peer == NULL || host->guest ? NULL : guest_new(host, who);
+        struct tcpcl_link *l =
+            to->peer == NULL || host->unconfigured ? NULL : unconfigured_new(host, who);
         if (l == NULL)
             continue;
         struct cla_events events = {0};
@@ -105,7 +108,7 @@ static struct tcpcl_link *let_in(struct tcpcl_hub *h, const struct eid *who)
 
 static void refuse_unknown(struct tcpcl_conn *c)
 {
-    struct tcpcl_hub *h = c->hub;
+    struct tcpcl_endpoint *h = c->endpoint;
     h->unknown_refused++;
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
     tcpcl_say(container_of(list_first(&h->links), struct tcpcl_link, node), 1,
@@ -114,55 +117,61 @@ static void refuse_unknown(struct tcpcl_conn *c)
               tcpcl_peer(c->session)->node_id, (unsigned long long)h->unknown_refused);
 }
 
-static void take_newcomer(struct tcpcl_conn *c, struct tcpcl_link *l)
+static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
 {
     struct tcpcl_terms terms;
-    assert(c->link == NULL && c->hub->newcomers_len > 0);
+    assert(c->link == NULL && c->from.crowd != NULL);
     list_sub(&c->node);
-    c->hub->newcomers_len--;
+    crowds_sub(&c->endpoint->crowds, &c->from);
     c->link = l;
     list_add_head(&l->conns, &c->node);
     l->conns_len++;
     tcpcl_conn_terms(l, &terms);
+    tcpcl_pause(c->session, l->paused);
     tcpcl_admit(c->session, &terms, time_of(c));
 }
 
 /* Whose rules count for who comes by link `l`, or by none: those of the link that lets in. */
-static struct tcpcl_link *rules_for(const struct tcpcl_hub *h, struct tcpcl_link *l)
+static struct tcpcl_link *rules_for(const struct tcpcl_endpoint *h, struct tcpcl_link *l)
 {
-    if (l != NULL && !l->guest)
+    if (l != NULL && !l->unconfigured)
         return l;
     list_for_each (it, &h->links) {
         struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
-        if (host->env.events.peer != NULL && !host->guest)
+        if (host->env.events.peer != NULL && !host->unconfigured)
             return host;
     }
     return l;
 }
 
-static void admit_newcomer(struct tcpcl_conn *c)
+static void admit_unidentified(struct tcpcl_conn *c)
 {
     struct eid who;
     struct tcpcl_link *l = NULL;
     bool named = read_node(c, &who);
     const struct tcpcl_link *first =
-        container_of(list_first(&c->hub->links), struct tcpcl_link, node);
+        container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
     if (named && !eid_same_node(&who, &first->env.node)) {
-        l = find_link(c->hub, &who);
-        struct tcpcl_link *rules = rules_for(c->hub, l);
+        l = find_link(c->endpoint, &who);
+        struct tcpcl_link *rules = rules_for(c->endpoint, l);
         if (rules != NULL && !tcpcl_tls_trusts(c, rules, &who)) {
             refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
             return;
         }
         if (l == NULL)
-            l = let_in(c->hub, &who);
+            l = let_in(c->endpoint, &who);
     }
-    if (l == NULL)
+    if (l == NULL) {
         refuse_unknown(c);
-    else if (!l->wanted || l->conns_len >= l->config->sessions)
-        refuse_peer(c, TCPCL_TERM_BUSY);
-    else
-        take_newcomer(c, l);
+        return;
+    }
+    tcpcl_claim_note(l, c);
+    if (l->wanted && tcpcl_claim_place(l, c)) {
+        take_unidentified(c, l);
+        return;
+    }
+    tcpcl_claim_contest(l, c);
+    refuse_peer(c, TCPCL_TERM_BUSY);
 }
 
 void tcpcl_admit_peer(struct tcpcl_conn *c)
@@ -170,5 +179,5 @@ void tcpcl_admit_peer(struct tcpcl_conn *c)
     if (c->active)
         admit_called(c);
     else
-        admit_newcomer(c);
+        admit_unidentified(c);
 }

@@ -225,6 +225,7 @@ static bool make_message(struct tcpcl_session *s, struct writer *w, struct slice
         put_keepalive(s, w);
     else
         return false;
+    s->out.made++;
     return true;
 }
 

@@ -21,7 +21,7 @@ const char *tcpcl_end_text(enum tcpcl_end e)
 struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now)
 {
     struct tcpcl_session *s = calloc(1, sizeof *s);
-    uint8_t *scratch = s == NULL ? NULL : malloc(SCRATCH_BYTES);
+    uint8_t *scratch = s == NULL ? NULL : malloc(SCRATCH_LEAST);
     if (scratch == NULL || hash_init(&s->exports.ids, 0) < 0) { /* ids are our own numbers */
         free(scratch);
         free(s);
@@ -32,7 +32,9 @@ struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now)
     s->terms = setup->terms;
     s->n = setup->counters;
     s->in.scratch = scratch;
+    s->in.cap = SCRATCH_LEAST;
     s->in.size = READ_LEAST;
+    s->in.turn = UINT32_MAX;
     s->started = s->heard = s->spoke = now;
     s->ending_due = s->asked = TICK_NEVER;
     s->out.contact_due = setup->active; /* §4.1: the passive side waits for the peer's */
@@ -106,13 +108,21 @@ void tcpcl_begin_ending(struct tcpcl_session *s, enum tcpcl_end end, tick now)
     s->ending_due = tick_add(now, s->setup.ending_timeout);
 }
 
+/* Of an established session; one that is ending already goes on so. */
+void tcpcl_terminate_for(struct tcpcl_session *s, enum tcpcl_end end, uint8_t reason, tick now)
+{
+    if (s->state != TCPCL_IN_UP)
+        return;
+    s->out.term_due = true;
+    s->out.term_reply = false;
+    s->out.term_reason = reason;
+    tcpcl_begin_ending(s, end, now);
+}
+
 void tcpcl_terminate(struct tcpcl_session *s, enum tcpcl_term reason, tick now)
 {
     if (s->state == TCPCL_IN_UP) {
-        s->out.term_due = true;
-        s->out.term_reply = false;
-        s->out.term_reason = (uint8_t)reason;
-        tcpcl_begin_ending(s, TCPCL_END_OWN_TERM, now);
+        tcpcl_terminate_for(s, TCPCL_END_OWN_TERM, (uint8_t)reason, now);
     } else if (s->state < TCPCL_IN_UP) {
         tcpcl_end_with(s, s->state == TCPCL_IN_ADMIT ? TCPCL_END_NOT_ADMITTED : TCPCL_END_OWN_TERM,
                        (uint8_t)reason, now);
@@ -138,7 +148,7 @@ static void look_at_end(struct tcpcl_session *s, tick now)
 {
     if (has_ended(s))
         tcpcl_end(s, s->end, now);
-    if (s->stream_over && s->state < TCPCL_IN_CLOSING)
+    if (s->stream_over && !tcpcl_stopped(s) && s->state < TCPCL_IN_CLOSING)
         tcpcl_end(s, TCPCL_END_STREAM, now);
     if (s->state == TCPCL_IN_CLOSING && (s->stream_over || tcpcl_plan_empty(s))) {
         s->state = TCPCL_IN_OVER;
@@ -203,9 +213,9 @@ static bool tell_state(struct tcpcl_session *s, struct tcpcl_notice *out)
 bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now)
 {
     enum tcpcl_parsed parsed = PARSED_SOME;
-    bool reads = tcpcl_reads(s);
+    bool reads = tcpcl_reads(s) || tcpcl_stopped(s); /* what it has to read comes before more */
     if (reads && s->deaf)
-        s->heard = now; /* the peer may have spoken all the time */
+        s->heard = s->import.grown = now; /* the peer may have spoken all the time */
     s->deaf = !reads;
     while (parsed == PARSED_SOME) {
         if (tell_state(s, out))
@@ -254,7 +264,8 @@ tick tcpcl_deadline(const struct tcpcl_session *s)
         return tick_add(s->started, s->setup.contact_timeout);
     if (!tcpcl_established(s))
         return s->ending_due;
-    return tick_min(s->ending_due, tick_min(idle_due(s), keepalive_due(s)));
+    return tick_min(tick_min(s->ending_due, tcpcl_import_due(s)),
+                    tick_min(idle_due(s), keepalive_due(s)));
 }
 
 void tcpcl_expire(struct tcpcl_session *s, tick now)
@@ -267,12 +278,25 @@ void tcpcl_expire(struct tcpcl_session *s, tick now)
         tcpcl_end_with(s, TCPCL_END_CONTACT_TIMEOUT, TCPCL_TERM_IDLE_TIMEOUT, now);
     } else if (s->ending_due <= now) {
         tcpcl_end(s, s->end == TCPCL_END_NONE ? TCPCL_END_OWN_TERM : s->end, now);
-        tcpcl_closed(s, now); /* whoever has not read it by now will not */
+        tcpcl_closed(s, now); /* what the peer has not read by now it will not read */
     } else if (idle_due(s) <= now) {
         tcpcl_end_with(s, TCPCL_END_IDLE, TCPCL_TERM_IDLE_TIMEOUT, now);
+    } else if (tcpcl_import_due(s) <= now) {
+        tcpcl_import_expire(s, now);
     } else {
         s->out.alive_due = true;
     }
+}
+
+void tcpcl_alive(struct tcpcl_session *s)
+{
+    s->out.alive_due = s->out.alive_due || (tcpcl_established(s) && s->peer.keepalive_s != 0);
+}
+
+void tcpcl_silent(struct tcpcl_session *s, tick now)
+{
+    tcpcl_end_with(s, TCPCL_END_IDLE, TCPCL_TERM_IDLE_TIMEOUT, now);
+    tcpcl_closed(s, now);
 }
 
 /* ---- for those who show it ---- */

@@ -6,7 +6,8 @@
  *   push:  tcpcl_fed · tcpcl_wrote · tcpcl_closed · tcpcl_secured · tcpcl_admit · tcpcl_send ·
  *          tcpcl_confirm · tcpcl_terminate · tcpcl_expire
  *   pull:  tcpcl_poll (the next notice) · tcpcl_space and tcpcl_reads (what to read, and whether) ·
- *          tcpcl_output (what to write) · tcpcl_deadline
+ *          tcpcl_stopped (messages are left for the next turn: tcpcl_turn) · tcpcl_output (what to
+ * write) · tcpcl_deadline
  *
  * After each push the owner polls until there is no notice, then writes what tcpcl_output gives, in
  * turns until it gives nothing or the stream takes no more. Payloads are not copied on the way out,
@@ -29,6 +30,16 @@ struct tcpcl_session;
 
 #define TCPCL_NODE_ID_MAX 263   /* longest Node ID that is read or sent: the longest EID */
 #define TCPCL_ANSWERS_MAX 65536 /* acknowledgements and refusals that wait to be sent */
+/* Octets of a list of extension items: 16 items of the greatest length. A longer list ends the
+ * session (TCPCL_END_ITEMS): it would have to be read to its end, up to 4 GiB. */
+#define TCPCL_ITEMS_MAX (1u << 20)
+
+/* What no correct peer exceeds, and what ends the session (TCPCL_END_FLOOD). §4.7: the least
+ * interval of keepalives is a second; twice as many as that, and some more, are borne. §5.1.2: a
+ * MSG_REJECT answers a message, so that there are no more of them than messages were sent. */
+#define TCPCL_KEEPALIVES_SPARE 64
+#define TCPCL_KEEPALIVES_PER_S 2
+#define TCPCL_REJECTS_SPARE 16
 
 /* Does this side want TLS (§4.4)? OFF: CAN_TLS is 0. OPTIONAL: if the peer can. REQUIRED: without
  * it the session ends with "contact failure". */
@@ -43,7 +54,9 @@ struct tcpcl_terms {
     uint64_t segment_max;  /* longest segment to send, bytes, >= 1 */
     tick idle;             /* silence of the peer that ends the session; 0: twice the negotiated
                               keepalive, never without one */
-    uint64_t held_bytes;   /* of bundles that wait for tcpcl_confirm: with more, nothing is read */
+    tick transfer_idle;  /* an incoming transfer that has not grown for so long is refused; 0: never
+                          */
+    uint64_t held_bytes; /* of bundles that wait for tcpcl_confirm: with more, nothing is read */
 };
 
 /* What was sent and received, and what was found: of all sessions that share it. */
@@ -57,6 +70,7 @@ struct tcpcl_counters {
     uint64_t unknown_rx;    /* messages of unknown type */
     uint64_t late;          /* answers to transfers that have their outcome */
     uint64_t transfers_cut; /* incoming transfers that ended without END */
+    uint64_t transfers_idle, transfers_shed; /* … that were refused: not grown; tcpcl_shed */
 };
 
 struct tcpcl_setup {
@@ -92,6 +106,8 @@ enum tcpcl_state {
     X(CONTACT_TIMEOUT, "the peer did not say who it is in time")                                   \
     X(IDLE, "nothing was heard of the peer")                                                       \
     X(PROTOCOL, "the peer violated the protocol")                                                  \
+    X(FLOOD, "the peer sent more KEEPALIVE or MSG_REJECT than any correct peer")                   \
+    X(ITEMS, "the peer sent a list of extension items that is too long")                           \
     X(OWN_TERM, "this side ended the session")                                                     \
     X(PEER_TERM, "the peer ended the session")                                                     \
     X(MEMORY, "out of memory")
@@ -149,10 +165,30 @@ const struct tcpcl_peer *tcpcl_peer(const struct tcpcl_session *s);
 
 /* True while bytes of the stream are wanted (back-pressure). */
 bool tcpcl_reads(const struct tcpcl_session *s);
-/* Where the next bytes go, *len >= 1 at most. Before TLS no byte behind the contact header is asked
- * for. tcpcl_reads must be true. */
+/* Where the next bytes go, *len >= 1 at most. Before TLS no byte behind the
+ * contact header is asked for. tcpcl_reads must be true. */
 uint8_t *tcpcl_space(struct tcpcl_session *s, size_t *len);
 void tcpcl_fed(struct tcpcl_session *s, size_t len, tick now); /* so many lie there */
+
+/* Fairness: from now on at most so many messages (and extension items) are understood, until the
+ * next call; octets beyond them stay in the session. A segment without data, and a transfer that is
+ * refused, count as TCPCL_WASTE of them: they make work and bring nothing. A new session has no
+ * such bound. stopped: it has such octets, and reads nothing; the owner calls tcpcl_turn after
+ * others had their turn. */
+#define TCPCL_WASTE 16
+void tcpcl_turn(struct tcpcl_session *s, uint32_t messages);
+bool tcpcl_stopped(const struct tcpcl_session *s);
+
+/* What the incoming transfer has brought so far, bytes: memory that it takes. shed: it is refused
+ * (§5.2.4) and its memory is free; for an owner that has no room. Nothing happens when there is
+ * none. */
+uint64_t tcpcl_held(const struct tcpcl_session *s);
+void tcpcl_shed(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now);
+
+/* The owner has no room: no message is understood and nothing is read (on), but while bundles wait
+ * for the peer's acknowledgement, which come behind what the peer sends. Then what the owner cannot
+ * hold it refuses. KEEPALIVEs go out, and the peer's silence does not count. */
+void tcpcl_pause(struct tcpcl_session *s, bool on);
 
 /* The stream has ended. */
 void tcpcl_closed(struct tcpcl_session *s, tick now);
@@ -190,6 +226,11 @@ bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now);
 
 tick tcpcl_deadline(const struct tcpcl_session *s);
 void tcpcl_expire(struct tcpcl_session *s, tick now);
+
+/* A KEEPALIVE goes out now, where both have negotiated them: is the peer's system still there? */
+void tcpcl_alive(struct tcpcl_session *s);
+/* It is not: the session is over, as after too long a silence. */
+void tcpcl_silent(struct tcpcl_session *s, tick now);
 
 /* Its own invariants, asserted. */
 void tcpcl_check(const struct tcpcl_session *s);

@@ -7,10 +7,14 @@
 #include "base/list.h"
 #include "cla/tcpcl/tcpcl_session.h"
 
-#define SCRATCH_BYTES (256u * 1024) /* heads and short payloads are read here */
+#define SCRATCH_BYTES (256u * 1024) /* heads and short payloads are read here, at most */
+#define SCRATCH_LEAST                                                                              \
+    8192u /* … before much was read: who has not identified itself has no more                   \
+           */
 #define READ_LEAST 4096u
 #define DIRECT_LEAST 4096u             /* of a segment's rest: it is read into its bundle */
-#define GROW_LEAST (UINT64_C(4) << 20) /* a bundle up to so long has its room at once */
+#define GROW_LEAST (UINT64_C(1) << 20) /* a bundle up to so long has its room at once */
+#define GROW_NEXT (UINT64_C(40) << 20) /* above os/memory.h's longest block of the heap */
 #define PIECES 256u                    /* slices to write; a power of two */
 #define CONTROL_BYTES 16384u
 #define CONTROL_LEAST 512u /* room that any message's own bytes fit into */
@@ -48,6 +52,7 @@ enum tcpcl_step {
     STEP_CONTACT, /* a contact header */
     STEP_HEAD,    /* of a message, up to what has a length of its own */
     STEP_ITEMS,   /* extension items, of SESS_INIT or of a segment */
+    STEP_REPEAT,  /* the rest of a SESS_INIT that was rejected: skipped */
     STEP_LENGTH,  /* of the data of a START segment, behind its items */
     STEP_DATA,    /* of a segment */
 };
@@ -63,28 +68,35 @@ struct tcpcl_session {
     tick asked; /* when what the peer's SESS_INIT answers was to be written; TICK_NEVER: it is no
                    answer */
     struct tcpcl_peer peer;
-    bool use_tls; /* both can (§4.3) */
-    bool deaf;    /* nothing was read when it was last polled */
+    uint64_t keepalives, rejects; /* that came */
+    bool use_tls;                 /* both can (§4.3) */
+    bool paused;                  /* the owner has no room */
+    bool deaf;                    /* nothing was read when it was last polled */
     bool stream_over, told_contact, told_peer, told_up, told_ending, told_over;
 
     struct { /* what is read */
         uint8_t *scratch;
+        size_t cap;      /* of scratch */
         size_t off, len; /* [off, len) is not parsed yet */
         size_t size;     /* of the next read */
+        uint32_t turn;   /* messages and items that may still be parsed; UINT32_MAX: any */
+        uint32_t debt;   /* of turns to come, for what brought nothing */
         bool direct;     /* tcpcl_space gave room of the bundle */
         enum tcpcl_step step;
         uint8_t type, flags;
         uint64_t id, items, left; /* bytes of items, of data that are still to come */
+        size_t value;             /* of `items`: of a value that is dropped */
         bool skip;                /* the data of this segment are dropped */
         bool items_bad;           /* the list of items is not whole: the rest is dropped */
-        bool has_total;           /* a Transfer Length item */
     } in;
 
-    struct {                /* the incoming transfer */
-        bool open;          /* begun, not ended */
-        bool refused;       /* what follows of it is dropped, and refused again */
-        bool critical;      /* an item that must be understood is not */
-        uint64_t id, total; /* total: by its Transfer Length; UINT64_MAX: not given */
+    struct {            /* the incoming transfer */
+        bool open;      /* begun, not ended */
+        bool refused;   /* what follows of it is dropped, and refused again */
+        bool critical;  /* an item that must be understood is not */
+        bool has_total; /* it has a Transfer Length item; any value of that may come */
+        uint64_t id, total;
+        tick grown; /* when its last byte came */
         struct buf *bundle;
     } import;
 
@@ -106,6 +118,7 @@ struct tcpcl_session {
         struct tcpcl_piece ring[PIECES];
         size_t first, count;
         size_t planned; /* bytes of them */
+        uint64_t made;  /* messages, and the contact header */
         uint8_t control[CONTROL_BYTES];
         size_t head, tail; /* [tail, head) is in use, around the end */
         uint8_t rejects[REJECTS_MAX][2];
@@ -119,24 +132,33 @@ struct tcpcl_session {
 void tcpcl_end(struct tcpcl_session *s, enum tcpcl_end end, tick now);
 void tcpcl_end_with(struct tcpcl_session *s, enum tcpcl_end end, uint8_t reason, tick now);
 void tcpcl_begin_ending(struct tcpcl_session *s, enum tcpcl_end end, tick now);
+void tcpcl_terminate_for(struct tcpcl_session *s, enum tcpcl_end end, uint8_t reason, tick now);
 bool tcpcl_established(const struct tcpcl_session *s);
 
 /* tcpcl_parse.c: one step. */
 enum tcpcl_parsed { PARSED_NOTHING, PARSED_SOME, PARSED_NOTICE };
 enum tcpcl_parsed tcpcl_parse(struct tcpcl_session *s, struct tcpcl_notice *out, tick now);
 void tcpcl_reject(struct tcpcl_session *s, enum tcpcl_rejection reason, uint8_t type, tick now);
+/* A message that the state does not allow, after which the two do not understand each other. */
+void tcpcl_reject_and_end(struct tcpcl_session *s, uint8_t type, tick now);
 void tcpcl_take(struct tcpcl_session *s, size_t len); /* so many bytes are parsed */
+void tcpcl_waste(struct tcpcl_session *s);            /* what came was work for nothing */
 
 /* tcpcl_import.c. head: a segment's head is there; false: it was an error that ended the session.
- * item: of a segment. data: its length is known. room: for its next bytes; NULL: they are dropped
- * from now on. ended: its last byte is there. */
+ * item: of a segment; of its value only a Transfer Length of the right length is there.
+ * long_items: its list of items is longer than TCPCL_ITEMS_MAX. data: its length is known. room:
+ * for its next bytes; NULL: they are dropped from now on. ended: its last byte is there. */
 void tcpcl_segment_head(struct tcpcl_session *s, tick now);
-void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, struct slice value);
+void tcpcl_segment_item(struct tcpcl_session *s, uint8_t flags, unsigned type, const uint8_t *value,
+                        size_t len);
+void tcpcl_segment_long_items(struct tcpcl_session *s);
 void tcpcl_segment_data(struct tcpcl_session *s);
 bool tcpcl_segment_room(struct tcpcl_session *s);
 bool tcpcl_segment_ended(struct tcpcl_session *s, struct tcpcl_notice *out);
 bool tcpcl_answers_full(const struct tcpcl_session *s);
 void tcpcl_import_drop(struct tcpcl_session *s);
+tick tcpcl_import_due(const struct tcpcl_session *s); /* refused then, unless it grows */
+void tcpcl_import_expire(struct tcpcl_session *s, tick now);
 
 /* tcpcl_export.c. */
 struct tcpcl_export *tcpcl_export_find(const struct tcpcl_session *s, uint64_t id);

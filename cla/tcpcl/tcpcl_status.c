@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a link shows of itself: messages and verdicts of all its sessions, and those that are there.
- * What newcomers did, and who was turned away, is that of the local address. Memory that runs out
- * leaves fields away. */
+ * What unidentified peers did, and how many were turned away, is that of the local endpoint. Memory
+ * that runs out leaves fields away. */
 #include <assert.h>
 #include <jansson.h>
 
@@ -17,6 +17,7 @@ static json_t *list_codes(const uint64_t *n, unsigned first, unsigned count,
                           const char *(*text)(unsigned code))
 {
     json_t *o = json_object();
+    assert(first <= count);
     for (unsigned i = first; i < count; i++)
         put_number(o, text(i), n[i]);
     return o;
@@ -58,6 +59,20 @@ static void put_counters(json_t *o, const struct tcpcl_counters *n)
     put_number(o, "items_ignored", n->items_ignored);
     put_number(o, "late", n->late);
     put_number(o, "transfers_cut", n->transfers_cut);
+    put_number(o, "transfers_idle", n->transfers_idle);
+    put_number(o, "transfers_shed", n->transfers_shed);
+}
+
+static void show_claim(json_t *o, const struct tcpcl_conn *c)
+{
+    struct address at;
+    char text[ADDRESS_TEXT_MAX];
+    if (stream_peer(c->stream, &at))
+        json_object_set_new(o, "address", json_string(address_write(&at, text)));
+    if (!c->was_up || c->link == NULL)
+        return;
+    json_object_set_new(o, "claim", json_string(tcpcl_claim_text(tcpcl_claim_of(c->link, c))));
+    json_object_set_new(o, "sends", json_boolean(tcpcl_sender(c->link) == c));
 }
 
 static json_t *show_session(const struct tcpcl_conn *c)
@@ -77,16 +92,17 @@ static json_t *show_session(const struct tcpcl_conn *c)
     put_number(o, "in_flight", tcpcl_in_flight(c->session));
     put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
     json_object_set_new(o, "tls", tcpcl_tls_show(c));
+    show_claim(o, c);
     return o;
 }
 
-static void put_hub(json_t *o, const struct tcpcl_hub *h)
+static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
 {
-    put_number(o, "newcomers", h->newcomers_len);
-    put_number(o, "newcomers_accepted", h->accepted);
-    put_number(o, "newcomers_turned_away", h->turned_away);
+    put_number(o, "unidentified", h->crowds.len);
+    put_number(o, "unidentified_accepted", h->accepted);
+    put_number(o, "unidentified_turned_away", h->turned_away);
     put_number(o, "unknown_refused", h->unknown_refused);
-    json_object_set_new(o, "newcomer_ends", list_ends(h->ends));
+    json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
 }
 
 void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
@@ -121,15 +137,17 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     put_number(object, "bundle_max", l->cla.limits.bundle_max);
     put_number(object, "in_flight", l->flight);
     put_number(object, "in_flight_bytes", l->flight_bytes);
+    put_number(object, "arriving_bytes", l->reserved);
     put_number(object, "connects", l->connects);
     put_number(object, "connects_failed", l->connects_failed);
     put_number(object, "established", l->established);
     put_number(object, "peer_mismatch", l->peer_mismatch);
+    put_number(object, "contested", l->contested);
     put_number(object, "bundles_received", l->bundles_received);
     put_number(object, "bundle_bytes_received", l->bytes_received);
     put_number(object, "bundles_refused", l->bundles_refused);
     json_object_set_new(object, "ends", list_ends(l->ends));
     put_counters(object, &n);
-    put_hub(object, l->hub);
+    put_endpoint(object, l->endpoint);
     tcpcl_tls_put(object, l);
 }

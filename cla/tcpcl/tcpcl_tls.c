@@ -33,17 +33,29 @@ const char *tcpcl_trust_text(enum tcpcl_trust t)
 
 /* ---- certificates ---- */
 
-int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, size_t why_cap)
+int tcpcl_tls_load(struct tls **out, const struct tcpcl_config *k, const char **key, char *why,
+                   size_t why_cap)
 {
     char text[TLS_WHY_MAX] = "";
     unsigned file = 0;
     const struct tls_files files = {k->tls_certificate, k->tls_key, k->tls_ca};
     *out = NULL;
-    if (k->tls == TCPCL_TLS_OFF)
+    if (tcpcl_tls_mode(k) == TCPCL_TLS_OFF)
         return 0;
     int r = tls_new(out, &files, &file, text);
-    if (r == HELIO_EINVAL)
-        snprintf(why, why_cap, "%s: %s", keys[file], text);
+    *key = r == HELIO_EINVAL ? keys[file] : "tls";
+    if (r != 0)
+        snprintf(why, why_cap, "%s", r == HELIO_EINVAL ? text : helio_strerror(r));
+    return r;
+}
+
+int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, size_t why_cap)
+{
+    const char *key = "";
+    char text[TLS_WHY_MAX] = "";
+    int r = tcpcl_tls_load(out, k, &key, text, sizeof text);
+    if (r != 0)
+        snprintf(why, why_cap, "%s: %s", key, text);
     return r;
 }
 
@@ -54,7 +66,7 @@ static bool same_text(const char *a, const char *b)
 
 bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b)
 {
-    return (a->tls == TCPCL_TLS_OFF) != (b->tls == TCPCL_TLS_OFF) ||
+    return (tcpcl_tls_mode(a) == TCPCL_TLS_OFF) != (tcpcl_tls_mode(b) == TCPCL_TLS_OFF) ||
            !same_text(a->tls_certificate, b->tls_certificate) ||
            !same_text(a->tls_key, b->tls_key) || !same_text(a->tls_ca, b->tls_ca);
 }
@@ -63,7 +75,7 @@ bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *
 static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
 {
     return c->link != NULL ? c->link
-                           : container_of(list_first(&c->hub->links), struct tcpcl_link, node);
+                           : container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
 }
 
 static void read_again(struct tcpcl_link *l, struct tcpcl_tls_counters *n)
@@ -97,22 +109,53 @@ static void warn_of_end(struct tcpcl_link *l)
 
 /* ---- the handshake ---- */
 
+static const char *peer_text(const struct tcpcl_conn *c, char out[ADDRESS_TEXT_MAX])
+{
+    struct address at;
+    return stream_peer(c->stream, &at) ? address_write(&at, out) : "a UNIX socket";
+}
+
+/* Has this host as many handshakes under way as it may? */
+static bool has_enough(struct tcpcl_conn *c)
+{
+    unsigned under_way = 0;
+    if (!tcpcl_find_host(c) || c->active)
+        return false;
+    list_for_each (it, &c->endpoint->unidentified) {
+        const struct tcpcl_conn *other = container_of(it, struct tcpcl_conn, node);
+        under_way += other->securing && memcmp(other->host, c->host, sizeof c->host) == 0;
+    }
+    assert(under_way <= TCPCL_SHAKES_MAX);
+    return under_way == TCPCL_SHAKES_MAX;
+}
+
 bool tcpcl_tls_begin(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = first_link(c);
     struct stream *secure;
     assert(!c->securing && !c->secure && l->tls != NULL);
-    read_again(l, &c->hub->tls_n);
+    char from[ADDRESS_TEXT_MAX];
+    if (has_enough(c)) {
+        c->endpoint->tls_n.turned_away++;
+        tcpcl_tls_say(l, 1,
+                      "a connection from %s is closed: %d TLS handshakes with that address are "
+                      "under way (%llu closed so far)",
+                      peer_text(c, from), TCPCL_SHAKES_MAX,
+                      (unsigned long long)c->endpoint->tls_n.turned_away);
+        return false;
+    }
+    read_again(l, &c->endpoint->tls_n);
     warn_of_end(l);
     const struct tcpcl_config *k = l->config;
     bool named = k->tls_host != NULL && k->tls_host[0] != '\0';
     const struct tls_setup setup = {.server = !c->active,
                                     .verify = k->tls_peer != TCPCL_BY_NONE,
                                     .any_purpose = k->tls_purpose != 0,
+                                    .nodes_issue = k->tls_ca_nodes != 0,
                                     .host = named && c->active ? k->tls_host : NULL};
-    int r = tls_stream(&secure, l->tls, c->hub->world, c->stream, &setup);
+    int r = tls_stream(&secure, l->tls, c->endpoint->world, c->stream, &setup);
     if (r != 0) {
-        c->hub->tls_n.failed++;
+        c->endpoint->tls_n.failed++;
         tcpcl_tls_say(l, 1, "no TLS: %s", helio_strerror(r));
         return false;
     }
@@ -126,7 +169,7 @@ void tcpcl_tls_done(struct tcpcl_conn *c)
     assert(c->securing && !c->secure);
     c->securing = false;
     c->secure = true;
-    c->hub->tls_n.sessions++;
+    c->endpoint->tls_n.sessions++;
 }
 
 const char *tcpcl_tls_why(const struct tcpcl_conn *c)
@@ -139,9 +182,11 @@ void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
 {
     assert(c->securing);
     c->error = error;
-    c->hub->tls_n.failed++;
-    tcpcl_tls_say(first_link(c), 1, "the TLS handshake with %s failed: %s",
-                  c->active ? "the peer" : "somebody who connected", tcpcl_tls_why(c));
+    c->endpoint->tls_n.failed++;
+    char from[ADDRESS_TEXT_MAX];
+    tcpcl_tls_say(first_link(c), 1, "the TLS handshake with %s%s failed: %s",
+                  c->active ? "the peer at " : "a connecting peer at ", peer_text(c, from),
+                  tcpcl_tls_why(c));
     c->securing = false;
 }
 
@@ -190,7 +235,7 @@ static enum tcpcl_trust judge_peer(const struct tcpcl_conn *c, const struct tcpc
     struct tls_peer p;
     if (!c->secure)
         return k->tls == TCPCL_TLS_REQUIRED ? TCPCL_TRUST_PLAIN : TCPCL_TRUST_GIVEN;
-    if (k->tls_peer == TCPCL_BY_NONE || k->tls == TCPCL_TLS_OFF)
+    if (k->tls_peer == TCPCL_BY_NONE || tcpcl_tls_mode(k) == TCPCL_TLS_OFF)
         return TCPCL_TRUST_GIVEN;
     if (!tls_peer(c->stream, &p) || !p.verified)
         return TCPCL_TRUST_UNVERIFIED;
@@ -206,13 +251,20 @@ bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const stru
         c->trusted_by = rules->config->tls_peer;
         return true;
     }
-    c->hub->tls_n.refused[t]++;
+    c->endpoint->tls_n.refused[t]++;
     if (c->secure)
         (void)tls_peer(c->stream, &p);
-    tcpcl_tls_say(rules, 1, "who says that he is \"%s\" is refused: %s%s%s",
-                  tcpcl_peer(c->session)->node_id, tcpcl_trust_text(t),
+    char from[ADDRESS_TEXT_MAX];
+    tcpcl_tls_say(rules, 1, "the peer at %s that calls itself \"%s\" is refused: %s%s%s",
+                  peer_text(c, from), tcpcl_peer(c->session)->node_id, tcpcl_trust_text(t),
                   p.subject[0] != '\0' ? "; its subject is " : "", p.subject);
     return false;
+}
+
+bool tcpcl_tls_verified(const struct tcpcl_conn *c)
+{
+    struct tls_peer p;
+    return c->secure && c->trusted_by != TCPCL_BY_NONE && tls_peer(c->stream, &p) && p.verified;
 }
 
 /* ---- status ---- */
@@ -251,12 +303,13 @@ struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c)
 void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
 {
     static const char *const modes[] = {"off", "optional", "required"};
-    const struct tcpcl_tls_counters *n = &l->hub->tls_n;
+    const struct tcpcl_tls_counters *n = &l->endpoint->tls_n;
     json_t *refused = json_object();
-    json_object_set_new(o, "tls", json_string(modes[l->config->tls]));
+    json_object_set_new(o, "tls", json_string(modes[tcpcl_tls_mode(l->config)]));
     put_number(o, "tls_sessions", n->sessions);
     put_number(o, "tls_plain", n->plain);
     put_number(o, "tls_failed", n->failed);
+    put_number(o, "tls_turned_away", n->turned_away);
     put_number(o, "tls_reloads", n->reloads);
     put_number(o, "tls_reloads_failed", n->reloads_failed);
     for (unsigned t = TCPCL_TRUST_GIVEN + 1; t < TCPCL_TRUST_COUNT; t++)

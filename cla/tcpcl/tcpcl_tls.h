@@ -9,10 +9,12 @@
 #include "bp/eid.h"
 #include "os/tls.h"
 
+#define TCPCL_SHAKES_MAX 8 /* handshakes at once of those who connect from one host */
+
 struct json_t;
 struct tcpcl_config;
 struct tcpcl_conn;
-struct tcpcl_hub;
+struct tcpcl_endpoint;
 struct tcpcl_link;
 
 /* Which of a peer's names must be in its certificate (key tls_peer). But for NONE, the certificate
@@ -38,12 +40,15 @@ struct tcpcl_tls_counters {
     uint64_t sessions;                   /* handshakes that came to their end */
     uint64_t plain;                      /* sessions without TLS where it was optional */
     uint64_t failed;                     /* handshakes that did not */
+    uint64_t turned_away;                /* that were not begun: TCPCL_SHAKES_MAX */
     uint64_t refused[TCPCL_TRUST_COUNT]; /* peers, by why */
     uint64_t reloads, reloads_failed;
 };
 
-/* A link's context as its keys say; NULL when TLS is off. 0, or an error with a text that names the
- * key. */
+/* A link's context as its keys say; NULL when TLS is off. load: 0, or an error with the key to
+ * blame and a text. open: the text begins with the key. */
+int tcpcl_tls_load(struct tls **out, const struct tcpcl_config *k, const char **key, char *why,
+                   size_t why_cap);
 int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, size_t why_cap);
 /* Would tcpcl_tls_open read other files? */
 bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b);
@@ -60,6 +65,9 @@ const char *tcpcl_tls_why(const struct tcpcl_conn *c);
 
 /* May this peer, who says that he is `who`, use the link by its rules? Counted and told if not. */
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who);
+
+/* Of one that is trusted: by a verified certificate? */
+bool tcpcl_tls_verified(const struct tcpcl_conn *c);
 
 struct json_t *tcpcl_tls_show(const struct tcpcl_conn *c); /* of its session; null: plain */
 void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l);

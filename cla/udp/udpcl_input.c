@@ -11,13 +11,6 @@
 
 #define SAY_PAUSE (10 * TICK_S)
 
-static bool same_host(const struct address *a, const struct address *b)
-{
-    struct address x = *a;
-    address_set_port(&x, address_port(b));
-    return address_equal(&x, b);
-}
-
 /* *known: a link names the sender. NULL: nobody takes it. */
 static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *from, bool *known)
 {
@@ -27,7 +20,8 @@ static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *
         struct udpcl_link *l = container_of(it, struct udpcl_link, node);
         if (address_equal(&l->to.address, from))
             return l;
-        if (by_host == NULL && l->config->any_port && same_host(from, &l->to.address))
+        if (by_host == NULL && l->config->any_port &&
+            address_passes(from, &l->to.address, ADDRESS_CHECK_HOST))
             by_host = l;
         if (open == NULL && l->config->accept_unknown)
             open = l;

@@ -131,10 +131,10 @@ static int udpcl_set(struct cla *c, const void *config, char *why, size_t why_ca
     return 0;
 }
 
-static void udpcl_confirm(struct cla *c, uint64_t token, bool ok)
+static void udpcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
     (void)token; /* nobody hears it */
-    link_of(c)->n.bundles_refused += !ok;
+    link_of(c)->n.bundles_refused += verdict != CLA_ACCEPTED;
 }
 
 static void udpcl_set_link(struct cla *c, bool up)

@@ -39,6 +39,7 @@ void udpcl_gauges(const struct cla *c, struct cla_gauges *out)
 void udpcl_status(struct cla *c, struct json_t *object)
 {
     const struct udpcl_link *l = container_of(c, struct udpcl_link, cla);
+    assert(object != NULL && l->port != NULL && l->port->io != NULL);
     json_object_set_new(object, "up", json_boolean(l->up));
     put_number(object, "window", l->cla.limits.window);
     put_number(object, "bundle_max", l->cla.limits.bundle_max);

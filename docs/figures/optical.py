@@ -182,7 +182,7 @@ def spectra(bin_dir):
     wanted = {"point": -8 / 3, "aperture": -17 / 3, "steep": -6.0}
     out = {"slope": {}, "wanted": wanted, "frequency": [], "density": {}}
     for kind in wanted:
-        p = np.log(powers(bin_dir, "--scintillation", "lognormal", "--index", "0.05", "--coherence", "20ms", "--spectrum", kind, "-n", "2097152"))
+        p = np.log(powers(bin_dir, "--scintillation", "lognormal", "--index", "0.05", "--coherence", "20ms", "--spectrum", kind, *(("--inner", "0.5ms") if kind == "point" else ()), "-n", "2097152"))
         blocks = (p - p.mean()).reshape(-1, 16384) * np.hanning(16384)
         density = (np.abs(np.fft.rfft(blocks)) ** 2).mean(axis=0)
         f = np.fft.rfftfreq(16384, 1e-4)

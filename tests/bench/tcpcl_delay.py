@@ -47,7 +47,7 @@ def run(options, round_trip_ms):
               "--queue", f"{2 * buffers + (64 << 20)}B"]
     with Bed(options.bin, *bridge, up=("--mtu", "9000")) as bed, FarLab(options.bin, options.out, bed) as lab:
         ends = {1: {"name": "to-2", "peer": "ipn:2.0", "remote": "10.77.0.2:4556", **link},
-                2: {"name": "to-1", "peer": "ipn:1.0", "local": "10.77.0.2:4556", **link}}
+                2: {"name": "to-1", "peer": "ipn:1.0", "local": "10.77.0.2:4556", "tls": "off", **link}}
         nodes = {n: lab.start_node(n, lab.write_node(n, [ends[n]], log=False)) for n in (2, 1)}
         server = lab.start("server", "helio-perf", "server", "--socket", lab.socket(2), "--json", lab.path("server.json"))
         time.sleep(1 + 4 * round_trip_ms / 1000)

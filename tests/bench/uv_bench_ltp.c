@@ -93,7 +93,7 @@ static void on_received(void *context, struct cla *c, struct buf *block, uint64_
     b->side.blocks++;
     b->side.bytes += block->len;
     buf_drop(block);
-    c->ops->confirm(c, token, true);
+    c->ops->confirm(c, token, CLA_ACCEPTED);
 }
 
 static void on_say(void *context, struct cla *c, int level, const char *text)

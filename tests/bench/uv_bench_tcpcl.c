@@ -107,7 +107,7 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
     b->side.bundles++;
     b->side.bytes += bundle->len;
     buf_drop(bundle);
-    c->ops->confirm(c, token, true);
+    c->ops->confirm(c, token, CLA_ACCEPTED);
 }
 
 static void on_say(void *context, struct cla *c, int level, const char *text)

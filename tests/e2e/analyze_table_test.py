@@ -61,17 +61,14 @@ class Session:
         return sum(r["dir"] == "timer" and r["cause"] == cause for r in self.end[end])
 
     def cycles(self):
-        """A report with gaps that makes the sender send data again; once per checkpoint."""
-        waiting, counted, n = None, set(), 0
+        """The longest chain of report and repetition; what runs side by side is one."""
+        reports, checkpoints = defaultdict(int), defaultdict(int)
         for r in self.end["tx"]:
             if r["dir"] == "rx" and r["type"] == "8" and r["cause"] == "ok":
-                if int(r["claimed_bytes"]) < int(r["rs_upper"]) - int(r["rs_lower"]) and r["cp_serial"] not in counted:
-                    waiting = r["cp_serial"]
-            elif r["dir"] == "tx" and is_data(r) and r["cause"] == "report" and waiting is not None:
-                counted = {waiting}
-                waiting = None
-                n += 1
-        return n
+                reports[r["rpt_serial"]] = checkpoints[r["cp_serial"]]
+            elif r["dir"] == "tx" and is_checkpoint(r) and r["cause"] == "report":
+                checkpoints[r["cp_serial"]] = reports[r["rpt_serial"]] + 1
+        return max(checkpoints.values(), default=0)
 
     def out_of_order(self):
         high = n = 0

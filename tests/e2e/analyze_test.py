@@ -31,7 +31,8 @@ def check_figures(sim, found):
         assert sim[key] > 0, f"{key}: the run had no losses"
     same(found["session_ms"]["mean"], sim["session_ms"]["mean"], 1e-6)
     for p in ("p50", "p90", "p99"):
-        same(found["session_ms"][p], sim["session_ms"][p], 0.005)
+        same(found["session_ms"][p], sim["session_ms"][p], 1e-9)
+    assert found["session_ms"]["percentiles_within"] == 0
     assert found["cp_lost_basis"] == "receiver_log"
     assert found["malformed_rows"] == 0
 
@@ -188,6 +189,20 @@ def check_orange(folder):
     assert " lost, " in run("helio-analyze", log).stdout
 
 
+def check_one_meaning_of_cycles(folder):
+    """With early checkpoints cycles run side by side; and the ideal session is the median itself, not the middle of a bin."""
+    log, table = os.path.join(folder, "default.csv"), os.path.join(folder, "default-sessions.csv")
+    sim = json.loads(run("helio-sim", "--trace", "F", "--sessions", "7", "--processing", "4ms", "--recovery", "default", "--duration", "2s",
+                         "--log", log, "--json").stdout)
+    found = json.loads(run("helio-analyze", "--json", "--sessions", table, log).stdout)
+    check_figures(sim, found)
+    with open(table, newline="") as f:
+        clean = sorted(float(row["duration_ms"]) for row in csv.DictReader(f)
+                       if row["outcome"] == "done" and row["lossy"] == row["retx_cycles"] == row["rto_checkpoint"] == "0")
+    assert found["decomposition"]["ideal_from"] == "loss_free" and len(clean) > 20
+    same(found["decomposition"]["ideal_ms"], clean[(len(clean) + 1) // 2 - 1], 1e-9)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
         log, table = os.path.join(folder, "sim.csv"), os.path.join(folder, "sessions.csv")
@@ -204,6 +219,7 @@ def main():
         check_crlf(one, two, folder)
         check_cut(one, two, folder)
         check_no_log(folder)
+        check_one_meaning_of_cycles(folder)
         check_nothing_completed()
         check_orange(folder)
         with open(one, "a") as f:

@@ -20,7 +20,7 @@ def run(*args, stdin=b""):
 class Tool(unittest.TestCase):
     def test_usage_errors_say_what_is_right(self):
         for args, hint in (
-                ([], "lint"), (["frob"], "lint, show or make"), (["lint"], "FILE"), (["show"], "FILE"),
+                ([], "lint"), (["frob"], "lint, show, make, sign, verify, encrypt, decrypt or explain"), (["lint"], "FILE"), (["show"], "FILE"),
                 (["lint", "--frob", "-"], "frob"), (BASE + ["--crc", "33"], "none, 16 or 32c"),
                 (BASE + ["-d", "ipn:1"], "ipn:NODE.SERVICE"), (BASE + ["-l", "3 fortnights"], "--lifetime"),
                 (BASE + ["-f", "frob"], "frob"), (BASE + ["-f", "fragment"], "fragment"),
@@ -99,6 +99,75 @@ class Tool(unittest.TestCase):
         self.assertEqual(code, 0)
         self.assertIn(payload, wire)
         self.assertEqual(run("lint", "-", stdin=wire)[0], 0)
+
+    def key(self, folder, name, octets, mode=0o600):
+        path = os.path.join(folder, name)
+        with open(path, "w", encoding="ascii") as f:
+            f.write(os.urandom(octets).hex() + "\n")
+        os.chmod(path, mode)
+        return path
+
+    def test_sign_and_encrypt(self):
+        """What one command makes, the others read: also two steps one after the other, and through a pipe."""
+        wire = run(*BASE)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            mac, aes, kek = self.key(folder, "mac", 48), self.key(folder, "aes", 32), self.key(folder, "kek", 16)
+            code, signed, err = run("sign", "-k", mac, "-t", "primary", "-t", "payload", "-", stdin=wire)
+            self.assertEqual((code, err), (0, ""))
+            self.assertEqual(run("lint", "-", stdin=signed)[0], 0)
+            code, out, _ = run("verify", "-k", aes, "-k", mac, "--json", "-", stdin=signed)
+            got = json.loads(out)
+            self.assertEqual((code, got["correct"], [o["target"] for o in got["operations"]]), (0, True, [0, 1]))
+            self.assertEqual(run("verify", "-k", aes, "-", stdin=signed)[0], 1)
+            altered = signed.replace(b"hello", b"hallo")
+            code, out, _ = run("verify", "-k", mac, "-", stdin=altered)
+            self.assertEqual(code, 1)
+            self.assertIn(b"primary block: correct", out)
+            self.assertIn(b"payload: it does not match", out)
+            for options, key in ((["-k", aes], aes), (["-k", aes, "--wrap", "--bits", "128"], aes), (["-k", kek, "--wrap"], kek)):
+                code, sealed, err = run("encrypt", *options, "-", stdin=signed)
+                self.assertEqual((code, err), (0, ""), options)
+                self.assertNotIn(b"hello", sealed)
+                self.assertEqual(run("lint", "-", stdin=sealed)[0], 0)
+                blocks = json.loads(run("explain", "--json", "-", stdin=sealed)[1])["security_blocks"]
+                self.assertEqual([b.get("encrypted", False) for b in blocks], [False, True, False, False])
+                self.assertEqual(len({b["iv"] for b in blocks[2:]}), 2)
+                self.assertEqual(run("verify", "-k", mac, "-", stdin=sealed)[0], 1)
+                self.assertEqual(run("decrypt", "-k", mac, "-", stdin=sealed)[0], 1)
+                self.assertEqual(run("decrypt", "-k", key, "-", stdin=sealed), (0, signed, ""), options)
+            plain = os.path.join(folder, "plain")
+            self.assertEqual(run("verify", "-k", mac, "--strip", "-o", plain, "-", stdin=signed)[0], 0)
+            self.assertEqual(run("lint", plain)[0], 0)
+            shown = json.loads(run("show", "--json", plain)[1])
+            self.assertEqual([(b["type"], b["bytes"]) for b in shown["blocks"]], [(1, 5)])
+            self.assertEqual(shown["crc"], "crc32c")
+
+    def test_security_mistakes(self):
+        wire = run(*BASE)[1]
+        with tempfile.TemporaryDirectory() as folder:
+            mac, open_key, short = self.key(folder, "mac", 48), self.key(folder, "open", 32, 0o644), self.key(folder, "short", 8)
+            empty, text = os.path.join(folder, "empty"), os.path.join(folder, "text")
+            for path, content in ((empty, ""), (text, "not hexadecimal\n")):
+                with open(path, "w", encoding="ascii") as f:
+                    f.write(content)
+                os.chmod(path, 0o600)
+            for args, want, hint in (
+                    (["sign", "-"], 2, "--key FILE"), (["sign", "-k", mac], 2, "FILE is missing"),
+                    (["sign", "-k", open_key, "-"], 2, "chmod o="), (["sign", "-k", empty, "-"], 2, empty),
+                    (["sign", "-k", text, "-"], 2, "openssl rand -hex 32"), (["sign", "-k", folder + "/none", "-"], 2, "No such file"),
+                    (["sign", "-k", mac, "--bits", "128", "-"], 2, "256, 384 or 512"), (["sign", "-k", mac, "-t", "x", "-"], 2, "--target"),
+                    (["sign", "-k", mac, "--scope", "all,frob", "-"], 2, "primary,target,security"),
+                    (["sign", "-k", mac, "-t", "7", "-"], 1, "no such block"), (["encrypt", "-k", short, "-"], 1, "length"),
+                    (["encrypt", "-k", mac, "-t", "primary", "-"], 1, "does not allow"), (["decrypt", "-k", mac, "-"], 1, "no confidentiality"),
+                    (["verify", "-k", mac, "--strip", "-"], 2, "-o FILE"), (["verify", "-"], 2, "--key FILE"), (["verify", "-k", mac, "-o", "x", "-"], 2, "--strip"),
+                    (["sign", "-k", mac, "-s", "dtn:none", "-"], 2, "--source")):
+                code, out, err = run(*args, stdin=wire)
+                self.assertEqual(code, want, args)
+                self.assertIn(hint, err, args)
+            code, out, _ = run("verify", "-k", mac, "-", stdin=wire)
+            self.assertEqual(code, 1)
+            self.assertIn(b"no integrity block", out)
+            self.assertEqual(run("sign", "-k", mac, "-", stdin=b"\x9f\x00")[0], 1)
 
 
 if __name__ == "__main__":

@@ -107,10 +107,10 @@ class Keys(Base):
         runs = self.runs_of("{trace: A, return-trace: A}", "repetitions: 3\n")
         traces = self.traces()
         ways = [(traces.of(run)[0], traces.back(run)[0]) for run in runs]
-        self.assertEqual(ways[0][0], "A")
+        self.assertEqual([traces.seeds(run) for run in runs], [{"trace": 1000 + n, "return-trace": 501000 + n} for n in (1, 2, 3)])
         for number, way in enumerate(ways, 1):
             for trace, seed in zip(way, (1000 + number, 501000 + number)):
-                self.assertEqual(self.steps(trace) == self.steps(("A", seed)), trace != "A")
+                self.assertEqual(self.steps(trace), self.steps(("A", seed)))
         self.assertEqual(len({tuple(self.steps(trace)) for way in ways for trace in way}), 6)
         self.assertEqual({traces.realisation(run)["kind"] for run in runs}, {"realisation"})
         for there, back, kind in (("none", "A", "realisation"), ("none", "iid:0.1", "seed"), ("iid:0.1", "none", "seed"), ("none", "none", "none")):
@@ -140,15 +140,18 @@ class Keys(Base):
     def test_no_realisation_is_made_that_nobody_asks_for(self):
         traces = self.traces()
         run, = self.runs_of("{trace: A, duration: 1s}")
-        self.assertEqual(traces.of(run)[0], "A")
+        self.assertEqual((traces.of(run)[0], traces.seeds(run)), ("A", {"trace": 55}))  # alone it is the one that has the name
+        first = self.runs_of("{trace: A, duration: 1s}", "repetitions: 2\n")[0]
+        self.assertNotEqual(first.key, run.key)
         subprocess.run([BIN / "helio-trace", "gen", "--preset", "A", "--seed", "3", "-o", self.folder / "made.txt"], check=True, capture_output=True)
         run, = self.runs_of("{trace: made.txt, duration: 1s}")
         self.assertEqual(Path(traces.of(run)[0]), self.folder / "made.txt")
         self.file("line: 2\nlink: {trace: A}\nlinks: {1-2: {forward: {trace: made.txt}}}\ntraffic: [{perf: 1-2, duration: 1s}]\n", "lab.yaml")
         runs = campaign_file.load(self.file("lab: lab.yaml\nrepetitions: 2\nexperiments: [{name: x}]\n")).runs()
-        for run, made, names in zip(runs, (0, 2), (("made.txt", "A"), ("-1002.txt.gz", "A-1002.txt.gz"))):
+        for run, made, names in zip(runs, (1, 3), (("made.txt", "A-1001.txt.gz"), ("-1002.txt.gz", "A-1002.txt.gz"))):
             lab = campaign_lab.lab_of(run)
-            self.assertEqual(campaign_lab.draw_fades(run, lab, traces), "realisation")
+            kind, seeds = campaign_lab.draw_fades(run, lab, traces)
+            self.assertEqual((kind, seeds["A"], len(seeds)), ("realisation", 1000 + run.repetition, 2))
             self.assertEqual(len(list((self.out / "traces").glob("*"))), made)
             for way, name in zip(("forward", "return"), names):  # what the lab's programs get
                 self.assertTrue(lab.links["1-2"].channel[way]["erasures"]["trace"].endswith(name), lab.links["1-2"].channel)

@@ -273,7 +273,7 @@ sys.exit(code)"""
     def test_ready_files_of_hdtn_and_ion(self):
         """They are checked, and filled in for a run; those of HDTN are JSON with the keys that helio-tune's have, ION's name each other's ports."""
         source = Path(__file__).resolve().parents[2]
-        self.assertIn("mode relay, 3 repetitions", campaign(source / "campaigns/stacks.yaml", "--check").stdout)
+        self.assertIn("mode relay, 5 repetitions", campaign(source / "campaigns/stacks.yaml", "--check").stdout)
         values = {"rate": "100Mbit/s", "delay": "12.5ms", "processing": "0ms", "rto": "51.3ms", "duration": "20s", "bundle": "500kB", "segment": "1024B",
                   "sessions": 16, "overhead": 42}
         run = unittest.mock.Mock(values=values, repetition=1)

@@ -72,6 +72,8 @@ class Campaign(Base):
         description = json.loads((names[0] / "run.json").read_text())
         self.assertIn("helio-sim", description["versions"])
         self.assertGreaterEqual(description["machine"]["cores"], 1)
+        self.assertEqual({tuple(json.loads((p / "run.json").read_text())["trace_seeds"].items()) for p in names},
+                         {(("trace", seed),) for seed in (1, 2, 1001, 1002)})  # of iid:A, and of A
         campaign(path, "--out", self.out)
         self.assertEqual(times, {p: (p / "result.json").stat().st_mtime_ns for p in self.runs()})
         shutil.rmtree(names[3])
@@ -92,6 +94,14 @@ class Campaign(Base):
         mean = sum(r["goodput_bps"] for r in done) / len(done) / 1e6
         self.assertEqual(len(done), 2)
         self.assertAlmostEqual(float(got["A", "3"]["goodput"]), mean, delta=0.001 * mean)
+        carried = 100 * sum(r["carried_share"] for r in done) / len(done)
+        self.assertAlmostEqual(float(got["A", "3"]["carried_share"]), carried, delta=0.001)
+        self.assertIn("of the channel's capacity (rate × payload share × good share)", page.replace("&#39;", "'"))
+        for words in ("Seeds of A: 1001, 1002.", "Seeds of iid:A: 1, 2.", "2 repetitions know little of their own deviation", "one bundle"):
+            self.assertIn(words, page)
+        with open(self.out / "report" / "one-differences.csv", newline="", encoding="utf-8") as f:
+            pairs = {(r["trace"], r["from"], r["to"]): r for r in csv.DictReader(f)}
+        self.assertEqual(set(pairs), {(t, str(n), str(n + 1)) for t in ("A", "iid:A") for n in (1, 2)})
         half = abs(done[0]["goodput_bps"] - done[1]["goodput_bps"]) / 2e6 * 12.706
         self.assertAlmostEqual(float(got["A", "3"]["goodput_ci95"]), half, delta=0.01 * half + 0.01)
 
@@ -168,8 +178,9 @@ traffic:
         self.assertEqual(rows["bare.txt"]["session_mean_ci95"], "")
         page = (self.out / "report" / "index.html").read_text()
         self.assertIn("some of its fades are the same in each repetition: no interval", page)
-        first = next(p for p in self.runs() if "-A-" in p.name and "-r1-" in p.name)
-        self.assertNotIn("traces", (first / "link-1-2.yaml").read_text())  # the file as it is
+        for name, found in (("A", True), ("made.txt", False)):  # the file as it is, but for a preset, whose seed was chosen
+            first = next(p for p in self.runs() if f"-{name}-" in p.name and "-r1-" in p.name)
+            self.assertEqual("/traces/" in (first / "link-1-2.yaml").read_text(), found, name)
 
     def test_a_timer_suits_the_path(self):
         """Left out, it is the paper's, or twice a longer round trip; too short a one is told, by check and report, too."""
@@ -248,7 +259,7 @@ traffic:
         path = self.file("repetitions: 2\nset: {duration: 200ms}\nexperiments:\n  - name: x\n    set: {trace: F}\n")
         campaign(path, "--out", self.out)
         runs, traces = self.runs(), list((self.out / "traces").iterdir())
-        self.assertEqual((len(runs), len(traces)), (2, 1))
+        self.assertEqual((len(runs), len(traces)), (2, 2))
         (runs[0] / "result.json").write_text("[]\n")
         (runs[1] / "run.json").unlink()
         (runs[0] / "run.json").write_text("{")
@@ -433,7 +444,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
     def test_papers_campaigns_are_right(self):
         for name in ("paper", "paper-quick"):
             text = campaign(SOURCE / f"campaigns/{name}.yaml", "--out", self.out, "--check").stdout
-            self.assertIn("3 repetitions", text)
+            self.assertIn("5 repetitions", text)
 
     def test_the_interval_of_lost_checkpoints_is_theirs(self):
         """Of the published penalty: their number's times the timer, and none where they have none."""
@@ -457,7 +468,7 @@ for half in 0.04, None:
 
     def test_paper_report(self):
         text = (SOURCE / "campaigns/paper-quick.yaml").read_text()
-        text = text.replace("duration: 10s", "duration: 2s").replace("repetitions: 3", "repetitions: 1")
+        text = text.replace("duration: 10s", "duration: 2s").replace("repetitions: 5", "repetitions: 1")
         text = re.sub(r"sessions: \[[^]]*\]", "sessions: [1, 3, 7, 10, 15, 20]", text)
         campaign(self.file(text), "--out", self.out)
         rows = json.loads((self.out / "report/published.json").read_text())

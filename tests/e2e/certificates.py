@@ -10,6 +10,8 @@ BUNDLES = "1.3.6.1.5.5.7.3.35"  # id-kp-bundleSecurity
 class Authority:
     """A CA in a folder of its own."""
 
+    KEYS = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256")
+
     def __init__(self, folder):
         self.folder = folder
         os.makedirs(folder, exist_ok=True)
@@ -17,7 +19,7 @@ class Authority:
 
     def make(self, name, more):
         certificate, key = (os.path.join(self.folder, f"{name}.{end}") for end in ("pem", "key"))
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "30",
+        subprocess.run(["openssl", "req", "-x509", *self.KEYS, "-nodes", "-days", "30",
                         "-subj", f"/CN={name}", "-keyout", key, "-out", certificate, *more], check=True, capture_output=True)
         return certificate, key
 

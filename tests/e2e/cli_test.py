@@ -12,7 +12,7 @@ import time
 
 programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server", "monitor"],
-            "helio-bundle": ["lint", "show", "make"], "helio-store": ["check", "list", "export", "repair"],
+            "helio-bundle": ["lint", "show", "make", "sign", "verify", "encrypt", "decrypt", "explain"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert"], "helio-plan": ["check", "convert", "show", "route"],
             "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "status", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [],
@@ -95,7 +95,7 @@ MISTAKES = (
     ("helio-ltp", "receive", "--local", "127.0.0.1:0", "--engine", "1", "--peer-engine", "2", "--remote", "127.0.0.1:9", "--output", GONE),
     ("helio-emu", "check", GONE), ("helio-emu", "check", "wrong"), ("helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:6", "--scenario", GONE),
     ("helio-emu", "relay", "--listen", "127.0.0.1:5", "--to", "127.0.0.1:6", "--trace", GONE), ("helio-trace", "info", GONE), ("helio-trace", "info", "text"),
-    ("helio-trace", "convert", GONE, "x"), ("helio-trace", "convert", "A", GONE), ("helio-trace", "from-power", GONE, "--margin", "3", "-o", "x"),
+    ("helio-trace", "convert", GONE, "x"), ("helio-trace", "convert", "A", GONE), ("helio-trace", "from-power", GONE, "--mean-margin", "3", "-o", "x"),
     ("helio-trace", "gen", "--preset", "H", "--duration", "1s", "-o", GONE), ("helio-tune", "--trace", GONE), ("helio-campaign", GONE), ("helio-campaign", "wrong"),
     ("helio-lab", GONE, "up"), ("helio-lab", "wrong", "check"), ("helio-lab", GONE, "down"), ("helio-lab", GONE, "logs"),
     ("helio-lab", "passes", "--tle", GONE, "--station", "41.9,12.5"), ("helio-sle", "provider", GONE), ("helio-sle", "provider", "wrong"),

@@ -8,7 +8,6 @@ usage: emulator_change_test.py BIN_DIR [unittest arguments]
 import os
 import signal
 import socket
-import struct
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,7 @@ import time
 import unittest
 
 import relay_test
+from emulator_test import read_pcap
 from relay_test import OPEN, Relay, change_with_much_unread, udp
 from resting import received
 
@@ -90,13 +90,7 @@ class ChangeTest(unittest.TestCase):
             sent += 1
             time.sleep(0.001)
         self.assertEqual(relay.stop(), 0, relay.said)
-        with open(before, "rb") as f:
-            data, entered, at = f.read(), [], 24
-        while at < len(data):  # nanoseconds, as the magic number says
-            seconds, ns, length, _ = struct.unpack("<IIII", data[at:at + 16])
-            entered.append(seconds * 10**9 + ns)
-            at += 16 + length
-        self.assertEqual(data[:4], bytes.fromhex("4d3cb2a1"))
+        entered = [t for t, _ in read_pcap(before)]
         self.assertEqual(len(entered), sent)
         with open(drops, encoding="ascii") as f:
             lost = {int(line.split(",")[2]) for line in f if ",random," in line}

@@ -18,6 +18,7 @@ import time
 import unittest
 
 import relay_test
+from emulator_test import read_pcap
 from relay_test import OPEN, Collector, change_with_much_unread, numbered, text, udp
 
 EXAMPLE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "examples", "emu-links.yaml")
@@ -196,6 +197,8 @@ links:
     listen: 127.0.0.1:0
     to: {text(far)}
     drop_log: sat.csv
+    pcap_before: sat.pcap
+    pcap_after: sat-after.pcap
     handover: [{{at: 0, link: a}}, {{at: 1s, link: b, gap: 500ms, in_flight: lost}}]
   a: {{both: {{delay: 200ms}}, drop_log: a.csv, pcap_before: a.pcap}}
   b: {{both: {{delay: 5ms}}, drop_log: b.csv}}
@@ -221,13 +224,10 @@ links:
         self.assertTrue(all(800 * MS < t < 1000 * MS for t in cut), cut)
         self.assertEqual(forward["via"]["a"]["in"] - forward["via"]["a"]["out"], len(cut))
         self.assertEqual(forward["via"].get("b", {"in": 0, "out": 0})["in"], account["b"]["forward"]["in"])
-        with open(self.name("a.pcap"), "rb") as f:  # all that entered a in the last 200 ms
-            data, at, last = f.read(), 24, 0
-        while at < len(data):
-            head = [int.from_bytes(data[at + k:at + k + 4], "little") for k in (0, 4, 8)]
-            last += 800 * MS < head[0] * 10**9 + head[1] - start < 1000 * MS
-            at += 16 + head[2]
+        last = sum(800 * MS < t - start < 1000 * MS for t, _ in read_pcap(self.name("a.pcap"), 0))  # all that entered a in the last 200 ms
         self.assertEqual(last, len(cut))
+        entered, left = (list(read_pcap(self.name(name), 0)) for name in ("sat.pcap", "sat-after.pcap"))
+        self.assertEqual((len(entered), len(left)), (sent, len(got)))  # in the gap, too
 
     def test_hand_overs_from_a_time_before_the_machine_began(self):
         """An hour before: the second hand-over was ten seconds ago, and not an hour less that later."""

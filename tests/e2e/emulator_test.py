@@ -79,20 +79,25 @@ def blast(sock, address, count, size, rate, first=0):
         sock.sendto(data, address)
 
 
-def read_pcap(path):
-    """(time, frame) of each record of a pcap file with nanoseconds and Ethernet."""
+def read_pcap(path, interface=None):
+    """(time, frame) of each packet of a capture of helio-emu: pcapng, nanoseconds, Ethernet. interface: of that direction alone."""
     with (gzip.open if path.endswith(".gz") else open)(path, "rb") as f:
         data = f.read()
-    if not data:
-        return []  # not begun yet
-    magic, _, _, _, _, _, link = struct.unpack("<IHHiIII", data[:24])
-    assert magic == 0xa1b23c4d and link == 1, (hex(magic), link)
-    at, records = 24, []
+    at, records, interfaces = 0, [], []
     while at < len(data):
-        seconds, ns, held, whole = struct.unpack_from("<IIII", data, at)
-        assert held == whole
-        records.append((seconds * S + ns, data[at + 16:at + 16 + held]))
-        at += 16 + held
+        kind, length = struct.unpack_from("<II", data, at)
+        body, end = data[at + 8:at + length - 4], struct.unpack_from("<I", data, at + length - 4)[0]
+        assert end == length and length % 4 == 0, (at, length, end)
+        if kind == 1:
+            interfaces.append(body[8:])
+            assert struct.unpack_from("<HHI", body) == (1, 0, 65600)
+        elif kind == 6:
+            on, high, low, held, whole = struct.unpack_from("<IIIII", body)
+            assert held == whole and on in (0, 1)
+            if interface in (None, on):
+                records.append(((high << 32) + low, body[20:20 + held]))
+        at += length
+    assert not data or [b"forward" in i and b"helio-emu " in i for i in interfaces] == [True, False], interfaces
     return records
 
 

@@ -12,7 +12,7 @@ import unittest.mock
 
 sys.path.insert(0, f"{sys.argv[1]}/tools/python")
 try:
-    from heliograph import campaign_export, campaign_report, plot  # noqa: E402
+    from heliograph import campaign_data, campaign_export, campaign_pairs, campaign_report, plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise
@@ -125,6 +125,36 @@ class Figures(unittest.TestCase):
         self.assertAlmostEqual(every["percent"], (-0.5 - 13.3 - 3) / 3)
         self.assertAlmostEqual(every["median_percent"], 3)
         self.assertAlmostEqual(every["most_percent"], 13.3)
+
+    def test_differences_between_settings_are_of_pairs(self):
+        """Rates that differ by 30 % between repetitions and by 1 % between settings: known well. By hand: 1.0, 1.1, 0.9, 1.0, 1.0 %, sd 0.0707, t 2.776."""
+        def row(sessions, *goodput):
+            found = {n: {"goodput_bps": 1e6 * value} for n, value in enumerate(goodput, 1)}
+            return types.SimpleNamespace(values={"trace": "A", "sessions": sessions}, results=found, half=lambda metric: 1.0)
+
+        base = (100.0, 130.0, 110.0, 90.0, 105.0)
+        more = [value * (1 + percent / 100) for value, percent in zip(base, (1.0, 1.1, 0.9, 1.0, 1.0))]
+        swept = types.SimpleNamespace(name="x", sweep={"trace": ["A"], "sessions": [9, 3, 5]})
+        with unittest.mock.patch.dict(campaign_pairs.campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for metric in campaign_pairs.COMPARED}):
+            found = campaign_pairs.judge(campaign_pairs.compared(swept, [row(9, *more), row(3, *base), row(5, *more)]))
+        self.assertEqual([(e["from"], e["to"], e["others"]) for e in found], [(3, 5, {"trace": "A"}), (5, 9, {"trace": "A"})])
+        up, same = (e["goodput"] for e in found)
+        self.assertAlmostEqual(up["percent"], 1.0)
+        self.assertAlmostEqual(up["ci95"], 2.776 * 0.005 ** 0.5 / 5 ** 0.5, places=5)
+        self.assertAlmostEqual(up["ci95_all"] / up["ci95"], 3.4954 / 2.7764, places=3)  # t of 2.5 % with 4 degrees of freedom: two tests
+        self.assertEqual((up["differs"], same["differs"], same["percent"]), (True, False, 0.0))
+        self.assertAlmostEqual(up["p_adjusted"], 2 * up["p"])
+        self.assertEqual(campaign_pairs.steps("recovery", ["plain", "default", "ion"]), [("plain", "default"), ("plain", "ion")])
+        self.assertEqual(campaign_pairs.compared(types.SimpleNamespace(name="x", sweep={"trace": ["A", "F"]}), [row(1, *base)]), [])  # other fades are no pairs
+
+    def test_steps_of_whole_bundles_are_no_interval(self):
+        """10 s at some 90 Mbit/s, bundles of 2 MB: 1.6 Mbit/s each, so that ± 0.0 tells nothing."""
+        values = {"bundle": "2MB", "duration": "10s", "delay": "5ms", "warmup": "0s"}
+        for half, text, coarse in ((0.0, "89.6 (steps of 1.6)", True), (0.7, "89.6 (steps of 1.6)", True), (0.9, "89.6 ± 0.9", False), (None, "89.6", False)):
+            row = campaign_data.Row(values, {"goodput": (89.6, half)}, 5, 0, [])
+            self.assertAlmostEqual(row.grain(), 1.6 / 89.6)
+            self.assertEqual((campaign_report.shown(row, "goodput"), row.coarse("goodput")), (text, coarse))
+            self.assertEqual("1 of 1 settings" in (campaign_report.coarse_words([row]) or ""), coarse)
 
     def test_what_matters_most_is_first(self):
         table = [types.SimpleNamespace(values={"a": a, "b": b}, mean=lambda metric, mean=100.0 + a + 50 * b: mean) for a in (1, 2) for b in (1, 2)]

@@ -5,6 +5,7 @@ import contextlib
 import hashlib
 import json
 import os
+import re
 import random
 import shutil
 import signal
@@ -179,6 +180,15 @@ class FilesTest(unittest.TestCase):
         self.assertFalse(os.path.exists(os.path.join(spool, "one")))
         sender.send_signal(signal.SIGINT)
         self.end(sender)
+
+    def test_no_folder(self):
+        """Told with what would be right; the help has first what is needed."""
+        path = os.path.join(self.to, "not-there")
+        done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", path], capture_output=True, text=True, timeout=300)
+        self.assertEqual((done.returncode, done.stderr), (2, f"helio-recv: -o {path}: there is no such folder; make it (mkdir -p), or write another\n"))
+        for program, first in (("helio-recv", ["--output", "--socket"]), ("helio-send", ["--socket"])):
+            text = subprocess.run([os.path.join(BIN, program), "--help"], capture_output=True, text=True, timeout=300, check=True).stdout
+            self.assertEqual(re.findall(r"^ .*?(--[a-z-]+)=", text, flags=re.M)[:len(first)], first)
 
     def test_refusals_are_told(self):
         small, hidden = write(b"x" * 1000, self.here, "small"), write(b"y", self.here, ".hidden")

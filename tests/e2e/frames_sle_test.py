@@ -10,6 +10,8 @@ import threading
 import node_case
 from node_case import NodeCase, wait_for
 
+from heliograph.lab import private
+
 RAF, CLTU = "sagr=1.spack=1.rsl-fg=1.raf=onlc{}", "sagr=1.spack=1.fsl-fg=1.cltu=cltu{}"
 OURS, THEIRS = "00112233", "aabbccdd"
 KEYS = {"rto": "1s", "frames": "cltu", "frames_in": "aos", "frame_scid": 171, "frame_port": "sle", "sle_user": "CENTRE", "sle_provider": "STATION",
@@ -21,7 +23,7 @@ class FramesSleTest(NodeCase):
         """A provider with two of each service and a modem of its own that nobody sends to."""
         self.port, = self.lab.udp_ports(1)
         path = self.lab.path("station.yaml")
-        with open(path, "w", encoding="utf-8") as f:
+        with open(path, "w", encoding="utf-8", opener=private) as f:
             f.write(f"id: STATION\npassword: {THEIRS}\nlisten: 127.0.0.1:{self.port}\n"
                     f"users: [{{id: CENTRE, password: '{OURS}', authentication: all}}]\n"
                     f"sources: [{{name: modem, kind: udp, address: '127.0.0.1:{self.lab.udp_ports(1)[0]}'}}]\ninstances:\n")

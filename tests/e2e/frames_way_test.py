@@ -47,8 +47,8 @@ class FramesWayTest(NodeCase):
         """Spacecraft, optical channel of erased frames, ground station, mission centre; data down, and orders up."""
         for segment, keys in (("1013B", {}), ("3000B", {"segment": "3000B", "frame_segments": "yes", "frame_randomise": "yes"})):
             with self.subTest(segment):
-                ground = [self.space(2, **keys), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": "10.0.0.2:4556"}]
-                centre = [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": "10.0.0.3:4556", "remote": "10.0.0.2:4556"}]
+                ground = [self.space(2, **keys), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": "10.0.0.2:4556", "tls": "off"}]
+                centre = [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": "10.0.0.3:4556", "tls": "off", "remote": "10.0.0.2:4556"}]
                 files = [self.node(1, [self.space(1, **keys)], "routes: [{to: 'ipn:3.*', via: to-2-5}]\n"), self.node(2, ground),
                          self.node(3, centre, "routes: [{to: 'ipn:1.*', via: to-2}]\n")]
                 result = self.play(files, "forward: {delay: 5ms, erasures: {trace: A}}\nreturn: {delay: 5ms, erasures: {iid: 0.05}}\n",
@@ -67,7 +67,7 @@ class FramesWayTest(NodeCase):
     def test_virtual_channels(self):
         """Two on one physical channel, a link each: reliable to the ground station, more of it on to the mission centre."""
         files = [self.node(1, [self.space(1), self.space(1, 6)], "routes: [{to: 'ipn:3.*', via: to-2-6}]\n"),
-                 self.node(2, [self.space(2), self.space(2, 6), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": "10.0.0.2:4556"}]),
+                 self.node(2, [self.space(2), self.space(2, 6), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": "10.0.0.2:4556", "tls": "off"}]),
                  self.node(3, [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "remote": "10.0.0.2:4556"}],
                            "routes: [{to: 'ipn:1.*', via: to-2}]\n")]
         result = self.play(files, "forward: {delay: 5ms, erasures: {iid: 0.03}}\nreturn: {delay: 5ms}\n",

@@ -122,10 +122,37 @@ class HttpTest(unittest.TestCase):
         for _ in range(80):
             s = socket.create_connection(("127.0.0.1", self.port), timeout=300)
             self.addCleanup(s.close)
-        c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=25, source_address=("127.0.0.2", 0))
-        c.request("GET", "/metrics")
-        self.assertEqual(c.getresponse().status, 200)
-        c.close()
+        for source in ("127.0.0.2", "127.0.0.1"):
+            begin = time.monotonic()
+            c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=25, source_address=(source, 0))
+            c.request("GET", "/metrics")
+            self.assertEqual(c.getresponse().status, 200)
+            c.close()
+            self.assertLess(time.monotonic() - begin, 3)  # no place was waited for
+
+    def test_host(self):
+        """Who asks for another name gets no figures."""
+        self.node(extra="", listen=f"127.0.0.1:{self.port}\", hosts: \"node.example")
+        for host, status in (("127.0.0.1", 200), (f"localhost:{self.port}", 200), ("Node.Example", 200), ("attacker.example", 421),
+                             ("192.0.2.1", 421), ("", 421)):
+            c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
+            c.putrequest("GET", "/metrics", skip_host=True)
+            c.putheader("Host", host)
+            c.endheaders()
+            self.assertEqual(c.getresponse().status, status, host)
+            c.close()
+        for request, answer in ((b"GET /metrics HTTP/1.0\r\n\r\n", b" 200 OK"), (b"GET /metrics HTTP/1.1\r\n\r\n", b" 400 "),
+                                *((b"GET /metrics HTTP/1.1\r\n" + hosts + b"\r\n\r\n" + more, b" 200 OK")
+                                  for hosts in (b"Host: localhost", b"Host:localhost\r\nA: b", b"A:\r\nhost:  localhost") for more in (b"", b"GET /")),
+                                (b"\r\n\r\nGET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n", b" 200 OK"),
+                                *((b"GET /metrics HTTP/1.1\r\n" + hosts + b"\r\n\r\n", b" 400 ") for hosts in (
+                                    b"Host: localhost\r\nHost: attacker.example", b"Host: attacker.example\r\nhOST: localhost",
+                                    b"Host: localhost\r\nHost: localhost", b"Host: localhost\0.attacker.example", b"Host: localhost\0\0.attacker.example\r\nA: b",
+                                    b"A: b\r\nHost: localhost\0\0\0\0\0.attacker.example",
+                                    b"Host: localhost\r\nHost : attacker.example", b"Host: localhost\r\n .attacker.example"))):
+            with socket.create_connection(("127.0.0.1", self.port), timeout=300) as s:
+                s.sendall(request)
+                self.assertIn(answer, s.makefile("rb").readline(), request)
 
     def test_off_and_wrong(self):
         """Nobody listens unless an address is given; what is wrong with it is said."""

@@ -3,6 +3,7 @@
 """helio-lab: what events set in mid-run, on links of datagrams and of streams, in virtual time; what nobody can set, in all modes; `link set`
 without any process. usage: lab_change_test.py BIN SOURCE sim"""
 import csv
+import json
 import shutil
 import socket
 import sys
@@ -12,7 +13,7 @@ from types import SimpleNamespace
 
 from lab_test import Folder, lab, made
 
-from heliograph import lab_derive, lab_file, lab_live, lab_state, places  # noqa: E402
+from heliograph import lab_account, lab_derive, lab_file, lab_live, lab_state, places  # noqa: E402
 from heliograph.lab import Failed  # noqa: E402
 
 
@@ -159,8 +160,40 @@ class Refused(Folder):
         self.assertNotEqual(result["nodes"]["2"]["links"][0]["window"], 5)
 
 
+class Account(Folder):
+    """Of a channel whose emulator began anew."""
+
+    def test_counters_go_on(self):
+        """With real processes, over two changes: the account is the sum of what each emulator told."""
+        result = self.up(self.file("line: 2\nlink: {rate: 20Mbit/s, delay: 2ms, recovery: plain}\nduration: 6s\n"
+                                   "traffic: [{perf: 1-2, duration: 4s, rate: 40b, payload: 5kB}]\n"
+                                   "events: [{at: 1500ms, link: 1-2, set: {delay: 4ms}}, {at: 3s, link: 1-2, set: {trace: \"iid:0.05\"}}]\n"), mode="local")
+        parts = [json.loads((self.folder / f"out/link-1-2{n}.json").read_text(encoding="utf-8")) for n in ("", ".1", ".2")]
+        whole = result["channels"]["1-2"]
+        self.assertEqual(whole["parts"], 3)
+        for way in "forward", "return":
+            for key in "in", "out", "out_bytes":
+                self.assertEqual(whole[way][key], sum(part[way][key] for part in parts), (way, key))
+            self.assertEqual(whole[way]["dropped"], {name: sum(part[way]["dropped"][name] for part in parts) for name in whole[way]["dropped"]})
+        self.assertTrue(all(part["forward"]["in"] > 20 for part in parts), parts)
+        self.assertGreater(whole["forward"]["dropped"]["random"], 0)
+        self.assertEqual(whole["started_ns"], parts[0]["started_ns"])
+
+    def test_what_is_no_count(self):
+        one = {"faithful": True, "duration_s": 1.0, "not_faithful": [], "drop_log": None, "grade": "good",
+               "forward": {"in": 3, "rate_bps": 10, "good_share": 1.0, "late_us": {"max": 5.0, "beyond": 1}, "dropped": {"trace": 1}}}
+        two = {"faithful": False, "duration_s": 3.0, "not_faithful": ["late"], "drop_log": None, "grade": "timing",
+               "forward": {"in": 4, "rate_bps": 20, "good_share": 0.6, "late_us": {"max": 4.0, "beyond": 2}, "dropped": {"trace": 2, "end": 1}}}
+        whole = lab_account.joined([one, None, two])
+        self.assertEqual((whole["faithful"], whole["not_faithful"], whole["duration_s"], whole["grade"], whole["parts"]), (False, ["late"], 4.0, "timing", 2))
+        forward = whole["forward"]
+        self.assertAlmostEqual(forward.pop("good_share"), 0.7)
+        self.assertEqual(forward, {"in": 7, "rate_bps": 20, "late_us": {"max": 5.0, "beyond": 3}, "dropped": {"trace": 3, "end": 1}})
+        self.assertEqual((lab_account.joined([None, two]), lab_account.joined([None])), (two, {}))
+
+
 class ByHand(Folder):
-    """Whoever runs the lab answers, and goes on."""
+    """The process that runs the lab answers, and goes on."""
 
     def session(self, text, addresses=lab_derive.Addresses):
         session = lab_live.Session.__new__(lab_live.Session)

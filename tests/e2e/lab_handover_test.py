@@ -255,8 +255,8 @@ class Campaigns(Handover):
     def drawn(self, text, **values):
         """(kind, the traces of all directions) of the second repetition."""
         of = made(text)
-        traces = SimpleNamespace(info=lambda name: {}, again=lambda name, seed, mark: None if "bare" in name else f"/{name}-{seed}")
-        return campaign_lab.draw_fades(SimpleNamespace(repetition=2, values=values), of, traces), \
+        traces = SimpleNamespace(info=lambda name: {}, again=lambda name, seed, mark: None if "bare" in name else f"/{name}-{seed}", seed_of=lambda path: path)
+        return campaign_lab.draw_fades(SimpleNamespace(repetition=2, drawn=True, values=values), of, traces)[0], \
             [str(keys["erasures"]["trace"]) for keys in campaign_lab.directions(of) if "trace" in keys.get("erasures", {})]
 
     def test_channels_that_are_passed_are_drawn_anew(self):
@@ -380,18 +380,22 @@ class Virtual(Handover):
     def test_events_change_channels_in_use_or_not(self):
         """A change stays with its channel, whatever the link passes at that moment."""
         text = "line: [a, b]\nchannels: {x: {delay: 8ms, rate: 20Mbit/s}, y: {delay: 30ms, rate: 40Mbit/s}}\n" \
-               "links: {a-b: {rto: 300ms, handover: [{at: 0, channel: x}, {at: 10s, channel: y}, {at: 20s, channel: x}]}}\n" \
-               "events:\n  - {at: 3s, channel: y, set: {delay: 50ms, rate: 5Mbit/s}}\n  - {at: 12s, channel: x, set: {delay: 20ms, forward.rate: 6Mbit/s}}\n" \
-               "  - {at: 23s, channel: x, set: {return.delay: 10ms, return.rate: 7Mbit/s}}\n" \
-               "traffic:\n" + "".join(f"  - {{ping: a-b, start: {start}, count: 5, interval: 100ms}}\n" for start in ("4s", "11s", "21s", "24s"))
-        result = self.up(self.file(text))
+               "links: {a-b: {rto: 300ms, handover: [{at: 0, channel: x}, {at: 10s, channel: y}, {at: 20s, channel: x}]}}\n"
+        events = {3: "channel: y, set: {delay: 50ms, rate: 5Mbit/s}", 12: "channel: x, set: {delay: 20ms, forward.rate: 6Mbit/s}",
+                  23: "channel: x, set: {return.delay: 10ms, return.rate: 7Mbit/s}"}
+
+        def until(end):  # what is later than the end is refused
+            return f"{text}events:\n" + "".join(f"  - {{at: {at}s, {words}}}\n" for at, words in events.items() if at < end) + \
+                "traffic:\n" + "".join(f"  - {{ping: a-b, start: {at}s, count: 5, interval: 100ms}}\n" for at in (4, 11, 21, 24) if at < end)
+        result = self.up(self.file(until(100)))
         for name, trip in (("ping-1", 16), ("ping-2", 100), ("ping-3", 40), ("ping-4", 30)):
             shown = result["traffic"][name]
             self.assertEqual(shown["received"], 5)
             self.assertAlmostEqual(shown["rtt_ms"]["mean"], trip, delta=1, msg=name)
         self.adds_up(result, "a-b", "x", "y")
-        for end, wanted in (("9s", [20, 20]), ("11s", [5, 5]), ("19s", [5, 5]), ("21s", [6, 20]), ("24s", [6, 7])):
-            result = self.up(self.file(f"{text}duration: {end}\n"), out=end)
+        for end, wanted in ((9, [20, 20]), (11, [5, 5]), (19, [5, 5]), (21, [6, 20]), (24, [6, 7])):
+            going_on = f"  - {{ping: a-b, start: 4s, count: {end - 4}, interval: 1s}}\n"  # a lab ends with its traffic
+            result = self.up(self.file(f"{until(end)}{going_on}duration: {end}s\n"), out=f"{end}s")
             self.assertEqual([link["rate_bps"] for node in result["nodes"].values() for link in node["links"]], [rate * 10**6 for rate in wanted], end)
 
     def test_losses_that_an_event_sets_are_of_that_channel(self):

@@ -35,7 +35,7 @@ class Words(Folder):
     def test_long_times_are_in_seconds(self):
         self.assertEqual([lab_result.ms(value) for value in (None, 0.04, 9999.94, 10000, 1081783.1)], ["–", "0.0 ms", "9999.9 ms", "10.0 s", "1081.8 s"])
         flow = made("line: 2\ntraffic: [{perf: 1-2}]").traffic[0]
-        line = lab_result.flow_line(flow, {"goodput_basis": "acknowledgements", "bundles_sent": 1, "bundles_acked": 1, "goodput_bps": 1e6,
+        line = lab_result.flow_line(flow, {"code": 0, "goodput_basis": "acknowledgements", "bundles_sent": 1, "bundles_acked": 1, "goodput_bps": 1e6,
                                            "delay_ms": {"mean": 12000.0}})
         self.assertTrue(line.endswith("1 of 1 bundle acknowledged, 1.000 Mbit/s, mean delay 12.0 s"), line)
 

@@ -12,8 +12,10 @@ import threading
 import time
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attack"))
 import aap2  # noqa: E402
 from lab import Failed, Lab  # noqa: E402
+from ltp_wire import read_sdnv, sdnv  # noqa: E402
 
 COUNT, SEED = 20_000, 9171
 BATCH = 500  # datagrams between looks at the node's counters
@@ -36,23 +38,6 @@ TEMPLATES = (
     "-s ipn:2.1 -d ipn:1.7 --fragment 18446744073709551000:18446744073709551615",
 )
 CRCS = ("--crc none --primary-crc none", "--crc none --primary-crc none", "--crc 16 --primary-crc 32c")
-
-
-def sdnv(n):
-    out = [n & 0x7F]
-    while n > 0x7F:
-        n >>= 7
-        out.insert(0, n & 0x7F | 0x80)
-    return bytes(out)
-
-
-def read_sdnv(data, at):
-    n = 0
-    while True:
-        n = n << 7 | data[at] & 0x7F
-        at += 1
-        if not data[at - 1] & 0x80:
-            return n, at
 
 
 class Peer:

@@ -132,7 +132,7 @@ class NodeTest(NodeCase):
             f.write(text.replace(store, "{durability: none}"))
         done = self.heliod(config)
         self.assertEqual(done.returncode, 1)
-        self.assertIn("is served by another heliod", done.stderr)
+        self.assertIn("is served by another program", done.stderr)
         self.client(1, "ipn:1.5")  # the first one goes on
 
     def test_stale_socket(self):
@@ -197,26 +197,25 @@ class NodeTest(NodeCase):
         self.assertEqual(right.request("ipn:1.5", b"to myself")[0], aap2.SUCCESS)
         self.assertEqual(a.delivery(), ("ipn:1.5", b"to myself"))
 
-    def test_answers_in_order_and_backpressure(self):
+    def test_answers_in_order(self):
         store = f"{{path: {self.lab.path('store')}, durability: sync}}"
         self.single(store=store)
         tx = self.client(1, "ipn:1.5")
         count = 5000
-        data = b"".join(aap2.adu("ipn:9.1" if i % 10 == 3 else "ipn:1.7", b"%06d" % i) for i in range(count))
-        # nobody reads the answers: the node stops reading, instead of queueing all of them
+        data = b"".join(aap2.adu("ipn:1.7" if i % 10 == 3 else "ipn:9.1", b"%06d" % i) for i in range(count))
+        # nobody reads the answers until all requests are sent
         sender = threading.Thread(target=tx.send, args=(data,))
         sender.start()
-        wait_for(lambda: self.lab.control(1, "counters")["applications"]["pauses"] > 0)
         for i in range(count):
             status, _, bundle = tx.answer()
-            self.assertEqual(status, aap2.ERROR if i % 10 == 3 else aap2.SUCCESS, i)
+            self.assertEqual(status, aap2.SUCCESS if i % 10 == 3 else aap2.ERROR, i)
         sender.join()
         counters = self.lab.control(1, "counters")["applications"]
         self.assertEqual(counters["requests"], count)
         self.assertEqual(counters["unanswered"], 0)
         rx = self.client(1, "ipn:1.7", subscribe=True, window=50)
         for i in range(count):
-            if i % 10 != 3:
+            if i % 10 == 3:
                 self.assertEqual(rx.delivery()[1], b"%06d" % i)
 
     def test_too_long(self):
@@ -232,13 +231,14 @@ class NodeTest(NodeCase):
     def test_connection_limits(self):
         self.single()
         sockets = []
-        for _ in range(512 + 20):
+        places = 384  # of 512 for one user; the others are kept for other users
+        for _ in range(places + 20):
             s = socket.socket(socket.AF_UNIX)
             self.addCleanup(s.close)
             s.connect(self.lab.socket(1))
             s.settimeout(300)
             sockets.append(s)
-        for s in sockets[512:]:
+        for s in sockets[places:]:
             self.assertEqual(s.recv(10), b"", "a connection beyond the limit is ended")
         for s in sockets:
             s.close()
@@ -454,12 +454,12 @@ class NodeTest(NodeCase):
                 _, nodes = self.pair(store=f"{{{{{path}durability: {durability}, limit: 1MB}}}}")
                 with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(2)) as rx:
                     self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
-                    for i in range(30):
+                    for i in range(28):
                         wait_for(lambda: self.lab.control(1, "status")["bytes"] < 800_000)
                         wait_for(lambda: tx.request("ipn:2.7", b"%02d" % i * 25_000)[0] == aap2.SUCCESS)  # its share may be less
-                    wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 30)
+                    wait_for(lambda: sum(self.lab.control(n, "status")["bundles"] for n in (1, 2)) == 28)
                     self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
-                    self.assertEqual({rx.delivery()[1][:2] for _ in range(30)}, {b"%02d" % i for i in range(30)})
+                    self.assertEqual({rx.delivery()[1][:2] for _ in range(28)}, {b"%02d" % i for i in range(28)})
                 for n in (1, 2):
                     self.lab.stop(f"node{n}", nodes[n])
 

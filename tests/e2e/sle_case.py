@@ -15,6 +15,7 @@ import unittest
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python"))
 from heliograph import ports  # noqa: E402
+from heliograph.lab import private  # noqa: E402
 
 RAF = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
 PASSWORD = {"CENTRE": "00112233445566778899", "STATION": "aabbccddeeff"}
@@ -44,7 +45,7 @@ class SleCase(unittest.TestCase):
 
     def provider(self, text, level="none", hash="by-version"):
         """Starts one; text is its sources and instances. Returns when it listens."""
-        with open(self.path("station.yaml"), "w") as f:
+        with open(self.path("station.yaml"), "w", opener=private) as f:
             f.write(f"id: STATION\nlisten: 127.0.0.1:{self.port}\npassword: '{PASSWORD['STATION']}'\n"
                     f"status: {self.path('status')}\n"
                     f"users:\n  - {{id: CENTRE, password: '{PASSWORD['CENTRE']}', authentication: {level}, hash: {hash}}}\n" + text)
@@ -70,10 +71,18 @@ class SleCase(unittest.TestCase):
         self.station.send_signal(signal.SIGTERM)
         self.assertEqual(self.station.wait(300), 0, self.said())
 
+    def password_file(self, name, password):
+        path = self.path(f"{name}-{password}")
+        if not os.path.exists(path):  # a user that was started before may be reading it
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as f:
+                f.write(password + "\n")
+        return path
+
     def user_command(self, instance, *options, level="none", hash="by-version", password=None):
         return [os.path.join(self.BIN, "helio-sle"), "user", f"127.0.0.1:{self.port}", "--id", "CENTRE", "--responder", "STATION",
-                "--instance", instance, "--json", "--authentication", level, "--hash", hash, "--password", password or PASSWORD["CENTRE"],
-                "--responder-password", PASSWORD["STATION"], *options]
+                "--instance", instance, "--json", "--authentication", level, "--hash", hash,
+                "--password-file", self.password_file("centre", password or PASSWORD["CENTRE"]),
+                "--responder-password-file", self.password_file("station", PASSWORD["STATION"]), *options]
 
     def user(self, instance, *options, code=0, **more):
         r = subprocess.run(self.user_command(instance, *options, **more), capture_output=True, text=True, timeout=300)

@@ -19,9 +19,9 @@ class StackTcpclTest(unittest.TestCase):
 
     def write(self, keys=""):
         links = {1: [f"{{name: to-2, adapter: tcpcl, peer: ipn:2.0, remote: 10.0.0.2{keys}}}"],
-                 2: [f"{{name: to-1, adapter: tcpcl, peer: ipn:1.0, local: 10.0.0.2{keys}}}",
-                     f"{{name: to-3, adapter: tcpcl, peer: ipn:3.0, local: 10.0.0.2, remote: 10.0.0.3{keys}}}"],
-                 3: [f"{{name: to-2, adapter: tcpcl, peer: ipn:2.0, local: 10.0.0.3, remote: 10.0.0.2{keys}}}"]}
+                 2: [f"{{name: to-1, adapter: tcpcl, peer: ipn:1.0, local: 10.0.0.2, tls: off{keys}}}",
+                     f"{{name: to-3, adapter: tcpcl, peer: ipn:3.0, local: 10.0.0.2, tls: off, remote: 10.0.0.3{keys}}}"],
+                 3: [f"{{name: to-2, adapter: tcpcl, peer: ipn:2.0, local: 10.0.0.3, tls: off, remote: 10.0.0.2{keys}}}"]}
         routes = {1: "routes: [{to: 'ipn:3.*', via: to-2}]\n", 2: "", 3: "routes: [{to: 'ipn:1.*', via: to-2}]\n"}
         for n, rows in links.items():
             with open(os.path.join(self.folder, f"{n}.yaml"), "w", encoding="utf-8") as f:

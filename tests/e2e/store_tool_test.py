@@ -155,7 +155,7 @@ class StoreToolTest(unittest.TestCase):
         self.assertEqual(self.received(4), [p for i, p in enumerate(PAYLOADS) if i not in (1, 2)])
 
     def test_cut(self):
-        """What lies before the cut can be saved; nothing is repaired in place."""
+        """What lies before the cut can be saved; a repair makes a new database of it."""
         self.fill_and_stop()
         size = os.path.getsize(self.data)
         whole = self.lab.path("whole.mdb")
@@ -174,8 +174,37 @@ class StoreToolTest(unittest.TestCase):
             saved.append(len(files))
             self.assertEqual(os.path.getsize(self.data), size * eighth // 8)
         self.assertGreater(max(saved), 0)
-        done = self.run_it(1, "repair", self.store)
-        self.assertIn("cannot be repaired in place; save what can be read with `helio-store export`", done.stderr)
+        self.assertRegex(self.check(1)["pages"], "^page [0-9]+ of table")
+        done = self.run_it(0, "repair", "--json", self.store)
+        self.assertIn("its pages are damaged", done.stderr)
+        self.assertTrue(json.loads(done.stdout)["rescued"])
+        self.assertEqual(self.check()["pages"], "whole")
+        kept = [n for n in os.listdir(self.store) if n.startswith("damaged-") and n.endswith(".mdb")]
+        self.assertEqual(len(kept), 1)
+        self.assertEqual(os.path.getsize(os.path.join(self.store, kept[0])), size * 7 // 8)
+
+    def test_damaged_page(self):
+        """A node refuses a store with a damaged page and names the command that repairs it; then it starts."""
+        self.fill_and_stop()
+        with open(self.data, "rb") as f:
+            data = bytearray(f.read())
+        leaves = [at for at in range(2 * 4096, len(data), 4096)
+                  if data[at + 10:at + 12] == b"\x02\0" and PAYLOADS[1] in data[at:at + 4096]]
+        self.assertNotEqual(leaves, [])
+        for at in leaves:
+            data[at + 12:at + 14] = b"\xff\xff"
+        with open(self.data, "wb") as f:
+            f.write(data)
+        link = self.lab.link(2, *self.lab.udp_ports(2), rto="100s")
+        path = self.lab.write_node(1, [link], f"{{path: {self.store}, durability: sync, limit: 100MiB}}", log=False)
+        done = subprocess.run([self.lab.program("heliod"), path], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"helio-store repair {self.store}", done.stderr)
+        with open(self.data, "rb") as f:
+            self.assertEqual(f.read(), bytes(data))
+        self.assertIn('of table "heads2"', self.check(1)["pages"])
+        self.run_it(0, "repair", self.store)
+        self.start()
 
     def test_format_1(self):
         os.makedirs(self.store)

@@ -419,7 +419,7 @@ class TcpclTest(NodeCase):
             peer.s.close()
         peer = connect().establish(True)
         self.up(1)
-        self.assertEqual(self.link(1)["newcomer_ends"]["what the peer sent is no contact header"], 2)
+        self.assertEqual(self.link(1)["unidentified_ends"]["what the peer sent is no contact header"], 2)
 
     def test_keepalive(self):
         connect = self.single(True)
@@ -439,6 +439,16 @@ class TcpclTest(NodeCase):
                 p = self.heliod("--check", self.lab.write_node(1, [self.tcpcl(2, **keys)], log=False))
                 self.assertEqual(p.returncode, 2)
                 self.assertIn(text, p.stdout + p.stderr)
+
+    def test_old_names_of_keys(self):
+        """Each is an error with its line and the new name, and nothing else of it is said."""
+        for was, now in (("newcomers", "unidentified"), ("newcomers_address", "unidentified_address")):
+            config = self.lab.write_node(1, [self.tcpcl(2, remote="127.0.0.1:1", **{was: 5})], log=False)
+            done = self.heliod("--check", config)
+            self.assertEqual(done.returncode, 2)
+            self.assertRegex(done.stderr, rf"^{config}:\d+: links\[to-2\]\.{was}: this key is now called {now}\n$")
+            config = self.lab.write_node(1, [self.tcpcl(2, remote="127.0.0.1:1", **{now: 5})], log=False)
+            self.assertEqual(self.heliod("--check", config).returncode, 0)
 
 
 if __name__ == "__main__":

@@ -173,14 +173,14 @@ class TcpclTlsTest(NodeCase):
 
     def test_another_ca(self):
         other = Authority(self.lab.path("other"))
-        self.refused(self.keys(1), self.keys(2, by=other), "handshake with the peer failed: the peer's certificate: unable to get",
-                     other="handshake with somebody who connected failed: the peer refuses: bad certificate")
+        self.refused(self.keys(1), self.keys(2, by=other), r"handshake with the peer at 127\.0\.0\.1:\d+ failed: the peer's certificate: unable to get",
+                     other=r"handshake with a connecting peer at 127\.0\.0\.1:\d+ failed: the peer refuses: bad certificate")
         self.assertGreater(self.link(1)["tls_failed"], 0)
         self.assertGreater(self.link(2)["tls_failed"], 0)
 
     def test_another_ca_of_the_client(self):
         other = Authority(self.lab.path("other"))
-        self.refused(self.keys(1, by=other), self.keys(2), "somebody who connected failed: the peer's certificate", at=2,
+        self.refused(self.keys(1, by=other), self.keys(2), r"a connecting peer at 127\.0\.0\.1:\d+ failed: the peer's certificate", at=2,
                      other="the peer refuses: bad certificate")
 
     def test_another_node(self):
@@ -229,9 +229,12 @@ class TcpclTlsTest(NodeCase):
         for one, two, at in (("required", "off", 1), ("off", "required", 2)):
             with self.subTest(one=one):
                 self.start(self.keys(1, tls=one), self.keys(2, tls=two), up=False)
-                wait_for(lambda: {**self.link(at)["ends"], **self.link(at)["newcomer_ends"]}.get(
+                wait_for(lambda: {**self.link(at)["ends"], **self.link(at)["unidentified_ends"]}.get(
                     "TLS is required, and the peer does not offer it", 0) > 0)
                 wait_for(lambda: self.link(1)["term_rx" if one == "off" else "term_tx"]["contact failure"] > 0)
+                self.said(at, "warning: .*TLS is required, and the peer does not offer it")
+                if one == "off":  # the connecting peer is told before it knows who refuses
+                    self.said(1, "warning: .*the peer ended the session, reason: contact failure")
                 self.assertEqual({self.link(n)["state"] for n in (1, 2)}, {"down"})
                 self.stop_all()
 
@@ -295,7 +298,7 @@ class TcpclTlsTest(NodeCase):
             peer.init("ipn:2.0")
             peer.message()
         wait_for(lambda: self.link(1)["tls_failed"] == 1)
-        self.said(1, "somebody who connected failed: peer did not return a certificate")
+        self.said(1, r"a connecting peer at 127\.0\.0\.1:\d+ failed: peer did not return a certificate")
 
     def test_python_says_another_name(self):
         port = self.listening()
@@ -310,13 +313,24 @@ class TcpclTlsTest(NodeCase):
         s.sendall(b"dtn!\x04\x01")
         self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")
         self.assertEqual(s.recv(1), b"")
-        wait_for(lambda: self.link(1)["newcomer_ends"].get("the peer did not say who it is in time") == 1)
+        wait_for(lambda: self.link(1)["unidentified_ends"].get("the peer did not say who it is in time") == 1)
         s = self.peer(self.dial(port)).s
         s.sendall(b"dtn!\x04\x01" + b"GET / HTTP/1.0\r\n\r\n")  # plain text behind the header is TLS, or nothing
         self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")
         while s.recv(100):
             pass
         wait_for(lambda: self.link(1)["tls_failed"] == 1)
+
+    def test_handshakes_of_one_host(self):
+        """Eight at once: one more is closed, which is counted and told, with the address."""
+        port = self.listening()
+        waiting = [self.peer(self.dial(port)).s for _ in range(9)]
+        for s in waiting:
+            s.sendall(b"dtn!\x04\x01")
+            self.assertEqual(s.recv(6, socket.MSG_WAITALL), b"dtn!\x04\x01")
+        self.assertEqual(waiting[-1].recv(1), b"")
+        self.assertEqual(self.link(1)["tls_turned_away"], 1)
+        self.said(1, r"a connection from 127\.0\.0\.1:\d+ is closed: 8 TLS handshakes with that address are under way \(1 closed so far\)")
 
     # ---- certificates are replaced ----
 
@@ -403,6 +417,24 @@ class TcpclTlsTest(NodeCase):
                 p = self.heliod("--check", self.lab.write_node(1, [link], log=False))
                 self.assertEqual(p.returncode, 2)
                 self.assertIn(text, p.stdout + p.stderr)
+        certificate, key = self.ca.issue("other", self.names[2])
+        text, short = self.lab.path("text.pem"), self.lab.path("short.pem")
+        with open(text, "w") as f:
+            f.write("no certificate\n")
+        with open(good["tls_certificate"]) as f, open(short, "w") as g:
+            g.write(f.read()[:-100])
+        os.chmod(text, 0o600)
+        for keys, expected in (({"tls": "unset"}, "tls: is not given, and without it the certificates are not used"),
+                               ({"tls": "unset", "tls_certificate": '""', "tls_key": '""'}, "tls: is not given, and without it"),
+                               ({"tls_certificate": short}, f"tls_certificate: {short}: "), ({"tls_certificate": text}, f"tls_certificate: {text}: "),
+                               ({"tls_key": text}, f"tls_key: {text}: "), ({"tls_ca": text}, f"tls_ca: {text}: "),
+                               ({"tls_key": key}, f"tls_key: {key}: is not the key of the certificate {good['tls_certificate']}"),
+                               ({"tls": "off", "tls_ca": text}, None)):
+            with self.subTest(keys=keys):
+                link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, **keys})
+                p = self.heliod("--check", self.lab.write_node(1, [link], log=False))
+                self.assertEqual(p.returncode, 2 if expected else 0, p.stderr)
+                self.assertIn(f"links[to-2].{expected}" if expected else "", p.stderr)
         link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, "tls_key": "/missing"})
         p = self.heliod(self.lab.write_node(1, [link], log=False))
         self.assertNotEqual(p.returncode, 0)

@@ -67,7 +67,7 @@ class InfoTest(unittest.TestCase):
         self.assertEqual(trace("gen", "-p", "A", "-s", "99", "-o", again).returncode, 0)
         same = json.loads(trace("info", "A", "--compare", again, "--json").stdout)
         other = json.loads(trace("info", "A", "--compare", "F", "--json").stdout)
-        self.assertEqual([t["bad"]["runs"] for t in other["traces"]], [5247, 6431])
+        self.assertEqual([t["bad"]["runs"] for t in other["traces"]], [5247, 6430])
         for state in ("bad", "good"):
             self.assertLess(same["distance"][state], same["critical_5_percent"][state])
             self.assertGreater(other["distance"][state], 3 * other["critical_5_percent"][state])
@@ -96,7 +96,7 @@ class InfoTest(unittest.TestCase):
         self.assertEqual(trace(*said.split()[3:], "--power", again, "-o", self.path("u.htr")).returncode, 0)
         with open(power, "rb") as a, open(again, "rb") as b:
             self.assertEqual(a.read(), b.read())
-        self.assertEqual(trace("from-power", power, "--margin", "3dB", "-o", self.path("v.htr")).returncode, 0)
+        self.assertEqual(trace("from-power", power, "--mean-margin", "3dB", "-o", self.path("v.htr")).returncode, 0)
         for path in (self.path("v.htr"), self.small()):
             self.assertNotIn(b"synthetic", trace("info", path).stdout + trace("info", path, "--json").stdout)
 
@@ -114,7 +114,7 @@ class InfoTest(unittest.TestCase):
                 self.assertEqual(f.read(len(magic)), magic)
         with open(self.path("b.svg"), encoding="utf-8") as f:
             drawn = f.read()
-        for text in ("leo-low (synthetic): 11 % bad", "F (synthetic): 13.8 % bad", "length (ms)", "lag (ms)", "time (s)", "bad share (%)"):
+        for text in ("leo-low (synthetic): 7.94 % bad", "F (synthetic): 13.8 % bad", "length (ms)", "lag (ms)", "time (s)", "bad share (%)"):
             self.assertIn(text, drawn)
         p = trace("info", *("leo-low", "--compare", "F"), "--plot", self.path("again.svg"))
         with open(self.path("again.svg"), encoding="utf-8") as f:

@@ -5,6 +5,7 @@
 usage: traces_power_test.py BIN_DIR [unittest arguments]
 """
 import gzip
+import math
 import os
 import random
 import re
@@ -69,7 +70,7 @@ class PowerTest(unittest.TestCase):
         return steps_of(trace("convert", out, "-", "-f", "steps"))
 
     def refused(self, message, path, *arguments, code=2):
-        p = trace("from-power", path, *(arguments or ("--margin", "3dB")))
+        p = trace("from-power", path, *(arguments or ("--mean-margin", "3dB")))
         self.assertEqual((p.returncode, p.stdout), (code, b""), p.stderr)
         self.assertIn(message.encode(), p.stderr)
         self.assertIn(path.encode(), p.stderr)
@@ -115,7 +116,7 @@ class PowerTest(unittest.TestCase):
             data = bytearray(whole)
             for _ in range(1 + n % 4):
                 data[source.randrange(512, len(data))] = source.choice((0, 1, 255, source.randrange(256)))
-            p = trace("from-power", self.write_bytes("damaged.73", data), "--margin", "3dB")
+            p = trace("from-power", self.write_bytes("damaged.73", data), "--mean-margin", "3dB")
             # What a sanitizer says of HDF5's own reading (1.10.8 reads beyond a block, and forgets some) is not ours to mend.
             if not re.search(rb"ERROR: (Address|Leak)Sanitizer[^#]*#0 [^\n]*\n *#1 [^\n]*libhdf5", p.stderr):
                 self.assertIn(p.returncode, (0, 2), (n, p.stderr))
@@ -133,10 +134,10 @@ class PowerTest(unittest.TestCase):
             for variable, why in (("run.rx", "run has no field rx"), ("run.power.x", "run.power is no struct"), ("rum.x", "rum is not in the file"),
                                   ("run.inner", "run.inner is not a vector"), ("run.inner.z", "run.inner.z is not a vector"), ("run", "run is not a vector"),
                                   ("run.", "run has no field"), ("run(2).power", "run has 1 structs: write run(1).FIELD"), ("run(1)", "write run(1).FIELD")):
-                self.refused(why, path, "--margin", "3dB", "--variable", variable)
+                self.refused(why, path, "--mean-margin", "3dB", "--variable", variable)
             two = self.mat("t" + end, "run(2).power:double:600x1")
             self.assertEqual(self.run_steps(two, "--sensitivity", "0.6", "--variable", "run(2).power"), want, end)
-            self.refused("run has 2 structs: write run(1).FIELD", two, "--margin", "3dB", "--variable", "run.power")
+            self.refused("run has 2 structs: write run(1).FIELD", two, "--mean-margin", "3dB", "--variable", "run.power")
 
     def test_columns_of_matrices(self):
         n = len(self.powers)
@@ -149,10 +150,10 @@ class PowerTest(unittest.TestCase):
                     which = ("--variable", top + "m")
                     for column in ("2", "rx"):
                         self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", *which, "--column", column), want, (path, column))
-                    self.refused("no column 4; right is 1 to 3", path, "--margin", "3dB", *which, "--column", "4")
-                    self.refused("no column r; right is", path, "--margin", "3dB", *which, "--column", "r")
+                    self.refused("no column 4; right is 1 to 3", path, "--mean-margin", "3dB", *which, "--column", "4")
+                    self.refused("no column r; right is", path, "--mean-margin", "3dB", *which, "--column", "r")
                     if top:
-                        self.refused("but a matrix: say which --column", path, "--margin", "3dB", *which)
+                        self.refused("but a matrix: say which --column", path, "--mean-margin", "3dB", *which)
             two = self.mat("e" + end, f"run(2).m:double:{n}x3", "run(2).names:texts:1x3:time,rx,other", values=columns)
             self.assertEqual(self.run_steps(two, "--sensitivity", "0.6", "--variable", "run(2).m", "--column", "rx"), want, end)
             self.assertEqual(self.run_steps(self.mat("d" + end, f"m:double:{n}x3", values=columns), "--sensitivity", "0.6", "--column", "2"), want)
@@ -160,7 +161,7 @@ class PowerTest(unittest.TestCase):
     def test_names_beside_large_variables(self):
         """Names are looked for in what can be names: a large variable beside is not read."""
         def peak(path, column):  # kB
-            p = subprocess.Popen([os.path.join(BIN, "helio-trace"), "from-power", path, "--margin", "3dB", "--variable", "m", "--column", column,
+            p = subprocess.Popen([os.path.join(BIN, "helio-trace"), "from-power", path, "--mean-margin", "3dB", "--variable", "m", "--column", column,
                                   "-o", self.path("out")])
             _, status, used = os.wait4(p.pid, 0)
             p.returncode = os.waitstatus_to_exitcode(status)
@@ -175,8 +176,8 @@ class PowerTest(unittest.TestCase):
     def test_the_receiver(self):
         path = self.mat("m", "rx:double:600x1")
         fourth = 10 ** (-0.5)
-        self.assertEqual(self.run_steps(path, "--margin", "4dB", "--fec", "1dB"), expected(self.powers, self.mean * fourth))
-        self.assertEqual(self.run_steps(path, "--margin", "1dB", "--interleaver", "0.8ms"),
+        self.assertEqual(self.run_steps(path, "--mean-margin", "4dB", "--fec", "1dB"), expected(self.powers, self.mean * fourth))
+        self.assertEqual(self.run_steps(path, "--mean-margin", "1dB", "--interleaver", "0.8ms"),
                          expected(self.powers, self.mean * 10 ** -0.1, depth=8))
         self.assertEqual(self.run_steps(path, "--sensitivity", "0.4", "--step", "1ms", "--reacquire", "5ms"),
                          expected(self.powers, 0.4, hold=5))
@@ -210,6 +211,21 @@ class PowerTest(unittest.TestCase):
         self.assertEqual(self.run_steps(self.write("bom2", "\ufeff1\n2\n1\n"), "--sensitivity", "1.5"), [1, 0, 1])
         self.refused(":2: the power is not a number", self.write("bom3", "1\n\ufeff2\n"))
 
+    def test_two_margins(self):
+        """Of gen before the pointing loss, of from-power from the file's mean, which has it: apart by just that loss."""
+        power, first = self.path("p.csv"), self.path("first.htr")
+        p = trace("gen", "--jitter", "0.4", "--scintillation", "gamma-gamma", "--index", "0.3", "-n", "20000", "--margin", "6dB", "--power", power, "-o", first)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        with open(power, encoding="ascii") as f:
+            values = [float(line) for line in f if not line.startswith("#") and line[0].isdigit()]
+        loss = -10 * math.log10(sum(values) / len(values))
+        self.assertGreater(loss, 1)
+        made = steps_of(trace("convert", first, "-", "-f", "steps"))
+        same, other = (self.run_steps(power, "--mean-margin", f"{6 - less:.6f}dB") for less in (loss, 0))
+        self.assertLess(sum(a != b for a, b in zip(made, same)), 3)
+        self.assertGreater(sum(made), 1.2 * sum(other))
+        self.assertIn(b"write --mean-margin", trace("from-power", power, "--margin", "6dB").stderr)
+
     def test_generated_power_gives_the_generated_trace(self):
         power, first = self.path("p.csv"), self.path("first.htr")
         options = ["--margin", "2.5dB", "--fec", "0.5dB", "--interleaver", "1ms", "--reacquire", "0.3ms"]
@@ -222,8 +238,8 @@ class PowerTest(unittest.TestCase):
 
     def test_what_the_file_says(self):
         path = self.mat("m", "rx:double:600x1")
-        p = trace("from-power", path, "--margin", "3dB", "--step", "1ms")
-        self.assertTrue(p.stdout.startswith(b"# step_ns 1000000\n# generator power\n# parameters --margin 3dB\n"), p.stdout[:99])
+        p = trace("from-power", path, "--mean-margin", "3dB", "--step", "1ms")
+        self.assertTrue(p.stdout.startswith(b"# step_ns 1000000\n# generator power\n# parameters --mean-margin 3dB\n"), p.stdout[:99])
 
     def test_wrong_csv(self):
         for content, message in [("", ":0: no power in the file"), ("power\n", ":1: no power"), ("1\nx\n", ":2: the power is not a number"),
@@ -233,17 +249,17 @@ class PowerTest(unittest.TestCase):
                                  ("1" * 5000, ":1: the line is longer")]:
             self.refused(message, self.write("x", content))
         path = self.write("y", "a,b\n1,2\n")
-        self.refused(":1: no column has that title", path, "--margin", "3dB", "--column", "c")
-        self.refused(":1: the line has fewer columns", path, "--margin", "3dB", "--column", "3")
+        self.refused(":1: no column has that title", path, "--mean-margin", "3dB", "--column", "c")
+        self.refused(":1: the line has fewer columns", path, "--mean-margin", "3dB", "--column", "3")
         self.refused("cannot be opened", "/no/such/file", code=2)
 
     def test_wrong_mat(self):
         many = self.mat("m", "rx:double:600x1", "other:single:1x3", "text:char:1x4", "z:complex:1x9", "square:int16:2x2")
         variables = "its variables: rx (double 600x1) other (single 1x3) text (char 1x4) z (double complex 1x9) square (int16 2x2)"
         self.refused("several vectors: say which by --variable; " + variables, many)
-        self.refused("rxx is not in the file; " + variables, many, "--margin", "3dB", "--variable", "rxx")
+        self.refused("rxx is not in the file; " + variables, many, "--mean-margin", "3dB", "--variable", "rxx")
         for name in ("text", "z", "square"):
-            self.refused(name + " is not a vector of real numbers; " + variables, many, "--margin", "3dB", "--variable", name)
+            self.refused(name + " is not a vector of real numbers; " + variables, many, "--mean-margin", "3dB", "--variable", name)
         self.refused("rx(3) = -4; right is 0 to 1e300", self.mat("n", "rx:double:1x3", values=[1, 2, -4]))
         self.refused("rx(2) = nan", self.mat("o", "rx:double:1x3", values=[1, float("nan"), 4]))
         self.refused("no vector of real numbers; its variables: none", self.mat("p"))
@@ -265,7 +281,7 @@ class PowerTest(unittest.TestCase):
                 with open(self.path("damaged"), "wb") as f:
                     f.write(data)
                 for which in (("rx",), ("run.a.b", "--column", "b"), ("m", "--column", "b")):
-                    p = trace("from-power", self.path("damaged"), "--margin", "3dB", "--variable", *which)
+                    p = trace("from-power", self.path("damaged"), "--mean-margin", "3dB", "--variable", *which)
                     self.assertIn(p.returncode, (0, 2), (kind, n, p.stderr))
 
     def test_cut_off_mat(self):
@@ -288,17 +304,17 @@ class PowerTest(unittest.TestCase):
                 struct.pack(">HH", 2, 1) + b"rx\0\0" + element(9, struct.pack(f">{len(self.powers)}d", *self.powers)))
         head = b"MATLAB 5.0 MAT-file".ljust(124) + b"\x01\x00MI"
         path = self.write_bytes("big", head + element(14, body))
-        self.assertEqual(self.run_steps(path, "--margin", "3dB"), expected(self.powers, self.mean * 10 ** -0.3))
+        self.assertEqual(self.run_steps(path, "--mean-margin", "3dB"), expected(self.powers, self.mean * 10 ** -0.3))
         few = body.replace(struct.pack(">ii", 1, len(self.powers)), struct.pack(">ii", 1, len(self.powers) + 1))
         self.refused("is not whole", self.write_bytes("few", head + element(14, few)))
 
     def test_wrong_options(self):
         path = self.write("a", "1\n2\n")
-        for arguments, message in [((), b"the file is missing"), ((path,), b"say either --margin"), ((path, path), b"one file too many"),
-                                   ((path, "--margin", "3dB", "--sensitivity", "1"), b"say either --margin"),
-                                   ((path, "--margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
-                                   ((path, "--margin", "3dB", "--unit", "V"), b"right is linear, dB, dBm, mW or W"),
-                                   ((path, "--margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
+        for arguments, message in [((), b"the file is missing"), ((path,), b"say either --mean-margin"), ((path, path), b"one file too many"),
+                                   ((path, "--mean-margin", "3dB", "--sensitivity", "1"), b"say either --mean-margin"),
+                                   ((path, "--mean-margin", "3"), b"right is 0dB to 60dB"), ((path, "--sensitivity", "0"), b"a power above 0"),
+                                   ((path, "--mean-margin", "3dB", "--unit", "V"), b"right is linear, dB, dBm, mW or W"),
+                                   ((path, "--mean-margin", "3dB", "--interleaver", "2000s"), b"is deeper than")]:
             p = trace("from-power", *arguments)
             self.assertEqual(p.returncode, 2, arguments)
             self.assertIn(message, p.stderr)

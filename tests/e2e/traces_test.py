@@ -45,7 +45,7 @@ class TracesTest(unittest.TestCase):
         """The promise of docs/helio-trace.md: no compiler, optimisation or processor changes a byte."""
         top = os.path.dirname(TRACES.rstrip("/"))
         sources = [os.path.join(top, "channel-emu", "chan", f"chan_{noun}.c")
-                   for noun in ("gen", "spec", "law", "math", "fade", "air", "wind", "filter", "receiver", "trace")]
+                   for noun in ("gen", "spec", "law", "math", "fade", "direction", "air", "wind", "filter", "receiver", "trace")]
         sources += [os.path.join(top, "base", noun + ".c") for noun in ("rng", "units", "err")]
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
         expected = {name: trace("convert", "-f", "runs", os.path.join(TRACES, name + ".htr"), "-").stdout
@@ -136,7 +136,7 @@ class TracesTest(unittest.TestCase):
             self.assertEqual((t["steps"], t["step_ns"]), (1000000, 100000))
 
     def test_the_parameters_in_a_file_make_it_again(self):
-        for arguments in [("--preset", "H"), ("--gilbert", "18ms,1ms"), ("--independent", "0.1"),
+        for arguments in [("--preset", "H"), ("--preset", "leo-low", "--index", "0.3"), ("--gilbert", "18ms,1ms"), ("--independent", "0.1"),
                           ("--good", "gamma:18.17ms,1.1", "--bad", "0.5*lognormal:2ms,3ms+0.5*fixed:1ms"),
                           ("--scintillation", "lognormal", "--index", "0.4", "--jitter", "0.3", "--margin", "2.5dB")]:
             first = trace("gen", *arguments, "-n", "20000", "-s", "12")
@@ -189,7 +189,7 @@ class TracesTest(unittest.TestCase):
         self.assertIn(b"nothing would change", p.stderr)
 
     def test_wrong_options_and_files(self):
-        for arguments, message in [((), b"a command is missing: gen, from-power, convert, info or sites; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
+        for arguments, message in [((), b"a command is missing: gen, from-power, convert, info, sites or acm; try "), (("gem",), b"'gem' is unknown"), (("gen",), b"no model; right is --preset"),
                                    (("gen", "-p", "B"), b"right is A, F, H, leo-low or leo-high"),
                                    (("gen", "-p", "A", "--steps", "0"), b"right is a whole number from 1"),
                                    (("gen", "-p", "A", "--step", "1"), b"right is a duration"),

@@ -38,7 +38,7 @@ class Made:
         found = []
         for one in many:
             share = min(1.0, one["sessions"] / self.needed(one))
-            found.append({"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share, "delivery_ms": {"p99": 50.0}})
+            found.append({"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share, "carried_share": share, "delivery_ms": {"p99": 50.0}})
         return found
 
 

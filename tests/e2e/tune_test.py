@@ -6,6 +6,7 @@ usage: tune_test.py BIN SOURCE [--all]
 
 --all: the paper's sessions on all of its traces, two minutes of both processors more.
 """
+import io
 import itertools
 import json
 import math
@@ -44,10 +45,10 @@ class Tune(unittest.TestCase):
                 self.assertAlmostEqual(split["ideal"], 22.4, delta=0.2)
 
     def test_prediction_is_a_simulation(self):
-        result = json.loads(tune("--trace", "A", "--duration", "10s", "--json").stdout)
+        result = json.loads(tune("--trace", "A", "--duration", "4s", "--json").stdout)
         for name, found in result["recovery"].items():
             run = subprocess.run(
-                [BIN / "helio-sim", "--trace", "A", "--duration", "10s", "--rate", "500Mbit/s", "--delay", "5ms", "--bundle",
+                [BIN / "helio-sim", "--trace", "A", "--duration", "4s", "--rate", "500Mbit/s", "--delay", "5ms", "--bundle",
                  "500kB", "--segment", f"{found['segment_bytes']}B", "--sessions", str(found["sessions"]), "--recovery", name,
                  "--rto", "auto" if found["rto_auto"] else f"{round(found['rto_s'] * 1e6)}us", "--warmup",
                  f"{round(found['warmup_s'] * 1e9)}ns", "--follow", "yes", "--json"],
@@ -154,10 +155,28 @@ class Tune(unittest.TestCase):
         sys.path.insert(0, str(SOURCE / "tools/python"))
         from heliograph import tune
         found = {"predicted": {"efficiency": 0.99}, "unseen": None, "realisations": None, "saturated": True, "floor_kept": None}
-        for expected, told in ((1.004, []), (1.006, ["100.6 % of the capacity of the same time: "]), (None, [])):
+        for expected, told in ((1.004, []), (1.006, ["no steady state: "]), (None, [])):
             said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected, "carried_share": 0.981}}))
             self.assertEqual([text[:len(start)] for text, start in zip(said, told, strict=True)], told)
-            self.assertEqual([text.endswith(" By the time of sending it is 98.1 %") for text in said], [True] * len(told))
+            self.assertEqual([text.endswith(" By the time of sending 98.1 % of it are carried") for text in said], [True] * len(told))
+
+    def test_nothing_is_more_than_all(self):
+        """Neither of a trace that rises, nor by the chance of losses one by one."""
+        sys.path.insert(0, str(SOURCE / "tools/python"))
+        from heliograph import tune
+        self.assertEqual([tune.percent(share) for share in (0.98765, 1.0003, 1.09)], ["98.77", "100.00", "100.00"])
+        link = {"trace": "leo-low", "rate_bps": 1e8, "delay_s": 1.28, "block_bytes": 500000}
+        shares = {"efficiency": 1.08, "ci95": 0.01, "least": 1.04, "carried_share": 1.0002, "carried_ci95": 0.001, "carried_least": 0.997, "runs": 5}
+        spread = {"mean": 1.0, "p99": 2.0}
+        one = {"predicted": {**shares, "goodput_bps": 1e8, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
+               "realisations": {**{key: 5 for key in ("sessions", "suffice", "runs", "sessions_on_trace", "suffice_with_those_of_trace")}, **shares, "confidence": 0.95},
+               "split_ms": dict.fromkeys(("ideal", "retransmission", "checkpoints", "rest"), 0.0), "segment_bytes": 1024, "sessions": 5, "checkpoints": "", "memory_bytes": 1 << 20,
+               "socket_buffer_bytes": 1 << 20, "saturated": True, "floor_kept": None}
+        said = io.StringIO()
+        tune.report({"link": link, "recovery": {"plain": one}, "take": None, "simulations": 1, "duration_s": 1.0}, said)
+        found = [float(value) for value in re.findall(r"([0-9.]+)(?: ± [0-9.]+)? %", said.getvalue())]
+        self.assertGreater(len(found), 5)
+        self.assertLessEqual(max(found), 100, said.getvalue())
 
     def test_which_to_take(self):
         """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""

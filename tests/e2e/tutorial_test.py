@@ -39,7 +39,7 @@ with tempfile.TemporaryDirectory(prefix="helio-tutorial-") as name:
     found = json.loads((folder / "tuned/result.json").read_text())["recovery"]
     assert f"needs {found['plain']['sessions']} sessions and a timer of {1e3 * found['plain']['rto_s']:g} ms" in text, found["plain"]
     assert f"switches, {found['default']['sessions']} sessions bring" in text, found["default"]
-    assert found["default"]["predicted"]["delivery_ms"]["p99"] < 0.8 * found["plain"]["predicted"]["delivery_ms"]["p99"]
+    assert found["default"]["predicted"]["delivery_ms"]["p99"] < 0.82 * found["plain"]["predicted"]["delivery_ms"]["p99"]
     assert (folder / "tuned/heliod.yaml").exists()
     result, = (json.loads(p.read_text()) for p in (folder / "live/runs").glob("*/result.json"))
     assert result["sessions"] > 0 and result["goodput_bps"] > 0

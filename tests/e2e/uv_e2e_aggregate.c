@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "ltp/sda.h"
 #include "uv_scene.h"
 
 /* Only the sender aggregates; the receiver takes what comes. */
@@ -164,7 +165,7 @@ static struct scene *three_held(void)
 
 static void answer(struct scene *w, uint32_t number, bool ok)
 {
-    w->b.link->ops->confirm(w->b.link, w->b.tokens[number], ok);
+    w->b.link->ops->confirm(w->b.link, w->b.tokens[number], ok ? CLA_ACCEPTED : CLA_FULL);
 }
 
 START_TEST(all_are_awaited)
@@ -244,8 +245,11 @@ static bool old_peer_turn(struct old_peer *o, uint32_t blocks)
         buf_drop(n.data);
     }
     struct ltp_out out = {.head = bytes, .head_cap = sizeof bytes};
-    while (ltp_output(o->engine, 1, uv_hrtime(), &out) != 0)
-        sendto(o->fd, bytes, out.head_len, 0, (struct sockaddr *)&to, sizeof to);
+    while (ltp_output(o->engine, 1, uv_hrtime(), &out) != 0) {
+        if (out.data.len > 0)
+            memcpy(bytes + out.head_len, out.data.data, out.data.len);
+        sendto(o->fd, bytes, out.head_len + out.data.len, 0, (struct sockaddr *)&to, sizeof to);
+    }
     return o->blocks >= blocks;
 }
 
@@ -266,6 +270,52 @@ START_TEST(peer_without_the_service)
     RUN_UNTIL(w, old_peer_turn(&o, 30) && w->a.sent_ok == 30, 20000);
     ck_assert_uint_eq(w->a.sent_ok, 30);
     ck_assert_uint_eq(rig_status(w->a.link, "aggregates_sent"), 1);
+    close(o.fd);
+    ltp_free(o.engine);
+    scene_free(w);
+}
+END_TEST
+
+static void old_peer_send(struct old_peer *o, struct buf *data)
+{
+    struct ltp_block block = {
+        .peer = 1, .client_service = LTP_SERVICE_BUNDLES, .data = data, .red_len = data->len};
+    struct ltp_session_id id;
+    ck_assert_int_eq(ltp_send(o->engine, &block, uv_hrtime(), &id), 0);
+    buf_drop(data);
+}
+
+/* Bundles one behind the other in a block of client service 1, as ION aggregates them. */
+static struct buf *row(uint32_t first, uint32_t count, size_t more)
+{
+    struct buf *block = buf_new(0, 16384);
+    for (uint32_t i = first; i < first + count; i++) {
+        struct buf *b = scene_bundle(i, 200);
+        memcpy(buf_append(block, b->len), buf_slice(b).data, b->len);
+        buf_drop(b);
+    }
+    memset(buf_append(block, more), 7, more);
+    return block;
+}
+
+START_TEST(rows_of_client_service_1)
+{
+    struct scene *w = one_way(200, NULL);
+    struct old_peer o;
+    w->confirm = true;
+    old_peer_open(&o, w);
+    end_open(w, &w->a, 1, 2);
+    old_peer_send(&o, row(0, 30, 0));
+    RUN_UNTIL(w, old_peer_turn(&o, 1) || w->a.received == 30, 20000);
+    ck_assert_uint_eq(w->a.received, 30);
+    ck_assert_uint_eq(w->a.wrong, 0);
+    for (uint32_t i = 0; i < 30; i++)
+        ck_assert_uint_eq(w->a.seen[i], 1);
+    ck_assert_uint_eq(rig_status(w->a.link, "aggregates_received"), 1);
+    old_peer_send(&o, row(30, 2, 1)); /* not bundles to its end: the node judges all of it */
+    RUN_UNTIL(w, old_peer_turn(&o, 1) || w->a.received == 31, 20000);
+    ck_assert_uint_eq(w->a.received, 31);
+    ck_assert_uint_eq(w->a.wrong, 1);
     close(o.fd);
     ltp_free(o.engine);
     scene_free(w);
@@ -298,6 +348,7 @@ int main(void)
     tcase_add_test(c, all_are_awaited);
     tcase_add_test(c, one_is_refused);
     tcase_add_test(c, peer_without_the_service);
+    tcase_add_test(c, rows_of_client_service_1);
     tcase_add_test(c, closed_while_held);
     suite_add_tcase(s, c);
     SRunner *r = srunner_create(s);

@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "uv_scene.h"
@@ -28,6 +29,7 @@ static const char *key_file(char path[64], int number, const char *hex)
 {
     snprintf(path, 64, "/tmp/helio_e2e_auth_%ld_%d", (long)getpid(), number);
     FILE *f = fopen(path, "w");
+    ck_assert(f != NULL && fchmod(fileno(f), 0600) == 0);
     ck_assert_ptr_nonnull(f);
     fputs(hex, f);
     fclose(f);
@@ -78,7 +80,8 @@ START_TEST(accepts_without)
 END_TEST
 
 /* b takes nothing of a. */
-static void nothing_crosses(const char *const *a, const char *const *b, const char *verdict)
+static void nothing_crosses(const char *const *a, const char *const *b, const char *verdict,
+                            const char *said)
 {
     struct scene *w = two(a, b);
     w->a.total = 3;
@@ -89,6 +92,11 @@ static void nothing_crosses(const char *const *a, const char *const *b, const ch
     ck_assert_uint_gt(rig_verdict(w->b.link, verdict), 3);
     ck_assert_uint_eq(rig_status(w->b.link, "sessions_opened_import"), 0);
     ck_assert_uint_eq(rig_status(w->b.link, "datagrams_tx"), 0);
+    /* logged once, however many there are in a minute, with the peer, its address and the reason */
+    ck_assert_uint_eq(w->b.said, 1);
+    ck_assert_ptr_nonnull(strstr(w->b.said_text, "segments of ipn:1.0 are refused (1 so far)"));
+    ck_assert_ptr_nonnull(strstr(w->b.said_text, "from 127.0.0.1:"));
+    ck_assert_ptr_nonnull(strstr(w->b.said_text, said));
     scene_free(w);
 }
 
@@ -96,7 +104,7 @@ START_TEST(without_key)
 {
     nothing_crosses((const char *const[]){"rto", "10ms", "retries", "2", NULL},
                     (const char *const[]){"auth", "require", "auth_suite", "null", NULL},
-                    "auth_missing");
+                    "auth_missing", "it is not authenticated, and auth: require asks for that");
 }
 END_TEST
 
@@ -108,7 +116,7 @@ START_TEST(another_key)
     nothing_crosses((const char *const[]){"auth", "require", "auth_key_file", path[0], "rto",
                                           "10ms", "retries", "2", NULL},
                     (const char *const[]){"auth", "accept", "auth_key_file", path[1], NULL},
-                    "auth_bad");
+                    "auth_bad", "its key, key id or ciphersuite is another one");
     unlink(path[0]);
     unlink(path[1]);
 }
@@ -117,7 +125,8 @@ END_TEST
 START_TEST(another_cookie)
 {
     nothing_crosses((const char *const[]){"cookie", "01", "rto", "10ms", "retries", "2", NULL},
-                    (const char *const[]){"cookie", "02", NULL}, "bad_cookie");
+                    (const char *const[]){"cookie", "02", NULL}, "bad_cookie",
+                    "its cookie is missing or another one");
 }
 END_TEST
 

@@ -112,7 +112,7 @@ START_TEST(acceptance_is_awaited)
     RUN_UNTIL(w, w->b.received == 1, 20000);
     RUN_UNTIL(w, w->a.sent_ok > 0, 100);
     ck_assert_uint_eq(w->a.sent_ok, 0);
-    w->b.link->ops->confirm(w->b.link, w->b.tokens[0], true);
+    w->b.link->ops->confirm(w->b.link, w->b.tokens[0], CLA_ACCEPTED);
     RUN_UNTIL(w, w->a.sent_ok == 1, 20000);
     ck_assert_uint_eq(w->a.sent_ok, 1);
     scene_free(w);

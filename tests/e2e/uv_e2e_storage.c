@@ -10,15 +10,18 @@
 
 #include "tools/node/storage.h"
 
-#define KEYS 64
+#define KEYS 4096
 
 /* Keys that are in the store; `pending` while a transaction is open. */
 struct fake {
     struct store base;
     bool has[KEYS], pending[KEYS];
-    int batch;           /* puts of the open transaction */
-    atomic_int puts_max; /* a commit with more puts fails: the medium is full */
-    atomic_int removes;  /* removals work? */
+    int batch;                   /* puts of the open transaction */
+    atomic_int puts_max;         /* a commit with more puts fails: the medium is full */
+    atomic_int removes;          /* removals work? */
+    int held, held_then;         /* keys that are in the store; before the open transaction */
+    int room;                    /* for so many keys */
+    int removed, removed_before; /* removals; those before the last put that found room */
     atomic_int commits, forgets;
     atomic_int spoilt;    /* key whose bytes are damaged; 0: none */
     atomic_int aside;     /* key that was set aside */
@@ -36,6 +39,7 @@ static int fake_begin(struct store *s)
 {
     struct fake *f = (struct fake *)s;
     memcpy(f->pending, f->has, sizeof f->has);
+    f->held_then = f->held;
     f->batch = 0;
     return 0;
 }
@@ -43,8 +47,10 @@ static int fake_begin(struct store *s)
 static int fake_commit(struct store *s)
 {
     struct fake *f = (struct fake *)s;
-    if (f->batch > f->puts_max)
+    if (f->batch > f->puts_max) {
+        f->held = f->held_then;
         return HELIO_ESPACE;
+    }
     memcpy(f->has, f->pending, sizeof f->has);
     f->commits++;
     return 0;
@@ -52,13 +58,18 @@ static int fake_commit(struct store *s)
 
 static void fake_abort(struct store *s)
 {
-    (void)s;
+    struct fake *f = (struct fake *)s;
+    f->held = f->held_then;
 }
 
 static int fake_put(struct store *s, uint64_t key, struct slice head, struct slice bundle)
 {
     struct fake *f = (struct fake *)s;
     (void)head;
+    if (f->held >= f->room)
+        return HELIO_ESPACE;
+    f->held++;
+    f->removed_before = f->removed;
     f->batch += bundle.len > 0;
     f->pending[key] = true;
     return 0;
@@ -69,6 +80,8 @@ static int fake_remove(struct store *s, uint64_t key)
     struct fake *f = (struct fake *)s;
     if (f->removes == 0)
         return HELIO_EIO;
+    f->held--;
+    f->removed++;
     f->pending[key] = false;
     return 0;
 }
@@ -148,7 +161,7 @@ static int fake_open(struct store **out, const struct store_options *o, char *wh
     if (f == NULL)
         return HELIO_ENOMEM;
     f->base.ops = &fake_ops;
-    f->puts_max = KEYS;
+    f->puts_max = f->room = KEYS;
     f->removes = 1;
     *out = &f->base;
     return 0;
@@ -238,6 +251,26 @@ static void rig_free(struct rig *r)
     free(r);
 }
 
+/* Each outcome makes work for the loop, which looks at all else meanwhile. */
+START_TEST(outcomes_come_in_pieces)
+{
+    struct rig *r = rig_new();
+    size_t rounds = 0;
+    for (uint64_t key = 1; key <= 100; key++)
+        put(r, key);
+    storage_submit(r->storage);
+    for (; r->outcomes < 100; rounds++) {
+        const size_t before = r->outcomes;
+        uv_run(&r->loop, UV_RUN_ONCE);
+        ck_assert_uint_le(r->outcomes - before, 32);
+    }
+    ck_assert_uint_ge(rounds, 4);
+    for (size_t i = 0; i < 100; i++)
+        ck_assert_uint_eq(r->outcome[i].key, i + 1);
+    rig_free(r);
+}
+END_TEST
+
 START_TEST(one_commit_for_all_that_waits)
 {
     struct rig *r = rig_new();
@@ -302,6 +335,54 @@ START_TEST(a_removal_that_failed_is_tried_again)
     await(r, 3);
     storage_finish(r->storage);
     ck_assert(!r->fake->has[1] && r->fake->has[2] && r->fake->has[3]);
+    rig_free(r);
+}
+END_TEST
+
+static void put_many(struct rig *r, uint64_t count)
+{
+    for (uint64_t key = 1; key <= count; key++)
+        put(r, key);
+    await(r, count);
+}
+
+/* Bundles that end together: a put that was asked for after their removals does not wait for them.
+ */
+START_TEST(many_removals_hold_up_no_put)
+{
+    struct rig *r = rig_new();
+    put_many(r, 3000);
+    for (uint64_t key = 1; key <= 3000; key++)
+        take(r, key);
+    put(r, 3001);
+    await(r, 3001);
+    ck_assert_int_eq(r->outcome[3000].error, 0);
+    storage_finish(r->storage);
+    ck_assert_int_le(r->fake->removed_before, 1100);
+    ck_assert_int_eq(r->fake->removed, 3000);
+    ck_assert_int_eq(r->fake->held, 1);
+    ck_assert(r->fake->has[3001] && !r->fake->has[3000]);
+    rig_free(r);
+}
+END_TEST
+
+/* But one that has no room before them does, and is stored then. */
+START_TEST(a_put_waits_for_the_removals_that_make_room)
+{
+    struct rig *r = rig_new();
+    struct storage_status st;
+    put_many(r, 3000);
+    r->fake->room = 100;
+    for (uint64_t key = 1; key <= 3000; key++)
+        take(r, key);
+    put(r, 3001);
+    await(r, 3001);
+    ck_assert_int_eq(r->outcome[3000].error, 0);
+    ck_assert_int_ge(r->fake->removed_before, 2901);
+    storage_status(r->storage, &st);
+    ck_assert_uint_eq(st.failures, 0);
+    storage_finish(r->storage);
+    ck_assert(r->fake->has[3001]);
     rig_free(r);
 }
 END_TEST
@@ -392,9 +473,12 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, one_commit_for_all_that_waits);
+    tcase_add_test(t, outcomes_come_in_pieces);
     tcase_add_test(t, a_failed_commit_is_done_job_by_job);
     tcase_add_test(t, a_full_medium_refuses_puts_and_lets_removals_pass);
     tcase_add_test(t, a_removal_that_failed_is_tried_again);
+    tcase_add_test(t, many_removals_hold_up_no_put);
+    tcase_add_test(t, a_put_waits_for_the_removals_that_make_room);
     tcase_add_test(t, loads_and_tidying);
     tcase_add_test(t, damaged_bytes_are_set_aside_and_told);
     tcase_add_test(t, old_marks_are_forgotten_until_none_is_left);

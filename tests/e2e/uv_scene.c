@@ -41,6 +41,13 @@ static void bundle_frame(struct buf *b)
     *buf_append(b, 1) = 0xff;
 }
 
+struct buf *scene_bundle(uint32_t number, uint64_t size_max)
+{
+    struct buf *b = bundle_new(number, size_max);
+    bundle_frame(b);
+    return b;
+}
+
 static bool bundle_unframe(struct buf *b)
 {
     if (bundle_length(buf_slice(b)) != b->len || b->len <= FRAME)
@@ -107,7 +114,7 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
     e->received++;
     buf_drop(bundle);
     if (!e->world->hold)
-        c->ops->confirm(c, token, !e->refuse);
+        c->ops->confirm(c, token, e->refuse ? CLA_FULL : CLA_ACCEPTED);
 }
 
 static void on_link(void *context, struct cla *c, bool up)

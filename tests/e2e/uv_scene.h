@@ -44,6 +44,9 @@ void end_configure(struct end *e, const char *host, uint16_t local, uint16_t rem
 struct cla_env end_env(struct scene *w, struct end *e, uint64_t own, uint64_t peer);
 void end_open(struct scene *w, struct end *e, uint64_t own, uint64_t peer);
 
+/* The bundle of that number as a `framed` scene sends it; the caller drops it. */
+struct buf *scene_bundle(uint32_t number, uint64_t size_max);
+
 /* Sends bundles next … total - 1 as far as the window allows; `sent` goes on with it. */
 void end_send(struct end *e);
 

@@ -97,6 +97,7 @@ def check_guarded(programs, out):
     path = os.path.join(out, "key")
     with open(path, "w", encoding="ascii") as f:
         f.write(key.hex())
+    os.chmod(path, 0o600)  # a key that others may read is refused
     segments = guarded(programs, out, "authenticated", "0x00\t3\t006b31\t1", auth="require", auth_key_file=path,
                        auth_key_id="k1")
     for segment in segments:

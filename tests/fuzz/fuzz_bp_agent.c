@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The agent under any sequence of events: each input byte picks a push, later bytes its arguments;
- * bundles of peers are legal ones with some of their bytes changed. After every step the
- * invariants are checked; answers to actions come at once, late, or never.
+ * bundles of peers are legal ones with some of their bytes changed. Answers to actions come at
+ * once, late, or never. The invariants are checked after each step of some inputs, and of others
+ * after steps 1, 4, 16, … and the last one: a fault that is found late is found again by an input
+ * that is checked at each step.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -10,6 +12,8 @@
 #include "bp/agent.h"
 
 #define KEYS 256
+#define PUSHES 20     /* of one input: more of them find nothing more, and take longer */
+#define CHECK_EACH 16 /* one input of so many has its invariants checked after each step */
 #define NODE 2
 #define PAYLOAD 16 /* bytes of the bundles that come in fragments */
 
@@ -30,6 +34,8 @@ struct world {
     struct buf *stored[KEYS];
     uint64_t confirmed, answered, asked;
     bool damaged; /* bytes of some bundle were changed */
+    bool each;    /* the invariants are checked after each step */
+    unsigned steps;
     struct feed f;
 };
 
@@ -54,18 +60,33 @@ static struct agent_config config(void)
                                  .status_reports = true};
 }
 
+enum pattern { TO_1, TO_3, GROUP_2, GROUPS, EVERYTHING, SHARED, PASSED, PATTERNS };
+
+/* The same for all inputs: read once. */
+static const struct eid_pattern *pattern_of(enum pattern p)
+{
+    static const char *const texts[PATTERNS] = {
+        [TO_1] = "ipn:1.*", [TO_3] = "ipn:3.*",   [GROUP_2] = "imc:2.*", [GROUPS] = "imc:*.*",
+        [EVERYTHING] = "*", [SHARED] = "ipn:2.1", [PASSED] = "ipn:2.2"};
+    static struct eid_pattern read[PATTERNS];
+    static bool done;
+    for (size_t i = 0; i < PATTERNS && !done; i++)
+        if (eid_pattern_parse(texts[i], &read[i]) < 0)
+            abort();
+    done = true;
+    return &read[p];
+}
+
 static void add_ways(struct agent *a)
 {
     struct eid one = eid_ipn(0, 1, 0), three = eid_ipn(0, 3, 0);
-    struct eid_pattern p;
     int rc = agent_link_add(a, 0, &one, 1) | agent_link_add(a, 1, &three, 3);
-    rc |= eid_pattern_parse("ipn:1.*", &p) | agent_route_add(a, &p, 0);
-    rc |= eid_pattern_parse("ipn:3.*", &p) | agent_route_add(a, &p, 1);
-    rc |= eid_pattern_parse("imc:2.*", &p) | agent_route_add(a, &p, 1);
-    rc |= eid_pattern_parse("imc:*.*", &p) | agent_route_add(a, &p, 0); /* 2 goes both ways */
-    rc |= eid_pattern_parse("*", &p) | agent_route_add(a, &p, 1);       /* critical ones, too */
-    rc |= eid_pattern_parse("ipn:2.1", &p) | agent_share_endpoints(a, &p, AGENT_SHARE_ALL);
-    rc |= eid_pattern_parse("ipn:2.2", &p) | agent_share_endpoints(a, &p, AGENT_SHARE_PASS);
+    rc |= agent_route_add(a, pattern_of(TO_1), 0) | agent_route_add(a, pattern_of(TO_3), 1);
+    rc |= agent_route_add(a, pattern_of(GROUP_2), 1); /* goes both ways */
+    rc |= agent_route_add(a, pattern_of(GROUPS), 0);
+    rc |= agent_route_add(a, pattern_of(EVERYTHING), 1); /* critical ones, too */
+    rc |= agent_share_endpoints(a, pattern_of(SHARED), AGENT_SHARE_ALL);
+    rc |= agent_share_endpoints(a, pattern_of(PASSED), AGENT_SHARE_PASS);
     struct agent_queue_rule rule = {rule_any(), BUNDLE_BULK};
     rule.rule.size_max = 100;
     rc |= agent_link_service(
@@ -211,7 +232,9 @@ static void on_action(struct world *w, struct agent_action *x)
         break;
     case AGENT_SEND:
         buf_drop(x->bundle);
-        if (how < 3)
+        if (how == 2 && (x->key & 1))
+            agent_declined(w->a, x->key, "declined", w->now);
+        else if (how < 3)
             agent_sent(w->a, x->key, how < 2, w->now);
         break;
     case AGENT_DELIVER:
@@ -235,13 +258,21 @@ static void on_action(struct world *w, struct agent_action *x)
     }
 }
 
+static void check_step(struct world *w)
+{
+    w->steps++;
+    const bool power_of_4 = (w->steps & (w->steps - 1)) == 0 && (w->steps & 0x55555555u) != 0;
+    if (w->each || power_of_4)
+        agent_check(w->a);
+}
+
 static void drain(struct world *w)
 {
     struct agent_action x;
-    agent_check(w->a);
+    check_step(w);
     while (agent_poll(w->a, &x)) {
         on_action(w, &x);
-        agent_check(w->a);
+        check_step(w);
     }
     assert(w->answered <= w->asked); /* never two answers */
 }
@@ -308,10 +339,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.f.p += len;
     }
     add_ways(w.a);
-    while (w.f.p < w.f.end) {
+    w.each = size % CHECK_EACH == 0;
+    for (int i = 0; i < PUSHES && w.f.p < w.f.end; i++) {
         push(&w);
         drain(&w);
     }
+    agent_check(w.a);
     agent_free(w.a);
     for (size_t i = 0; i < KEYS; i++)
         buf_drop(w.stored[i]);

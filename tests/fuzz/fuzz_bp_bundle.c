@@ -19,12 +19,14 @@ static void require_same(const struct bundle *a, const struct bundle *b)
     require(bundle_id_equal(&a->id, &b->id));
     require(eid_equal(&a->destination, &b->destination) && eid_equal(&a->report_to, &b->report_to));
     require(a->has_previous == b->has_previous && a->has_age == b->has_age);
-    require(a->has_hops == b->has_hops && a->others_len == b->others_len);
+    require(a->has_hops == b->has_hops);
     require(a->age_ms == b->age_ms && a->hop_count == b->hop_count);
-    for (size_t i = 0; i < a->others_len; i++)
-        require(a->others[i].type == b->others[i].type &&
-                a->others[i].number == b->others[i].number &&
-                slice_equal(a->others[i].data, b->others[i].data));
+    struct bundle_walk v = {0}, w = {0};
+    struct bundle_block x, y;
+    while (bundle_next(a, &v, &x))
+        require(bundle_next(b, &w, &y) && x.type == y.type && x.number == y.number &&
+                slice_equal(x.data, y.data));
+    require(!bundle_next(b, &w, &y));
     require(slice_equal(a->payload, b->payload));
 }
 

@@ -15,6 +15,8 @@ struct run {
     struct tcpcl_session *s;
     struct tcpcl_counters n;
     uint8_t mode;
+    uint32_t turn; /* messages of one; 0: no bound */
+    bool sheds;    /* what has come of a transfer is too much now and then */
     unsigned notices[TCPCL_OVER + 1];
     uint64_t received_bytes, written;
     unsigned given;
@@ -37,6 +39,7 @@ static void take_notice(struct run *r, const struct tcpcl_notice *n)
                                 .segment_mru = 3000,
                                 .transfer_mru = 5000,
                                 .segment_max = 30,
+                                .transfer_idle = TICK_S / 2,
                                 .held_bytes = 100,
                                 .node_id = "ipn:2.0"};
     r->notices[n->kind]++;
@@ -63,6 +66,16 @@ static void drain(struct run *r)
         more = false;
         for (; tcpcl_poll(r->s, &n, 2); more = true)
             take_notice(r, &n);
+        if (r->sheds && tcpcl_held(r->s) > 40) {
+            tcpcl_shed(r->s, TCPCL_REFUSE_NO_RESOURCES, 2);
+            assert(tcpcl_held(r->s) == 0);
+            more = true;
+        }
+        if (tcpcl_stopped(r->s)) {
+            assert(r->turn > 0 && !tcpcl_reads(r->s));
+            tcpcl_turn(r->s, r->turn);
+            more = true;
+        }
         size_t len = 0, count = tcpcl_output(r->s, parts, 4, 2);
         for (size_t i = 0; i < count; i++)
             len += parts[i].len;
@@ -82,12 +95,15 @@ static void play(struct run *r, const uint8_t *data, size_t len, size_t step)
                                           .segment_mru = 3000,
                                           .transfer_mru = 5000,
                                           .segment_max = 30,
+                                          .transfer_idle = TICK_S / 2,
                                           .held_bytes = 100,
                                           .node_id = "ipn:1.0"},
                                 .counters = &r->n};
     r->s = tcpcl_new(&setup, 1);
     if (r->s == NULL)
         return;
+    if (r->turn > 0)
+        tcpcl_turn(r->s, r->turn);
     drain(r);
     while (len > 0 && tcpcl_reads(r->s)) {
         size_t room;
@@ -114,12 +130,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len == 0)
         return 0;
     whole.mode = pieces.mode = data[0];
+    pieces.turn = 1 + data[0] / 8 % 4;
+    pieces.sheds = (data[0] & 8) != 0;
     play(&whole, data + 1, len - 1, SIZE_MAX);
     play(&pieces, data + 1, len - 1, 1 + data[0] / 32);
     /* Not when what left meanwhile counts: bundles of this side, the end behind SESS_TERM, the
-     * place for rejections. */
-    bool timeless = (data[0] & 2) == 0 && whole.n.rx[TCPCL_SESS_TERM] == 0 &&
-                    pieces.n.tx[TCPCL_MSG_REJECT] < 16;
+     * place for rejections, messages that a peer may reject. */
+    bool timeless = !pieces.sheds && (data[0] & 2) == 0 && whole.n.rx[TCPCL_SESS_TERM] == 0 &&
+                    pieces.n.tx[TCPCL_MSG_REJECT] < 16 &&
+                    pieces.n.rx[TCPCL_MSG_REJECT] <= TCPCL_REJECTS_SPARE;
     if (timeless) {
         assert(memcmp(whole.notices, pieces.notices, sizeof whole.notices) == 0);
         assert(whole.received_bytes == pieces.received_bytes);

@@ -115,9 +115,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     assert(l != NULL);
     feed_link(l, data + 1, len - 1, 1);
     sle_check(s);
-    for (int k = 0; k < 4 && sle_link_deadline(l) != TICK_NEVER; k++) {
-        tick now = sle_link_deadline(l);
-        sle_link_expire(l, now);
+    for (int k = 0; k < 4 && sle_deadline(s) != TICK_NEVER; k++) {
+        tick now = sle_deadline(s);
+        struct sle_due due;
+        while (sle_expire(s, &due, now))
+            assert(due.link == l || due.instance != NULL);
+        sle_check_served(s, now);
         feed_link(l, NULL, 0, now);
         sle_check(s);
     }

@@ -3,8 +3,12 @@
  * that a segment log could have, and the analyzer takes it. */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include "tools/analyze/analyze.h"
+#include "tools/analyze/capture.h"
+#include "tools/analyze/emu_input.h"
 #include "tools/analyze/packet.h"
 #include "tools/analyze/pcap_input.h"
 #include "tools/analyze/reassembly.h"
@@ -64,8 +68,34 @@ static void read_all(struct pcap_input *in, int link)
     watch_free(w);
 }
 
+/* As a capture of helio-emu: as both files of a run. */
+static void read_as_emulators(const uint8_t *data, size_t size)
+{
+    static const struct watch_options options = {.rto = 30 * TICK_MS};
+    struct emu_mark mark;
+    struct stream *in[2];
+    struct capture *c;
+    const struct seglog_row *row;
+    char path[40], error[256];
+    if (!emu_mark_of(data, size < EMU_MARK_BYTES ? size : EMU_MARK_BYTES, &mark))
+        return;
+    int fd = memfd_create("capture", MFD_CLOEXEC);
+    must(fd >= 0 && write(fd, data, size) == (ssize_t)size);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    for (int i = 0; i < 2; i++)
+        must(stream_open(&in[i], path, error) == 0);
+    must(capture_open_end(&c, in[0], in[1], mark.after, &options) == 0);
+    while (capture_next(c, &row) == 1) {
+    }
+    capture_close(c);
+    stream_close(in[0]);
+    stream_close(in[1]);
+    close(fd);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    read_as_emulators(data, size);
     char error[PCAP_INPUT_ERROR_MAX];
     struct pcap_input *in;
     FILE *f = size == 0 ? NULL : fmemopen((void *)(uintptr_t)data, size, "rb");

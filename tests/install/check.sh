@@ -26,6 +26,12 @@ grep -rIlE "$build|$out|\"(base|ltp|bp|route|frames|sle|chan|channel-emu)/" "$pr
 "$prefix/bin/helio-bundle" --version >/dev/null || fail "helio-bundle does not run"
 "$prefix/bin/helio-tune" --help >/dev/null || fail "helio-tune does not run"
 
+# hardened, unless the build was told otherwise
+if grep -q '^HELIO_HARDEN:BOOL=ON' "$build/CMakeCache.txt"; then
+    python3 "$source/tests/install/hardened.py" "$prefix" "$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")" ||
+        fail "the installed programs are not hardened"
+fi
+
 # what shells and systemd take
 for shell in bash-completion/completions/ zsh/site-functions/_; do
     for program in heliod helioctl helio-perf helio-tune; do
@@ -51,6 +57,8 @@ if command -v systemd-analyze >/dev/null; then
     sed "s|/usr/bin/heliod|$prefix/bin/heliod|" "$prefix/lib/systemd/system/heliod@.service" >"$out/heliod@.service"
     said=$(systemd-analyze verify --man=no "$out/heliod@.service" 2>&1) || fail "systemd does not take the unit: $said"
     echo "$said" | grep -q 'heliod@' && fail "systemd says of the unit: $said"
+    systemd-analyze security --offline=yes --threshold=25 "$out/heliod@.service" >"$out/exposure.txt" 2>&1 ||
+        fail "systemd finds the unit more exposed than 2.5 of 10: $(tail -1 "$out/exposure.txt")"
 fi
 grep -q '^ExecReload=' "$prefix/lib/systemd/system/heliod@.service" || fail "the unit of systemd is not there"
 

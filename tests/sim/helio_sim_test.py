@@ -7,6 +7,7 @@ usage: helio_sim_test.py PROGRAM [--timed]
 import csv
 import hashlib
 import json
+import math
 import os
 import resource
 import subprocess
@@ -88,6 +89,36 @@ class Figures(unittest.TestCase):
         self.assertGreater(single["lossy_share"], 0.99)
         self.assertLess(burst["lossy_share"], 0.5)
         self.assertGreater(single["retx_cycles_mean"], 2 * burst["retx_cycles_mean"])
+
+    @staticmethod
+    def cycles(n, p):
+        """Mean retransmission cycles of a block of n segments. Of n that are sent Bin(n - 1, p) are lost: the last one is the
+        checkpoint, which its timer repeats until it is there."""
+        mean = [0.0, 0.0]
+        for m in range(2, n + 1):
+            mean.append(sum(math.comb(m - 1, k) * p**k * (1 - p)**(m - 1 - k) * (1 + mean[k]) for k in range(1, m)))
+        return mean[n]
+
+    def test_cycles_of_plain_recovery(self):
+        """A repetition has the segments that were lost, none besides, so their number follows the chain n -> Bin(n - 1, p)."""
+        blocks = [("20kB", 20, "60s")] + [("500kB", 496, "300s")] * TIMED
+        for bundle, n, duration in blocks:
+            args = ["--recovery", "plain", "--rto", "30ms", "--bundle", bundle, "--follow", "yes"]
+            clean = result(*args, "--trace", "none", "--sessions", "1", "--duration", "60s")  # the last one may be half sent
+            self.assertEqual(round(clean["frames"] / clean["sessions"]) - 1, n)  # and a report's acknowledgement
+            for p in 0.05, 0.1, 0.2, 0.3:
+                r = result(*args, "--trace", f"iid:{p}", "--sessions", "20", "--duration", duration)
+                self.near(r["retx_cycles_mean"], self.cycles(n, p), 0.01)
+
+    def test_a_hard_limit_of_segments(self):
+        """Where a checkpoint may not be longer, a full last segment becomes two: more cycles, but the same payload share."""
+        args = [*PAPER, "--sessions", "7", "--duration", "5s", "--trace", "iid:0.288", "--seed", "3"]
+        free, hard = result(*args), result(*args, "--checkpoint-extra", "0")
+        self.assertGreater(hard["retx_cycles_mean"], 1.02 * free["retx_cycles_mean"])
+        self.assertEqual([r["parameters"]["checkpoint_extra_bytes"] for r in (free, hard)], [20, 0])
+        self.near(hard["payload_share"], free["payload_share"], 1e-3)
+        self.near(hard["first_data_bytes"] / hard["sessions"], free["first_data_bytes"] / free["sessions"], 0.05)
+        self.assertIn("checkpoint-extra", run("--checkpoint-extra", "21").stderr)
 
     def test_default_recovery(self):
         """Goodput, mean and p99 of the delivery delay; what the named set promises."""

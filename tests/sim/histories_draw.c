@@ -122,7 +122,7 @@ static void draw_tcpcl(struct history_case *c, struct rng *r)
         unsigned long long self = i + 1, other = 2 - i;
         char at[96] = "", to[96] = "";
         if (i == 1 || both)
-            snprintf(at, sizeof at, "local: 10.0.0.%llu, ", self);
+            snprintf(at, sizeof at, "local: 10.0.0.%llu, tls: off, ", self);
         if (i == 0 || both)
             snprintf(to, sizeof to, "remote: 10.0.0.%llu, ", other);
         snprintf(c->keys[i], sizeof c->keys[i],

@@ -20,6 +20,7 @@ const struct option_key options_engine[] = {{"seed", COUNT, ENGINE(seed)},
 #define SPAN(field) offsetof(struct ltp_span, field)
 const struct option_key options_span[] = {
     {"segment", COUNT32, SPAN(segment_max)},
+    {"checkpoint_extra", COUNT32, SPAN(checkpoint_extra)},
     {"exports", COUNT32, SPAN(export_sessions)},
     {"imports", COUNT32, SPAN(import_sessions)},
     {"block", SIZE, SPAN(block_max)},

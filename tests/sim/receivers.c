@@ -162,7 +162,7 @@ static bool check_cell(const struct receiver *to, const struct channel *ch, cons
 
 static void read_traces(void)
 {
-    char path[256], error[256];
+    char path[256], error[TRACE_FILE_ERROR_MAX];
     for (size_t i = 0; i < sizeof channels / sizeof *channels; i++) {
         if (channels[i].file == NULL)
             continue;

@@ -60,9 +60,9 @@ int main(int argc, char **argv)
         failed += !one(seed, &o, &t);
     printf("%" PRIu64 " cases (%" PRIu64 " gentle), %" PRIu64 " blocks, %" PRIu64
            " red parts delivered, %" PRIu64 " of %" PRIu64 " orange ones told lost, %" PRIu64
-           " cancelled, %" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64 " steps, %" PRIu64
-           " failed\n",
+           " cancelled, %" PRIu64 " frames, %" PRIu64 " lost, %" PRIu64
+           " imports discarded, %" PRIu64 " steps, %" PRIu64 " failed\n",
            t.cases, t.gentle, t.blocks, t.red_delivered, t.orange_lost, t.orange, t.cancelled,
-           t.frames, t.lost, t.steps, failed);
+           t.frames, t.lost, t.discarded, t.steps, failed);
     return failed != 0;
 }

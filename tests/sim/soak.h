@@ -10,7 +10,8 @@
 #include "ltp/ltp.h"
 
 #define SOAK_BLOCKS 24
-#define SOAK_ACTIONS 40
+#define SOAK_ACTIONS 44
+#define SOAK_FORGED ((uint64_t)1 << 40) /* forged sessions have numbers from here on */
 
 struct soak_block {
     size_t from; /* node */
@@ -27,7 +28,8 @@ enum soak_what {
     SOAK_RESTART, /* of the node's engine */
     SOAK_CANCEL,  /* of a session chosen by `pick`, at the node */
     SOAK_ACCEPT,  /* of all blocks held back (confirm_import) at the node */
-    SOAK_SPAN     /* the node's span becomes another, drawn from `pick`, whatever is open */
+    SOAK_SPAN,    /* the node's span becomes another, drawn from `pick`, whatever is open */
+    SOAK_FLOOD    /* somebody opens sessions in the name of the node's peer, drawn from `pick` */
 };
 
 struct soak_action {
@@ -47,6 +49,7 @@ struct soak_case {
     bool safety_only; /* flipped bits reach the engines: sessions may end anyhow */
     bool gentle;      /* nothing that would excuse a block that is not delivered */
     bool restarts;
+    bool flooded;
     double memory_share; /* of the engines' allocations that fail, 0..1 */
     size_t blocks, actions;
     struct soak_block block[SOAK_BLOCKS];
@@ -71,7 +74,7 @@ void soak_describe(const struct soak_case *c, char *out, size_t cap);
 
 struct soak_totals {
     uint64_t cases, gentle, blocks, red_delivered, orange, orange_lost, cancelled, steps, frames,
-        lost;
+        lost, discarded;
 };
 
 /* Runs and judges. Returns true, or false with the reason in `why`. */

@@ -113,6 +113,7 @@ static void draw_engines(struct soak_case *c, struct rng *r, tick round)
         struct ltp_span *s = &c->span[i];
         s->peer = 2 - i;
         s->segment_max = (uint32_t)log_between(r, 64, 1400);
+        s->checkpoint_extra = s->segment_max % 3 * (LTP_CHECKPOINT_EXTRA / 2);
         s->export_sessions = (uint32_t)integer(r, 1, 8);
         s->ranges_max = 4096;
         s->claims_max = (uint32_t)integer(r, 1, 20);
@@ -254,6 +255,7 @@ struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a
     s.orange_wait = s.orange_wait == 0 ? s.rto : s.orange_wait;
     s.orange_answer = s.orange_answer == 0 ? s.orange_wait + 3 * s.rto : s.orange_answer;
     s.segment_max = (uint32_t)log_between(&r, 64, 1400);
+    s.checkpoint_extra = s.segment_max % 3 * (LTP_CHECKPOINT_EXTRA / 2);
     s.export_sessions = (uint32_t)integer(&r, 1, 8);
     s.claims_max = (uint32_t)integer(&r, 1, 20);
     s.report_delay = rng_chance(&r, 0.5) ? s.report_delay : 0;
@@ -262,6 +264,19 @@ struct ltp_span soak_span(const struct soak_case *c, const struct soak_action *a
     if (rng_chance(&r, 0.6))
         draw_switches(&s.recovery, &r, s.rto);
     return s;
+}
+
+/* Few places, and sessions that somebody opens who can forge the peer's address. */
+static void draw_floods(struct soak_case *c, struct rng *r, tick round)
+{
+    if (!rng_chance(r, 0.15))
+        return;
+    size_t node = rng_below(r, 2);
+    c->flooded = true;
+    c->gentle = false;
+    c->span[node].import_sessions = (uint32_t)integer(r, 2, 32);
+    for (uint64_t n = integer(r, 1, 8); n > 0 && c->actions < SOAK_ACTIONS; n--)
+        add_action(c, rng_below(r, 6 * round), SOAK_FLOOD, node, rng_u64(r));
 }
 
 static void set_bounds(struct soak_case *c, tick round)
@@ -291,6 +306,7 @@ void soak_draw(struct soak_case *c, uint64_t seed, bool memory)
     draw_limits(c, &r);
     draw_actions(c, &r, round);
     draw_spans(c, &r, round);
+    draw_floods(c, &r, round);
     set_bounds(c, round);
     if (memory) {
         c->memory_share = log_between(&r, 0.001, 0.3);
@@ -308,10 +324,12 @@ void soak_describe(const struct soak_case *c, char *out, size_t cap)
     const struct chan_config *l = c->line;
     snprintf(out, cap,
              "seed %" PRIu64 ": delay %.3f s, loss %.2f/%.2f, dup %.2f, jitter %.3f s, corrupt "
-             "%.3f%s, bursts %s, rto %.3f/%.3f s, retries %" PRIu32 ", blocks %zu, actions %zu%s%s",
+             "%.3f%s, bursts %s, rto %.3f/%.3f s, retries %" PRIu32
+             ", blocks %zu, actions %zu%s%s%s",
              c->seed, (double)l[0].delay / 1e9, l[0].loss, l[1].loss, l[0].duplicate,
              (double)l[0].jitter / 1e9, l[0].corrupt, c->fcs ? " (fcs)" : "",
              l[0].trace != NULL ? "yes" : "no", (double)c->span[0].rto / 1e9,
              (double)c->span[1].rto / 1e9, c->span[0].retries_max, c->blocks, c->actions,
-             c->restarts ? ", restarts" : "", c->gentle ? ", gentle" : "");
+             c->restarts ? ", restarts" : "", c->flooded ? ", flooded" : "",
+             c->gentle ? ", gentle" : "");
 }

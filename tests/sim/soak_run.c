@@ -11,6 +11,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/rng.h"
+#include "ltp/segment.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/soak.h"
 #include "tools/sim/sim_world.h"
@@ -22,7 +24,9 @@ struct soak {
     size_t action, sent[2]; /* next ones */
     uint64_t tx_bytes;      /* of engines that were restarted */
     uint32_t lives[2];
-    uint32_t segment_max[2]; /* of the spans as they are */
+    struct {
+        uint32_t segment, checkpoint;
+    } longest[2]; /* of the spans as they are */
     bool accept_later[2];
     const char *wrong;
     const struct ledger_entry *wrong_entry;
@@ -59,7 +63,7 @@ static void judge_time(struct soak *s, size_t node, const struct ledger_entry *e
 static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 {
     struct soak *s = context;
-    if (s->c->safety_only) {
+    if (s->c->safety_only || n->id.number >= SOAK_FORGED) {
         if (n->kind == LTP_BLOCK || n->kind == LTP_GREEN)
             ltp_accept(s->world.nodes[node].ltp, n->id, s->world.now);
         return;
@@ -84,14 +88,22 @@ static void on_notice(void *context, size_t node, const struct ltp_notice *n)
 static void on_segment(void *context, size_t link, const uint8_t *data, size_t len)
 {
     struct soak *s = context;
-    if (len > s->segment_max[link]) /* link i comes from node i */
+    bool checkpoint = (data[0] & 15) >= LTP_RED_CP && (data[0] & 15) <= LTP_RED_CP_EOB;
+    /* link i comes from node i */
+    if (len > (checkpoint ? s->longest[link].checkpoint : s->longest[link].segment))
         complain(s, "a segment is longer than its span allows", NULL);
     sim_enter(&s->world, link, data, len);
 }
 
+static void note_longest(struct soak *s, size_t node, const struct ltp_span *span)
+{
+    s->longest[node].segment = span->segment_max;
+    s->longest[node].checkpoint = span->segment_max + span->checkpoint_extra;
+}
+
 static void start_node(struct soak *s, size_t node)
 {
-    s->segment_max[node] = s->c->span[node].segment_max;
+    note_longest(s, node, &s->c->span[node]);
     struct ltp *ltp = s->world.nodes[node].ltp;
     if (ltp_span_set(ltp, &s->c->span[node], s->world.now) != 0 ||
         ltp_link(ltp, 2 - node, true, s->world.now) != 0)
@@ -143,10 +155,33 @@ static void change_span(struct soak *s, const struct soak_action *a)
     int rc = ltp_span_set(s->world.nodes[a->node].ltp, &span, s->world.now);
     ltp_check(s->world.nodes[a->node].ltp);
     if (rc == 0)
-        s->segment_max[a->node] = span.segment_max;
+        note_longest(s, a->node, &span);
     else if (rc != HELIO_ENOMEM ||
              (s->c->memory_share == 0 && s->c->engine[a->node].held_bytes == 0))
         complain(s, "a span could not be changed", NULL);
+}
+
+/* Segments that arrive at the node at once, in the name of its peer. */
+static void flood(struct soak *s, const struct soak_action *a)
+{
+    static const uint8_t zeros[1000],
+        types[] = {LTP_RED, LTP_RED, LTP_RED_CP, LTP_RED_CP_EOB, LTP_GREEN_EOB, LTP_GREEN_DATA};
+    struct ltp *ltp = s->world.nodes[a->node].ltp;
+    struct rng r;
+    rng_init(&r, a->pick);
+    for (uint64_t n = 1 + rng_below(&r, 100); n > 0; n--) {
+        struct ltp_segment forged = {.type = types[rng_below(&r, sizeof types)],
+                                     .id = {2 - a->node, SOAK_FORGED + rng_below(&r, 1 << 30)},
+                                     .client_service = 1,
+                                     .offset = rng_chance(&r, 0.8) ? 0 : rng_below(&r, 5000),
+                                     .data = slice_of(zeros, 1 + rng_below(&r, sizeof zeros))};
+        uint8_t bytes[1200];
+        if (segment_is_checkpoint(&forged))
+            forged.cp_serial = 1 + rng_below(&r, 10000);
+        size_t len = segment_write(&forged, bytes, sizeof bytes);
+        ltp_input(ltp, bytes, len, s->world.now);
+    }
+    ltp_check(ltp);
 }
 
 static void act(struct soak *s)
@@ -173,6 +208,9 @@ static void act(struct soak *s)
         break;
     case SOAK_SPAN:
         change_span(s, a);
+        break;
+    case SOAK_FLOOD:
+        flood(s, a);
         break;
     }
     sim_touch(&s->world, a->node);
@@ -334,6 +372,7 @@ static void add_up(const struct soak *s, struct soak_totals *t)
     for (size_t i = 0; i < 2; i++) {
         const struct chan_counters *c = chan_counters(s->world.links[i].chan);
         t->frames += c->in;
+        t->discarded += ltp_counters(s->world.nodes[i].ltp)->closed[OUTCOME_DISCARDED];
         t->lost += chan_lost(c);
     }
 }

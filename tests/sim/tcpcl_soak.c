@@ -91,6 +91,7 @@ struct side {
     uint32_t count;
     struct token tokens[BUNDLES * 2];
     size_t tokens_len;
+    uint32_t turn; /* messages */
     bool up, over;
 };
 
@@ -148,9 +149,11 @@ static void draw_side(struct world *w, uint32_t i)
                   .transfer_mru = 1 << 20,
                   .segment_max = 20 + sizes[rng_below(r, 6)],
                   .idle = 10 * TICK_S, /* a stall that lasts ends the session in any case */
+                  .transfer_idle = rng_below(r, 2) == 0 ? 0 : TICK_S + rng_below(r, 9 * TICK_S),
                   .held_bytes = 1 + rng_below(r, 1 << 20)},
         .counters = &a->n};
     snprintf(a->setup.terms.node_id, sizeof a->setup.terms.node_id, "ipn:%u.0", i + 1);
+    a->turn = 1 + (uint32_t)rng_below(r, 40);
     a->in.room = rng_below(r, 2) == 0 ? 1 + rng_below(r, 3000) : 1 + rng_below(r, PIPE_MAX);
     a->count = (uint32_t)rng_below(r, 20);
     uint64_t small = a->setup.terms.segment_max; /* a million segments prove nothing more */
@@ -226,6 +229,18 @@ static void poll_side(struct world *w, uint32_t i)
     tcpcl_check(w->side[i].s);
 }
 
+/* Messages that were left. */
+static bool take_turn(struct world *w, uint32_t i)
+{
+    struct side *me = &w->side[i];
+    if (!tcpcl_stopped(me->s))
+        return false;
+    assert(!tcpcl_reads(me->s));
+    tcpcl_turn(me->s, me->turn);
+    poll_side(w, i);
+    return true;
+}
+
 /* ---- streams ---- */
 
 static size_t put_pipe(struct pipe *p, const struct slice *parts, size_t n, size_t most)
@@ -282,6 +297,8 @@ static void cut_stream(struct world *w)
         if (!w->side[i].over)
             tcpcl_closed(w->side[i].s, w->now);
         poll_side(w, i);
+        while (take_turn(w, i))
+            continue;
         assert(w->side[i].over);
     }
 }
@@ -336,14 +353,18 @@ static bool do_something(struct world *w)
     case 4:
         return write_side(w, i);
     default:
-        return read_side(w, i);
+        return read_side(w, i) || take_turn(w, i);
     }
 }
 
 static void do_harm(struct world *w)
 {
     uint32_t i = (uint32_t)rng_below(&w->rng, 2);
-    switch (rng_below(&w->rng, 4)) {
+    switch (rng_below(&w->rng, 5)) {
+    case 4:
+        tcpcl_shed(w->side[i].s, TCPCL_REFUSE_NO_RESOURCES, w->now);
+        poll_side(w, i);
+        break;
     case 0:
         cut_stream(w);
         break;
@@ -379,11 +400,14 @@ static bool close_streams(struct world *w)
     for (uint32_t i = 0; i < 2; i++) {
         struct side *me = &w->side[i];
         me->in.stalled = false;
-        while (!me->over && (read_side(w, i) || confirm_one(w, i) || write_side(w, i)))
+        while (!me->over &&
+               (read_side(w, i) || take_turn(w, i) || confirm_one(w, i) || write_side(w, i)))
             continue;
         if (!me->over)
             tcpcl_closed(me->s, w->now);
         poll_side(w, i);
+        while (take_turn(w, i))
+            continue;
         assert(me->over);
     }
     return true;
@@ -399,6 +423,8 @@ static bool begin_session(struct world *w)
         me->in.len = me->tokens_len = 0;
         me->s = tcpcl_new(&me->setup, w->now);
         assert(me->s != NULL || w->memory);
+        if (me->s != NULL)
+            tcpcl_turn(me->s, me->turn);
     }
     w->sessions++;
     return w->side[0].s != NULL && w->side[1].s != NULL;

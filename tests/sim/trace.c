@@ -101,7 +101,7 @@ static void put_cause(FILE *out, const struct event *e)
     static const char *const reasons[] = {"", " (report)", " (timer)", " (answer)", " (proactive)"};
     static const char *const timers[] = {" checkpoint", " report", " cancel", " idle"};
     static const char *const outcomes[] = {" done", " cancelled_local", " cancelled_remote",
-                                           " lost"};
+                                           " lost", " discarded"};
     static const char *const links[] = {" down", " up", " receive_down", " receive_up"};
     switch (e->kind) {
     case EVENT_RX:

@@ -78,10 +78,10 @@ only() { # HEADER PATTERN-OF-FILES
 }
 only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
-only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|cla/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/unit/(cla_auth\.c|tls_help\.h))$'
+only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_openssl\.c|cla/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
-only 'microhttpd.h' '^tools/node/uv_http\.c$'
+only 'microhttpd.h' '^tools/node/http_server\.c$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'udt.h' '^tests/transfers/transfer_udt\.cpp$'
 only 'srt/srt.h' '^tests/transfers/transfer_srt\.c$'
@@ -110,5 +110,7 @@ for f in $(grep -ohP '(?<![a-z])(base|os|conf|ltp|bp|frames|sle|cla|tools|channe
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done
+# … and each heading that a link leads to
+python3 tests/style/links.py >/dev/null || fail "links (above)"
 [ $status -eq 0 ] && echo "style: ${#sources[@]} C files, ${#texts[@]} files with a licence line"
 exit $status

@@ -19,6 +19,8 @@ def has_test(name):
         return (root / f"tests/sim/scenarios/{name}.txt").is_file()
     program, test = name.split(":")
     path = root / "tests" / (f"e2e/{program}" if program.endswith(".py") else f"unit/{program}.c")
+    if program.startswith("e2e_"):  # over real sockets
+        path = root / "tests/e2e" / f"uv_{program}.c"
     if not path.is_file():
         return False
     text = path.read_text()

@@ -75,6 +75,34 @@ START_TEST(bytes_and_seeds)
 }
 END_TEST
 
+/* The vectors of its authors: bytes 0, 1, 2 … as key and as message. */
+START_TEST(secret)
+{
+    const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    ck_assert_uint_eq(hash_secret(key, key[0], key[1]), UINT64_C(0x3f2acc7f57c29bdb));
+    ck_assert_uint_ne(hash_secret(key, 1, 2), hash_secret(key, 2, 1));
+}
+END_TEST
+
+/* Also its authors'. */
+START_TEST(digest)
+{
+    static const uint64_t right[][2] = {
+        {UINT64_C(0xe6a825ba047f81a3), UINT64_C(0x930255c71472f66d)},
+        {UINT64_C(0x44af996bd8c187da), UINT64_C(0x45fc229b11597634)},
+    };
+    const uint64_t key[2] = {UINT64_C(0x0706050403020100), UINT64_C(0x0f0e0d0c0b0a0908)};
+    uint64_t out[2], other[2];
+    for (size_t len = 0; len < 2; len++) {
+        hash_digest(key, "", len, out);
+        ck_assert_mem_eq(out, right[len], sizeof out);
+    }
+    hash_digest(key, "abcdefgh", 8, out);
+    hash_digest(key, "abcdefgh", 9, other);
+    ck_assert(out[0] != other[0] && out[1] != other[1]);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_hash");
@@ -82,6 +110,8 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, add_find_sub);
     tcase_add_test(t, bytes_and_seeds);
+    tcase_add_test(t, secret);
+    tcase_add_test(t, digest);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -10,6 +10,7 @@ static struct agent_config bound_config(void)
 {
     struct agent_config c = config_of("ipn:2.0");
     c.held_bundles = 100;
+    c.keep_unreachable = true;
     c.queue_percent = 20; /* 5 for each of two links, for endpoints here, and for what has no way */
     return c;
 }

@@ -170,6 +170,66 @@ START_TEST(reports_are_limited)
 }
 END_TEST
 
+/* A neighbour whose bundles ask for reports all the time leaves another one its part of the rate.
+ */
+START_TEST(neighbours_share_reports)
+{
+    enum { ROUNDS = 80 };
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct bundle flood = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    struct bundle b = peer_bundle("ipn:3.4", "ipn:2.5", 1);
+    uint64_t of_other = 0;
+    c.report_rate = 4;
+    flood.flags |= BUNDLE_REPORT_RECEPTION;
+    b.flags |= BUNDLE_REPORT_RECEPTION;
+    start_reporting(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    for (int i = 0; i < ROUNDS; i++) {
+        for (int j = 0; j < 5; j++, flood.id.sequence++)
+            ck_assert_int_eq(link_receive(&n, 0, &flood, flood.id.sequence), REFUSE_NONE);
+        skip(&n);
+        const uint64_t before = k->reports_sent;
+        ck_assert_int_eq(link_receive(&n, 1, &b, b.id.sequence++), REFUSE_NONE);
+        skip(&n);
+        of_other += k->reports_sent - before;
+        pass(&n, TICK_S / 4);
+    }
+    ck_assert_uint_ge(k->reports_sent, ROUNDS * 9 / 10);
+    ck_assert_uint_le(k->reports_sent, ROUNDS + 4);
+    ck_assert_uint_ge(of_other, ROUNDS * 4 / 10);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Who asks less than once a second is told, whatever another neighbour asks for. */
+START_TEST(seldom_reports_are_sent)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct bundle flood = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    struct bundle b = peer_bundle("ipn:3.4", "ipn:2.5", 1);
+    c.report_rate = 4;
+    flood.flags |= BUNDLE_REPORT_RECEPTION;
+    b.flags |= BUNDLE_REPORT_RECEPTION;
+    start_reporting(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    for (int i = 0; i < 20; i++) {
+        for (int j = 0; j < 20; j++, flood.id.sequence++) {
+            pass(&n, TICK_S / 10);
+            ck_assert_int_eq(link_receive(&n, 0, &flood, flood.id.sequence), REFUSE_NONE);
+            skip(&n);
+        }
+        const uint64_t before = k->reports_sent;
+        ck_assert_int_eq(link_receive(&n, 1, &b, b.id.sequence++), REFUSE_NONE);
+        skip(&n);
+        ck_assert_uint_eq(k->reports_sent, before + 1);
+    }
+    ck_assert_uint_le(k->reports_sent, 20 * 2 * 4 + 20 + 4);
+    binder_fini(&n);
+}
+END_TEST
+
 static struct buf *damaged(const struct bundle *b, bool primary)
 {
     struct buf *whole = bundle_encode_copy(b);
@@ -368,6 +428,8 @@ int main(void)
     tcase_add_test(t, times_without_a_clock);
     tcase_add_test(t, whose_lifetime_ended);
     tcase_add_test(t, reports_are_limited);
+    tcase_add_test(t, neighbours_share_reports);
+    tcase_add_test(t, seldom_reports_are_sent);
     tcase_add_test(t, malformed_bundles_are_reported);
     tcase_add_loop_test(t, unknown_blocks, 0, 9);
     tcase_add_test(t, unknown_bundle_flags_go_on);

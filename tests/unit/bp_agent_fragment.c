@@ -120,7 +120,8 @@ START_TEST(late_fragments_are_duplicates)
     listen(&n, 1);
     piece(&n, 1, 0, 10);
     again(&n, 1, 0, 10); /* while the first one is being stored: the peer keeps it */
-    expect(&n, "refuse link 0: the store refused it (medium or limit full)\n"
+    expect(&n, "refuse link 0: it is being stored here, or is on its way to another node, whose "
+               "answer is awaited\n"
                "store 1\nconfirm link 0\n");
     again(&n, 1, 0, 10);
     expect(&n, "confirm link 0 duplicate\n");
@@ -158,7 +159,8 @@ START_TEST(the_bundle_itself_is_faster)
     piece(&n, 1, 10, 15);
     give(&n, &whole, REFUSE_NONE);
     again(&n, 1, 15, 20); /* the bundle is not stored yet */
-    expect(&n, "refuse link 15: the store refused it (medium or limit full)\nstore 2\nstore 3\n");
+    expect(&n, "refuse link 15: it is being stored here, or is on its way to another node, whose "
+               "answer is awaited\nstore 2\nstore 3\n");
     agent_stored(n.a, 3, true, n.now);
     expect(&n, "confirm link 0\nremove 1 marked\ndeliver 3 to 9: " TEXT "\n");
     agent_stored(n.a, 2, true, n.now);

@@ -28,6 +28,7 @@ static void start_with(struct binder *n, uint64_t slice)
 {
     struct agent_config c = config_of("ipn:2.0");
     c.place_slice = slice;
+    c.keep_unreachable = true;
     binder_init(n, &c);
     add_link(n, 0, "ipn:1.0", 2);
     route(n, "ipn:9.*", 0);

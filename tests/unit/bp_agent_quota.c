@@ -140,22 +140,213 @@ START_TEST(memory_is_shared_too)
 }
 END_TEST
 
+/* A source leaves room for others: here as much as it has itself. */
 START_TEST(a_source_has_its_part)
 {
     struct binder n;
     struct agent_config c = quota_config();
     c.source_percent = 50;
     relay_init(&n, &c);
-    ck_assert_uint_eq(flood(&n, 0, 1), 50);
-    ck_assert_int_eq(take_one(&n, 0, "ipn:1.9", 999), REFUSE_QUOTA); /* the node is the source */
-    ck_assert_int_eq(take_one(&n, 0, "ipn:7.4", 1), REFUSE_NONE);
-    ck_assert_int_eq(take_one(&n, 1, "ipn:1.4", 5000), REFUSE_QUOTA); /* by whatever link */
+    ck_assert_uint_eq(app_flood(&n), 40); /* of 80 that applications may have */
+    struct agent_request q = request_of("ipn:2.6", "ipn:2.8", 5);
+    uint64_t taken = 0;
+    while (app_send(&n, &q, "x") == REFUSE_NONE) {
+        skip(&n);
+        taken++;
+    }
+    ck_assert_uint_eq(taken, 20);
+    q = request_of("ipn:2.5", "ipn:2.8", 5);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE); /* there is room for a third one */
+    skip(&n);
+    ck_assert_uint_ge(flood(&n, 0, 1), 10); /* and the neighbours have their shares */
+    binder_fini(&n);
+}
+END_TEST
+
+static enum agent_refusal app_of(struct binder *n, uint64_t user, int service)
+{
+    char from[20];
+    snprintf(from, sizeof from, "ipn:2.%d", service);
+    struct agent_request q = request_of(from, "ipn:2.8", 5);
+    q.user = user;
+    enum agent_refusal r = app_send(n, &q, "x");
+    skip(n);
+    return r;
+}
+
+/* Under however many endpoints a user sends, another user has room. */
+START_TEST(users_have_shares)
+{
+    struct binder n;
+    struct agent_config c = quota_config();
+    c.held_bundles = 1000;
+    c.source_percent = 90;
+    relay_init(&n, &c);
+    uint64_t first = 0, second = 0;
+    for (int i = 0; i < 4000; i++)
+        first += app_of(&n, 1000, 100 + i % 400) == REFUSE_NONE;
+    ck_assert(first > 640 && first <= 720); /* nine tenths of 800 */
+    while (app_of(&n, 1001, 9) == REFUSE_NONE)
+        second++;
+    ck_assert(second > 50);
+    ck_assert_int_eq(app_of(&n, 1002, 10), REFUSE_NONE);
+    binder_fini(&n);
+}
+END_TEST
+
+static uint64_t forged(struct binder *n, uint64_t sequence, int sources, uint64_t count)
+{
+    uint64_t taken = 0;
+    for (uint64_t i = 0; i < count; i++) {
+        char from[20];
+        snprintf(from, sizeof from, "ipn:%d.4", 1000 + (int)(i % (uint64_t)sources));
+        taken += take_one(n, 0, from, sequence + i) == REFUSE_NONE;
+    }
+    return taken;
+}
+
+/* One bundle from this source comes and is delivered. */
+static void deliver_one(struct binder *n, const char *from, uint64_t sequence)
+{
+    struct bundle b = peer_bundle(from, "ipn:2.9", sequence);
+    ck_assert_int_eq(link_receive(n, 0, &b, sequence), REFUSE_NONE);
+    skip(n);
+    agent_delivered(n->a, n->last.key, true, n->now);
+    skip(n);
+}
+
+/* Names of sources are forged by the thousand: all of them together leave room for a source that
+ * has proved itself, and take turns with it as one. */
+START_TEST(forged_sources_are_one)
+{
+    struct binder n;
+    struct agent_config c = quota_config();
+    struct eid here = eid_of("ipn:2.9");
+    c.held_bundles = 1000;
+    c.source_percent = 90;
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_register(n.a, 1, &here, 1, n.now), 0);
+    deliver_one(&n, "ipn:7.4", 1);
+    const uint64_t taken = forged(&n, 100, 3000, 3000);
+    ck_assert(taken > 640 && taken <= 730);
+    uint64_t honest = 0;
+    while (take_one(&n, 0, "ipn:7.4", 10000 + honest) == REFUSE_NONE)
+        honest++;
+    ck_assert(honest > 50);
+    /* A source that comes now is one of the many. */
+    ck_assert_int_eq(take_one(&n, 0, "ipn:8.4", 1), REFUSE_QUOTA);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Sources prove themselves one after the other, and not while the neighbour is crowded. */
+START_TEST(sources_prove_themselves_slowly)
+{
+    struct binder n;
+    struct agent_config c = quota_config();
+    struct eid here = eid_of("ipn:2.9");
+    c.held_bundles = 1000;
+    c.source_percent = 90;
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_register(n.a, 1, &here, 1, n.now), 0);
+    deliver_one(&n, "ipn:7.4", 1);
+    deliver_one(&n, "ipn:8.4", 1); /* too soon */
+    forged(&n, 100, 3000, 800);
+    pass(&n, 11 * TICK_S);
+    ck_assert_int_eq(take_one(&n, 0, "ipn:8.4", 2), REFUSE_QUOTA);
+    ck_assert_int_eq(take_one(&n, 0, "ipn:7.4", 2), REFUSE_NONE);
     binder_fini(&n);
 
-    relay_init(&n, &c); /* applications are sources of their own */
-    ck_assert_uint_eq(app_flood(&n), 50);
-    struct agent_request q = request_of("ipn:2.6", "ipn:2.8", 5);
-    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_register(n.a, 1, &here, 1, n.now), 0);
+    deliver_one(&n, "ipn:7.4", 1);
+    pass(&n, 11 * TICK_S);
+    deliver_one(&n, "ipn:8.4", 1);
+    forged(&n, 100, 3000, 800);
+    ck_assert_int_eq(take_one(&n, 0, "ipn:8.4", 2), REFUSE_NONE);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A thousand bundles of one wait for a link; another one's are served in turn. */
+START_TEST(whoever_waits_has_turns)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    for (uint64_t i = 1; i <= 1000; i++) {
+        struct agent_request q = request_of("ipn:2.7", "ipn:3.5", i);
+        q.user = 1;
+        ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+        skip(&n);
+    }
+    for (uint64_t i = 1; i <= 20; i++) {
+        struct agent_request q = request_of("ipn:2.6", "ipn:3.5", i);
+        q.user = 1 + (uint64_t)_i;
+        ck_assert_int_eq(app_send(&n, &q, "a longer one"), REFUSE_NONE);
+    }
+    skip(&n);
+    agent_link(n.a, 1, true, n.now);
+    uint64_t rank = 0, last = 0, sent = 0;
+    struct agent_action x;
+    while (sent < 1020 && agent_poll(n.a, &x)) {
+        n.len = 0;
+        if (x.kind != AGENT_SEND) {
+            do_action(&n, &x);
+            continue;
+        }
+        rank++;
+        sent++;
+        last = x.key > 1000 ? rank : last;
+        buf_drop(x.bundle);
+        agent_sent(n.a, x.key, true, n.now);
+    }
+    ck_assert_uint_eq(sent, 1020);
+    ck_assert_uint_lt(last, 60); /* of a flood of a thousand */
+    n.len = 0;
+    binder_fini(&n);
+}
+END_TEST
+
+/* A link that has few bundles in hand: small ones of one user take half of its places at most while
+ * long ones of another one wait, although by bytes they would have many turns for one of those. */
+START_TEST(small_bundles_leave_places)
+{
+    enum { SMALL = 1000, LONG = 40, HAND = 2 };
+    static struct binder n;
+    static char text[100000];
+    struct agent_config c = config_of("ipn:2.0");
+    memset(text, 'x', sizeof text - 1);
+    relay_init(&n, &c);
+    for (uint64_t i = 1; i <= SMALL + LONG; i++) {
+        const bool small = i <= SMALL;
+        struct agent_request q = request_of(small ? "ipn:2.7" : "ipn:2.6", "ipn:3.5", i);
+        q.user = small ? 1 : 2;
+        ck_assert_int_eq(app_send(&n, &q, small ? "x" : text), REFUSE_NONE);
+        skip(&n);
+    }
+    agent_link(n.a, 1, true, n.now);
+    uint64_t keys[HAND], first = 0, last = 0, small_ones = 0, long_ones = 0;
+    struct agent_action x;
+    while (long_ones < LONG) {
+        while (agent_poll(n.a, &x)) {
+            n.len = 0;
+            if (x.kind != AGENT_SEND) {
+                do_action(&n, &x);
+                continue;
+            }
+            ck_assert_uint_lt(last - first, HAND);
+            keys[last++ % HAND] = x.key;
+            small_ones += x.key <= SMALL;
+            long_ones += x.key > SMALL;
+            buf_drop(x.bundle);
+        }
+        ck_assert_uint_lt(first, last);
+        agent_check(n.a);
+        agent_sent(n.a, keys[first++ % HAND], true, n.now);
+    }
+    ck_assert_uint_lt(small_ones, 4 * LONG); /* by bytes alone: 50 for each */
+    n.len = 0;
     binder_fini(&n);
 }
 END_TEST
@@ -309,6 +500,11 @@ int main(void)
     tcase_add_test(t, bytes_are_shared_like_bundles);
     tcase_add_test(t, memory_is_shared_too);
     tcase_add_test(t, a_source_has_its_part);
+    tcase_add_test(t, users_have_shares);
+    tcase_add_test(t, forged_sources_are_one);
+    tcase_add_test(t, sources_prove_themselves_slowly);
+    tcase_add_loop_test(t, whoever_waits_has_turns, 0, 2);
+    tcase_add_test(t, small_bundles_leave_places);
     tcase_add_test(t, no_lifetime_is_for_ever);
     tcase_add_test(t, single_fragments_do_not_stop_reassembly);
     tcase_add_test(t, who_wants_a_place_gives_one);

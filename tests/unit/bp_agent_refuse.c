@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every reason to refuse a bundle, every limit, and what the peer and the counters are told. */
+#include "bp/seen.h"
 #include "bp_agent_help.h"
 
 static void refuse_app(struct binder *n, const struct agent_request *q, const char *text,
@@ -276,7 +277,8 @@ START_TEST(duplicates)
     ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
     ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_DUPLICATE);
     /* not stored yet: the peer must not forget its copy */
-    expect(&n, "refuse link 2: the store refused it (medium or limit full)\nstore 1\n");
+    expect(&n, "refuse link 2: it is being stored here, or is on its way to another node, whose "
+               "answer is awaited\nstore 1\n");
     agent_stored(n.a, 1, false, n.now);
     expect(&n, "refuse link 1: the store refused it (medium or limit full)\n");
     n.store_waits = false;
@@ -328,6 +330,98 @@ START_TEST(memory_of_ids_is_bounded)
 }
 END_TEST
 
+/* They have an eighth of the memory that bundles may take, and count there; at least 1,024 stay. */
+START_TEST(memory_of_ids_counts)
+{
+    static const struct {
+        uint64_t memory, ids;
+        bool memory_only;
+    } nodes[] = {{600000, 600000 / 8 / SEEN_ID_BYTES, false},
+                 {600000, 600000 / 8 / SEEN_ID_BYTES, true},
+                 {100000, 1024, false}};
+    const uint64_t bundles = 1600;
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.total_bytes = nodes[_i].memory;
+    c.memory_only = nodes[_i].memory_only;
+    c.held_bytes = c.memory_only ? nodes[_i].memory : 0;
+    relay_init(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    for (uint64_t i = 1; i <= bundles; i++) {
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", i);
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+        skip(&n);
+        ck_assert_int_eq(agent_delete(n.a, i, n.now), 0);
+        skip(&n);
+    }
+    agent_check(n.a);
+    ck_assert_uint_eq(k->displaced, bundles - nodes[_i].ids);
+    ck_assert_uint_le(k->seen_bytes, nodes[_i].ids * SEEN_ID_BYTES + 1024);
+    ck_assert_uint_gt(k->seen_bytes, nodes[_i].ids * (SEEN_ID_BYTES - 8));
+    uint64_t most = 0;
+    for (uint64_t i = bundles + 1; i <= 3 * bundles; i++) {
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", i);
+        if (link_receive(&n, 0, &b, i) == REFUSE_NONE)
+            skip(&n);
+        const uint64_t used = k->memory_bytes + k->record_bytes + k->seen_bytes;
+        most = used > most ? used : most;
+    }
+    ck_assert_uint_gt(k->refused[REFUSE_FULL] + k->refused[REFUSE_QUOTA], 0);
+    ck_assert_uint_le(most, nodes[_i].memory);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Static routes: the only ones lead back to the neighbour, over the link that brought the bundle or
+ * over another one to the same neighbour. */
+START_TEST(only_routes_back)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    struct eid_pattern p;
+    struct eid one = eid_of("ipn:1.0");
+    ck_assert_int_eq(agent_link_add(n.a, 7, &one, 2), 0);
+    ck_assert_int_eq(eid_pattern_parse("ipn:9.*", &p), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &p, 0), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &p, 7), 0);
+    agent_link(n.a, 0, true, n.now);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:9.5", 1);
+    refuse_link(&n, &b, REFUSE_NO_ROUTE);
+    b = peer_bundle("ipn:1.4", "ipn:1.5", 2); /* its own neighbour */
+    refuse_link(&n, &b, REFUSE_NO_ROUTE);
+    struct agent_request q =
+        request_of("ipn:2.7", "ipn:9.5", 5); /* started here: no previous node */
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+    skip(&n);
+    /* A route over a link that is down is one. */
+    ck_assert_int_eq(agent_route_add(n.a, &p, 1), 0);
+    b = peer_bundle("ipn:1.4", "ipn:9.5", 3);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_NONE);
+    skip(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+/* An operator may want it kept; it goes back when nothing better comes up. */
+START_TEST(routes_back_are_kept_on_request)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.keep_unreachable = true;
+    relay_init(&n, &c);
+    struct eid_pattern p;
+    ck_assert_int_eq(eid_pattern_parse("ipn:9.*", &p), 0);
+    ck_assert_int_eq(agent_route_add(n.a, &p, 0), 0);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:9.5", 1);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_NONE);
+    skip(&n);
+    agent_link(n.a, 0, true, n.now);
+    expect(&n, "send 1 on 0\n");
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent refusals");
@@ -341,6 +435,9 @@ int main(void)
     tcase_add_test(t, store_that_refuses);
     tcase_add_test(t, duplicates);
     tcase_add_test(t, memory_of_ids_is_bounded);
+    tcase_add_loop_test(t, memory_of_ids_counts, 0, 3);
+    tcase_add_test(t, only_routes_back);
+    tcase_add_test(t, routes_back_are_kept_on_request);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

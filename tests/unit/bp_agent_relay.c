@@ -49,65 +49,112 @@ START_TEST(a_stricter_mode_keeps_what_was_accepted)
 END_TEST
 
 /* The node's own blocks come on top: previous node, and the age of a bundle without a time. */
-START_TEST(a_bundle_with_all_blocks_goes_on)
+/* A bundle of so many extension blocks, as another node may make it; flags of every third. */
+static struct buf *many_blocks(size_t blocks, uint64_t flags, bool falling)
 {
-    for (size_t blocks = 30; blocks <= BUNDLE_BLOCKS_MAX; blocks++) {
-        struct binder n;
-        struct agent_config c = config_of("ipn:2.0");
-        c.mode = BUNDLE_LENIENT;
-        relay_init(&n, &c);
-        agent_link(n.a, 1, true, n.now);
-        struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
-        b.id.time_ms = 0;
-        b.has_hops = true;
-        b.hop_limit = 9;
-        b.others_len = blocks;
-        for (size_t i = 0; i < blocks; i++)
-            b.others[i] = (struct bundle_block){.type = 200, .number = 20 + i};
-        ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
-        expect(&n, "store 1\nconfirm link 1\nsend 1 on 1\n");
-        struct bundle out = sent_of(&n);
-        ck_assert_uint_eq(out.others_len, blocks);
-        ck_assert(out.has_previous && out.has_age && out.has_hops);
-        ck_assert(eid_equal(&out.previous, &c.node));
-        ck_assert_uint_eq(agent_counters(n.a)->send_failures, 0);
-        /* The next node of this make takes it, and so does the one behind it. */
-        struct buf *again = buf_keep(n.sent);
-        ck_assert_int_eq(agent_delete(n.a, 1, n.now), 0);
-        agent_sent(n.a, 1, true, n.now);
-        drain(&n);
-        binder_fini(&n);
-        relay_init(&n, &c);
-        agent_link(n.a, 1, true, n.now);
-        ck_assert_int_eq(agent_receive(n.a, 0, again, 2, n.now), REFUSE_NONE);
-        expect(&n, "store 1\nconfirm link 2\nsend 1 on 1\n");
-        binder_fini(&n);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+    b.id.time_ms = 0;
+    b.has_hops = b.has_age = true;
+    b.hop_limit = 9;
+    struct buf *whole = bundle_encode_copy(&b);
+    const size_t tail = 1 + 5 + 1 + 4 + 1 + 4; /* break, CRC, data, head */
+    const size_t head = whole->len - tail;
+    struct buf *out = buf_new(0, whole->len + blocks * 24);
+    uint8_t *at = buf_append(out, head);
+    memcpy(at, buf_data(whole), head);
+    for (size_t i = 0; i < blocks; i++) {
+        const size_t number = 20 + (falling ? blocks - i : i);
+        const uint8_t block[] = {0x85,
+                                 0x18,
+                                 200,
+                                 0x1a,
+                                 (uint8_t)(number >> 24),
+                                 (uint8_t)(number >> 16),
+                                 (uint8_t)(number >> 8),
+                                 (uint8_t)number,
+                                 (uint8_t)(i % 3 == 0 ? flags : 0),
+                                 0x00,
+                                 0x41,
+                                 (uint8_t)i};
+        memcpy(buf_append(out, sizeof block), block, sizeof block);
     }
+    memcpy(buf_append(out, tail), buf_data(whole) + head, tail);
+    buf_drop(whole);
+    return out;
+}
+
+static size_t count_sent(const struct bundle *b)
+{
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    size_t n = 0;
+    while (bundle_next(b, &w, &block))
+        n++;
+    return n;
+}
+
+/* The node's own blocks come on top: previous node, and the age of a bundle without a time. */
+START_TEST(a_bundle_with_many_blocks_goes_on)
+{
+    static const size_t counts[] = {30, 31, 32, 33, 40, 1000, 20000};
+    const size_t blocks = counts[_i / 2];
+    const bool drops = _i % 2;
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.mode = BUNDLE_LENIENT;
+    relay_init(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    struct buf *whole = many_blocks(blocks, drops ? BLOCK_DROP_IF_UNKNOWN : 0, drops);
+    ck_assert_int_eq(agent_receive(n.a, 0, whole, 1, n.now), REFUSE_NONE);
+    expect(&n, "store 1\nconfirm link 1\nsend 1 on 1\n");
+    struct bundle out = sent_of(&n);
+    ck_assert_uint_eq(count_sent(&out), drops ? blocks - (blocks + 2) / 3 : blocks);
+    ck_assert(out.has_previous && out.has_age && out.has_hops);
+    ck_assert(eid_equal(&out.previous, &c.node));
+    ck_assert_uint_eq(out.hop_count, 1);
+    ck_assert_uint_eq(agent_counters(n.a)->send_failures, 0);
+    /* The next node takes it, and so does the one behind it. */
+    struct buf *again = buf_keep(n.sent);
+    binder_fini(&n);
+    relay_init(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_int_eq(agent_receive(n.a, 0, again, 2, n.now), REFUSE_NONE);
+    expect(&n, "store 1\nconfirm link 2\nsend 1 on 1\n");
+    binder_fini(&n);
 }
 END_TEST
 
-START_TEST(one_block_more_is_refused_at_once)
+/* Blocks behind the first ones are judged as all others: they may demand the bundle's end. */
+START_TEST(any_block_may_demand_deletion)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0");
+    c.mode = BUNDLE_LENIENT;
     relay_init(&n, &c);
-    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
-    b.others_len = BUNDLE_BLOCKS_MAX;
-    for (size_t i = 0; i < b.others_len; i++)
-        b.others[i] = (struct bundle_block){.type = 200, .number = 20 + i};
-    struct buf *whole = bundle_encode_copy(&b);
-    /* One more block of five bytes, put in front of the payload block. */
-    static const uint8_t more[] = {0x85, 0x18, 0xc9, 0x18, 0x7f, 0x00, 0x00, 0x40};
-    struct buf *longer = buf_new(0, whole->len + sizeof more);
-    size_t payload = whole->len - (1 + 5 + 1 + 4 + 1 + 4); /* break, CRC, data, head */
-    ck_assert_int_eq(buf_data(whole)[payload], 0x86);
-    uint8_t *out = buf_append(longer, whole->len + sizeof more);
-    memcpy(out, buf_data(whole), payload);
-    memcpy(out + payload, more, sizeof more);
-    memcpy(out + payload + sizeof more, buf_data(whole) + payload, whole->len - payload);
-    buf_drop(whole);
-    ck_assert_int_eq(agent_receive(n.a, 0, longer, 1, n.now), REFUSE_MALFORMED);
-    ck_assert_uint_eq(agent_counters(n.a)->bundles, 0);
+    struct buf *whole = many_blocks(50, BLOCK_DELETE_BUNDLE_IF_UNKNOWN, false);
+    uint8_t *flags = buf_data(whole) + whole->len - 16 - 12 * 50;
+    for (int i = 0; i < 48; i++, flags += 12) /* all but the last of them */
+        flags[8] = 0;
+    ck_assert_int_eq(agent_receive(n.a, 0, whole, 1, n.now), REFUSE_BLOCK);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(bytes_of_blocks_are_limited)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.mode = BUNDLE_LENIENT;
+    c.extensions_max = 12 * 103;
+    relay_init(&n, &c);
+    struct buf *whole = many_blocks(100, 0, false);
+    ck_assert_int_eq(agent_receive(n.a, 0, whole, 1, n.now), REFUSE_NONE);
+    skip(&n);
+    whole = many_blocks(103, 0, false);
+    ck_assert_int_eq(agent_receive(n.a, 0, whole, 2, n.now), REFUSE_TOO_LONG);
+    whole = many_blocks(90000, 0, false); /* the codec's own limit */
+    ck_assert_int_eq(agent_receive(n.a, 0, whole, 2, n.now), REFUSE_MALFORMED);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 1);
     binder_fini(&n);
 }
 END_TEST
@@ -228,6 +275,7 @@ START_TEST(stored_bundles_for_the_administrative_endpoint)
 {
     struct binder n;
     struct agent_config c = config_of("ipn:2.0"), other = config_of("ipn:9.0");
+    other.keep_unreachable = true;
     binder_init(&n, &other); /* it is only on its way there */
     struct eid peer = eid_of("ipn:2.0");
     struct eid_pattern all;
@@ -358,8 +406,9 @@ int main(void)
     Suite *s = suite_create("agent relay");
     TCase *t = tcase_create("all");
     tcase_add_test(t, a_stricter_mode_keeps_what_was_accepted);
-    tcase_add_test(t, a_bundle_with_all_blocks_goes_on);
-    tcase_add_test(t, one_block_more_is_refused_at_once);
+    tcase_add_loop_test(t, a_bundle_with_many_blocks_goes_on, 0, 14);
+    tcase_add_test(t, any_block_may_demand_deletion);
+    tcase_add_test(t, bytes_of_blocks_are_limited);
     tcase_add_test(t, no_second_block_beside_an_encrypted_one);
     tcase_add_test(t, reports_that_must_not_be);
     tcase_add_test(t, plain_bundles_for_the_administrative_endpoint);

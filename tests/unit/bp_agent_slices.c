@@ -224,6 +224,31 @@ START_TEST(one_moment)
 }
 END_TEST
 
+/* Bundles that end together end in several calls, so that others have their turn between these. */
+START_TEST(ends_come_in_slices)
+{
+    static struct binder b;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&b, &c);
+    for (uint64_t i = 1; i <= 300; i++) {
+        struct agent_request q = request_of("ipn:2.7", "ipn:3.5", i);
+        q.lifetime_ms = 5000;
+        ck_assert_int_eq(app_send(&b, &q, "x"), REFUSE_NONE);
+        skip(&b);
+    }
+    const struct agent_counters *n = agent_counters(b.a);
+    pass(&b, 6 * TICK_S);
+    ck_assert_uint_eq(n->ended[END_EXPIRED], 128);
+    ck_assert_uint_le(agent_deadline(b.a), b.now.now); /* the next one is due at once */
+    pass(&b, 0);
+    ck_assert_uint_eq(n->ended[END_EXPIRED], 256);
+    pass(&b, 0);
+    ck_assert_uint_eq(n->ended[END_EXPIRED], 300);
+    skip(&b);
+    binder_fini(&b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("slices");
@@ -235,6 +260,7 @@ int main(void)
     tcase_add_test(t, pauses_end_in_order);
     tcase_add_test(t, pauses_end_elsewhere);
     tcase_add_test(t, one_moment);
+    tcase_add_test(t, ends_come_in_slices);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -129,7 +129,9 @@ START_TEST(fragments_are_cut_again)
     b.id.offset = UINT64_C(1) << 62;
     b.id.total = UINT64_C(1) << 63;
     b.payload = slice_of(data, sizeof data);
-    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    struct eid one = eid_of("ipn:1.0");
+    ck_assert_int_eq(agent_link_add(n.a, 1, &one, 8), 0);
+    ck_assert_int_eq(link_receive(&n, 1, &b, 1), REFUSE_NONE);
     skip(&n);
     uint64_t at = 0;
     for (int i = 0; at < sizeof data; i++) {

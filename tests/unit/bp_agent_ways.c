@@ -178,7 +178,8 @@ START_TEST(own_bundles_come_back_too)
     struct buf *back = bundle_encode_copy(&b), *again = bundle_encode_copy(&b);
     /* While it is not known whether the neighbour has it, neither may let go. */
     ck_assert_int_eq(agent_receive(n.a, 1, again, 6, n.now), REFUSE_DUPLICATE);
-    expect(&n, "refuse link 6: it is on its way to another node, whose answer is awaited\n");
+    expect(&n, "refuse link 6: it is being stored here, or is on its way to another node, whose "
+               "answer is awaited\n");
     ck_assert(n.last.keep);
     agent_sent(n.a, 1, true, n.now);
     expect(&n, "remove 1\n");

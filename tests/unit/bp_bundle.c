@@ -134,19 +134,23 @@ START_TEST(encrypted_integrity_block_may_cover_the_primary)
 }
 END_TEST
 
-/* A list of targets without end must not cost more than its block. */
-START_TEST(targets_are_limited)
+/* A BPSec block counts with all of its targets, however many they are and wherever it stands. */
+START_TEST(all_targets_count)
 {
     static uint8_t asb[5 + 200] = {0x9a, 0, 0, 0, 200};
-    memset(asb + 5, 3, 200);
+    memset(asb + 5, 9, 200);
     struct bundle b = sample_bundle("x", 1), got;
-    asb[5 + 100] = 4; /* the age block's number */
+    asb[5 + 199] = 4; /* the age block's number */
     b.age_frame.number = 4;
-    b.others[0] = (struct bundle_block){.type = 12, .number = 7, .data = slice_of(asb, 205)};
-    b.others_len = 1;
+    for (size_t i = 0; i < BUNDLE_INLINE_MAX; i++)
+        b.others[i] = (struct bundle_block){.type = 200, .number = 30 + i};
+    b.others_len = 1 + (size_t)_i * (BUNDLE_INLINE_MAX - 1);
+    b.others[b.others_len - 1] =
+        (struct bundle_block){.type = 12, .number = 7, .data = slice_of(asb, 205)};
     struct buf *wire = bundle_encode_copy(&b);
     ck_assert_int_eq(bundle_decode(buf_data(wire), wire->len, BUNDLE_STRICT, &got, NULL), 0);
-    ck_assert(got.has_age);
+    ck_assert(!got.has_age && got.has_hops);
+    ck_assert_uint_eq(count_blocks(&got), b.others_len + 1);
     buf_drop(wire);
 }
 END_TEST
@@ -226,7 +230,7 @@ static struct bundle random_bundle(struct rng *r, const uint8_t *bytes, size_t s
     b.has_hops = rng_chance(r, .5);
     b.hop_limit = 1 + rng_below(r, 255);
     b.hop_count = rng_below(r, 300);
-    b.others_len = (size_t)rng_below(r, BUNDLE_BLOCKS_MAX + 1);
+    b.others_len = (size_t)rng_below(r, BUNDLE_INLINE_MAX + 1);
     for (size_t i = 0; i < b.others_len; i++) {
         size_t len = (size_t)rng_below(r, 40);
         b.others[i] = (struct bundle_block){.type = 192 + rng_below(r, 100),
@@ -378,7 +382,7 @@ START_TEST(illegal_structs_are_refused)
     b = good, b.others_len = 2;
     b.others[0] = b.others[1] = (struct bundle_block){.type = 200, .number = 9};
     assert_illegal(b);
-    b = good, b.others_len = BUNDLE_BLOCKS_MAX + 1;
+    b = good, b.others_len = BUNDLE_INLINE_MAX + 1;
     assert_illegal(b);
     b = good, b.payload.len = SIZE_MAX; /* no buffer can be as long */
     assert_illegal(b);
@@ -389,7 +393,7 @@ START_TEST(long_extension_blocks)
 {
     static uint8_t bytes[5000];
     struct bundle b = sample_bundle("p", 1), got;
-    b.others_len = BUNDLE_BLOCKS_MAX;
+    b.others_len = BUNDLE_INLINE_MAX;
     for (size_t i = 0; i < b.others_len; i++)
         b.others[i] = (struct bundle_block){
             .type = 300, .crc = CRC_16, .data = slice_of(bytes, sizeof bytes)};
@@ -464,7 +468,7 @@ static void add(TCase *t)
     tcase_add_test(t, integrity_block_stands_for_the_primary_crc);
     tcase_add_test(t, encrypted_known_block_stays_a_view);
     tcase_add_test(t, encrypted_integrity_block_may_cover_the_primary);
-    tcase_add_test(t, targets_are_limited);
+    tcase_add_loop_test(t, all_targets_count, 0, 2);
     tcase_add_test(t, known_check_values);
     tcase_add_test(t, random_bundles_come_back_equal);
     tcase_add_test(t, reencode_in_place);

@@ -531,6 +531,20 @@ START_TEST(hashes_do_not_cancel_out)
 }
 END_TEST
 
+START_TEST(hashes_of_nodes)
+{
+    static const char *const texts[] = {
+        "ipn:1.0",  "ipn:1.7",     "ipn:977000.100.1", "ipn:0.0",   "ipn:!.7",
+        "dtn:none", "dtn://host/", "dtn://host/a/b~c", "imc:42.18", "ipn:4294967295.1.2"};
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        const struct eid e = parsed(texts[i]), node = eid_node(&e);
+        ck_assert_uint_eq(eid_node_hash(5, &e), eid_hash(5, &node));
+    }
+    const struct eid null = {.scheme = EID_IPN, .service = 3}, node = eid_node(&null);
+    ck_assert_uint_eq(eid_node_hash(5, &null), eid_hash(5, &node));
+}
+END_TEST
+
 static void add(TCase *t)
 {
     tcase_add_test(t, texts_come_back);
@@ -551,6 +565,7 @@ static void add(TCase *t)
     tcase_add_test(t, other_schemes);
     tcase_add_test(t, longest_of_other_schemes);
     tcase_add_test(t, hashes_do_not_cancel_out);
+    tcase_add_test(t, hashes_of_nodes);
 }
 
 int main(void)

@@ -177,10 +177,11 @@ START_TEST(dtn_none_as_text)
 }
 END_TEST
 
-START_TEST(limit_of_blocks)
+/* A struct has places for 32 blocks; what is behind them counts all the same. */
+START_TEST(blocks_behind_the_first)
 {
     char hex[2000] = "9f" PRIMARY;
-    for (int i = 0; i < BUNDLE_BLOCKS_MAX; i++)
+    for (int i = 0; i < BUNDLE_INLINE_MAX; i++)
         snprintf(hex + strlen(hex), 40, "85 18c8 18%02x 00 00 40 ", 0x20 + i);
     strcat(hex, "85 06 02 00 00 43 820100 85 07 03 00 00 41 05 "); /* these have their own places */
     strcat(hex, "85 0a 04 00 00 43 820501 ");
@@ -190,13 +191,23 @@ START_TEST(limit_of_blocks)
     struct bundle b;
     size_t n = unhex(hex, bytes, sizeof bytes);
     ck_assert_int_eq(bundle_decode(bytes, n, BUNDLE_LENIENT, &b, NULL), 0);
-    ck_assert_uint_eq(b.others_len, BUNDLE_BLOCKS_MAX);
+    ck_assert_uint_eq(b.others_len, BUNDLE_INLINE_MAX);
+    ck_assert_uint_eq(b.rest.len, 3);
     ck_assert(b.has_previous && b.has_age && b.has_hops);
+    ck_assert_uint_eq(count_blocks(&b), BUNDLE_INLINE_MAX);
+    ck_assert_uint_eq(b.extension_bytes, BUNDLE_INLINE_MAX * 8 + 9 + 7 + 9);
     strcpy(hex + len, "85 18c8 1870 00 00 40" PAYLOAD "ff");
-    assert_hex(hex, ALWAYS, "limit", "more than 32");
-    char *known = strstr(hex, "85 06 02");
-    strcpy(known, "85 18c8 1870 00 00 40" PAYLOAD "ff"); /* 33, and none of these */
-    assert_hex(hex, ALWAYS, "limit", "more than 32");
+    n = unhex(hex, bytes, sizeof bytes);
+    ck_assert_int_eq(bundle_decode(bytes, n, BUNDLE_LENIENT, &b, NULL), 0);
+    ck_assert_uint_eq(count_blocks(&b), BUNDLE_INLINE_MAX + 1);
+    strcpy(hex + len, "85 18c8 1821 00 00 40" PAYLOAD "ff"); /* one of the first has this number */
+    assert_hex(hex, ALWAYS, "RFC 9171 §4.3.2", "same number");
+    strcpy(hex + len, "85 18c8 1870 00 00 40 85 18c8 1870 00 00 40" PAYLOAD "ff");
+    assert_hex(hex, ALWAYS, "RFC 9171 §4.3.2", "same number");
+    strcpy(hex + len, "85 07 1870 00 00 41 06" PAYLOAD "ff");
+    assert_hex(hex, ALWAYS, "RFC 9171 §4.4.2", "at most one");
+    strcpy(hex + len, "85 18c8 1870 00 00 18" PAYLOAD "ff");
+    assert_hex(hex, ALWAYS, "RFC 9171 §4.3.2", "byte string");
 }
 END_TEST
 
@@ -254,7 +265,7 @@ static void add(TCase *t)
     tcase_add_test(t, block_rules);
     tcase_add_test(t, shape_of_bundles);
     tcase_add_test(t, dtn_none_as_text);
-    tcase_add_test(t, limit_of_blocks);
+    tcase_add_test(t, blocks_behind_the_first);
     tcase_add_test(t, findings_are_limited);
     tcase_add_test(t, lint_goes_on);
     tcase_add_test(t, crc_item_head_counts);

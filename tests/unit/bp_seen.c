@@ -2,6 +2,7 @@
 /* Ids against duplicates: they go when their time has come, whatever came before them. */
 #include <check.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/rng.h"
 #include "bp/seen.h"
@@ -27,15 +28,15 @@ static void add(struct seen *s, uint32_t i, uint64_t until_ms, uint64_t now_ms)
 START_TEST(one_that_never_ends_holds_up_no_other)
 {
     struct seen s;
-    ck_assert_int_eq(seen_init(&s, 1, MAX), 0);
+    seen_init(&s, 1, MAX);
     add(&s, 0, UINT64_MAX, 0);
     for (uint32_t i = 1; i < MAX; i++)
         add(&s, i, 100 + i, 0);
-    ck_assert_uint_eq(s.ids.len, MAX);
+    ck_assert_uint_eq(s.len, MAX);
     add(&s, MAX, 5000, 600);
     ck_assert(has(&s, 0) && has(&s, MAX) && has(&s, 501));
     ck_assert(!has(&s, 1) && !has(&s, 500));
-    ck_assert_uint_eq(s.ids.len, MAX - 500 + 1);
+    ck_assert_uint_eq(s.len, MAX - 500 + 1);
     seen_fini(&s);
 }
 END_TEST
@@ -43,7 +44,7 @@ END_TEST
 START_TEST(the_oldest_makes_room)
 {
     struct seen s;
-    ck_assert_int_eq(seen_init(&s, 1, 4), 0);
+    seen_init(&s, 1, 4);
     for (uint32_t i = 0; i < 4; i++)
         add(&s, i, i == 0 ? UINT64_MAX : 1000 - i, 0);
     add(&s, 0, UINT64_MAX, 0); /* again: the youngest now */
@@ -63,7 +64,7 @@ START_TEST(agrees_with_a_model)
     struct rng r;
     uint64_t until[IDS] = {0};
     rng_init(&r, 5);
-    ck_assert_int_eq(seen_init(&s, 1, IDS), 0);
+    seen_init(&s, 1, IDS);
     for (uint64_t now = 1; now < 20000; now++) {
         uint32_t i = (uint32_t)rng_below(&r, IDS);
         until[i] = now + 1 + rng_below(&r, 400);
@@ -76,6 +77,47 @@ START_TEST(agrees_with_a_model)
 }
 END_TEST
 
+/* However long the ids are, and however they were forgotten: memory is bounded in bytes. */
+START_TEST(bytes_are_bounded)
+{
+    enum { IDS = 20000, LEN = 200 };
+    static const uint32_t limits[] = {1, 17, 1025, 16384};
+    for (size_t k = 0; k < sizeof limits / sizeof *limits; k++) {
+        struct seen s;
+        uint8_t id[LEN] = {0};
+        uint64_t most = 0;
+        seen_init(&s, k, limits[k]);
+        for (uint32_t i = 0; i < IDS; i++) {
+            memcpy(id + LEN - sizeof i, &i, sizeof i);
+            ck_assert_int_eq(seen_add(&s, slice_of(id, LEN), i % 7 == 0 ? i : UINT64_MAX, i), 0);
+            ck_assert(seen_has(&s, slice_of(id, LEN)));
+            ck_assert_uint_ge(seen_bytes(&s), most);
+            most = seen_bytes(&s);
+        }
+        ck_assert_uint_le(most, (uint64_t)SEEN_ID_BYTES * limits[k] + 1024);
+        ck_assert_uint_gt(s.displaced, 0);
+        seen_check(&s);
+        seen_fini(&s);
+    }
+}
+END_TEST
+
+START_TEST(displaced_are_those_whose_time_had_not_come)
+{
+    struct seen s;
+    seen_init(&s, 1, 4);
+    for (uint32_t i = 0; i < 4; i++)
+        add(&s, i, 10, 0);
+    add(&s, 4, 20, 10); /* the others are over */
+    ck_assert_uint_eq(s.displaced, 0);
+    for (uint32_t i = 5; i < 9; i++)
+        add(&s, i, 20, 10);
+    ck_assert_uint_eq(s.displaced, 1);
+    ck_assert(!has(&s, 4) && has(&s, 5));
+    seen_fini(&s);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ids seen");
@@ -83,6 +125,8 @@ int main(void)
     tcase_add_test(t, one_that_never_ends_holds_up_no_other);
     tcase_add_test(t, the_oldest_makes_room);
     tcase_add_test(t, agrees_with_a_model);
+    tcase_add_test(t, bytes_are_bounded);
+    tcase_add_test(t, displaced_are_those_whose_time_had_not_come);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);

@@ -3,7 +3,9 @@
  * distributions and correlation, the receiver against a plain recomputation. */
 #include <check.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_air.h"
@@ -32,22 +34,134 @@ END_TEST
 /* The integral over the Hufnagel-Valley profile, in slices of 1 m. */
 START_TEST(rytov_variance_is_the_integral)
 {
-    double moment = 0, second = 0;
+    double moment = 0;
     for (double h = 0.5; h < 60000; h += 1) {
         double c = 0.00594 * pow(21.0 / 27, 2) * pow(1e-5 * h, 10) * exp(-h / 1000) +
                    2.7e-16 * exp(-h / 1500) + 1.7e-14 * exp(-h / 100);
         moment += c * pow(h, 5.0 / 6);
-        second += c * h * h;
     }
     double k = 2 * M_PI / 1550e-9, zenith = 2.25 * pow(k, 7.0 / 6) * moment;
-    ck_assert_double_eq_tol(air_rytov(90, 1550) / zenith, 1, 1e-3);
-    ck_assert_double_eq_tol(air_rytov(30, 1550) / zenith, pow(2, 11.0 / 6), 1e-3);
-    double height = pow(second / moment, 6.0 / 7);
-    double a = 1 / (1 + 1.1 * pow(0.16 / (1550e-9 * height * 2), 7.0 / 6));
-    ck_assert_double_eq_tol(air_aperture(30, 1550, 0.4) / a, 1, 1e-3);
-    ck_assert_double_eq(air_aperture(30, 1550, 0), 1);
+    ck_assert_double_eq_tol(air_rytov(&air_hv57, 90, 1550) / zenith, 1, 1e-3);
+    ck_assert_double_eq_tol(air_rytov(&air_hv57, 30, 1550) / zenith, pow(2, 11.0 / 6), 1e-3);
     ck_assert_double_eq_tol(air_range(90, 550), 550, 1e-9);
     ck_assert_double_eq_tol(air_range(10, 550), 1815.2, 0.5);
+}
+END_TEST
+
+/* Of one layer: the integral over wave numbers, sqrt(z / k) being the unit of length. */
+static double layer_integral(double size)
+{
+    enum { N = 400000 };
+    double low = log(1e-4), step = (log(300) - low) / N, point = 0, behind = 0;
+    for (int i = 0; i < N; i++) {
+        double kappa = exp(low + (i + 0.5) * step), y = kappa * sqrt(size);
+        double through = y < 1e-6 ? 1 : 2 * j1(y) / y;
+        double weight = pow(kappa, -5.0 / 3) * 2 * pow(sin(kappa * kappa / 2), 2);
+        point += weight;
+        behind += weight * through * through;
+    }
+    /* above 300 the mean of the sine's square is left: an integral of kappa^(-8/3) */
+    return behind / (point + 0.6 * pow(300, -5.0 / 3) / step);
+}
+
+START_TEST(an_aperture_averages_as_the_integral_says)
+{
+    static const double sizes[] = {1e-3, 0.03, 0.3, 1, 2, 4, 8, 16, 28, 31.9, 32.1, 60, 300};
+    for (size_t i = 0; i < sizeof sizes / sizeof *sizes; i++)
+        ck_assert_double_eq_tol(air_aperture_layer(sizes[i]) / layer_integral(sizes[i]), 1, 2e-4);
+    ck_assert_double_eq(air_aperture_layer(0), 1);
+    /* the wide end as it is published: 17.34 D^(-7/3) sec^3 of the integral of C h^2 (Roddier 1981,
+     * section 8), with k D^2 / 4z for D */
+    double wide = 2.25 * air_aperture_layer(1e10) * pow(4e10, 7.0 / 6);
+    ck_assert_double_eq_tol(wide / 17.34, 1, 2e-3);
+}
+END_TEST
+
+/* Over the profile: values of a referee, who integrated over heights and wave numbers. */
+START_TEST(an_aperture_of_20_cm)
+{
+    static const double known[][2] = {{10, 0.45}, {20, 0.32}, {40, 0.21}, {90, 0.14}};
+    for (int i = 0; i < 4; i++)
+        ck_assert_double_eq_tol(air_aperture(&air_hv57, known[i][0], 1550, 0.2), known[i][1],
+                                0.0055);
+    ck_assert_double_eq(air_aperture(&air_hv57, 30, 1550, 0), 1);
+}
+END_TEST
+
+static int set_profile(struct gen_spec *s, const char *text)
+{
+    char error[GEN_ERROR_MAX];
+    gen_spec_init(s);
+    return gen_spec_set(s, "profile", text, error);
+}
+
+START_TEST(a_profile_by_name_and_by_table)
+{
+    struct gen_spec s;
+    char text[600] = "";
+    double moment = 0, fried = 0;
+    size_t at = 0;
+    ck_assert_int_eq(set_profile(&s, "hv:21m/s,1.7e-14"), 0);
+    ck_assert_double_eq_tol(air_rytov(&s.fade.profile, 30, 1550) / air_rytov(&air_hv57, 30, 1550),
+                            1, 1e-12);
+    /* 30 m/s and a weak ground, in slices */
+    ck_assert_int_eq(set_profile(&s, "hv:30m/s,2e-15"), 0);
+    for (double h = 0.5; h < 60000; h += 1) {
+        double c = 0.00594 * pow(30.0 / 27, 2) * pow(1e-5 * h, 10) * exp(-h / 1000) +
+                   2.7e-16 * exp(-h / 1500) + 2e-15 * exp(-h / 100);
+        moment += c * pow(h, 5.0 / 6);
+        fried += c;
+    }
+    double k = 2 * M_PI / 1550e-9;
+    ck_assert_double_eq_tol(
+        air_rytov(&s.fade.profile, 90, 1550) / (2.25 * pow(k, 7.0 / 6) * moment), 1, 1e-3);
+    ck_assert_double_eq_tol(air_fried(&s.fade.profile, 90, 1550) / pow(0.423 * k * k * fried, -0.6),
+                            1, 1e-3);
+    /* the 5/7 profile at some heights gives nearly what the formula gives */
+    static const int heights[] = {0,     30,    60,    100,   150,   200,   300,   400,
+                                  600,   800,   1000,  1500,  2000,  3000,  4000,  5000,
+                                  6000,  7000,  8000,  9000,  10000, 11000, 12000, 13000,
+                                  14000, 16000, 18000, 20000, 24000};
+    for (size_t i = 0; i < sizeof heights / sizeof *heights; i++)
+        at += (size_t)snprintf(text + at, sizeof text - at, "%s%dm:%.3e", i > 0 ? "," : "",
+                               heights[i], air_cn2(&air_hv57, heights[i]));
+    ck_assert_int_eq(set_profile(&s, text), 0);
+    ck_assert_double_eq_tol(air_rytov(&s.fade.profile, 30, 1550) / air_rytov(&air_hv57, 30, 1550),
+                            1, 0.03);
+    ck_assert_double_eq_tol(air_fried(&s.fade.profile, 30, 1550) / air_fried(&air_hv57, 30, 1550),
+                            1, 0.03);
+    ck_assert_double_eq_tol(air_aperture(&s.fade.profile, 30, 1550, 0.3) /
+                                air_aperture(&air_hv57, 30, 1550, 0.3),
+                            1, 0.03);
+}
+END_TEST
+
+/* One value up to 20 km: closed form; the edge lies somewhere in a layer. */
+START_TEST(a_profile_of_one_value)
+{
+    struct gen_spec s;
+    double k = 2 * M_PI / 1550e-9;
+    ck_assert_int_eq(set_profile(&s, "0m:1e-17,20000m:1e-17"), 0);
+    double closed = 2.25 * pow(k, 7.0 / 6) * 1e-17 * pow(20000, 11.0 / 6) * 6 / 11;
+    ck_assert_double_eq_tol(air_rytov(&s.fade.profile, 90, 1550) / closed, 1, 0.02);
+}
+END_TEST
+
+START_TEST(wrong_profiles_are_refused)
+{
+    static const char *const wrong[] = {"hv:21,1.7e-14",
+                                        "hv:21m/s",
+                                        "hv:21m/s,1.7",
+                                        "hv:21m/s,1.7e-30",
+                                        "hv:21m/s,1e-99",
+                                        "0m:1e-15",
+                                        "0m:1e-15,999m:1e-16",
+                                        "500m:1e-15,500m:1e-16,2000m:1e-17",
+                                        "0m:1e-15,2000m",
+                                        "0m:1e-15,40000m:1e-17",
+                                        ""};
+    struct gen_spec s;
+    ck_assert_int_lt(set_profile(&s, wrong[_i]), 0);
 }
 END_TEST
 
@@ -212,6 +326,46 @@ START_TEST(the_receiver_averages_and_holds)
 }
 END_TEST
 
+/* A block is lost when more of its steps are dark than the code corrects; the last one goes on at
+ * the first powers. */
+START_TEST(the_receiver_spreads_over_blocks)
+{
+    enum { N = 5000 };
+    static const struct {
+        uint64_t block, hold, most;
+        double correct;
+    } cases[] = {
+        {8, 0, 1, 0.125}, {10, 0, 3, 0.3}, {7, 20, 0, 0.14}, {100, 3, 100, 1}, {64, 0, 32, 0.5}};
+    uint64_t block = cases[_i].block, at = 0, run = 0, lost = 0, bad = 0;
+    double power[N];
+    struct rng r;
+    struct trace t;
+    struct receiver_config c = {.block = block * 1000 + 999,
+                                .correct = cases[_i].correct,
+                                .reacquire = cases[_i].hold * 1000};
+    rng_init(&r, 4);
+    for (int i = 0; i < N; i++)
+        power[i] = rng_unit(&r) * (i % 500 < 250 ? 3 : 0.7);
+    trace_init(&t, 1000);
+    ck_assert_int_eq(receiver_trace(&t, &c, 0.3, power, N), 0);
+    ck_assert_uint_eq(t.steps, N);
+    for (uint64_t i = 0; i < N; i++) {
+        uint64_t dark = 0;
+        for (uint64_t k = i / block * block; k < i / block * block + block; k++)
+            dark += power[k % N] < 0.3;
+        lost = dark > cases[_i].most ? cases[_i].hold + 1 : lost > 0 ? lost - 1 : 0;
+        bad += lost > 0;
+        ck_assert_int_eq(t.runs[run].bad, lost > 0);
+        if (++at == t.runs[run].steps) {
+            run++;
+            at = 0;
+        }
+    }
+    ck_assert(cases[_i].correct >= 1 ? bad == 0 : bad > N / 100 && bad < N - N / 100);
+    trace_fini(&t);
+}
+END_TEST
+
 START_TEST(the_receiver_has_limits)
 {
     struct receiver r;
@@ -223,6 +377,11 @@ START_TEST(the_receiver_has_limits)
     receiver_fini(&r);
     c.interleaver += 10;
     ck_assert_int_eq(receiver_init(&r, &c, 1, 10), HELIO_EINVAL);
+    c.interleaver = 0;
+    c.block = 19;
+    ck_assert_ptr_nonnull(strstr(receiver_fault(&c, 10), "--block"));
+    c.block = 20;
+    ck_assert_ptr_null(receiver_fault(&c, 10));
     trace_init(&t, 10);
     ck_assert_int_eq(receiver_trace(&t, &c, 1, &p, 0), HELIO_EINVAL);
     ck_assert_double_eq_tol(receiver_threshold(&c), 0.1, 1e-12);
@@ -236,11 +395,17 @@ int main(void)
     tcase_set_timeout(tc, 60);
     tcase_add_test(tc, gamma_gamma_parameters);
     tcase_add_test(tc, rytov_variance_is_the_integral);
+    tcase_add_test(tc, an_aperture_averages_as_the_integral_says);
+    tcase_add_test(tc, an_aperture_of_20_cm);
+    tcase_add_test(tc, a_profile_by_name_and_by_table);
+    tcase_add_test(tc, a_profile_of_one_value);
+    tcase_add_loop_test(tc, wrong_profiles_are_refused, 0, 11);
     tcase_add_test(tc, a_normal_process_has_its_coherence_time);
     tcase_add_test(tc, shares_below_the_threshold_are_the_laws);
     tcase_add_test(tc, a_table_follows_the_quantiles);
     tcase_add_test(tc, a_pass_is_linear_between_its_points);
     tcase_add_loop_test(tc, the_receiver_averages_and_holds, 0, 4);
+    tcase_add_loop_test(tc, the_receiver_spreads_over_blocks, 0, 5);
     tcase_add_test(tc, the_receiver_has_limits);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);

@@ -23,8 +23,8 @@ static void make(struct trace *t, const char *const options[][2], uint64_t steps
     ck_assert_uint_eq(t->steps, steps);
 }
 
-/* The greatest distance between the runs' lengths and a law, which is given in steps; the last run
- * is cut and does not count. */
+/* The greatest distance between the runs' lengths and a law, which is given in steps; the first
+ * and the last run are cut and do not count. */
 static double distance(const struct trace *t, bool bad, double (*below)(const void *law, double),
                        const void *law, uint64_t *n)
 {
@@ -32,7 +32,7 @@ static double distance(const struct trace *t, bool bad, double (*below)(const vo
     static uint64_t count[MAX];
     memset(count, 0, sizeof count);
     *n = 0;
-    for (size_t i = 0; i + 1 < t->len; i++) {
+    for (size_t i = 1; i + 1 < t->len; i++) {
         if (t->runs[i].bad == bad) {
             count[t->runs[i].steps < MAX ? t->runs[i].steps : MAX - 1]++;
             ++*n;
@@ -82,6 +82,46 @@ START_TEST(renewal_runs_follow_their_laws)
 }
 END_TEST
 
+static double bad_share(const struct trace *t)
+{
+    uint64_t bad = 0;
+    for (size_t i = 0; i < t->len; i++)
+        bad += t->runs[i].bad ? t->runs[i].steps : 0;
+    return (double)bad / (double)t->steps;
+}
+
+/* Where it begins tells nothing: over many seeds the share of bad steps is the same at each step,
+ * that of a long trace. With H's first good run whole it was 16.8 % in the first 10 ms. */
+START_TEST(renewal_begins_in_equilibrium)
+{
+    static const char *const pairs[][2] = {
+        {"gamma:13.480ms,1.102", "0.8689*weibull:5.105ms,1.221+0.1311*weibull:10.642ms,1.225"},
+        {"fixed:1ms", "fixed:0.5ms"},
+        {"exponential:50us", "lognormal:150us,200us"},
+        {"weibull:2ms,0.7", "exponential:1ms"}};
+    enum { SEEDS = 4000, STEPS = 100 };
+    uint64_t bad[STEPS] = {0}, all = 0;
+    const char *const options[][2] = {{"good", pairs[_i][0]}, {"bad", pairs[_i][1]}, {NULL, NULL}};
+    struct trace t;
+    make(&t, options, 3000000, 1);
+    double share = bad_share(&t), deviation = sqrt(share * (1 - share) / SEEDS);
+    trace_fini(&t);
+    for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+        uint64_t at = 0;
+        make(&t, options, STEPS, seed);
+        for (size_t i = 0; i < t.len; at += t.runs[i++].steps)
+            for (uint64_t n = 0; n < t.runs[i].steps; n++)
+                bad[at + n] += t.runs[i].bad;
+        trace_fini(&t);
+    }
+    for (int i = 0; i < STEPS; i++) {
+        ck_assert_double_eq_tol((double)bad[i] / SEEDS, share, 4.5 * deviation);
+        all += bad[i];
+    }
+    ck_assert_double_eq_tol((double)all / SEEDS / STEPS, share, 3 * deviation);
+}
+END_TEST
+
 START_TEST(gilbert_runs_are_geometric)
 {
     struct trace t;
@@ -96,14 +136,6 @@ START_TEST(gilbert_runs_are_geometric)
     trace_fini(&t);
 }
 END_TEST
-
-static double bad_share(const struct trace *t)
-{
-    uint64_t bad = 0;
-    for (size_t i = 0; i < t->len; i++)
-        bad += t->runs[i].bad ? t->runs[i].steps : 0;
-    return (double)bad / (double)t->steps;
-}
 
 START_TEST(gilbert_with_loss_in_both_states)
 {
@@ -139,7 +171,6 @@ START_TEST(traces_have_the_length_asked_for)
         make(&a, options, steps, 4);
         make(&b, options, steps, 4);
         ck_assert_uint_eq(a.len, b.len);
-        ck_assert(_i != 0 || !a.runs[0].bad);
         for (size_t i = 0; i < a.len; i++)
             ck_assert_uint_eq(a.runs[i].steps, b.runs[i].steps);
         trace_fini(&a);
@@ -288,6 +319,7 @@ int main(void)
     TCase *tc = tcase_create("gen");
     tcase_set_timeout(tc, 60);
     tcase_add_loop_test(tc, renewal_runs_follow_their_laws, 0, 3);
+    tcase_add_loop_test(tc, renewal_begins_in_equilibrium, 0, 4);
     tcase_add_test(tc, gilbert_runs_are_geometric);
     tcase_add_test(tc, gilbert_with_loss_in_both_states);
     tcase_add_test(tc, independent_steps_are_geometric);

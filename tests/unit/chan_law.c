@@ -22,7 +22,7 @@ static const struct {
     {"weibull:2ms,2", 1.772454, 0.926503},
     {"lognormal:4ms,8ms", 4, 8},
     {"exponential:500us", 0.5, 0.5},
-    {"0.25*exponential:1ms+0.75*gamma:5ms,2", 4, 3.605551},
+    {"0.25*exponential:1ms+0.75*gamma:5ms,2", 4, 3.553168},
     {"0.5*fixed:1ms+0.2*fixed:2ms+0.2*fixed:3ms+0.1*fixed:4ms", 1.9, 1.044031},
 };
 
@@ -54,6 +54,27 @@ START_TEST(draws_follow_their_law)
         distance = fmax(distance, fabs(law_mix_below(&mix, x[i]) - (i + 1.0) / DRAWS));
     }
     ck_assert_double_lt(distance, 1.63 / sqrt(DRAWS));
+}
+END_TEST
+
+/* As a moment meets them: the mean is E[x^2] / E[x], and the mean of 1/x is 1 / E[x]. */
+START_TEST(met_lengths_are_biased_by_their_length)
+{
+    struct law_mix mix;
+    struct rng r;
+    double sum = 0, squares = 0, inverse = 0, mean = laws[_i].mean;
+    ck_assert_int_eq(law_mix_parse(laws[_i].text, &mix), 0);
+    ck_assert_double_eq_tol(law_mix_mean(&mix) / mean, 1, 1e-6);
+    rng_init(&r, 12);
+    for (int i = 0; i < DRAWS; i++) {
+        double x = law_mix_draw_met(&mix, &r);
+        sum += x / DRAWS;
+        squares += x * x / DRAWS;
+        inverse += 1 / x / DRAWS;
+    }
+    double wanted = mean + laws[_i].sd * laws[_i].sd / mean;
+    ck_assert_double_eq_tol(sum, wanted, 4 * sqrt((squares - sum * sum) / DRAWS) + 1e-9);
+    ck_assert_double_eq_tol(inverse * mean, 1, 0.05);
 }
 END_TEST
 
@@ -138,6 +159,8 @@ int main(void)
     Suite *s = suite_create("chan_law");
     TCase *tc = tcase_create("law");
     tcase_add_loop_test(tc, draws_follow_their_law, 0, (int)(sizeof laws / sizeof *laws));
+    tcase_add_loop_test(tc, met_lengths_are_biased_by_their_length, 0,
+                        (int)(sizeof laws / sizeof *laws));
     tcase_add_test(tc, normal_numbers_follow_theirs);
     tcase_add_loop_test(tc, wrong_texts_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
     tcase_add_test(tc, numbers);

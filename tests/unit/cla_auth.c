@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "cla/ltp/auth.h"
@@ -19,6 +20,7 @@ static void write_file(int i, const char *text)
     snprintf(path[i], sizeof path[i], "/tmp/helio_auth_%ld_%d", (long)getpid(), i);
     FILE *f = fopen(path[i], "w");
     ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fchmod(fileno(f), 0600), 0); /* it may be a private key */
     fputs(text, f);
     fclose(f);
 }
@@ -81,6 +83,7 @@ static void write_key(int i, EVP_PKEY *k, bool is_private)
 {
     write_file(i, "");
     FILE *f = fopen(path[i], "w");
+    ck_assert_int_eq(fchmod(fileno(f), 0600), 0); /* it may be a private key */
     ck_assert_int_eq(is_private ? PEM_write_PrivateKey(f, k, NULL, NULL, 0, NULL, NULL)
                                 : PEM_write_PUBKEY(f, k),
                      1);

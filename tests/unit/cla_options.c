@@ -233,6 +233,33 @@ START_TEST(span_follows)
 }
 END_TEST
 
+/* Longer by its serial numbers, but not over a limit that the segment keeps within. */
+START_TEST(length_of_checkpoints)
+{
+    static const struct {
+        uint64_t segment, most, extra;
+    } of[] = {{1024, 20, 20}, {1024, 7, 7},   {1024, 0, 0},   {1212, 20, 20}, {1225, 20, 7},
+              {1232, 20, 0},  {1252, 20, 0},  {1400, 20, 20}, {1452, 20, 0},  {1460, 20, 12},
+              {1472, 20, 0},  {1473, 20, 20}, {8972, 20, 0},  {65000, 20, 20}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct ltp_link_config k = sound();
+        k.segment = of[i].segment;
+        k.checkpoint_extra = of[i].most;
+        ck_assert_uint_eq(ltp_link_span(&k, 77, 5000, true).checkpoint_extra, of[i].extra);
+    }
+    struct ltp_link_config k = sound(); /* TC frames have room for whole segments only */
+    k.checkpoint_extra = 20;
+    k.frames.out = (struct frame_way_keys){.kind = FRAMES_TC, .length = 1024, .vcid = 5};
+    uint32_t room = frame_keys_mtu(&k.frames);
+    ck_assert_uint_eq(ltp_link_segment(&k), room);
+    ck_assert_uint_eq(ltp_link_extra(&k), 0);
+    k.segment = room - 6;
+    ck_assert_uint_eq(ltp_link_extra(&k), 6);
+    k.segment = 500;
+    ck_assert_uint_eq(ltp_link_extra(&k), 20);
+}
+END_TEST
+
 START_TEST(mistakes_in_rules)
 {
     const char *key = NULL;
@@ -365,7 +392,7 @@ static const char *kind(enum option_type type)
 {
     static const char *const names[] = {"duration", "rate",   "size", "count",  "yes/no",
                                         "text",     "choice", "EID",  "address"};
-    return names[type];
+    return option_is_text(type) ? "text" : names[type];
 }
 
 static void limit(char out[32], enum option_type type, uint64_t v)
@@ -467,6 +494,7 @@ int main(void)
     tcase_add_test(t, window);
     tcase_add_test(t, sessions_auto);
     tcase_add_test(t, span_follows);
+    tcase_add_test(t, length_of_checkpoints);
     tcase_add_test(t, engine_of_a_node);
     tcase_add_test(t, table_of_adapters);
     tcase_add_test(t, page_has_every_key);

@@ -1,6 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adapter "tcpcl" in a virtual world: two nodes' links, and what their nodes are told. */
+#include <jansson.h>
+
 #include "tests/unit/cla_tcpcl_pair.h"
+
+/* What a link counts under this key, by reason. */
+static uint64_t refusals(const struct side *s, const char *key, const char *code)
+{
+    json_t *o = json_object();
+    s->cla->ops->status(s->cla, o);
+    uint64_t n = (uint64_t)json_integer_value(json_object_get(json_object_get(o, key), code));
+    json_decref(o);
+    return n;
+}
 
 START_TEST(delivered)
 {
@@ -30,8 +42,8 @@ START_TEST(told_when_the_store_has_it)
     pair_pass(p, 10 * TICK_S);
     ck_assert_uint_eq(p->b.received, 3);
     ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 0);
-    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], true);
-    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[1], false); /* full */
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], CLA_ACCEPTED);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[1], CLA_FULL); /* full */
     pair_pass(p, TICK_S);
     ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 1);
     ck_assert_uint_eq(p->a.outcomes[CLA_REFUSED], 1);
@@ -40,9 +52,69 @@ START_TEST(told_when_the_store_has_it)
     p->b.cla->ops->set_link(p->b.cla, false); /* what is under way ends */
     pair_pass(p, TICK_S);
     ck_assert(!p->a.up && !p->b.up);
-    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[2], true);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[2], CLA_ACCEPTED);
     pair_pass(p, TICK_S);
     ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 2);
+    pair_free(p);
+}
+END_TEST
+
+/* §5.2.4: each verdict has its code, and each code its outcome. */
+START_TEST(refused_with_a_reason)
+{
+    static const struct {
+        enum cla_verdict verdict;
+        const char *code;
+        enum cla_outcome outcome;
+        enum cla_reason reason;
+    } of[] = {
+        {CLA_FULL, "no resources", CLA_REFUSED, CLA_REASON_PEER_REFUSED},
+        {CLA_FAULTY, "not acceptable", CLA_DECLINED, CLA_REASON_PEER_DECLINED},
+        {CLA_UNWANTED, "unknown", CLA_REFUSED, CLA_REASON_PEER_REFUSED},
+    };
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        ck_assert_int_eq(side_send(&p->a, i, 1000), CLA_REASON_NONE);
+        pair_pass(p, TICK_S);
+        unsigned outcomes = p->a.outcomes[of[i].outcome], reasons = p->a.reasons[of[i].reason];
+        p->b.cla->ops->confirm(p->b.cla, p->b.tokens[i], of[i].verdict);
+        pair_pass(p, TICK_S);
+        ck_assert_uint_eq(p->a.outcomes[of[i].outcome], outcomes + 1);
+        ck_assert_uint_eq(p->a.reasons[of[i].reason], reasons + 1);
+        ck_assert_uint_eq(refusals(&p->b, "refused_tx", of[i].code), 1);
+        ck_assert_uint_eq(refusals(&p->a, "refused_rx", of[i].code), 1);
+    }
+    pair_free(p);
+}
+END_TEST
+
+/* The node has no room: nothing more is read; but what the peer acknowledges is heard, though it
+ * comes behind bundles. */
+START_TEST(paused)
+{
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    p->b.cla->ops->pause(p->b.cla, true);
+    for (uint64_t i = 0; i < 3; i++)
+        ck_assert_int_eq(side_send(&p->a, i, 1000), CLA_REASON_NONE);
+    pair_pass(p, 300 * TICK_S); /* five times what silence may last */
+    ck_assert(p->a.up && p->b.up);
+    ck_assert_uint_eq(p->b.received, 0);
+    ck_assert_int_eq(side_send(&p->b, 0, 1000), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.outcomes[CLA_DELIVERED], 1);
+    ck_assert_uint_eq(p->b.received, 3);
+    ck_assert_int_eq(side_send(&p->a, 3, 1000), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.received, 3);
+    p->b.cla->ops->pause(p->b.cla, false);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.received, 4);
+    for (size_t i = 0; i < 4; i++)
+        p->b.cla->ops->confirm(p->b.cla, p->b.tokens[i], CLA_ACCEPTED);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 4);
     pair_free(p);
 }
 END_TEST
@@ -57,7 +129,7 @@ START_TEST(window_of_bytes)
     ck_assert_int_eq(side_send(&p->a, 3, 1), CLA_REASON_BUSY);
     pair_pass(p, TICK_S);
     p->a.limits = 0;
-    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], true);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], CLA_ACCEPTED);
     pair_pass(p, TICK_S);
     ck_assert_uint_eq(p->a.cla->limits.window, 16);
     ck_assert_uint_ge(p->a.limits, 1);
@@ -211,16 +283,16 @@ START_TEST(whom_no_link_names)
     ck_assert_int_eq(side_open(p, &p->b), 0);
     ck_assert_int_eq(side_open(p, &p->a), 0);
     pair_pass(p, TICK_S);
-    ck_assert(p->a.up && !p->b.up && p->guest.up);
-    ck_assert_int_eq(eid_same_node(&p->guest.peer, &p->a.node), true);
-    ck_assert_int_eq(side_send(&p->guest, 1, 10), CLA_REASON_NONE);
+    ck_assert(p->a.up && !p->b.up && p->unconfigured.up);
+    ck_assert_int_eq(eid_same_node(&p->unconfigured.peer, &p->a.node), true);
+    ck_assert_int_eq(side_send(&p->unconfigured, 1, 10), CLA_REASON_NONE);
     ck_assert_int_eq(side_send(&p->a, 1, 10), CLA_REASON_NONE);
     pair_pass(p, TICK_S);
-    ck_assert_uint_eq(p->guest.outcomes[CLA_DELIVERED], 1);
-    ck_assert_uint_eq(p->guest.received, 1);
+    ck_assert_uint_eq(p->unconfigured.outcomes[CLA_DELIVERED], 1);
+    ck_assert_uint_eq(p->unconfigured.received, 1);
     side_close(&p->a);
     pair_pass(p, TICK_S);
-    ck_assert(!p->guest.up && p->guest.downs == 1);
+    ck_assert(!p->unconfigured.up && p->unconfigured.downs == 1);
     pair_free(p);
 }
 END_TEST
@@ -277,7 +349,7 @@ static void no_room(void *context)
     (void)context;
 }
 
-START_TEST(silent_newcomers)
+START_TEST(silent_connections)
 {
     static const struct stream_user user = {
         .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
@@ -296,6 +368,145 @@ START_TEST(silent_newcomers)
     ck_assert_uint_eq(ended, 10);
     for (int i = 0; i < 10; i++)
         stream_close(s[i]);
+    pair_free(p);
+}
+END_TEST
+
+/* One that has sent its contact header stays, however many come that say nothing. */
+START_TEST(who_has_spoken_stays)
+{
+    static const struct stream_user user = {
+        .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
+    struct pair *p = pair_new();
+    struct stream *s[20], *spoken;
+    unsigned ended = 0, ended_spoken = 0;
+    struct stream_place at = {.address = &p->b.config.local};
+    const struct slice contact = slice_of("dtn!\x04\x00", 6);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(stream_connect(&p->v.world, &spoken, &at, &user, &ended_spoken), 0);
+    stream_read(spoken, true);
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_eq(stream_write(spoken, &contact, 1), 6);
+    pair_pass(p, TICK_S / 10);
+    for (int i = 0; i < 20; i++) {
+        ck_assert_int_eq(stream_connect(&p->v.world, &s[i], &at, &user, &ended), 0);
+        stream_read(s[i], true);
+    }
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(ended, 13); /* eight places */
+    ck_assert_uint_eq(ended_spoken, 0);
+    for (int i = 0; i < 20; i++)
+        stream_close(s[i]);
+    stream_close(spoken);
+    pair_free(p);
+}
+END_TEST
+
+/* A stream of the test's own that has said who it is, ipn:1.0, to the link of side b. */
+static struct stream *own_session(struct pair *p, const struct stream_user *user, unsigned *ended)
+{
+    static const char init[] =
+        "dtn!\x04\x00\x07\x00\x00\0\0\0\0\0\0\xff\xff\0\0\0\0\0\xff\xff\xff\x00"
+        "\x07ipn:1.0\0\0\0\0";
+    struct stream *s;
+    struct stream_place at = {.address = &p->b.config.local};
+    const struct slice all = slice_of(init, sizeof init - 1);
+    ck_assert_int_eq(stream_connect(&p->v.world, &s, &at, user, ended), 0);
+    stream_read(s, true);
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_eq(stream_write(s, &all, 1), all.len);
+    pair_pass(p, TICK_S / 10);
+    ck_assert(p->b.up);
+    return s;
+}
+
+static void put_segment(struct pair *p, struct stream *s, uint8_t flags, uint8_t id, size_t len)
+{
+    static uint8_t data[1 << 16];
+    uint8_t head[22] = {1, flags, 0, 0, 0, 0, 0, 0, 0, id};
+    const size_t head_len = (flags & TCPCL_START) != 0 ? 22 : 18;
+    head[head_len - 3] = (uint8_t)(len >> 16);
+    head[head_len - 2] = (uint8_t)(len >> 8);
+    head[head_len - 1] = (uint8_t)len;
+    const struct slice parts[2] = {slice_of(head, head_len), slice_of(data, len)};
+    ck_assert_uint_le(len, sizeof data);
+    ck_assert_uint_eq(stream_write(s, parts, 2), head_len + len);
+    pair_pass(p, TICK_S / 10);
+}
+
+/* What has come of a transfer counts, to the byte; with the bundle it is released. */
+START_TEST(arriving_bytes_count)
+{
+    static const struct stream_user user = {
+        .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
+    struct pair *p = pair_new();
+    unsigned ended = 0;
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    struct stream *s = own_session(p, &user, &ended);
+    put_segment(p, s, TCPCL_START, 0, 1000);
+    ck_assert_uint_eq(p->b.reserved, 1000);
+    put_segment(p, s, 0, 0, 50000);
+    ck_assert_uint_eq(p->b.reserved, 51000);
+    put_segment(p, s, TCPCL_END, 0, 1);
+    ck_assert_uint_eq(p->b.received_bytes, 51001);
+    ck_assert_uint_eq(p->b.reserved, 0);
+    put_segment(p, s, TCPCL_START, 1, 7);
+    stream_close(s); /* in the middle of it */
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.reserved, 0);
+    pair_free(p);
+}
+END_TEST
+
+/* Without room the transfer is refused, "no resources", and the next one is taken. */
+START_TEST(no_room_for_what_arrives)
+{
+    static const struct stream_user user = {
+        .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
+    struct pair *p = pair_new();
+    unsigned ended = 0;
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    struct stream *s = own_session(p, &user, &ended);
+    p->b.memory = 60000;
+    put_segment(p, s, TCPCL_START, 0, 60000);
+    put_segment(p, s, 0, 0, 1);
+    ck_assert_uint_eq(p->b.reserved, 0);
+    put_segment(p, s, TCPCL_END, 0, 60000); /* was on its way */
+    ck_assert_uint_eq(p->b.received, 0);
+    put_segment(p, s, TCPCL_START, 1, 60000);
+    put_segment(p, s, TCPCL_END, 1, 0);
+    ck_assert_uint_eq(p->b.received_bytes, 60000);
+    ck_assert_uint_eq(p->b.reserved_most, 60000);
+    ck_assert_uint_eq(ended, 0);
+    stream_close(s);
+    pair_free(p);
+}
+END_TEST
+
+/* A transfer that stops growing is refused; its memory is free, and the session goes on. */
+START_TEST(a_transfer_that_stops_growing)
+{
+    static const struct stream_user user = {
+        .space = no_space, .fed = no_bytes, .writable = no_room, .ended = no_end};
+    struct pair *p = pair_new();
+    unsigned ended = 0;
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    struct stream *s = own_session(p, &user, &ended);
+    put_segment(p, s, TCPCL_START, 0, 5000);
+    for (int i = 0; i < 5; i++) {
+        pair_pass(p, 50 * TICK_S);
+        put_segment(p, s, 0, 0, 1);
+    }
+    ck_assert_uint_eq(p->b.reserved, 5005);
+    for (int i = 0; i < 7; i++) { /* segments without data: it does not grow */
+        pair_pass(p, 10 * TICK_S);
+        put_segment(p, s, 0, 0, 0);
+    }
+    ck_assert_uint_eq(p->b.reserved, 0);
+    put_segment(p, s, TCPCL_START | TCPCL_END, 1, 100);
+    ck_assert_uint_eq(p->b.received, 1);
+    ck_assert_uint_eq(ended, 0);
+    stream_close(s);
     pair_free(p);
 }
 END_TEST
@@ -346,6 +557,8 @@ int main(void)
     TCase *t = tcase_create("tcpcl_link");
     tcase_add_test(t, delivered);
     tcase_add_test(t, told_when_the_store_has_it);
+    tcase_add_test(t, refused_with_a_reason);
+    tcase_add_test(t, paused);
     tcase_add_test(t, window_of_bytes);
     tcase_add_test(t, down_and_up);
     tcase_add_test(t, short_keepalives_are_told);
@@ -356,7 +569,11 @@ int main(void)
     tcase_add_test(t, another_peer_answers);
     tcase_add_test(t, whom_no_link_names);
     tcase_add_test(t, more_sessions_than_a_link_has);
-    tcase_add_test(t, silent_newcomers);
+    tcase_add_test(t, silent_connections);
+    tcase_add_test(t, who_has_spoken_stays);
+    tcase_add_test(t, arriving_bytes_count);
+    tcase_add_test(t, no_room_for_what_arrives);
+    tcase_add_test(t, a_transfer_that_stops_growing);
     tcase_add_test(t, local_in_use);
     tcase_add_test(t, relations_of_keys);
     suite_add_tcase(s, t);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "cla/tcpcl/tcpcl_config.h"
+#include "cla/tcpcl/tcpcl_wire.h"
 #include "tools/sim/virtual.h"
 
 #define SIDE_TOKENS 64
@@ -28,11 +29,14 @@ struct side {
     unsigned received, said, ups, downs, limits;
     char told[256]; /* what was said last */
     uint64_t received_bytes, last_key;
+    uint64_t memory, reserved, reserved_most; /* memory: for what is arriving */
     uint64_t tokens[SIDE_TOKENS];
     size_t tokens_len;
+    tick takes; /* of one bundle, for a test's own `received` */
+    void (*received_by)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
     bool hold; /* confirmations wait */
     bool up, closing, closed, let_in;
-    struct side *guest; /* who came in; NULL: nobody */
+    struct side *unconfigured; /* who came in; NULL: nobody */
     struct pair *pair;
     void *shared;
 };
@@ -40,7 +44,7 @@ struct side {
 struct pair {
     struct virtual_world v;
     struct rng rng;
-    struct side a, b, guest;
+    struct side a, b, unconfigured;
 };
 
 static inline void side_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
@@ -53,8 +57,26 @@ static inline void side_received(void *context, struct cla *c, struct buf *bundl
         MUST(s->tokens_len < SIDE_TOKENS);
         s->tokens[s->tokens_len++] = token;
     } else {
-        c->ops->confirm(c, token, true);
+        c->ops->confirm(c, token, CLA_ACCEPTED);
     }
+}
+
+static inline bool side_reserve(void *context, struct cla *c, uint64_t bytes)
+{
+    struct side *s = context;
+    MUST(c != NULL && bytes > 0);
+    if (s->reserved + bytes > s->memory)
+        return false;
+    s->reserved += bytes;
+    s->reserved_most = s->reserved > s->reserved_most ? s->reserved : s->reserved_most;
+    return true;
+}
+
+static inline void side_release(void *context, struct cla *c, uint64_t bytes)
+{
+    struct side *s = context;
+    MUST(c != NULL && bytes > 0 && s->reserved >= bytes);
+    s->reserved -= bytes;
 }
 
 static inline void side_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
@@ -98,7 +120,9 @@ static inline bool side_peer(void *context, struct cla *c, struct cla *fresh,
 static inline struct cla_events side_events(struct side *s)
 {
     return (struct cla_events){.context = s,
-                               .received = side_received,
+                               .received = s->received_by != NULL ? s->received_by : side_received,
+                               .reserve = side_reserve,
+                               .release = side_release,
                                .done = side_done,
                                .link = side_link,
                                .limits = side_limits,
@@ -111,11 +135,12 @@ static inline bool side_peer(void *context, struct cla *c, struct cla *fresh,
 {
     struct side *s = context;
     MUST(c == s->cla);
-    if (s->guest != NULL)
+    if (s->unconfigured != NULL)
         return false;
-    s->guest = &s->pair->guest;
-    *s->guest = (struct side){.cla = fresh, .peer = *peer, .pair = s->pair};
-    *events = side_events(s->guest);
+    s->unconfigured = &s->pair->unconfigured;
+    *s->unconfigured =
+        (struct side){.cla = fresh, .peer = *peer, .pair = s->pair, .memory = UINT64_MAX};
+    *events = side_events(s->unconfigured);
     return true;
 }
 
@@ -130,6 +155,7 @@ static inline void side_defaults(struct side *s)
     s->config = (struct tcpcl_config){.keepalive = 30 * TICK_S,
                                       .timeout = 30 * TICK_S,
                                       .ending = 10 * TICK_S,
+                                      .transfer_idle = 60 * TICK_S,
                                       .reconnect = TICK_S,
                                       .reconnect_max = 60 * TICK_S,
                                       .segment = 1 << 20,
@@ -138,8 +164,10 @@ static inline void side_defaults(struct side *s)
                                       .window_bytes = 1 << 20,
                                       .held_bytes = 1 << 20,
                                       .sessions = 4,
-                                      .newcomers = 8,
+                                      .unidentified = 8,
+                                      .unidentified_address = 8,
                                       .check_peer = true};
+    s->memory = UINT64_MAX;
 }
 
 static inline int side_open(struct pair *p, struct side *s)
@@ -196,8 +224,8 @@ static inline struct pair *pair_new(void)
     p->a.pair = p->b.pair = p;
     side_defaults(&p->a);
     side_defaults(&p->b);
-    ck_assert_int_eq(address_parse("10.0.0.2:4556", &p->a.config.remote), 0);
-    ck_assert_int_eq(address_parse("10.0.0.2:4556", &p->b.config.local), 0);
+    ck_assert_int_eq(address_parse("127.0.0.2:4556", &p->a.config.remote), 0);
+    ck_assert_int_eq(address_parse("127.0.0.2:4556", &p->b.config.local), 0);
     return p;
 }
 
@@ -223,8 +251,9 @@ static inline void pair_free(struct pair *p)
 {
     side_close(&p->a);
     side_close(&p->b);
-    side_close(&p->guest);
+    side_close(&p->unconfigured);
     pair_pass(p, 0);
+    MUST(p->a.reserved == 0 && p->b.reserved == 0 && p->unconfigured.reserved == 0);
     MUST(p->a.closed == p->a.closing && p->b.closed == p->b.closing);
     virtual_fini(&p->v);
     free(p);

@@ -230,7 +230,7 @@ START_TEST(transfers_before_sess_init)
     FEED(&e, CONTACT);
     e.out_len = 0;
     FEED(&e, "\x02\x01" ID("\0") ID("\5"));
-    OUT(&e, "\x06\x03\x02");
+    OUT(&e, "\x06\x03\x02\x05\x00\x00"); /* and SESS_TERM */
     expect_over(&e, TCPCL_END_PROTOCOL);
     finish_end(&e);
 }
@@ -307,9 +307,40 @@ START_TEST(messages_at_the_wrong_time)
     OUT(&e, "");
     ck_assert_uint_eq(e.n.rejected_rx[TCPCL_REJECT_UNEXPECTED], 1);
     ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
-    FEED(&e, INIT("ipn:2.0")); /* twice */
+    finish_end(&e);
+}
+END_TEST
+
+/* §5.1.2: it is rejected, whatever is in it, and the session goes on as it was agreed. */
+START_TEST(sess_init_twice)
+{
+    static const char with_items[] =
+        "\x07\x00\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x00\x07ipn:9.0\0\0\0\x0c"
+        "\x01\x7f\xff\0\x02xy\x01\x7f\xff\x01\x02";
+    struct end e;
+    establish(&e, true);
+    for (size_t step = 1; step <= 7; step += 3) {
+        FEED(&e, INIT("ipn:2.0"));
+        OUT(&e, "\x06\x03\x07");
+        feed(&e, with_items, sizeof with_items - 1, step);
+        OUT(&e, "\x06\x03\x07");
+        ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
+    }
+    ck_assert_str_eq(tcpcl_peer(e.s)->node_id, "ipn:2.0");
+    ck_assert_uint_eq(tcpcl_peer(e.s)->keepalive_s, 30);
+    FEED(&e, "\x01\x03" ID("\0") "\0\0\0\0" ID("\2") "ab");
+    expect_notice(&e, TCPCL_RECEIVED);
+    FEED(&e, "\x05\x00\x03"); /* ending: again */
+    e.out_len = 0;
+    FEED(&e, INIT("ipn:2.0"));
     OUT(&e, "\x06\x03\x07");
-    expect_over(&e, TCPCL_END_PROTOCOL);
+    ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_ENDING);
+    finish_end(&e);
+    /* one whose items are too long to be skipped */
+    establish(&e, true);
+    FEED(&e, "\x07\x00\x01\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x00\x00\xff\xff\xff\xff");
+    OUT(&e, "\x06\x03\x07\x05\x00\x05");
+    expect_over(&e, TCPCL_END_ITEMS);
     finish_end(&e);
 }
 END_TEST
@@ -419,6 +450,7 @@ int main(void)
     tcase_add_test(t, without_keepalive);
     tcase_add_test(t, unknown_messages);
     tcase_add_test(t, messages_at_the_wrong_time);
+    tcase_add_test(t, sess_init_twice);
     tcase_add_test(t, terminated_here);
     tcase_add_test(t, terminated_there);
     tcase_add_test(t, both_terminate);

@@ -240,11 +240,185 @@ START_TEST(interleaved)
     establish(&e, true);
     FEED(&e, "\x01\x02" ID("\0") "\0\0\0\0" ID("\1") "a");
     e.out_len = 0;
-    FEED(&e, "\x01\x02" ID("\1") "\0\0\0\0" ID("\1") "b");
-    OUT(&e, "\x06\x03\x01");
+    /* rejected, and the session terminates; the items of the other one change nothing */
+    FEED(&e, "\x01\x03" ID("\1") "\0\0\0\x0d\1\0\1\0\x08" ID("\1") ID("\1") "b");
+    OUT(&e, "\x06\x03\x01\x05\x00\x00");
+    ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_ENDING);
+    FEED(&e, "\x01\x01" ID("\0") ID("\2") "cd"); /* the first one goes on to its end */
+    const struct tcpcl_notice *n = find_notice(&e, TCPCL_RECEIVED);
+    ck_assert_ptr_nonnull(n);
+    ck_assert_uint_eq(n->bundle->len, 3);
+    ck_assert_int_eq(memcmp(buf_data(n->bundle), "acd", 3), 0);
+    tcpcl_confirm(e.s, n->token, true, TCPCL_REFUSE_UNKNOWN);
+    OUT(&e, "\x02\x01" ID("\0") ID("\3"));
+    FEED(&e, "\x05\x01\x00");
     expect_over(&e, TCPCL_END_PROTOCOL);
-    ck_assert_uint_eq(e.n.transfers_cut, 1);
+    ck_assert_uint_eq(e.n.transfers_cut, 0);
+    for (size_t i = 0; i < e.notices_len; i++)
+        ck_assert(i == (size_t)(n - e.notices) || e.notices[i].kind != TCPCL_RECEIVED);
     finish_end(&e);
+}
+END_TEST
+
+/* What follows could be of either of them: nothing of it is taken. */
+START_TEST(begun_again_with_the_same_id)
+{
+    struct end e;
+    establish(&e, true);
+    FEED(&e, "\x01\x02" ID("\0") "\0\0\0\0" ID("\1") "a");
+    e.out_len = 0;
+    FEED(&e, "\x01\x02" ID("\0") "\0\0\0\0" ID("\1") "b");
+    OUT(&e, "\x06\x03\x01\x03\x00" ID("\0") "\x05\x00\x00");
+    FEED(&e, "\x01\x01" ID("\0") ID("\1") "c");
+    OUT(&e, "\x03\x00" ID("\0"));
+    FEED(&e, "\x05\x01\x00");
+    expect_over(&e, TCPCL_END_PROTOCOL);
+    ck_assert_ptr_null(find_notice(&e, TCPCL_RECEIVED));
+    finish_end(&e);
+}
+END_TEST
+
+/* ---- lengths: every boundary ---- */
+
+static size_t put_number(uint8_t *at, uint64_t v, unsigned bytes)
+{
+    for (unsigned i = 0; i < bytes; i++)
+        at[i] = (uint8_t)(v >> 8 * (bytes - 1 - i));
+    return bytes;
+}
+
+/* The head of a START segment with a Transfer Length item. */
+static size_t write_start(uint8_t *at, uint8_t flags, uint64_t id, uint64_t total, uint64_t len)
+{
+    size_t n = 0;
+    at[n++] = 1;
+    at[n++] = flags;
+    n += put_number(at + n, id, 8);
+    n += put_number(at + n, 13, 4);
+    at[n++] = 0;
+    n += put_number(at + n, 1, 2);
+    n += put_number(at + n, 8, 2);
+    n += put_number(at + n, total, 8);
+    return n + put_number(at + n, len, 8);
+}
+
+static const uint64_t edges[] = {0,
+                                 1,
+                                 2,
+                                 3,
+                                 999,
+                                 1000, /* the segment MRU */
+                                 1001,
+                                 4999,
+                                 5000, /* the transfer MRU */
+                                 5001,
+                                 UINT32_MAX,
+                                 (uint64_t)UINT32_MAX + 1,
+                                 INT64_MAX,
+                                 (uint64_t)INT64_MAX + 1,
+                                 UINT64_MAX - 4999,
+                                 UINT64_MAX - 1,
+                                 UINT64_MAX};
+
+/* Two octets in one segment: received when two are announced, else refused, once. */
+START_TEST(announced_length)
+{
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        struct end e;
+        uint8_t in[64];
+        establish(&e, true);
+        size_t n = write_start(in, 3, 0, edges[i], 2);
+        in[n++] = 'a';
+        in[n++] = 'b';
+        feed(&e, in, n, SIZE_MAX);
+        if (edges[i] == 2) {
+            expect_notice(&e, TCPCL_RECEIVED);
+            OUT(&e, "");
+        } else {
+            ck_assert_uint_eq(e.notices_len, 0);
+            OUT(&e, "\x03\x04" ID("\0"));
+        }
+        FEED(&e, "\x01\x03" ID("\1") "\0\0\0\0" ID("\1") "c");
+        expect_notice(&e, TCPCL_RECEIVED);
+        ck_assert_uint_eq(e.notices[e.notices_len - 1].bundle->len, 1);
+        finish_end(&e);
+    }
+}
+END_TEST
+
+/* The head of a segment, first of its transfer or behind one octet: what is longer than an MRU, or
+ * than was announced, is refused as soon as its length is there. */
+START_TEST(segment_length)
+{
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        for (int later = 0; later <= 1; later++) {
+            struct end e;
+            uint8_t in[64] = {1};
+            establish(&e, true);
+            if (later)
+                FEED(&e, "\x01\x02" ID("\0") "\0\0\0\0" ID("\1") "a");
+            e.out_len = 0;
+            in[1] = later ? 0 : 2;
+            size_t n = 2 + put_number(in + 2, 0, 8);
+            n += later ? 0 : put_number(in + n, 0, 4);
+            n += put_number(in + n, edges[i], 8);
+            feed(&e, in, n, SIZE_MAX);
+            if (edges[i] > 1000)
+                OUT(&e, "\x03\x04" ID("\0"));
+            else if (edges[i] > 0)
+                OUT(&e, ""); /* its octets are awaited */
+            ck_assert_uint_eq(e.notices_len, 0);
+            ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
+            finish_end(&e);
+        }
+    }
+}
+END_TEST
+
+/* A segment must not bring more than is left of what was announced, however large both are. */
+START_TEST(beyond_what_was_announced)
+{
+    static const struct {
+        uint64_t total, first, second;
+        bool refused;
+    } cases[] = {{1000, 400, 600, false}, {1000, 400, 601, true}, {5000, 1000, 1000, false},
+                 {1000, 1000, 1, true},   {1, 0, 1, false},       {0, 0, 1, true}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        struct end e;
+        uint8_t in[64], data[1000] = {0};
+        establish(&e, true);
+        feed(&e, in, write_start(in, 2, 0, cases[i].total, cases[i].first), SIZE_MAX);
+        feed(&e, data, cases[i].first, SIZE_MAX);
+        in[0] = 1;
+        in[1] = 0;
+        size_t n = 2 + put_number(in + 2, 0, 8);
+        n += put_number(in + n, cases[i].second, 8);
+        feed(&e, in, n, SIZE_MAX);
+        ck_assert_uint_eq(e.n.refused_tx[TCPCL_REFUSE_NOT_ACCEPTABLE], cases[i].refused);
+        finish_end(&e);
+    }
+}
+END_TEST
+
+/* An acknowledgement of more than was sent is no acknowledgement. */
+START_TEST(acknowledged_length)
+{
+    for (size_t i = 0; i < sizeof edges / sizeof *edges; i++) {
+        struct end e;
+        uint8_t in[18] = {2, 3};
+        establish(&e, true);
+        send_one(&e, 7, 3);
+        settle(&e);
+        e.out_len = 0;
+        put_number(in + 10, edges[i], 8);
+        feed(&e, in, sizeof in, SIZE_MAX);
+        ck_assert_uint_eq(e.notices_len, edges[i] == 3);
+        if (edges[i] > 3)
+            OUT(&e, "\x06\x03\x02");
+        else
+            OUT(&e, "");
+        finish_end(&e);
+    }
 }
 END_TEST
 
@@ -323,6 +497,11 @@ int main(void)
     tcase_add_test(t, what_follows_a_refusal);
     tcase_add_test(t, too_long);
     tcase_add_test(t, interleaved);
+    tcase_add_test(t, begun_again_with_the_same_id);
+    tcase_add_test(t, announced_length);
+    tcase_add_test(t, segment_length);
+    tcase_add_test(t, beyond_what_was_announced);
+    tcase_add_test(t, acknowledged_length);
     tcase_add_test(t, back_pressure);
     tcase_add_test(t, read_where_it_belongs);
     suite_add_tcase(s, t);

@@ -112,7 +112,7 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
     struct side *s = context;
     s->received++;
     buf_drop(bundle);
-    c->ops->confirm(c, token, true);
+    c->ops->confirm(c, token, CLA_ACCEPTED);
 }
 
 static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,

@@ -295,8 +295,9 @@ static const struct {
                      "unit, such as 30ms, 500us, 2s, 1h"},
     {F "changes: [{at: 1s}]\n", "s.yaml:2: forward.changes[1]: nothing changes; write at least one "
                                 "of rate, delay, iid, duplicate, corrupt, bit_errors"},
-    {F "changes: [{iid: 0.5}]\n", "s.yaml:2: forward.changes[1].at: this key is missing; it is a "
-                                  "time such as 0 or 30s"},
+    {F "changes: [{iid: 0.5}]\n",
+     "s.yaml:2: forward.changes[1].at: this key is missing; it means: a "
+     "time such as 0 or 30s"},
     {F "changes: [{at: 1s, iid: 0}, {at: 1s, iid: 1}]\n",
      "s.yaml:2: forward.changes[2].at: not later than the one before; write them in order of time"},
     {F "changes: [{at: 1s, rate: 5Mbit/s}]\n",
@@ -305,7 +306,7 @@ static const struct {
                       "delay: 4ms}, {at: 60s, delay: 2ms}]"},
     {F "delay:\n    - {at: 0, delay: 1ms}\n    - {at: 0, delay: 2ms}\n",
      "s.yaml:4: forward.delay[2].at: not later than the one before; write them in order of time"},
-    {F "delay: [{at: 0}]\n", "s.yaml:2: forward.delay[1].delay: this key is missing; it is the "
+    {F "delay: [{at: 0}]\n", "s.yaml:2: forward.delay[1].delay: this key is missing; it means: the "
                              "delay then, such as 4ms"},
     {F "jitter: [1ms]\n", "s.yaml:2: forward.jitter: a list is not expected here; write one value"},
     {F "jitter: {law: gamma, mean: 1ms, sd: 2ms}\n",

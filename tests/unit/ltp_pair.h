@@ -237,7 +237,7 @@ static inline void pair_assert_idle(const struct pair *p)
 /* One segment arrives at engine `to` + 1. */
 static inline enum verdict pair_feed(struct pair *p, int to, const struct ltp_segment *s)
 {
-    uint8_t bytes[2000];
+    uint8_t bytes[6000];
     size_t len = segment_write(s, bytes, sizeof bytes);
     ck_assert_uint_gt(len, 0);
     enum verdict v = ltp_input(p->l[to], bytes, len, p->now);
@@ -248,7 +248,7 @@ static inline enum verdict pair_feed(struct pair *p, int to, const struct ltp_se
 /* A data segment of engine 1's session; a checkpoint has serial 50. */
 static inline struct ltp_segment pair_data(uint64_t number, int type, uint64_t offset, size_t len)
 {
-    static const uint8_t zeros[1000];
+    static const uint8_t zeros[5000];
     return (struct ltp_segment){.type = (uint8_t)type,
                                 .id = {1, number},
                                 .client_service = 1,

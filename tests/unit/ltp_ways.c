@@ -131,11 +131,11 @@ START_TEST(unknown_sessions_of_several_peers)
         ck_assert_int_eq(ltp_span_set(l, &span, 0), 0);
         ck_assert_int_eq(ltp_link(l, peer, true, 0), 0);
     }
-    ck_assert_int_eq(ltp_source(l, 2, slice_of("two", 3)), 0);
-    ck_assert_int_eq(ltp_source(l, 3, slice_of("three", 5)), 0);
-    ck_assert_int_eq(ltp_source(l, 4, slice_of("same", 4)), 0);
-    ck_assert_int_eq(ltp_source(l, 5, slice_of("same", 4)), 0);
-    ck_assert_int_eq(ltp_source(l, 9, slice_of("nine", 4)), HELIO_ENOENT);
+    ck_assert_int_eq(ltp_source(l, 2, slice_of("two", 3), 0), 0);
+    ck_assert_int_eq(ltp_source(l, 3, slice_of("three", 5), 0), 0);
+    ck_assert_int_eq(ltp_source(l, 4, slice_of("same", 4), 0), 0);
+    ck_assert_int_eq(ltp_source(l, 5, slice_of("same", 4), 0), 0);
+    ck_assert_int_eq(ltp_source(l, 9, slice_of("nine", 4), 0), HELIO_ENOENT);
     struct range claim = {0, 100};
     struct ltp_segment rs = {.type = LTP_RS,
                              .id = {1, 77},

@@ -152,6 +152,61 @@ START_TEST(mapped_and_reach)
 }
 END_TEST
 
+static bool passes(const char *from, const char *remote, enum address_check check)
+{
+    struct address a = at(from), b = at(remote);
+    return address_passes(&a, &b, check);
+}
+
+START_TEST(checks)
+{
+    static const char *const all[] = {"127.0.0.1:5", "[::1]:5", "[fe80::1]:65535", "0.0.0.0:0"};
+    struct address none = {.sa = {.sa_family = AF_UNSPEC}}, back;
+    uint8_t key[ADDRESS_KEY_MAX];
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+        struct address a = at(all[i]);
+        if (a.sa.sa_family == AF_INET6)
+            a.v6.sin6_scope_id = 3;
+        ck_assert_int_eq(address_from_key(address_key(&a, key), &back), 0);
+        ck_assert(slice_equal(address_bytes(&a), address_bytes(&back)));
+    }
+    ck_assert_uint_eq(address_key(&none, key).len, 0);
+    ck_assert_int_eq(address_from_key(slice_of(key, 5), &back), HELIO_EFORMAT);
+    ck_assert(!address_given(&back));
+    ck_assert(passes("127.0.0.1:7", "127.0.0.1:5", ADDRESS_CHECK_HOST));
+    ck_assert(passes("[::ffff:127.0.0.1]:7", "127.0.0.1:5", ADDRESS_CHECK_HOST));
+    ck_assert(!passes("127.0.0.2:5", "127.0.0.1:5", ADDRESS_CHECK_HOST));
+    ck_assert(!passes("127.0.0.1:7", "127.0.0.1:5", ADDRESS_CHECK_EXACT));
+    ck_assert(passes("[::1]:5", "[::1]:5", ADDRESS_CHECK_EXACT));
+    ck_assert(passes("127.0.0.2:7", "127.0.0.1:5", ADDRESS_CHECK_ANY));
+    back = at("127.0.0.1:5");
+    ck_assert(!address_passes(&none, &back, ADDRESS_CHECK_HOST));
+    ck_assert(address_passes(&none, &back, ADDRESS_CHECK_ANY));
+}
+END_TEST
+
+static bool same_prefix(const char *one, const char *two)
+{
+    uint8_t a[ADDRESS_PREFIX_MAX], b[ADDRESS_PREFIX_MAX];
+    struct address x, y;
+    ck_assert_int_eq(address_parse(one, &x), 0);
+    ck_assert_int_eq(address_parse(two, &y), 0);
+    return slice_equal(address_prefix(&x, a), address_prefix(&y, b));
+}
+
+START_TEST(prefixes)
+{
+    uint8_t out[ADDRESS_PREFIX_MAX];
+    const struct address none = {.sa = {.sa_family = AF_UNSPEC}};
+    ck_assert(same_prefix("192.0.2.1:1", "192.0.2.1:2"));
+    ck_assert(!same_prefix("192.0.2.1:1", "192.0.2.2:1"));
+    ck_assert(same_prefix("[::ffff:192.0.2.1]:1", "192.0.2.1:1"));
+    ck_assert(same_prefix("[2001:db8:0:1::1]:1", "[2001:db8:0:1:ffff::2]:1"));
+    ck_assert(!same_prefix("[2001:db8:0:1::1]:1", "[2001:db8:0:2::1]:1"));
+    ck_assert_uint_eq(address_prefix(&none, out).len, 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("addresses");
@@ -163,6 +218,8 @@ int main(void)
     tcase_add_test(t, as_the_kernel_has_them);
     tcase_add_test(t, bound);
     tcase_add_test(t, mapped_and_reach);
+    tcase_add_test(t, checks);
+    tcase_add_test(t, prefixes);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

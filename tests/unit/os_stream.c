@@ -9,6 +9,7 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -454,6 +455,67 @@ START_TEST(out_of_descriptors)
 }
 END_TEST
 
+static struct rlimit usual;
+static unsigned rounds;
+
+/* Long after the connection came: now there are descriptors again, and it is accepted. */
+static void give_descriptors(void *context)
+{
+    struct rig *r = context;
+    if (r->keeper < 0) {
+        r->keeper = 0;
+        ck_assert_uint_eq(r->accepted, 0);
+        ck_assert_uint_lt(rounds, 50);
+        ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    }
+    if (r->accepted == 0)
+        alarm_set(&r->alarm, world_now(r->world) + 20 * TICK_MS);
+    else
+        finish(r);
+}
+
+static bool count_round(void *context)
+{
+    (void)context;
+    rounds++;
+    return false;
+}
+
+static void allow_descriptors(int more)
+{
+    int highest = dup(0);
+    close(highest);
+    const struct rlimit few = {(rlim_t)(highest + more), usual.rlim_max};
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
+}
+
+/* Not even the one in reserve: the connection waits, and the loop is not kept busy. */
+START_TEST(no_descriptor_in_reserve)
+{
+    struct rig *r = rig_new();
+    const struct stream_place at = {.path = r->path};
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    memcpy(to.sun_path, r->path, strlen(r->path) + 1);
+    allow_descriptors(1);
+    ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    r->raw = socket(AF_UNIX, SOCK_STREAM, 0);
+    ck_assert_int_eq(connect(r->raw, (struct sockaddr *)&to, sizeof to), 0);
+    allow_descriptors(0);
+    alarm_fini(&r->alarm);
+    alarm_init(&r->alarm, r->world, ALARM_APP, give_descriptors, r);
+    alarm_set(&r->alarm, world_now(r->world) + 400 * TICK_MS);
+    struct round_end count = {.run = count_round};
+    world_attach(r->world, &count);
+    uv_world_run(r->world);
+    ck_assert_uint_eq(r->accepted, 1);
+    r->keeper = -1;
+    close(r->raw);
+    rig_free(r);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("kernel");
@@ -468,6 +530,7 @@ int main(void)
     tcase_add_test(t, a_reset_is_no_end);
     tcase_add_test(t, a_reset_behind_the_urgent_octet);
     tcase_add_test(t, out_of_descriptors);
+    tcase_add_test(t, no_descriptor_in_reserve);
     Suite *s = suite_create("os_stream");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

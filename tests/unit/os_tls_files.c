@@ -37,6 +37,7 @@ static void fixture_fini(struct fixture *f)
 static void fill(const char *path, const char *text)
 {
     FILE *to = fopen(path, "w");
+    ck_assert_int_eq(fchmod(fileno(to), 0600), 0); /* it may be a private key */
     ck_assert(to != NULL && fputs(text, to) >= 0);
     fclose(to);
 }
@@ -292,3 +293,4 @@ int main(void)
     srunner_free(r);
     return failed != 0;
 }
+#include <sys/stat.h>

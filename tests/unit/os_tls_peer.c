@@ -50,6 +50,36 @@ START_TEST(certificates)
 }
 END_TEST
 
+/* A peer whose own certificate is trusted, and could issue others (as openssl req -x509 makes it):
+ * 0 it shows that one; 1 it issued one for another node; 2 that is allowed; 3 as 1, by a URI; 4 the
+ * trusted one names no node: it is a CA. */
+START_TEST(pinned)
+{
+    static const char two[] = "otherName:1.3.6.1.5.5.7.8.11;IA5:ipn:2.0";
+    static const char three[] = "otherName:1.3.6.1.5.5.7.8.11;IA5:ipn:3.0";
+    static const char *const of[] = {two, two, two, "URI:dtn://two/", "DNS:two"};
+    const bool good = _i == 0 || _i == 2 || _i == 4;
+    struct scene s;
+    scene_init(&s, &of_two, &of_one);
+    struct pair peer = make_pair("two", &(struct wish){.names = of[_i], .ca = true});
+    struct pair issued = make_pair("three", &(struct wish){.names = three, .by = &peer});
+    s.server.tls = tls_of(&s, _i == 0 ? &peer : &issued, &s.ca);
+    s.client.tls = tls_of(&s, &s.client_cert, &peer);
+    begin_both(&s, (struct tls_setup){.verify = true, .nodes_issue = _i == 2});
+    run_scene(&s);
+    ck_assert_uint_eq(s.client.writable, good);
+    if (!good) {
+        ck_assert_int_eq(s.client.error, HELIO_EFORMAT);
+        ck_assert_str_eq(s.client.why,
+                         "the peer's certificate: it was issued by a node's certificate");
+        ck_assert_str_eq(s.server.why, "the peer refuses: bad certificate");
+    }
+    drop_pair(&peer);
+    drop_pair(&issued);
+    scene_fini(&s);
+}
+END_TEST
+
 /* The client's is refused: in TLS 1.3 it learns that after its own handshake. */
 START_TEST(client_refused)
 {
@@ -262,6 +292,7 @@ int main(void)
     TCase *t = tcase_create("peers");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, certificates, 0, sizeof faults / sizeof *faults);
+    tcase_add_loop_test(t, pinned, 0, 5);
     tcase_add_loop_test(t, client_refused, 0, 2);
     tcase_add_loop_test(t, too_many_names, 0, 2);
     tcase_add_loop_test(t, odd_names, 0, 2);

@@ -174,6 +174,46 @@ static bool on_round(void *context)
     return false;
 }
 
+struct busy {
+    struct world *w;
+    struct alarm soon, timed;
+    unsigned turns;
+    bool went_off;
+};
+
+static void set_soon_again(void *context)
+{
+    struct busy *b = context;
+    if (!b->went_off && ++b->turns < 2000000) {
+        alarm_set(&b->soon, 0);
+        return;
+    }
+    alarm_fini(&b->soon);
+    alarm_fini(&b->timed);
+    uv_world_end(b->w);
+}
+
+static void note_time(void *context)
+{
+    struct busy *b = context;
+    b->went_off = true;
+}
+
+/* Something is due soon in every round, for as long as a peer or an application floods the node. */
+START_TEST(times_come_while_others_are_always_due)
+{
+    struct busy b = {.turns = 0};
+    ck_assert_int_eq(uv_world_open(&b.w), 0);
+    alarm_init(&b.soon, b.w, ALARM_LINK, set_soon_again, &b);
+    alarm_init(&b.timed, b.w, ALARM_LINK, note_time, &b);
+    alarm_set(&b.soon, 0);
+    alarm_set(&b.timed, world_now(b.w) + 5 * TICK_MS);
+    uv_world_run(b.w);
+    ck_assert(b.went_off);
+    ck_assert_int_eq(uv_world_free(b.w), 0);
+}
+END_TEST
+
 START_TEST(the_kernel_keeps_time_and_carries_datagrams)
 {
     struct ends e = {0};
@@ -216,6 +256,7 @@ int main(void)
     tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
     tcase_add_test(t, a_round_ends_when_nobody_has_work);
     tcase_add_test(t, the_kernel_keeps_time_and_carries_datagrams);
+    tcase_add_test(t, times_come_while_others_are_always_due);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* RCF of USLP frames; control words by ROCF: what is refused, delivered, and reported. */
+/* RCF of USLP frames; control words by ROCF; qualities: what is refused, delivered, reported. */
 #include "tests/unit/sle_pair.h"
 
 static struct pair pair;
@@ -129,6 +129,60 @@ START_TEST(rocf_words_and_reports)
 }
 END_TEST
 
+static void offer_judged(uint32_t number, enum sle_quality quality, int32_t continuity)
+{
+    struct buf *b = pair_frame(number, 100);
+    const struct sle_frame f = {.owner = b,
+                                .data = buf_slice(b),
+                                .time = sle_now(pair.provider.sle, pair.now),
+                                .quality = quality,
+                                .continuity = continuity};
+    (void)sle_provider_frame(pair.serves, &f, pair.now);
+    buf_drop(b);
+}
+
+static int32_t told[16];
+static enum sle_quality qualities_told[16];
+
+static void note_judged(struct pair *p, const struct sle_notice *n)
+{
+    told[p->frames - 1] = n->u.item.continuity;
+    qualities_told[p->frames - 1] = n->u.item.quality;
+}
+
+/* What is missing is told with the next frame that this user asked for; what it did not ask for is
+ * not missing. */
+START_TEST(qualities)
+{
+    static const struct sle_gvcid channels[] = {{.scid = 0xab, .version = 1, .vcid = SLE_MASTER}};
+    static const int32_t want[4][5] = {{-1, 2, 7}, {-1, 5, 4}, {-1, 2, 0, 3, 4}, {-1, 2, 4}};
+    static const unsigned frames[] = {3, 3, 5, 3};
+    struct sle_provider_config c = {
+        .id = _i == 3 ? RCF_ID : RAF_ID, .gvcids = channels, .gvcid_count = 1};
+    struct sle_start s = {.quality = _i == 3 ? SLE_GOOD_ONLY : (enum sle_wanted)_i,
+                          .gvcid = {.scid = 0xab, .version = 1, .vcid = 5}};
+    pair_init(&pair, SLE_AUTH_NONE);
+    pair_add(&pair, &c, 5);
+    pair_connect(&pair);
+    pair_start(&pair, &s);
+    pair.frame = note_judged;
+    if (_i == 1)
+        offer_judged(0, SLE_ERRED, 9); /* the first one, whatever is missing before it */
+    offer_judged(0, SLE_GOOD, _i == 1 ? 0 : 9);
+    offer_judged(1, SLE_GOOD, 2);
+    offer_judged(2, _i == 1 ? SLE_GOOD : SLE_ERRED, 0);
+    offer_judged(3, SLE_ERRED, 3);
+    offer_judged(4, _i == 1 ? SLE_ERRED : SLE_GOOD, 4);
+    sle_provider_flush(pair.serves, pair.now);
+    pair_settle(&pair);
+    ck_assert_uint_eq(pair.frames, frames[_i]);
+    for (unsigned k = 0; k < frames[_i]; k++)
+        ck_assert_int_eq(told[k], want[_i][k]);
+    ck_assert(_i != 2 || (qualities_told[2] == SLE_ERRED && qualities_told[4] == SLE_GOOD));
+    pair_fini(&pair);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("sle_channels");
@@ -137,5 +191,6 @@ int main(void)
     tcase_add_test(t, rcf_of_uslp);
     tcase_add_test(t, rocf_refusals);
     tcase_add_test(t, rocf_words_and_reports);
+    tcase_add_loop_test(t, qualities, 0, 4);
     return run_suite(s);
 }

@@ -175,9 +175,48 @@ START_TEST(times_of_radiation)
     ck_assert_uint_eq(radiate_next(), 0); /* 5 ms behind it */
     ck_assert_uint_eq(sle_provider_cltu_deadline(pair.serves), pair.now + 5 * TICK_MS);
     pair.now += 5 * TICK_MS;
-    ck_assert_uint_eq(radiate_next(), 3); /* the second one is too late */
+    ck_assert_uint_eq(radiate_next(), 0); /* the second one is too late, the third is gone, too */
+    pair_settle(&pair);
     ck_assert_uint_eq(sle_instance_counts(pair.serves)->cltus_expired, 1);
+    ck_assert_uint_eq(sle_instance_counts(pair.serves)->cltus_discarded, 1);
     ck_assert_uint_eq(pair.user.seen[SLE_NOTIFIED], 2); /* expired, buffer empty */
+    pair_fini(&pair);
+}
+END_TEST
+
+/* Behind one that expired nothing is radiated, and nothing is accepted before a new START; the
+ * production status is what it was. What is on the air goes on, and is told. */
+START_TEST(expiry_blocks)
+{
+    struct sle_provider_config c = {0};
+    struct sle_cltu_out out;
+    begin_cltu(&c);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    ck_assert(sle_provider_cltu_next(pair.serves, &out, pair.now));
+    sle_provider_cltu_started(pair.serves, sle_now(pair.provider.sle, pair.now), pair.now);
+    send_cltu((struct sle_cltu){.latest = in_ms(10)}, SLE_OK);
+    send_cltu((struct sle_cltu){.latest = in_ms(1000)}, SLE_OK);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    pair_run(&pair, pair.now + 10 * TICK_MS);
+    const struct sle_async *a = &pair.user.of[SLE_NOTIFIED].u.async;
+    ck_assert_int_eq(a->notification, SLE_ASYNC_EXPIRED);
+    ck_assert(a->last_processed.id == 2 && a->last_processed.status == SLE_CLTU_EXPIRED);
+    ck_assert(!a->last_processed.start.known && a->production == SLE_OPERATIONAL);
+    ck_assert_uint_eq(pair.provider.seen[SLE_CLTUS_CLEARED], 1);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_CLTU_UNABLE_TO_PROCESS);
+    ck_assert_uint_eq(pair.user.of[SLE_CLTU_ANSWER].u.cltu_return.next_id, 5);
+    sle_provider_cltu_radiated(pair.serves, sle_now(pair.provider.sle, pair.now), pair.now);
+    pair_settle(&pair);
+    ck_assert(a->last_ok.any && a->last_ok.id == 1);
+    ck_assert_uint_eq(pair.user.seen[SLE_NOTIFIED], 3); /* expired, radiated, buffer empty */
+    ck_assert_uint_eq(radiate_next(), 0);
+    const struct sle_counts *n = sle_instance_counts(pair.serves);
+    ck_assert(n->cltus_expired == 1 && n->cltus_discarded == 2 && n->cltus_radiated == 1);
+    ck_assert_int_eq(sle_user_stop(pair.asks, pair.now), 0);
+    pair_settle(&pair);
+    pair_start(&pair, &from_one);
+    send_cltu((struct sle_cltu){.notify = true}, SLE_OK);
+    ck_assert_uint_eq(radiate_next(), 1);
     pair_fini(&pair);
 }
 END_TEST
@@ -383,6 +422,7 @@ int main(void)
     tcase_add_test(t, pipelined_refusal);
     tcase_add_test(t, window);
     tcase_add_test(t, times_of_radiation);
+    tcase_add_test(t, expiry_blocks);
     tcase_add_loop_test(t, stop_and_abort_discard, 0, 3);
     tcase_add_loop_test(t, interrupted_on_the_air, 0, 4);
     tcase_add_test(t, events);

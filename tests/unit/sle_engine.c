@@ -311,6 +311,21 @@ static struct sle_when at(int64_t seconds)
                              sle_time_of((uint64_t)((int64_t)UNIX_NS + seconds * (int64_t)TICK_S))};
 }
 
+/* Only complete mode promises what was before START; where that is kept, it is accepted. */
+START_TEST(starts_in_the_past)
+{
+    static const char *const ids[] = {RAF_ID, RAF_ID, RAF_TIMELY_ID};
+    struct sle_provider_config c = {.id = ids[_i], .keeps_past = _i == 1};
+    struct sle_start s = all_frames;
+    pair_init(&pair, SLE_AUTH_NONE);
+    pair_add(&pair, &c, 5);
+    pair_connect(&pair);
+    s.start = at(-1);
+    start_diag(&s, _i == 0 ? SLE_START_INVALID_START : SLE_OK);
+    pair_fini(&pair);
+}
+END_TEST
+
 START_TEST(starts_online)
 {
     struct sle_provider_config c = {
@@ -324,6 +339,8 @@ START_TEST(starts_online)
     s.stop = at(5);
     start_diag(&s, SLE_OTHER_REASON);
     s.start = at(-101);
+    start_diag(&s, SLE_START_INVALID_START);
+    s.start = at(-1); /* before START, and nothing is kept of then */
     start_diag(&s, SLE_START_INVALID_START);
     s.start = at(10);
     s.stop = at(101);
@@ -550,6 +567,7 @@ int main(void)
     tcase_add_test(t, complete_mode_pushes_back);
     tcase_add_test(t, timely_mode_discards);
     tcase_add_test(t, notifications_and_reports);
+    tcase_add_loop_test(t, starts_in_the_past, 0, 3);
     tcase_add_test(t, starts_online);
     tcase_add_test(t, starts_offline);
     tcase_add_test(t, rcf_filters_channels);

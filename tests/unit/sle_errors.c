@@ -38,6 +38,14 @@ static void probe_open(enum sle_auth_level level)
     probe.link = sle_accept(probe.sle, probe.now);
 }
 
+static void probe_expire(void)
+{
+    struct sle_due due;
+    while (sle_expire(probe.sle, &due, probe.now))
+        ck_assert_ptr_eq(due.link, probe.link);
+    sle_check_served(probe.sle, probe.now);
+}
+
 static void probe_close(void)
 {
     sle_check(probe.sle);
@@ -212,9 +220,9 @@ START_TEST(before_the_bind)
     assert_end(SLE_ABORT_TML_HEARTBEAT);
     probe_open(SLE_AUTH_NONE);
     send_hex("020000000000000c 49535031 00000001 0000 0000"); /* no heartbeats: accepted */
-    ck_assert(!probe.is_over && sle_link_deadline(probe.link) == probe.now + 60 * TICK_S);
+    ck_assert(!probe.is_over && sle_deadline(probe.sle) == probe.now + 60 * TICK_S);
     probe.now += 60 * TICK_S;
-    sle_link_expire(probe.link, probe.now);
+    probe_expire();
     probe_pump();
     ck_assert(probe.is_over && probe.over.abort == SLE_ABORT_TML_ESTABLISH_TIMEOUT);
     ck_assert_int_eq(sle_link_stream(probe.link), SLE_STREAM_RESET);
@@ -349,11 +357,11 @@ START_TEST(own_abort)
     sle_link_abort(probe.link, SLE_ABORT_OPERATIONAL, probe.now);
     ck_assert_uint_eq(sle_link_backlog(probe.link), 0); /* nothing more is written */
     ck_assert_uint_eq(sle_link_abort_octet(probe.link), 2);
-    ck_assert_uint_eq(sle_link_deadline(probe.link), probe.now + 5 * TICK_S);
+    ck_assert_uint_eq(sle_deadline(probe.sle), probe.now + 5 * TICK_S);
     probe.now += 5 * TICK_S;
-    sle_link_expire(probe.link, probe.now);
+    probe_expire();
     ck_assert_int_eq(sle_link_stream(probe.link), SLE_STREAM_RESET);
-    ck_assert_uint_eq(sle_link_deadline(probe.link), TICK_NEVER);
+    ck_assert_uint_eq(sle_deadline(probe.sle), TICK_NEVER);
     probe_close();
 }
 END_TEST
@@ -440,8 +448,8 @@ START_TEST(peer_closes_or_we_do)
     assert_hex(probe.out, probe.out_len, "0100000000000007 bf67 04 8000 8000");
     ck_assert(probe.is_over && probe.over.end == SLE_END_UNBOUND);
     ck_assert_int_eq(sle_link_stream(probe.link), SLE_STREAM_KEEP);
-    probe.now = sle_link_deadline(probe.link);
-    sle_link_expire(probe.link, probe.now);
+    probe.now = sle_deadline(probe.sle);
+    probe_expire();
     ck_assert_int_eq(sle_link_stream(probe.link), SLE_STREAM_CLOSE);
     probe_close();
 }

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * FCLTU sessions in virtual time, from seeds: CLTUs and events under way together, right and wrong
- * numbers, a host that answers late and radiates slowly, production that is interrupted, wires that
- * stall and break anywhere. What holds each time: CLTUs come to the transmitter once and in order
- * within a START; events are accepted once each with numbers that follow one another, over all
- * associations; an accepted event's outcome is told to the user who is there, once. A failure tells
- * its seed.
+ * numbers, times that come and pass, a host that answers late and radiates slowly, production that
+ * is interrupted, wires that stall and break anywhere. What holds each time: no time that is kept
+ * passes unserved; CLTUs come to the transmitter once, in order within a START, none before its
+ * earliest or behind its latest time; events are accepted once each with numbers that follow one
+ * another, over all associations; an accepted event's outcome is told to the user who is there,
+ * once. A failure tells its seed.
  */
 #include "base/rng.h"
 #include "tests/unit/histories.h"
@@ -27,7 +28,7 @@ struct soak {
     uint16_t waiting[64]; /* invoke ids of events that the host has not answered */
     uint32_t waiting_number[64];
     unsigned waiting_len;
-    uint64_t radiated, refused;
+    uint64_t radiated, refused, expired;
 };
 
 static struct soak soak;
@@ -128,12 +129,26 @@ static void tell_outcome(struct soak *s)
                             SLE_ASYNC_ACTIONS_DONE + (unsigned)rng_below(&s->rng, 3), s->pair.now);
 }
 
+static struct sle_when draw_time(struct soak *s)
+{
+    uint64_t at = UNIX_NS + s->pair.now + rng_below(&s->rng, TICK_S);
+    return (struct sle_when){rng_chance(&s->rng, 0.05), sle_time_of(at)};
+}
+
+static bool in_time(const struct sle_cltu_out *c, struct sle_time at)
+{
+    return !(c->earliest.known && sle_time_compare(at, c->earliest.at) < 0) &&
+           !(c->latest.known && sle_time_compare(at, c->latest.at) > 0);
+}
+
 static void send_cltus(struct soak *s)
 {
     static uint8_t octets[4000];
     unsigned count = 1 + (unsigned)rng_below(&s->rng, 20);
     while (count-- > 0) {
         struct sle_cltu c = {.notify = rng_chance(&s->rng, 0.5),
+                             .earliest = draw_time(s),
+                             .latest = draw_time(s),
                              .delay_us = (uint32_t)rng_below(&s->rng, 1000),
                              .data = slice_of(octets, 12 + rng_below(&s->rng, 3900))};
         (void)sle_user_cltu(s->pair.asks, &c, NULL, s->pair.now);
@@ -150,7 +165,8 @@ static void radiate(struct soak *s)
         s->on_air = false;
         s->radiated++;
     } else if (sle_provider_cltu_next(p->serves, &c, p->now)) {
-        CHECK(s->goes_on || c.id == s->last_cltu + 1);
+        CHECK(s->goes_on || c.id > s->last_cltu);
+        CHECK(in_time(&c, at));
         s->last_cltu = c.id;
         sle_provider_cltu_started(p->serves, at, p->now);
         s->on_air = true;
@@ -161,13 +177,9 @@ static void advance(struct soak *s)
 {
     struct pair *p = &s->pair;
     tick until = p->now + rng_below(&s->rng, TICK_S);
-    for (tick due; (due = tick_min(sle_link_deadline(p->user.link),
-                                   sle_link_deadline(p->provider.link))) <= until;) {
+    for (tick due; (due = pair_deadline(p)) <= until;) {
         p->now = due > p->now ? due : p->now;
-        if (sle_link_deadline(p->user.link) <= p->now)
-            sle_link_expire(p->user.link, p->now);
-        if (sle_link_deadline(p->provider.link) <= p->now)
-            sle_link_expire(p->provider.link, p->now);
+        pair_expire(p);
         settle(s);
     }
     p->now = until;
@@ -282,6 +294,7 @@ static void run_soak(struct soak *s, uint64_t seed)
         pair_disconnect(p);
     }
     CHECK(s->answered <= s->accepted);
+    s->expired = sle_instance_counts(s->pair.serves)->cltus_expired;
     sle_free(s->pair.user.sle);
     sle_free(s->pair.provider.sle);
 }
@@ -290,7 +303,7 @@ START_TEST(sessions)
 {
     const char *one = getenv("SLE_SEED"), *many = getenv("SLE_SESSIONS");
     uint64_t count = many == NULL ? HISTORIES_OF(SESSIONS) : strtoull(many, NULL, 10);
-    uint64_t events = 0, refused = 0, radiated = 0;
+    uint64_t events = 0, refused = 0, radiated = 0, expired = 0;
     if (one != NULL) {
         run_soak(&soak, strtoull(one, NULL, 10));
         return;
@@ -300,10 +313,13 @@ START_TEST(sessions)
         events += soak.answered;
         refused += soak.refused;
         radiated += soak.radiated;
+        expired += soak.expired;
     }
-    fprintf(stderr, "%llu events accepted, %llu refused, %llu CLTUs radiated\n",
-            (unsigned long long)events, (unsigned long long)refused, (unsigned long long)radiated);
-    ck_assert(events > 10 * count && refused > 10 * count && radiated > 5 * count);
+    fprintf(stderr, "%llu events accepted, %llu refused, %llu CLTUs radiated, %llu expired\n",
+            (unsigned long long)events, (unsigned long long)refused, (unsigned long long)radiated,
+            (unsigned long long)expired);
+    ck_assert(events > 10 * count && refused > 10 * count && radiated > 5 * count &&
+              expired > count);
 }
 END_TEST
 

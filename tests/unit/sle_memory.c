@@ -72,10 +72,7 @@ static void settle(void)
 static void pass_time(tick t)
 {
     pair.now += t;
-    if (sle_link_deadline(pair.user.link) <= pair.now)
-        sle_link_expire(pair.user.link, pair.now);
-    if (sle_link_deadline(pair.provider.link) <= pair.now)
-        sle_link_expire(pair.provider.link, pair.now);
+    pair_expire(&pair);
     settle();
 }
 

@@ -211,22 +211,40 @@ static inline void pair_settle(struct pair *p)
     }
 }
 
+static inline tick pair_deadline(const struct pair *p)
+{
+    return tick_min(sle_deadline(p->user.sle), sle_deadline(p->provider.sle));
+}
+
+/* All that is due now is served: no time passes unserved. */
+static inline void pair_expire(struct pair *p)
+{
+    struct sle_due due;
+    while (sle_expire(p->user.sle, &due, p->now))
+        if (due.link == NULL) /* ck_assert would allocate, also where memory shall fail */
+            ck_abort();
+    while (sle_expire(p->provider.sle, &due, p->now))
+        if (due.link == NULL && due.instance != p->serves)
+            ck_abort();
+    sle_check_served(p->user.sle, p->now);
+    sle_check_served(p->provider.sle, p->now);
+}
+
 /* Time goes on to `until`, with all deadlines on the way. */
 static inline void pair_run(struct pair *p, tick until)
 {
     pair_settle(p);
     for (;;) {
-        tick due = tick_min(sle_link_deadline(p->user.link), sle_link_deadline(p->provider.link));
+        tick due = pair_deadline(p);
         if (due > until)
             break;
         p->now = due > p->now ? due : p->now;
-        if (sle_link_deadline(p->user.link) <= p->now)
-            sle_link_expire(p->user.link, p->now);
-        if (sle_link_deadline(p->provider.link) <= p->now)
-            sle_link_expire(p->provider.link, p->now);
+        pair_expire(p);
         pair_settle(p);
     }
     p->now = until;
+    sle_check_served(p->user.sle, p->now);
+    sle_check_served(p->provider.sle, p->now);
 }
 
 static inline void pair_connect(struct pair *p)

@@ -11,6 +11,7 @@
 #include <time.h>
 
 #include "base/tick.h"
+#include "os/clock.h"
 
 #define STALL (5 * TICK_MS) /* with less the machine does not stall */
 #define STALLS_CPUS 16
@@ -22,22 +23,15 @@ struct stalls {
     _Atomic tick longest, sum; /* the sum is of what was later than 1 ms, of all processors */
 };
 
-static inline tick stalls_now(void)
-{
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (tick)t.tv_sec * TICK_S + (tick)t.tv_nsec;
-}
-
 static inline void *stalls_run(void *context)
 {
     struct stalls *s = context;
-    tick before = stalls_now();
+    tick before = clock_now();
     bool over;
     do { /* the last look is after the end */
         over = atomic_load(&s->over);
         clock_nanosleep(CLOCK_MONOTONIC, 0, &(struct timespec){.tv_nsec = TICK_MS}, NULL);
-        tick now = stalls_now(), late = now - before - TICK_MS, longest = atomic_load(&s->longest);
+        tick now = clock_now(), late = now - before - TICK_MS, longest = atomic_load(&s->longest);
         while (late > longest && !atomic_compare_exchange_weak(&s->longest, &longest, late))
             ;
         if (late > TICK_MS)

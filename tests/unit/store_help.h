@@ -26,14 +26,21 @@ static inline struct store *place_again(const struct place *p, const struct stor
     return s;
 }
 
-static inline struct store *place_open(struct place *p, const struct store_ops *ops, uint64_t limit,
-                                       enum store_durability durability)
+static inline struct store *place_open_in(struct place *p, const char *parent,
+                                          const struct store_ops *ops, uint64_t limit,
+                                          enum store_durability durability)
 {
-    snprintf(p->dir, sizeof p->dir, "/tmp/helio_store_XXXXXX");
+    snprintf(p->dir, sizeof p->dir, "%s/helio_store_XXXXXX", parent);
     ck_assert_ptr_nonnull(mkdtemp(p->dir));
     p->o = (struct store_options){
         .path = p->dir, .limit_bytes = limit, .durability = durability, .marks_max = 4};
     return place_again(p, ops);
+}
+
+static inline struct store *place_open(struct place *p, const struct store_ops *ops, uint64_t limit,
+                                       enum store_durability durability)
+{
+    return place_open_in(p, "/tmp", ops, limit, durability);
 }
 
 static inline void place_remove(struct place *p)

@@ -122,6 +122,7 @@ UNUSED_HERE static const char *write_cert(struct folder *f, const char *name, co
 {
     const char *path = file_in(f, name);
     FILE *to = fopen(path, "w");
+    ck_assert_int_eq(fchmod(fileno(to), 0600), 0); /* it may be a private key */
     ck_assert(to != NULL && PEM_write_X509(to, cert) == 1);
     end_file(to);
     return path;
@@ -131,6 +132,7 @@ UNUSED_HERE static const char *write_key(struct folder *f, const char *name, con
 {
     const char *path = file_in(f, name);
     FILE *to = fopen(path, "w");
+    ck_assert_int_eq(fchmod(fileno(to), 0600), 0); /* it may be a private key */
     ck_assert(to != NULL && PEM_write_PrivateKey(to, key, NULL, NULL, 0, NULL, NULL) == 1);
     end_file(to);
     return path;

@@ -73,7 +73,7 @@ static void check_sender(const struct analyze_session *s)
     ck_assert_uint_eq(s->data_sent, 5000);
     ck_assert_uint_eq(s->data_resent, 2000);
     ck_assert_uint_eq(s->reports_received, 2);
-    ck_assert_uint_eq(s->cycles, 1);
+    ck_assert_uint_eq(s->rounds.most, 1);
     ck_assert_uint_eq(s->cp_sent, 3);
     ck_assert_uint_eq(s->rto_checkpoint, 1);
     ck_assert(s->red && !s->green);
@@ -151,6 +151,28 @@ START_TEST(both_logs_know_losses)
 }
 END_TEST
 
+/* Reports on two early checkpoints, and the repetitions that they cause, run side by side: one
+ * cycle. What follows one of these is the second. */
+START_TEST(cycles_side_by_side)
+{
+    struct taken t;
+    begin(&t);
+    feed(&t, "1,open,1,2,1,9,,,,1,,4000,,,,,,,,,,\n"
+             "2,tx,1,2,1,9,1,red_cp,red,1,0,2000,50,0,,,,,,1,first,2020\n"
+             "3,tx,1,2,1,9,3,red_cp_eob,red,1,2000,2000,51,0,,,,,,1,first,2020\n"
+             "4,rx,1,2,1,9,8,report,,,,,50,90,0,2000,1,1000,,,ok,24\n"
+             "5,tx,1,2,1,9,1,red_cp,red,1,1000,1000,52,90,,,,,,1,report,1020\n"
+             "6,rx,1,2,1,9,8,report,,,,,51,91,2000,4000,1,1000,,,ok,24\n"
+             "7,tx,1,2,1,9,1,red_cp,red,1,3000,1000,53,91,,,,,,1,report,1020\n");
+    ck_assert_uint_eq(t.a.recent[0]->rounds.most, 1);
+    feed(&t, "8,rx,1,2,1,9,8,report,,,,,53,92,2000,4000,1,1500,,,ok,24\n"
+             "9,tx,1,2,1,9,1,red_cp,red,1,3500,500,54,92,,,,,,1,report,520\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.s[0].rounds.most, 2);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 /* A late report of the same checkpoint must not count the cycle twice; one for a further checkpoint
  * that shows gaps begins another. */
 START_TEST(cycles_are_counted_once_per_checkpoint)
@@ -167,7 +189,7 @@ START_TEST(cycles_are_counted_once_per_checkpoint)
              "8,rx,1,2,1,9,8,report,,,,,51,92,1000,2000,1,500,,,ok,24\n"
              "9,tx,1,2,1,9,1,red_cp,red,1,1000,500,52,92,,,,,,1,report,520\n");
     ck_assert_int_eq(analyze_end(&t.a), 0);
-    ck_assert_uint_eq(t.s[0].cycles, 2);
+    ck_assert_uint_eq(t.s[0].rounds.most, 2);
     ck_assert_int_eq(t.s[0].outcome, -1);
     ck_assert_uint_eq(t.a.flows[0]->unfinished, 1);
     ck_assert_uint_eq(t.a.flows[0]->sessions, 0);
@@ -490,6 +512,7 @@ int main(void)
     tcase_add_test(t, what_a_guess_tells_is_inferred);
     tcase_add_test(t, the_senders_log_alone_infers_losses);
     tcase_add_test(t, both_logs_know_losses);
+    tcase_add_test(t, cycles_side_by_side);
     tcase_add_test(t, cycles_are_counted_once_per_checkpoint);
     tcase_add_test(t, green_sessions_are_a_flow_of_their_own);
     tcase_add_test(t, bins_begin_with_the_run);

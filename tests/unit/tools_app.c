@@ -17,6 +17,13 @@ struct rig {
     struct app app, other;
 };
 
+static void begin_app(struct rig *r, struct app *c, uint64_t user)
+{
+    struct app_user *u = app_user_join(&r->apps, user);
+    ck_assert_ptr_nonnull(u);
+    app_init(c, &r->apps, u);
+}
+
 static struct rig *rig_new(void)
 {
     struct rig *r = calloc(1, sizeof *r);
@@ -27,11 +34,14 @@ static struct rig *rig_new(void)
     r->node.config = &r->config;
     r->node.world = &r->world.world;
     r->apps.node = &r->node;
+    const struct agent_config agent = {
+        .node = eid_ipn(0, 1, 0), .memory_only = true, .held_bytes = 1 << 20};
+    ck_assert_int_eq(agent_new(&r->node.agent, &agent), 0);
     list_init(&r->apps.all);
     list_init(&r->apps.endpoints);
-    list_init(&r->apps.flush);
-    app_init(&r->app, &r->apps);
-    app_init(&r->other, &r->apps);
+    app_turns_init(&r->apps);
+    begin_app(r, &r->app, 1);
+    begin_app(r, &r->other, 2);
     return r;
 }
 
@@ -41,6 +51,10 @@ static void rig_free(struct rig *r)
     app_fini(&r->other);
     ck_assert_uint_eq(r->apps.counters.reading_bytes, 0);
     ck_assert_ptr_null(r->apps.turn);
+    ck_assert_uint_eq(r->apps.starving, 0);
+    ck_assert_uint_eq(agent_counters(r->node.agent)->arriving_bytes, 0);
+    app_turns_fini(&r->apps);
+    agent_free(r->node.agent);
     free(r);
 }
 
@@ -90,25 +104,106 @@ START_TEST(payloads_count)
     app_fini(&r->other); /* it ends: the other one may */
     ck_assert_uint_eq(r->apps.counters.reading_bytes, 600);
     ck_assert(app_may_read(&r->app) && !list_empty(&r->app.flush));
-    app_init(&r->other, &r->apps);
+    begin_app(r, &r->other, 2);
     rig_free(r);
 }
 END_TEST
 
-/* Who began a payload and says no more does not hold up the others. */
-START_TEST(the_turn_passes)
+/* A payload that has the turn and does not grow, while another one waits, ends with its
+ * connection; one that grows goes on. */
+START_TEST(the_turn_is_used)
 {
     struct rig *r = rig_new();
     begin_bundle(&r->app, 500);
     begin_bundle(&r->other, 500);
     ck_assert_ptr_eq(r->apps.turn, &r->other);
-    app_keepalive(&r->other, r->other.heard + APP_TURN_TIME - 1);
-    ck_assert_ptr_eq(r->apps.turn, &r->other);
-    app_keepalive(&r->other, r->other.heard + APP_TURN_TIME);
-    ck_assert(app_may_read(&r->app) && !app_may_read(&r->other));
-    ck_assert(!list_empty(&r->app.flush));
-    app_keepalive(&r->app, r->app.heard + APP_TURN_TIME); /* and back */
-    ck_assert(!app_may_read(&r->app) && app_may_read(&r->other));
+    app_keepalive(&r->other, r->apps.turn_began + APP_TURN_TIME - 1);
+    ck_assert(!r->other.dead);
+    r->apps.turn_bytes = 0; /* as if it had grown; its payload is short for that */
+    r->other.reading += 1 << 20;
+    r->apps.counters.reading_bytes += 1 << 20;
+    app_keepalive(&r->other, r->apps.turn_began + APP_TURN_TIME);
+    ck_assert(!r->other.dead);
+    app_keepalive(&r->other, r->apps.turn_began + APP_TURN_TIME);
+    ck_assert(r->other.dead);
+    ck_assert_uint_eq(r->apps.counters.stalled, 1);
+    app_fini(&r->other); /* the next flush does it */
+    ck_assert_ptr_eq(r->apps.turn, &r->app);
+    ck_assert(app_may_read(&r->app) && !list_empty(&r->app.flush));
+    begin_app(r, &r->other, 2);
+    rig_free(r);
+}
+END_TEST
+
+/* One has all of the memory, and keeps nobody out: others go on within their shares. */
+START_TEST(a_huge_payload_keeps_nobody_out)
+{
+    struct rig *r = rig_new();
+    r->config.bundles.max = 100000;
+    r->config.bundles.memory = 8000;
+    app_set_reading(&r->app, 20000);
+    ck_assert_ptr_eq(r->apps.turn, &r->app);
+    ck_assert(app_memory_full(&r->apps));
+    begin_bundle(&r->other, 899);
+    ck_assert(app_may_read(&r->other)); /* a quarter of the memory, for two users: 1000 */
+    app_unanswered_add(&r->other, 100);
+    ck_assert(app_may_read(&r->other));
+    app_unanswered_add(&r->other, 2);
+    ck_assert(!app_may_read(&r->other));
+    app_unanswered_sub(&r->apps, &r->other, 2);
+    ck_assert(app_may_read(&r->other));
+    app_unanswered_sub(&r->apps, &r->other, 100);
+    rig_free(r);
+}
+END_TEST
+
+/* Payloads under way count in the memory of all bundles. Without room there, others go on within
+ * their shares, and the payload with the turn waits. */
+START_TEST(payloads_have_room_among_bundles)
+{
+    struct rig *r = rig_new();
+    r->config.bundles.memory = 1 << 30;
+    app_set_reading(&r->app, 600000);
+    ck_assert_uint_eq(agent_counters(r->node.agent)->arriving_bytes, 600000);
+    ck_assert(app_may_read(&r->app));
+    ck_assert(agent_reserve(r->node.agent, AGENT_OWN, (1 << 20) - 700000));
+    r->config.bundles.memory = 2000000; /* shares of 250,000 */
+    app_set_reading(&r->app, 750000);
+    ck_assert(r->app.starves && app_memory_full(&r->apps));
+    ck_assert(r->apps.turn == &r->app && !app_may_read(&r->app));
+    app_set_reading(&r->other, 1000);
+    ck_assert(app_may_read(&r->other));
+    agent_release(r->node.agent, AGENT_OWN, (1 << 20) - 700000);
+    list_sub(&r->app.flush);
+    (void)app_holds_up(&r->app, r->apps.turn_began);
+    ck_assert(!r->app.starves && app_may_read(&r->app) && !list_empty(&r->app.flush));
+    rig_free(r);
+}
+END_TEST
+
+/* A user leaves places for others. */
+START_TEST(places_are_shared)
+{
+    struct rig *r = rig_new();
+    struct app_user *u = NULL, *greedy = NULL, *last;
+    while ((last = app_user_join(&r->apps, 7)) != NULL) {
+        r->apps.counters.connections++;
+        greedy = last;
+    }
+    ck_assert_uint_eq(greedy->connections, 382); /* of 512, two of which others have */
+    for (int i = 0; i < 30; i++) {
+        u = app_user_join(&r->apps, 8);
+        ck_assert_ptr_nonnull(u);
+        r->apps.counters.connections++;
+    }
+    ck_assert_ptr_null(app_user_join(&r->apps, 7));
+    while (u->connections > 1)
+        app_user_leave(u);
+    app_user_leave(u);
+    while (greedy->connections > 1)
+        app_user_leave(greedy);
+    app_user_leave(greedy);
+    r->apps.counters.connections = 2;
     rig_free(r);
 }
 END_TEST
@@ -124,6 +219,133 @@ START_TEST(nobody_is_shut_out)
     app_keepalive(&r->app, r->app.heard + APP_TURN_TIME);
     feed(&r->app, (const uint8_t *)"x", 1);
     ck_assert(app_may_read(&r->app));
+    rig_free(r);
+}
+END_TEST
+
+/* One request; the node answers it at once. */
+static void feed_keepalives(struct app *c, int count)
+{
+    uint8_t bytes[64], many[64 * 64];
+    size_t len = 0;
+    Aap2__Keepalive k = AAP2__KEEPALIVE__INIT;
+    Aap2__AAPMessage m = AAP2__AAPMESSAGE__INIT;
+    m.msg_case = AAP2__AAPMESSAGE__MSG_KEEPALIVE;
+    m.keepalive = &k;
+    const int each = aap2_pack(&m.base, bytes, sizeof bytes);
+    ck_assert_int_gt(each, 0);
+    for (int i = 0; i < count; i++, len += (size_t)each) {
+        ck_assert_uint_le(len + (size_t)each, sizeof many);
+        memcpy(many + len, bytes, (size_t)each);
+    }
+    size_t room;
+    uint8_t *at = aap2_reader_space(&c->reader, &room);
+    ck_assert_uint_ge(room, len);
+    memcpy(at, many, len);
+    app_fed(c, len);
+}
+
+static size_t count_answers(const struct app *c)
+{
+    size_t count = 0;
+    list_for_each (l, &c->out)
+        count++;
+    return count;
+}
+
+static bool go_on(struct app *c)
+{
+    const bool late = app_had_turn(c);
+    if (c->yields)
+        app_fed(c, 0);
+    return late && c->yields;
+}
+
+/* A user has one turn, however many connections it has: of what they say, so much is taken in all,
+ * and each of them comes to it in time. */
+START_TEST(users_take_turns)
+{
+    enum { CONNECTIONS = 5, SAID = 200 };
+    struct rig *r = rig_new();
+    struct app many[CONNECTIONS];
+    memset(many, 0, sizeof many);
+    for (int i = 0; i < CONNECTIONS; i++) {
+        begin_app(r, &many[i], 7);
+        feed_keepalives(&many[i], SAID);
+    }
+    ck_assert_uint_eq(count_answers(&many[0]), APP_MESSAGES_MAX);
+    for (int i = 1; i < CONNECTIONS; i++)
+        ck_assert_uint_eq(count_answers(&many[i]), 1); /* it came with what was read */
+    feed_keepalives(&r->app, SAID);                    /* another user's */
+    ck_assert_uint_eq(count_answers(&r->app), APP_MESSAGES_MAX);
+    size_t before = APP_MESSAGES_MAX + CONNECTIONS - 1;
+    for (int turn = 0; turn < CONNECTIONS; turn++) {
+        size_t sum = 0;
+        app_turn(&r->apps, go_on);
+        for (int i = 0; i < CONNECTIONS; i++)
+            sum += count_answers(&many[i]);
+        ck_assert_uint_eq(sum - before, APP_MESSAGES_MAX);
+        before = sum;
+    }
+    for (int i = 1; i < CONNECTIONS; i++)
+        ck_assert_uint_ge(count_answers(&many[i]), APP_MESSAGES_MAX);
+    ck_assert_uint_eq(count_answers(&r->app), SAID); /* its own turns take no longer */
+    for (int i = 0; i < CONNECTIONS; i++)
+        app_fini(&many[i]);
+    rig_free(r);
+}
+END_TEST
+
+/* While another user has bundles under way, a turn is shorter: its bundles wait for several turns
+ * each. */
+START_TEST(turns_are_short_when_others_wait)
+{
+    struct rig *r = rig_new();
+    begin_bundle(&r->other, 100);
+    feed_keepalives(&r->app, 60);
+    ck_assert_uint_eq(count_answers(&r->app), APP_MESSAGES_SHARED);
+    app_turn(&r->apps, go_on);
+    ck_assert_uint_eq(count_answers(&r->app), 2 * APP_MESSAGES_SHARED);
+    app_set_reading(&r->other, 0); /* nobody waits any more */
+    app_turn(&r->apps, go_on);
+    ck_assert_uint_eq(count_answers(&r->app), 60);
+    app_turn(&r->apps, go_on);
+    rig_free(r);
+}
+END_TEST
+
+/* What one round of the loop makes the node do again and again is one turn: the loop looks at all
+ * else before the next one. */
+START_TEST(a_round_has_one_turn)
+{
+    struct rig *r = rig_new();
+    feed_keepalives(&r->app, 200);
+    for (int i = 0; i < 10; i++)
+        app_go_on(&r->apps, go_on);
+    ck_assert_uint_eq(count_answers(&r->app), APP_MESSAGES_MAX);
+    for (size_t turns = 2; turns <= 3; turns++) {
+        r->node.awake = false;
+        virtual_fire_soon(&r->world);
+        ck_assert(r->node.awake);
+        for (int i = 0; i < 10; i++)
+            app_go_on(&r->apps, go_on);
+        ck_assert_uint_eq(count_answers(&r->app), turns * APP_MESSAGES_MAX);
+    }
+    rig_free(r);
+}
+END_TEST
+
+/* Another connection of the same user waits as another user's does. */
+START_TEST(turns_are_short_when_another_connection_waits)
+{
+    struct rig *r = rig_new();
+    struct app third;
+    memset(&third, 0, sizeof third);
+    begin_app(r, &third, 1);
+    begin_bundle(&third, 100);
+    feed_keepalives(&r->app, 60);
+    ck_assert_uint_eq(count_answers(&r->app), APP_MESSAGES_SHARED);
+    app_fini(&third);
     rig_free(r);
 }
 END_TEST
@@ -174,8 +396,15 @@ int main(void)
     suite_add_tcase(s, t);
     t = tcase_create("memory");
     tcase_add_test(t, payloads_count);
-    tcase_add_test(t, the_turn_passes);
+    tcase_add_test(t, the_turn_is_used);
+    tcase_add_test(t, a_huge_payload_keeps_nobody_out);
+    tcase_add_test(t, places_are_shared);
+    tcase_add_test(t, payloads_have_room_among_bundles);
     tcase_add_test(t, nobody_is_shut_out);
+    tcase_add_test(t, users_take_turns);
+    tcase_add_test(t, turns_are_short_when_others_wait);
+    tcase_add_test(t, a_round_has_one_turn);
+    tcase_add_test(t, turns_are_short_when_another_connection_waits);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

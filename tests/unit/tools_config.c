@@ -202,7 +202,7 @@ static const struct {
     {"node: &a ipn:1.0\nsocket: *a\nstore: {durability: none}\n",
      "n.yaml:1: aliases (*name) are not supported; repeat the text"},
     {"socket: /tmp/s\nstore: {durability: none}\n",
-     "n.yaml:1: node: this key is missing; it is the node's own endpoint id"},
+     "n.yaml:1: node: this key is missing; it means: the node's own endpoint id"},
     {"node: ipn:1.5\nsocket: /tmp/s\nstore: {durability: none}\n",
      "n.yaml:1: node: \"ipn:1.5\" is an endpoint; write its node's id, ipn:1.0"},
     {"node: ipn:!.0\nsocket: /tmp/s\nstore: {durability: none}\n",
@@ -215,9 +215,11 @@ static const struct {
      "n.yaml:1: store.path: this key is missing; write a directory, or durability: none to keep "
      "bundles in memory only"},
     {HEAD "sokcet: /tmp/t\n", "n.yaml:4: sokcet: unknown key; did you mean socket?"},
-    {HEAD "zzzzzzzzzzz: 1\n", "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
-                              "socket, control, echo, plan, priority, store, "
-                              "bundles, log, routing, http, links, routes, endpoints"},
+    {HEAD "zzzzzzzzzzz: 1\n",
+     "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
+     "socket, control, socket_mode, socket_group, control_mode, control_group, "
+     "control_admin_group, echo, plan, priority, sandbox, store, "
+     "bundles, log, routing, http, links, routes, endpoints"},
     {HEAD "routing: {exclude: \"2, x\"}\n", "n.yaml:4: routing.exclude: \"2, x\" is not "
                                             "understood; write at most 16 numbers of neighbours, "
                                             "such as 3, 5"},
@@ -262,7 +264,7 @@ static const struct {
     {HEAD "bundles: {max: 1 GiB}\n", "n.yaml:4: bundles.max: \"1 GiB\" is not understood; write no "
                                      "space before the unit: 1GiB"},
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n",
-     "n.yaml:5: links[a].rto: this key is missing; it is retransmission timeout"},
+     "n.yaml:5: links[a].rto: this key is missing; it means: retransmission timeout"},
     {LINK "    rate: 500Mb\n",
      "n.yaml:9: links[to-2].rate: \"500Mb\" is not understood; write a rate with its unit, such as "
      "500Mbit/s, 2.5Gbit/s, or unlimited"},
@@ -298,7 +300,7 @@ static const struct {
                                    "write three numbers from 1 to 1000000, "
                                    "for bulk, normal and expedited bundles, such as 1:8:64"},
     {LINK "    priorities:\n      - {service: 7}\n",
-     "n.yaml:10: links[to-2].priorities.queue: this key is missing; it is where those that fit "
+     "n.yaml:10: links[to-2].priorities.queue: this key is missing; it means: where those that fit "
      "wait for "
      "this link"},
     {LINK "    priorities:\n      - {to: \"ipn:x\", queue: bulk}\n",

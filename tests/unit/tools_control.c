@@ -4,6 +4,7 @@
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "tools/node/control.h"
 #include "tools/node/ctl_table.h"
@@ -37,7 +38,8 @@ static void shown(uint64_t sequence, uint64_t lifetime_ms, const char *number, c
 {
     static const char request[] = "{\"cmd\": \"bundles\"}";
     struct node *n = node_with(sequence, lifetime_ms);
-    json_t *answer = control_answer(n, request, strlen(request));
+    json_t *answer =
+        control_answer(n, &(struct control_who){true, "the test"}, request, strlen(request));
     char *line = json_dumps(answer, JSON_COMPACT), text[320];
     json_t *again = json_loads(line, 0, NULL); /* as helioctl reads it */
     const json_t *row = json_array_get(json_object_get(again, "bundles"), 0);
@@ -65,11 +67,83 @@ START_TEST(numbers_are_unsigned)
 }
 END_TEST
 
+static tick no_time(const struct world *w)
+{
+    (void)w;
+    return TICK_S;
+}
+
+static uint64_t no_wall(const struct world *w)
+{
+    (void)w;
+    return UINT64_C(1700000000) * TICK_S;
+}
+
+static char *reload_answer(struct node *n, const char *file)
+{
+    char request[200];
+    int len =
+        snprintf(request, sizeof request, "{\"cmd\": \"plan-reload\", \"file\": \"%s\"}", file);
+    json_t *answer =
+        control_answer(n, &(struct control_who){true, "the test"}, request, (size_t)len);
+    char *text = json_dumps(answer, JSON_COMPACT);
+    ck_assert(json_is_false(json_object_get(answer, "ok")));
+    json_decref(answer);
+    return text;
+}
+
+/* A file that the node may read and who asks perhaps not: of it nothing is shown, in any format.
+ * What is wrong with the configuration's own plan is shown. */
+START_TEST(plan_reload_shows_no_words_of_a_file)
+{
+    static const char *const texts[] = {"root:secret:20228:0:99999:7:::\n",
+                                        "a contact secret +1 1 2 3\n",
+                                        "secret: 1\n",
+                                        "{secret: [1\n",
+                                        "contacts: [{from: secret}]\n",
+                                        "{\"contacts\": [{\"contact\": \"secret\"}]}\n",
+                                        "- *secret\n"};
+    static const char *const ends[] = {"", ".yaml", ".json"};
+    const struct world_ops ops = {.now = no_time, .wall = no_wall};
+    struct world world;
+    struct config config = {.node = eid_ipn(0, 2, 0)};
+    struct node *n = node_with(1, 1000);
+    world_init(&world, &ops, true);
+    n->world = &world;
+    n->config = &config;
+    n->say.level = LEVEL_ERROR;
+    for (size_t i = 0; i < sizeof texts / sizeof *texts * 3; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "control_plan_%ld%s", (long)getpid(), ends[i % 3]);
+        FILE *f = fopen(path, "w");
+        ck_assert_ptr_nonnull(f);
+        fputs(texts[i / 3], f);
+        fclose(f);
+        config.plan = (char *)(uintptr_t) "";
+        char *text = reload_answer(n, path);
+        ck_assert_msg(strstr(text, "secret") == NULL &&
+                          strstr(text, ": is not understood; write a contact or range,") != NULL,
+                      "%s", text);
+        free(text);
+        config.plan = path;
+        text = reload_answer(n, path);
+        ck_assert_msg(strstr(text, "is not understood; write a contact or range,") == NULL, "%s",
+                      text);
+        ck_assert_msg(i > 0 || strstr(text, "secret") != NULL, "%s", text);
+        free(text);
+        unlink(path);
+    }
+    agent_free(n->agent);
+    free(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("control");
     TCase *t = tcase_create("all");
     tcase_add_test(t, numbers_are_unsigned);
+    tcase_add_test(t, plan_reload_shows_no_words_of_a_file);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);

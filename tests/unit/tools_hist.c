@@ -47,12 +47,40 @@ START_TEST(every_magnitude_within_its_bound)
 }
 END_TEST
 
+/* Nearest rank of the values themselves, in any order, until there are too many. */
+START_TEST(kept_values_are_exact)
+{
+    hist_init_exact(&h, 1000);
+    for (uint64_t v = 0; v < 1000; v++)
+        hist_add(&h, 1000000000 + v * 7919 % 1000);
+    ck_assert(hist_is_exact(&h));
+    ck_assert_uint_eq(hist_quantile(&h, 0.5), 1000000499);
+    hist_add(&h, 5); /* one too many: by buckets from now on */
+    ck_assert(!hist_is_exact(&h));
+    double got = (double)hist_quantile(&h, 0.5);
+    ck_assert(fabs(got - 1000000499) <= HIST_ERROR * 1000000499 && (uint64_t)got != 1000000499);
+    hist_fini(&h);
+    hist_init_exact(&h, 10);
+    for (uint64_t v = 3; v > 0; v--) {
+        hist_add(&h, v << 40);
+        ck_assert_uint_eq(hist_quantile(&h, 0.01), v << 40);
+    }
+    ck_assert_uint_eq(hist_quantile(&h, 0.5), UINT64_C(2) << 40);
+    ck_assert_uint_eq(hist_quantile(&h, 1), UINT64_C(3) << 40);
+    hist_fini(&h);
+    hist_init(&h);
+    ck_assert(!hist_is_exact(&h));
+    hist_fini(&h);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("hist");
     tcase_add_test(t, empty_and_single);
     tcase_add_test(t, small_values_are_exact);
     tcase_add_test(t, every_magnitude_within_its_bound);
+    tcase_add_test(t, kept_values_are_exact);
     Suite *s = suite_create("tools_hist");
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

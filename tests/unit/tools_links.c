@@ -2,284 +2,9 @@
 /*
  * A node's links over an adapter that lives in the test's memory: outcomes with reasons, limits
  * that change, neighbours who come in and say who they are, what an adapter reaches, links that
- * come, change and go. The test plays the other end.
+ * come, change and go.
  */
-#include <check.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "tools/node/config_link.h"
-#include "tools/node/node.h"
-#include "tools/sim/virtual.h"
-
-/* ---- the adapter "memory" ---- */
-
-#define TAKEN_MAX 64
-
-struct memory_config {
-    uint64_t window;
-    char *reaches; /* a pattern; "": it does not know */
-};
-
-struct memory {
-    struct cla cla;
-    struct cla_env env;
-    const struct memory_config *config;
-    uint64_t keys[TAKEN_MAX]; /* taken, without an outcome */
-    uint64_t bytes[TAKEN_MAX];
-    size_t len;
-    void (*closed)(void *context);
-    void *closed_context;
-    struct memory *next; /* of those that are closing */
-};
-
-static struct memory *closing;
-static const struct cla_ops memory_ops;
-
-static struct memory *memory_of(const struct cla *c)
-{
-    return container_of((struct cla *)(uintptr_t)c, struct memory, cla);
-}
-
-static int memory_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
-                       size_t why_cap)
-{
-    const struct memory_config *k = config;
-    if (k->window == 13) {
-        snprintf(why, why_cap, "window: 13 brings no luck");
-        return HELIO_EINVAL;
-    }
-    struct memory *m = calloc(1, sizeof *m);
-    *m = (struct memory){.cla = {.ops = &memory_ops, .limits = {(uint32_t)k->window, 0, 1}},
-                         .env = *env,
-                         .config = k};
-    *out = &m->cla;
-    return 0;
-}
-
-static enum cla_reason memory_send(struct cla *c, uint64_t key, struct buf *bundle)
-{
-    struct memory *m = memory_of(c);
-    ck_assert(c->limits.bundle_max == 0 || bundle->len <= c->limits.bundle_max);
-    if (m->len >= c->limits.window)
-        return CLA_REASON_BUSY;
-    m->bytes[m->len] = bundle->len;
-    m->keys[m->len++] = key;
-    return CLA_REASON_NONE;
-}
-
-static bool memory_reaches(const struct cla *c, const struct eid *destination)
-{
-    struct eid_pattern p;
-    const struct memory_config *k = memory_of(c)->config;
-    return k != NULL && eid_pattern_parse(k->reaches, &p) == 0 &&
-           eid_pattern_match(&p, destination);
-}
-
-static int memory_set(struct cla *c, const void *config, char *why, size_t why_cap)
-{
-    const struct memory_config *k = config;
-    if (k->window == 13) {
-        snprintf(why, why_cap, "window: 13 brings no luck");
-        return HELIO_EINVAL;
-    }
-    memory_of(c)->config = k;
-    c->limits.window = (uint32_t)k->window;
-    return 0;
-}
-
-static void memory_confirm(struct cla *c, uint64_t token, bool ok)
-{
-    (void)c;
-    (void)token;
-    (void)ok;
-}
-
-static void memory_set_link(struct cla *c, bool up)
-{
-    (void)c;
-    (void)up;
-}
-
-static void memory_close(struct cla *c, void (*closed)(void *context), void *context)
-{
-    struct memory *m = memory_of(c);
-    m->closed = closed;
-    m->closed_context = context;
-    m->next = closing;
-    closing = m;
-}
-
-static const struct conf_option memory_options[] = {
-    {.key = "window",
-     .type = OPTION_COUNT,
-     .offset = offsetof(struct memory_config, window),
-     .initial = "2",
-     .min = 1,
-     .max = TAKEN_MAX,
-     .help = "bundles at once"},
-    {.key = "reaches",
-     .type = OPTION_TEXT,
-     .offset = offsetof(struct memory_config, reaches),
-     .initial = "",
-     .help = "a pattern"},
-    {.key = NULL},
-};
-
-static const struct cla_ops memory_ops = {
-    .name = "memory",
-    .options = memory_options,
-    .config_size = sizeof(struct memory_config),
-    .inbound = true,
-    .open = memory_open,
-    .send = memory_send,
-    .reaches = memory_reaches,
-    .live = (const char *const[]){"window", NULL},
-    .set = memory_set,
-    .confirm = memory_confirm,
-    .set_link = memory_set_link,
-    .close = memory_close,
-};
-
-static const struct cla_ops *memory_at(size_t i)
-{
-    return i == 0 ? &memory_ops : NULL;
-}
-
-/* ---- applications: there are none ---- */
-
-static void take_delivery(struct apps *apps, const struct agent_action *a)
-{
-    (void)apps;
-    (void)a;
-    abort();
-}
-
-static void recall_delivery(struct apps *apps, const struct agent_action *a)
-{
-    (void)apps;
-    (void)a;
-}
-
-static void take_answer(struct apps *apps, const struct agent_action *a)
-{
-    (void)apps;
-    (void)a;
-}
-
-static void flush_nothing(struct apps *apps)
-{
-    (void)apps;
-}
-
-static const struct node_ops ops = {.deliver = take_delivery,
-                                    .recall = recall_delivery,
-                                    .answer = take_answer,
-                                    .flush = flush_nothing};
-
-/* ---- the node ---- */
-
-struct bench {
-    struct virtual_world v;
-    struct rng rng;
-    struct config config;
-    struct node n;
-};
-
-/* What was closed has closed, and the node has its turn. */
-static void turn(struct bench *b)
-{
-    while (closing != NULL) {
-        struct memory *m = closing;
-        closing = m->next;
-        m->closed(m->closed_context);
-        free(m);
-    }
-    (void)world_end_round(&b->v.world);
-    agent_check(b->n.agent);
-}
-
-static struct memory *link_of(const struct bench *b, const char *name)
-{
-    struct node_link *l = node_link_find(&b->n, name);
-    ck_assert_msg(l != NULL, "%s", name);
-    return memory_of(l->cla);
-}
-
-static void tell_link(struct bench *b, struct memory *m, bool up)
-{
-    m->env.events.link(m->env.events.context, &m->cla, up);
-    turn(b);
-}
-
-/* The other end's word on the i-th of what is taken. */
-static void tell_done(struct bench *b, struct memory *m, size_t i, enum cla_outcome outcome,
-                      enum cla_reason reason)
-{
-    uint64_t key = m->keys[i];
-    ck_assert_uint_lt(i, m->len);
-    memmove(m->keys + i, m->keys + i + 1, (m->len - i - 1) * sizeof *m->keys);
-    m->len--;
-    m->env.events.done(m->env.events.context, &m->cla, key, outcome, reason);
-    turn(b);
-}
-
-static struct bench *start(const char *links)
-{
-    struct bench *b = calloc(1, sizeof *b);
-    struct conf_errors errors;
-    char text[1024];
-    snprintf(text, sizeof text,
-             "node: ipn:1.0\nsocket: /a\necho: off\nstore: {durability: none}\nlinks:\n%s", links);
-    conf_errors_init(&errors, "test");
-    ck_assert_msg(config_parse(&b->config, text, strlen(text), memory_at, &errors) == 0, "%s",
-                  errors.text[0]);
-    rng_init(&b->rng, 1);
-    virtual_init(&b->v, UINT64_C(1767225600) * TICK_S, &b->rng, TICK_US);
-    b->n = (struct node){.config = &b->config, .ops = &ops, .world = &b->v.world};
-    b->n.say.level = LEVEL_ERROR;
-    ck_assert_int_eq(node_open(&b->n, true), 0);
-    ck_assert_int_eq(node_start(&b->n), 0);
-    turn(b);
-    return b;
-}
-
-static void on_all_closed(struct node *n)
-{
-    n->stopping = true;
-}
-
-static void stop(struct bench *b)
-{
-    node_links_close(&b->n, on_all_closed);
-    while (closing != NULL)
-        turn(b);
-    ck_assert(b->n.stopping && b->n.open_links == 0);
-    node_close(&b->n);
-    virtual_fini(&b->v);
-    config_fini(&b->config);
-    free(b);
-}
-
-static enum agent_refusal submit(struct bench *b, const char *to, size_t size)
-{
-    struct agent_request r = {.source = eid_ipn(0, 1, 5), .report_to = eid_ipn(0, 1, 5), .crc = -1};
-    ck_assert_int_eq(eid_parse(to, &r.destination), 0);
-    r.payload = buf_new(BUNDLE_HEAD_MAX, size + BUNDLE_TAIL_MAX);
-    memset(buf_append(r.payload, size), 'x', size);
-    enum agent_refusal refusal = agent_send(b->n.agent, &r, node_now(&b->n), NULL);
-    if (refusal != REFUSE_NONE)
-        buf_drop(r.payload);
-    node_wake(&b->n);
-    turn(b);
-    return refusal;
-}
-
-static uint64_t held(const struct bench *b)
-{
-    return agent_counters(b->n.agent)->bundles;
-}
+#include "tests/unit/tools_links.h"
 
 static const char TWO[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
                           "  - {name: b, adapter: memory, peer: ipn:3.0, peers: 2}\n";
@@ -321,6 +46,39 @@ START_TEST(outcomes)
     for (int o = 0; o < CLA_OUTCOME_COUNT; o++)
         ck_assert_int_eq(cla_outcome_is_good((enum cla_outcome)o),
                          o == CLA_DELIVERED || o == CLA_HANDED_OVER);
+    stop(b);
+}
+END_TEST
+
+/* What the adapter is told of bundles that it brought, by why the agent does not take them. */
+START_TEST(verdicts)
+{
+    char text[512];
+    snprintf(text, sizeof text,
+             "%sbundles: {count: 3, reserve: 0, reserve_queues: 0, source: 100}\n", TWO);
+    struct bench *b = start(text);
+    struct memory *a = link_of(b, "a");
+    struct bundle w;
+    bundle_init(&w);
+    ck_assert_int_eq(eid_parse("ipn:9.4", &w.id.source), 0);
+    ck_assert_int_eq(eid_parse("ipn:3.1", &w.destination), 0);
+    w.report_to = w.id.source;
+    w.id.time_ms = UINT64_C(820540800000); /* the day when the bench begins */
+    w.lifetime_ms = 60000;
+    w.payload = slice_of("data", 4);
+    ck_assert_int_eq(bring(b, a, &w, 0), CLA_ACCEPTED);
+    ck_assert_int_eq(bring(b, a, &w, 0), CLA_ACCEPTED); /* a duplicate */
+    w.id.sequence = 1;
+    ck_assert_int_eq(bring(b, a, &w, 8), CLA_FAULTY); /* a damaged byte */
+    w.lifetime_ms = 0;
+    ck_assert_int_eq(bring(b, a, &w, 0), CLA_ACCEPTED); /* expired: RFC 9171 has it deleted */
+    w.lifetime_ms = 60000;
+    ck_assert_int_eq(eid_parse("ipn:77.1", &w.destination), 0);
+    ck_assert_int_eq(bring(b, a, &w, 0), CLA_UNWANTED); /* no route */
+    ck_assert_int_eq(eid_parse("ipn:3.1", &w.destination), 0);
+    for (; w.id.sequence < 6; w.id.sequence++)
+        ck_assert_int_eq(bring(b, a, &w, 0), w.id.sequence < 3 ? CLA_ACCEPTED : CLA_FULL);
+    ck_assert_uint_eq(held(b), 3);
     stop(b);
 }
 END_TEST
@@ -505,6 +263,7 @@ int main(void)
     Suite *s = suite_create("links");
     TCase *t = tcase_create("links");
     tcase_add_test(t, outcomes);
+    tcase_add_test(t, verdicts);
     tcase_add_test(t, limits_change);
     tcase_add_test(t, neighbours_come_in);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);

@@ -144,7 +144,7 @@ START_TEST(each_part_has_its_time)
                                             .opened = 265,
                                             .first_tx = 270,
                                             .closed = 300,
-                                            .cycles = 2,
+                                            .rounds.most = 2,
                                             .outcome = OUTCOME_DONE};
     lives_session(&lives, &session);
     lives_end(&lives);

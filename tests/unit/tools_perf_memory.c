@@ -6,13 +6,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "tests/unit/failing_memory.h"
 #include "tools/perf/perf_server.h"
 
-/* The server alone, the world, its signals, the acknowledgements that wait, and the table of
- * sessions. */
+/* The server, the world (where libuv may end the process), its signals, the acknowledgements that
+ * wait, and the table of sessions. */
 START_TEST(it_is_said)
 {
     struct perf_options o = {.server = true, .socket = "/nonexistent/socket", .deliveries = 1};
@@ -20,15 +21,19 @@ START_TEST(it_is_said)
     char text[256] = "";
     ck_assert_ptr_nonnull(said);
     ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
-    failed = 0;
-    countdown = _i;
-    int code = perf_server_run(&o);
-    countdown = -1;
-    ck_assert(failed);
-    ck_assert_int_eq(code, 1);
+    pid_t child = fork();
+    if (child == 0) {
+        failed = 0;
+        countdown = _i;
+        int code = perf_server_run(&o);
+        _exit(failed ? code : 99);
+    }
+    int status = -1;
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 1);
     rewind(said);
     ck_assert_uint_gt(fread(text, 1, sizeof text - 1, said), 0);
-    ck_assert_str_eq(text, "helio-perf: out of memory\n");
+    ck_assert_ptr_nonnull(strstr(text, ": out of memory"));
     fclose(said);
 }
 END_TEST
@@ -37,7 +42,7 @@ int main(void)
 {
     Suite *s = suite_create("tools_perf_memory");
     TCase *t = tcase_create("server");
-    tcase_add_loop_test(t, it_is_said, 0, 5);
+    tcase_add_loop_test(t, it_is_said, 0, 14);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -361,6 +361,38 @@ START_TEST(too_late)
 }
 END_TEST
 
+/* A neighbour that declined a bundle does not get it again, whatever the plan says. */
+START_TEST(declined_by_neighbours)
+{
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct eid far = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    static const uint32_t declined[] = {0, 1};
+    struct router_query q = {.now = S(10),
+                             .destination = &far,
+                             .bytes = 1000,
+                             .expires = S(1000),
+                             .came_from = ROUTER_NO_LINK,
+                             .avoid = ROUTER_NO_LINK,
+                             .links = &links};
+    ck_assert_int_eq(w.ops.ops->ask(w.ops.state, &q).verdict, ROUTER_LINK);
+    q.declined = declined;
+    q.declined_len = 1;
+    struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(a.until, S(15)); /* by 3 */
+    q.declined_len = 2;
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_NONE);
+    plan_router_rules(w.router, true, NULL, 0);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* for a change of the plan */
+    end(&w);
+}
+END_TEST
+
 /* 2 is not to be used, but for what goes to itself. */
 START_TEST(excluded_neighbours)
 {
@@ -417,6 +449,38 @@ START_TEST(critical_goes_all_ways)
 }
 END_TEST
 
+/* The only contacts that lead there are with the neighbour that brought the bundle: no route,
+ * unless the operator wants it kept. A link that is down is a route. */
+START_TEST(no_way_back)
+{
+    struct world w;
+    static const uint64_t three = 3;
+    begin(&w);
+    struct eid two = eid_ipn(0, 2, 7), far = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    struct router_query q = {.destination = &far,
+                             .bytes = 1000,
+                             .expires = S(1000),
+                             .came_from = 0,
+                             .avoid = 0,
+                             .onward = true,
+                             .links = &links};
+    struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT); /* by 3, later */
+    plan_router_rules(w.router, false, &three, 1);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_NONE);
+    ck_assert(!a.too_long);
+    q.destination = &two;
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_NONE && !a.too_late);
+    plan_router_rules(w.router, true, &three, 1);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    end(&w);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_plan_router");
@@ -434,9 +498,11 @@ int main(void)
     tcase_add_test(tc, clocks_differ);
     tcase_add_test(tc, too_late);
     tcase_add_test(tc, critical_goes_all_ways);
+    tcase_add_test(tc, declined_by_neighbours);
     tcase_add_test(tc, excluded_neighbours);
     tcase_add_test(tc, another_plan);
     tcase_add_test(tc, waits_for_a_light_time);
+    tcase_add_test(tc, no_way_back);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);

@@ -432,6 +432,11 @@ static int connect_stream(struct aap2_client *c, const char *path, char why[AAP2
     if (helio_errno(r) == ENAMETOOLONG)
         snprintf(why, AAP2_WHY_MAX, "the path of a socket has at most %d characters: %.100s…",
                  STREAM_PATH_MAX, path);
+    else if (helio_errno(r) == EACCES || helio_errno(r) == EPERM)
+        snprintf(why, AAP2_WHY_MAX,
+                 "%.120s: not permitted: the node is there, and its socket is for its user and the "
+                 "members of its group (ls -l shows them)",
+                 path);
     else if (r < 0)
         snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, helio_strerror(r));
     return r < 0 ? HELIO_EIO : 0;

@@ -28,6 +28,7 @@ enum {
     ADU_CRC = 102,
     ADU_PRIORITY = 103,
     ADU_ORDINAL = 104,
+    ADU_PREVIOUS = 105,
 };
 enum {
     BUNDLE_SOURCE = 1,
@@ -194,6 +195,9 @@ static void take_adu_field(struct fields *s, const struct field *f, struct plain
     case ADU_ORDINAL:
         a->ordinal = (uint32_t)number_of(s, f);
         break;
+    case ADU_PREVIOUS:
+        a->previous_node = text_of(s, f, at);
+        break;
     default:
         break; /* of a newer peer */
     }
@@ -240,8 +244,8 @@ static char *copy_text(const char *text, char **at)
 
 static Aap2__AAPMessage *copy_adu(const Aap2__BundleADU *a)
 {
-    struct plain_adu *p =
-        adu_new(strlen(a->src_eid) + strlen(a->dst_eid) + strlen(a->report_to_eid) + 3);
+    struct plain_adu *p = adu_new(strlen(a->src_eid) + strlen(a->dst_eid) +
+                                  strlen(a->report_to_eid) + strlen(a->previous_node) + 4);
     if (p == NULL)
         return NULL;
     char *at = p->text;
@@ -251,6 +255,7 @@ static Aap2__AAPMessage *copy_adu(const Aap2__BundleADU *a)
     p->adu.src_eid = copy_text(a->src_eid, &at);
     p->adu.dst_eid = copy_text(a->dst_eid, &at);
     p->adu.report_to_eid = copy_text(a->report_to_eid, &at);
+    p->adu.previous_node = copy_text(a->previous_node, &at);
     p->adu.n_adu_flags = 0;
     p->adu.adu_flags = NULL;
     for (size_t i = 0; i < a->n_adu_flags; i++)

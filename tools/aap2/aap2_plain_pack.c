@@ -25,7 +25,7 @@ struct text {
     size_t len;
 };
 
-#define TEXTS_MAX 3
+#define TEXTS_MAX 4
 #define NUMBERS_MAX 8
 
 /* A message of texts and numbers, in the order of their tags. */
@@ -118,6 +118,7 @@ int aap2_pack_adu(const Aap2__BundleADU *a, uint8_t *out, size_t cap)
     add_number(&f, NUMBER(102), a->crc_type);
     add_number(&f, NUMBER(103), a->priority);
     add_number(&f, NUMBER(104), a->ordinal);
+    add_text(&f, BYTES(105), a->previous_node);
     const size_t len = 1 + varint_size(f.size) + f.size;
     if (len > AAP2_MESSAGE_MAX || varint_size(len) + len > cap)
         return HELIO_ESPACE;

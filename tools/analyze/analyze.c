@@ -177,7 +177,7 @@ static struct analyze_session *begin_session(struct analyze *a, const struct seg
     s->opened = s->first_tx = s->last_tx = s->last_sent = s->closed = TICK_NEVER;
     s->receiver_opened = s->receiver_end = s->first_rx = s->delivered = TICK_NEVER;
     s->outcome = -1;
-    s->cancel_reason = s->gap_checkpoint = s->counted_checkpoint = EVENT_NONE;
+    s->cancel_reason = EVENT_NONE;
     s->gap_report = EVENT_NONE;
     hash_add(&a->sessions, &s->node, hash_mix(a->sessions.seed, s->originator, s->number));
     a->open_max = a->sessions.len > a->open_max ? a->sessions.len : a->open_max;
@@ -222,7 +222,8 @@ static void sender_closed(struct analyze *a, struct analyze_session *s, const st
 static void receiver_closed(struct analyze_session *s, const struct event *e)
 {
     assert(s->receiver_log && e->kind == EVENT_CLOSE);
-    if (s->receiver_closed)
+    /* what was discarded goes on as if its segments had been lost */
+    if (s->receiver_closed || (e->cause == OUTCOME_DISCARDED && s->sender_log))
         return;
     s->receiver_closed = true;
     s->receiver_end = e->now;

@@ -17,6 +17,7 @@
 #include "tools/analyze/drop_row.h"
 #include "tools/analyze/seglog_row.h"
 #include "tools/hist.h"
+#include "tools/rounds.h"
 
 #define ANALYZE_GAPS_MAX 64
 #define ANALYZE_GAP (10 * TICK_S)
@@ -85,14 +86,13 @@ struct analyze_session {
     uint64_t bytes_sent;             /* whole data segments */
     uint64_t data_sent, data_resent; /* their data; the part that was not the first time */
     uint64_t reports_received;       /* at the sender */
-    uint64_t cycles;                 /* checkpoints whose report had data sent again */
+    struct rounds rounds;            /* its retransmission cycles */
     uint64_t cp_sent, cp_received;
     uint64_t rto_checkpoint, rto_report;
-    tick rto_time;                               /* waited for checkpoint timers */
-    uint64_t cp_dropped;                         /* in the drop log */
-    uint64_t dropped;                            /* data segments in the drop log */
-    uint64_t gap_checkpoint, counted_checkpoint; /* EVENT_NONE: none */
-    uint64_t gap_report;                         /* the last report with gaps */
+    tick rto_time;       /* waited for checkpoint timers */
+    uint64_t cp_dropped; /* in the drop log */
+    uint64_t dropped;    /* data segments in the drop log */
+    uint64_t gap_report; /* the last report with gaps; EVENT_NONE: none */
     tick gap_time;
     bool gaps; /* a report showed some */
     struct analyze_cp *cp;

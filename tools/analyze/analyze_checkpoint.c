@@ -221,4 +221,5 @@ void analyze_cp_fini(struct analyze_session *s)
     for (uint32_t i = 0; i < s->cp_len; i++)
         free(s->cp[i].sending);
     free(s->cp);
+    rounds_fini(&s->rounds);
 }

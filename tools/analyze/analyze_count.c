@@ -2,8 +2,10 @@
 /* What each row counts in its session. Only memory can run out. */
 #include "tools/analyze/analyze_checkpoint.h"
 
-#include "tools/analyze/analyze_flow.h"
 #include <assert.h>
+
+#include "base/err.h"
+#include "tools/analyze/analyze_flow.h"
 
 static bool is_checkpoint(int type)
 {
@@ -40,40 +42,39 @@ static int sender_sent(struct analyze *a, struct analyze_session *s, const struc
         bin->resent_bytes += again ? length : 0;
         bin->cp_sent += is_checkpoint(e->type);
     }
-    if (e->cause == CAUSE_REPORT && s->gap_checkpoint != EVENT_NONE) {
-        s->cycles++;
-        s->counted_checkpoint = s->gap_checkpoint;
-        s->gap_checkpoint = EVENT_NONE;
-    }
+    if (e->cause == CAUSE_REPORT && is_checkpoint(e->type) &&
+        !rounds_sent(&s->rounds, e->cp_serial, e->rpt_serial))
+        return HELIO_ENOMEM;
     return is_checkpoint(e->type) ? analyze_cp_sent(s, e) : 0;
 }
 
-static void sender_got(struct analyze_session *s, const struct event *e)
+static int sender_got(struct analyze_session *s, const struct event *e)
 {
     assert(s->sender_log && e->kind == EVENT_RX);
     if (e->type != 8)
-        return;
+        return 0;
     s->reports_received++;
     bool gaps = e->claimed_bytes != EVENT_NONE && e->rs_upper != EVENT_NONE &&
                 e->rs_lower != EVENT_NONE && e->claimed_bytes < e->rs_upper - e->rs_lower;
     s->gaps |= gaps;
     if (e->verdict != VERDICT_OK)
-        return;
+        return 0;
+    if (!rounds_reported(&s->rounds, e->cp_serial, e->rpt_serial))
+        return HELIO_ENOMEM;
     if (gaps) {
         s->gap_report = e->rpt_serial;
         s->gap_time = e->now;
-        if (e->cp_serial != s->counted_checkpoint)
-            s->gap_checkpoint = e->cp_serial;
     }
     struct analyze_cp *c = analyze_cp_find(s, e->cp_serial);
     if (c == NULL || c->answered || c->first == TICK_NEVER || e->now < c->first)
-        return;
+        return 0;
     c->answered = true;
     if (c->timeouts == 0) {
         hist_add(&s->path->response, e->now - c->first);
         if (c->begin != TICK_NEVER && e->now >= c->begin)
             hist_add(&s->path->cycle, e->now - c->begin);
     }
+    return 0;
 }
 
 static int receiver_got(struct analyze *a, struct analyze_session *s, const struct event *e)
@@ -128,8 +129,7 @@ int analyze_at_sender(struct analyze *a, struct analyze_session *s, const struct
     case EVENT_TX:
         return sender_sent(a, s, e);
     case EVENT_RX:
-        sender_got(s, e);
-        return 0;
+        return sender_got(s, e);
     case EVENT_TIMER:
         return timer_fired(a, s, e);
     default:

@@ -73,9 +73,9 @@ struct analyze_path *analyze_path_of(struct analyze *a, uint64_t originator, uin
     p->originator = originator;
     p->peer = peer;
     p->delay = p->far = TICK_NEVER;
-    hist_init(&p->rto);
-    hist_init(&p->response);
-    hist_init(&p->cycle);
+    hist_init_exact(&p->rto, HIST_EXACT_MAX);
+    hist_init_exact(&p->response, HIST_EXACT_MAX);
+    hist_init_exact(&p->cycle, HIST_EXACT_MAX);
     assert(a->paths_len < ANALYZE_PATHS_MAX);
     a->paths[a->paths_len++] = p;
     return p;
@@ -130,10 +130,10 @@ static struct analyze_flow *flow_new(struct analyze *a, const struct analyze_ses
     f->peer = s->peer;
     f->colour = colour_of(s);
     f->first_tx = TICK_NEVER;
-    hist_init(&f->duration);
-    hist_init(&f->delivery);
-    hist_init(&f->radiation);
-    hist_init(&f->clean);
+    hist_init_exact(&f->duration, HIST_EXACT_MAX);
+    hist_init_exact(&f->delivery, HIST_EXACT_MAX);
+    hist_init_exact(&f->radiation, HIST_EXACT_MAX);
+    hist_init_exact(&f->clean, HIST_EXACT_MAX);
     a->flows[a->flows_len++] = f;
     return f;
 }
@@ -150,7 +150,7 @@ static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct a
     tick duration = analyze_duration(s);
     f->sessions++;
     f->bases[s->basis]++;
-    f->cycles += s->cycles;
+    f->cycles += s->rounds.most;
     f->cp_lost += s->cp_lost;
     f->cp_sent_done += s->cp_sent;
     f->cp_waits += s->cp_waits;
@@ -158,7 +158,7 @@ static void sum_closed(struct analyze *a, struct analyze_flow *f, const struct a
     add_time(&f->duration, duration);
     add_time(&f->radiation, analyze_radiation(s));
     add_time(&f->delivery, analyze_delivery(s));
-    if (s->sender_log && !s->lossy && s->cycles == 0 && s->rto_checkpoint == 0)
+    if (s->sender_log && !s->lossy && s->rounds.most == 0 && s->rto_checkpoint == 0)
         add_time(&f->clean, duration);
     if (s->block_bytes != EVENT_NONE)
         f->done_bytes += s->block_bytes;
@@ -211,11 +211,23 @@ int analyze_flow_add(struct analyze *a, const struct analyze_session *s)
     return 0;
 }
 
+static void flow_free(struct analyze_flow *f)
+{
+    hist_fini(&f->duration);
+    hist_fini(&f->delivery);
+    hist_fini(&f->radiation);
+    hist_fini(&f->clean);
+    free(f);
+}
+
 void analyze_flows_fini(struct analyze *a)
 {
     for (size_t i = 0; i < a->flows_len; i++)
-        free(a->flows[i]);
+        flow_free(a->flows[i]);
     for (size_t i = 0; i < a->paths_len; i++) {
+        hist_fini(&a->paths[i]->rto);
+        hist_fini(&a->paths[i]->response);
+        hist_fini(&a->paths[i]->cycle);
         series_fini(&a->paths[i]->series);
         free(a->paths[i]);
     }

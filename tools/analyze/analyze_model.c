@@ -67,7 +67,7 @@ struct analyze_penalties analyze_split_session(const struct analyze_session *s,
     tick duration = analyze_duration(s);
     if (!s->sender_log || s->outcome != OUTCOME_DONE)
         return out;
-    out.retx = cost_of((double)s->cycles, of_flow->cycle);
+    out.retx = cost_of((double)s->rounds.most, of_flow->cycle);
     out.checkpoint = cost_of((double)s->cp_waits, of_flow->rto);
     if (duration != TICK_NEVER)
         out.delta = ns_to_ms((double)duration) - of_flow->ideal - out.retx - out.checkpoint;

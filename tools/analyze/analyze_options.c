@@ -424,7 +424,7 @@ void analyze_options_parse(struct analyze_options *o, int argc, char **argv)
     };
     argp_err_exit_status = 2;
     argp_program_version = "helio-analyze " HELIO_VERSION;
-    (void)argp_parse(&argp, argc, argv, ARGP_IN_ORDER, NULL, o);
+    argument_parse(&argp, argc, argv, ARGP_IN_ORDER, o);
 }
 
 void analyze_options_fini(struct analyze_options *o)

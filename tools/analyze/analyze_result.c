@@ -252,10 +252,11 @@ json_t *analyze_times_json(const struct hist *h)
 {
     if (h->count == 0)
         return json_null();
-    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f}", "mean", ns_to_ms(h->mean), "sd",
+    return json_pack("{s:f,s:f,s:f,s:f,s:f,s:f,s:f}", "mean", ns_to_ms(h->mean), "sd",
                      ns_to_ms(hist_sd(h)), "p50", ns_to_ms((double)hist_quantile(h, 0.5)), "p90",
                      ns_to_ms((double)hist_quantile(h, 0.9)), "p99",
-                     ns_to_ms((double)hist_quantile(h, 0.99)), "max", ns_to_ms((double)h->max));
+                     ns_to_ms((double)hist_quantile(h, 0.99)), "max", ns_to_ms((double)h->max),
+                     "percentiles_within", hist_is_exact(h) ? 0.0 : HIST_ERROR);
 }
 
 static void set_count(json_t *j, const char *name, uint64_t v)

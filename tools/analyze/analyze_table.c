@@ -37,8 +37,9 @@ const char *analyze_basis_word(enum analyze_basis basis)
 
 static const char *outcome_word(int outcome)
 {
-    static const char *const words[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
-    return outcome >= 0 && outcome < 4 ? words[outcome] : "unfinished";
+    static const char *const words[] = {"done", "cancelled_local", "cancelled_remote", "lost",
+                                        "discarded"};
+    return outcome >= 0 && outcome < 5 ? words[outcome] : "unfinished";
 }
 
 static void put_number(FILE *f, uint64_t v)
@@ -111,7 +112,7 @@ static void put_counts(FILE *f, const struct analyze_session *s)
     put_if(f, tx, s->data_sent);
     put_if(f, tx, s->data_resent);
     put_if(f, tx, s->reports_received);
-    put_if(f, tx, s->cycles);
+    put_if(f, tx, s->rounds.most);
     put_if(f, tx, s->cp_sent);
     put_if(f, s->basis != BASIS_NONE, s->cp_lost);
     fprintf(f, "%s,", analyze_basis_word(s->basis));

@@ -9,13 +9,25 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "tools/analyze/emu_input.h"
 #include "tools/analyze/packet.h"
 #include "tools/analyze/pcap_input.h"
 #include "tools/analyze/reassembly.h"
 
-struct capture {
+#define ETHERNET 1 /* DLT_EN10MB */
+
+/* What enters helio-emu's link or leaves it, one packet read ahead. */
+struct side {
     struct stream *in;
+    struct emu_input *emu;
+    struct pcap_packet ahead;
+    bool over;
+};
+
+struct capture {
+    struct stream *in; /* NULL: side[] */
     struct pcap_input *pcap;
+    struct side side[2]; /* before, after */
     struct watch *watch;
     struct reassembly *parts;
     enum watch_place at;
@@ -82,17 +94,51 @@ fail:
     return rc;
 }
 
+static int advance_side(struct capture *c, struct side *s)
+{
+    int rc = emu_input_next(s->emu, &s->ahead, c->error);
+    s->over = rc != 1;
+    return rc < 0 ? rc : 0;
+}
+
+int capture_open_end(struct capture **out, struct stream *before, struct stream *after,
+                     unsigned direction, const struct watch_options *options)
+{
+    assert(before != NULL && after != NULL && direction <= 1);
+    struct capture *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return HELIO_ENOMEM;
+    c->link = ETHERNET;
+    c->at = WATCH_AUTO;
+    c->watch = watch_new(options);
+    c->parts = reassembly_new();
+    c->side[0] = (struct side){.in = before, .emu = emu_input_new(before, direction)};
+    c->side[1] = (struct side){.in = after, .emu = emu_input_new(after, !direction)};
+    bool whole = c->watch != NULL && c->parts != NULL && c->side[0].emu != NULL;
+    if (!whole || c->side[1].emu == NULL) {
+        capture_close(c);
+        return HELIO_ENOMEM;
+    }
+    for (int i = 0; i < 2 && !c->cut; i++)
+        c->cut = advance_side(c, &c->side[i]) < 0;
+    *out = c;
+    return 0;
+}
+
 void capture_close(struct capture *c)
 {
     if (c == NULL)
         return;
+    emu_input_free(c->side[0].emu);
+    emu_input_free(c->side[1].emu);
     pcap_input_close(c->pcap);
     watch_free(c->watch);
     reassembly_free(c->parts);
     free(c);
 }
 
-static int take_packet(struct capture *c, const struct pcap_packet *raw)
+/* outgoing: of struct watch_datagram, where the file says it; -1: as the packet has it. */
+static int take_packet(struct capture *c, const struct pcap_packet *raw, int outgoing)
 {
     assert(raw->have <= raw->len);
     struct watch_counters *n = watch_counters(c->watch);
@@ -110,20 +156,46 @@ static int take_packet(struct capture *c, const struct pcap_packet *raw)
     case PACKET_UDP:
         break;
     }
+    if (outgoing >= 0)
+        p.udp.outgoing = outgoing;
     return rc == 1 ? watch_input(c->watch, &p.udp) : rc;
+}
+
+/* The earlier of what entered at this end and what left at it: 1, 0 at the end, or an error. What
+ * was read ahead of the other stays. */
+static int take_side(struct capture *c)
+{
+    struct side *s = &c->side[0];
+    if (s->over || (!c->side[1].over && c->side[1].ahead.now < s->ahead.now))
+        s = &c->side[1];
+    if (s->over)
+        return 0;
+    int rc = take_packet(c, &s->ahead, s == &c->side[0]);
+    if (rc == 0)
+        c->cut |= advance_side(c, s) < 0;
+    return rc < 0 ? rc : 1;
+}
+
+static int take_file(struct capture *c)
+{
+    struct pcap_packet raw;
+    int rc = pcap_input_next(c->pcap, &raw, c->error);
+    c->cut = rc < 0 && strstr(c->error, "truncated") != NULL;
+    if (rc <= 0)
+        return rc < 0 && !c->cut ? rc : 0;
+    rc = take_packet(c, &raw, -1);
+    return rc < 0 ? rc : 1;
 }
 
 int capture_next(struct capture *c, const struct seglog_row **row)
 {
     int rc;
     while ((rc = watch_row(c->watch, row)) == 0 && !c->over) {
-        struct pcap_packet raw;
-        rc = pcap_input_next(c->pcap, &raw, c->error);
-        c->cut = rc < 0 && strstr(c->error, "truncated") != NULL;
-        if (rc < 0 && !c->cut)
+        rc = c->pcap != NULL ? take_file(c) : take_side(c);
+        if (rc == HELIO_EIO)
             return rc;
-        c->over = rc <= 0;
-        rc = c->over ? watch_end(c->watch) : take_packet(c, &raw);
+        c->over = rc == 0;
+        rc = c->over ? watch_end(c->watch) : rc < 0 ? rc : 0;
         if (rc != 0)
             break;
     }
@@ -138,7 +210,9 @@ const char *capture_error(const struct capture *c)
 
 uint64_t capture_cut(const struct capture *c)
 {
-    return c->cut || stream_cut(c->in) ? watch_counters(c->watch)->packets + 1 : 0;
+    bool cut = c->pcap != NULL ? stream_cut(c->in)
+                               : stream_cut(c->side[0].in) || stream_cut(c->side[1].in);
+    return c->cut || cut ? watch_counters(c->watch)->packets + 1 : 0;
 }
 
 void capture_add_counters(const struct capture *c, struct watch_counters *sum)

@@ -15,6 +15,11 @@ bool capture_is(const uint8_t *bytes, size_t len);
  * or HELIO_EFORMAT with `error`. */
 int capture_open(struct capture **out, struct stream *in, enum watch_place at,
                  const struct watch_options *options, char error[256]);
+
+/* The end from which direction `forward` (0) or return (1) of helio-emu's link starts: by both
+ * files of a run (emu_input.h), which stay the caller's and must stay open. 0 or HELIO_ENOMEM. */
+int capture_open_end(struct capture **out, struct stream *before, struct stream *after,
+                     unsigned direction, const struct watch_options *options);
 void capture_close(struct capture *c); /* NULL is nothing */
 
 /* The next row: 1, 0 at the end, HELIO_EIO (capture_error says why), HELIO_ENOMEM. */

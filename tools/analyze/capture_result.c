@@ -69,6 +69,19 @@ static size_t kept_views(const struct analyze_totals *t)
     return t->views_len < INPUT_VIEWS_MAX ? t->views_len : INPUT_VIEWS_MAX;
 }
 
+static void text_emulator(FILE *f, const struct input_view *v)
+{
+    const char *what = v->after ? "leaves" : "enters", *other = v->after ? "enters" : "leaves";
+    if (v->emulator && v->partner != NULL)
+        fprintf(f, "; helio-emu's capture of what %s its link, and %s of what %s it", what,
+                v->partner, other);
+    else if (v->emulator)
+        fprintf(f,
+                "; it is helio-emu's, of what %s its link: one way is missing in its times. Give "
+                "the capture of what %s it as well",
+                what, other);
+}
+
 static void text_views(FILE *f, const struct analyze_totals *t)
 {
     assert(t->captures);
@@ -79,6 +92,7 @@ static void text_views(FILE *f, const struct analyze_totals *t)
         fprintf(f, "\n%s: at the %s's end of ", v->file, place_word(&v->at));
         text_path(f, &v->at);
         fprintf(f, " (%s)", how_text(v->at.how));
+        text_emulator(f, v);
         if (v->same != NULL)
             fprintf(f,
                     "; so is %s, of the same time: what both saw counts twice. If they are of both "
@@ -140,6 +154,10 @@ static json_t *views_json(const struct analyze_totals *t)
         json_object_set_new(j, "receiver", engine_json(v->at.receiver));
         json_object_set_new(j, "place", json_string(place_word(&v->at)));
         json_object_set_new(j, "known_by", json_string(how_word(v->at.how)));
+        json_object_set_new(j, "emulator",
+                            v->emulator ? json_string(v->after ? "after" : "before") : json_null());
+        json_object_set_new(j, "partner",
+                            v->partner != NULL ? json_string(v->partner) : json_null());
         json_object_set_new(j, "same_end", v->same != NULL ? json_string(v->same) : json_null());
         json_array_append_new(list, j);
     }

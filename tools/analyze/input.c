@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "tools/analyze/capture.h"
+#include "tools/analyze/emu_input.h"
 #include "tools/analyze/stream.h"
 
 #define BACK                                                                                       \
@@ -26,8 +27,12 @@ struct source {
     enum kind kind;
     struct stream *stream;
     struct capture *capture;
-    bool end; /* no row is ahead */
-    tick now; /* of the row ahead */
+    bool emulator; /* helio-emu's: `mark` */
+    struct emu_mark mark;
+    const char *partner;  /* the other file of that run; the capture is of an end, by both */
+    struct stream *other; /* that file, once more */
+    bool end;             /* no row is ahead */
+    tick now;             /* of the row ahead */
     struct seglog_row row;
     struct drop_event drop;
     struct bundle_row bundle; /* its texts lie in the stream */
@@ -182,7 +187,7 @@ static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t le
     return bundles ? KIND_BUNDLES : KIND_LOG;
 }
 
-static int open_source(struct input *in, struct source *s, const struct watch_options *options)
+static int open_source(struct input *in, struct source *s)
 {
     assert(s->stream == NULL);
     const uint8_t *bytes;
@@ -195,9 +200,39 @@ static int open_source(struct input *in, struct source *s, const struct watch_op
     if (rc != 0)
         return rc;
     s->kind = kind_of(s, bytes, len);
-    if (s->kind == KIND_CAPTURE)
-        rc = capture_open(&s->capture, s->stream, s->file.at, options, in->error);
-    return rc;
+    s->emulator = s->kind == KIND_CAPTURE && emu_mark_of(bytes, len, &s->mark);
+    return 0;
+}
+
+/* The other file of a run of helio-emu's link; NULL: it is not there, or the user says what this
+ * one is. Standard input cannot be read twice. */
+static const struct source *find_partner(const struct input *in, const struct source *s)
+{
+    if (!s->emulator || s->file.at != WATCH_AUTO || strcmp(s->file.path, "-") == 0)
+        return NULL;
+    for (size_t i = 0; i < in->count; i++) {
+        const struct source *o = &in->sources[i];
+        if (o->emulator && o->mark.run == s->mark.run && o->mark.after != s->mark.after &&
+            o->file.at == WATCH_AUTO && strcmp(o->file.path, "-") != 0)
+            return o;
+    }
+    return NULL;
+}
+
+/* Of two such files the one of what enters stands for the end where forward frames come from. */
+static int open_capture(struct input *in, struct source *s, const struct watch_options *options)
+{
+    assert(s->kind == KIND_CAPTURE && s->capture == NULL);
+    const struct source *o = find_partner(in, s);
+    if (o == NULL)
+        return capture_open(&s->capture, s->stream, s->file.at, options, in->error);
+    s->partner = o->name;
+    int rc = stream_open(&s->other, o->file.path, in->error);
+    if (rc != 0)
+        return rc;
+    struct stream *before = s->mark.after ? s->other : s->stream;
+    struct stream *after = s->mark.after ? s->stream : s->other;
+    return capture_open_end(&s->capture, before, after, s->mark.after, options);
 }
 
 int input_open(struct input **out, const struct input_file *files, size_t count,
@@ -217,7 +252,12 @@ int input_open(struct input **out, const struct input_file *files, size_t count,
     while (rc == 0 && in->count < count) {
         *failed = in->count++;
         in->sources[*failed].file = files[*failed];
-        rc = open_source(in, &in->sources[*failed], options);
+        rc = open_source(in, &in->sources[*failed]);
+    }
+    for (size_t i = 0; rc == 0 && i < count; i++) {
+        *failed = i;
+        if (in->sources[i].kind == KIND_CAPTURE)
+            rc = open_capture(in, &in->sources[i], options);
     }
     for (size_t i = 0; rc == 0 && i < count; i++) {
         struct source *s = &in->sources[i];
@@ -241,6 +281,7 @@ void input_close(struct input *in)
     for (size_t i = 0; i < in->count; i++) {
         capture_close(in->sources[i].capture);
         stream_close(in->sources[i].stream);
+        stream_close(in->sources[i].other);
     }
     assert(in->sources != NULL || in->count == 0);
     free(in->sources);
@@ -430,7 +471,12 @@ size_t input_views(const struct input *in, struct input_view out[INPUT_VIEWS_MAX
             continue;
         size_t len = capture_views(s->capture, views, INPUT_VIEWS_MAX);
         for (size_t k = 0; k < len && k < INPUT_VIEWS_MAX && n + k < INPUT_VIEWS_MAX; k++)
-            out[n + k] = (struct input_view){s->name, views[k], find_same_end(in, s, &views[k])};
+            out[n + k] = (struct input_view){.file = s->name,
+                                             .at = views[k],
+                                             .same = find_same_end(in, s, &views[k]),
+                                             .emulator = s->emulator,
+                                             .after = s->mark.after,
+                                             .partner = s->partner};
         n += len;
     }
     return n;

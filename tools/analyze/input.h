@@ -57,6 +57,9 @@ struct input_view {
     const char *file;
     struct watch_view at;
     const char *same; /* another capture of that time that was taken for the same end; NULL: none */
+    bool emulator;    /* helio-emu's, of what enters its link, or `after`: leaves it */
+    bool after;
+    const char *partner; /* the other file of that run: both ends are known by both; NULL: none */
 };
 
 #define INPUT_VIEWS_MAX 64

@@ -113,6 +113,7 @@ static void shut(struct lives *l, struct stay *s)
 
 static struct stay *make_stay(struct lives *l, const struct bundle_row *r, const char *node)
 {
+    assert(l->len <= l->cap);
     if (l->len == l->cap) {
         size_t cap = l->cap == 0 ? 256 : 2 * l->cap;
         struct stay **grown = realloc(l->stays, cap * sizeof *grown);
@@ -158,6 +159,7 @@ static struct stay *make_stay(struct lives *l, const struct bundle_row *r, const
 /* From one part to the next one at this time. `from`: the parts in which that can happen. */
 static void move_on(struct stay *s, tick now, unsigned from, enum life_part to)
 {
+    assert(s != NULL);
     if ((from & (1u << s->part)) == 0 || now < s->since)
         s->gap = true;
     else
@@ -321,12 +323,12 @@ void lives_session(struct lives *l, const struct analyze_session *a)
         if (a->first_tx != TICK_NEVER && a->first_tx >= s->carried) {
             s->session_wait = a->first_tx - s->carried;
             s->session_radiation = analyze_radiation(a);
-            s->session_clean = !a->lossy && a->cycles == 0;
+            s->session_clean = !a->lossy && a->rounds.most == 0;
         }
         if (a->outcome == OUTCOME_DONE && a->first_tx != TICK_NEVER)
             s->session_time = analyze_duration(a);
         s->cycles_known = a->sender_closed;
-        s->cycles = a->cycles;
+        s->cycles = a->rounds.most;
     }
 }
 

@@ -23,7 +23,8 @@ static int read_cause(enum event_kind kind, struct word w)
 {
     static const char *const reasons[] = {"first", "report", "timer", "answer", "proactive"};
     static const char *const timers[] = {"checkpoint", "report", "cancel", "idle"};
-    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost"};
+    static const char *const outcomes[] = {"done", "cancelled_local", "cancelled_remote", "lost",
+                                           "discarded"};
     static const char *const links[] = {"down", "up", "receive_down", "receive_up"};
     switch (kind) {
     case EVENT_RX:
@@ -33,7 +34,7 @@ static int read_cause(enum event_kind kind, struct word w)
     case EVENT_TIMER:
         return word_find(w, timers, 4);
     case EVENT_CLOSE:
-        return word_find(w, outcomes, 4);
+        return word_find(w, outcomes, 5);
     case EVENT_LINK:
         return word_find(w, links, 4);
     default:

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-bundle lint|show|make: bundles in files, outside of any node. This file has the choice of
+ * helio-bundle COMMAND: bundles in files, outside of any node. This file has the choice of
  * the command, the reading of files and `lint`. What can go wrong: a file that cannot be read or is
  * no hexadecimal text (exit 1), a wrong option (exit 2).
  */
@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "os/arguments.h"
+#include "tools/bundle/helio_bundle_secure.h"
 
 #define FILE_MAX (UINT64_C(1) << 30) /* longest bundle that is read */
 
@@ -99,11 +100,25 @@ struct buf *bundle_file_read(const char *path, bool hex)
     return NULL;
 }
 
-void findings_print(const char *path, const struct bundle_findings *f)
+int bundle_file_write(const char *command, const char *path, const struct buf *b)
+{
+    const bool standard = path == NULL || strcmp(path, "-") == 0;
+    FILE *out = standard ? stdout : fopen(path, "wb");
+    const bool opened = out != NULL;
+    bool ok = opened && fwrite(b->mem + b->off, 1, b->len, out) == b->len;
+    if (opened && (out == stdout ? fflush(out) : fclose(out)) != 0)
+        ok = false;
+    if (!ok)
+        fprintf(stderr, "%s: %s: %s\n", command, standard ? "standard output" : path,
+                strerror(errno));
+    return ok ? EXIT_DONE : opened ? EXIT_FAILED : argument_file_code(path, true);
+}
+
+void findings_print(FILE *out, const char *path, const struct bundle_findings *f)
 {
     for (size_t i = 0; i < f->len; i++)
-        printf("%s:%zu: %s: %s [%s]\n", path, f->at[i].at, f->at[i].fatal ? "error" : "note",
-               f->at[i].text, f->at[i].section);
+        fprintf(out, "%s:%zu: %s: %s [%s]\n", path, f->at[i].at, f->at[i].fatal ? "error" : "note",
+                f->at[i].text, f->at[i].section);
 }
 
 json_t *findings_json(const struct bundle_findings *f)
@@ -163,7 +178,7 @@ int command_lint(int argc, char **argv)
                "  helio-bundle lint bundle.cbor\n"
                "  helio-bundle lint --json --hex capture.txt\n"
                "\nexit codes: 0 nothing found, 1 findings, 2 usage, or a file is not there"};
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    argument_parse(&argp, argc, argv, 0, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
         struct bundle_findings f;
@@ -176,7 +191,7 @@ int command_lint(int argc, char **argv)
             code = worst(code, EXIT_FAILED);
         buf_drop(b);
         if (!o.json) {
-            findings_print(o.files[i], &f);
+            findings_print(stdout, o.files[i], &f);
             continue;
         }
         json_t *line = json_pack("{s:s, s:b, s:o}", "file", o.files[i], "clean", f.len == 0,
@@ -192,6 +207,11 @@ static const char usage[] =
     "Usage: helio-bundle lint FILE...    check against the standards\n"
     "       helio-bundle show FILE...    print the fields\n"
     "       helio-bundle make OPTION...  make a bundle\n"
+    "       helio-bundle sign FILE       add a block integrity block (BPSec)\n"
+    "       helio-bundle verify FILE     verify the integrity blocks\n"
+    "       helio-bundle encrypt FILE    encrypt blocks (BPSec)\n"
+    "       helio-bundle decrypt FILE    decrypt them\n"
+    "       helio-bundle explain FILE    print the security blocks\n"
     "       helio-bundle --version\n"
     "`helio-bundle COMMAND --help` tells more.\n"
     "\n"
@@ -205,9 +225,11 @@ int main(int argc, char **argv)
     static const struct {
         const char *name; /* what messages begin with */
         int (*run)(int argc, char **argv);
-    } commands[] = {{"helio-bundle lint", command_lint},
-                    {"helio-bundle show", command_show},
-                    {"helio-bundle make", command_make}};
+    } commands[] = {
+        {"helio-bundle lint", command_lint},       {"helio-bundle show", command_show},
+        {"helio-bundle make", command_make},       {"helio-bundle sign", command_sign},
+        {"helio-bundle verify", command_verify},   {"helio-bundle encrypt", command_encrypt},
+        {"helio-bundle decrypt", command_decrypt}, {"helio-bundle explain", command_explain}};
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     return commands[i].run(argc - 1, argv + 1);

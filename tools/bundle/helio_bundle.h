@@ -4,6 +4,7 @@
 #define TOOLS_HELIO_BUNDLE_H
 
 #include <jansson.h>
+#include <stdio.h>
 
 #include "bp/bundle.h"
 
@@ -17,8 +18,12 @@ int command_make(int argc, char **argv);
  * a message was printed. */
 struct buf *bundle_file_read(const char *path, bool hex);
 
+/* Writes the file ("-" or NULL: standard output). Returns the exit code; `command` begins a
+ * message. */
+int bundle_file_write(const char *command, const char *path, const struct buf *b);
+
 /* Findings as text lines "FILE:OFFSET: error: TEXT [SECTION]", or as a JSON array. */
-void findings_print(const char *path, const struct bundle_findings *f);
+void findings_print(FILE *out, const char *path, const struct bundle_findings *f);
 json_t *findings_json(const struct bundle_findings *f);
 
 /* Names of the set flags, as a JSON array; bits without a name as "0x…". */

@@ -6,7 +6,6 @@
  */
 #include <argp.h>
 #include <ctype.h>
-#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -174,8 +173,8 @@ static void add_block(struct argp_state *state, struct make_options *o, char *ar
         argp_error(state, "--block: TYPE:FLAGS:HEX with at most 64 KiB in all is expected");
         return;
     }
-    if (b->others_len == BUNDLE_BLOCKS_MAX) {
-        argp_error(state, "--block: a bundle has at most %d extension blocks", BUNDLE_BLOCKS_MAX);
+    if (b->others_len == BUNDLE_INLINE_MAX) {
+        argp_error(state, "--block: at most %d extension blocks can be made", BUNDLE_INLINE_MAX);
         return;
     }
     b->others[b->others_len++] =
@@ -200,7 +199,7 @@ static void add_priority(struct argp_state *state, struct make_options *o, char 
                    "--priority: bulk, normal, expedited, or expedited:N with N from 0 to 254");
         return;
     }
-    if (b->others_len == BUNDLE_BLOCKS_MAX || o->block_used > BLOCK_BYTES_MAX - QOS_CONTENT_MAX) {
+    if (b->others_len == BUNDLE_INLINE_MAX || o->block_used > BLOCK_BYTES_MAX - QOS_CONTENT_MAX) {
         argp_error(state, "--priority: the bundle has too many extension blocks");
         return;
     }
@@ -319,19 +318,6 @@ static void finish_options(struct make_options *o)
         b->others[i].crc = b->payload_crc;
 }
 
-static int write_out(const char *path, const struct buf *b)
-{
-    FILE *out = path == NULL || strcmp(path, "-") == 0 ? stdout : fopen(path, "wb");
-    const char *name = path == NULL ? "standard output" : path;
-    bool opened = out != NULL;
-    bool ok = opened && fwrite(b->mem + b->off, 1, b->len, out) == b->len;
-    if (out != NULL && (out == stdout ? fflush(out) : fclose(out)) != 0)
-        ok = false;
-    if (!ok)
-        fprintf(stderr, "helio-bundle make: %s: %s\n", name, strerror(errno));
-    return ok ? EXIT_DONE : opened ? EXIT_FAILED : argument_file_code(path, true);
-}
-
 static int make_bundle(struct make_options *o)
 {
     struct buf *payload = NULL;
@@ -350,7 +336,7 @@ static int make_bundle(struct make_options *o)
               stderr);
         return EXIT_USAGE;
     }
-    int code = write_out(o->output, wire);
+    int code = bundle_file_write("helio-bundle make", o->output, wire);
     buf_drop(wire);
     return code;
 }
@@ -368,7 +354,7 @@ int command_make(int argc, char **argv)
     if (o.block_bytes == NULL)
         return EXIT_FAILED;
     bundle_init(&o.bundle);
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    argument_parse(&argp, argc, argv, 0, &o);
     int code = make_bundle(&o);
     free(o.block_bytes);
     return code;

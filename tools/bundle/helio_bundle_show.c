@@ -129,11 +129,13 @@ static json_t *blocks_json(const struct bundle *b)
         json_object_set_new(block, "age_ms", json_number(b->age_ms));
         json_array_append_new(list, block);
     }
-    for (size_t i = 0; i < b->others_len; i++) {
-        const struct bundle_block *o = &b->others[i];
-        block = frame_json(o->type, o->number, o->flags, o->crc);
-        json_object_set_new(block, "bytes", json_number(o->data.len));
-        set_qos(block, b, i);
+    struct bundle_walk w = {0};
+    struct bundle_block o;
+    while (bundle_next(b, &w, &o)) {
+        block = frame_json(o.type, o.number, o.flags, o.crc);
+        json_object_set_new(block, "bytes", json_number(o.data.len));
+        if (w.offset == 0)
+            set_qos(block, b, w.at - 1);
         json_array_append_new(list, block);
     }
     block = frame_json(BLOCK_PAYLOAD, 1, b->payload_flags, b->payload_crc);
@@ -213,7 +215,7 @@ static int show_file(const char *path, const struct show_options *o)
     } else if (rc == 0) {
         print_text(out, 0);
     } else {
-        findings_print(path, &f);
+        findings_print(stdout, path, &f);
     }
     json_decref(out);
     buf_drop(in);
@@ -258,7 +260,7 @@ int command_show(int argc, char **argv)
                "  helio-bundle show bundle.cbor\n"
                "  helio-bundle show --json bundle.cbor\n\n"
                "Exit code: 0 done, 1 unreadable, 2 usage, or a file is not there."};
-    argp_parse(&argp, argc, argv, 0, NULL, &o);
+    argument_parse(&argp, argc, argv, 0, &o);
     int code = EXIT_DONE;
     for (int i = 0; i < o.count; i++) {
         int shown = show_file(o.files[i], &o);

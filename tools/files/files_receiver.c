@@ -106,20 +106,25 @@ static int write_piece(struct files_receiver *r, struct files_item *it, const st
                        struct slice body, tick now, struct files_outcome *out)
 {
     int rc = files_shelf_write(&r->shelf, it, h->offset, body, now);
-    if (rc == HELIO_EAGAIN) {
-        refuse_file(r, h, FILES_REASON_GAPS, out);
+    if (rc == HELIO_EAGAIN || rc == FILES_NO_ROOM || rc == FILES_NO_SHARE) {
+        refuse_file(r, h,
+                    rc == HELIO_EAGAIN    ? FILES_REASON_GAPS
+                    : rc == FILES_NO_ROOM ? FILES_REASON_ROOM
+                                          : FILES_REASON_SHARE,
+                    out);
         return 0;
     }
     if (rc < 0)
         return rc;
-    r->counts.pieces += rc == 1;
-    r->counts.bytes += rc == 1 ? body.len : 0;
-    r->counts.repeated += rc == 0 && body.len > 0;
+    r->counts.pieces += rc == FILES_WRITTEN;
+    r->counts.bytes += rc == FILES_WRITTEN ? body.len : 0;
+    r->counts.repeated += rc == FILES_REPEATED && body.len > 0;
     return files_item_whole(it) ? finish_file(r, it, h, out) : 0;
 }
 
-static int take_piece(struct files_receiver *r, const char *source, const struct files_head *h,
-                      struct slice body, tick now, struct files_outcome *out)
+static int take_piece(struct files_receiver *r, const struct files_from *from,
+                      const struct files_head *h, struct slice body, tick now,
+                      struct files_outcome *out)
 {
     struct files_item *it = files_shelf_find(&r->shelf, h->id);
     if (files_done_has(&r->shelf.done, h->id)) {
@@ -129,11 +134,11 @@ static int take_piece(struct files_receiver *r, const char *source, const struct
         return 0;
     }
     enum files_reason reason = judge_head(r, h);
-    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, source))
+    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, from->source))
         reason = FILES_REASON_CONFLICT;
     int rc = 0;
     if (reason == FILES_REASON_NONE && it == NULL)
-        rc = files_shelf_begin(&r->shelf, h, source, now, &it);
+        rc = files_shelf_begin(&r->shelf, h, from, now, &it);
     if (rc == HELIO_EAGAIN)
         reason = FILES_REASON_ROOM;
     if (rc == HELIO_EEXIST)
@@ -181,8 +186,8 @@ static void name_node(const char *source, char out[FILES_SOURCE_MAX])
     snprintf(out, FILES_SOURCE_MAX, "%.*s", (int)(len < FILES_SOURCE_MAX ? len : 0), source);
 }
 
-int files_receiver_take(struct files_receiver *r, const char *source, struct slice payload,
-                        tick now, struct files_outcome *out)
+int files_receiver_take(struct files_receiver *r, const char *source, const char *neighbour,
+                        struct slice payload, tick now, struct files_outcome *out)
 {
     struct files_head h;
     struct slice body;
@@ -197,5 +202,6 @@ int files_receiver_take(struct files_receiver *r, const char *source, struct sli
     name_node(source, node);
     if (h.kind == FILES_ASK)
         return take_ask(r, node, &h, out);
-    return take_piece(r, node, &h, body, now, out);
+    const struct files_from from = {node, strlen(neighbour) < FILES_SOURCE_MAX ? neighbour : ""};
+    return take_piece(r, &from, &h, body, now, out);
 }

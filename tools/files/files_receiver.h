@@ -41,9 +41,10 @@ int files_receiver_init(struct files_receiver *r, const char *path,
                         const struct files_limits *limits, bool hidden, uint64_t seed);
 void files_receiver_fini(struct files_receiver *r);
 
-/* A payload from endpoint `source`. 0: the node may forget it. Else what the system says: it has to
- * keep it, and nothing more can be taken. */
-int files_receiver_take(struct files_receiver *r, const char *source, struct slice payload,
-                        tick now, struct files_outcome *out);
+/* A payload from endpoint `source`, which the link to node `neighbour` brought ("": not known). 0:
+ * the node may forget it. Else what the system says: it has to keep it, and nothing more can be
+ * taken. */
+int files_receiver_take(struct files_receiver *r, const char *source, const char *neighbour,
+                        struct slice payload, tick now, struct files_outcome *out);
 
 #endif

@@ -62,22 +62,28 @@ static void free_item(struct files_item *it)
 static int enter_item(struct files_shelf *s, struct files_item *it)
 {
     assert(files_shelf_find(s, it->id) == NULL);
-    int rc = files_sources_add(&s->sources, it->source, it->size);
+    int rc = files_sources_add(&s->sources, it->source, it->held);
     if (rc != 0)
         return rc;
+    rc = files_sources_add(&s->neighbours, it->neighbour, it->held);
+    if (rc != 0) {
+        files_sources_sub(&s->sources, it->source, it->held);
+        return rc;
+    }
     hash_add(&s->items, &it->node, hash_id(s, it->id));
     list_add_tail(&s->order, &it->order);
-    s->space += it->size;
+    s->space += it->held;
     return 0;
 }
 
 static void forget_item(struct files_shelf *s, struct files_item *it)
 {
-    assert(s->space >= it->size);
+    assert(s->space >= it->held);
     hash_sub(&s->items, &it->node);
     list_sub(&it->order);
-    s->space -= it->size;
-    files_sources_sub(&s->sources, it->source, it->size);
+    s->space -= it->held;
+    files_sources_sub(&s->sources, it->source, it->held);
+    files_sources_sub(&s->neighbours, it->neighbour, it->held);
     free_item(it);
 }
 
@@ -104,7 +110,7 @@ bool files_item_whole(const struct files_item *it)
 void files_item_receipt(const struct files_item *it, struct files_receipt *out)
 {
     struct range gap;
-    *out = (struct files_receipt){.state = FILES_STATE_PARTLY, .held = ranges_bytes(&it->have)};
+    *out = (struct files_receipt){.state = FILES_STATE_PARTLY, .held = it->held};
     for (uint64_t at = 0;
          out->gaps_len < FILES_GAPS_MAX && ranges_gap(&it->have, at, it->size, &gap) == 1;
          at = gap.hi)
@@ -113,48 +119,95 @@ void files_item_receipt(const struct files_item *it, struct files_receipt *out)
 
 /* ---- pieces ---- */
 
-/* Has its source room of its own for it? */
-static bool may_have(const struct files_shelf *s, const char *source, uint64_t size)
+/* What needs room: a new file (bytes 0), or so many bytes of one that is there. */
+struct need {
+    struct files_from from;
+    const struct files_item *item; /* NULL: a new one */
+    uint64_t bytes;
+};
+
+static uint64_t part_of(uint64_t limit, unsigned percent)
 {
-    const struct files_limits *l = &s->limits;
-    uint64_t share = l->share == 0 ? 100 : l->share;
-    uint64_t items = l->items_max * share / 100;
-    uint64_t space = l->space_max / 100 * share + l->space_max % 100 * share / 100;
-    return share >= 100 || files_sources_may(&s->sources, source, size, items, space);
+    return limit / 100 * percent + limit % 100 * percent / 100;
 }
 
-static bool is_room(const struct files_shelf *s, uint64_t size)
+static bool may_have(const struct files_limits *l, const struct files_sources *of, const char *name,
+                     unsigned percent, const struct need *n)
 {
-    const struct files_limits *l = &s->limits;
-    return s->items.len < l->items_max && size <= l->space_max && s->space <= l->space_max - size;
+    if (percent == 0 || percent >= 100)
+        return true;
+    return n->item == NULL
+               ? files_sources_may_begin(of, name, part_of(l->items_max, percent))
+               : files_sources_may_grow(of, name, n->bytes, part_of(l->space_max, percent));
 }
 
-/* The item that was silent for longest, and long enough to give way; with `source`, of those from
- * there. NULL: there is none. */
-static struct files_item *find_silent(const struct files_shelf *s, const char *source, tick now)
+static bool is_room(const struct files_shelf *s, const struct need *n)
 {
+    const struct files_limits *l = &s->limits;
+    if (n->item == NULL)
+        return s->items.len < l->items_max;
+    return n->bytes <= l->space_max && s->space <= l->space_max - n->bytes;
+}
+
+/* Among which files room is to be made. */
+enum scope { SCOPE_NONE, SCOPE_SOURCE, SCOPE_NEIGHBOUR, SCOPE_ALL };
+
+static enum scope find_short(const struct files_shelf *s, const struct need *n)
+{
+    const struct files_limits *l = &s->limits;
+    if (!may_have(l, &s->sources, n->from.source, l->share, n))
+        return SCOPE_SOURCE;
+    if (!may_have(l, &s->neighbours, n->from.neighbour, l->neighbour, n))
+        return SCOPE_NEIGHBOUR;
+    return is_room(s, n) ? SCOPE_NONE : SCOPE_ALL;
+}
+
+static bool is_in(const struct files_item *it, enum scope scope, const struct files_from *from)
+{
+    if (scope == SCOPE_SOURCE)
+        return strcmp(it->source, from->source) == 0;
+    return scope == SCOPE_ALL || strcmp(it->neighbour, from->neighbour) == 0;
+}
+
+static bool has_hardly_grown(const struct files_item *it)
+{
+    return !it->grown || it->held < it->size / 100;
+}
+
+/* The file that gives way; NULL: there is none. The list begins with those silent for longest. */
+static struct files_item *find_least(const struct files_shelf *s, enum scope scope,
+                                     const struct need *n, tick now)
+{
+    struct files_item *least = NULL, *forgotten = NULL;
     list_for_each (l, &s->order) {
         struct files_item *it = container_of(l, struct files_item, order);
-        if (now < tick_add(it->heard, s->limits.forget))
-            return NULL; /* nor has any that follows */
-        if (source == NULL || strcmp(it->source, source) == 0)
-            return it;
+        if (now < tick_add(it->heard, s->limits.idle) &&
+            now < tick_add(it->heard, s->limits.forget))
+            break; /* nor was any that follows */
+        if (it == n->item || !is_in(it, scope, &n->from))
+            continue;
+        if (now >= tick_add(it->heard, s->limits.idle) && has_hardly_grown(it) &&
+            (least == NULL || it->held < least->held))
+            least = it;
+        if (forgotten == NULL && now >= tick_add(it->heard, s->limits.forget))
+            forgotten = it;
     }
-    return NULL;
+    return least != NULL ? least : forgotten;
 }
 
-/* Makes room for one more of this size; those that were silent for long give way: the source's own
- * where its share is used up, so that no other pays for it. 0, or as files_shelf_begin. */
-static int make_room(struct files_shelf *s, const char *source, uint64_t size, tick now)
+/* The source's own files give way where its share is used up, those of its neighbour where that
+ * one's is, so that no other pays for it. What is still short; SCOPE_NONE: there is room. */
+static enum scope make_room(struct files_shelf *s, const struct need *n, tick now)
 {
-    bool own;
-    while (!(own = may_have(s, source, size)) || !is_room(s, size)) {
-        struct files_item *it = find_silent(s, own ? NULL : source, now);
+    enum scope scope;
+    while ((scope = find_short(s, n)) != SCOPE_NONE) {
+        struct files_item *it = find_least(s, scope, n, now);
         if (it == NULL)
-            return own ? HELIO_EAGAIN : HELIO_EEXIST;
+            return scope;
+        s->displaced++;
         files_shelf_drop(s, it);
     }
-    return 0;
+    return SCOPE_NONE;
 }
 
 static int make_data(const struct files_shelf *s, const struct files_item *it)
@@ -169,22 +222,24 @@ static int make_data(const struct files_shelf *s, const struct files_item *it)
     return rc;
 }
 
-int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
-                      tick now, struct files_item **out)
+int files_shelf_begin(struct files_shelf *s, const struct files_head *h,
+                      const struct files_from *from, tick now, struct files_item **out)
 {
-    int rc = make_room(s, source, h->size, now);
-    if (rc != 0)
-        return rc;
+    const struct need need = {.from = *from};
+    const enum scope scope = h->size > s->limits.space_max ? SCOPE_ALL : make_room(s, &need, now);
+    if (scope != SCOPE_NONE)
+        return scope == SCOPE_ALL ? HELIO_EAGAIN : HELIO_EEXIST;
     struct files_item *it = new_item();
     if (it == NULL)
         return HELIO_ENOMEM;
     memcpy(it->id, h->id, FILES_ID);
     memcpy(it->sha, h->sha, FILES_SHA);
     memcpy(it->name, h->name.data, h->name.len);
-    snprintf(it->source, sizeof it->source, "%s", source);
+    snprintf(it->source, sizeof it->source, "%s", from->source);
+    snprintf(it->neighbour, sizeof it->neighbour, "%s", from->neighbour);
     it->size = h->size;
     it->heard = now;
-    rc = make_data(s, it);
+    int rc = make_data(s, it);
     if (rc == 0)
         rc = files_journal_begin(s->state, it, s->limits.sync);
     if (rc == 0)
@@ -221,22 +276,53 @@ static int write_bytes(const struct files_shelf *s, const struct files_item *it,
     return rc;
 }
 
+/* How many of the bytes [lo, hi) are missing. */
+static uint64_t count_missing(const struct files_item *it, uint64_t lo, uint64_t hi)
+{
+    struct range gap;
+    uint64_t n = 0;
+    for (uint64_t at = lo; at < hi && ranges_gap(&it->have, at, hi, &gap) == 1; at = gap.hi)
+        n += gap.hi - gap.lo;
+    return n;
+}
+
+static void count_bytes(struct files_shelf *s, struct files_item *it, uint64_t bytes)
+{
+    it->grown = it->grown || it->held > 0;
+    it->held += bytes;
+    s->space += bytes;
+    files_sources_grow(&s->sources, it->source, bytes);
+    files_sources_grow(&s->neighbours, it->neighbour, bytes);
+}
+
 int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t offset,
                       struct slice body, tick now)
 {
     assert(offset <= it->size && body.len <= it->size - offset);
+    const uint64_t end = offset + body.len;
+    const struct need need = {
+        .from = {it->source, it->neighbour}, .item = it, .bytes = count_missing(it, offset, end)};
+    if (need.bytes > 0) {
+        const enum scope scope = make_room(s, &need, now);
+        if (scope != SCOPE_NONE)
+            return scope == SCOPE_ALL ? FILES_NO_ROOM : FILES_NO_SHARE;
+    }
     it->heard = now;
     list_sub(&it->order);
     list_add_tail(&s->order, &it->order);
-    uint64_t end = offset + body.len;
-    if (ranges_has(&it->have, offset, end))
-        return 0;
+    if (need.bytes == 0)
+        return FILES_REPEATED;
     if (it->have.len >= FILES_RANGES_MAX)
         return HELIO_EAGAIN;
     int rc = write_bytes(s, it, offset, body);
     if (rc == 0)
         rc = files_journal_add(s->state, it, offset, end, s->limits.sync);
-    return rc != 0 ? rc : ranges_add(&it->have, offset, end, FILES_RANGES_MAX);
+    if (rc == 0)
+        rc = ranges_add(&it->have, offset, end, FILES_RANGES_MAX);
+    if (rc < 0)
+        return rc;
+    count_bytes(s, it, need.bytes);
+    return FILES_WRITTEN;
 }
 
 /* ---- the end of an item ---- */
@@ -250,7 +336,12 @@ static int check_bytes(const struct files_shelf *s, const struct files_item *it)
     int fd = openat(s->state, hex, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return helio_from_errno(errno);
-    int rc = files_digest_file(fd, it->size, sha);
+    struct stat st;
+    int rc = fstat(fd, &st) == 0 ? 0 : helio_from_errno(errno);
+    if (rc == 0 && (uint64_t)st.st_size != it->size) /* bytes behind its end would go with it */
+        rc = HELIO_EFORMAT;
+    if (rc == 0)
+        rc = files_digest_file(fd, it->size, sha);
     close(fd);
     return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
 }
@@ -394,6 +485,8 @@ int files_shelf_open(struct files_shelf *s, const char *path, const struct files
     if (rc == 0)
         rc = files_sources_init(&s->sources, ~seed);
     if (rc == 0)
+        rc = files_sources_init(&s->neighbours, ~seed);
+    if (rc == 0)
         rc = open_folders(s, path);
     if (rc == 0)
         rc = files_done_open(&s->done, s->state, "done", seed);
@@ -413,6 +506,7 @@ void files_shelf_close(struct files_shelf *s)
         forget_item(s, container_of(it, struct files_item, order));
     hash_fini(&s->items);
     files_sources_fini(&s->sources);
+    files_sources_fini(&s->neighbours);
     files_done_fini(&s->done);
     close_fd(&s->lock);
     close_fd(&s->state);
@@ -432,7 +526,9 @@ void files_shelf_check(const struct files_shelf *s)
         assert(it->have.len == 0 || it->have.at[it->have.len - 1].hi <= it->size);
         assert(!files_done_has(&s->done, it->id));
         assert(files_sources_find(&s->sources, it->source) != NULL);
-        space += it->size;
+        assert(files_sources_find(&s->neighbours, it->neighbour) != NULL);
+        assert(it->held == ranges_bytes(&it->have));
+        space += it->held;
         n++;
     }
     assert(space == s->space && n == s->items.len);

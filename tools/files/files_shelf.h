@@ -17,14 +17,19 @@
 #define FILES_FOLDER ".helio-recv"
 #define FILES_RANGES_MAX 65536 /* of one file that is not whole */
 #define FILES_SOURCE_MAX 256
+#define FILES_SHOWN_MAX                                                                            \
+    ((FILES_NAME_MAX + 16) * 10) /* a name as it is shown (base/printable.h)                       \
+                                  */
 
 struct files_limits {
     uint64_t file_max;  /* bytes of one file */
     uint64_t items_max; /* files that are not whole */
-    uint64_t space_max; /* their sizes, all together */
+    uint64_t space_max; /* their bytes that have come, all together */
     tick forget;        /* one that was silent for so long gives way to others */
     bool sync;          /* what is taken is on the medium */
     unsigned share;     /* percent of these two that one source may have; 0 is 100 */
+    unsigned neighbour; /* that all sources behind one neighbour may have; 0 is 100 */
+    tick idle;          /* one that has hardly grown, and was silent for so long, gives way */
 };
 
 /* A file that is not whole. */
@@ -34,8 +39,11 @@ struct files_item {
     uint8_t id[FILES_ID], sha[FILES_SHA];
     uint64_t size;
     char name[FILES_NAME_MAX + 1];
-    char source[FILES_SOURCE_MAX]; /* the node that it is from */
+    char source[FILES_SOURCE_MAX];    /* the node that it is from */
+    char neighbour[FILES_SOURCE_MAX]; /* whose link brought its first piece; "": not known */
     struct ranges have;
+    uint64_t held; /* bytes of these */
+    bool grown;    /* another piece followed the first one */
     tick heard;
 };
 
@@ -44,10 +52,11 @@ struct files_shelf {
     int dir, state, lock; /* folders, and who holds them; -1: not open */
     struct hash items;
     struct list order; /* the least recently heard first */
-    uint64_t space;    /* sizes of all items */
-    struct files_sources sources;
+    uint64_t space;    /* `held` of all items */
+    struct files_sources sources, neighbours;
     struct files_done done;
     uint64_t unreadable; /* journals that were removed */
+    uint64_t displaced;  /* files that gave way */
     uint64_t completed;  /* at the start: files that the last process had left whole */
 };
 
@@ -59,13 +68,27 @@ void files_shelf_close(struct files_shelf *s);
 
 struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID]);
 
-/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), HELIO_EEXIST (its source has its
- * share), or what the system says. */
-int files_shelf_begin(struct files_shelf *s, const struct files_head *h, const char *source,
-                      tick now, struct files_item **out);
+/* Where a file comes from: two names, shorter than FILES_SOURCE_MAX. */
+struct files_from {
+    const char *source, *neighbour;
+};
 
-/* A piece. 1: it brought something, 0: it was there, HELIO_EAGAIN (too many gaps), or what the
- * system says. */
+/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), HELIO_EEXIST (its source or its
+ * neighbour has its share), or what the system says. Room is what has come, not what is announced.
+ * When it is short, files give way: first those that have hardly grown (one piece, or less than a
+ * hundredth of the file) and were silent for limits.idle, the one with the fewest bytes first; then
+ * those that were silent for limits.forget. */
+int files_shelf_begin(struct files_shelf *s, const struct files_head *h,
+                      const struct files_from *from, tick now, struct files_item **out);
+
+enum files_written {
+    FILES_REPEATED, /* it was there */
+    FILES_WRITTEN,
+    FILES_NO_ROOM,
+    FILES_NO_SHARE
+};
+/* A piece: files_written, HELIO_EAGAIN (too many gaps), or what the system says. Others may give
+ * way for it, as above. */
 int files_shelf_write(struct files_shelf *s, struct files_item *it, uint64_t offset,
                       struct slice body, tick now);
 

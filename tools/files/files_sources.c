@@ -41,7 +41,7 @@ const struct files_share *files_sources_find(const struct files_sources *s, cons
     return find_share(s, source);
 }
 
-int files_sources_add(struct files_sources *s, const char *source, uint64_t size)
+int files_sources_add(struct files_sources *s, const char *source, uint64_t bytes)
 {
     struct files_share *share = find_share(s, source);
     size_t len = strlen(source) + 1;
@@ -52,19 +52,19 @@ int files_sources_add(struct files_sources *s, const char *source, uint64_t size
         memcpy(share->source, source, len);
         hash_add(&s->hash, &share->node, hash_source(s, source));
     }
-    assert(share->space <= UINT64_MAX - size);
+    assert(share->space <= UINT64_MAX - bytes);
     share->items++;
-    share->space += size;
+    share->space += bytes;
     assert(find_share(s, source) == share);
     return 0;
 }
 
-void files_sources_sub(struct files_sources *s, const char *source, uint64_t size)
+void files_sources_sub(struct files_sources *s, const char *source, uint64_t bytes)
 {
     struct files_share *share = find_share(s, source);
-    assert(share != NULL && share->items > 0 && share->space >= size);
+    assert(share != NULL && share->items > 0 && share->space >= bytes);
     share->items--;
-    share->space -= size;
+    share->space -= bytes;
     if (share->items > 0)
         return;
     assert(share->space == 0);
@@ -72,11 +72,23 @@ void files_sources_sub(struct files_sources *s, const char *source, uint64_t siz
     free(share);
 }
 
-bool files_sources_may(const struct files_sources *s, const char *source, uint64_t size,
-                       uint64_t items_max, uint64_t space_max)
+void files_sources_grow(struct files_sources *s, const char *source, uint64_t bytes)
+{
+    struct files_share *share = find_share(s, source);
+    assert(share != NULL && share->space <= UINT64_MAX - bytes);
+    share->space += bytes;
+}
+
+bool files_sources_may_begin(const struct files_sources *s, const char *source, uint64_t items_max)
 {
     const struct files_share *share = find_share(s, source);
-    if (share == NULL)
-        return true;
-    return share->items < items_max && size <= space_max && share->space <= space_max - size;
+    return share == NULL || share->items < items_max;
+}
+
+bool files_sources_may_grow(const struct files_sources *s, const char *source, uint64_t bytes,
+                            uint64_t space_max)
+{
+    const struct files_share *share = find_share(s, source);
+    return share == NULL || share->items == 1 ||
+           (bytes <= space_max && share->space <= space_max - bytes);
 }

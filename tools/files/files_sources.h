@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How much of a shelf each source has: files that are not whole, and their sizes. */
+/* How much of a shelf each source, or each neighbour, has: files that are not whole, and the bytes
+ * of them that have come. */
 #ifndef TOOLS_FILES_SOURCES_H
 #define TOOLS_FILES_SOURCES_H
 
@@ -22,18 +23,20 @@ struct files_sources {
 int files_sources_init(struct files_sources *s, uint64_t seed);
 void files_sources_fini(struct files_sources *s);
 
-/* A file of `size` bytes more, or less. Returns 0 or HELIO_ENOMEM. */
-int files_sources_add(struct files_sources *s, const char *source, uint64_t size);
-void files_sources_sub(struct files_sources *s, const char *source, uint64_t size);
+/* A file more, of which `bytes` are here, or less. Returns 0 or HELIO_ENOMEM. */
+int files_sources_add(struct files_sources *s, const char *source, uint64_t bytes);
+void files_sources_sub(struct files_sources *s, const char *source, uint64_t bytes);
+/* So many bytes of one of its files have come. */
+void files_sources_grow(struct files_sources *s, const char *source, uint64_t bytes);
 
 /* What the source has; NULL: nothing. */
 const struct files_share *files_sources_find(const struct files_sources *s, const char *source);
 
-/*
- * May it begin one more of `size` bytes, when it may have so many and so much? Its first one it may
- * in any case.
- */
-bool files_sources_may(const struct files_sources *s, const char *source, uint64_t size,
-                       uint64_t items_max, uint64_t space_max);
+/* May it begin one file more, when it may have so many? Its first one it may in any case. */
+bool files_sources_may_begin(const struct files_sources *s, const char *source, uint64_t items_max);
+/* May so many bytes more of its files come, when it may have so much? Its only one may grow in any
+ * case. */
+bool files_sources_may_grow(const struct files_sources *s, const char *source, uint64_t bytes,
+                            uint64_t space_max);
 
 #endif

@@ -20,7 +20,9 @@ enum {
     OPT_TRANSFERS,
     OPT_SPACE,
     OPT_SHARE,
+    OPT_NEIGHBOUR_SHARE,
     OPT_FORGET,
+    OPT_IDLE,
     OPT_NO_SYNC,
     OPT_HIDDEN,
     OPT_RECONNECT,
@@ -28,17 +30,23 @@ enum {
     OPT_PAYLOAD_MAX,
 };
 
+/* argp sorts within a group; an option with group 0 is in that of the one before it. First what is
+ * needed, then the rest. */
 static const struct argp_option options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
-    {"output", 'o', "DIR", 0, "The folder for the files, which is there", 0},
-    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [2001; dtn: files]", 0},
+    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 1},
+    {"output", 'o', "DIR", 0, "The folder for the files; it must exist", 1},
+    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [2001; dtn: files]", 2},
     {"count", 'c', "N", 0, "End after so many files [at a signal]", 0},
     {"stdout", OPT_STDOUT, NULL, 0, "Write the files to standard output, one after the other", 0},
     {"file-max", OPT_FILE_MAX, "SIZE", 0, "The longest file taken [16GiB]", 0},
     {"transfers", OPT_TRANSFERS, "N", 0, "Files that are not whole, at once [1024]", 0},
-    {"space", OPT_SPACE, "SIZE", 0, "Their sizes, all together [64GiB]", 0},
+    {"space", OPT_SPACE, "SIZE", 0, "Their bytes that have come, all together [64GiB]", 0},
     {"share", OPT_SHARE, "PERCENT", 0, "Of these two, for one sending node at most [50]", 0},
-    {"forget", OPT_FORGET, "TIME", 0, "One silent for so long gives way to others [7d]", 0},
+    {"neighbour-share", OPT_NEIGHBOUR_SHARE, "PERCENT", 0,
+     "Of these two, for all nodes behind one neighbour at most [75]", 0},
+    {"idle", OPT_IDLE, "TIME", 0,
+     "One that has hardly grown, and was silent for so long, gives way to others [1min]", 0},
+    {"forget", OPT_FORGET, "TIME", 0, "Any silent for so long gives way to others [7d]", 0},
     {"hidden", OPT_HIDDEN, NULL, 0, "Take names with parts that begin with a dot", 0},
     {"no-sync", OPT_NO_SYNC, NULL, 0, "Do not wait for the medium (faster; power loss costs)", 0},
     {"lifetime", 'l', "TIME", 0, "Lifetime of the receipts, in seconds or with a unit [1d]", 0},
@@ -72,6 +80,12 @@ static error_t parse_limit(struct recv_options *o, int key, char *arg, struct ar
         return 0;
     case OPT_SHARE:
         o->limits.share = (unsigned)argument_count(state, "share", arg, 1, 100);
+        return 0;
+    case OPT_NEIGHBOUR_SHARE:
+        o->limits.neighbour = (unsigned)argument_count(state, "neighbour-share", arg, 1, 100);
+        return 0;
+    case OPT_IDLE:
+        o->limits.idle = read_seconds(state, "idle", arg);
         return 0;
     case OPT_FORGET:
         o->limits.forget = read_seconds(state, "forget", arg);
@@ -211,17 +225,19 @@ int main(int argc, char **argv)
         NULL,
         NULL};
     struct program *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    if (p == NULL) {
+        fputs("helio-recv: out of memory\n", stderr);
         return 1;
-    p->options = (struct recv_options){
-        .link = {.program = "helio-recv", .well_known = well_known},
-        .limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30, 7 * 86400 * TICK_S, true, 50},
-        .lifetime_ms = 86400000,
-        .payload_max = UINT64_C(1) << 30,
-        .deliveries = 16};
+    }
+    p->options = (struct recv_options){.link = {.program = "helio-recv", .well_known = well_known},
+                                       .limits = {UINT64_C(16) << 30, 1024, UINT64_C(64) << 30,
+                                                  7 * 86400 * TICK_S, true, 50, 75, 60 * TICK_S},
+                                       .lifetime_ms = 86400000,
+                                       .payload_max = UINT64_C(1) << 30,
+                                       .deliveries = 16};
     argp_err_exit_status = 2;
     argp_program_version = "helio-recv " HELIO_VERSION;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &p->options);
+    argument_parse(&argp, argc, argv, 0, &p->options);
     int code = run_program(p);
     perf_process_close(&p->process);
     free(p);

@@ -29,8 +29,8 @@ enum {
 };
 
 static const struct argp_option options[] = {
-    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
-    {"name", 'n', "NAME", 0, "Send the one file under this name", 0},
+    {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 1},
+    {"name", 'n', "NAME", 0, "Send the one file under this name", 2},
     {"bundle", 'b', "SIZE", 0, "Bytes of a file in one bundle [1MB]", 0},
     {"resume", OPT_RESUME, NULL, 0, "Ask first what is there, and send what is missing", 0},
     {"no-wait", OPT_NO_WAIT, NULL, 0, "Done when the node has it, not when the receiver says so",
@@ -238,15 +238,17 @@ int main(int argc, char **argv)
         NULL,
         NULL};
     struct program *p = calloc(1, sizeof *p);
-    if (p == NULL)
+    if (p == NULL) {
+        fputs("helio-send: out of memory\n", stderr);
         return 1;
+    }
     p->options =
         (struct send_options){.link = {.program = "helio-send", .lifetime_ms = 86400000},
                               .files = {.piece = 1000000, .confirm = true, .ask = 10 * TICK_S},
                               .interval = TICK_S};
     argp_err_exit_status = 2;
     argp_program_version = "helio-send " HELIO_VERSION;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, p);
+    argument_parse(&argp, argc, argv, 0, p);
     int code = run_program(p);
     perf_process_close(&p->process);
     free(p);

@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 #define IDLE_TURN (60 * TICK_S)
 
 static void on_ready(void *context);
@@ -27,6 +29,11 @@ int recv_run_init(struct recv_run *r, struct world *w, const struct recv_options
     int rc = files_receiver_init(&r->receiver, o->output, &o->limits, o->hidden, seed[1]);
     if (rc == HELIO_EEXIST)
         fprintf(stderr, "helio-recv: another helio-recv has %s; stop it or choose another -o\n",
+                o->output);
+    else if (helio_code(rc) == HELIO_ENOENT)
+        fprintf(stderr,
+                "helio-recv: -o %s: there is no such folder; make it (mkdir -p), or write "
+                "another\n",
                 o->output);
     else if (rc != 0)
         fprintf(stderr, "helio-recv: -o %s: %s\n", o->output, helio_strerror(rc));
@@ -86,8 +93,11 @@ static void tell_file(struct recv_run *r, const char *source, const struct files
                                                   (json_int_t)o->size, "from", source));
     if (q->quiet)
         return;
-    fprintf(text_to_stdout ? stdout : stderr, "%s  %llu bytes from %s\n", o->name,
-            (unsigned long long)o->size, source);
+    char name[FILES_SHOWN_MAX], from[AAP2_EID_MAX * PRINTABLE_EACH];
+    printable(o->name, strlen(o->name), name, sizeof name);
+    printable(source, strlen(source), from, sizeof from);
+    fprintf(text_to_stdout ? stdout : stderr, "%s  %llu bytes from %s\n", name,
+            (unsigned long long)o->size, from);
     fflush(text_to_stdout ? stdout : stderr);
 }
 
@@ -101,11 +111,13 @@ static void push_reply(struct recv_run *r, const char *peer, const struct files_
 }
 
 /* 0, or an error of the disk. */
-static int take_delivery(struct recv_run *r, const char *source, struct slice payload)
+static int take_delivery(struct recv_run *r, const char *source, const char *neighbour,
+                         struct slice payload)
 {
     struct files_outcome o;
     char why[AAP2_WHY_MAX];
-    int rc = files_receiver_take(&r->receiver, source, payload, world_now(r->link.world), &o);
+    int rc =
+        files_receiver_take(&r->receiver, source, neighbour, payload, world_now(r->link.world), &o);
     if (rc == 0 && o.finished) {
         tell_file(r, source, &o);
         rc = r->options->to_stdout ? pass_file(&r->receiver.shelf, o.name) : 0;
@@ -136,7 +148,8 @@ static int read_deliveries(struct recv_run *r)
            (rc = aap2_client_next(r->link.rx, &a)) == 1) {
         rc = 0;
         bool taken = a.payload == NULL ||
-                     take_delivery(r, a.message->adu->src_eid, buf_slice(a.payload)) == 0;
+                     take_delivery(r, a.message->adu->src_eid, a.message->adu->previous_node,
+                                   buf_slice(a.payload)) == 0;
         if (a.payload != NULL && taken)
             rc = aap2_client_answer(r->link.rx, true);
         aap2_arrival_fini(&a);
@@ -251,12 +264,13 @@ json_t *recv_run_json(const struct recv_run *r)
     json_t *refused = json_object();
     for (int i = 1; i < FILES_REASONS; i++)
         json_object_set_new(refused, names[i], json_integer((json_int_t)c->refused[i]));
-    return json_pack(
-        "{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:O}", "role", "recv",
-        "endpoint", r->link.endpoint, "files", (json_int_t)c->files, "bytes", (json_int_t)c->bytes,
-        "pieces", (json_int_t)c->pieces, "repeated", (json_int_t)c->repeated, "damaged",
-        (json_int_t)c->damaged, "foreign", (json_int_t)c->foreign, "wrong", (json_int_t)c->wrong,
-        "asks", (json_int_t)c->asks, "receipts", (json_int_t)c->receipts, "receipts_refused",
-        (json_int_t)r->refused, "incomplete", (json_int_t)r->receiver.shelf.items.len, "reconnects",
-        (json_int_t)r->link.reconnects, "refused", refused, "list", r->files);
+    return json_pack("{s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:o,s:O}",
+                     "role", "recv", "endpoint", r->link.endpoint, "files", (json_int_t)c->files,
+                     "bytes", (json_int_t)c->bytes, "pieces", (json_int_t)c->pieces, "repeated",
+                     (json_int_t)c->repeated, "damaged", (json_int_t)c->damaged, "foreign",
+                     (json_int_t)c->foreign, "wrong", (json_int_t)c->wrong, "asks",
+                     (json_int_t)c->asks, "receipts", (json_int_t)c->receipts, "receipts_refused",
+                     (json_int_t)r->refused, "incomplete", (json_int_t)r->receiver.shelf.items.len,
+                     "displaced", (json_int_t)r->receiver.shelf.displaced, "reconnects",
+                     (json_int_t)r->link.reconnects, "refused", refused, "list", r->files);
 }

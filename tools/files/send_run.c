@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/printable.h"
+
 #define PAUSE_MIN (50 * TICK_MS)
 #define PAUSE_MAX (5 * TICK_S)
 #define REFUSAL_TOLD (30 * TICK_S) /* how often it is said that the node refuses */
@@ -106,11 +108,14 @@ static void clear_line(const struct send_run *r)
 
 static void tell_file(const struct send_run *r, const struct files_job *j, bool good)
 {
+    char name[FILES_NAME_MAX * PRINTABLE_EACH], path[PATH_MAX];
     clear_line(r);
+    printable(j->name, strlen(j->name), name, sizeof name);
+    printable(j->path, strlen(j->path), path, sizeof path);
     if (!good)
-        fprintf(stderr, "helio-send: %s: %s\n", j->path, j->why);
+        fprintf(stderr, "helio-send: %s: %s\n", path, j->why);
     else if (!r->options->quiet)
-        fprintf(text_to_stdout(r) ? stdout : stderr, "%s  %lld bytes  %s\n", j->name,
+        fprintf(text_to_stdout(r) ? stdout : stderr, "%s  %lld bytes  %s\n", name,
                 (long long)j->was.st_size,
                 r->options->files.confirm ? "confirmed" : "with the node");
     fflush(stdout);

@@ -344,7 +344,7 @@ static int run_command(const struct command *c, int argc, char **argv)
                                .protocol = PACKET_MISSION}};
     const struct argp argp = {
         .options = c->options, .parser = parse_option, .args_doc = c->args, .doc = c->doc};
-    argp_parse(&argp, argc, argv, 0, NULL, &p);
+    argument_parse(&argp, argc, argv, 0, &p);
     return c->run(&p.line);
 }
 

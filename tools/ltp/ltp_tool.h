@@ -36,9 +36,10 @@ struct tool {
     const struct tool_user *user;
     void *context;
     struct udp_peer to;
-    bool known;  /* `to` is */
-    bool follow; /* `to` is where the peer's segments come from */
-    tick heard;  /* when the latest of them came from there */
+    bool known;   /* `to` is */
+    bool follow;  /* `to` is where the peer's segments come from */
+    bool refused; /* datagrams from elsewhere were, and that was said */
+    tick heard;   /* when the latest of them came from there */
     struct bucket bucket;
     struct seglog *log;
     bool stopped; /* by SIGINT or SIGTERM */

@@ -13,6 +13,7 @@
 enum {
     KEY_LOCAL = 256,
     KEY_REMOTE,
+    KEY_SOURCE,
     KEY_ENGINE,
     KEY_PEER,
     KEY_SERVICE,
@@ -36,6 +37,13 @@ enum {
 
 #define COMMON_OPTIONS                                                                             \
     {"local", KEY_LOCAL, "ADDR:PORT", 0, "our socket; port 0 chooses one", 0},                     \
+        {"source",                                                                                 \
+         KEY_SOURCE,                                                                               \
+         "address|exact|any",                                                                      \
+         0,                                                                                        \
+         "which datagrams are accepted: from the address of --remote, from its port too, or all "  \
+         "(address)",                                                                              \
+         0},                                                                                       \
         {"engine", KEY_ENGINE, "N", 0, "our LTP engine number", 0},                                \
         {"peer-engine", KEY_PEER, "N", 0, "the peer's LTP engine number", 0},                      \
         {"service", KEY_SERVICE, "N", 0, "client service (1)", 0},                                 \
@@ -134,6 +142,13 @@ static error_t parse_names(struct ltp_tool_options *o, int key, char *arg, struc
         return 0;
     case KEY_REMOTE:
         o->remote = argument_address(state, "remote", arg);
+        return 0;
+    case KEY_SOURCE:
+        if (strcmp(arg, "address") != 0 && strcmp(arg, "exact") != 0 && strcmp(arg, "any") != 0)
+            argument_want(state, "source", arg, "address, exact or any");
+        o->source = arg[0] == 'e'             ? ADDRESS_CHECK_EXACT
+                    : strcmp(arg, "any") == 0 ? ADDRESS_CHECK_ANY
+                                              : ADDRESS_CHECK_HOST;
         return 0;
     case KEY_ENGINE:
         o->engine = argument_count(state, "engine", arg, 1, UINT64_MAX);
@@ -252,5 +267,5 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
                                    .rto = TICK_S,
                                    .red = LTP_TOOL_ALL,
                                    .block_max = UINT64_C(1) << 30};
-    (void)argp_parse(commands[i].argp, argc - 1, argv + 1, 0, NULL, o);
+    argument_parse(commands[i].argp, argc - 1, argv + 1, 0, o);
 }

@@ -35,7 +35,7 @@ static uint64_t peer_of(const struct tool *t)
 static void send_segments(struct tool *t)
 {
     struct udp_io *io = t->port->io;
-    uint32_t segment = (uint32_t)t->options->segment;
+    uint32_t segment = (uint32_t)t->options->segment + LTP_CHECKPOINT_EXTRA;
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
     uint64_t sent = 0;
     t->behind = false;
@@ -80,15 +80,33 @@ static void follow_peer(struct tool *t, const struct address *from)
     t->known = true;
 }
 
+/* Once; how many there were is in the counters. */
+static void say_refused(struct tool *t, const struct address *from)
+{
+    char text[ADDRESS_TEXT_MAX], remote[ADDRESS_TEXT_MAX];
+    if (t->refused)
+        return;
+    t->refused = true;
+    fprintf(stderr,
+            "helio-ltp: datagrams for the peer come from %s, --remote is %s: they are refused; "
+            "--source any would accept them\n",
+            address_write(from, text), address_write(&t->options->remote, remote));
+}
+
 static void input_datagrams(struct tool *t)
 {
     struct slice datagram;
+    uint8_t key[ADDRESS_KEY_MAX];
     if (!udp_fill(t->port->io, TURN_BYTES))
         return;
     while (udp_next(t->port->io, &datagram)) { /* each verdict is counted */
-        enum verdict v = ltp_input(t->engine, datagram.data, datagram.len, t->now);
+        const struct address *from = udp_from(t->port->io);
+        enum verdict v =
+            ltp_input_from(t->engine, datagram.data, datagram.len, address_key(from, key), t->now);
+        if (v == VERDICT_WRONG_SOURCE)
+            say_refused(t, from);
         if (t->follow && is_peers(v))
-            follow_peer(t, udp_from(t->port->io));
+            follow_peer(t, from);
     }
 }
 
@@ -215,6 +233,7 @@ static int open_engine(struct tool *t, uint32_t exports)
     struct ltp_span span = {
         .peer = o->peer_engine,
         .segment_max = (uint32_t)o->segment,
+        .checkpoint_extra = udp_beyond((uint32_t)o->segment, LTP_CHECKPOINT_EXTRA),
         .export_sessions = exports,
         .block_max = o->block_max,
         .rto = o->rto,
@@ -229,6 +248,10 @@ static int open_engine(struct tool *t, uint32_t exports)
         r = ltp_service_open(t->engine, o->service);
     if (r == 0)
         r = ltp_span_set(t->engine, &span, t->now);
+    uint8_t key[ADDRESS_KEY_MAX];
+    if (r == 0 && t->known)
+        r = ltp_source(t->engine, o->peer_engine, address_key(&o->remote, key),
+                       address_check_bytes(o->source));
     if (r == 0 && t->known)
         r = ltp_link(t->engine, o->peer_engine, true, t->now);
     if (r != 0)

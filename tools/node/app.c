@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/secret.h"
 #include "tools/node/app_message.h"
 
 static bool is_ipn(const char *text)
@@ -29,9 +30,10 @@ static size_t find_head_room(const struct aap2_reader *r, const Aap2__BundleADU 
     return ipn ? BUNDLE_HEAD_IPN : BUNDLE_HEAD_MAX;
 }
 
-void app_init(struct app *c, struct apps *apps)
+void app_init(struct app *c, struct apps *apps, struct app_user *user)
 {
     c->apps = apps;
+    c->user = user;
     list_add_tail(&apps->all, &c->node);
     list_init(&c->requests);
     list_init(&c->pending);
@@ -44,76 +46,16 @@ void app_init(struct app *c, struct apps *apps)
     apps->counters.connections++;
 }
 
-bool app_may_read(const struct app *c)
-{
-    const struct apps *a = c->apps;
-    if (c->failed || a->stopped)
-        return false;
-    if (c->requests_len >= APP_REQUESTS_MAX || c->out_bytes >= APP_OUT_MAX)
-        return false;
-    /* One connection's payload always goes on, and each may begin one: nobody waits for ever. */
-    return !app_memory_full(a) || (c->requests_len == 0 && (c->reading == 0 || a->turn == c));
-}
-
 #define ALL_REPORTS                                                                                \
     (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
      BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
 #define REQUEST_BYTES 1024 /* what a bundle takes beside its payload until the store has it */
-
-bool app_memory_full(const struct apps *a)
-{
-    return a->counters.unanswered_bytes + a->counters.reading_bytes >=
-           a->node->config->bundles.memory;
-}
 
 void app_touch(struct app *c)
 {
     if (list_empty(&c->flush))
         list_add_tail(&c->apps->flush, &c->flush);
     node_wake(c->apps->node);
-}
-
-/* Connections that stopped reading for the node's memory read on. */
-static void wake_paused(struct apps *a)
-{
-    list_for_each (l, &a->all) {
-        struct app *c = container_of(l, struct app, node);
-        if ((c->requests_len > 0 || c->reading > 0) && list_empty(&c->flush))
-            list_add_tail(&a->flush, &c->flush);
-    }
-    node_wake(a->node);
-}
-
-/* To the next connection with a payload under way, or to nobody. */
-static void pass_turn(struct apps *a)
-{
-    struct app *from = a->turn;
-    a->turn = NULL;
-    list_for_each (l, &a->all) {
-        struct app *c = container_of(l, struct app, node);
-        if (c == from || c->reading == 0 || c->failed)
-            continue;
-        a->turn = c;
-        app_touch(c);
-        /* the former one has its turn again after all others */
-        list_sub(&from->node);
-        list_add_tail(&a->all, &from->node);
-        return;
-    }
-}
-
-static void set_reading(struct app *c, uint64_t bytes)
-{
-    struct apps *a = c->apps;
-    bool full = app_memory_full(a);
-    a->counters.reading_bytes += bytes - c->reading;
-    c->reading = bytes;
-    if (bytes == 0 && a->turn == c)
-        pass_turn(a);
-    if (bytes > 0 && a->turn == NULL && app_memory_full(a))
-        a->turn = c;
-    if (full && !app_memory_full(a))
-        wake_paused(a);
 }
 
 void app_put_out(struct app *c, struct app_out *o)
@@ -268,7 +210,7 @@ static int subscribe_app(struct app *c, struct app_endpoint *e, uint32_t window)
 static const char *join_node(struct app *c, const struct eid *eid, const Aap2__ConnectionConfig *m)
 {
     struct app_endpoint *e = endpoint_find(c->apps, eid);
-    if (e != NULL && strcmp(e->secret, m->secret) != 0)
+    if (e != NULL && !secret_equal(e->secret, strlen(e->secret), m->secret, strlen(m->secret)))
         return "the endpoint is in use with another secret";
     if (e == NULL)
         e = endpoint_new(c->apps, eid, m->secret);
@@ -376,6 +318,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
         return;
     }
     q.payload = payload;
+    q.user = c->user->id;
     q.token = r->token = a->next_token++;
     r->bytes = payload->len;
     r->destination = q.destination;
@@ -387,11 +330,11 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     if (refusal == REFUSE_NONE) {
         hash_add(&a->requests, &r->by_token, r->token); /* counted up here */
         r->waiting = true;
-        a->counters.unanswered++;
-        a->counters.unanswered_bytes += r->bytes + REQUEST_BYTES;
+        app_unanswered_add(c, r->bytes + REQUEST_BYTES);
         return;
     }
     a->counters.refused++;
+    c->refused = true;
     tell_bundle(a, &q.destination, refusal);
     buf_drop(payload);
     r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR,
@@ -410,8 +353,7 @@ static struct app_request *take_request(struct apps *a, uint64_t token)
             continue;
         hash_sub(&a->requests, n);
         r->waiting = false;
-        a->counters.unanswered--;
-        a->counters.unanswered_bytes -= r->bytes + REQUEST_BYTES;
+        app_unanswered_sub(a, r->app, r->bytes + REQUEST_BYTES);
         return r;
     }
     return NULL;
@@ -419,12 +361,9 @@ static struct app_request *take_request(struct apps *a, uint64_t token)
 
 void apps_answer(struct apps *a, const struct agent_action *action)
 {
-    bool full = app_memory_full(a);
     struct app_request *r = take_request(a, action->token);
     if (r == NULL)
         return;
-    if (full)
-        wake_paused(a);
     struct app *c = r->app;
     if (c == NULL) {
         free(r);
@@ -487,16 +426,22 @@ static void on_malformed(struct app *c)
 void app_fed(struct app *c, size_t n)
 {
     c->heard = node_now(c->apps->node).now;
+    c->yields = c->refused = false;
     for (;; n = 0) {
+        if (n == 0 && (app_had_turn(c) || c->refused)) {
+            app_yield(c);
+            return;
+        }
         Aap2__AAPMessage *message;
         Aap2__AAPResponse *response;
         struct buf *payload;
         int got = aap2_reader_fed(&c->reader, n, &message, &response, &payload);
-        set_reading(c, c->reader.payload == NULL ? 0 : c->reader.payload->len);
+        app_set_reading(c, c->reader.payload == NULL ? 0 : c->reader.payload->len);
         if (got < 0)
             on_malformed(c);
         if (got <= 0)
             return;
+        c->user->messages++;
         if (response != NULL) {
             app_answered(c, response);
             aap2_response_free(response);
@@ -524,8 +469,12 @@ void app_keepalive(struct app *c, tick now)
         end_now(c);
         return;
     }
-    if (c->apps->turn == c && now >= c->heard + APP_TURN_TIME)
-        pass_turn(c->apps);
+    if (app_holds_up(c, now)) {
+        c->apps->counters.stalled++;
+        tell_refusal(c->apps, "its connection", "", "its payload stopped, and others wait");
+        end_now(c);
+        return;
+    }
     if (c->keepalive == 0 || c->endpoint == NULL)
         return;
     if (now >= c->heard + 2 * c->keepalive && (!c->subscriber || !list_empty(&c->pending))) {
@@ -547,7 +496,8 @@ void app_keepalive(struct app *c, tick now)
 void app_fini(struct app *c)
 {
     struct apps *a = c->apps;
-    set_reading(c, 0);
+    app_unanswered_drop(c);
+    app_set_reading(c, 0);
     endpoint_leave(c); /* unanswered deliveries go back with the registration */
     for (struct list *l; (l = list_first(&c->pending)) != NULL;) {
         struct app_pending *p = container_of(l, struct app_pending, node);
@@ -571,5 +521,6 @@ void app_fini(struct app *c)
     list_sub(&c->flush);
     list_sub(&c->node);
     aap2_reader_fini(&c->reader);
+    app_user_leave(c->user);
     a->counters.connections--;
 }

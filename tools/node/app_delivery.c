@@ -29,10 +29,17 @@ void apps_deliver(struct apps *a, const struct agent_action *action)
         agent_delivered(a->node->agent, action->key, false, node_now(a->node));
 }
 
+static const struct eid *find_previous(const struct node *n, int link)
+{
+    const bool known = link >= 0 && (size_t)link < n->links_len && n->links[link] != NULL;
+    return known ? &n->links[link]->config->peer : NULL;
+}
+
 void app_deliver(struct app *c, const struct agent_action *action)
 {
     struct app_pending *p = calloc(1, sizeof *p);
-    struct app_out *o = p != NULL ? message_adu(action) : NULL;
+    struct app_out *o =
+        p != NULL ? message_adu(action, find_previous(c->apps->node, action->from)) : NULL;
     if (o == NULL) {
         free(p);
         c->apps->counters.undelivered++;

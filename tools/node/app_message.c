@@ -63,9 +63,9 @@ struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
     return out_new(bytes, aap2_pack_response(&m, bytes, sizeof bytes), false);
 }
 
-struct app_out *message_adu(const struct agent_action *a)
+struct app_out *message_adu(const struct agent_action *a, const struct eid *previous)
 {
-    char source[EID_TEXT_MAX], destination[EID_TEXT_MAX];
+    char source[EID_TEXT_MAX], destination[EID_TEXT_MAX], before[EID_TEXT_MAX];
     Aap2__BundleADU d = AAP2__BUNDLE_ADU__INIT;
     Aap2__BundleADUFlags report = AAP2__BUNDLE_ADUFLAGS__BUNDLE_ADU_STATUS_REPORT;
     eid_text(&a->id.source, source);
@@ -79,6 +79,10 @@ struct app_out *message_adu(const struct agent_action *a)
     d.bundle_flags = a->flags;
     d.priority = 1 + (uint32_t)a->priority;
     d.ordinal = a->ordinal;
+    if (previous != NULL) {
+        eid_text(previous, before);
+        d.previous_node = before;
+    }
     if (a->flags & BUNDLE_IS_ADMIN) {
         d.n_adu_flags = 1;
         d.adu_flags = &report;

@@ -14,7 +14,8 @@ struct app_out *message_response(Aap2__ResponseStatus status, const char *text,
                                  const struct app_request *bundle);
 
 /* Keeps a reference to the bundle. */
-struct app_out *message_adu(const struct agent_action *deliver);
+/* previous: the node whose link brought it; NULL: not known. */
+struct app_out *message_adu(const struct agent_action *deliver, const struct eid *previous);
 struct app_out *message_keepalive(void);
 
 void message_free(struct app_out *o); /* NULL is allowed */

@@ -55,7 +55,7 @@ static void set_reading(struct conn *c, bool on)
         return;
     stream_read(c->stream, on);
     c->reading = on;
-    c->app.apps->counters.pauses += !on;
+    c->app.apps->counters.pauses += !on && !c->app.yields;
 }
 
 static void on_fed(void *context, size_t len)
@@ -68,7 +68,7 @@ static void on_fed(void *context, size_t len)
 
 static void on_ended(void *context, int error)
 {
-    (void)error; /* whoever it was that ended it: the application is gone */
+    (void)error; /* whichever end it was: the application is gone */
     close_conn(context);
 }
 
@@ -165,28 +165,34 @@ static void write_out(struct conn *c)
     }
 }
 
-static void flush_conn(struct conn *c)
+static bool flush_conn(struct app *app)
 {
+    struct conn *c = conn_of(app);
     write_out(c);
-    if (c->app.failed) {
+    if (app->failed) {
         set_reading(c, false);
-        if (c->app.dead || all_written(c))
+        if (app->dead || all_written(c))
             close_conn(c);
-        return;
+        return false;
     }
-    if (c->reading || !app_may_read(&c->app))
-        return;
-    app_fed(&c->app, 0);
-    if (app_may_read(&c->app))
+    const bool yielded = app->yields;
+    app->yields = false;
+    if (c->reading)
+        return false;
+    if (!app_may_read(app)) {
+        app->apps->counters.pauses += yielded; /* a limit holds it now, not its turn */
+        return false;
+    }
+    const bool late = app_had_turn(app);
+    app_fed(app, 0);
+    if (app_may_read(app))
         set_reading(c, true);
+    return late;
 }
 
 void apps_flush(struct apps *a)
 {
-    for (struct list *l; (l = list_first(&a->flush)) != NULL;) {
-        list_sub(l);
-        flush_conn(conn_of(container_of(l, struct app, flush)));
-    }
+    app_go_on(a, flush_conn);
 }
 
 /* ---- the whole ---- */
@@ -194,23 +200,28 @@ void apps_flush(struct apps *a)
 static void on_accepted(void *context, struct stream *s)
 {
     struct apps *a = context;
-    bool may = !a->stopped && a->counters.connections < APP_CONNECTIONS_MAX;
-    struct app_out *welcome = may ? message_welcome(&a->node->config->node) : NULL;
+    struct stream_peer who;
+    const uint64_t id = stream_user_of(s, &who) ? (uint64_t)who.uid + 1 : 0;
+    struct app_user *user_of = a->stopped ? NULL : app_user_join(a, id);
+    struct app_out *welcome = user_of != NULL ? message_welcome(&a->node->config->node) : NULL;
     struct conn *c = welcome != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         a->counters.refused_connections++;
         message_free(welcome);
+        if (user_of != NULL)
+            app_user_leave(user_of);
         stream_close(s);
         return;
     }
     c->stream = s;
     stream_use(s, &user, c);
     stream_buffers(s, BUFFER_BYTES);
-    app_init(&c->app, a);
+    app_init(&c->app, a, user_of);
     app_put_out(&c->app, welcome);
 }
 
-int apps_open(struct apps **out, struct node *n, const char *path, char *why, size_t why_cap)
+int apps_open(struct apps **out, struct node *n, const struct stream_place *at, char *why,
+              size_t why_cap)
 {
     struct apps *a = calloc(1, sizeof *a);
     if (a == NULL || hash_init(&a->requests, n->started) < 0) {
@@ -222,11 +233,11 @@ int apps_open(struct apps **out, struct node *n, const char *path, char *why, si
     a->next_token = a->next_reg = NODE_FIRST;
     list_init(&a->all);
     list_init(&a->endpoints);
-    list_init(&a->flush);
-    struct stream_place at = {.path = path};
-    int r = stream_listen(n->world, &a->server, &at, on_accepted, a);
+    app_turns_init(a);
+    int r = stream_listen(n->world, &a->server, at, on_accepted, a);
     if (r < 0) {
-        snprintf(why, why_cap, "%s: %s", path, helio_strerror(r));
+        snprintf(why, why_cap, "%s: %s", at->path, helio_strerror(r));
+        app_turns_fini(a);
         hash_fini(&a->requests);
         free(a);
         return HELIO_EIO;
@@ -258,9 +269,10 @@ void apps_stop(struct apps *a)
 
 void apps_close(struct apps *a)
 {
-    apps_flush(a);
+    app_turn(a, flush_conn); /* of all, those that yielded, too */
     list_for_each_safe (l, &a->all)
         close_conn(conn_of(container_of(l, struct app, node)));
+    app_turns_fini(a);
 }
 
 void apps_free(struct apps *a)

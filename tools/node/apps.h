@@ -9,8 +9,10 @@
 
 #include "tools/node/node.h"
 
-/* Applications may connect at this path of n->world. 0, or an error with the reason in why. */
-int apps_open(struct apps **out, struct node *n, const char *path, char *why, size_t why_cap);
+/* Applications may connect at this place of n->world, a path. 0, or an error with the reason in
+ * why. */
+int apps_open(struct apps **out, struct node *n, const struct stream_place *at, char *why,
+              size_t why_cap);
 
 /* Actions of the agent. apps_deliver answers with agent_delivered, now or later. */
 void apps_deliver(struct apps *apps, const struct agent_action *a);
@@ -35,6 +37,7 @@ struct apps_counters {
     uint64_t deliveries, undelivered;
     uint64_t taken_back; /* deliveries whose bundle ended before their answer */
     uint64_t keepalives_missed;
+    uint64_t stalled;      /* connections whose payload stopped while others waited for memory */
     uint64_t unconfigured; /* connections that had their time to be */
 };
 const struct apps_counters *apps_counters(const struct apps *apps);

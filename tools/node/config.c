@@ -253,10 +253,28 @@ static void check_http(const struct config *c, const struct conf_tree *root,
                    "http.token: write 16 to 256 characters, without blanks");
 }
 
+static void check_mode(struct config_access *a, const char *key, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    char *end = NULL;
+    const char *text = a->mode_text == NULL ? "" : a->mode_text;
+    unsigned long mode = strspn(text, "01234567") == 0 ? 0 : strtoul(text, &end, 8);
+    if (end == NULL || *end != '\0' || mode > 0777 || (mode & 0600) != 0600)
+        conf_error(
+            errors, line_in(root, NULL, key),
+            "%s: \"%s\" is not understood; write three octal digits, of which the owner's is "
+            "6 or 7, such as 0660",
+            key, text);
+    a->mode = (unsigned)mode;
+}
+
 static void note_lines(struct config *c, const struct conf_tree *root)
 {
     c->lines.socket = line_in(root, NULL, "socket");
     c->lines.control = line_in(root, NULL, "control");
+    c->lines.socket_group = line_in(root, NULL, "socket_group");
+    c->lines.control_group = line_in(root, NULL, "control_group");
+    c->lines.admin_group = line_in(root, NULL, "control_admin_group");
     c->lines.store = line_in(root, "store", "path");
     c->lines.segments = line_in(root, "log", "segments");
     c->lines.bundles = line_in(root, "log", "bundles");
@@ -271,6 +289,8 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_lifetimes(c, root, errors);
     check_exclude(c, root, errors);
     check_http(c, root, errors);
+    check_mode(&c->socket_access, "socket_mode", root, errors);
+    check_mode(&c->control_access, "control_mode", root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
         conf_error(errors, line_of(root, "bundles"),
                    "bundles.retry_max: shorter than retry_min; write a longer one");

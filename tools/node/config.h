@@ -55,16 +55,26 @@ struct config_route {
 
 enum config_unreachable { UNREACHABLE_REFUSE, UNREACHABLE_KEEP };
 enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
+enum config_sandbox { SANDBOX_AUTO, SANDBOX_OFF, SANDBOX_ON };
 enum config_when_full { WHEN_FULL_REFUSE, WHEN_FULL_DROP };
 enum config_format { LOG_TEXT, LOG_JSON };
 enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
+
+/* Who may open a socket. */
+struct config_access {
+    char *mode_text, *group; /* group: a name or number; "": the process's own */
+    unsigned mode;           /* made of mode_text by the check */
+};
 
 struct config {
     struct eid node;
     char *socket;  /* of applications (AAP2) */
     char *control; /* of helioctl */
-    int priority;  /* enum config_priority */
-    char *plan;    /* file of the contact plan; "": none */
+    struct config_access socket_access, control_access;
+    char *control_admin_group; /* a group; "": all who may open `control` */
+    int priority;              /* enum config_priority */
+    int sandbox;               /* enum config_sandbox */
+    char *plan;                /* file of the contact plan; "": none */
     struct {
         int unreachable; /* enum config_unreachable */
         char *exclude;   /* numbers of neighbours, with blanks or commas between */
@@ -80,6 +90,7 @@ struct config {
     struct {
         tick lifetime;
         uint64_t max;                   /* longest bundle, bytes */
+        uint64_t extensions;            /* bytes of one bundle's extension blocks */
         uint64_t count;                 /* bundles at the node */
         uint64_t memory, total;         /* bytes */
         uint64_t assemblies, fragments; /* bundles in fragments here; fragments of one */
@@ -104,6 +115,7 @@ struct config {
     } log;
     struct {
         char *listen; /* "": no server */
+        char *hosts;  /* names of Host headers beside its own */
         char *token;  /* "": none is wanted */
     } http;
     struct config_link *links;
@@ -114,6 +126,7 @@ struct config {
     size_t endpoints_len;
     struct {
         uint32_t socket, control, store, segments, bundles;
+        uint32_t socket_group, control_group, admin_group;
     } lines; /* of these keys; 0: not given */
 };
 

@@ -28,6 +28,9 @@ static size_t size_of(enum option_type type)
     case OPTION_ADDRESS:
         return sizeof(struct address);
     case OPTION_TEXT:
+    case OPTION_FILE:
+    case OPTION_SECRET:
+    case OPTION_PLACE:
         return sizeof(char *);
     }
     return 0;
@@ -43,7 +46,7 @@ bool config_value_equal(const struct conf_option *o, const void *a, const void *
 {
     const void *x = (const char *)a + o->offset, *y = (const char *)b + o->offset;
     assert(size_of(o->type) > 0);
-    if (o->type == OPTION_TEXT)
+    if (option_is_text(o->type))
         return strcmp(text_at(x), text_at(y)) == 0;
     if (o->type == OPTION_EID)
         return eid_equal(x, y);
@@ -57,7 +60,7 @@ bool config_value_copy(const struct conf_option *o, const void *from, void *to)
     const void *x = (const char *)from + o->offset;
     void *y = (char *)to + o->offset;
     assert(from != to);
-    if (o->type != OPTION_TEXT) {
+    if (!option_is_text(o->type)) {
         memcpy(y, x, size_of(o->type));
         return true;
     }

@@ -62,7 +62,8 @@ static void check_settings(const struct eid *node, const struct conf_tree *map, 
                why);
 }
 
-/* Names stand in commands, in CSV and in the names of guests (NAME/ipn:3.0). */
+/* Names stand in commands, in CSV and in the names of links of unconfigured peers (NAME/ipn:3.0).
+ */
 static void check_name(const struct conf_tree *map, const struct config_link *l,
                        struct conf_errors *errors)
 {
@@ -115,6 +116,29 @@ static void read_weights(const struct conf_tree *map, const char *where, struct 
                    where, l->weights);
 }
 
+/* Keys with another name now; *words takes the old ones, which are then not unknown. */
+static void report_renamed(const struct conf_tree *map, const char *where,
+                           const struct cla_renamed *renamed, const char **words,
+                           struct conf_errors *errors)
+{
+    for (const struct cla_renamed *r = renamed; r != NULL && r->was != NULL; r++) {
+        const struct conf_tree *t = conf_child(map, r->was);
+        if (t == NULL)
+            continue;
+        *words++ = r->was;
+        conf_error(errors, t->line, "%s%s: this key is now called %s", where, r->was, r->now);
+    }
+    *words = NULL;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t n = 0;
+    while (words[n] != NULL)
+        n++;
+    return n;
+}
+
 void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
                       config_adapters *adapters, struct conf_errors *errors)
 {
@@ -141,10 +165,12 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
             l->name = strdup(name->text); /* routes that name it are not wrong */
         return;                           /* without its table every other key would look unknown */
     }
-    const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
+    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + 1] = {NULL};
     config_lists_words(config_link_lists, words);
     if (l->ops != NULL)
         config_lists_words(l->ops->lists, words);
+    if (l->ops != NULL)
+        report_renamed(map, where, l->ops->renamed, words + count_words(words), errors);
     conf_section_read(map, where, parts, n, words, errors);
     config_lists_read(config_link_lists, l, map, where, errors);
     if (l->ops != NULL)
@@ -340,7 +366,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
     return NULL;
 }
 
-struct config_link *config_link_guest(const struct config_link *host, const struct eid *peer)
+struct config_link *config_link_unconfigured(const struct config_link *host, const struct eid *peer)
 {
     char name[EID_TEXT_MAX + 128], text[EID_TEXT_MAX];
     struct config_link *l = calloc(1, sizeof *l);

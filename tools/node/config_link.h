@@ -30,6 +30,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
                                        const struct eid *node, struct conf_errors *errors);
 
 /* A link to somebody who came in over `host`: it has no keys of its own. NULL: no memory. */
-struct config_link *config_link_guest(const struct config_link *host, const struct eid *peer);
+struct config_link *config_link_unconfigured(const struct config_link *host,
+                                             const struct eid *peer);
 
 #endif

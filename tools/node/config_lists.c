@@ -110,7 +110,7 @@ bool config_texts_own(const struct conf_option *options, void *base)
     bool good = true;
     for (const struct conf_option *o = options; o->key != NULL; o++) {
         char **field = (char **)(void *)((char *)base + o->offset);
-        if (o->type != OPTION_TEXT || *field == NULL)
+        if (!option_is_text(o->type) || *field == NULL)
             continue;
         *field = good ? strdup(*field) : NULL;
         good = good && *field != NULL;

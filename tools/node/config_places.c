@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whether the paths of a configuration can be made on this machine. What can go wrong: a directory
- * that does not exist, which is most often a wrong character in its name. */
+/* Whether the paths of a configuration can be made on this machine, and whether it has the groups.
+ * What can go wrong: a directory that does not exist, which is most often a wrong character in its
+ * name. */
 #include <errno.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include "os/users.h"
 #include "tools/node/config.h"
 
 #define PATH_CAP 4096
@@ -69,17 +72,39 @@ static void check_apart(const char *key, uint32_t line, const char *path, const 
         conf_error(errors, line, "%s: the same path as %s; write another", key, other_key);
 }
 
+/* gives: the socket's file is given to the group. */
+static void check_group(const char *key, uint32_t line, const char *group, bool gives,
+                        struct conf_errors *errors)
+{
+    unsigned gid;
+    char user[USERS_TEXT_MAX];
+    if (line == 0 || group == NULL || *group == '\0')
+        return;
+    if (users_find_group(group, &gid) < 0) {
+        conf_error(errors, line,
+                   "%s: there is no group %.64s; make it (groupadd), or write another", key, group);
+    } else if (gives && !users_may_give(gid)) {
+        users_text((unsigned)geteuid(), user);
+        conf_error(errors, line,
+                   "%s: %s is not a member of the group %.64s and cannot give a socket to it; add "
+                   "the user to the group (usermod -aG), or write another",
+                   key, user, group);
+    }
+}
+
 int config_places(const struct config *c, struct conf_errors *errors)
 {
     size_t before = errors->total;
     check_place("socket", c->lines.socket, c->socket, errors);
+    /* its path follows from that of socket when it is not given */
+    const uint32_t control = c->lines.control != 0 ? c->lines.control : c->lines.socket;
     check_place("control", c->lines.control, c->control, errors);
     check_place("log.segments", c->lines.segments, c->log.segments, errors);
     check_place("log.bundles", c->lines.bundles, c->log.bundles, errors);
     if (c->store.durability != STORE_NONE)
         check_place("store.path", c->lines.store, c->store.path, errors);
     check_kind(KIND_SOCKET, "socket", c->lines.socket, c->socket, errors);
-    check_kind(KIND_SOCKET, "control", c->lines.control, c->control, errors);
+    check_kind(KIND_SOCKET, "control", control, c->control, errors);
     check_kind(KIND_LOG, "log.segments", c->lines.segments, c->log.segments, errors);
     check_kind(KIND_LOG, "log.bundles", c->lines.bundles, c->log.bundles, errors);
     if (c->store.durability != STORE_NONE)
@@ -87,5 +112,8 @@ int config_places(const struct config *c, struct conf_errors *errors)
     check_apart("control", c->lines.control, c->control, "socket", c->socket, errors);
     check_apart("log.bundles", c->lines.bundles, c->log.bundles, "log.segments", c->log.segments,
                 errors);
+    check_group("socket_group", c->lines.socket_group, c->socket_access.group, true, errors);
+    check_group("control_group", c->lines.control_group, c->control_access.group, true, errors);
+    check_group("control_admin_group", c->lines.admin_group, c->control_admin_group, false, errors);
     return errors->total == before ? 0 : HELIO_ENOENT;
 }

@@ -14,14 +14,43 @@
 const struct conf_option config_top[] = {
     {.key = "node", .type = OPTION_EID, .offset = AT(node), .help = "the node's own endpoint id"},
     {.key = "socket",
-     .type = OPTION_TEXT,
+     .type = OPTION_PLACE,
      .offset = AT(socket),
      .help = "UNIX socket for applications (AAP2)"},
     {.key = "control",
-     .type = OPTION_TEXT,
+     .type = OPTION_PLACE,
      .offset = AT(control),
      .initial = "",
      .help = "UNIX socket for helioctl; empty: the path of socket with .ctl behind it"},
+    {.key = "socket_mode",
+     .type = OPTION_TEXT,
+     .offset = AT(socket_access.mode_text),
+     .initial = "0660",
+     .help =
+         "permissions of socket, in octal digits, whatever the umask: users who may write to it "
+         "may send and receive as any endpoint of the node"},
+    {.key = "socket_group",
+     .type = OPTION_TEXT,
+     .offset = AT(socket_access.group),
+     .initial = "",
+     .help = "group of socket, by name or number; empty: the group that the node runs as"},
+    {.key = "control_mode",
+     .type = OPTION_TEXT,
+     .offset = AT(control_access.mode_text),
+     .initial = "0660",
+     .help = "permissions of control, likewise: users who may write to it may ask the node, and "
+             "change it unless control_admin_group says otherwise"},
+    {.key = "control_group",
+     .type = OPTION_TEXT,
+     .offset = AT(control_access.group),
+     .initial = "",
+     .help = "group of control, likewise"},
+    {.key = "control_admin_group",
+     .type = OPTION_TEXT,
+     .offset = AT(control_admin_group),
+     .initial = "",
+     .help = "only root, the node's own user and members of this group may change the node; others "
+             "who may open control only read; empty: all who may open it"},
     {.key = "echo",
      .type = OPTION_TEXT,
      .offset = AT(echo),
@@ -29,7 +58,7 @@ const struct conf_option config_top[] = {
      .help = "endpoint that returns what it gets: on (ipn service 128, dtn name echo), off, or a "
              "service number or name"},
     {.key = "plan",
-     .type = OPTION_TEXT,
+     .type = OPTION_FILE,
      .offset = AT(plan),
      .initial = "",
      .help = "file of the contact plan (YAML, ION, HDTN) that bundles and links follow; empty: "
@@ -41,6 +70,15 @@ const struct conf_option config_top[] = {
      .initial = "normal",
      .help = "the processor before programs of normal priority, where that is permitted: high by a "
              "larger share, realtime always, while the node takes no more than 60 % of one"},
+    {.key = "sandbox",
+     .type = OPTION_CHOICE,
+     .offset = AT(sandbox),
+     .choices = "auto|off|on",
+     .initial = "auto",
+     .help =
+         "on: the node can open only what its configuration names, and make only the system "
+         "calls that it needs (Landlock, seccomp), as far as the kernel has them; auto: on with "
+         "heliod --sandbox, as the service has it"},
     END,
 };
 
@@ -87,6 +125,15 @@ const struct conf_option config_bundles[] = {
      .min = 1000,
      .max = UINT64_C(4000000000),
      .help = "longest bundle that is accepted"},
+    {.key = "extensions",
+     .type = OPTION_SIZE,
+     .offset = AT(bundles.extensions),
+     .initial = "256KiB",
+     .min = 1000,
+     .max = 1 << 20,
+     .help = "bytes of the extension blocks of a neighbour's bundle, however many they are; a "
+             "bundle with more is "
+             "refused"},
     {.key = "count",
      .type = OPTION_COUNT,
      .offset = AT(bundles.count),
@@ -107,8 +154,8 @@ const struct conf_option config_bundles[] = {
      .initial = "1GiB",
      .min = 100000,
      .help =
-         "memory that bundles take all told: their bytes there (a quarter at most) and some 600 "
-         "bytes for each; more are refused"},
+         "memory that bundles take all told: their bytes there (a quarter at most), some 600 bytes "
+         "for each, and the ids of those that ended (an eighth at most); more are refused"},
     {.key = "assemblies",
      .type = OPTION_COUNT,
      .offset = AT(bundles.assemblies),
@@ -151,7 +198,9 @@ const struct conf_option config_bundles[] = {
      .initial = "95",
      .min = 1,
      .max = 100,
-     .help = "percent of the same that bundles of one source may take"},
+     .help = "percent of the room of its neighbour, or of the applications, that one source, or "
+             "one user, "
+             "may take: what is left to others"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),
@@ -224,12 +273,12 @@ const struct conf_option config_bundles[] = {
 
 const struct conf_option config_log[] = {
     {.key = "segments",
-     .type = OPTION_TEXT,
+     .type = OPTION_PLACE,
      .offset = AT(log.segments),
      .initial = "",
      .help = "file of the segment log (CSV); empty: none"},
     {.key = "bundles",
-     .type = OPTION_TEXT,
+     .type = OPTION_PLACE,
      .offset = AT(log.bundles),
      .initial = "",
      .help = "file of the bundle log (CSV); empty: none"},
@@ -255,8 +304,14 @@ const struct conf_option config_http[] = {
      .initial = "",
      .help = "address of metrics (/metrics, for Prometheus) and the status page: a port of "
              "127.0.0.1, or ADDRESS:PORT; empty: neither"},
-    {.key = "token",
+    {.key = "hosts",
      .type = OPTION_TEXT,
+     .offset = AT(http.hosts),
+     .initial = "",
+     .help = "names by which it may be asked for, beside localhost and the address that a "
+             "connection comes to: the Host header of requests, with blanks or commas between"},
+    {.key = "token",
+     .type = OPTION_SECRET,
      .offset = AT(http.token),
      .initial = "",
      .help = "who asks must send it (Authorization: Bearer TOKEN); 16 to 256 characters; empty: "
@@ -270,8 +325,10 @@ const struct conf_option config_routing[] = {
      .offset = AT(routing.unreachable),
      .choices = "refuse|keep",
      .initial = "refuse",
-     .help = "a bundle that no contact of the plan can bring before its lifetime ends: refuse, or "
-             "keep for a change of the plan"},
+     .help =
+         "a bundle that no contact of the plan can bring before its lifetime ends, or whose only "
+         "routes, static ones too, lead back to the previous node: refuse, or keep for a change "
+         "of the plan or of the routes"},
     {.key = "exclude",
      .type = OPTION_TEXT,
      .offset = AT(routing.exclude),

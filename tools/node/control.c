@@ -18,6 +18,8 @@
 #include "tools/node/node_reload.h"
 #include "tools/node/storage.h"
 
+#define REFUSALS_TOLD 20 /* lines of the log in … */
+#define REFUSALS_PAUSE (10 * TICK_S)
 #define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
 
 static void set_int(json_t *o, const char *key, uint64_t v)
@@ -93,6 +95,8 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "bytes", c->bytes);
     set_int(out, "memory_bytes", c->memory_bytes);
     set_int(out, "record_bytes", c->record_bytes);
+    set_int(out, "arriving_bytes", c->arriving_bytes);
+    set_int(out, "seen_bytes", c->seen_bytes);
     control_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
     set_int(out, "links", node_links_count(n));
@@ -149,6 +153,7 @@ static void fill_agent(const struct agent_counters *c, json_t *o)
     set_int(o, "returned", c->returned);
     set_int(o, "lenient", c->lenient);
     set_int(o, "forgotten", c->forgotten);
+    set_int(o, "displaced", c->displaced);
     set_int(o, "reports_sent", c->reports_sent);
     set_int(o, "reports_received", c->reports_received);
     set_int(o, "reports_limited", c->reports_limited);
@@ -171,6 +176,7 @@ static void fill_apps(const struct apps_counters *c, json_t *o)
     set_int(o, "undelivered", c->undelivered);
     set_int(o, "taken_back", c->taken_back);
     set_int(o, "keepalives_missed", c->keepalives_missed);
+    set_int(o, "stalled", c->stalled);
     set_int(o, "unconfigured", c->unconfigured);
 }
 
@@ -183,6 +189,7 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     set_int(node, "echoed", n->echoed);
     set_int(node, "echo_refused", n->echo_refused);
     set_int(node, "control_gave_way", control_gave_way(n->control));
+    set_int(node, "control_refused", n->refusals.all);
     set_int(node, "store_failures", n->store_failures);
     if (n->segments != NULL)
         set_int(node, "segment_lines_lost", log_writer_lost(n->segments->file));
@@ -418,31 +425,84 @@ static void do_reload(struct node *n, const json_t *in, json_t *out)
 static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
+    bool changes; /* the node: for administrators, and logged */
 } commands[] = {
-    {"status", do_status},
-    {"links", control_links},
-    {"sessions", control_sessions},
-    {"bundles", control_bundles},
-    {"backlog", control_backlog},
-    {"routes", control_routes},
-    {"top", control_top},
-    {"reload", do_reload},
-    {"counters", do_counters},
-    {"link", do_link},
-    {"delete", control_delete},
-    {"cancel", do_cancel},
-    {"flush", do_flush},
-    {"route", do_route},
-    {"link-add", do_link_add},
-    {"link-set", do_link_set},
-    {"link-remove", do_link_remove},
-    {"plan", control_plan},
-    {"plan-reload", control_plan_reload},
-    {"contact", control_contact},
-    {"range", control_range},
+    {"status", do_status, false},
+    {"links", control_links, false},
+    {"sessions", control_sessions, false},
+    {"bundles", control_bundles, false},
+    {"backlog", control_backlog, false},
+    {"routes", control_routes, false},
+    {"top", control_top, false},
+    {"reload", do_reload, true},
+    {"counters", do_counters, false},
+    {"link", do_link, true},
+    {"delete", control_delete, true},
+    {"cancel", do_cancel, true},
+    {"flush", do_flush, false},
+    {"route", do_route, true},
+    {"link-add", do_link_add, true},
+    {"link-set", do_link_set, true},
+    {"link-remove", do_link_remove, true},
+    {"plan", control_plan, false},
+    {"plan-reload", control_plan_reload, true},
+    {"contact", control_contact, true},
+    {"range", control_range, true},
 };
 
-struct json_t *control_answer(struct node *n, const char *line, size_t len)
+/* The request's own words, without its name: as JSON, of which a line shows so much. */
+#define REQUEST_SHOWN 400
+
+static void tell_change(const struct node *n, const struct command *c,
+                        const struct control_who *who, const json_t *in, bool done)
+{
+    json_t *words = json_copy((json_t *)(uintptr_t)in);
+    json_object_del(words, "cmd");
+    char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
+    say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who->name,
+        done ? "changed: " : "failed: ", c->name, text != NULL ? REQUEST_SHOWN : 0,
+        text != NULL ? text : "", text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
+    free(text);
+    json_decref(words);
+}
+
+/* Nobody fills the log with what is refused. */
+static void tell_refusal(struct node *n, const struct command *c, const struct control_who *who)
+{
+    tick now = node_now(n).now;
+    n->refusals.all++;
+    if (now - n->refusals.since > REFUSALS_PAUSE) {
+        n->refusals.since = now;
+        n->refusals.told = 0;
+    }
+    if (n->refusals.told++ < REFUSALS_TOLD)
+        say(&n->say, LEVEL_WARNING, "control: %s was refused: %s (%llu so far)", who->name, c->name,
+            (unsigned long long)n->refusals.all);
+}
+
+static void run_command(struct node *n, const struct command *c, const struct control_who *who,
+                        const json_t *in, json_t *out)
+{
+    char text[320];
+    if (!c->changes) {
+        c->run(n, in, out);
+        return;
+    }
+    if (who->admin) {
+        c->run(n, in, out);
+        tell_change(n, c, who, in, json_is_true(json_object_get(out, "ok")));
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%.96s may ask this node, but not change it (%s): that is for root, the node's own "
+             "user and members of the group %.64s (control_admin_group)",
+             who->name, c->name, n->config->control_admin_group);
+    fail_request(out, text);
+    tell_refusal(n, c, who);
+}
+
+struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
+                              size_t len)
 {
     json_error_t error;
     json_t *out = json_object();
@@ -464,7 +524,7 @@ struct json_t *control_answer(struct node *n, const char *line, size_t len)
             "plan-reload, "
             "contact, range");
     else
-        found->run(n, in, out);
+        run_command(n, found, who, in, out);
     json_decref(in);
     return out;
 }

@@ -17,8 +17,15 @@
 
 struct json_t;
 
+/* Who asks. A reader only asks; what an administrator changes is logged with his name. */
+struct control_who {
+    bool admin;
+    const char *name; /* of a reader and an administrator, for people; borrowed */
+};
+
 /* The answer to one request line; a new JSON object, NULL when memory is out. */
-struct json_t *control_answer(struct node *n, const char *line, size_t len);
+struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
+                              size_t len);
 
 /* The answer is no. wrong: since the question is, which "usage": true says (helioctl ends with 2);
  * else since the node cannot, now. Returns false. */
@@ -46,8 +53,11 @@ void control_plan_reload(struct node *n, const struct json_t *in, struct json_t 
 void control_contact(struct node *n, const struct json_t *in, struct json_t *out);
 void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 
-/* control_visit.c: as apps_open and its companions. */
-int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap);
+/* control_visit.c: as apps_open and its companions. Root, the node's own user and the members of
+ * control_admin_group are administrators, others readers; all are administrators when there is no
+ * such group, or nobody can tell who they are. */
+int control_open(struct control **out, struct node *n, const struct stream_place *at, char *why,
+                 size_t why_cap);
 void control_close(struct control *c);
 /* Connections that gave way to others, since there were too many; 0 for NULL. */
 uint64_t control_gave_way(const struct control *c);

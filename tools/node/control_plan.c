@@ -122,13 +122,21 @@ static void end_change(struct conf_errors *e, int rc, json_t *out)
     free(e);
 }
 
+/* Who changes a node may name a file that only the node's user may read. */
+#define UNREADABLE_PLAN                                                                            \
+    "is not understood; write a contact or range, as helio-plan check tells of a file that you "   \
+    "may read"
+
 void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out)
 {
     const char *file = json_string_value(json_object_get(in, "file"));
     const char *named = file != NULL ? file : n->plan != NULL ? n->plan->path : "plan";
     struct conf_errors *e = begin_change(n, named, out);
-    if (e != NULL)
-        end_change(e, node_plan_reload(n, file, e), out);
+    if (e == NULL)
+        return;
+    if (strcmp(named, n->config->plan) != 0)
+        e->instead = UNREADABLE_PLAN;
+    end_change(e, node_plan_reload(n, file, e), out);
 }
 
 /* The map of one contact or range as a plan. */

@@ -42,6 +42,7 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o)
     set_int(o, own ? "own_bytes" : "held_bytes", s.bytes);
     set_int(o, "share_bundles", s.share_bundles);
     set_int(o, "share_bytes", s.share_bytes);
+    set_int(o, "share_arriving_bytes", s.share_arriving);
     if (own)
         return;
     set_int(o, "held_assemblies", s.assemblies);
@@ -139,6 +140,9 @@ void control_links(struct node *n, const struct json_t *in, struct json_t *out)
             set_int(o, "peers_refused", l->peers_refused);
         }
         set_int(o, "received", l->received);
+        set_int(o, "held", l->held_len);
+        set_int(o, "held_bytes", l->held_bytes);
+        set_int(o, "held_total", l->held_total);
         control_share(n, l->index, o);
         set_backlog(n, l, o);
         set_bound(n, l, o);
@@ -200,7 +204,7 @@ static bool is_state(const char *key)
                                         "sessions_open",
                                         "in_flight",
                                         "in_flight_bytes",
-                                        "newcomers",
+                                        "unidentified",
                                         "transfers",
                                         "transfers_bytes",
                                         "tls_not_after",
@@ -344,7 +348,8 @@ static void put_node(struct node *n, json_t *out)
     set_int(o, "bundles", c->bundles);
     set_int(o, "bytes", c->bytes);
     set_int(o, "bundles_max", n->config->bundles.count);
-    set_int(o, "memory_bytes", c->memory_bytes + c->record_bytes);
+    set_int(o, "memory_bytes",
+            c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes);
     set_int(o, "memory_max", n->config->bundles.total);
     set_int(o, "store_max", n->config->store.limit);
     if (n->storage != NULL) {

@@ -3,16 +3,18 @@
  * The operator's visits. A connection asks one line at a time and reads the answer; it is read on
  * when the answer is written, so that nothing queues. What can go wrong: a line that is too long
  * ends the connection; connections that say nothing: when there are too many, one of them gives way
- * to whoever comes.
+ * to the new one.
  */
 #include <assert.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "base/list.h"
+#include "os/users.h"
 #include "os/world.h"
 #include "tools/node/control.h"
 
@@ -24,13 +26,17 @@ struct control {
     struct list all; /* struct visitor, the one that was silent for longest first */
     size_t visitors;
     uint64_t gave_way;
+    bool has_admins; /* not all visitors are administrators, but members of this group: */
+    unsigned admins;
 };
 
 struct visitor {
     struct list node;
     struct control *control;
     struct stream *stream;
-    char *answer; /* [answer_done, answer_len) is not written yet; NULL: none */
+    bool admin;
+    char name[USERS_TEXT_MAX + 24]; /* who it is, for the log and for answers */
+    char *answer;                   /* [answer_done, answer_len) is not written yet; NULL: none */
     size_t answer_len, answer_done;
     bool asked; /* a whole line, once */
     size_t len; /* of line: what was read and not answered */
@@ -62,7 +68,8 @@ static bool write_answer(struct visitor *v)
 /* Asks the node about the first n bytes, a line. False: memory is out. */
 static bool make_answer(struct visitor *v, size_t n)
 {
-    struct json_t *answer = control_answer(v->control->node, v->line, n);
+    const struct control_who who = {.admin = v->admin, .name = v->name};
+    struct json_t *answer = control_answer(v->control->node, &who, v->line, n);
     v->len -= n + 1;
     memmove(v->line, v->line + n + 1, v->len);
     if (answer == NULL)
@@ -147,6 +154,22 @@ static void make_room(struct control *c)
     close_visitor(least);
 }
 
+static void judge_visitor(struct visitor *v)
+{
+    const struct control *c = v->control;
+    struct stream_peer who;
+    char account[USERS_TEXT_MAX];
+    if (!stream_user_of(v->stream, &who)) {
+        v->admin = !c->has_admins;
+        snprintf(v->name, sizeof v->name, "somebody");
+        return;
+    }
+    users_text(who.uid, account);
+    snprintf(v->name, sizeof v->name, "%s, pid %u", account, who.pid);
+    v->admin = !c->has_admins || who.uid == 0 || who.uid == (unsigned)geteuid() ||
+               stream_is_member(v->stream, c->admins);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct control *c = context;
@@ -159,15 +182,17 @@ static void on_accepted(void *context, struct stream *s)
     }
     v->control = c;
     v->stream = s;
+    judge_visitor(v);
     c->visitors++;
     list_add_tail(&c->all, &v->node);
     stream_use(s, &user, v);
     stream_read(s, true);
 }
 
-int control_open(struct control **out, struct node *n, const char *path, char *why, size_t why_cap)
+int control_open(struct control **out, struct node *n, const struct stream_place *at, char *why,
+                 size_t why_cap)
 {
-    struct stream_place at = {.path = path};
+    const char *group = n->config->control_admin_group;
     struct control *c = calloc(1, sizeof *c);
     if (c == NULL) {
         snprintf(why, why_cap, "out of memory");
@@ -175,9 +200,15 @@ int control_open(struct control **out, struct node *n, const char *path, char *w
     }
     c->node = n;
     list_init(&c->all);
-    int r = stream_listen(n->world, &c->listener, &at, on_accepted, c);
+    c->has_admins = *group != '\0';
+    if (c->has_admins && users_find_group(group, &c->admins) < 0) {
+        snprintf(why, why_cap, "control_admin_group: there is no group %.64s", group);
+        free(c);
+        return HELIO_ENOENT;
+    }
+    int r = stream_listen(n->world, &c->listener, at, on_accepted, c);
     if (r < 0) {
-        snprintf(why, why_cap, "%s: %s", path, helio_strerror(r));
+        snprintf(why, why_cap, "%s: %s", at->path, helio_strerror(r));
         free(c);
         return HELIO_EIO;
     }

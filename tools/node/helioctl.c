@@ -109,7 +109,7 @@ static int usage(const char *what, const char *which)
     return 2;
 }
 
-/* Those that ctl_plan_is knows are among them for whoever mistypes one. */
+/* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
 static const char *const all_commands[] = {
     "status", "links", "sessions", "bundles", "counters", "routes", "backlog", "top",   "watch",
     "link",   "route", "plan",     "contact", "range",    "cancel", "delete",  "flush", "reload"};

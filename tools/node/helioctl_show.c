@@ -200,7 +200,7 @@ static json_t *tls_row(const json_t *link, const json_t *session)
     return row;
 }
 
-/* Of links whose adapter can have TLS: a row for each session, whoever began it. */
+/* Of links whose adapter can have TLS: a row for each session, begun by either end. */
 static void show_tls(const json_t *links, bool colour)
 {
     json_t *rows = json_array(), *l, *session;

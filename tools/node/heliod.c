@@ -6,18 +6,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "os/descriptors.h"
 #include "os/memory.h"
 #include "tools/node/node.h"
 
 static const char help[] =
-    "usage: heliod [--check] CONFIG.yaml | heliod --keys\n"
+    "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys\n"
     "\n"
-    "Runs a DTN node (BPv7 over LTP and UDP) in the foreground until SIGTERM or SIGINT.\n"
+    "Runs a DTN node (BPv7 over LTP, TCPCLv4 and UDP) in the foreground until SIGTERM or SIGINT.\n"
     "SIGHUP reopens the segment and bundle logs, and reads the configuration again: links,\n"
     "their keys that can change, routes, plan and log level are applied, what cannot\n"
     "change is named in the log.\n"
     "\n"
-    "  -c, --check    only validate the configuration: exit code 0 or 2\n"
+    "  -c, --check    only validate the configuration, and the keys, certificates, groups and\n"
+    "                 folders that it names: exit code 0 or 2\n"
+    "  -s, --sandbox  sandbox: on, unless the configuration says otherwise (key sandbox)\n"
     "  -k, --keys     every key of a configuration with its default and meaning\n"
     "  -h, --help     this text\n"
     "  -V, --version  the version\n"
@@ -37,7 +40,9 @@ static const char *type_text(const struct conf_option *o)
 {
     static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
                                         "text",     "choice", "EID",  "address", "share"};
-    return o->type == OPTION_CHOICE ? o->choices : names[o->type];
+    return o->type == OPTION_CHOICE  ? o->choices
+           : option_is_text(o->type) ? "text"
+                                     : names[o->type];
 }
 
 /* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
@@ -62,8 +67,10 @@ static void print_all_keys(void)
 static int load_config(struct config *c, const char *path)
 {
     struct conf_errors *errors = malloc(sizeof *errors);
-    if (errors == NULL)
+    if (errors == NULL) {
+        fputs("heliod: out of memory\n", stderr);
         return HELIO_ENOMEM;
+    }
     conf_errors_init(errors, path);
     int err = config_load(c, path, cla_at, errors);
     if (err == 0) {
@@ -79,7 +86,12 @@ static int load_config(struct config *c, const char *path)
     return err;
 }
 
-static int parse_option(int argc, char **argv, bool *check, const char **path)
+struct options {
+    bool check, sandbox;
+    const char *path;
+};
+
+static int parse_option(int argc, char **argv, struct options *o)
 {
     for (int i = 1; i < argc; i++) {
         const char *a = argv[i];
@@ -96,16 +108,18 @@ static int parse_option(int argc, char **argv, bool *check, const char **path)
             return 0;
         }
         if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
-            *check = true;
-        } else if (*a == '-' || *path != NULL) {
+            o->check = true;
+        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--sandbox") == 0) {
+            o->sandbox = true;
+        } else if (*a == '-' || o->path != NULL) {
             fprintf(stderr, "heliod: %s \"%s\"; see heliod --help\n",
                     *a == '-' ? "unknown option" : "one configuration is wanted, not also", a);
             return 2;
         } else {
-            *path = a;
+            o->path = a;
         }
     }
-    if (*path == NULL) {
+    if (o->path == NULL) {
         fputs("heliod: the configuration file is missing: heliod CONFIG.yaml\n", stderr);
         return 2;
     }
@@ -126,20 +140,22 @@ static void on_bus_error(int number)
 
 int main(int argc, char **argv)
 {
-    bool check = false;
-    const char *path = NULL;
-    int code = parse_option(argc, argv, &check, &path);
+    struct options o = {0};
+    int code = parse_option(argc, argv, &o);
     if (code >= 0)
         return code;
     struct config config;
     memory_retain();
+    descriptors_raise();
     signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
     signal(SIGBUS, on_bus_error);
-    if (load_config(&config, path) < 0)
+    if (load_config(&config, o.path) < 0)
         return 2;
-    if (check)
-        printf("%s: good\n", path);
-    code = check ? 0 : node_run(&config, path);
+    if (config.sandbox == SANDBOX_AUTO && o.sandbox)
+        config.sandbox = SANDBOX_ON;
+    if (o.check)
+        printf("%s: good\n", o.path);
+    code = o.check ? 0 : node_run(&config, o.path);
     config_fini(&config);
     return code;
 }

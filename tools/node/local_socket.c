@@ -42,7 +42,10 @@ int local_socket_connect_within(const char *path, tick timeout, char *why, size_
     if (fd < 0 || connect_within(fd, &a, timeout) < 0) {
         int err = errno;
         snprintf(why, why_cap, "%s: %s", path,
-                 err == EAGAIN ? "it is stopped, or hangs: many wait for it" : strerror(err));
+                 err == EAGAIN   ? "it is stopped, or hangs: many wait for it"
+                 : err == EACCES ? "not permitted: it is for its owner and the members of its "
+                                   "group (ls -l shows them)"
+                                 : strerror(err));
         if (fd >= 0)
             close(fd);
         return err == ECONNREFUSED || err == ENOENT ? HELIO_ENOENT : HELIO_EIO;
@@ -67,7 +70,7 @@ int local_socket_claim(const char *path, char *why, size_t why_cap)
     int fd = local_socket_connect(path, why, why_cap);
     if (fd >= 0) {
         close(fd);
-        snprintf(why, why_cap, "%s is served by another heliod; stop it or choose another path",
+        snprintf(why, why_cap, "%s is served by another program; stop it or choose another path",
                  path);
         return HELIO_EEXIST;
     }

@@ -13,6 +13,7 @@
 #include "tools/node/apps.h"
 #include "tools/node/node_log.h"
 #include "tools/node/node_meter.h"
+#include "tools/node/prometheus.h"
 #include "tools/node/storage.h"
 
 #define SECONDS(t) ((double)(t) / 1e9)
@@ -36,21 +37,6 @@ static void put_one(FILE *f, const char *name, const char *type, const char *hel
     fprintf(f, "heliograph_%s %.17g\n", name, value);
 }
 
-/* Of a label: a backslash, a quote and an end of line are written with a backslash. */
-static size_t escape_label(const char *text, char *out, size_t cap)
-{
-    size_t len = 0;
-    for (; *text != '\0' && len + 3 < cap; text++) {
-        if (*text == '\\' || *text == '"' || *text == '\n')
-            out[len++] = '\\';
-        out[len++] = *text;
-        if (*text == '\n')
-            out[len - 1] = 'n';
-    }
-    out[len] = '\0';
-    return len;
-}
-
 /* ---- the node ---- */
 
 static void put_node(FILE *f, struct node *n)
@@ -58,7 +44,7 @@ static void put_node(FILE *f, struct node *n)
     const struct agent_counters *c = agent_counters(n->agent);
     char node[EID_TEXT_MAX], label[2 * EID_TEXT_MAX];
     eid_text(&n->config->node, node);
-    escape_label(node, label, sizeof label);
+    prometheus_label(node, label, sizeof label);
     put_family(f, "node_info", "gauge", "the node's name and version; always 1");
     fprintf(f, "heliograph_node_info{node=\"%s\",version=\"%s\"} 1\n", label, HELIO_VERSION);
     put_one(f, "uptime_seconds", "gauge", "since the node began",
@@ -70,7 +56,9 @@ static void put_node(FILE *f, struct node *n)
     put_one(f, "bundle_bytes_limit", "gauge", "bytes of bundles that the node may have",
             (double)n->config->store.limit);
     put_one(f, "memory_bytes", "gauge", "memory that bundles take",
-            (double)(c->memory_bytes + c->record_bytes));
+            (double)(c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes));
+    put_one(f, "arriving_bytes", "gauge", "of it, for bundles that are still arriving",
+            (double)c->arriving_bytes);
     put_one(f, "memory_bytes_limit", "gauge", "memory that bundles may take",
             (double)n->config->bundles.total);
     put_one(f, "bundles_accepted_total", "counter", "bundles taken from applications",
@@ -140,8 +128,8 @@ static void take_sample(const struct node *n, const struct node_link *l, struct 
         s->bytes += b[p].bytes;
     }
     eid_text(&l->config->peer, peer);
-    escape_label(l->config->name, a, sizeof a);
-    escape_label(peer, c, sizeof c);
+    prometheus_label(l->config->name, a, sizeof a);
+    prometheus_label(peer, c, sizeof c);
     snprintf(s->labels, sizeof s->labels, "link=\"%s\",peer=\"%s\"", a, c);
 }
 
@@ -180,6 +168,7 @@ VALUE(oldest, true, s->oldest_ms == UINT64_MAX ? 0 : (double)s->oldest_ms / 1000
 VALUE(sent, true, s->link->sent)
 VALUE(received, true, s->link->received)
 VALUE(failed, true, s->link->failed)
+VALUE(source_refused, true, s->g.source_refused)
 #undef VALUE
 
 static const struct family families[] = {
@@ -201,6 +190,8 @@ static const struct family families[] = {
     {"link_bundles_sent_total", "counter", "bundles that the peer has", value_sent},
     {"link_bundles_received_total", "counter", "bundles that came", value_received},
     {"link_bundles_failed_total", "counter", "tries that failed", value_failed},
+    {"link_source_refused_total", "counter", "datagrams in the peer's name from another address",
+     value_source_refused},
 };
 
 static void put_failures(FILE *f, const struct sample *all, size_t len)

@@ -57,6 +57,8 @@ struct node_link {
     uint64_t bundle_max;     /* likewise */
     bool up;
     uint64_t sent, failed, received;
+    struct list held; /* node_hold.h: bundles that wait for room */
+    uint64_t held_len, held_bytes, held_total;
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
     struct node_link
         *host; /* it came in over that one; NULL: it is of the file, or an operator's */
@@ -93,7 +95,10 @@ struct node {
     struct agent *agent;
     uint64_t seed; /* of hashes of what peers name */
     struct world *world;
-    struct alarm deadline; /* of the agent */
+    struct alarm deadline; /* of the agent, and of node_hold.h: */
+    tick hold_at,
+        hold_pause; /* the next try, TICK_NEVER: nothing is held; before the one after it */
+    size_t hold_turn;
     struct round_end round;
     struct uv_loop_s *loop;               /* of the kernel's world; NULL in virtual time */
     struct node_handles *handles;         /* timers and signals, of uv_node.c */
@@ -107,6 +112,10 @@ struct node {
     struct node_plan *plan;               /* NULL: none */
     struct apps *apps;
     struct control *control;
+    struct {
+        uint64_t all, told; /* told: since `since` */
+        tick since;
+    } refusals;                     /* of changes that readers asked for */
     struct seglog *segments;        /* NULL: not written */
     struct log_writer *bundle_log;  /* likewise */
     uint64_t log_epoch;             /* of both */
@@ -124,6 +133,7 @@ struct node {
     struct {
         uint64_t gave_way, refused, reports, too_late, kept, dropped; /* counters when told */
         tick after;
+        bool displaced; /* it was said */
     } shortage;
     tick trouble_after; /* until then the store's trouble is not said again */
     tick started;
@@ -136,6 +146,7 @@ struct node {
     bool awake;                   /* the agent may have actions */
     bool links_route;             /* node_router_use */
     bool stopping;                /* no new work */
+    bool failed;                  /* it could not start: stopping, with the parts that there are */
 };
 
 #define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */
@@ -168,7 +179,7 @@ void node_pump(struct node *n);
 
 /* Begins: the agent as configured, in a world that was set as config, ops and say were;
  * memory_only: nothing is stored beside what it holds. 0, or HELIO_ENOMEM, which was said. Then
- * whoever opens the node gives it its store, applications, log and operator, as far as it has them.
+ * the caller gives the node its store, applications, log and operator, as far as it has them.
  */
 int node_open(struct node *n, bool memory_only);
 /* … then links, routes and the echo endpoint, and it is awake. 0, or an error that was said. */

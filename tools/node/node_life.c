@@ -41,6 +41,7 @@ int node_open(struct node *n, bool memory_only)
         say(&n->say, LEVEL_ERROR, "out of memory");
         return HELIO_ENOMEM;
     }
+    n->hold_at = TICK_NEVER;
     alarm_init(&n->deadline, n->world, ALARM_NODE, on_deadline, n);
     n->round = (struct round_end){.run = end_round, .context = n};
     world_attach(n->world, &n->round);
@@ -56,6 +57,8 @@ int node_start(struct node *n)
     if (err < 0)
         return err;
     err = echo_open(n);
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "echo: %s", helio_strerror(err));
     agent_expire(n->agent, node_now(n));
     node_wake(n);
     return err;

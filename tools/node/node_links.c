@@ -13,17 +13,32 @@
 
 #include "tools/node/config_link.h"
 #include "tools/node/node.h"
+#include "tools/node/node_hold.h"
 #include "tools/node/node_plan.h"
 #include "tools/node/node_self.h"
 
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
     struct node_link *l = context;
+    (void)c;
     l->received++;
-    if (agent_receive(l->node->agent, l->index, bundle, token, node_now(l->node)) ==
-        REFUSE_NO_MEMORY)
-        c->ops->confirm(c, token, false); /* the agent has no room even for this answer */
+    node_hold_receive(l, bundle, token);
     node_wake(l->node);
+}
+
+static bool on_reserve(void *context, struct cla *c, uint64_t bytes)
+{
+    const struct node_link *l = context;
+    (void)c;
+    return agent_reserve(l->node->agent, l->index, bytes);
+}
+
+/* A link that was removed has released all; its place is still free. */
+static void on_release(void *context, struct cla *c, uint64_t bytes)
+{
+    const struct node_link *l = context;
+    (void)c;
+    agent_release(l->node->agent, l->index, bytes);
 }
 
 void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
@@ -42,6 +57,8 @@ void node_link_done(struct node_link *l, uint64_t key, enum cla_outcome outcome,
         agent_lost(a, key, l->cla->limits.resend, cla_reason_text(reason), node_now(l->node));
     else if (good)
         agent_sent(a, key, true, node_now(l->node));
+    else if (outcome == CLA_DECLINED)
+        agent_declined(a, key, cla_reason_text(reason), node_now(l->node));
     else
         agent_failed(a, key, cla_reason_text(reason), node_now(l->node));
     node_wake(l->node);
@@ -107,6 +124,8 @@ static struct cla_events events_of(struct node_link *l)
 {
     return (struct cla_events){.context = l,
                                .received = on_received,
+                               .reserve = on_reserve,
+                               .release = on_release,
                                .carried = on_carried,
                                .done = on_done,
                                .link = on_link,
@@ -168,6 +187,7 @@ static struct node_link *new_link(struct node *n, const struct config_link *c)
         return NULL;
     *l = (struct node_link){
         .node = n, .config = c, .index = (uint32_t)place, .heard_since = TICK_NEVER};
+    list_init(&l->held);
     n->links[place] = l;
     return l;
 }
@@ -177,6 +197,7 @@ static void free_link(struct node_link *l)
     struct node *n = l->node;
     if (n->links[l->index] == l)
         n->links[l->index] = NULL;
+    node_hold_drop(l);
     config_link_free(l->own);
     free(l->meter.past);
     free(l);
@@ -343,6 +364,8 @@ int node_open_links(struct node *n)
     int err = add_file_routes(n, NULL);
     for (size_t i = 0; i < n->links_len && err == 0; i++)
         err = n->links[i] != NULL ? add_peer_route(n->links[i]) : 0;
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "routes: %s", helio_strerror(err));
     return err;
 }
 
@@ -390,6 +413,7 @@ void node_link_remove(struct node_link *l)
     say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
     node_plan_unlink(l);
     node_self_end(l);
+    node_hold_drop(l);
     (void)agent_link_remove(n->agent, l->index, node_now(n)); /* none when it never began */
     n->links[l->index] = NULL;
     l->cla = NULL;
@@ -402,9 +426,9 @@ static int serve_all(const struct node_link *l, const struct config_link *c)
 {
     int err = serve_link(l, c);
     for (size_t i = 0; err == 0 && i < l->node->links_len; i++) {
-        const struct node_link *guest = l->node->links[i];
-        if (guest != NULL && guest->host == l)
-            err = serve_link(guest, c);
+        const struct node_link *other = l->node->links[i];
+        if (other != NULL && other->host == l)
+            err = serve_link(other, c);
     }
     return err;
 }
@@ -444,7 +468,8 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     struct node_link *host = context;
     struct node *n = host->node;
     (void)c;
-    struct config_link *own = may_come(host, peer) ? config_link_guest(host->config, peer) : NULL;
+    struct config_link *own =
+        may_come(host, peer) ? config_link_unconfigured(host->config, peer) : NULL;
     struct node_link *l =
         own == NULL || node_link_find(n, own->name) != NULL ? NULL : new_link(n, own);
     int err =

@@ -265,10 +265,14 @@ int node_plan_open(struct node *n)
     if (*path == '\0')
         return 0;
     struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
+    if (e == NULL) {
+        say(&n->say, LEVEL_ERROR, "plan: out of memory");
         return HELIO_ENOMEM;
+    }
     conf_errors_init(e, path);
     int rc = node_plan_begin(n, path, e);
+    if (rc < 0 && e->len == 0)
+        say(&n->say, LEVEL_ERROR, "plan: %s: %s", path, helio_strerror(rc));
     if (rc == 0 && !n->plan->dated)
         say(&n->say, LEVEL_INFO, "plan: %s has no dates: its times count from now", path);
     for (size_t i = 0; i < e->len; i++)

@@ -3,6 +3,7 @@
  * One action of the agent after the other: to the store, to a link, to an application. What can go
  * wrong is told to the agent as the action's outcome; it decides what follows.
  */
+#include "tools/node/node_hold.h"
 #include "tools/node/node_self.h"
 
 static void do_store(struct node *n, const struct agent_action *a)
@@ -86,6 +87,27 @@ static void do_deliver(struct node *n, const struct agent_action *a)
     buf_drop(a->bundle);
 }
 
+/* What a link's peer is told of a bundle that it brought. */
+static enum cla_verdict verdict_of(const struct agent_action *a)
+{
+    if (a->kind == AGENT_CONFIRM || !a->keep)
+        return CLA_ACCEPTED;
+    switch (a->refusal) {
+    case REFUSE_FULL:
+    case REFUSE_QUOTA:
+    case REFUSE_QUEUE:
+    case REFUSE_STORE:
+    case REFUSE_NO_MEMORY:
+        return CLA_FULL;
+    case REFUSE_MALFORMED:
+    case REFUSE_FRAGMENT:
+    case REFUSE_TOO_LONG:
+        return CLA_FAULTY;
+    default:
+        return CLA_UNWANTED;
+    }
+}
+
 static void do_answer(struct node *n, const struct agent_action *a)
 {
     if (!a->from_link) {
@@ -97,7 +119,7 @@ static void do_answer(struct node *n, const struct agent_action *a)
     }
     struct cla *c = n->links[a->link] != NULL ? n->links[a->link]->cla : NULL;
     if (c != NULL)
-        c->ops->confirm(c, a->token, a->kind == AGENT_CONFIRM || !a->keep);
+        c->ops->confirm(c, a->token, verdict_of(a));
 }
 
 /* What no contact of the plan brings in time: at once, and then now and then. */
@@ -119,6 +141,18 @@ static void tell_too_late(struct node *n, const struct agent_counters *c)
     n->shortage.kept += kept;
 }
 
+/* Once: from then on each new one displaces another. */
+static void tell_displaced(struct node *n, const struct agent_counters *c)
+{
+    if (c->displaced == 0 || n->shortage.displaced)
+        return;
+    n->shortage.displaced = true;
+    say(&n->say, LEVEL_WARNING,
+        "the ids of ended bundles, against duplicates, have %llu bytes, which is their limit: the "
+        "oldest make room, and a duplicate of their bundles is accepted again (counter displaced)",
+        (unsigned long long)c->seen_bytes);
+}
+
 void node_tell_shortage(struct node *n)
 {
     const struct agent_counters *c = agent_counters(n->agent);
@@ -130,6 +164,7 @@ void node_tell_shortage(struct node *n)
     if (now < n->shortage.after)
         return;
     tell_too_late(n, c);
+    tell_displaced(n, c);
     if (gave_way + refused + reports + dropped == 0)
         return;
     if (dropped > 0)
@@ -161,6 +196,7 @@ void node_pump(struct node *n)
     struct agent_action a;
     n->awake = false;
     node_links_tidy(n);
+    (void)node_hold_try(n);
     while (agent_poll(n->agent, &a) > 0) {
         switch (a.kind) {
         case AGENT_STORE:
@@ -190,5 +226,5 @@ void node_pump(struct node *n)
     if (n->storage != NULL)
         n->ops->submit(n->storage);
     n->ops->flush(n->apps);
-    alarm_set(&n->deadline, agent_deadline(n->agent));
+    alarm_set(&n->deadline, tick_min(n->hold_at, agent_deadline(n->agent)));
 }

@@ -14,7 +14,7 @@
 
 struct plan_parts {
     struct plan *plan;
-    /* plan_route_find, as whoever asks wants it: without some neighbours, say. */
+    /* plan_route_find, as the caller wants it: without some neighbours, say. */
     enum plan_reason (*find)(void *context, struct plan_query *q, struct plan_route *out);
     void *context;
 };

@@ -131,6 +131,21 @@ static size_t exclude_always(const struct plan_router *r, uint64_t to, uint64_t 
     return n;
 }
 
+/* Those whose links declined the bundle. */
+static size_t exclude_declined(const struct plan_router *r, const struct router_query *q,
+                               uint64_t *out)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < q->declined_len && i < ROUTER_DECLINED_MAX; i++) {
+        const struct way *w = way_find(r, q->declined[i]);
+        if (w != NULL)
+            out[n++] = w->neighbour;
+    }
+    return n;
+}
+
+static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + 2 <= EXCLUDED_MAX, "room for all");
+
 /* Excludes the neighbours of the links that are better not used: first both, then where it came
  * from alone. */
 static enum plan_reason find_best(struct plan_router *r, const struct router_query *q,
@@ -144,6 +159,7 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
     for (int attempt = 0; attempt < 2; attempt++) {
         bool both = attempt == 0 && avoid != NULL && avoid != from;
         pq->excluded_len = exclude_always(r, pq->to, excluded);
+        pq->excluded_len += exclude_declined(r, q, excluded + pq->excluded_len);
         if (from != NULL)
             excluded[pq->excluded_len++] = from->neighbour;
         if (both)
@@ -214,15 +230,25 @@ static bool exclude_has(const struct plan_router *r, uint64_t to, uint64_t neigh
     return false;
 }
 
-/* A contact that cannot be used now may be later: when its link comes up, or it ends. Else nothing
- * that is known brings it in time, and the operator has said what then. */
-static struct router_answer answer_none(struct plan_router *r, const struct plan_query *q,
-                                        enum plan_reason reason, tick now)
+/* A contact that cannot be used now may be later: when its link comes up, or it ends. A route back
+ * to the previous node is never used, nor one by a neighbour that declined the bundle, so a bundle
+ * does not wait for one. Else nothing that is known brings it in time, and the operator has said
+ * what then. */
+static struct router_answer answer_none(struct plan_router *r, const struct router_query *rq,
+                                        const struct plan_query *pq, enum plan_reason reason)
 {
+    const tick now = rq->now;
+    const struct way *from = rq->came_from < 0 ? NULL : way_find(r, (uint32_t)rq->came_from);
+    struct plan_query onward = *pq;
+    uint64_t never[ROUTER_DECLINED_MAX + 1];
+    onward.excluded = never;
+    onward.excluded_len = exclude_declined(r, rq, never);
+    if (from != NULL)
+        never[onward.excluded_len++] = from->neighbour;
     struct plan_route *scratch = &r->pending;
-    bool later = plan_route_find(r->plan, q, scratch) == PLAN_FOUND &&
+    bool later = plan_route_find(r->plan, &onward, scratch) == PLAN_FOUND &&
                  find_neighbour(r, scratch->hop[0].to) != NULL;
-    bool excluded = later && exclude_has(r, q->to, scratch->hop[0].to);
+    bool excluded = later && exclude_has(r, pq->to, scratch->hop[0].to);
     r->pending_id = 0;
     /* What comes in with the edge, or behind it when the machine stalled, is asked for before
      * way_expire knows the next one: it must not be refused for that. */
@@ -273,7 +299,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
     struct router_answer a = reason == PLAN_FOUND || fits > 0 ? answer_route(r, way, fits, q->now)
-                                                              : answer_none(r, &pq, reason, q->now);
+                                                              : answer_none(r, q, &pq, reason);
     if (own != NULL && own->held)
         own->held = plan_book(r->plan, own->route, own->priority) == 0;
     return a;
@@ -297,6 +323,7 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
     if (r->all == NULL)
         return 0;
     pq.excluded_len = exclude_always(r, to, excluded);
+    pq.excluded_len += exclude_declined(r, q, excluded + pq.excluded_len);
     if (from != NULL)
         excluded[pq.excluded_len++] = from->neighbour;
     size_t n = plan_route_all(r->plan, &pq, r->all, COPIES_MAX);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One write per line, so that lines of several nodes on one terminal do not mix. A line that is too
- * long is cut; in JSON it stays JSON. */
+ * long is cut; in JSON it stays JSON. What a line says may have come from a peer: it is made
+ * visible here (base/printable.h), for all forms, so that no line begins where none was written,
+ * no terminal obeys it, and no priority of the journal is forged. */
 #include "tools/node/say.h"
+#include "base/printable.h"
 #include "os/clock.h"
 
 #include <assert.h>
@@ -14,8 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LINE_CAP 2048
+#define LINE_CAP 4096 /* what the kernel writes to a pipe at once */
 #define TEXT_CAP 1024
+#define VISIBLE_CAP 1536 /* of it, with its escapes; quoted for JSON at most twice that */
 
 bool say_is_journal(const char *stream)
 {
@@ -47,21 +51,16 @@ static size_t stamp_text(uint64_t wall, char *out, size_t cap)
     return len + (size_t)snprintf(out + len, cap - len, ".%03ldZ", (long)(wall % TICK_S / TICK_MS));
 }
 
-/* As the inside of a JSON string, as far as it fits. */
-static size_t escape_text(const char *text, char *out, size_t cap)
+/* As the inside of a JSON string, cut to cap; text has no control characters. */
+static void quote_text(const char *text, char *out, size_t cap)
 {
     size_t len = 0;
-    for (; *text != '\0' && len + 7 < cap; text++) {
-        unsigned char c = (unsigned char)*text;
-        if (c == '"' || c == '\\')
-            len += (size_t)snprintf(out + len, cap - len, "\\%c", c);
-        else if (c < 0x20 || c == 0x7f)
-            len += (size_t)snprintf(out + len, cap - len, "\\u%04x", c);
-        else
-            out[len++] = (char)c;
+    for (; *text != '\0' && len + 2 < cap; text++) {
+        if (*text == '"' || *text == '\\')
+            out[len++] = '\\';
+        out[len++] = *text;
     }
     out[len] = '\0';
-    return len;
 }
 
 size_t say_line(const struct say *s, enum config_level level, uint64_t wall, const char *text,
@@ -70,24 +69,25 @@ size_t say_line(const struct say *s, enum config_level level, uint64_t wall, con
     static const char *const names[] = {"error", "warning", "info"};
     static const char *const colours[] = {"\033[31m", "\033[33m", ""};
     static const int priorities[] = {3, 4, 6}; /* of syslog */
-    char stamp[40], escaped[LINE_CAP - 256], node[128];
+    char stamp[40], visible[VISIBLE_CAP], quoted[2 * VISIBLE_CAP], node[2 * sizeof s->node];
     bool colour = s->colour && level != LEVEL_INFO;
     int len = 0;
     assert(cap >= LINE_CAP);
     stamp_text(wall, stamp, sizeof stamp);
+    printable(text, strlen(text), visible, sizeof visible);
     if (s->form == SAY_JOURNAL) {
-        len = snprintf(out, cap, "<%d>%s", priorities[level], text);
+        len = snprintf(out, cap, "<%d>%s", priorities[level], visible);
     } else if (s->form == SAY_JSON) {
-        escape_text(text, escaped, sizeof escaped);
-        escape_text(s->node, node, sizeof node);
+        quote_text(visible, quoted, sizeof quoted);
+        quote_text(s->node, node, sizeof node);
         if (s->priority)
             len = snprintf(out, cap, "<%d>", priorities[level]);
         len += snprintf(out + len, cap - (size_t)len,
                         "{\"time\": \"%s\", \"level\": \"%s\", \"node\": \"%s\", \"text\": \"%s\"}",
-                        stamp, names[level], node, escaped);
+                        stamp, names[level], node, quoted);
     } else {
         len = snprintf(out, cap, "%s %s%s%s: %s", stamp, colour ? colours[level] : "", names[level],
-                       colour ? "\033[0m" : "", text);
+                       colour ? "\033[0m" : "", visible);
     }
     size_t used = (size_t)len < cap - 2 ? (size_t)len : cap - 2;
     out[used++] = '\n';

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The storage thread. Whatever was asked for since its last commit becomes one transaction; the
- * outcomes come back to the loop. A bundle's buffer is only read by the thread: its references are
- * taken and dropped in the loop.
+ * The storage thread. Whatever was asked for since its last commit becomes one transaction (of many
+ * removals the first ones; the others follow); the outcomes come back to the loop. A bundle's
+ * buffer is only read by the thread: its references are taken and dropped in the loop.
  */
 #ifndef TOOLS_STORAGE_H
 #define TOOLS_STORAGE_H
@@ -17,7 +17,8 @@ struct storage;
 #define STORAGE_SEQUENCE "sequence"
 #define STORAGE_CLOCK "clock" /* life_clock_write */
 
-/* Outcomes, in the loop's thread and in the order of the requests. */
+/* Outcomes, in the loop's thread and in the order of the requests; but a put that finds no room
+ * while removals are left has its outcome after these. */
 struct storage_events {
     void *context;
     void (*stored)(void *context, uint64_t key, int error); /* 0, HELIO_ESPACE … */

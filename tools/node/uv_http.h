@@ -1,15 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The node over HTTP: metrics for Prometheus, a status page and what it asks for. Only reads. */
+/* A program over HTTP: metrics for Prometheus, a status page and what it asks for. Only reads. */
 #ifndef TOOLS_UV_HTTP_H
 #define TOOLS_UV_HTTP_H
 
-#include "tools/node/node.h"
+#include "tools/node/http_answer.h"
 
 struct http;
+struct uv_loop_s;
 
-/* Listens as http.listen of the configuration says, in the node's loop; *out stays NULL when it
- * says nothing. 0, or an error with its text. */
-int http_open(struct http **out, struct node *n, char *why, size_t why_cap);
+struct http_config {
+    const char *listen, *hosts, *token; /* as in the configuration; they stay */
+    struct http_answer page;            /* of "/" */
+    struct uv_loop_s *loop;
+    http_maker *make; /* called in the loop */
+    void *context;
+};
+
+/* Listens as `listen` says, in a thread of its own, with texts from the program's loop; *out stays
+ * NULL when it says nothing. 0, or an error with its text. */
+int http_open(struct http **out, const struct http_config *config, char *why, size_t why_cap);
 void http_close(struct http *h); /* before the loop ends; NULL is allowed */
 void http_free(struct http *h);  /* after it; NULL is allowed */
 

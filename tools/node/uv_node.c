@@ -17,17 +17,20 @@
 #include "os/clock.h"
 #include "os/notify.h"
 #include "os/priority.h"
+#include "os/users.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
-#include "tools/node/http_answer.h"
+#include "tools/node/http_listen.h"
 #include "tools/node/local_socket.h"
 #include "tools/node/node.h"
+#include "tools/node/node_http.h"
 #include "tools/node/node_log.h"
 #include "tools/node/node_meter.h"
 #include "tools/node/node_plan.h"
 #include "tools/node/node_reload.h"
+#include "tools/node/node_sandbox.h"
 #include "tools/node/storage.h"
 #include "tools/node/uv_http.h"
 
@@ -42,7 +45,6 @@ struct node_handles {
     struct alarm second, log_flush;
     struct uv_signals *signals;
     uint64_t seconds;
-    bool begun;            /* the handles above are open */
     struct round_end turn; /* attached while the loop has real-time priority, or had it */
     struct priority_bound bound;
     bool bound_told;
@@ -175,7 +177,8 @@ static int open_store(struct node *n)
 
 /* ---- the end ---- */
 
-/* The links are closed: what the store finished is answered, then nothing is left to do. */
+/* The links are closed: what the store finished is answered, then nothing is left to do. Of a start
+ * that failed, this closes as much as there is, in reverse; nobody waits for an answer then. */
 static void finish_node(struct node *n)
 {
     struct node_handles *h = n->handles;
@@ -183,7 +186,8 @@ static void finish_node(struct node *n)
     if (n->storage != NULL)
         storage_finish(n->storage);
     if (n->apps != NULL) {
-        node_pump(n);
+        if (!n->failed)
+            node_pump(n);
         apps_stop(n->apps);
         apps_close(n->apps);
     }
@@ -207,6 +211,15 @@ static void stop_node(struct node *n)
     node_links_close(n, finish_node);
 }
 
+/* The only way out of a start that failed, wherever it did: no turn and no alarm calls the parts
+ * that are not there, and those that are end as ever. */
+static void abandon_node(struct node *n)
+{
+    n->failed = true;
+    node_rest(n);
+    stop_node(n);
+}
+
 static void on_signal(void *context, int number)
 {
     struct node *n = context;
@@ -222,20 +235,22 @@ static void on_signal(void *context, int number)
 
 /* ---- the beginning ---- */
 
-static int begin_handles(struct node *n)
+static int open_signals(struct node *n)
 {
     static const int numbers[] = {SIGTERM, SIGINT, SIGHUP};
+    n->handles->signals = uv_signals_open(n->world, numbers, 3, on_signal, n);
+    if (n->handles->signals == NULL)
+        say(&n->say, LEVEL_ERROR, "signals: out of memory or descriptors");
+    return n->handles->signals == NULL ? HELIO_ENOMEM : 0;
+}
+
+/* What is done each second, and each time the logs are flushed, needs all parts. */
+static void begin_alarms(struct node *n)
+{
     struct node_handles *h = n->handles;
-    alarm_init(&h->second, n->world, ALARM_NODE, on_second, n);
-    alarm_init(&h->log_flush, n->world, ALARM_NODE, on_log_flush, n);
-    h->signals = uv_signals_open(n->world, numbers, 3, on_signal, n);
     alarm_set(&h->second, world_now(n->world) + TICK_S);
     if (node_log_any(n))
         alarm_set(&h->log_flush, world_now(n->world) + LOG_FLUSH);
-    h->begun = true;
-    if (h->signals == NULL)
-        say(&n->say, LEVEL_ERROR, "out of memory");
-    return h->signals == NULL ? HELIO_ENOMEM : 0;
 }
 
 /* Whose sockets they are is asked before the links take addresses, so that a second node of one
@@ -252,14 +267,29 @@ static int claim_sockets(struct node *n)
     return err;
 }
 
+/* false: said. */
+static bool fill_place(const struct node *n, const char *key, const char *path,
+                       const struct config_access *a, struct stream_place *out)
+{
+    *out = (struct stream_place){.path = path, .mode = a->mode, .has_group = *a->group != '\0'};
+    if (!out->has_group || users_find_group(a->group, &out->group) == 0)
+        return true;
+    say(&n->say, LEVEL_ERROR, "%s_group: there is no group %.64s", key, a->group);
+    return false;
+}
+
 /* After all else, the applications' last: who reaches a node there reaches all of it. */
 static int open_sockets(struct node *n)
 {
     const struct config *c = n->config;
     char why[512] = "";
-    int err = control_open(&n->control, n, c->control, why, sizeof why);
+    struct stream_place control, socket;
+    if (!fill_place(n, "control", c->control, &c->control_access, &control) ||
+        !fill_place(n, "socket", c->socket, &c->socket_access, &socket))
+        return HELIO_ENOENT;
+    int err = control_open(&n->control, n, &control, why, sizeof why);
     if (err == 0)
-        err = apps_open(&n->apps, n, c->socket, why, sizeof why);
+        err = apps_open(&n->apps, n, &socket, why, sizeof why);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "%s", why);
     return err;
@@ -269,7 +299,14 @@ static int open_http(struct node *n)
 {
     char why[256] = "";
     struct address at;
-    int err = http_open(&n->http, n, why, sizeof why);
+    const struct http_config http = {.listen = n->config->http.listen,
+                                     .hosts = n->config->http.hosts,
+                                     .token = n->config->http.token,
+                                     .page = node_http_page(),
+                                     .loop = n->loop,
+                                     .make = node_http_answer,
+                                     .context = n};
+    int err = http_open(&n->http, &http, why, sizeof why);
     if (err < 0)
         say(&n->say, LEVEL_ERROR, "%s", why);
     else if (n->http != NULL && *n->config->http.token == '\0' &&
@@ -286,9 +323,8 @@ static int begin_node(struct node *n)
     int err = node_log_open(n);
     if (err == 0)
         err = node_open(n, n->config->store.durability == STORE_NONE);
-    if (err < 0)
-        return err;
-    err = begin_handles(n);
+    if (err == 0)
+        err = open_signals(n);
     if (err == 0)
         err = open_store(n);
     if (err == 0) {
@@ -369,15 +405,22 @@ static void hurry_loop(struct node *n)
     world_attach(n->world, &h->turn);
 }
 
-int node_run(const struct config *config, const char *path)
+/* The loop, and what a node in it has from the first moment on. NULL: said. */
+static struct node *new_node(const struct config *config, const char *path)
 {
     struct node *n = calloc(1, sizeof *n);
     struct node_handles *h = calloc(1, sizeof *h);
-    if (n == NULL || h == NULL || uv_world_open(&n->world) < 0) {
+    struct say told;
+    say_init(&told, (enum config_level)config->log.level, config->log.format == LOG_JSON,
+             &config->node);
+    int err = n == NULL || h == NULL ? HELIO_ENOMEM : uv_world_open(&n->world);
+    if (err < 0) {
+        say(&told, LEVEL_ERROR, "the event loop: %s", helio_strerror(err));
         free(n);
         free(h);
-        return 1;
+        return NULL;
     }
+    n->say = told;
     n->config = config;
     n->path = path;
     n->ops = &node_ops;
@@ -386,28 +429,41 @@ int node_run(const struct config *config, const char *path)
     h->watched = getenv("WATCHDOG_USEC") != NULL;
     n->loop = uv_world_loop(n->world);
     n->started = node_now(n).now;
-    say_init(&n->say, (enum config_level)config->log.level, config->log.format == LOG_JSON,
-             &config->node);
+    alarm_init(&h->second, n->world, ALARM_NODE, on_second, n);
+    alarm_init(&h->log_flush, n->world, ALARM_NODE, on_log_flush, n);
+    return n;
+}
+
+static void run_ready(struct node *n)
+{
+    char text[EID_TEXT_MAX];
+    begin_alarms(n);
+    node_reload_begin(n);
+    node_sandbox_calls(n);
+    (void)notify_send(n->handles->manager, "READY=1");
+    eid_text(&n->config->node, text);
+    say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, n->config->socket);
+    if (n->config->priority == PRIORITY_REALTIME)
+        hurry_loop(n);
+    uv_world_run(n->world);
+}
+
+int node_run(const struct config *config, const char *path)
+{
+    struct node *n = new_node(config, path);
+    if (n == NULL)
+        return 1;
     hurry_node(n);
+    node_sandbox_files(n);
     int err = begin_node(n);
-    if (err == 0) {
-        char text[EID_TEXT_MAX];
-        node_reload_begin(n);
-        (void)notify_send(h->manager, "READY=1");
-        eid_text(&config->node, text);
-        say(&n->say, LEVEL_INFO, "node %s is ready: applications at %s", text, config->socket);
-        if (config->priority == PRIORITY_REALTIME)
-            hurry_loop(n);
-        uv_world_run(n->world);
-    } else if (h->begun) {
-        stop_node(n);
-    } else {
-        uv_world_end(n->world);
-    }
+    if (err == 0)
+        run_ready(n);
+    else
+        abandon_node(n);
     end_node(n);
     if (err == 0)
         say(&n->say, LEVEL_INFO, "stopped");
-    free(h);
+    free(n->handles);
     free(n);
     return err == 0 ? 0 : 1;
 }

@@ -4,7 +4,14 @@
  * transaction, so that the medium's flush is shared by everything that waited meanwhile, and hands
  * them back.
  *
- * What can go wrong: a put that the limit refuses fails alone. A commit that fails (the medium is
+ * What a transaction finished is told in pieces of ANSWERS_MAX, between which the loop looks at all
+ * else: each answer makes work (a bundle is forwarded, an application reads on), and links wait.
+ *
+ * Of many removals (bundles that end together) a transaction has some only, so that no put waits
+ * for all of them: it is as long as the agent's window of puts (bp/agent_storing.c) makes it.
+ *
+ * What can go wrong: a put that the limit refuses fails alone; if removals are left, it is tried
+ * again after them, since they make room. A commit that fails (the medium is
  * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
  * removal that fails is kept and tried with the next batch, since nobody asks for it again. A
  * bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as bundles
@@ -21,6 +28,8 @@
 #include "os/uv_bell.h"
 #include "tools/node/storage.h"
 #include "tools/node/store_lock.h"
+
+#define ANSWERS_MAX 32 /* told in one round of the loop */
 
 enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
 
@@ -47,8 +56,11 @@ struct storage {
     uv_thread_t thread;
     struct uv_bell *bell; /* the thread has done something */
     bool running;
-    struct jobs collected; /* the loop's */
-    struct jobs retry;     /* the thread's: removals that failed */
+    struct jobs collected; /* the loop's: to be handed over, */
+    struct jobs finished;  /* … and done, but not told yet */
+    struct jobs retry;     /* the thread's: removals that failed, */
+    struct jobs removals;  /* … removals that have their turn later, */
+    struct jobs again;     /* … and puts that found no room before these */
     uint64_t forget_ms;    /* the thread's: marks that end before may go … */
     bool forget_more;      /* … and there are more of them than one call takes */
     uv_mutex_t mutex;      /* guards what follows */
@@ -91,7 +103,10 @@ int storage_open(struct storage **out, const struct store_ops *ops, const struct
     }
     s->lock = -1;
     jobs_init(&s->collected);
+    jobs_init(&s->finished);
     jobs_init(&s->retry);
+    jobs_init(&s->removals);
+    jobs_init(&s->again);
     jobs_init(&s->todo);
     jobs_init(&s->done);
     s->lock = store_lock(o->path, true, "give each node its own path", why, why_cap);
@@ -225,33 +240,69 @@ static void run_batch(struct storage *storage, struct job *first)
             tidy_store(storage, j);
 }
 
-/* Takes the removals that failed out of the batch. Returns how many jobs failed in all. */
+#define REMOVALS_LEAST 1024 /* of one transaction; more go with many puts */
+
+/* What the next transaction has of what was asked for. */
+static void fill_batch(struct storage *s, struct jobs *asked, struct jobs *batch)
+{
+    uint64_t most = REMOVALS_LEAST;
+    jobs_move(&s->removals, &s->retry);
+    jobs_move(batch, &s->again);
+    for (struct job *j = asked->first, *next; j != NULL; j = next) {
+        next = j->next;
+        most += j->kind == JOB_PUT ? 2 : 0; /* all that was put is removed one day */
+        jobs_add(j->kind == JOB_REMOVE ? &s->removals : batch, j);
+    }
+    for (struct job *j = s->removals.first; j != NULL && most > 0; j = s->removals.first, most--) {
+        s->removals.first = j->next;
+        if (j->next == NULL)
+            jobs_init(&s->removals);
+        jobs_add(batch, j);
+    }
+}
+
+static struct jobs *jobs_after(struct storage *s, const struct job *j, struct jobs *finished)
+{
+    if (j->kind == JOB_REMOVE && j->result < 0)
+        return &s->retry;
+    const bool may_fit = j->kind == JOB_PUT && j->result == HELIO_ESPACE;
+    return may_fit && s->removals.first != NULL ? &s->again : finished;
+}
+
+/* Takes what is to be tried again out of the batch. Returns how many jobs failed in all. */
 static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *finished)
 {
     uint64_t failed = 0;
     for (struct job *j = batch->first, *next; j != NULL; j = next) {
         next = j->next;
-        failed += j->result < 0;
-        jobs_add(j->kind == JOB_REMOVE && j->result < 0 ? &s->retry : finished, j);
+        struct jobs *to = jobs_after(s, j, finished);
+        failed += j->result < 0 && to != &s->again;
+        jobs_add(to, j);
     }
     return failed;
+}
+
+static bool has_work(const struct storage *s)
+{
+    return s->todo.first != NULL || s->removals.first != NULL;
 }
 
 static void thread_main(void *arg)
 {
     struct storage *s = arg;
-    struct jobs batch, finished;
+    struct jobs asked, batch, finished;
     uv_mutex_lock(&s->mutex);
     for (;;) {
-        while (s->todo.first == NULL && !s->stop && !s->forget_more)
+        while (!has_work(s) && !s->stop && !s->forget_more)
             uv_cond_wait(&s->cond, &s->mutex);
-        if (s->todo.first == NULL && s->stop)
+        if (!has_work(s) && s->stop)
             break;
+        jobs_init(&asked);
         jobs_init(&batch);
         jobs_init(&finished);
-        jobs_move(&batch, &s->retry);
-        jobs_move(&batch, &s->todo);
+        jobs_move(&asked, &s->todo);
         uv_mutex_unlock(&s->mutex);
+        fill_batch(s, &asked, &batch);
         if (s->forget_more)
             (void)forget_marks(s); /* an error shows at the next tidying */
         bool ran = batch.first != NULL;
@@ -307,28 +358,32 @@ static void answer_job(struct storage *s, struct job *j)
     free(j);
 }
 
-static void take_done(struct storage *s)
+/* At most so many that make work; true: there are more. */
+static bool take_done(struct storage *s, uint64_t most)
 {
-    struct jobs done;
-    uint64_t n = 0;
-    jobs_init(&done);
+    uint64_t n = 0, told = 0;
     uv_mutex_lock(&s->mutex);
-    jobs_move(&done, &s->done);
+    jobs_move(&s->finished, &s->done);
     uv_mutex_unlock(&s->mutex);
-    for (struct job *j = done.first, *next; j != NULL; j = next) {
-        next = j->next;
-        n++;
+    for (struct job *j = s->finished.first; j != NULL && told < most; j = s->finished.first, n++) {
+        s->finished.first = j->next;
+        if (j->next == NULL)
+            jobs_init(&s->finished);
+        told += j->kind == JOB_PUT || j->kind == JOB_GET;
         answer_job(s, j);
     }
     uv_mutex_lock(&s->mutex);
     s->status.waiting -= n < s->status.waiting ? n : s->status.waiting;
     s->status.jobs += n;
     uv_mutex_unlock(&s->mutex);
+    return s->finished.first != NULL;
 }
 
 static void on_bell(void *context)
 {
-    take_done(context);
+    struct storage *s = context;
+    if (take_done(s, ANSWERS_MAX))
+        uv_bell_ring(s->bell);
 }
 
 int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storage_events *events)
@@ -438,7 +493,7 @@ void storage_finish(struct storage *s)
         uv_mutex_unlock(&s->mutex);
         uv_thread_join(&s->thread);
         s->running = false;
-        take_done(s);
+        (void)take_done(s, UINT64_MAX);
         uv_cond_destroy(&s->cond);
         uv_mutex_destroy(&s->mutex);
     }
@@ -461,7 +516,10 @@ void storage_close(struct storage *s)
     if (s == NULL)
         return;
     drop_all(&s->collected);
+    drop_all(&s->finished);
     drop_all(&s->retry);
+    drop_all(&s->removals);
+    drop_all(&s->again);
     drop_all(&s->todo);
     drop_all(&s->done);
     if (s->store != NULL)

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/units.h"
 #include "bp/qos.h"
+#include "os/arguments.h"
 #include "tools/perf/perf_wire.h"
 
 #define PAYLOAD_DEFAULT 50000
@@ -533,6 +534,6 @@ void perf_options_read(struct perf_options *o, int argc, char **argv)
              : o->monitor ? "monitor"
                           : "client");
     argv[1] = shown;
-    (void)argp_parse(argp, argc - 1, argv + 1, 0, NULL, o);
+    argument_parse(argp, argc - 1, argv + 1, 0, o);
     argv[1] = name;
 }

@@ -226,12 +226,14 @@ int main(int argc, char **argv)
         NULL,
         NULL};
     struct run *r = calloc(1, sizeof *r);
-    if (r == NULL)
+    if (r == NULL) {
+        fputs("helio-ping: out of memory\n", stderr);
         return 1;
+    }
     r->options = (struct ping_options){.interval = TICK_S, .size = 64, .lifetime = 60 * TICK_S};
     argp_err_exit_status = 2;
     argp_program_version = "helio-ping " HELIO_VERSION;
-    (void)argp_parse(&argp, argc, argv, 0, NULL, &r->options);
+    argument_parse(&argp, argc, argv, 0, &r->options);
     int code = run_ping(r);
     if (r->process.world != NULL)
         end_run(r);

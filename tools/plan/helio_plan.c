@@ -245,7 +245,7 @@ static int run_command(const struct command *c, int argc, char **argv)
         .options = c->options, .parser = parse_option, .args_doc = c->args, .doc = c->doc};
     plan_config_default(&p.line.config);
     p.line.query.priority = PLAN_NORMAL;
-    argp_parse(&argp, argc, argv, 0, NULL, &p);
+    argument_parse(&argp, argc, argv, 0, &p);
     return c->run(&p.line);
 }
 

@@ -12,9 +12,8 @@ if __name__ == "__main__":
     sys.argv.pop(0)
     try:
         try:
-            module = importlib.import_module("heliograph." + sys.argv[0])
+            sys.exit(importlib.import_module("heliograph." + sys.argv[0]).main())
         except ModuleNotFoundError:
             sys.exit(LACKS)
-        sys.exit(module.main())
     except KeyboardInterrupt:
         sys.exit(130)

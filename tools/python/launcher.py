@@ -9,11 +9,9 @@ sys.dont_write_bytecode = True
 
 try:
     from heliograph.@MODULE@ import main
-except ModuleNotFoundError as e:
-    sys.exit(f"@NAME@: Python's module {e.name} is missing; tools/setup.sh installs what Heliograph needs")
-
-try:
     sys.exit(main())
+except ModuleNotFoundError as e:  # some are imported when they are needed
+    sys.exit(f"@NAME@: Python's module {e.name} is missing; tools/setup.sh installs what Heliograph needs")
 except KeyboardInterrupt:
     sys.exit(130)
 except BrokenPipeError:

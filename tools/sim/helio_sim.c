@@ -31,6 +31,7 @@ enum {
     OPT_PROCESSING,
     OPT_BUNDLE,
     OPT_SEGMENT,
+    OPT_CHECKPOINT_EXTRA,
     OPT_CLAIMS,
     OPT_DURATION,
     OPT_WARMUP,
@@ -82,6 +83,8 @@ static const struct argp_option options[] = {
      "A report that would show gaps waits so long for segments that were overtaken [0]", 0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
     {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
+    {"checkpoint-extra", OPT_CHECKPOINT_EXTRA, "BYTES", 0,
+     "A checkpoint may be so much longer than that, for its serial numbers [20]", 0},
     {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [256]", 0},
     {"colour", OPT_COLOUR, "red|green|orange", 0,
      "Reliable, sent once, or sent once and answered [red]", 0},
@@ -306,6 +309,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case OPT_SEGMENT:
         p->segment = (uint32_t)argument_size(state, "segment", arg, 64, 65000);
         return 0;
+    case OPT_CHECKPOINT_EXTRA:
+        p->checkpoint_extra =
+            (uint32_t)argument_size(state, "checkpoint-extra", arg, 0, LTP_CHECKPOINT_EXTRA);
+        return 0;
     case OPT_CLAIMS:
         p->claims = (uint32_t)argument_count(state, "claims", arg, 1, 65536);
         return 0;
@@ -516,6 +523,7 @@ int main(int argc, char **argv)
                                      .sessions = 10,
                                      .bundle = 500000,
                                      .segment = 1024,
+                                     .checkpoint_extra = LTP_CHECKPOINT_EXTRA,
                                      .claims = 256,
                                      .duration = 100 * TICK_S,
                                      .seed = 1,
@@ -531,7 +539,7 @@ int main(int argc, char **argv)
         return stack_main(argc, argv);
     argp_err_exit_status = 2;
     argp_program_version = "helio-sim " HELIO_VERSION;
-    argp_parse(&argp, argc, argv, 0, NULL, &a);
+    argument_parse(&argp, argc, argv, 0, &a);
     int status = load_traces(&a);
     sigset_t before; /* blocked before logs have threads, which would take them */
     a.signals = signals_open((const int[]){SIGINT, SIGTERM, 0}, &before);

@@ -318,6 +318,8 @@ static int connect_to(struct world *w, struct stream **out, const struct stream_
     }
     client->other = server;
     server->other = client;
+    client->peer = l->owner;
+    server->peer = w->owner;
     server->listener = l;
     *out = &client->base;
     if (way) {
@@ -460,6 +462,16 @@ static uint64_t count_unheard(const struct stream *s)
     return to == NULL ? 0 : to->way != NULL ? path_unheard(&to->way->path) : to->held;
 }
 
+static bool find_peer(const struct stream *s, struct address *out)
+{
+    const struct pipe_end *e = end_of((struct stream *)(uintptr_t)s);
+    const struct pipes *p = e->pipes;
+    if (e->peer >= p->hosts_len)
+        return false;
+    *out = p->hosts[e->peer];
+    return address_given(out);
+}
+
 const struct stream_ops pipe_ops = {
     .listen = listen_at,
     .unlisten = stop_listening,
@@ -470,6 +482,7 @@ const struct stream_ops pipe_ops = {
     .buffers = grow_end,
     .congestion = choose_congestion,
     .unheard = count_unheard,
+    .peer = find_peer,
     .close = close_end,
 };
 

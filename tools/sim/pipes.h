@@ -46,6 +46,9 @@ struct pipes {
     uint64_t made; /* events, for their order */
     struct pipe_end *busy;
     const struct pipe_wire *wire; /* NULL: nothing lies between; outlives the pipes */
+    const struct address *hosts;  /* of owners below hosts_len, as streams show them to who is at
+                                     the other end; likewise */
+    size_t hosts_len;
 };
 
 extern const struct stream_ops pipe_ops; /* of worlds whose `pipes` is set */

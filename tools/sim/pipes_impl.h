@@ -50,7 +50,7 @@ struct pipe_end {
     bool told, closed;
     int error; /* of `end` */
     struct pipe_event accept, room, end;
-    size_t owner;
+    size_t owner, peer;   /* peer: of the other end */
     struct pipe_way *way; /* to here; NULL: what is written arrives by itself */
 };
 

@@ -82,7 +82,7 @@ static void reset_stream(struct pipe_end *e)
         pipe_fail(other, e->way->reset);
 }
 
-/* The wait for a frame is over. Whoever writes is told when it was too long; an end that nobody has
+/* The wait for a frame is over. The writer is told when it was too long; an end that nobody has
  * accepted by then is nobody's. */
 void pipe_repeat(struct pipe_end *e)
 {

@@ -142,6 +142,7 @@ static struct ltp_span span_to(const struct sim_params *p, uint64_t peer, uint64
     uint64_t ranges = p->bundle / 2 + 2;
     return (struct ltp_span){.peer = peer,
                              .segment_max = p->segment,
+                             .checkpoint_extra = p->checkpoint_extra,
                              .export_sessions = p->sessions,
                              .import_sessions = (uint32_t)imports,
                              .block_max = p->bundle,

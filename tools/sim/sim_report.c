@@ -46,7 +46,7 @@ static const char *const colours[] = {"red", "green", "orange"};
 static json_t *parameters(const struct sim_params *p, const char *trace)
 {
     return json_pack(
-        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f,s:s,s:I}",
+        "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f,s:s,s:I,s:I}",
         "trace", trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
         "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay), "processing_ms",
         ms(p->processing), "parallel_sessions", (json_int_t)p->sessions, "rto_ms", ms(p->rto),
@@ -55,7 +55,7 @@ static json_t *parameters(const struct sim_params *p, const char *trace)
         ms(p->warmup) / 1000, "seed", (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
         colours[p->colour], "resend", (json_int_t)p->resend, "jitter_ms", ms(p->jitter),
         "report_defer_ms", ms(p->report_defer), "return_trace", p->back_name, "return_rate_bps",
-        (json_int_t)p->back_rate_bps);
+        (json_int_t)p->back_rate_bps, "checkpoint_extra_bytes", (json_int_t)p->checkpoint_extra);
 }
 
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
@@ -137,7 +137,7 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
         fprintf(out, "stopped after %s of virtual time\n\n", time_text(r->until, duration));
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
             r->capacity_bps / 1e6, 100 * r->efficiency);
-    fprintf(out, "%-22s %.3f Mbit/s (%.2f %%) of what was sent meanwhile\n", "carried",
+    fprintf(out, "%-22s %.3f Mbit/s (%.2f %% of the capacity) by the time of sending\n", "carried",
             r->carried_bps / 1e6, 100 * r->carried_share);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);
     line(out, "session", f->sessions, &f->session);

@@ -154,9 +154,9 @@ bool sim_params_valid(const struct sim_params *p)
 {
     return p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
            p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
-           p->segment >= 64 && p->segment <= 65000 && p->duration >= 1 && p->warmup < p->duration &&
-           p->loss >= 0 && p->loss <= 1 && p->back_loss >= 0 && p->back_loss <= 1 &&
-           p->colour <= SIM_ORANGE;
+           p->segment >= 64 && p->segment <= 65000 && p->checkpoint_extra <= LTP_CHECKPOINT_EXTRA &&
+           p->duration >= 1 && p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 &&
+           p->back_loss >= 0 && p->back_loss <= 1 && p->colour <= SIM_ORANGE;
 }
 
 bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
@@ -168,7 +168,7 @@ bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
  * before, by what its time was rounded. */
 static tick longest_way(const struct sim_params *p)
 {
-    double bits = 8 * ((double)p->segment + (double)p->overhead);
+    double bits = 8 * ((double)p->segment + (double)p->checkpoint_extra + (double)p->overhead);
     tick radiation = (tick)(bits / (double)p->rate_bps * (double)TICK_S) + 1;
     return tick_add(tick_add(p->delay, p->jitter), 2 * radiation);
 }
@@ -201,6 +201,7 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
         return rc;
     struct ltp_span span = {.peer = 2 - i,
                             .segment_max = p->segment,
+                            .checkpoint_extra = p->checkpoint_extra,
                             .export_sessions = p->sessions,
                             .import_sessions = (uint32_t)imports,
                             .block_max = p->bundle,

@@ -42,6 +42,7 @@ struct sim_params {
     const char *recovery_name;       /* of the set that recovery started from, for the report */
     uint64_t bundle;                 /* bytes of a block, 1..2^32-1 */
     uint32_t segment;                /* bytes of a whole segment, 64..65000 */
+    uint32_t checkpoint_extra;       /* of struct ltp_span */
     uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
     tick duration;                   /* >= 1 */
     tick warmup;                     /* not counted for the goodput, < duration */

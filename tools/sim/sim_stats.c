@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sender's events carry all but losses and deliveries, which the simulation knows by itself:
- * nothing is inferred. A retransmission cycle is counted when data is sent again after a report
- * with gaps, once per checkpoint however many report segments answer it. Without memory for a
+ * nothing is inferred. Retransmission cycles are those of tools/rounds.h. Without memory for a
  * session the run goes on and says at its end that the figures are not complete.
  */
 #include "tools/sim/sim_stats.h"
@@ -18,13 +17,6 @@ int sim_stats_init(struct sim_stats *s, uint64_t seed)
     return hash_init(&s->table, seed);
 }
 
-static void forget_rounds(struct sim_session *n)
-{
-    free(n->waves);
-    n->waves = NULL;
-    n->wave_len = n->wave_cap = 0;
-}
-
 static void forget_missing(struct sim_session *n)
 {
     n->gaps |= n->missing.len > 0;
@@ -37,7 +29,7 @@ void sim_stats_fini(struct sim_stats *s)
     hash_fini(&s->table);
     while (s->first != NULL) {
         struct sim_session *next = s->first->next;
-        forget_rounds(s->first);
+        rounds_fini(&s->first->rounds);
         ranges_fini(&s->first->missing);
         free(s->first);
         s->first = next;
@@ -74,32 +66,6 @@ static struct sim_session *open_session(struct sim_stats *s, uint64_t number)
     return n;
 }
 
-/* 0 for one that is not known: the first checkpoint of a block. */
-static uint32_t round_of(const struct sim_session *n, bool report, uint64_t serial)
-{
-    for (size_t i = n->wave_len; i > 0; i--) {
-        const struct sim_wave *w = &n->waves[i - 1];
-        if (w->serial == serial && w->report == report)
-            return w->round;
-    }
-    return 0;
-}
-
-static void note_round(struct sim_stats *s, struct sim_session *n, struct sim_wave wave)
-{
-    if (n->wave_len == n->wave_cap) {
-        size_t cap = n->wave_cap == 0 ? 8 : 2 * n->wave_cap;
-        struct sim_wave *grown = realloc(n->waves, cap * sizeof *grown);
-        if (grown == NULL) {
-            s->out_of_memory = true;
-            return;
-        }
-        n->waves = grown;
-        n->wave_cap = cap;
-    }
-    n->waves[n->wave_len++] = wave;
-}
-
 static void sent(struct sim_stats *s, struct sim_session *n, const struct event *e,
                  uint32_t segment_max)
 {
@@ -126,19 +92,16 @@ static void sent(struct sim_stats *s, struct sim_session *n, const struct event 
         s->full_data += e->length;
         s->full_count++;
     }
-    if (e->cause == CAUSE_REPORT && e->type >= 1 && e->type <= 3) {
-        uint32_t round = round_of(n, true, e->rpt_serial) + 1;
-        note_round(s, n, (struct sim_wave){.serial = e->cp_serial, .round = round});
-        n->cycles = n->cycles > round ? n->cycles : round;
-    }
+    if (e->cause == CAUSE_REPORT && e->type >= 1 && e->type <= 3 &&
+        !rounds_sent(&n->rounds, e->cp_serial, e->rpt_serial))
+        s->out_of_memory = true;
 }
 
 static void reported(struct sim_stats *s, struct sim_session *n, const struct event *e)
 {
-    uint32_t round = round_of(n, false, e->cp_serial);
-    if (e->verdict == VERDICT_OK && round > 0 && n->closed == TICK_NEVER)
-        note_round(s, n,
-                   (struct sim_wave){.serial = e->rpt_serial, .round = round, .report = true});
+    if (e->verdict == VERDICT_OK && n->closed == TICK_NEVER &&
+        !rounds_reported(&n->rounds, e->cp_serial, e->rpt_serial))
+        s->out_of_memory = true;
 }
 
 static void closed(struct sim_stats *s, struct sim_session *n, const struct event *e)
@@ -151,7 +114,7 @@ static void closed(struct sim_stats *s, struct sim_session *n, const struct even
         s->lost++;
     else
         s->cancelled++;
-    forget_rounds(n);
+    rounds_fini(&n->rounds);
     if (e->cause != OUTCOME_DONE)
         forget_missing(n);
 }
@@ -313,7 +276,7 @@ int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_
         if (n->closed == TICK_NEVER)
             continue;
         session[out->sessions++] = n->closed - n->first_tx;
-        out->cycles_mean += n->cycles;
+        out->cycles_mean += n->rounds.most;
         out->checkpoints_mean += n->checkpoints;
         out->checkpoints_lost_mean += n->checkpoints_lost;
         out->lossy_share += n->lossy;

@@ -6,27 +6,18 @@
 #include "base/hash.h"
 #include "base/ranges.h"
 #include "ltp/event.h"
-
-/* How many rounds of gaps and repetition had led to a checkpoint, or to a report that answers it.
- */
-struct sim_wave {
-    uint64_t serial;
-    uint32_t round;
-    bool report;
-};
+#include "tools/rounds.h"
 
 struct sim_session {
     struct hash_node node;
     struct sim_session *next;
     struct sim_session *first_try; /* of its block; itself when it is the first */
     uint64_t number;
-    tick first_tx;   /* its first segment was radiated; TICK_NEVER before */
-    tick delivered;  /* the block was whole at the receiver; TICK_NEVER before */
-    tick closed;     /* the report that completes it arrived; TICK_NEVER before */
-    uint32_t cycles; /* rounds of a report with gaps and their repetition */
+    tick first_tx;        /* its first segment was radiated; TICK_NEVER before */
+    tick delivered;       /* the block was whole at the receiver; TICK_NEVER before */
+    tick closed;          /* the report that completes it arrived; TICK_NEVER before */
+    struct rounds rounds; /* its cycles; their serial numbers until it is closed */
     uint32_t checkpoints, checkpoints_lost;
-    struct sim_wave *waves; /* until it is closed */
-    size_t wave_len, wave_cap;
     bool lossy;            /* a data segment was lost */
     uint32_t losses;       /* of a first try: tries of the block that were lost */
     bool over;             /* closed, lost or cancelled */

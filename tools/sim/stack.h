@@ -5,9 +5,9 @@
  * of heliod and helio-perf; their world is virtual.c, and stack_net.c carries its datagrams;
  * stack_host.c stands for uv_node.c.
  *
- * The clock goes to the earliest of: what the operator does, a datagram's arrival, a hub's alarm,
- * an agent's deadline, an application's turn. At one time they come in this order, and then by
- * their order of making.
+ * The clock goes to the earliest of: what the operator does, a datagram's arrival, a local
+ * endpoint's alarm, an agent's deadline, an application's turn. At one time they come in this
+ * order, and then by their order of making.
  */
 #ifndef TOOLS_STACK_H
 #define TOOLS_STACK_H

@@ -118,7 +118,8 @@ static int open_place(struct stack_host *h)
     if (h->place == NULL)
         return HELIO_ENOMEM;
     snprintf(h->place, cap, "%zu:%s", h->index + 1, h->config.socket);
-    int rc = apps_open(&h->node.apps, &h->node, h->place, why, sizeof why);
+    int rc = apps_open(&h->node.apps, &h->node, &(struct stream_place){.path = h->place}, why,
+                       sizeof why);
     if (rc < 0)
         fprintf(stderr, "helio-sim: %s\n", why);
     return rc;

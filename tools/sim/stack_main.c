@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "os/arguments.h"
 #include "tools/sim/stack.h"
 #include "tools/sim/stack_words.h"
 
@@ -285,7 +286,7 @@ static int add_channel(struct stack *s, const char *text)
         return HELIO_EINVAL;
     }
     emu_settings_init(&c->options.settings, 42, count, c->words);
-    argp_parse(&argp, count, c->words, 0, NULL, &c->options.settings);
+    argument_parse(&argp, count, c->words, 0, &c->options.settings);
     s->channels[s->channels_len++] = c;
     return 0;
 }
@@ -555,7 +556,7 @@ int stack_main(int argc, char **argv)
     argp_program_version = "helio-sim " HELIO_VERSION;
     const char **lists = make_lists(&a, (size_t)argc);
     if (lists != NULL)
-        argp_parse(&argp, argc, argv, 0, NULL, &a);
+        argument_parse(&argp, argc, argv, 0, &a);
     struct stack *s = lists == NULL ? NULL : calloc(1, sizeof *s);
     int code = 1;
     if (s != NULL) {

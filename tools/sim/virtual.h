@@ -2,7 +2,7 @@
 /*
  * The virtual world (os/world.h): its clock stands still while something happens and then goes to
  * what is next. Who owns it decides what that is, in this order at one time: what was planned,
- * datagrams that arrive, alarms by rank and making. Datagrams are carried by whoever owns it: a
+ * datagrams that arrive, alarms by rank and making. Datagrams are carried by its owner: a
  * simulator's channels, a test's dice. Wake-ups cost nothing.
  */
 #ifndef TOOLS_SIM_VIRTUAL_H

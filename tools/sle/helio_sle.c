@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/arguments.h"
 #include "tools/sle/sle_options.h"
 
 struct command {
@@ -209,7 +210,8 @@ static const struct argp measurement_argp = {.options = measurement_options,
 
 static error_t parse_bridge(int key, char *arg, struct argp_state *state)
 {
-    struct bridge_options *o = &((struct options *)state->input)->bridge;
+    struct options *all = state->input;
+    struct bridge_options *o = &all->bridge;
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->terms;
@@ -227,13 +229,13 @@ static error_t parse_bridge(int key, char *arg, struct argp_state *state)
         o->id = sle_name(state, "id", arg);
         return 0;
     case KEY_PASSWORD:
-        o->password = sle_password(state, "password", arg);
+        o->password = sle_password_file(state, "password-file", arg, all->own_password);
         return 0;
     case KEY_USER:
         o->user = sle_name(state, "user", arg);
         return 0;
     case KEY_USER_PASSWORD:
-        o->user_password = sle_password(state, "user-password", arg);
+        o->user_password = sle_password_file(state, "user-password-file", arg, all->peer_password);
         return 0;
     case KEY_INSTANCE:
         o->instance = sle_instance_name(state, arg);
@@ -251,6 +253,11 @@ static error_t parse_bridge(int key, char *arg, struct argp_state *state)
         o->log = sle_log_level(state, arg);
         return 0;
     case ARGP_KEY_END:
+        if (*o->password == '\0')
+            o->password = sle_password_variable(state, "HELIO_SLE_PASSWORD", all->own_password);
+        if (*o->user_password == '\0')
+            o->user_password =
+                sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", all->peer_password);
         if (!address_given(&o->input) && !address_given(&o->uplink))
             argp_error(state, "--datagrams or --uplink is needed");
         return 0;
@@ -272,8 +279,10 @@ static const struct argp_option bridge_options[] = {
     {"buffer", 'b', "N", 0, "Frames of a transfer buffer (20)", 1},
     {"id", KEY_ID, "NAME", 0, "Our authority identifier (STATION)", 2},
     {"user", KEY_USER, "NAME", 0, "The user's authority identifier (CENTRE)", 2},
-    {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
-    {"user-password", KEY_USER_PASSWORD, "HEX", 0, "The user's password", 2},
+    {"password-file", KEY_PASSWORD, "FILE", 0,
+     "Our password, in hexadecimal digits ($HELIO_SLE_PASSWORD)", 2},
+    {"user-password-file", KEY_USER_PASSWORD, "FILE", 0, "The user's ($HELIO_SLE_PEER_PASSWORD)",
+     2},
     {"instance", KEY_INSTANCE, "ID", 0, "Of the frames (sagr=1.spack=1.rsl-fg=1.raf=onlt1)", 3},
     {"cltu-instance", KEY_CLTU_INSTANCE, "ID", 0,
      "Of the CLTUs (sagr=1.spack=1.fsl-fg=1.cltu=cltu1)", 3},
@@ -297,7 +306,7 @@ static const struct command commands[] = {
      "  helio-sle provider --check examples/sle-station.yaml\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage or configuration",
      NULL},
-    {"helio-sle user", "ADDRESS", sle_parse_user, sle_run_user, sle_user_options,
+    {"helio-sle user", "ADDRESS...", sle_parse_user, sle_run_user, sle_user_options,
      "Binds a service instance, takes its frames or sends CLTUs, and unbinds.\v"
      "examples (with `helio-sle provider examples/sle-station.yaml` running):\n"
      "  helio-sle user 127.0.0.1:5100 --id CENTRE --responder STATION \\\n"
@@ -320,6 +329,21 @@ static const struct command commands[] = {
      "  helio-sle bridge --datagrams 127.0.0.1:5001 --uplink 127.0.0.1:5002\n"
      "\nexit codes: 0 ended by a signal, 1 it could not begin, 2 usage",
      terms_children},
+    {"helio-sle modem", "", sle_parse_modem, sle_run_modem, sle_modem_options,
+     "Sends frames as a modem would, with a known share of erred and missing ones, to a source "
+     "with `head: modem`.\v"
+     "examples:\n"
+     "  helio-sle modem --connect 127.0.0.1:5001 --erred 0.01 --missing 0.01\n"
+     "\nexit codes: 0 done, 1 not, 2 usage",
+     NULL},
+    {"helio-sle control", "SOCKET NAME WORD [VALUE]", sle_parse_control, sle_run_control,
+     sle_control_options,
+     "Tells a running provider of lock and production: of a source, or of an instance of FCLTU.\v"
+     "examples:\n"
+     "  helio-sle control /tmp/station.control modem carrier-lock no\n"
+     "  helio-sle control /tmp/station.control modem production interrupted\n"
+     "\nexit codes: 0 done, 1 not, 2 usage",
+     NULL},
     {"helio-sle sim", "", parse_sim, run_sim, sim_options,
      "Measures a provider and a user in virtual time, with a line and TCP between them. Prints "
      "JSON.\v"
@@ -352,6 +376,8 @@ static struct options defaults(void)
                   .latency = 100 * TICK_MS,
                   .terms = {.version = 5},
                   .mode = "onlc"},
+        .control = {.wait = 10 * TICK_S},
+        .modem = {.frames = 10000, .frame = 1115, .seed = 1, .antenna = "", .annotation = ""},
         .bridge = {.id = "STATION",
                    .user = "CENTRE",
                    .password = "",
@@ -373,6 +399,8 @@ static const char usage[] =
     "       helio-sle bench                    how fast, on this machine\n"
     "       helio-sle bridge --datagrams ADDRESS  a provider of frames that arrive by UDP\n"
     "       helio-sle sim                      the same in virtual time, over a long line\n"
+    "       helio-sle modem --connect ADDRESS  frames as a modem sends them, with an account\n"
+    "       helio-sle control SOCKET NAME WORD VALUE  lock and production of a provider\n"
     "       helio-sle --version\n"
     "Space Link Extension: RAF, RCF, ROCF and FCLTU. `helio-sle COMMAND --help` tells more.\n"
     "\n"
@@ -390,6 +418,6 @@ int main(int argc, char **argv)
                               .args_doc = commands[i].args,
                               .doc = commands[i].doc,
                               .children = commands[i].children};
-    argp_parse(&argp, argc - 1, argv + 1, 0, NULL, &o);
+    argument_parse(&argp, argc - 1, argv + 1, 0, &o);
     return commands[i].run(&o);
 }

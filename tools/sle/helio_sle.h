@@ -43,6 +43,25 @@ struct bridge_options {
     enum config_level log;
 };
 
+/* What a modem would send. */
+struct modem_options {
+    struct address to;
+    bool datagrams, unsaid, end;
+    uint64_t frames, frame, seed;
+    uint64_t rate; /* bit/s; 0: as fast as can be */
+    double erred, missing;
+    const char *antenna, *annotation, *account;
+};
+
+#define CONTROL_WORDS_MAX 3
+struct control_options {
+    const char *socket, *words[CONTROL_WORDS_MAX];
+    size_t len;
+    tick wait; /* for the answer */
+};
+
+int command_modem(const struct modem_options *o);
+int command_control(const struct control_options *o);
 int command_provider(const struct provider_options *o);
 int command_bench(const struct bench_options *o);
 int command_bridge(const struct bridge_options *o);

@@ -18,11 +18,16 @@
 #include "os/clock.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
+#include "tools/node/http_listen.h"
+#include "tools/node/local_socket.h"
+#include "tools/node/uv_http.h"
 #include "tools/sle/helio_sle.h"
+#include "tools/sle/sle_page.h"
 #include "tools/sle/sle_station.h"
 
 struct run {
     struct world *world;
+    struct http *http;
     struct station *station;
     struct uv_signals *signals;
 };
@@ -31,32 +36,87 @@ static void on_signal(void *context, int number)
 {
     struct run *r = context;
     (void)number;
+    http_close(r->http);
     station_end(r->station);
     uv_signals_close(r->signals);
     uv_world_end(r->world);
+}
+
+static struct http_answer answer_http(void *context, enum http_kind kind, const char *link)
+{
+    const struct station *t = context;
+    size_t len = 0;
+    (void)link;
+    if (kind == HTTP_STATUS)
+        return http_json(station_json(t));
+    if (kind != HTTP_METRICS)
+        return http_nothing();
+    char *text = station_metrics(t, &len);
+    return http_metrics(text, len);
+}
+
+static bool open_http(struct run *r, const struct settings *s)
+{
+    char why[256] = "";
+    struct address at;
+    const struct http_config http = {
+        .listen = s->http.listen,
+        .hosts = s->http.hosts,
+        .token = s->http.token,
+        .page = {200, "text/html; charset=utf-8", (const char *)sle_page, sle_page_len, false},
+        .loop = uv_world_loop(r->world),
+        .make = answer_http,
+        .context = r->station};
+    const bool good = http_open(&r->http, &http, why, sizeof why) == 0;
+    if (!good)
+        say(&r->station->log, LEVEL_ERROR, "%s", why);
+    else if (r->http != NULL && *s->http.token == '\0' &&
+             http_listen_parse(s->http.listen, &at) == 0 && !address_is_loopback(&at))
+        say(&r->station->log, LEVEL_WARNING,
+            "http.listen: %s is not a loopback address, and there is no token: everybody who "
+            "reaches it sees what the provider does",
+            s->http.listen);
+    return good;
 }
 
 int provider_run(const struct settings *s, enum config_level log)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     struct run r = {0};
-    bool good = uv_world_open(&r.world) == 0;
-    if (!good)
+    char why[256];
+    int err = *s->status != '\0' ? local_socket_claim(s->status, why, sizeof why) : 0;
+    if (err == 0 && *s->control != '\0')
+        err = local_socket_claim(s->control, why, sizeof why);
+    if (err < 0) {
+        fprintf(stderr, "helio-sle: status, control: %s\n", why);
         return 1;
+    }
+    err = uv_world_open(&r.world);
+    if (err < 0) {
+        fprintf(stderr, "helio-sle: the event loop: %s\n", helio_strerror(err));
+        return 1;
+    }
     r.station = station_open(r.world, s, log);
-    good = r.station != NULL && station_is_open(r.station);
+    if (r.station == NULL)
+        fprintf(stderr, "helio-sle: out of memory\n");
+    bool good = r.station != NULL && station_is_open(r.station) && open_http(&r, s);
     if (good) {
         r.signals = uv_signals_open(r.world, numbers, 2, on_signal, &r);
         good = r.signals != NULL;
-        say(&r.station->log, LEVEL_INFO, "%s listens at %s: %zu instances", s->id, s->listen_text,
-            s->instances_len);
+        if (good)
+            say(&r.station->log, LEVEL_INFO, "%s listens at %s: %zu instances", s->id,
+                s->listen_text, s->instances_len);
+        else
+            say(&r.station->log, LEVEL_ERROR, "signals: out of memory or descriptors");
     }
     if (!good) {
+        http_close(r.http);
         if (r.station != NULL)
             station_end(r.station);
         uv_world_end(r.world);
     }
     uv_world_run(r.world);
+    http_free(r.http);
     station_free(r.station);
     return uv_world_free(r.world) == 0 && good ? 0 : 1;
 }
@@ -88,8 +148,10 @@ int command_provider(const struct provider_options *o)
         free(errors);
         return 0;
     }
-    if (errors == NULL)
+    if (errors == NULL) {
+        fprintf(stderr, "helio-sle: out of memory\n");
         return 1;
+    }
     conf_errors_init(errors, o->config);
     int e = settings_load(&s, o->config, errors);
     print_errors(errors);

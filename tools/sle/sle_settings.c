@@ -10,19 +10,18 @@
 #include <string.h>
 #include <time.h>
 
+#include "tools/node/http_listen.h"
 #include "tools/sle/sle_settings_read.h"
 #include "tools/sle/sle_settings_tables.h"
 
 static const struct {
     const char *name;
     const struct conf_option *options;
-} sections[] = {{"", settings_top},
-                {"tml", settings_tml},
-                {"users", settings_users},
-                {"sources", settings_sources},
-                {"instances", settings_instances},
-                {"events", settings_events}};
-static const char *const words[] = {"tml", "users", "sources", "instances", NULL};
+} sections[] = {
+    {"", settings_top},         {"tml", settings_tml},         {"http", settings_http},
+    {"users", settings_users},  {"sources", settings_sources}, {"instances", settings_instances},
+    {"events", settings_events}};
+static const char *const words[] = {"tml", "http", "users", "sources", "instances", NULL};
 static const char *const instance_words[] = {"events", NULL};
 
 bool settings_section(size_t i, const char **name, const struct conf_option **options)
@@ -148,6 +147,9 @@ static void read_source(struct reading *r, const struct conf_tree *map, void *it
         settings_wrong(r, map, "sources.", "name", x->name, "a name that no other source has");
     if (x->kind == SOURCE_UDP || x->kind == SOURCE_TCP)
         read_address(r, map, "sources.", "address", x->address_text, &x->address);
+    x->modem = x->head != 0;
+    if (x->modem && x->kind != SOURCE_UDP && x->kind != SOURCE_TCP)
+        settings_wrong(r, map, "sources.", "head", "modem", "none: it is of udp and tcp");
     if (x->kind == SOURCE_FILE && *x->file == '\0')
         settings_wrong(r, map, "sources.", "file", "", "the name of a file");
     uint64_t vcids = x->format == SOURCE_TM ? 8 : 63, scid = x->format == SOURCE_TM ? 1023 : 255;
@@ -160,7 +162,7 @@ static void read_source(struct reading *r, const struct conf_tree *map, void *it
     if (x->fecf % 2 != 0 || (x->kind == SOURCE_GENERATOR && x->fecf > 0))
         settings_wrong(r, map, "sources.", "fecf", "", "0, 2 or 4; generated frames have none");
     if (x->when_full == SOURCE_BY_KIND)
-        x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_DROP : SOURCE_WAIT;
+        x->when_full = x->kind == SOURCE_UDP || x->rate > 0 ? SOURCE_ABORT : SOURCE_WAIT;
 }
 
 static void read_initiators(struct reading *r, const struct conf_tree *map,
@@ -289,10 +291,15 @@ static void read_instance(struct reading *r, const struct conf_tree *map, void *
     read_list(r, map, &event_list, &i->events, &i->events_len);
     if (*i->antenna == '\0' || strlen(i->antenna) > SLE_ANTENNA_MAX)
         settings_wrong(r, map, "instances.", "antenna", i->antenna, "1 to 16 characters");
+    if (i->service == SLE_FCLTU && *i->connect_text != '\0')
+        settings_wrong(r, map, "instances.", "connect", i->connect_text,
+                       "none: users of FCLTU bind");
     if (i->service == SLE_FCLTU) {
         (void)address_parse(i->uplink, &i->uplink_address); /* else it is a file */
         return;
     }
+    if (*i->connect_text != '\0')
+        read_address(r, map, "instances.", "connect", i->connect_text, &i->connect);
     if (i->events_len > 0)
         settings_wrong(r, map, "instances.", "events", "", "none: it is no forward service");
     i->from = find_source(r->s, i->source);
@@ -315,6 +322,38 @@ static const struct list_kind instance_list = {
     "instances",    settings_instances, sizeof(struct settings_instance), SETTINGS_INSTANCES_MAX,
     instance_words, read_instance};
 
+static void check_tls(struct reading *r, const struct conf_tree *root)
+{
+    const struct settings *s = r->s;
+    if (s->tls.mode == 0)
+        return;
+    if (*s->tls.certificate == '\0')
+        settings_wrong(r, root, "", "tls_certificate", "", "the file of our certificate");
+    if (*s->tls.key == '\0')
+        settings_wrong(r, root, "", "tls_key", "", "the file of its private key");
+    if (*s->tls.ca == '\0' && s->tls.peer != 3)
+        settings_wrong(r, root, "", "tls_ca", "",
+                       "the file of the CAs that are trusted, or write tls_peer: none");
+    if (*s->tls.host == '\0' && s->tls.peer == 1)
+        settings_wrong(r, root, "", "tls_host", "", "a name, for tls_peer: host");
+}
+
+static void read_http(struct reading *r, const struct conf_tree *root)
+{
+    struct settings *s = r->s;
+    struct conf_part http = {settings_http, s, NULL};
+    struct address at;
+    const struct conf_tree *t = conf_map(root, "", "http", r->errors);
+    if (t == NULL)
+        return;
+    conf_section_read(t, "http.", &http, 1, NULL, r->errors);
+    const size_t len = strlen(s->http.token);
+    if (*s->http.listen != '\0' && http_listen_parse(s->http.listen, &at) < 0)
+        settings_wrong(r, t, "http.", "listen", s->http.listen, address_hint);
+    if (len > 0 && (len < 16 || len > 256 || strpbrk(s->http.token, " \t\r\n") != NULL))
+        settings_wrong(r, t, "http.", "token", "...", "16 to 256 characters, without blanks");
+}
+
 static void read_top(struct reading *r, const struct conf_tree *root)
 {
     struct settings *s = r->s;
@@ -323,12 +362,14 @@ static void read_top(struct reading *r, const struct conf_tree *root)
     const struct conf_tree *t = conf_map(root, "", "tml", r->errors);
     if (t != NULL)
         conf_section_read(t, "tml.", &tml, 1, NULL, r->errors);
+    read_http(r, root);
     if (s->id != NULL && !sle_authority_ok(s->id))
         settings_wrong(r, root, "", "id", s->id, "3 to 16 characters without blanks");
     if (!sle_port_name_ok(s->port_name))
         settings_wrong(r, root, "", "port_name", s->port_name,
                        "1 to 128 characters without blanks");
     check_password(r, root, "", s->password);
+    check_tls(r, root);
     read_address(r, root, "", "listen", s->listen_text, &s->listen);
 }
 
@@ -343,6 +384,7 @@ static void read_root(struct reading *r, const struct conf_tree *root)
         return;
     }
     if (conf_options_default(settings_top, s, conf_option_set) < 0 ||
+        conf_options_default(settings_http, s, conf_option_set) < 0 ||
         conf_options_default(settings_tml, s, conf_option_set) < 0) {
         conf_error(r->errors, 0, "out of memory");
         return;
@@ -385,6 +427,7 @@ int settings_load(struct settings *s, const char *path, struct conf_errors *erro
 void settings_free(struct settings *s)
 {
     conf_options_free(settings_top, s);
+    conf_options_free(settings_http, s);
     for (size_t i = 0; i < s->users_len; i++)
         conf_options_free(settings_users, &s->users[i]);
     for (size_t i = 0; i < s->sources_len; i++)
@@ -409,6 +452,7 @@ struct sle_provider_config settings_provider(const struct settings *s,
         .initiator_count = i->initiator_count,
         .responder_port = s->port_name,
         .versions = i->versions,
+        .initiate = address_given(&i->connect),
         .begin = i->begin,
         .end = i->end,
         .return_timeout_s = (uint16_t)i->return_timeout,

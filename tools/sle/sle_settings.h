@@ -19,16 +19,16 @@ struct settings_user {
 
 enum source_kind { SOURCE_GENERATOR, SOURCE_UDP, SOURCE_TCP, SOURCE_FILE };
 enum source_format { SOURCE_AOS, SOURCE_TM };
-enum source_full { SOURCE_WAIT, SOURCE_DROP, SOURCE_BY_KIND };
+enum source_full { SOURCE_WAIT, SOURCE_DROP, SOURCE_ABORT, SOURCE_BY_KIND };
 
 struct settings_source {
     char *name;
-    int kind, format, when_full;
-    uint64_t rate; /* bit/s; 0: as fast as can be */
+    int kind, format, when_full, head; /* head: 0 none, 1 a modem's (sle_modem.h) */
+    uint64_t rate;                     /* bit/s; 0: as fast as can be */
     uint64_t frame, scid, vcids, count;
     char *address_text, *file;
     struct address address;
-    bool control_words;
+    bool control_words, vc_counts, modem;
     uint64_t fecf; /* octets of the frame error control field behind the control word */
     char *record;
     uint64_t record_file, record_total, record_memory;
@@ -55,7 +55,9 @@ struct settings_event {
 struct settings_instance {
     char *id, *users, *source, *versions_text, *begin_text, *end_text, *gvcids_text, *antenna;
     uint64_t buffer, store, return_timeout, min_reporting;
-    tick latency;
+    tick latency, reconnect;
+    char *connect_text; /* where we bind; empty: users do */
+    struct address connect;
     bool pipelining;
     /* FCLTU */
     uint64_t cltu_buffer, cltu_max, uplink_rate;
@@ -76,15 +78,22 @@ struct settings_instance {
 };
 
 struct settings {
-    char *id, *password, *port_name, *listen_text, *status, *congestion;
+    char *id, *password, *port_name, *listen_text, *status, *control, *congestion;
     struct address listen;
     uint64_t tcp_buffer;
     tick auth_delay;
+    struct {
+        int mode, peer; /* 0: off; enum sle_tls_peer */
+        char *certificate, *key, *ca, *host;
+    } tls;
     struct {
         uint64_t heartbeat_min, heartbeat_max, dead_min, dead_max, message_max;
         bool heartbeat_required;
         tick establish, close_wait;
     } tml;
+    struct {
+        char *listen, *hosts, *token;
+    } http;
     struct settings_user *users;
     size_t users_len;
     struct settings_source *sources;

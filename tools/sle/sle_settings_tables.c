@@ -9,7 +9,7 @@ const struct conf_option settings_top[] = {
      .offset = AT(id),
      .help = "our authority identifier (responder), 3 to 16 characters"},
     {.key = "password",
-     .type = OPTION_TEXT,
+     .type = OPTION_SECRET,
      .offset = AT(password),
      .initial = "",
      .help = "our password, octets in hexadecimal"},
@@ -28,6 +28,11 @@ const struct conf_option settings_top[] = {
      .offset = AT(status),
      .initial = "",
      .help = "UNIX socket that answers each connection with the status as JSON; empty: none"},
+    {.key = "control",
+     .type = OPTION_TEXT,
+     .offset = AT(control),
+     .initial = "",
+     .help = "UNIX socket for helio-sle control, of this user alone; empty: none"},
     {.key = "tcp_buffer",
      .type = OPTION_SIZE,
      .offset = AT(tcp_buffer),
@@ -45,6 +50,39 @@ const struct conf_option settings_top[] = {
      .initial = "180s",
      .min = TICK_S,
      .help = "how old, or early, credentials may be"},
+    {.key = "tls",
+     .type = OPTION_CHOICE,
+     .offset = AT(tls.mode),
+     .initial = "off",
+     .choices = "off|required",
+     .help = "TLS below the transport mapping: not at all, or every user must have it"},
+    {.key = "tls_certificate",
+     .type = OPTION_TEXT,
+     .offset = AT(tls.certificate),
+     .initial = "",
+     .help = "file of our certificate, then those between it and the CA's (PEM)"},
+    {.key = "tls_key",
+     .type = OPTION_TEXT,
+     .offset = AT(tls.key),
+     .initial = "",
+     .help = "file of its private key, without a passphrase (PEM)"},
+    {.key = "tls_ca",
+     .type = OPTION_TEXT,
+     .offset = AT(tls.ca),
+     .initial = "",
+     .help = "file of the CAs that are trusted, or of users' own certificates (PEM)"},
+    {.key = "tls_peer",
+     .type = OPTION_CHOICE,
+     .offset = AT(tls.peer),
+     .initial = "ca",
+     .choices = "ca|host|address|none",
+     .help = "what a user's certificate must be: of the CA; with the name tls_host, or with its "
+             "address, too; none: it is not looked at, and users need none"},
+    {.key = "tls_host",
+     .type = OPTION_TEXT,
+     .offset = AT(tls.host),
+     .initial = "",
+     .help = "DNS name that a user's certificate must have, for tls_peer: host"},
     {.key = NULL},
 };
 #undef AT
@@ -107,6 +145,30 @@ const struct conf_option settings_tml[] = {
 };
 #undef AT
 
+#define AT(field) offsetof(struct settings, field)
+const struct conf_option settings_http[] = {
+    {.key = "listen",
+     .type = OPTION_TEXT,
+     .offset = AT(http.listen),
+     .initial = "",
+     .help = "address of metrics (/metrics, for Prometheus) and the status page: a port of "
+             "127.0.0.1, or ADDRESS:PORT; empty: neither"},
+    {.key = "hosts",
+     .type = OPTION_TEXT,
+     .offset = AT(http.hosts),
+     .initial = "",
+     .help = "names by which it may be asked for, beside localhost and the address that a "
+             "connection comes to, with blanks or commas between"},
+    {.key = "token",
+     .type = OPTION_SECRET,
+     .offset = AT(http.token),
+     .initial = "",
+     .help = "who asks must send it (Authorization: Bearer TOKEN); 16 to 256 characters; empty: "
+             "nobody must"},
+    {.key = NULL},
+};
+#undef AT
+
 #define AT(field) offsetof(struct settings_user, field)
 const struct conf_option settings_users[] = {
     {.key = "id",
@@ -114,7 +176,7 @@ const struct conf_option settings_users[] = {
      .offset = AT(id),
      .help = "authority identifier of the user (initiator)"},
     {.key = "password",
-     .type = OPTION_TEXT,
+     .type = OPTION_SECRET,
      .offset = AT(password),
      .initial = "",
      .help = "its password, octets in hexadecimal"},
@@ -186,6 +248,12 @@ const struct conf_option settings_sources[] = {
      .offset = AT(address_text),
      .initial = "",
      .help = "of udp and tcp: where we listen"},
+    {.key = "head",
+     .type = OPTION_CHOICE,
+     .offset = AT(head),
+     .initial = "none",
+     .choices = "none|modem",
+     .help = "of udp and tcp: what is before each frame; modem: what a modem knows of it"},
     {.key = "file",
      .type = OPTION_TEXT,
      .offset = AT(file),
@@ -202,15 +270,24 @@ const struct conf_option settings_sources[] = {
      .offset = AT(fecf),
      .initial = "0",
      .max = 4,
-     .help = "octets of the frame error control field behind it: 0, 2, of USLP also 4"},
+     .help =
+         "octets of the frame error control field behind it: 0, 2, of USLP also 4; with 2 it says "
+         "whether a frame is good or erred, with 4 frames are undetermined, without all are good"},
+    {.key = "vc_counts",
+     .type = OPTION_BOOL,
+     .offset = AT(vc_counts),
+     .initial = "yes",
+     .help = "the counts of virtual channels say how many frames are missing (continuity); not of "
+             "generated frames"},
     {.key = "when_full",
      .type = OPTION_CHOICE,
      .offset = AT(when_full),
      .initial = "by-kind",
-     .choices = "wait|drop|by-kind",
-     .help = "an instance in complete mode has no room: the source waits, or the frame is lost for "
-             "that instance, counted and told; by-kind: wait, but drop for udp and for what has a "
-             "rate"},
+     .choices = "wait|drop|abort|by-kind",
+     .help = "an instance in complete mode has no room: the source waits; with record the instance "
+             "goes on from the recording; else its association is aborted, or frames are lost for "
+             "it (drop), counted and told by the next one's continuity; by-kind: wait, but abort "
+             "for udp and for what has a rate"},
     {.key = "record",
      .type = OPTION_TEXT,
      .offset = AT(record),
@@ -270,6 +347,17 @@ const struct conf_option settings_instances[] = {
      .min = 1,
      .max = 65535,
      .help = "transfer buffer size: frames and notifications"},
+    {.key = "connect",
+     .type = OPTION_TEXT,
+     .offset = AT(connect_text),
+     .initial = "",
+     .help = "return services: address of its user, which this provider binds; empty: users bind"},
+    {.key = "reconnect",
+     .type = OPTION_DURATION,
+     .offset = AT(reconnect),
+     .initial = "10s",
+     .min = TICK_MS,
+     .help = "with connect: from the end of an association to the next BIND"},
     {.key = "latency",
      .type = OPTION_DURATION,
      .offset = AT(latency),

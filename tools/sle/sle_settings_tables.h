@@ -5,7 +5,7 @@
 
 #include "tools/sle/sle_settings.h"
 
-extern const struct conf_option settings_top[], settings_tml[], settings_users[],
+extern const struct conf_option settings_top[], settings_tml[], settings_http[], settings_users[],
     settings_sources[], settings_instances[], settings_events[];
 
 #endif

@@ -16,18 +16,12 @@
 #include "base/allowance.h"
 
 #define CLOCK (200 * TICK_MS)
+#define CLOCK_MOVED (100 * TICK_US)
+#define CLOCK_SPAN (2 * TICK_US) /* between two looks at the clock, that will do */
+#define CLOCK_TRIES 5
 #define REFUSALS 20           /* told at once */
 #define REFUSALS_PAUSE TICK_S /* and one more after each */
-#define NEWCOMERS 512         /* connections without a BIND; the oldest gives way */
-
-/* A user's connection. */
-struct visit {
-    struct station *station;
-    struct instance *instance; /* NULL: not bound */
-    struct sle_conn *conn;
-    struct list node;
-    char from[ADDRESS_TEXT_MAX];
-};
+#define UNBOUND_MAX 512       /* connections without a BIND; the oldest gives way */
 
 static struct instance *find_instance(struct station *t, const struct sle_instance *s)
 {
@@ -44,6 +38,8 @@ static void on_bound(struct visit *v, const struct sle_link *l)
     v->instance = find_instance(v->station, sle_link_instance(l));
     assert(v->instance != NULL);
     v->instance->conn = v->conn;
+    if (catchup_can(v->instance))
+        catchup_bound(v->instance);
     say(&v->station->log, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
         v->instance->config->id, sle_link_peer(l), sle_link_version(l), v->from);
 }
@@ -56,13 +52,16 @@ static void on_started(struct visit *v, const struct sle_notice *n)
         uplink_wake(i);
     else if (i->config->mode == SLE_OFFLINE)
         offline_start(i, &n->u.start);
-    else
+    else {
+        if (catchup_can(i))
+            catchup_started(i, &n->u.start);
         source_started(i->source, i);
+    }
 }
 
 static void wake_production(struct instance *i)
 {
-    if (i->config->mode == SLE_OFFLINE)
+    if (i->config->mode == SLE_OFFLINE || i->catchup.on)
         offline_wake(i);
     else
         source_wake(i->source);
@@ -73,8 +72,8 @@ static void end_service(struct instance *i)
 {
     if (i->config->service == SLE_FCLTU)
         return;
-    if (i->config->mode == SLE_OFFLINE)
-        offline_stop(i);
+    catchup_stop(i);
+    i->missed = 0;
     i->taken = true;
     source_wake(i->source);
 }
@@ -127,6 +126,8 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
     case SLE_STOPPED_BY_USER:
         say(&v->station->log, LEVEL_INFO, "%s: stopped", v->instance->config->id);
         end_service(v->instance);
+        if (address_given(&v->instance->config->connect)) /* who has bound unbinds */
+            (void)sle_provider_unbind(v->instance->sle, SLE_UNBIND_SUSPEND, sle_conn_now(c));
         break;
     case SLE_ROOM:
         wake_production(v->instance);
@@ -138,6 +139,8 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         events_take(v->instance, n);
         break;
     case SLE_OVER:
+        if (v->instance != NULL && v->instance->conn == c)
+            catchup_gone(v->instance);
         tell_over(v, l, n);
         break;
     default:
@@ -149,10 +152,15 @@ static void on_gone(void *context, struct sle_conn *c, int error)
 {
     struct visit *v = context;
     (void)error; /* SLE_OVER has told it */
+    if (*sle_conn_why(c) != '\0' && allowance_take(&v->station->refusals, REFUSALS_PAUSE, REFUSALS,
+                                                   world_now(v->station->world)))
+        say(&v->station->log, LEVEL_WARNING, "%s: TLS: %s", v->from, sle_conn_why(c));
     if (v->instance != NULL && v->instance->conn == c) {
         v->instance->conn = NULL;
         end_service(v->instance);
     }
+    if (v->instance != NULL)
+        dial_again(v->instance);
     list_sub(&v->node);
     free(v);
 }
@@ -164,7 +172,7 @@ static void on_room(void *context)
         source_wake(v->instance->source);
 }
 
-static const struct sle_conn_user conn_user = {on_notice, on_gone, on_room};
+const struct sle_conn_user visit_user = {on_notice, on_gone, on_room};
 
 /* ---- connections ---- */
 
@@ -176,28 +184,60 @@ static void tell_no_room(struct station *t, struct stream *s)
 }
 
 /* Connections that say nothing would keep users out until each has had its time for the BIND. */
-static void end_oldest_newcomer(struct station *t)
+static void end_oldest_unbound(struct station *t)
 {
     struct visit *oldest = NULL;
-    size_t newcomers = 0;
+    size_t unbound = 0;
     list_for_each (it, &t->visits) {
         struct visit *v = container_of(it, struct visit, node);
         if (v->instance != NULL)
             continue;
         oldest = oldest == NULL ? v : oldest;
-        newcomers++;
+        unbound++;
     }
-    if (newcomers < NEWCOMERS)
+    if (unbound < UNBOUND_MAX)
         return;
     sle_link_closed(sle_conn_link(oldest->conn), world_now(t->world));
     sle_conn_pump(oldest->conn);
+}
+
+static const char *const tls_keys[] = {"tls_certificate", "tls_key", "tls_ca"};
+
+/* Certificates that were replaced are used from the next connection on. */
+static int secure_visit(struct station *t, struct visit *v)
+{
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    int e = tls_changed(t->secure.tls) ? tls_reload(t->secure.tls, &file, why) : 0;
+    if (e != 0)
+        say(&t->log, LEVEL_ERROR, "%s: %s; the certificates that were read before stay in use",
+            tls_keys[file], e == HELIO_EINVAL ? why : helio_strerror(e));
+    return sle_conn_secure(v->conn, &t->secure, true);
+}
+
+static int open_tls(struct station *t)
+{
+    const struct settings *s = t->settings;
+    const struct tls_files files = {s->tls.certificate, s->tls.key,
+                                    *s->tls.ca != '\0' ? s->tls.ca : NULL};
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    if (s->tls.mode == 0)
+        return 0;
+    t->secure.peer = (enum sle_tls_peer)s->tls.peer;
+    t->secure.host = *s->tls.host != '\0' ? s->tls.host : NULL;
+    int e = tls_new(&t->secure.tls, &files, &file, why);
+    if (e != 0)
+        say(&t->log, LEVEL_ERROR, "%s: %s", tls_keys[file],
+            e == HELIO_EINVAL ? why : helio_strerror(e));
+    return e;
 }
 
 static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
     struct address from;
-    end_oldest_newcomer(t);
+    end_oldest_unbound(t);
     struct visit *v = calloc(1, sizeof *v);
     struct sle_link *l = v != NULL ? sle_accept(t->sle, world_now(t->world)) : NULL;
     if (l == NULL) {
@@ -214,11 +254,19 @@ static void on_accepted(void *context, struct stream *s)
     if (e < 0)
         say(&t->log, LEVEL_WARNING, "congestion: %s: %s", t->settings->congestion,
             helio_strerror(e));
-    v->conn = sle_conn_new(t->world, s, l, &conn_user, v);
-    if (v->conn == NULL)
+    v->conn = sle_conn_new(&t->host, s, l, &visit_user, v);
+    if (v->conn == NULL) {
         free(v);
-    else
-        list_add_tail(&t->visits, &v->node);
+        return;
+    }
+    list_add_tail(&t->visits, &v->node);
+    e = t->secure.tls != NULL ? secure_visit(t, v) : 0;
+    if (e < 0) {
+        say(&t->log, LEVEL_ERROR, "%s: no TLS: %s", v->from, helio_strerror(e));
+        sle_conn_free(v->conn);
+        list_sub(&v->node);
+        free(v);
+    }
 }
 
 /* ---- the clock ---- */
@@ -227,14 +275,41 @@ static void on_accepted(void *context, struct stream *s)
 static void tell_losses(struct instance *i)
 {
     const struct sle_counts *c = sle_instance_counts(i->sle);
-    uint64_t lost =
-        c->frames_discarded + (i->source->config->when_full == SOURCE_DROP ? c->frames_refused : 0);
-    if (lost == i->refused_told)
+    uint64_t lost = c->frames_discarded + i->missed_all;
+    if (lost == i->missed_told)
         return;
     say(&i->station->log, LEVEL_WARNING,
         "%s: %" PRIu64 " frames were not delivered, the user is too slow", i->config->id,
-        lost - i->refused_told);
-    i->refused_told = lost;
+        lost - i->missed_told);
+    i->missed_told = lost;
+}
+
+/* Unix time at tick 0, as exact as two clocks can be read one behind the other. */
+static uint64_t unix_zero(const struct world *w)
+{
+    tick best = TICK_NEVER;
+    uint64_t zero = 0;
+    for (int k = 0; k < CLOCK_TRIES && best > CLOCK_SPAN; k++) {
+        const tick before = world_now(w);
+        const uint64_t wall = world_wall(w);
+        const tick span = world_now(w) - before;
+        if (span < best)
+            zero = wall - before - span / 2;
+        best = tick_min(best, span);
+    }
+    return zero;
+}
+
+/* The engine's times are told anew only where the clock has moved. */
+static void follow_clock(struct station *t)
+{
+    const uint64_t zero = unix_zero(t->world);
+    const uint64_t moved = zero > t->unix_zero ? zero - t->unix_zero : t->unix_zero - zero;
+    if (moved < CLOCK_MOVED)
+        return;
+    t->unix_zero = zero;
+    sle_clock_set(t->sle, zero);
+    sle_host_look(&t->host);
 }
 
 static void on_clock(void *context)
@@ -242,7 +317,7 @@ static void on_clock(void *context)
     struct station *t = context;
     if (t->ending)
         return;
-    sle_clock_set(t->sle, world_wall(t->world) - world_now(t->world));
+    follow_clock(t);
     for (size_t i = 0; i < t->settings->sources_len; i++)
         source_clock(&t->sources[i]);
     if (++t->ticks % 5 == 0) {
@@ -266,6 +341,8 @@ static int add_users(struct station *t)
         memcpy(p.who.id, u->id, strlen(u->id) + 1);
         (void)sle_password_read(u->password, &p.who);
         e = sle_peer_set(t->sle, &p);
+        if (e < 0)
+            say(&t->log, LEVEL_ERROR, "user %s: %s", u->id, helio_strerror(e));
     }
     return e;
 }
@@ -276,6 +353,7 @@ static int add_instance(struct station *t, struct instance *i, const struct sett
     i->config = c;
     i->uplink.fd = -1;
     struct sle_provider_config p = settings_provider(t->settings, c);
+    p.keeps_past = c->mode == SLE_COMPLETE && c->from != NULL && *c->from->record != '\0';
     int e = sle_provider_add(t->sle, &p, &i->sle);
     if (e < 0) {
         say(&t->log, LEVEL_ERROR, "instance %s: %s", c->id, helio_strerror(e));
@@ -288,14 +366,19 @@ static int add_instance(struct station *t, struct instance *i, const struct sett
     i->source = &t->sources[c->from - t->settings->sources];
     i->source->instances[i->source->instances_len++] = i;
     offline_init(i);
+    dial_init(i);
+    if (catchup_open(i) < 0)
+        return HELIO_ENOMEM;
     const struct sle_locks locked = {SLE_IN_LOCK, SLE_IN_LOCK, SLE_IN_LOCK, SLE_IN_LOCK};
     sle_provider_locks(i->sle, &locked);
+    i->locks = locked;
     return 0;
 }
 
 static struct sle *make_engine(struct station *t)
 {
     const struct settings *s = t->settings;
+    t->unix_zero = unix_zero(t->world);
     struct sle_config c = {
         .tml = {.heartbeat_min_s = (uint16_t)s->tml.heartbeat_min,
                 .heartbeat_max_s = (uint16_t)s->tml.heartbeat_max,
@@ -309,7 +392,7 @@ static struct sle *make_engine(struct station *t)
         .hash = sle_digest,
         .hash_context = t->digests,
         .seed = world_random(t->world),
-        .unix_ns = world_wall(t->world) - world_now(t->world),
+        .unix_ns = t->unix_zero,
     };
     memcpy(c.self.id, s->id, strlen(s->id) + 1);
     (void)sle_password_read(s->password, &c.self);
@@ -320,19 +403,30 @@ static int open_parts(struct station *t)
 {
     const struct settings *s = t->settings;
     int e = add_users(t);
+    e = e == 0 ? open_tls(t) : e;
     for (size_t i = 0; i < s->sources_len && e == 0; i++)
         e = source_open(&t->sources[i], t, &s->sources[i]);
     for (size_t i = 0; i < s->instances_len && e == 0; i++)
         e = add_instance(t, &t->instances[i], &s->instances[i]);
     if (e == 0)
         e = status_open(t);
+    if (e == 0)
+        e = control_open(t);
     if (e < 0)
         return e;
     e = stream_listen(t->world, &t->listener, &(struct stream_place){.address = &s->listen},
                       on_accepted, t);
     if (e < 0)
         say(&t->log, LEVEL_ERROR, "listen: %s: %s", s->listen_text, helio_strerror(e));
+    for (size_t i = 0; i < s->instances_len && e == 0; i++)
+        dial_open(&t->instances[i]);
     return e;
+}
+
+/* CLTUs of a user who has gone go on being radiated. */
+static void on_due(void *context, struct sle_instance *s)
+{
+    uplink_wake(find_instance(context, s));
 }
 
 struct station *station_open(struct world *w, const struct settings *s, enum config_level level)
@@ -353,6 +447,11 @@ struct station *station_open(struct world *w, const struct settings *s, enum con
         t->digests != NULL && t->sources != NULL && t->instances != NULL ? make_engine(t) : NULL;
     if (t->sle == NULL)
         say(&t->log, LEVEL_ERROR, "out of memory");
+    if (t->sle != NULL) {
+        sle_host_init(&t->host, w, t->sle);
+        t->host.due = on_due;
+        t->host.context = t;
+    }
     if (t->sle == NULL || open_parts(t) < 0) {
         station_end(t);
         return t;
@@ -380,10 +479,13 @@ void station_end(struct station *t)
         return;
     t->ending = true;
     alarm_fini(&t->clock);
+    sle_host_fini(&t->host);
     if (t->listener != NULL)
         stream_unlisten(t->listener);
     if (t->status != NULL)
         stream_unlisten(t->status);
+    if (t->control != NULL)
+        stream_unlisten(t->control);
     while (!list_empty(&t->visits)) {
         struct visit *v = container_of(list_first(&t->visits), struct visit, node);
         sle_conn_free(v->conn);
@@ -397,8 +499,10 @@ void station_end(struct station *t)
         if (x->config->service == SLE_FCLTU) {
             events_end(x);
             uplink_end(x);
-        } else if (x->source != NULL)
+        } else if (x->source != NULL) {
             offline_end(x);
+            dial_end(x);
+        }
     }
     for (size_t i = 0; t->sources != NULL && i < t->settings->sources_len; i++)
         source_end(&t->sources[i]);
@@ -410,6 +514,7 @@ void station_free(struct station *t)
         return;
     assert(t->ending);
     sle_free(t->sle);
+    tls_free(t->secure.tls);
     sle_digests_free(t->digests);
     free(t->sources);
     free(t->instances);

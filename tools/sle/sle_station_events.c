@@ -73,6 +73,14 @@ static void set_production(struct instance *i, enum sle_uplink_production p, tic
     uplink_wake(i);
 }
 
+bool events_production(struct instance *i, enum sle_uplink_production p, tick now)
+{
+    if (i->uplink.ordering)
+        return false;
+    set_production(i, p, now);
+    return true;
+}
+
 enum done { DONE, NOT_DONE, LATER };
 
 static enum done do_action(struct instance *i, const struct job *j, tick now)
@@ -139,6 +147,8 @@ static void run_events(void *context)
     alarm_set(&e->alarm, j == NULL ? TICK_NEVER : j->due);
     if (i->conn != NULL)
         sle_conn_pump(i->conn);
+    else
+        sle_host_look(&i->station->host);
 }
 
 void events_radiated(struct instance *i, bool good)

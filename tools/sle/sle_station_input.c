@@ -21,7 +21,7 @@ static void set_frame(struct source *x, const uint8_t *at, size_t len)
     x->frame = (struct sle_frame){.owner = x->pool->current,
                                   .room = x->pool->gap,
                                   .data = slice_of(at, len),
-                                  .time = x->batch_received,
+                                  .time = x->received,
                                   .quality = SLE_GOOD};
 }
 
@@ -36,7 +36,7 @@ static bool next_generated(struct source *x)
     uint8_t *at = pool_take(x->pool, x->numbered.length);
     if (at == NULL)
         return false;
-    numbered_write(&x->numbered, x->number++, x->batch_time, at);
+    numbered_write(&x->numbered, x->number++, x->stamp, at);
     set_frame(x, at, x->numbered.length);
     return true;
 }
@@ -112,6 +112,8 @@ static bool next_of_file(struct source *x)
 
 bool feed_next(struct source *x)
 {
+    if (x->config->modem)
+        return modem_next(x);
     switch ((enum source_kind)x->config->kind) {
     case SOURCE_GENERATOR:
         return next_generated(x);
@@ -130,6 +132,8 @@ bool feed_next(struct source *x)
 static uint8_t *find_space(void *context, size_t *len)
 {
     struct source *x = context;
+    if (x->config->modem)
+        return modem_space(x, len);
     if (!renew_buffer(x))
         return NULL;
     *len = x->pool->room - x->filled;
@@ -139,9 +143,13 @@ static uint8_t *find_space(void *context, size_t *len)
 static void on_fed(void *context, size_t len)
 {
     struct source *x = context;
-    x->filled += len;
-    if (x->filled == x->pool->room)
-        stream_read(x->stream, false);
+    if (x->config->modem) {
+        modem_fed(x, len);
+    } else {
+        x->filled += len;
+        if (x->filled == x->pool->room)
+            stream_read(x->stream, false);
+    }
     source_run(x);
 }
 
@@ -155,11 +163,14 @@ static void on_ended(void *context, int error)
     struct source *x = context;
     say(&x->station->log, LEVEL_WARNING, "source %s: the connection has ended: %s", x->config->name,
         error < 0 ? helio_strerror(error) : "by the peer");
-    if ((x->filled - x->used) % x->config->frame != 0)
+    const bool cut =
+        x->config->modem ? modem_cut(x) : (x->filled - x->used) % x->config->frame != 0;
+    if (cut)
         say(&x->station->log, LEVEL_WARNING, "source %s: it ended within a frame", x->config->name);
     stream_close(x->stream);
     x->stream = NULL;
-    x->filled -= (x->filled - x->used) % x->config->frame;
+    if (!x->config->modem)
+        x->filled -= (x->filled - x->used) % x->config->frame;
 }
 
 static const struct stream_user stream_user = {find_space, on_fed, on_writable, on_ended};
@@ -201,8 +212,9 @@ static bool use_pool(struct source *x, uint32_t gap)
             y->config->frame == x->config->frame && y->config->format == x->config->format)
             p = pool_keep(y->pool);
     }
+    const uint32_t front = x->config->modem ? MODEM_FRONT_MAX : 0;
     if (p == NULL)
-        p = pool_new((uint32_t)x->config->frame, gap, numbered);
+        p = pool_new((uint32_t)x->config->frame + front, gap, numbered);
     if (p == NULL)
         return false;
     pool_drop(x->pool);
@@ -214,7 +226,7 @@ static bool use_pool(struct source *x, uint32_t gap)
 void feed_gap(struct source *x, size_t gap)
 {
     bool kind = x->config->kind == SOURCE_GENERATOR || x->config->kind == SOURCE_UDP;
-    if (kind && gap != x->pool->gap)
+    if (kind && !x->config->modem && gap != x->pool->gap)
         (void)use_pool(x, (uint32_t)gap); /* without memory heads are elsewhere */
 }
 
@@ -223,8 +235,10 @@ void feed_watch(struct source *x, bool on)
     if (x->port != NULL)
         port_watch(x->port, on, false);
     bool room = x->pool->current == NULL || x->filled < x->pool->room || x->used == x->filled;
-    if (x->stream != NULL)
-        stream_read(x->stream, on && room);
+    if (x->inbox != NULL)
+        room = modem_has_room(x);
+    if (x->stream != NULL) /* up to a buffer is read unasked, and so the connection's end */
+        stream_read(x->stream, room);
 }
 
 static int open_kind(struct source *x)

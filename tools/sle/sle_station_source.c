@@ -4,14 +4,17 @@
  * then lets their connections write. It goes on in batches, so that sources and connections take
  * turns.
  *
- * What can go wrong: an instance that must deliver all has no room. Then the source waits for it,
- * or, where it cannot wait (when_full), the frame is lost for that instance, which the engine
- * counts and the clock tells. The disk does not keep up: frames are not recorded, counted and told.
+ * What can go wrong: an instance that must deliver all has no room. Then the source waits for it;
+ * where it cannot wait the instance goes on from the recording (sle_station_catchup.c), or, where
+ * there is none, its association is aborted, or it goes on behind frames that are lost for it,
+ * whose number the next frame's continuity has (when_full). The disk does not keep up: frames are
+ * not recorded, counted and told.
  */
 #include <assert.h>
 #include <inttypes.h>
 #include <stdlib.h>
 
+#include "base/port.h"
 #include "tools/sle/sle_station.h"
 
 #define BATCH 512 /* frames, or as many as are stored; then they are written */
@@ -52,18 +55,62 @@ static bool any_blocked(const struct source *x)
     return false;
 }
 
+/* It has no room for a frame, for which the source does not wait. */
+static void overrun_one(struct source *x, struct instance *i, tick now)
+{
+    if (catchup_can(i)) {
+        catchup_begin(i, x->time);
+        return;
+    }
+    i->missed++;
+    i->missed_all++;
+    if (x->config->when_full == SOURCE_ABORT && i->conn != NULL) /* pump_users sends it */
+        sle_link_abort(sle_conn_link(i->conn), SLE_ABORT_OPERATIONAL, now);
+}
+
+/* What was lost for this instance is in its next frame. */
+static enum sle_taken give_frame(struct source *x, struct instance *i, tick now)
+{
+    if (PORT_LIKELY(i->missed == 0))
+        return sle_provider_frame(i->sle, &x->frame, now);
+    struct sle_frame f = x->frame;
+    const uint64_t missing = (uint64_t)(f.continuity > 0 ? f.continuity : 0) + i->missed;
+    f.continuity = missing > CONTINUITY_MAX ? CONTINUITY_MAX : (int32_t)missing;
+    enum sle_taken t = sle_provider_frame(i->sle, &f, now);
+    i->missed = t == SLE_TAKEN || t == SLE_NOT_ACTIVE ? 0 : i->missed;
+    return t;
+}
+
 /* True: the source waits for it. */
 static bool offer_one(struct source *x, struct instance *i, tick now)
 {
     if (i->taken || i->config->mode == SLE_OFFLINE)
         return false;
+    if (PORT_UNLIKELY(i->catchup.on)) {
+        catchup_frame(i, &x->frame, x->time);
+        i->taken = true;
+        return false;
+    }
     if (is_blocked(i))
         return true;
-    enum sle_taken t = sle_provider_frame(i->sle, &x->frame, now);
+    enum sle_taken t = give_frame(x, i, now);
     if (t == SLE_FULL && x->config->when_full == SOURCE_WAIT)
         return true;
+    if (t == SLE_FULL)
+        overrun_one(x, i, now);
+    else if (t == SLE_TAKEN && i->catchup.times != NULL)
+        catchup_taken(i, x->time);
     i->unheard += t == SLE_TAKEN ? 1 : 0;
     i->taken = true;
+    return false;
+}
+
+/* A source that waits for its users waits for those who are behind, too. */
+static bool any_behind(const struct source *x)
+{
+    for (size_t k = 0; k < x->instances_len; k++)
+        if (catchup_waits(x->instances[k]))
+            return true;
     return false;
 }
 
@@ -90,15 +137,37 @@ static void record_frame(struct source *x)
 {
     if (x->recording == NULL)
         return;
-    uint32_t tag = (uint32_t)x->frame.quality | (uint32_t)(x->frame.continuity + 1) << 8;
-    (void)recording_add(x->recording, x->batch_time, tag, slice_of(NULL, 0), x->frame.data);
+    x->sequence = x->sequence % 63 + 1;
+    if (x->config->modem) {
+        modem_record(x);
+        return;
+    }
+    uint32_t tag =
+        (uint32_t)x->frame.quality | x->sequence << 2 | (uint32_t)(x->frame.continuity + 1) << 8;
+    (void)recording_add(x->recording, x->time, tag, slice_of(NULL, 0), x->frame.data);
+}
+
+/* The time of the next frame. In a recording each has its own, so that it is found by it: a
+ * microsecond is the least that all users can name. */
+static void stamp_next(struct source *x)
+{
+    uint64_t time = x->batch_time;
+    if (x->recording != NULL && x->time >= time)
+        time = x->time + (x->time < x->batch_time + TICK_MS ? TICK_US : 1);
+    x->stamp = time;
+    if (x->recording != NULL)
+        x->received = sle_time_of(time);
 }
 
 static bool take_frame(struct source *x)
 {
+    stamp_next(x);
     if (!feed_next(x))
         return false;
+    x->time = x->stamp;
     x->offered++;
+    if (x->judge != NULL)
+        judge_frame(x);
     x->pending = true;
     for (size_t i = 0; i < x->instances_len; i++)
         x->instances[i]->taken = false;
@@ -110,7 +179,7 @@ static bool take_frame(struct source *x)
 static void tell_end(struct source *x, tick now)
 {
     for (size_t i = 0; i < x->instances_len; i++)
-        if (x->instances[i]->config->mode != SLE_OFFLINE &&
+        if (x->instances[i]->config->mode != SLE_OFFLINE && !x->instances[i]->catchup.on &&
             sle_provider_active(x->instances[i]->sle))
             sle_provider_end_of_data(x->instances[i]->sle, now);
 }
@@ -120,6 +189,7 @@ static void pump_users(struct source *x)
     for (size_t i = 0; i < x->instances_len; i++)
         if (x->instances[i]->conn != NULL && !sle_conn_full(x->instances[i]->conn))
             sle_conn_pump(x->instances[i]->conn);
+    sle_host_look(&x->station->host);
 }
 
 /* Who waits for users does not make more than the connections of those who get all take: what is
@@ -154,9 +224,9 @@ void source_run(void *context)
         return;
     bucket_begin(&x->bucket, now);
     x->batch_time = world_wall(w);
-    x->batch_received = sle_time_of(x->batch_time);
+    x->received = sle_time_of(x->batch_time);
     free_blocked(x);
-    bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x);
+    bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x) || any_behind(x);
     bool ended = x->finished;
     while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
         bucket_spend(&x->bucket, x->frame.data.len, now);
@@ -201,7 +271,7 @@ void source_started(struct source *x, struct instance *i)
         hold_pending(x, false);
         feed_gap(x, sle_provider_head(i->sle));
     }
-    if (x->finished && !x->pending)
+    if (x->finished && !x->pending && !i->catchup.on)
         sle_provider_end_of_data(i->sle, world_now(x->station->world));
     source_wake(x);
 }
@@ -243,10 +313,16 @@ int source_open(struct source *x, struct station *t, const struct settings_sourc
     x->fd = -1;
     x->instances = calloc(t->settings->instances_len + 1, sizeof(struct instance *));
     alarm_init(&x->alarm, t->world, ALARM_APP, source_run, x);
-    if (x->instances == NULL)
+    if (x->instances == NULL) {
+        say(&t->log, LEVEL_ERROR, "source %s: out of memory", config->name);
         return HELIO_ENOMEM;
+    }
     bucket_init(&x->bucket, config->rate, BURST, SLACK, world_now(t->world));
-    int e = open_recording(x);
+    int e = judge_open(x);
+    if (e < 0)
+        say(&t->log, LEVEL_ERROR, "source %s: %s", config->name, helio_strerror(e));
+    e = e < 0 ? e : modem_open(x);
+    e = e < 0 ? e : open_recording(x);
     return e < 0 ? e : feed_open(x);
 }
 
@@ -257,6 +333,8 @@ void source_end(struct source *x)
     alarm_fini(&x->alarm);
     feed_end(x);
     hold_pending(x, false);
+    judge_end(x);
+    modem_end(x);
     recording_close(x->recording);
     x->recording = NULL;
     free(x->instances);

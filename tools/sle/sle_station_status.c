@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The status of all instances and sources as one JSON object, to whoever connects to the socket:
+ * The status of all instances and sources as one JSON object, to each client of the socket:
  * it is written, and the connection ends. What can go wrong: memory, then nothing is written.
  */
 #include <jansson.h>
@@ -30,16 +30,26 @@ static json_t *instance_json(const struct instance *i)
         json_object_set_new(o, "version", json_integer(sle_link_version(l)));
         json_object_set_new(o, "backlog", json_number(sle_link_backlog(l)));
     }
+    if (catchup_can(i)) {
+        json_object_set_new(o, "behind", json_boolean(i->catchup.on));
+        json_object_set_new(o, "catch_ups", json_number(i->catchup.episodes));
+    }
     json_object_set_new(o, "counts", counts_json(sle_instance_counts(i->sle)));
     return o;
 }
 
 static json_t *source_json(const struct source *x)
 {
+    static const char *const locks[] = {"yes", "no", "not in use", "unknown"};
+    static const char *const productions[] = {"running", "interrupted", "halted"};
     json_t *o = json_object();
     json_object_set_new(o, "name", json_string(x->config->name));
+    json_object_set_new(o, "lock", json_string(locks[x->locks.frame]));
+    json_object_set_new(o, "production", json_string(productions[x->production]));
     json_object_set_new(o, "frames", json_number(x->offered));
     json_object_set_new(o, "bad", json_number(x->bad));
+    json_object_set_new(o, "erred", json_number(x->erred));
+    json_object_set_new(o, "missing", json_number(x->missing));
     if (x->recording == NULL)
         return o;
     struct recording_counts c = recording_counts(x->recording);

@@ -4,8 +4,10 @@
  * that time it goes to a UDP address or to a file (length, octets), and its user is told: one that
  * is interrupted reaches nobody. An order of an event goes before them.
  *
- * What can go wrong: the file or the address does not take it: told, and the CLTU is radiated all
- * the same: a transmitter hears nothing of who receives.
+ * What can go wrong: the file does not take it: told, and production is interrupted, as by an
+ * event: the user hears that this CLTU was interrupted, and those behind it are discarded until a
+ * new START. A datagram that the network does not take is told, and the CLTU is radiated all the
+ * same: a transmitter hears nothing of who receives.
  */
 #include <assert.h>
 #include <errno.h>
@@ -47,6 +49,23 @@ static void begin_order(struct instance *i, tick now)
     u->until = now + air_time(i, u->order.len);
 }
 
+/* True: production was interrupted by it, and goes on. */
+static bool fail_radiation(struct instance *i, tick now)
+{
+    struct uplink *u = &i->uplink;
+    const bool file = u->fd >= 0;
+    const char *why = errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent";
+    if (u->failed++ == 0)
+        say(&i->station->log, LEVEL_WARNING,
+            "%s: uplink %s: CLTU %u: %s%s; others that fail are counted", i->config->id,
+            i->config->uplink, u->id, why, file ? ": production was interrupted" : "");
+    if (!file)
+        return false;
+    sle_provider_production(i->sle, SLE_UP_INTERRUPTED, now);
+    sle_provider_production(i->sle, i->production, now);
+    return true;
+}
+
 static void end_radiation(struct instance *i, tick now)
 {
     struct uplink *u = &i->uplink;
@@ -58,11 +77,8 @@ static void end_radiation(struct instance *i, tick now)
         events_radiated(i, sent);
         return;
     }
-    if (!put_cltu(i, u->data) && u->failed++ == 0)
-        say(&i->station->log, LEVEL_WARNING,
-            "%s: uplink %s: CLTU %u: %s; others that fail are counted", i->config->id,
-            i->config->uplink, u->id,
-            errno != 0 ? helio_strerror(helio_from_errno(errno)) : "it was not sent");
+    if (!put_cltu(i, u->data) && fail_radiation(i, now))
+        return;
     u->radiated++;
     sle_provider_cltu_radiated(i->sle, sle_now(i->station->sle, now), now);
 }
@@ -107,6 +123,8 @@ static void run_uplink(void *context)
     alarm_set(&u->alarm, u->busy ? u->until : sle_provider_cltu_deadline(i->sle));
     if (i->conn != NULL)
         sle_conn_pump(i->conn);
+    else
+        sle_host_look(&i->station->host);
 }
 
 void uplink_wake(struct instance *i)

@@ -85,7 +85,13 @@ void cltus_send(struct association *a, tick now)
     struct cltus *c = &a->cltus;
     unsigned window = a->user->options->window;
     while (c->next < c->len && (window == 0 || c->sent - c->answered < window)) {
-        struct sle_cltu one = {.notify = true, .data = c->list[c->next]};
+        const struct user_options *o = a->user->options;
+        const uint64_t wall = world_wall(a->user->world);
+        struct sle_cltu one = {.notify = !o->quiet,
+                               .earliest = user_when_at(&o->earliest, wall),
+                               .latest = user_when_at(&o->latest, wall),
+                               .delay_us = o->delay_us,
+                               .data = c->list[c->next]};
         if (sle_user_cltu(a->sle, &one, NULL, now) != 0)
             return; /* an answer brings us back */
         c->next++;
@@ -121,22 +127,34 @@ static void count_interrupted(struct cltus *c, const struct sle_last_processed *
     c->interrupted_id = p->id;
 }
 
+/* Those behind it are discarded, and others are refused. */
+static void count_expired(struct cltus *c)
+{
+    c->expired++;
+    c->discarded = c->accepted - c->radiated - c->expired;
+}
+
 void cltus_notified(struct association *a, const struct sle_async *n)
 {
     struct cltus *c = &a->cltus;
     if (n->notification == SLE_ASYNC_RADIATED)
         c->radiated++;
+    else if (n->notification == SLE_ASYNC_EXPIRED)
+        count_expired(c);
     else if (n->notification < SLE_ASYNC_ACTIONS_DONE)
         c->other++;
+    c->emptied =
+        n->notification == SLE_ASYNC_BUFFER_EMPTY && c->next == c->len && c->answered == c->sent;
     if (n->notification != SLE_ASYNC_INTERRUPTED && n->notification != SLE_ASYNC_HALTED)
         return;
     if (n->last_processed.any && n->last_processed.status == SLE_CLTU_INTERRUPTED)
         count_interrupted(c, &n->last_processed);
-    c->discarded = c->accepted - c->radiated;
+    c->discarded = c->accepted - c->radiated - c->expired;
 }
 
 bool cltus_done(const struct cltus *c)
 {
     return c->next == c->len && c->answered == c->sent &&
-           c->radiated + c->refused + c->discarded >= c->len;
+           (c->emptied || c->refused == c->len ||
+            c->radiated + c->refused + c->discarded + c->expired >= c->len);
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of helio-sle user, and the values that other commands have, too. What can go wrong: a
  * wrong option, or options that contradict each other (exit 2). */
+#include <stdlib.h>
 #include <string.h>
 
+#include "os/secret_file.h"
 #include "tools/sle/sle_options.h"
 
 /* ---- values ---- */
@@ -30,12 +32,32 @@ const char *sle_name(struct argp_state *state, const char *option, const char *a
     return arg;
 }
 
-const char *sle_password(struct argp_state *state, const char *option, const char *arg)
+#define PASSWORD_HINT "at most 64 octets, two hexadecimal digits each"
+
+const char *sle_password_file(struct argp_state *state, const char *option, const char *path,
+                              char room[SLE_PASSWORD_TEXT])
 {
     struct sle_identity who;
-    if (!sle_password_read(arg, &who))
-        argument_want(state, option, "...", "at most 64 octets, two hexadecimal digits each");
-    return arg;
+    char why[512];
+    if (secret_file_line(path, room, SLE_PASSWORD_TEXT, why, sizeof why) < 0)
+        argp_error(state, "--%s: %s", option, why);
+    else if (!sle_password_read(room, &who))
+        argument_want(state, option, path, "a file with " PASSWORD_HINT);
+    return room;
+}
+
+const char *sle_password_variable(struct argp_state *state, const char *name,
+                                  char room[SLE_PASSWORD_TEXT])
+{
+    struct sle_identity who;
+    const char *text = getenv(name);
+    if (text == NULL)
+        return "";
+    if (strlen(text) >= SLE_PASSWORD_TEXT || !sle_password_read(text, &who))
+        argp_error(state, "the variable %s: write " PASSWORD_HINT, name);
+    else
+        strcpy(room, text);
+    return room;
 }
 
 const char *sle_instance_name(struct argp_state *state, const char *arg)
@@ -87,8 +109,9 @@ const struct argp sle_terms_argp = {.options = terms_options, .parser = parse_te
 
 /* ---- user ---- */
 
-static error_t parse_identity(int key, char *arg, struct argp_state *state, struct user_options *o)
+static error_t parse_identity(int key, char *arg, struct argp_state *state, struct options *all)
 {
+    struct user_options *o = &all->user;
     switch (key) {
     case KEY_INSTANCE:
         o->instance = sle_instance_name(state, arg);
@@ -97,13 +120,14 @@ static error_t parse_identity(int key, char *arg, struct argp_state *state, stru
         o->id = sle_name(state, "id", arg);
         return 0;
     case KEY_PASSWORD:
-        o->password = sle_password(state, "password", arg);
+        o->password = sle_password_file(state, "password-file", arg, all->own_password);
         return 0;
     case KEY_RESPONDER:
         o->responder = sle_name(state, "responder", arg);
         return 0;
     case KEY_RESPONDER_PASSWORD:
-        o->responder_password = sle_password(state, "responder-password", arg);
+        o->responder_password =
+            sle_password_file(state, "responder-password-file", arg, all->peer_password);
         return 0;
     case KEY_PORT_NAME:
         o->port_name = arg;
@@ -196,6 +220,48 @@ static error_t parse_wish(int key, char *arg, struct argp_state *state, struct u
     }
 }
 
+static error_t parse_tls(int key, char *arg, struct argp_state *state, struct user_options *o)
+{
+    static const char *const peers[] = {"ca", "host", "address", "none", NULL};
+    switch (key) {
+    case KEY_TLS:
+        o->tls = true;
+        return 0;
+    case KEY_TLS_CERTIFICATE:
+        o->tls_certificate = arg;
+        return 0;
+    case KEY_TLS_KEY:
+        o->tls_key = arg;
+        return 0;
+    case KEY_TLS_CA:
+        o->tls_ca = arg;
+        return 0;
+    case KEY_TLS_HOST:
+        o->tls_host = arg;
+        return 0;
+    case KEY_TLS_PEER:
+        o->tls_peer =
+            (enum sle_tls_peer)sle_word(state, "tls-peer", arg, peers, "ca, host, address or none");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static void check_tls(struct argp_state *state, const struct user_options *o)
+{
+    bool any = o->tls_certificate != NULL || o->tls_key != NULL || o->tls_ca != NULL ||
+               o->tls_host != NULL || o->tls_peer != SLE_TLS_CA;
+    if (any && !o->tls)
+        argp_error(state, "--tls-... needs --tls");
+    if (o->tls && o->tls_ca == NULL && o->tls_peer != SLE_TLS_NONE)
+        argp_error(state, "--tls needs --tls-ca, or --tls-peer none");
+    if (o->tls_peer == SLE_TLS_HOST && o->tls_host == NULL)
+        argp_error(state, "--tls-peer host needs --tls-host");
+    if ((o->tls_certificate == NULL) != (o->tls_key == NULL))
+        argp_error(state, "--tls-certificate and --tls-key are needed together");
+}
+
 static error_t parse_sink(int key, char *arg, struct argp_state *state, struct user_options *o)
 {
     switch (key) {
@@ -233,6 +299,7 @@ static void check_user(struct argp_state *state, const struct user_options *o)
     enum sle_service service = SLE_RAF;
     if (o->time > 0 && o->warmup >= o->time)
         argp_error(state, "--warmup must be shorter than --time");
+    check_tls(state, o);
     struct sle_siid id;
     if (!address_given(&o->to))
         argp_error(state, "the provider's address is missing");
@@ -241,33 +308,40 @@ static void check_user(struct argp_state *state, const struct user_options *o)
     if (o->instance == NULL || sle_siid_parse(o->instance, &id, &service, NULL) < 0)
         return;
     if (o->terms.level != SLE_AUTH_NONE && (*o->password == '\0' || *o->responder_password == '\0'))
-        argp_error(state, "--authentication needs --password and --responder-password");
-    if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid)
+        argp_error(state, "--authentication needs --password-file and --responder-password-file");
+    if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid && o->script == NULL)
         argp_error(state, "RCF and ROCF need --gvcid");
-    if (service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0)
-        argp_error(state, "FCLTU needs --cltus or --event");
+    if (service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0 && !o->bind_only &&
+        o->script == NULL)
+        argp_error(state, "FCLTU needs --cltus, --event or --bind-only");
+    sle_check_more(state, o, service);
     if (service != SLE_FCLTU && o->events_len > 0)
         argp_error(state, "--event is for FCLTU");
 }
 
 error_t sle_parse_user(int key, char *arg, struct argp_state *state)
 {
-    struct user_options *o = &((struct options *)state->input)->user;
+    struct options *all = state->input;
+    struct user_options *o = &all->user;
     if (key == ARGP_KEY_INIT) {
         state->child_inputs[0] = &o->terms;
         return 0;
     }
     if (key == ARGP_KEY_ARG) {
-        if (address_given(&o->to))
-            argp_error(state, "\"%s\" is one word too many", arg);
-        o->to = argument_address(state, "ADDRESS", arg);
+        sle_add_place(state, arg, o);
         return 0;
     }
     if (key == ARGP_KEY_END) {
+        if (*o->password == '\0')
+            o->password = sle_password_variable(state, "HELIO_SLE_PASSWORD", all->own_password);
+        if (*o->responder_password == '\0')
+            o->responder_password =
+                sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", all->peer_password);
         check_user(state, o);
         return 0;
     }
-    if (parse_identity(key, arg, state, o) == 0 || parse_wish(key, arg, state, o) == 0)
+    if (parse_identity(key, arg, state, all) == 0 || parse_wish(key, arg, state, o) == 0 ||
+        parse_tls(key, arg, state, o) == 0 || sle_parse_more(key, arg, state, o) == 0)
         return 0;
     return parse_sink(key, arg, state, o);
 }
@@ -282,8 +356,10 @@ const struct argp_option sle_user_options[] = {
     {"id", KEY_ID, "NAME", 0, "Our authority identifier", 1},
     {"responder", KEY_RESPONDER, "NAME", 0, "The provider's authority identifier", 1},
     {"port-name", KEY_PORT_NAME, "NAME", 0, "Responder port identifier (PORT1)", 1},
-    {"password", KEY_PASSWORD, "HEX", 0, "Our password", 2},
-    {"responder-password", KEY_RESPONDER_PASSWORD, "HEX", 0, "The provider's password", 2},
+    {"password-file", KEY_PASSWORD, "FILE", 0,
+     "Our password, in hexadecimal digits ($HELIO_SLE_PASSWORD)", 2},
+    {"responder-password-file", KEY_RESPONDER_PASSWORD, "FILE", 0,
+     "The provider's ($HELIO_SLE_PEER_PASSWORD)", 2},
     {"heartbeat", KEY_HEARTBEAT, "SECONDS", 0, "Heartbeat interval (25)", 2},
     {"dead-factor", KEY_DEAD, "N", 0, "Intervals without a sign of life (5)", 2},
     {"repeat", KEY_REPEAT, "N", 0, "So many instances, the number at the id's end counts up", 2},
@@ -291,6 +367,15 @@ const struct argp_option sle_user_options[] = {
     {"to", KEY_TO, "TIME", 0, "Earth receive time behind the last frame", 3},
     {"quality", KEY_QUALITY, "WORD", 0, "RAF: good, erred or all (default)", 3},
     {"gvcid", KEY_GVCID, "CHANNEL", 0, "RCF, ROCF: VERSION.SCID.VCID, or * as VCID", 3},
+    {"control-words", KEY_WORDS, "WORD", 0, "ROCF: all (default), clcw or not-clcw", 3},
+    {"tc-vcid", KEY_TC_VCID, "N", 0, "ROCF: of CLCWs: of this TC virtual channel (any)", 3},
+    {"update-mode", KEY_UPDATE, "WORD", 0, "ROCF: continuous (default) or change", 3},
+    {"report-cycle", KEY_CYCLE, "SECONDS", 0, "Ask for a status report so often (none)", 3},
+    {"script", KEY_SCRIPT, "FILE", 0, "Do the steps of FILE", 4},
+    {"bind-only", KEY_BIND_ONLY, NULL, 0, "Bind, and start nothing until --time", 4},
+    {"unbind", KEY_UNBIND, "WORD", 0, "Reason: end (default), suspend, version or other", 4},
+    {"reconnect", KEY_RECONNECT, "TIME", 0, "So long after a failure connect again (never)", 2},
+    {"listen", KEY_LISTEN, NULL, 0, "Listen at ADDRESS: the provider binds", 2},
     {"parameters", KEY_PARAMETERS, NULL, 0, "Ask for all parameters and a status report", 3},
     {"frames", 'n', "N", 0, "Stop after N frames", 4},
     {"time", 't', "TIME", 0, "Stop after that time", 4},
@@ -306,8 +391,21 @@ const struct argp_option sle_user_options[] = {
     {"json", 'j', NULL, 0, "Print the result as JSON", 6},
     {"cltus", KEY_CLTUS, "FILE", 0, "FCLTU: send these, each behind its length in four octets", 7},
     {"window", KEY_WINDOW, "N", 0, "FCLTU: at most N without an answer; 1 waits for each", 7},
+    {"earliest", KEY_EARLIEST, "WHEN", 0,
+     "FCLTU: radiate each not before: a time, or +2s from its sending", 7},
+    {"latest", KEY_LATEST, "WHEN", 0, "FCLTU: radiate each then at the latest, or not at all", 7},
+    {"delay", KEY_DELAY, "TIME", 0, "FCLTU: behind each, before the next (0)", 7},
+    {"no-notification", KEY_QUIET, NULL, 0, "FCLTU: radiation is not told", 7},
     {"event", KEY_EVENT, "ID[:QUALIFIER]", 0,
      "FCLTU: throw this event, before CLTUs; several times", 7},
+    {"tls", KEY_TLS, NULL, 0, "TLS below the transport mapping", 9},
+    {"tls-ca", KEY_TLS_CA, "FILE", 0, "CAs that are trusted, or the provider's own certificate", 9},
+    {"tls-certificate", KEY_TLS_CERTIFICATE, "FILE", 0, "Our certificate", 9},
+    {"tls-key", KEY_TLS_KEY, "FILE", 0, "Its private key", 9},
+    {"tls-host", KEY_TLS_HOST, "NAME", 0, "DNS name of the provider", 9},
+    {"tls-peer", KEY_TLS_PEER, "WORD", 0,
+     "What the provider's certificate must be: of the ca (default), with host, with address; none",
+     9},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the socket (the system finds them)", 8},
     {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 8},
     {"log", 'l', "LEVEL", 0, "error, warning (default) or info", 8},

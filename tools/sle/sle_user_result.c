@@ -44,6 +44,7 @@ static json_t *cltus_json(const struct cltus *c)
     json_object_set_new(o, "accepted", json_number(c->accepted));
     json_object_set_new(o, "refused", json_number(c->refused));
     json_object_set_new(o, "radiated", json_number(c->radiated));
+    json_object_set_new(o, "expired", json_number(c->expired));
     json_object_set_new(o, "discarded", json_number(c->discarded));
     json_object_set_new(o, "interrupted", json_number(c->interrupted));
     json_object_set_new(o, "other_notifications", json_number(c->other));
@@ -72,6 +73,36 @@ static json_t *events_json(const struct association *a)
     return all;
 }
 
+static const char *lock_word(enum sle_lock lock)
+{
+    static const char *const words[] = {"yes", "no", "not in use", "unknown"};
+    return words[lock];
+}
+
+static json_t *told_json(const struct association *a)
+{
+    static const char *const kinds[] = {"loss of frame synchronisation", "production",
+                                        "excessive data backlog", "end of data"};
+    static const char *const productions[] = {"running", "interrupted", "halted"};
+    json_t *all = json_array();
+    for (size_t k = 0; k < a->syncs && k < USER_TOLD_MAX; k++) {
+        const struct told *t = &a->told[k];
+        json_t *o = json_object();
+        json_object_set_new(o, "after", json_number(t->after));
+        json_object_set_new(o, "what", json_string(kinds[t->sync.kind]));
+        if (t->sync.kind == SLE_SYNC_PRODUCTION && t->sync.production <= SLE_HALTED)
+            json_object_set_new(o, "production", json_string(productions[t->sync.production]));
+        if (t->sync.kind == SLE_SYNC_LOSS) {
+            json_object_set_new(o, "time", json_number(sle_time_unix(t->sync.time)));
+            json_object_set_new(o, "carrier", json_string(lock_word(t->sync.locks.carrier)));
+            json_object_set_new(o, "subcarrier", json_string(lock_word(t->sync.locks.subcarrier)));
+            json_object_set_new(o, "symbol", json_string(lock_word(t->sync.locks.symbol)));
+        }
+        json_array_append_new(all, o);
+    }
+    return all;
+}
+
 static json_t *association_json(const struct association *a)
 {
     const struct measure *m = &a->measure;
@@ -92,7 +123,9 @@ static json_t *association_json(const struct association *a)
     json_object_set_new(o, "rate_bps", json_real(s > 0 ? (double)m->octets * 8 / s : 0));
     json_object_set_new(o, "backlogs", json_number(a->backlogs));
     json_object_set_new(o, "notifications", json_number(a->syncs));
+    json_object_set_new(o, "notified", told_json(a));
     json_object_set_new(o, "end_of_data", json_boolean(a->ended_data));
+    json_object_set_new(o, "reconnects", json_number(a->reconnects));
     json_object_set_new(o, "reports", json_number(a->reports));
     json_object_set_new(o, "parameters", json_number(a->parameters));
     if (a->user->options->numbered)
@@ -160,8 +193,12 @@ static void print_association(const struct association *a)
         print_events(a);
         printf("  %zu CLTUs: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " radiated\n",
                c->len, c->accepted, c->refused, c->radiated);
+        if (c->expired > 0)
+            printf("  %" PRIu64 " expired\n", c->expired);
         if (c->discarded > 0)
-            printf("  %" PRIu64 " discarded since production was interrupted\n", c->discarded);
+            printf("  %" PRIu64
+                   " discarded since production was interrupted, or one before them expired\n",
+                   c->discarded);
         return;
     }
     printf("  %" PRIu64 " frames, %" PRIu64 " octets, %.3f s, %.3f Mbit/s%s\n", m->frames,

@@ -30,8 +30,7 @@ static uint64_t offset_of(const struct user *u)
     return world_wall(u->world) - now_of(u);
 }
 
-__attribute__((format(printf, 2, 3))) static void fail(struct association *a, const char *format,
-                                                       ...)
+void association_fail(struct association *a, const char *format, ...)
 {
     va_list args;
     va_start(args, format);
@@ -45,81 +44,70 @@ __attribute__((format(printf, 2, 3))) static void fail(struct association *a, co
 
 /* ---- the way of an association ---- */
 
-enum { ASKED_AT_ONCE = 4 }; /* parameters */
+enum { PS_OF_MS = 1000000000, LISTEN_SPARE = 16 };
 
-/* Those of a service, 0 ends them; the last ones from version 5 on only. */
-static const enum sle_parameter raf_parameters[] = {
-    SLE_PAR_BUFFER_SIZE,         SLE_PAR_DELIVERY_MODE,     SLE_PAR_LATENCY_LIMIT,
-    SLE_PAR_REPORTING_CYCLE,     SLE_PAR_REQUESTED_QUALITY, SLE_PAR_RETURN_TIMEOUT,
-    SLE_PAR_MIN_REPORTING_CYCLE, SLE_PAR_PERMITTED_QUALITY, 0};
-static const enum sle_parameter rcf_parameters[] = {
-    SLE_PAR_BUFFER_SIZE,      SLE_PAR_DELIVERY_MODE,       SLE_PAR_LATENCY_LIMIT,
-    SLE_PAR_PERMITTED_GVCIDS, SLE_PAR_REPORTING_CYCLE,     SLE_PAR_REQUESTED_GVCID,
-    SLE_PAR_RETURN_TIMEOUT,   SLE_PAR_MIN_REPORTING_CYCLE, 0};
-static const enum sle_parameter rocf_parameters[] = {
-    SLE_PAR_BUFFER_SIZE,       SLE_PAR_DELIVERY_MODE,       SLE_PAR_LATENCY_LIMIT,
-    SLE_PAR_PERMITTED_GVCIDS,  SLE_PAR_PERMITTED_WORDS,     SLE_PAR_PERMITTED_TC_VCIDS,
-    SLE_PAR_PERMITTED_UPDATES, SLE_PAR_REPORTING_CYCLE,     SLE_PAR_RETURN_TIMEOUT,
-    SLE_PAR_REQUESTED_GVCID,   SLE_PAR_REQUESTED_WORD,      SLE_PAR_REQUESTED_TC_VCID,
-    SLE_PAR_REQUESTED_UPDATE,  SLE_PAR_MIN_REPORTING_CYCLE, 0};
-static const enum sle_parameter cltu_parameters[] = {
-    SLE_PAR_ACQUISITION_LENGTH,   SLE_PAR_BIT_LOCK_REQUIRED,   SLE_PAR_CLCW_GVCID,
-    SLE_PAR_CLCW_CHANNEL,         SLE_PAR_DELIVERY_MODE,       SLE_PAR_EXPECTED_SLDU,
-    SLE_PAR_EXPECTED_EVENT,       SLE_PAR_MAXIMUM_SLDU,        SLE_PAR_MINIMUM_DELAY,
-    SLE_PAR_MODULATION_FREQUENCY, SLE_PAR_MODULATION_INDEX,    SLE_PAR_NOTIFICATION_MODE,
-    SLE_PAR_PLOP1_IDLE_LENGTH,    SLE_PAR_PLOP_IN_EFFECT,      SLE_PAR_PROTOCOL_ABORT_MODE,
-    SLE_PAR_REPORTING_CYCLE,      SLE_PAR_RETURN_TIMEOUT,      SLE_PAR_RF_AVAILABLE_REQUIRED,
-    SLE_PAR_SUBCARRIER_RATIO,     SLE_PAR_MIN_REPORTING_CYCLE, 0};
-
-static const enum sle_parameter *parameters_of(enum sle_service service)
+/* After a reconnection it goes on behind the last frame: a microsecond, or as little as its time
+ * has. */
+static struct sle_start start_of(struct association *a)
 {
-    return service == SLE_RAF    ? raf_parameters
-           : service == SLE_RCF  ? rcf_parameters
-           : service == SLE_ROCF ? rocf_parameters
-                                 : cltu_parameters;
-}
-
-/* Some at a time: a provider is known that never answers more than eleven operations at once. */
-static void ask_parameters(struct association *a)
-{
-    bool five = a->user->options->terms.version >= 5;
-    const enum sle_parameter *all = parameters_of(a->service);
-    for (; all[a->asked] != 0 && a->asking < ASKED_AT_ONCE; a->asked++) {
-        enum sle_parameter p = all[a->asked];
-        if (five || (p != SLE_PAR_MIN_REPORTING_CYCLE && p != SLE_PAR_PERMITTED_QUALITY))
-            a->asking += sle_user_get(a->sle, p, now_of(a->user)) == 0;
-    }
-    assert(a->asking <= ASKED_AT_ONCE);
+    struct sle_start s = a->user->options->start;
+    if (!a->resuming)
+        return s;
+    s.start = (struct sle_when){.known = true, .at = a->last};
+    if (a->last.pico && a->user->options->terms.version > SLE_VERSION_MIN &&
+        a->last.ps + 1 < PS_OF_MS)
+        s.start.at.ps++;
+    else
+        s.start.at = sle_time_of(sle_time_unix(a->last) + TICK_US);
+    return s;
 }
 
 static void begin_service(struct association *a)
 {
     tick now = now_of(a->user);
-    if (a->user->options->parameters)
+    const struct user_options *o = a->user->options;
+    if (o->parameters)
         (void)sle_user_schedule(a->sle, &(struct sle_schedule){.report = SLE_REPORT_NOW}, now);
-    int e = sle_user_start(a->sle, &a->user->options->start, now);
+    if (o->cycle_s > 0)
+        (void)sle_user_schedule(
+            a->sle, &(struct sle_schedule){.report = SLE_REPORT_PERIODIC, .cycle_s = o->cycle_s},
+            now);
+    if (o->bind_only)
+        return;
+    const struct sle_start start = start_of(a);
+    int e = sle_user_start(a->sle, &start, now);
     if (e < 0)
-        fail(a, "START cannot be sent: %s", helio_strerror(e));
+        association_fail(a, "START cannot be sent: %s", helio_strerror(e));
 }
 
-/* START comes when all is known that was asked for. Whoever stopped meanwhile asks for nothing:
+/* START comes when all is known that was asked for. A user that stopped meanwhile asks for nothing:
  * behind START comes STOP. */
 static void bound(struct association *a)
 {
+    a->failed_places = 0;
+    a->bound_now = true;
+    *a->why = '\0';
     if (a->user->options->parameters && !a->stopping)
-        ask_parameters(a);
+        parameters_ask(a);
     if (a->asking == 0)
         begin_service(a);
 }
 
-static void stop_association(struct association *a)
+/* Where the provider has bound it unbinds, too. */
+static void unbind(struct association *a)
+{
+    if (!a->user->options->listen)
+        (void)sle_user_unbind(a->sle, a->user->options->unbind, now_of(a->user));
+}
+
+void association_stop(struct association *a)
 {
     a->stop_later = events_awaited(a);
     if (a->stopping || a->stop_later || a->conn == NULL)
         return;
     a->stopping = true;
     if (sle_user_stop(a->sle, now_of(a->user)) < 0)
-        (void)sle_user_unbind(a->sle, SLE_UNBIND_END, now_of(a->user));
+        unbind(a);
 }
 
 /* Events first, then CLTUs, then the end. */
@@ -127,7 +115,7 @@ static void go_on_forward(struct association *a)
 {
     tick now = now_of(a->user);
     if (a->stop_later) {
-        stop_association(a);
+        association_stop(a);
         return;
     }
     events_throw(a, now);
@@ -135,7 +123,7 @@ static void go_on_forward(struct association *a)
         return;
     cltus_send(a, now);
     if (cltus_done(&a->cltus))
-        stop_association(a);
+        association_stop(a);
 }
 
 static void take_parameter(struct association *a, const struct sle_notice *n)
@@ -145,7 +133,7 @@ static void take_parameter(struct association *a, const struct sle_notice *n)
         a->asking--;
         if (a->stopping)
             return; /* UNBIND is under way */
-        ask_parameters(a);
+        parameters_ask(a);
         if (a->asking == 0)
             begin_service(a);
         return;
@@ -158,9 +146,15 @@ static void take_parameter(struct association *a, const struct sle_notice *n)
 static void started(struct association *a, const struct sle_notice *n)
 {
     tick now = now_of(a->user);
+    if (n->diag != SLE_OK &&
+        a->resuming) { /* it has no frames of then: it goes on with what comes */
+        a->resuming = false;
+        begin_service(a);
+        return;
+    }
     if (n->diag != SLE_OK) {
-        fail(a, "START was refused: diagnostic %u", n->diag & 0xff);
-        (void)sle_user_unbind(a->sle, SLE_UNBIND_END, now);
+        association_fail(a, "START was refused: diagnostic %u", n->diag & 0xff);
+        unbind(a);
         return;
     }
     a->started = true;
@@ -174,8 +168,8 @@ static void started(struct association *a, const struct sle_notice *n)
 static void stopped(struct association *a, const struct sle_notice *n)
 {
     if (n->diag != SLE_OK)
-        fail(a, "STOP was refused: diagnostic %u", n->diag & 0xff);
-    (void)sle_user_unbind(a->sle, SLE_UNBIND_END, now_of(a->user));
+        association_fail(a, "STOP was refused: diagnostic %u", n->diag & 0xff);
+    unbind(a);
 }
 
 static void take_frame(struct association *a, tick now, const struct sle_item *item)
@@ -184,12 +178,15 @@ static void take_frame(struct association *a, tick now, const struct sle_item *i
     uint64_t wall = now + u->wall_offset;
     int64_t delay = measure_frame(&a->measure, item->data, u->options->numbered, now, wall);
     sink_frame(u, item, wall, delay);
+    a->last = item->time;
     if (u->options->frames > 0 && a->measure.frames >= u->options->frames)
-        stop_association(a);
+        association_stop(a);
 }
 
 static void take_sync(struct association *a, const struct sle_sync *s)
 {
+    if (a->syncs < USER_TOLD_MAX)
+        a->told[a->syncs] = (struct told){.after = a->measure.frames, .sync = *s};
     a->syncs++;
     if (s->kind == SLE_SYNC_BACKLOG)
         a->backlogs++;
@@ -197,21 +194,23 @@ static void take_sync(struct association *a, const struct sle_sync *s)
         return;
     a->ended_data = true;
     if (a->user->options->until_end)
-        stop_association(a);
+        association_stop(a);
 }
 
 static void tell_over(struct association *a, const struct sle_notice *n)
 {
     if (n->end == SLE_END_UNBOUND)
         a->unbound = true;
-    else if (n->end != SLE_END_CLOSED) /* on_gone knows why */
-        fail(a, "%s%s%s", sle_end_text(n->end), *sle_conn_reason(n) != '\0' ? ": " : "",
-             sle_conn_reason(n));
+    else if (n->end != SLE_END_CLOSED) /* links_gone knows why */
+        snprintf(a->why, sizeof a->why, "%s%s%s", sle_end_text(n->end),
+                 *sle_conn_reason(n) != '\0' ? ": " : "", sle_conn_reason(n));
 }
 
 static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
 {
     struct association *a = context;
+    if (a->script != NULL && script_notice(a, n))
+        return;
     switch (n->kind) {
     case SLE_BOUND:
         bound(a);
@@ -224,12 +223,15 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         break;
     case SLE_FRAME:
         take_frame(a, sle_conn_now(c), &n->u.item);
+        if (a->script != NULL)
+            script_frame(a);
         break;
     case SLE_SYNC:
         take_sync(a, &n->u.item.sync);
         break;
     case SLE_STATUS:
         a->reports++;
+        a->status = n->u.status;
         break;
     case SLE_PARAMETER:
         take_parameter(a, n);
@@ -255,7 +257,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
     }
 }
 
-static void over(struct association *a)
+void association_over(struct association *a)
 {
     struct user *u = a->user;
     assert(!a->done);
@@ -266,42 +268,22 @@ static void over(struct association *a)
 
 static void on_gone(void *context, struct sle_conn *c, int error)
 {
-    struct association *a = context;
-    (void)c;
-    a->conn = NULL;
-    if (!a->unbound && !a->failed)
-        fail(a, "the connection has ended%s%s", error < 0 ? ": " : "",
-             error < 0 ? helio_strerror(error) : "");
-    over(a);
+    links_gone(context, c, error);
 }
 
-static const struct sle_conn_user conn_user = {on_notice, on_gone, NULL};
-
-static void connect_association(struct association *a)
-{
-    struct user *u = a->user;
-    int e = sle_conn_open(u->world, &a->conn, a->sle, &u->options->to,
-                          (uint32_t)u->options->tcp_buffer, &conn_user, a);
-    if (e < 0) {
-        char text[ADDRESS_TEXT_MAX];
-        a->conn = NULL;
-        fail(a, "%s: %s", address_write(&u->options->to, text), helio_strerror(e));
-        over(a);
-        return;
-    }
-    const char *name = u->options->congestion;
-    e = name == NULL ? 0 : sle_conn_congestion(a->conn, name);
-    if (e < 0)
-        say(&u->log, LEVEL_WARNING, "congestion: %s: %s", name, helio_strerror(e));
-}
+const struct sle_conn_user association_user = {on_notice, on_gone, NULL};
 
 /* ---- all of them ---- */
 
 static void stop_all(struct user *u)
 {
     for (size_t i = 0; i < u->len; i++)
-        if (u->all[i].conn != NULL && !u->all[i].stopping) {
-            stop_association(&u->all[i]);
+        if (u->all[i].conn == NULL && !u->all[i].done) {
+            u->all[i].stopping = true; /* no connection is made any more */
+            association_fail(&u->all[i], "it was not connected");
+            alarm_set(&u->all[i].again, 0);
+        } else if (u->all[i].conn != NULL && !u->all[i].stopping) {
+            association_stop(&u->all[i]);
             if (u->all[i].conn != NULL)
                 sle_conn_pump(u->all[i].conn);
         }
@@ -312,9 +294,15 @@ static void drop_all(struct user *u)
 {
     for (size_t i = 0; i < u->len; i++) {
         struct association *a = &u->all[i];
+        if (a->conn == NULL && !a->done) {
+            a->stopping = true;
+            association_fail(a, "it was not bound: %s", a->why);
+            alarm_set(&a->again, 0);
+        }
         if (a->conn == NULL)
             continue;
-        fail(a, "%s", a->stopping ? "the provider does not answer" : "nothing came for too long");
+        association_fail(
+            a, "%s", a->stopping ? "the provider does not answer" : "nothing came for too long");
         sle_link_abort(sle_conn_link(a->conn), SLE_ABORT_OPERATIONAL, now_of(u));
         sle_conn_pump(a->conn);
     }
@@ -365,7 +353,8 @@ static void on_second(void *context)
     if (p != u->progress) {
         u->progress = p;
         u->moved = now;
-    } else if (u->options->wait > 0 && now - u->moved >= u->options->wait) {
+    } else if (u->options->wait > 0 && u->options->script == NULL &&
+               now - u->moved >= u->options->wait) {
         drop_all(u);
         u->moved = now;
         if (u->ending)
@@ -396,6 +385,8 @@ static void end_user(struct user *u)
     alarm_fini(&u->alarm);
     alarm_fini(&u->clock);
     alarm_fini(&u->warm);
+    links_end(u);
+    sle_host_fini(&u->host);
     u->ended(u);
 }
 
@@ -427,14 +418,18 @@ static int add_association(struct user *u, struct association *a, unsigned n)
     struct sle_user_config c = {.id = a->id,
                                 .responder = o->responder,
                                 .responder_port = o->port_name,
+                                .respond = o->listen,
                                 .version = o->terms.version};
     int e = sle_user_add(u->sle, &c, &a->sle);
-    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0)
+    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0 &&
+        !o->bind_only && o->script == NULL)
         e = HELIO_EINVAL;
     if (e == 0 && a->service == SLE_FCLTU && o->cltus != NULL)
         e = cltus_load(&a->cltus, o->cltus);
     if (e == 0 && a->service == SLE_FCLTU)
         e = events_open(a);
+    if (e == 0 && script_open(a) < 0)
+        return HELIO_EFORMAT;
     if (e < 0)
         say(&u->log, LEVEL_ERROR, "%s: %s",
             a->service == SLE_FCLTU && o->cltus != NULL ? o->cltus : a->id,
@@ -450,7 +445,7 @@ static int make_engine(struct user *u)
                            .hash = sle_digest,
                            .hash_context = u->digests,
                            .seed = world_random(u->world),
-                           .links_max = o->repeat,
+                           .links_max = o->repeat + (o->listen ? LISTEN_SPARE : 0),
                            .unix_ns = world_wall(u->world) - world_now(u->world)};
     struct sle_peer p = {.level = (enum sle_auth_level)o->terms.level,
                          .hash = (enum sle_hash)o->terms.hash};
@@ -459,7 +454,27 @@ static int make_engine(struct user *u)
     (void)sle_password_read(o->password, &c.self);
     (void)sle_password_read(o->responder_password, &p.who);
     u->sle = sle_new(&c);
+    if (u->sle != NULL)
+        sle_host_init(&u->host, u->world, u->sle);
     return u->sle == NULL ? HELIO_ENOMEM : sle_peer_set(u->sle, &p);
+}
+
+static int open_tls(struct user *u)
+{
+    static const char *const options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
+    const struct user_options *o = u->options;
+    const struct tls_files files = {o->tls_certificate, o->tls_key, o->tls_ca};
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    if (!o->tls)
+        return 0;
+    u->secure.peer = o->tls_peer;
+    u->secure.host = o->tls_host;
+    int e = tls_new(&u->secure.tls, &files, &file, why);
+    if (e < 0)
+        say(&u->log, LEVEL_ERROR, "%s: %s", options[file],
+            e == HELIO_EINVAL ? why : helio_strerror(e));
+    return e;
 }
 
 int user_open(struct user *u, struct world *w, const struct user_options *o)
@@ -472,6 +487,7 @@ int user_open(struct user *u, struct world *w, const struct user_options *o)
     int e = u->digests == NULL || u->all == NULL ? HELIO_ENOMEM : make_engine(u);
     if (e < 0)
         say(&u->log, LEVEL_ERROR, "%s", helio_strerror(e));
+    e = e == 0 ? open_tls(u) : e;
     for (unsigned i = 0; i < o->repeat && e == 0; i++) {
         e = add_association(u, &u->all[i], i);
         u->len += e == 0 ? 1 : 0;
@@ -490,8 +506,7 @@ void user_begin(struct user *u)
     alarm_set(&u->alarm, time > 0 ? u->began + time : TICK_NEVER);
     alarm_set(&u->clock, u->began + TICK_S);
     alarm_set(&u->warm, warmup > 0 ? u->began + warmup : TICK_NEVER);
-    for (size_t i = 0; i < u->len; i++)
-        connect_association(&u->all[i]);
+    links_begin(u);
 }
 
 bool user_close(struct user *u)
@@ -509,11 +524,14 @@ bool user_good(const struct user *u)
 
 void user_free(struct user *u)
 {
+    sle_host_fini(&u->host);
     sle_free(u->sle);
+    tls_free(u->secure.tls);
     sle_digests_free(u->digests);
     for (size_t i = 0; i < u->len; i++) {
         cltus_free(&u->all[i].cltus);
         events_free(&u->all[i]);
+        script_close(&u->all[i]);
     }
     free(u->all);
 }
@@ -542,9 +560,12 @@ int user_run(const struct user_options *o, json_t **result)
 {
     struct user u;
     struct world *w;
-    if (uv_world_open(&w) < 0)
+    int e = uv_world_open(&w);
+    if (e < 0) {
+        fprintf(stderr, "helio-sle: the event loop: %s\n", helio_strerror(e));
         return 1;
-    int e = user_open(&u, w, o);
+    }
+    e = user_open(&u, w, o);
     if (e == 0)
         e = run_loop(&u);
     bool good = user_close(&u) && e == 0 && user_good(&u);

@@ -3,7 +3,10 @@
  * A user: binds service instances, takes their frames or sends CLTUs, and says how it went. Private
  * to tools/sle.
  *
- *   sle_user_run.c       associations from connection to unbinding
+ *   sle_user_run.c       associations from BIND to unbinding
+ *   sle_user_link.c      their connections: fail-over, reconnection, those that providers make
+ *   sle_user_script.c    steps of a script (sle_script.h)
+ *   sle_user_ask.c       parameters that are asked for
  *   sle_user_measure.c   continuity, delay and jitter of numbered frames
  *   sle_user_sink.c      where frames go
  *   sle_user_cltu.c      CLTUs from a file
@@ -17,6 +20,7 @@
 #include <stdio.h>
 
 #include "base/buf.h"
+#include "base/list.h"
 #include "cla/sle_conn.h"
 #include "cla/sle_digest.h"
 #include "os/log_writer.h"
@@ -26,6 +30,7 @@
 #include "tools/node/say.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_settings.h"
+#include "tools/sle/sle_when.h"
 
 /* What both ends must agree on: options of user, bench and bridge alike. */
 struct sle_terms {
@@ -34,6 +39,8 @@ struct sle_terms {
 };
 
 #define USER_EVENTS_MAX 64
+#define USER_PLACES_MAX 8 /* addresses of a provider */
+#define USER_TOLD_MAX 64  /* notifications of frames that the result has; others are counted */
 #define USER_FIRST_CLTU 1 /* id; the next ones count up */
 
 /* An event to throw, as the command line has it. */
@@ -44,15 +51,30 @@ struct user_event {
 
 struct user_options {
     struct address to;
+    struct address more[USER_PLACES_MAX - 1]; /* tried in turn when the one before fails */
+    size_t more_len;
+    bool listen;    /* at `to`, for a provider that binds */
+    tick reconnect; /* so long after an association that did not end in order; 0: not */
+    bool bind_only; /* no START */
+    enum sle_unbind unbind;
+    uint32_t cycle_s; /* of status reports; 0: none */
+    /* of CLTUs */
+    struct user_when earliest, latest;
+    uint32_t delay_us;
+    bool quiet;         /* no notification is asked for */
+    const char *script; /* file; NULL: none */
     const char *instance, *id, *password, *responder, *responder_password, *port_name;
     unsigned repeat; /* instances, whose numbers at the end count up */
     struct sle_terms terms;
     uint16_t heartbeat_s, dead_factor;
     struct sle_start start;
-    bool gvcid; /* was given */
+    bool gvcid, rocf; /* were given */
     uint64_t frames;
     tick time;
     tick wait; /* for what does not come */
+    bool tls;
+    enum sle_tls_peer tls_peer;
+    const char *tls_certificate, *tls_key, *tls_ca, *tls_host; /* NULL: none */
     uint64_t tcp_buffer;
     const char *congestion; /* TCP's; NULL: as the system has it */
     tick warmup;            /* what comes earlier after the start is not measured */
@@ -89,7 +111,9 @@ struct cltus {
     uint32_t run_id;
     struct sle_time began; /* START, by the provider's clock */
     uint64_t sent, accepted, refused, radiated, other, answered;
+    uint64_t expired;                /* their latest time passed */
     uint64_t discarded, interrupted; /* by production; the second: while it was radiated */
+    bool emptied;                    /* the provider's buffer, behind the last answer */
     uint32_t interrupted_id;         /* the latest of them */
     unsigned latest_refusal;
 };
@@ -110,7 +134,14 @@ struct throwing {
     bool under_way;
 };
 
+/* A notification, and how many frames came before it. */
+struct told {
+    uint64_t after;
+    struct sle_sync sync;
+};
+
 struct user;
+struct script_run;
 
 struct association {
     struct user *user;
@@ -123,9 +154,20 @@ struct association {
     bool started, stopping, ended_data, done, failed, unbound;
     bool stop_later; /* once what was thrown is answered */
     uint64_t syncs, backlogs, reports, parameters;
-    unsigned asked, asking; /* --parameters: in the list; not answered yet */
+    struct told told[USER_TOLD_MAX]; /* the first of syncs */
+    unsigned asked, asking;          /* --parameters: in the list; not answered yet */
     char id[SLE_SIID_MAX + 1];
-    char end[160]; /* how it ended, when not in order */
+    char end[160];             /* how it ended, when not in order */
+    struct script_run *script; /* NULL: none */
+    /* its connections */
+    struct alarm again;
+    size_t place;         /* in the list of addresses */
+    size_t failed_places; /* one behind the other, that could not be bound */
+    uint64_t reconnects;
+    bool bound_now, resuming; /* resuming: START has the time behind the last frame */
+    struct sle_time last;     /* of the last frame */
+    struct sle_status status; /* the latest report */
+    char why[160];            /* the connection's end */
 };
 
 struct user {
@@ -133,6 +175,8 @@ struct user {
     const struct user_options *options;
     struct sle_digests *digests;
     struct sle *sle;
+    struct sle_host host;
+    struct sle_secure secure; /* tls NULL: off */
     struct say log;
     struct association *all;
     size_t len, done;
@@ -152,6 +196,8 @@ struct user {
     struct round_end udp_round; /* of udp: what came in a round leaves at its end */
     uint64_t udp_failed;        /* datagrams; known at the end */
     struct uv_signals *signals;
+    struct stream_listener *listener; /* providers bind: */
+    struct list callers;              /* their connections */
     bool ending;
 };
 
@@ -168,6 +214,33 @@ bool user_close(struct user *u);
 bool user_good(const struct user *u);
 void user_free(struct user *u);
 
+/* ---- between the parts ---- */
+
+extern const struct sle_conn_user association_user;
+/* It did not go in order; the first reason is told. */
+__attribute__((format(printf, 2, 3))) void association_fail(struct association *a,
+                                                            const char *format, ...);
+/* Nothing more comes of it. */
+void association_over(struct association *a);
+void association_stop(struct association *a);
+
+/* Steps of a script (sle_script.h), of an association that has one. */
+int script_open(struct association *a); /* 0 also without one */
+void script_begin(struct association *a);
+void script_end(struct association *a);
+void script_close(struct association *a);
+/* True: the notice was the script's. */
+bool script_notice(struct association *a, const struct sle_notice *n);
+void script_frame(struct association *a);
+bool script_gone(struct association *a); /* true: the script goes on */
+
+/* Connects, or, where providers bind, waits for them. */
+void links_begin(struct user *u);
+void links_end(struct user *u);
+int links_bind(struct association *a); /* for a script; a->why says what is wrong */
+/* The connection has ended: over, or the next one. */
+void links_gone(struct association *a, struct sle_conn *c, int error);
+
 void measure_init(struct measure *m);
 /* What comes from now on counts, and follows what has come. */
 void measure_again(struct measure *m);
@@ -179,6 +252,9 @@ int sink_open(struct user *u);
 void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int64_t delay);
 void sink_second(struct user *u, tick now);
 int sink_close(struct user *u);
+
+/* Asks for the next parameters of the service (a->asked, a->asking). */
+void parameters_ask(struct association *a);
 
 int cltus_load(struct cltus *c, const char *path);
 void cltus_free(struct cltus *c);

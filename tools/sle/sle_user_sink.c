@@ -12,7 +12,11 @@
 
 #include "tools/sle/sle_user_run.h"
 
-#define FRAMES_HEADER "arrival_ns,earth_receive_ns,delay_ns,octets,continuity,quality\n"
+#define FRAMES_HEADER                                                                              \
+    "arrival_ns,earth_receive_ns,delay_ns,octets,continuity,quality,picoseconds,antenna,"          \
+    "annotation\n"
+#define HEX_MAX 128u /* octets of antenna and annotation that are written */
+#define LINE_ROOM (256 + 4 * HEX_MAX)
 #define SECONDS_HEADER "time_s,frames,octets,delay_mean_us,delay_max_us\n"
 
 static int tell_trouble(struct user *u, const char *path, int e)
@@ -76,16 +80,28 @@ static void write_whole(struct user *u, struct slice data)
     log_writer_put(u->output, head + data.len);
 }
 
+static int write_hex(char *out, struct slice octets)
+{
+    const size_t len = octets.len < HEX_MAX ? octets.len : HEX_MAX;
+    for (size_t i = 0; i < len; i++)
+        snprintf(out + 2 * i, 3, "%02x", octets.data[i]);
+    return (int)(2 * len);
+}
+
 static void write_line(struct user *u, const struct sle_item *item, uint64_t wall, int64_t delay)
 {
-    char *room = log_writer_room(u->frames_csv, 160);
+    char *room = log_writer_room(u->frames_csv, LINE_ROOM);
     if (room == NULL)
         return;
     int n = snprintf(room, 160, "%" PRIu64 ",%" PRIu64 ",", wall, sle_time_unix(item->time));
     if (delay != INT64_MIN)
         n += snprintf(room + n, 40, "%" PRId64, delay);
-    n += snprintf(room + n, 60, ",%zu,%" PRId32 ",%d\n", item->data.len, item->continuity,
-                  (int)item->quality);
+    n += snprintf(room + n, 80, ",%zu,%" PRId32 ",%d,%" PRIu32 ",", item->data.len,
+                  item->continuity, (int)item->quality, item->time.ps);
+    n += write_hex(room + n, item->antenna);
+    room[n++] = ',';
+    n += write_hex(room + n, item->annotation);
+    room[n++] = '\n';
     log_writer_put(u->frames_csv, (size_t)n);
 }
 

@@ -24,6 +24,8 @@ void station_free(struct station *t); /* after the loop; NULL is allowed */
 
 /* State and counters of all instances and sources, the caller's; NULL: memory. */
 json_t *station_json(const struct station *t);
+/* The same for Prometheus, the caller's; NULL: memory. */
+char *station_metrics(const struct station *t, size_t *len);
 /* Its engine's invariants, asserted. */
 void station_assert(const struct station *t);
 

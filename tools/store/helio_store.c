@@ -105,8 +105,8 @@ static const struct command commands[] = {
      "\nexit codes: 0 done, 1 not all could be read or written, 2 usage"},
     {"helio-store repair", command_repair, repair_options,
      "Moves what is damaged out of the store into a file, one JSON object a line, and makes a "
-     "store "
-     "of an older format one of this."
+     "store of an older format one of this. If the pages of its file are damaged, it first copies "
+     "what can be read to a new database; the old one stays as damaged-TIME.mdb."
      "\vexamples:\n"
      "  helio-store repair /var/lib/helio/1\n"
      "  helio-store repair /var/lib/helio/1 -o damaged.jsonl\n"
@@ -119,7 +119,7 @@ static int run_command(const struct command *c, int argc, char **argv)
         .options = c->options, .parser = parse_option, .args_doc = "DIRECTORY", .doc = c->doc};
     char why[4300], file[4096];
     struct stat st;
-    argp_parse(&argp, argc, argv, 0, NULL, &p);
+    argument_parse(&argp, argc, argv, 0, &p);
     snprintf(file, sizeof file, "%s/data.mdb", p.line.directory);
     if (stat(file, &st) < 0) {
         fprintf(stderr, "helio-store: %s: there is no store: it has no data.mdb\n",

@@ -2,8 +2,9 @@
 /*
  * repair: what is damaged goes to a file, one JSON object a line with the rows' bytes in
  * hexadecimal; when that is on the medium, the rows are removed from the store, and damaged marks
- * and notes with them. A store whose pages cannot be walked is not repaired in place: what can be
- * read of it is exported.
+ * and notes with them. A store whose pages are damaged is made anew before: all rows that can be
+ * read go to a new database, which takes the place of the old one when it is on the medium; the old
+ * one stays beside it under another name.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -24,6 +25,9 @@ struct damaged_keys {
 struct repair {
     FILE *out;
     const char *path;
+    char stamp[32];             /* for names of files */
+    struct store_rescue rescue; /* of damaged pages */
+    bool rescued;
 };
 
 static void print_hex(FILE *out, const char *name, struct slice s)
@@ -112,18 +116,74 @@ static int remove_rows(const char *directory, const struct damaged_keys *k)
     return rc;
 }
 
-static bool open_output(struct repair *r, const struct store_options_line *o, char *name,
-                        size_t cap)
+static void take_time(struct repair *r)
 {
-    char stamp[32];
     time_t now = time(NULL);
     struct tm tm;
     gmtime_r(&now, &tm);
-    strftime(stamp, sizeof stamp, "%Y%m%dT%H%M%SZ", &tm);
+    strftime(r->stamp, sizeof r->stamp, "%Y%m%dT%H%M%SZ", &tm);
+}
+
+/* ---- damaged pages ---- */
+
+/* The rescued database goes where the damaged one is, which gets another name. */
+static bool change_places(const char *directory, const char *rescued, const char *aside)
+{
+    char data[4096], fresh[4200], lock[4200];
+    snprintf(data, sizeof data, "%s/data.mdb", directory);
+    snprintf(fresh, sizeof fresh, "%s/data.mdb", rescued);
+    snprintf(lock, sizeof lock, "%s/lock.mdb", rescued);
+    if (rename(data, aside) < 0 || rename(fresh, data) < 0) {
+        fprintf(stderr, "helio-store: %s: %s\n", data, strerror(errno));
+        return false;
+    }
+    unlink(lock);
+    rmdir(rescued);
+    return true;
+}
+
+static bool rescue_rows(const char *directory, struct repair *r, const char *fault)
+{
+    char to[4096], aside[4096], why[512];
+    snprintf(to, sizeof to, "%s/rescue-%s", directory, r->stamp);
+    snprintf(aside, sizeof aside, "%s/damaged-%s.mdb", directory, r->stamp);
+    if (store_lmdb_rescue(directory, to, &r->rescue, why, sizeof why) < 0) {
+        fprintf(stderr, "helio-store: %s/data.mdb: nothing can be read of it: %s\n", directory,
+                why);
+        return false;
+    }
+    fprintf(stderr,
+            "helio-store: %s/data.mdb: its pages are damaged: %s; %" PRIu64
+            " rows are in a new database%s, those of %" PRIu64
+            " pages are lost; the old one is %s\n",
+            directory, fault, r->rescue.rows,
+            r->rescue.older ? ", as it was before the last commit" : "", r->rescue.lost, aside);
+    r->rescued = true;
+    return change_places(directory, to, aside);
+}
+
+/* false: it has no pages that can be walked, which was said. */
+static bool repair_pages(const char *directory, struct repair *r)
+{
+    char fault[512];
+    int rc = store_lmdb_check(directory, fault, sizeof fault);
+    if (rc == 0)
+        return true;
+    if (rc == HELIO_EFORMAT)
+        return rescue_rows(directory, r, fault);
+    fprintf(stderr, "helio-store: %s/data.mdb: %s\n", directory, fault);
+    return false;
+}
+
+/* ---- damaged rows ---- */
+
+static bool open_output(struct repair *r, const struct store_options_line *o, char *name,
+                        size_t cap)
+{
     if (o->output != NULL)
         snprintf(name, cap, "%s", o->output);
     else
-        snprintf(name, cap, "%s/damaged-%s.jsonl", o->directory, stamp);
+        snprintf(name, cap, "%s/damaged-%s.jsonl", o->directory, r->stamp);
     r->path = name;
     r->out = fopen(name, "w+x");
     if (r->out == NULL)
@@ -131,18 +191,28 @@ static bool open_output(struct repair *r, const struct store_options_line *o, ch
     return r->out != NULL;
 }
 
+static void print_repair(const struct store_options_line *o, const struct repair *r,
+                         const struct tally *t)
+{
+    if (o->json)
+        printf("{\"repaired\":%" PRIu64 ",\"bundles\":%" PRIu64
+               ",\"rescued\":%s,\"pages_lost\":%" PRIu64 "}\n",
+               t->damaged, t->whole, r->rescued ? "true" : "false", r->rescue.lost);
+    else if (t->damaged == 0)
+        printf("%s; %" PRIu64 " bundles\n",
+               r->rescued ? "the database was made anew" : "nothing is damaged", t->whole);
+    else
+        printf("%" PRIu64 " damaged bundles are in %s and no more in the store; %" PRIu64
+               " bundles stay\n",
+               t->damaged, r->path, t->whole);
+}
+
 static int finish_repair(const struct store_options_line *o, struct repair *r,
                          const struct tally *t)
 {
     struct damaged_keys k = {0};
-    if (t->failed || t->unreadable > 0) {
-        fprintf(stderr,
-                "helio-store: %s: its pages are damaged, which cannot be repaired in place; "
-                "save what can be read with `helio-store export`, then begin with another "
-                "directory\n",
-                o->directory);
-        return EXIT_FAILED;
-    }
+    if (t->failed || t->unreadable > 0)
+        return EXIT_FAILED; /* it was said */
     if (fsync(fileno(r->out)) < 0 || !read_keys(r->out, &k)) {
         fprintf(stderr, "helio-store: %s: %s\n", r->path, strerror(errno));
         free(k.keys);
@@ -154,22 +224,16 @@ static int finish_repair(const struct store_options_line *o, struct repair *r,
         return EXIT_FAILED;
     if (t->damaged == 0)
         unlink(r->path);
-    if (o->json)
-        printf("{\"repaired\":%" PRIu64 ",\"bundles\":%" PRIu64 "}\n", t->damaged, t->whole);
-    else if (t->damaged == 0)
-        printf("nothing is damaged; %" PRIu64 " bundles\n", t->whole);
-    else
-        printf("%" PRIu64 " damaged bundles are in %s and no more in the store; %" PRIu64
-               " bundles stay\n",
-               t->damaged, r->path, t->whole);
+    print_repair(o, r, t);
     return EXIT_DONE;
 }
 
 int command_repair(const struct store_options_line *o)
 {
-    struct repair r;
+    struct repair r = {0};
     char name[4096];
-    if (!open_output(&r, o, name, sizeof name))
+    take_time(&r);
+    if (!repair_pages(o->directory, &r) || !open_output(&r, o, name, sizeof name))
         return EXIT_FAILED;
     struct tally *t = walk_store(o->directory, save_row, &r);
     int code = t == NULL ? EXIT_FAILED : finish_repair(o, &r, t);

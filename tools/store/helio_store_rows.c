@@ -84,7 +84,7 @@ static int check_row(void *ctx, struct tally *t, const struct store_row *row)
 }
 
 static void print_check(const struct store_options_line *o, const struct store_about *a,
-                        const struct tally *t, bool good)
+                        const struct tally *t, const char *fault, bool good)
 {
     if (o->json) {
         json_t *j = json_object();
@@ -100,6 +100,7 @@ static void print_check(const struct store_options_line *o, const struct store_a
         set_number(j, "file_bytes", a->file_bytes);
         set_number(j, "database_bytes", a->database_bytes);
         json_object_set_new(j, "complete", json_boolean(!t->failed));
+        json_object_set_new(j, "pages", *fault == '\0' ? json_string("whole") : json_string(fault));
         print_json(j);
         return;
     }
@@ -110,6 +111,7 @@ static void print_check(const struct store_options_line *o, const struct store_a
     printf("notes     %" PRIu64 "; %" PRIu64 " damaged\n", a->notes, a->notes_damaged);
     printf("file      %" PRIu64 " bytes, format %u%s\n", a->file_bytes, a->format,
            a->file_bytes < a->database_bytes ? "; it is shorter than its database" : "");
+    printf("pages     %s\n", *fault == '\0' ? "whole" : fault);
     printf("%s\n", good ? "good" : "not good");
 }
 
@@ -119,12 +121,14 @@ int command_check(const struct store_options_line *o)
     int rc = about_store(o->directory, &about, false);
     if (rc == HELIO_ENOENT)
         return EXIT_FAILED;
+    char fault[512];
+    bool pages = store_lmdb_check(o->directory, fault, sizeof fault) == 0;
     struct tally *t = walk_store(o->directory, check_row, (void *)(uintptr_t)o);
     if (t == NULL)
         return EXIT_FAILED;
-    bool good =
-        !t->failed && t->damaged + t->unreadable + about.marks_damaged + about.notes_damaged == 0;
-    print_check(o, &about, t, good);
+    bool good = pages && !t->failed &&
+                t->damaged + t->unreadable + about.marks_damaged + about.notes_damaged == 0;
+    print_check(o, &about, t, fault, good);
     tally_free(t);
     return good ? EXIT_DONE : EXIT_FAILED;
 }

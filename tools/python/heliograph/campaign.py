@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """helio-campaign: runs what a campaign file asks for, keeps what is done, and makes the report."""
 import concurrent.futures
+import importlib
 import json
 import os
 import shlex
@@ -226,6 +227,14 @@ def tell_unfaithful(campaign, out):
               file=sys.stderr)
 
 
+def need_all(a, campaign):
+    """What the end needs is asked for at the beginning, and what every run needs once: nothing is computed for nothing."""
+    if not a.no_report:
+        importlib.import_module("heliograph.campaign_report")  # ModuleNotFoundError: the launcher tells it
+    if not a.report and campaign.mode == "sim" and campaign.kind == "ltp" and not campaign.lab:
+        programs.find("helio-sim")
+
+
 def make_report(campaign, out, against):
     from . import campaign_report  # matplotlib and Jinja2 are needed here only
     path = campaign_report.make(campaign, out, against)
@@ -247,6 +256,7 @@ def work(a, campaign, out):
         return 0
     if a.only:
         return only(runner, a.only)
+    need_all(a, campaign)
     fine = True
     if not a.report:
         fine = runner.all()

@@ -3,12 +3,14 @@
 import csv
 import dataclasses
 
-from . import campaign_run, campaign_sle, campaign_traces, statistics, units
+from . import campaign_run, campaign_sim, campaign_sle, campaign_traces, statistics, units
 
 # name -> (title, unit, from a result and its run's values)
 METRICS = {
     "goodput": ("goodput", "Mbit/s", lambda r, v: r["goodput_bps"] / 1e6),
     "efficiency": ("channel efficiency", "%", lambda r, v: 100 * r["efficiency"] if r["efficiency"] is not None else None),
+    "carried_share": ("carried, by the time of sending, of the channel's capacity (rate × payload share × good share)", "%",
+                      lambda r, v: 100 * r["carried_share"] if r.get("carried_share") is not None else None),
     "paper_ratio": ("goodput / (rate × good share)", "%",
                     lambda r, v: 100 * r["goodput_bps"] / (units.rate(v["rate"]) * r["good_share"]) if r["good_share"] else None),
     "sessions_100s": ("sessions completed in 100 s", "", lambda r, v: r["sessions"] * 100 / _seconds(r, v) if r["sessions"] is not None else None),
@@ -22,6 +24,8 @@ METRICS = {
     "cpu": ("processor time of the nodes a gigabit", "s", lambda r, v: r.get("cpu_s_per_gigabit")),
     "cancelled": ("sessions cancelled", "", lambda r, v: r["cancelled"]),
 }
+
+COUNTED = ("goodput", "efficiency", "paper_ratio", "sessions_100s")  # in whole bundles
 
 KINDS = {"ltp": METRICS, "sle": campaign_sle.METRICS}
 ALL = {**campaign_sle.METRICS, **METRICS}  # those of one name are alike
@@ -53,6 +57,20 @@ class Row:
     def half(self, name):
         """None: there is no interval."""
         return self.metrics[name][1] if self.repetitions else None
+
+    def grain(self):
+        """The share of the goodput that one bundle is: what is counted in whole bundles goes in such steps. None of labs, whose traffic is
+        their own affair, and where nothing arrived."""
+        mean = self.mean("goodput") if "goodput" in self.metrics else None
+        if not mean or not {"bundle", "duration", "delay"} <= set(self.values):
+            return None
+        seconds = units.duration(self.values["duration"]) - campaign_sim.warmup_of(self.values)
+        return 8 * units.size(self.values["bundle"]) / (mean * 1e6 * seconds)
+
+    def coarse(self, name):
+        """Is the interval of a metric that counts whole bundles less than a step? Then it tells of the steps, not of the link."""
+        half, mean, step = self.half(name), self.mean(name), self.grain()
+        return name in COUNTED and None not in (half, mean, step) and 2 * half < step * mean
 
     @property
     def faithful(self):

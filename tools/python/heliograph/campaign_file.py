@@ -16,8 +16,8 @@ from . import campaign_sle, campaign_systems, lab_file, lab_hints, places, units
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
 PRESETS = ("A", "F", "H", "leo-low", "leo-high")
-FORMAT = 4  # part of each run's key: results of another meaning are not taken for these
-LAB_FORMAT = 8  # the same over a lab file
+FORMAT = 5  # part of each run's key: results of another meaning are not taken for these
+LAB_FORMAT = 9  # the same over a lab file
 TOLD_MAX = 20    # mistakes of one file
 
 
@@ -133,6 +133,7 @@ class Run:
     lab: str = None    # path of a lab file, whose keys the parameters are
     system: campaign_systems.System = None  # another stack; None: ours
     kind: str = "ltp"  # of KINDS
+    drawn: bool = False  # one of several repetitions: repetition 1 of a preset's trace is a draw like the others
 
     @property
     def values(self):
@@ -142,7 +143,7 @@ class Run:
     def key(self):
         """Runs of the same key have the same result, whatever experiment they serve."""
         text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
-                           *([self.system.described()] if self.system else [])])
+                           *([self.system.described()] if self.system else []), *(["drawn"] if self.drawn and self.repetition == 1 else [])])
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     @property
@@ -450,7 +451,7 @@ def _lab_runs(reader, node, keys, shared, campaign, name):
     for combination in itertools.product(*sweep.values()):
         values = {**fixed, **dict(zip(sweep, combination))}
         labs.append(_lab(reader, node, campaign, values))
-        runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab)
+        runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab, drawn=campaign.repetitions > 1)
                  for repetition in range(1, campaign.repetitions + 1)]
     if None not in labs:
         _doubt_labs(node, labs, sweep, campaign)
@@ -468,7 +469,8 @@ def _runs(reader, node, one, fixed, campaign, base):
         digest = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, one.sweep)
         for repetition in range(1, campaign.repetitions + 1):
-            runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind))
+            runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind,
+                            drawn=campaign.repetitions > 1))
     return runs
 
 

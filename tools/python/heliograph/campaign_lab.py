@@ -46,8 +46,8 @@ def drawn_anew(run, lab):
     return [here.get("seed", str(lab.seed)) != there.get("seed", str(other.seed)) for here, there in zip(channels(lab), channels(other)) if has_chances(here)]
 
 
-def another(traces, name, number):
-    """Realisation `number` of a trace by its name or path, the first of which is itself; None when nobody knows how it was made, or it
+def another(traces, name, number, drawn=False):
+    """Realisation `number` of a trace by its name or path, the first of which is itself, but for a preset's where it is `drawn`, too; None when nobody knows how it was made, or it
     cannot be read, which the emulator tells with its place."""
     mark = ""
     try:
@@ -57,7 +57,7 @@ def another(traces, name, number):
                 mark = "-" + hashlib.file_digest(f, "sha256").hexdigest()[:8]
     except (OSError, programs.ProgramError):
         return None
-    if number == 1:
+    if number == 1 and not (drawn and name in PRESETS):
         return name if traces.known_how(name) else None
     path = traces.again(name, 1000 + number, mark)
     return None if path is None else os.path.abspath(path)
@@ -67,8 +67,9 @@ class Fades:
     """Other realisations of a lab's traces, of each by its name: where the first repetition has the same fades in two places, or at two times, so
     have the others."""
 
-    def __init__(self, traces, number):
-        self.traces, self.number, self.found = traces, number, []
+    def __init__(self, traces, number, drawn=False):
+        self.traces, self.number, self.drawn, self.found = traces, number, drawn, []
+        self.seeds = {}  # of each trace, by the name that the file has
 
     def draw(self, lab):
         own = [keys for keys in directions(lab) if "erasures" in keys]
@@ -81,16 +82,18 @@ class Fades:
             name = holder.get(key, "none")
             if name == "none":
                 continue
-            other = another(self.traces, str(name), self.number)
+            other = another(self.traces, str(name), self.number, self.drawn)
             self.found.append(other)
-            if other is not None and self.number > 1:
+            if other is not None:
+                self.seeds[str(name)] = self.traces.seed_of(other)
+            if other is not None and other != str(name):
                 holder[key] = places.put(other, name.place)
 
 
 def draw_fades(run, lab, traces):
-    """What makes this repetition another one than the first. One beyond it has other realisations of its traces, and of those that events
+    """(what makes this repetition another one than the first, the seeds of its traces by their names). One beyond it has other realisations of its traces, and of those that events
     set."""
-    fades, labs = Fades(traces, run.repetition), [lab]
+    fades, labs = Fades(traces, run.repetition, run.drawn), [lab]
     fades.draw(lab)
     lab.redraw = fades.draw
     for event in lab.events:
@@ -99,8 +102,8 @@ def draw_fades(run, lab, traces):
     anew, found = [is_new for one in labs for is_new in drawn_anew(run, one)], fades.found
     some = "some" if any(anew) or any(found) else "none"
     if found:
-        return "realisation" if None not in found else some
-    return "seed" if anew and all(anew) else some
+        return "realisation" if None not in found else some, fades.seeds
+    return "seed" if anew and all(anew) else some, fades.seeds
 
 
 def simulate(lab, folder, track):
@@ -165,7 +168,7 @@ def run_lab(run, folder, traces, track):
     folder, command = os.path.abspath(folder), None  # one of the files of a lab names the others
     try:
         lab = lab_of(run)
-        kind = draw_fades(run, lab, traces)
+        kind, seeds = draw_fades(run, lab, traces)
         if run.mode == "sim":
             command, shown = simulate(lab, folder, track)
             reasons = []
@@ -180,5 +183,5 @@ def run_lab(run, folder, traces, track):
         for path in lab_result.log_files(folder):
             os.unlink(path)
     lab_result.write_json(os.path.join(folder, "lab.json"), shown)
-    return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": kind},
+    return {"faithful": not reasons, "reasons": reasons, "realisation": {"kind": kind}, "trace_seeds": seeds,
             **({"command": [word.replace(folder, final) for word in command]} if command else {}), **measured(shown, analysis, delivery_ms)}

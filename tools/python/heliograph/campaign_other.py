@@ -256,24 +256,29 @@ def captures(folder):
     return sorted(os.path.join(folder, name) for name in os.listdir(folder) if name.endswith(".pcap"))
 
 
+PCAP = struct.pack("<IHHiIII", 0xa1b23c4d, 2, 4, 0, 0, 0x40000, 1)  # nanoseconds; Ethernet
+PACKET = 6  # a block of pcapng with a packet: interface, time, bytes there and on the link, data
+
+
 def packets(path):
-    """(time, record, cut to what the analyzer wants of it) of a capture with nanoseconds, in order."""
+    """(time, record of a pcap, cut to what the analyzer wants of it) of a capture that helio-emu wrote, in order."""
     with open(path, "rb") as f:
-        f.seek(24)
-        while len(head := f.read(16)) == 16:
-            seconds, ns, there, whole = struct.unpack("<IIII", head)
-            bytes_ = f.read(there)[:SNAP]
-            yield (seconds, ns), struct.pack("<IIII", seconds, ns, len(bytes_), whole) + bytes_
+        while len(head := f.read(8)) == 8:
+            kind, length = struct.unpack("<II", head)
+            block = f.read(length - 8)
+            if kind == PACKET:
+                _, high, low, there, whole = struct.unpack_from("<IIIII", block)
+                seconds, ns = divmod(high << 32 | low, 10**9)
+                bytes_ = block[20:20 + min(there, SNAP)]
+                yield (seconds, ns), struct.pack("<IIII", seconds, ns, len(bytes_), whole) + bytes_
 
 
 def both_sides(folder):
     """One capture of what enters and leaves the link: so the analyzer sees each segment at the sender's side and at the receiver's."""
     paths = captures(folder)
     merged = os.path.join(folder, "link.pcap")
-    with open(paths[0], "rb") as f:
-        head = f.read(24)
     with open(merged, "wb") as f:
-        f.write(head)
+        f.write(PCAP)
         for _, record in heapq.merge(*map(packets, paths), key=lambda one: one[0]):
             f.write(record)
     for path in paths:

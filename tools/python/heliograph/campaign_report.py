@@ -6,7 +6,7 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, plot, statistics, units
+from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_pairs, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, plot, statistics, units
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
 PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99"), "sle": campaign_sle.PLOTS}
@@ -113,7 +113,19 @@ def shown(row, metric):
     if mean is None:
         return "–"
     digits = 0 if abs(mean) >= 1000 else 1 if abs(mean) >= 10 else 3
+    if row.coarse(metric):
+        step = mean * row.grain()
+        return f"{mean:.{digits}f} (steps of {step:.{max(digits, 1)}f})"
     return f"{mean:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+
+
+def coarse_words(table):
+    """What is said where runs are too short for their bundles; nothing where none is."""
+    steps = [row.grain() for row in table if row.coarse("goodput")]
+    if not steps:
+        return None
+    return (f"Goodput of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of it: what is "
+            "below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
 
 
 def compared(campaign, tables, others):
@@ -190,7 +202,7 @@ def page(campaign, sections, paper, differences, about):
     environment = jinja2.Environment(loader=jinja2.FileSystemLoader(os.path.dirname(os.path.abspath(__file__))),
                                      autoescape=True, trim_blocks=True, lstrip_blocks=True)
     template = environment.get_template("campaign_report.html.j2")
-    return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about,
+    return template.render(campaign=campaign, sections=sections, paper=paper, differences=differences, about=about, few=few_words(campaign), pair_metrics=campaign_pairs.COMPARED,
                            metrics=campaign_data.KINDS[campaign.kind], shown=shown, over_all=over_all(differences), settings=campaign_data.settings)
 
 
@@ -201,6 +213,37 @@ def repeated(experiment, table):
         if row.repeated:
             kinds.setdefault(row.repeated, []).append(row.values.get("trace", "the lab"))
     return [f"Repetitions of {', '.join(dict.fromkeys(map(str, names)))}: {text}." for text, names in kinds.items()]
+
+
+def trace_seeds(table):
+    """Of each trace the seeds of its repetitions, as a sentence."""
+    found = {}
+    for row in table:
+        for n, result in sorted(row.results.items()):
+            for key, seed in (result.get("trace_seeds") or {}).items():
+                name = f"{row.values[key]}{' (way back)' if key == 'return-trace' else ''}" if key in ("trace", "return-trace") and key in row.values else key
+                found.setdefault(name, {})[n] = seed
+    return [f"Seeds of {name}: {', '.join(str(seed) for _, seed in sorted(seeds.items()))}." for name, seeds in found.items()]
+
+
+def few_words(campaign):
+    """What is said of intervals over a few repetitions."""
+    if not 1 < campaign.repetitions < 5:
+        return None
+    return (f"{campaign.repetitions} repetitions know little of their own deviation: Student's factor is {statistics.quantile(campaign.repetitions - 1):.3g} where five "
+            f"repetitions have {statistics.quantile(4):.3g}. Five are advised where intervals matter.")
+
+
+def paired(campaign, tables, folder):
+    """Differences between the settings of each experiment, judged all together; and a file for each experiment."""
+    if campaign.kind != "ltp":
+        return {}
+    found = {e.name: campaign_pairs.compared(e, table) for e, table in zip(campaign.experiments, tables)}
+    campaign_pairs.judge([entry for entries in found.values() for entry in entries])
+    for e in campaign.experiments:
+        if found[e.name]:
+            campaign_pairs.write_csv(os.path.join(folder, e.name + "-differences.csv"), e, found[e.name])
+    return found
 
 
 def read_about(path):
@@ -236,12 +279,12 @@ def make(campaign, out, against=()):
     folder = os.path.join(out, "report")
     os.makedirs(folder, exist_ok=True)
     tables = [campaign_data.rows(e, out) for e in campaign.experiments]
-    sections = []
+    sections, pairs = [], paired(campaign, tables, folder)
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
         sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
                          "fixed": fixed(campaign, e), "metrics": campaign_data.known(table, campaign_data.KINDS[campaign.kind]), "others": other_systems(campaign, e),
-                         "delays": delays(e, table, folder)})
+                         "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "coarse": coarse_words(table)})
     paper = None
     named = dict(zip((e.name for e in campaign.experiments), tables))
     if campaign.kind == "sle":

@@ -18,7 +18,7 @@ from .campaign_live import run_live
 from .campaign_other import run_other
 from .campaign_stack import run_stack
 
-RESULT = ("goodput_bps", "capacity_bps", "efficiency", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
+RESULT = ("goodput_bps", "capacity_bps", "efficiency", "carried_share", "good_share", "payload_share", "sessions", "session_ms", "delivery_ms",
           "retx_cycles_mean", "checkpoints_lost_mean", "lossy_share", "rto_firings", "cancelled")
 
 
@@ -99,10 +99,13 @@ def execute(run, out, traces, track):
     part = tempfile.mkdtemp(prefix=f".part-{socket.gethostname()}-{os.getpid()}-", dir=os.path.dirname(final))
     try:
         names = ["helio-sim", "helio-sle"][: 1 + (run.kind == "sle")] if run.mode == "sim" else ["heliod", "helio-perf", "helio-emu", "helio-analyze"]
-        write_json(os.path.join(part, "run.json"), {
-            "key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
-            "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()})
-        measured = {"realisation": None if run.lab or run.kind != "ltp" else traces.realisation(run), **measure(run, part, traces, track), "key": run.key}
+        described = {"key": run.key, "mode": run.mode, "repetition": run.repetition, "parameters": run.values,
+                     "versions": machine.versions(names), "commit": machine.commit(), "machine": machine.describe()}
+        plain = run.kind == "ltp" and not run.lab
+        measured = {"realisation": traces.realisation(run) if plain else None, **measure(run, part, traces, track), "key": run.key}
+        if plain:
+            measured["trace_seeds"] = traces.seeds(run)
+        write_json(os.path.join(part, "run.json"), {**described, "trace_seeds": measured.get("trace_seeds", {})})
         write_json(os.path.join(part, "result.json"), measured)
         shutil.rmtree(final, ignore_errors=True)
         os.rename(part, final)

@@ -1,6 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The trace of each repetition of a run: repetitions are worth their number only when their fades are others.
 
+A preset's own trace (A, F, H) has the seed that meets the published statistics best, of 200. It is what one run alone gets; where there are
+several repetitions, the first is a draw like the others: the best of 200 is no random one, and its place in a mean would make the
+interval too small.
+
 A preset, or a trace file that says how it was made, has further realisations of the same process. Of other files the
 repetitions take parts, one after another; parts that overlap are not independent, and no interval is made of them.
 """
@@ -83,12 +87,25 @@ class Traces:
             return way
         return {"kind": "seed" if back.startswith("iid:") else "realisation"}
 
+    def seeds(self, run):
+        """What drew the fades of each direction: the seed of its trace, or of the run itself where losses are drawn one by one."""
+        found = {}
+        for key, name in (("trace", self.of(run)[0]), ("return-trace", self.back(run)[0])):
+            seed = run.repetition if name.startswith("iid:") else self.seed_of(name)
+            if seed is not None:
+                found[key] = seed
+        return found
+
+    def seed_of(self, name):
+        """Of a trace by name or path; None of one that does not say it."""
+        return None if name == "none" else self.info(name).get("seed")
+
     def of(self, run):
         """(what --trace gets, the offset where it starts, what makes this repetition another one than the first)."""
         v = run.values
         trace, offset, n = v["trace"], units.duration(v["trace-offset"]), run.repetition
         if trace in PRESETS:
-            return trace if n == 1 else self.again(trace, 1000 + n), offset, {"kind": "realisation"}
+            return trace if n == 1 and not run.drawn else self.again(trace, 1000 + n), offset, {"kind": "realisation"}
         if trace.startswith("iid:") and trace[4:] in PRESETS:
             return f"iid:{self.info(trace[4:])['bad']['share']:.6f}", 0.0, {"kind": "seed"}
         if trace.startswith("iid:"):

@@ -43,6 +43,11 @@ def die_with_parent():
     LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
+def private(path, flags):
+    """An opener for files with passwords or tokens, which our programs refuse when all users may read them."""
+    return os.open(path, flags, 0o640)
+
+
 class Lab:
     def __init__(self, programs, out):
         self.programs = os.path.abspath(programs)
@@ -142,7 +147,8 @@ class Lab:
             lines = [f"{key}: {value}" for key, value in link.items()]
             text += "  - " + "\n    ".join(lines) + "\n"
         path = self.path(f"node{number}.yaml")
-        with open(path, "w") as f:
+        secret = "token:" in text or "password:" in text
+        with open(path, "w", opener=private if secret else None) as f:
             f.write(text)
         return path
 

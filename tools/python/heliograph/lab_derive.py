@@ -235,6 +235,8 @@ class Deriver:
             derived.update(local=local, remote=remote)
         elif link.adapter in STREAMS:
             derived.update({"remote": remote} if i == 0 else {"local": local})
+            if i == 1 and not local.startswith(("127.", "[::1]")):
+                derived["tls"] = "off"  # a network that is the lab's alone
             if relay:
                 self.wrong(link.keys["adapter"], f"links.{link.name}: {link.adapter} does not pass a relay, which carries datagrams; "
                            "write channel: no, or take --mode netns")

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 
-from . import lab_handover, lab_shared, lab_station, places, units
+from . import lab_handover, lab_sense, lab_shared, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
@@ -476,6 +476,7 @@ def interpret(tree, path, base):
               reader.events(links, channels), reader.parsed(tree, "duration", "", units.duration), reader.seed(), reader.captures(),
               reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)),
               *lab_shared.read(reader, links, channels), channels)
+    lab_sense.check(reader, lab)
     if reader.errors:
         raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
     return lab

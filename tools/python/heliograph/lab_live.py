@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_derive, lab_file, lab_handover, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
+from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -466,8 +466,8 @@ class Session(Processes):
         wans = {f"{link}.wan": lab_station.relay_account(lab_result.load_json(self.path(f"link-{link}.wan.json"))) or {} for link in self.derived.wans}
         out = self.emulated()[0] if self.derived.emulator else {}
         for link in self.derived.alone:
-            times = self.renewed.get(link, 0)
-            out[link] = lab_result.load_json(self.path(f"link-{link}" + (f".{times}" if times else "") + ".json")) or {}
+            names = [f"link-{link}" + (f".{times}" if times else "") + ".json" for times in range(self.renewed.get(link, 0) + 1)]
+            out[link] = lab_account.joined([lab_result.load_json(self.path(name)) for name in names])
         return {**out, **wans}
 
     def emulated(self):

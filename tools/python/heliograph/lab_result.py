@@ -83,10 +83,15 @@ def doubts(lab, channels, nodes, seconds):
     return reasons
 
 
+def never_ran(one):
+    """The lab was over before this traffic began."""
+    return one.get("code") is None
+
+
 def finish(lab, out, mode, shown):
     """shown: traffic, servers, channels, nodes, seconds. Writes result.json and the tables; the result."""
     reasons = [] if mode == "sim" else doubts(lab, shown["channels"], shown["nodes"], shown["seconds"])
-    failed = [name for name, one in shown["traffic"].items() if one.get("code")]
+    failed = [name for name, one in shown["traffic"].items() if one.get("code") or (never_ran(one) and not shown["interrupted"])]
     result = {"mode": mode, "faithful": not reasons, "reasons": reasons, "failed": failed,
               "hints": [{"key": hint.key, "text": hint.text} for hint in lab_hints.hints(lab)], **shown}
     write_json(os.path.join(out, "result.json"), result)
@@ -106,6 +111,8 @@ def ms(value):
 def flow_line(flow, one):
     where = f"{flow.source} to {flow.target}" if flow.target else f"at {flow.source}"
     head = f"{flow.name:<10} {where:<16} "
+    if never_ran(one):
+        return head + "did not run: the lab was over before it began"
     if flow.kind == "run":
         return head + f"ended with code {one.get('code')}"
     if "rtt_ms" in one:

@@ -10,6 +10,8 @@ import re
 
 import yaml
 
+from .lab import private
+
 PLAIN = re.compile(r"[A-Za-z0-9_./+-][A-Za-z0-9_./+:*@%=-]*")
 
 
@@ -150,7 +152,7 @@ class Writer:
                 self._line(head + ("" if head.endswith(" ") else " ") + text, origin)
 
     def write(self, path):
-        with open(path, "w", encoding="utf-8") as f:
+        with open(path, "w", encoding="utf-8", opener=private) as f:
             f.write("\n".join(self.lines) + "\n")
 
     def translate(self, message, path):

@@ -56,6 +56,20 @@ def beta_share(a, b, x):
     return 1 - front * _beta_fraction(b, a, 1 - x) / b
 
 
+def two_sided(freedom, level):
+    """Student's t that is exceeded, either way, with probability `level` (within 10^-9)."""
+    low, high = 0.0, 1.0
+    while beta_share(freedom / 2, 0.5, freedom / (freedom + high * high)) > level:
+        high *= 2
+    for _ in range(80):
+        middle = (low + high) / 2
+        if beta_share(freedom / 2, 0.5, freedom / (freedom + middle * middle)) > level:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
 def paired(differences):
     """Student's paired test, two-sided: (mean difference, half of its 95 % interval, p). The last two are None of less than two;
     p is 1 when all are 0."""

@@ -148,6 +148,15 @@ def trace_of(a, folder):
     return path
 
 
+def percent(share, digits=2):
+    """Of the capacity, by the time of sending: more than all of it only by chance, where losses are drawn one by one."""
+    return f"{min(100.0, 100 * share):.{digits}f}"
+
+
+def half_words(half):
+    return f" ± {100 * half:.2f}" if half is not None else ""
+
+
 def number(spread, key):
     return f"{spread[key]:.1f}"
 
@@ -159,7 +168,7 @@ def warnings(result, r):
         yield f"no block arrives within {units.duration_text(result['duration_s'])}: give a longer --duration, or a longer --rto"
     if r["floor_kept"] is False:
         yield (f"the floor of {100 * r['floor']:g} % of the capacity is not kept: {100 * p['efficiency']:.2f} %; the most that any number "
-               f"of sessions brings is {100 * r['most_efficiency']:.2f} %")
+               f"of sessions brings is {percent(r['most_efficiency'])} %")
     e = r["expected"] or p
     if r["expected"] and r["floor_kept"] and e["efficiency"] < r["floor"]:
         yield (f"the floor is kept on the trace itself, but {100 * e['efficiency']:.2f} % are to be expected of others: with --realisations more "
@@ -168,8 +177,8 @@ def warnings(result, r):
         yield (f"other realisations have {100 * (r['unseen']['efficiency'] - e['efficiency']):+.1f} points of efficiency: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
     if e["efficiency"] > 1.005:
-        yield (f"{100 * e['efficiency']:.1f} % of the capacity of the same time: the trace loses more at first, and what it held up then arrived in the "
-               f"time that is measured; no steady state. By the time of sending it is {100 * e['carried_share']:.1f} %")
+        yield ("no steady state: the trace loses more at first, and what it held up then arrived in the time that is measured, so that goodput is above the "
+               f"capacity of the same time. By the time of sending {percent(e['carried_share'], 1)} % of it are carried")
     s = r["realisations"]
     if s and s["suffice"] < s["confidence"] * s["runs"] - 1e-9:
         yield (f"no number of sessions suffices in {100 * s['confidence']:g} % of the realisations; {s['sessions']} do in {s['suffice']} of "
@@ -181,10 +190,9 @@ def warnings(result, r):
 def report_sure(r, stream):
     """What --realisations found."""
     s = r["realisations"]
-    half = f" ± {100 * s['efficiency']['ci95']:.2f}" if s["efficiency"]["ci95"] is not None else ""
     print(f"  realisations        {s['sessions']} sessions suffice in {s['suffice']} of {s['runs']} ({s['sessions_on_trace']}, which suffice on the "
-          f"trace itself, in {s['suffice_with_those_of_trace']}): {100 * s['efficiency']['mean']:.2f}{half} % of the capacity, "
-          f"{100 * s['efficiency']['least']:.2f} % at least", file=stream)
+          f"trace itself, in {s['suffice_with_those_of_trace']}): {percent(s['carried_share'])}{half_words(s['carried_ci95'])} % of the capacity, "
+          f"{percent(s['carried_least'])} % at least", file=stream)
     if "held_out" in s:
         h = s["held_out"]
         print(f"  held out            in {h['suffice']} of {h['runs']} others: with 95 % confidence in {100 * h['at_least']:.0f} % of all at least",
@@ -211,7 +219,7 @@ recovery {name}
   timer (RTO)         {rto}
   segment             {r['segment_bytes']} bytes (whole LTP segment)
   checkpoints         {r['checkpoints']}
-  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {100 * p['efficiency']:.2f} % of the capacity
+  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {percent(p['carried_share'])} % of the capacity carried, by the time of sending
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms
@@ -219,13 +227,12 @@ recovery {name}
   socket buffer       {buffer_words(link, r)}; heliod: socket_buffer: {units.size_round(r['socket_buffer_bytes'])}""", file=stream)
         if r["expected"]:
             e = r["expected"]
-            print(f"  expected            {100 * e['efficiency']:.2f} ± {100 * e['ci95']:.2f} % of the capacity, over {e['runs']} realisations of the fading",
+            print(f"  expected            {percent(e['carried_share'])}{half_words(e['carried_ci95'])} % of the capacity, over {e['runs']} realisations of the fading",
                   file=stream)
         if r["unseen"]:
             n = r["unseen"]
-            half = f" ± {100 * n['ci95']:.2f}" if n["ci95"] is not None else ""
-            print(f"  unseen fading       {100 * n['efficiency']:.2f}{half} % of the capacity on {n['runs']} other realisations, "
-                  f"{100 * n['least']:.2f} % at least", file=stream)
+            print(f"  unseen fading       {percent(n['carried_share'])}{half_words(n['carried_ci95'])} % of the capacity on {n['runs']} other realisations, "
+                  f"{percent(n['carried_least'])} % at least", file=stream)
         if r["realisations"]:
             report_sure(r, stream)
         for warning in warnings(result, r):

@@ -82,7 +82,7 @@ def ion(link, r):
     rate = link["rate_bps"] // 8
     head = (f"# The light time is {units.duration_text(link['delay_s'])}; ION counts whole seconds, so each lost checkpoint costs about\n"
             f"# {units.duration_text(r['rto_s'])} (recovery ion: plain with that timer). With that the sessions below give {r['predicted']['goodput_bps'] / 1e6:.1f} Mbit/s, "
-            f"{100 * r['predicted']['efficiency']:.1f} % of the capacity,\n"
+            f"{min(100.0, 100 * r['predicted']['carried_share']):.1f} % of the capacity,\n"
             f"# in sessions of {r['predicted']['session_ms']['mean']:.0f} ms on average.\n")
     return f"""{head}# ionrc: contact and range between nodes 1 and 2
 a contact +0 +86400 1 2 {rate}

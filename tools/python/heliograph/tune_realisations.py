@@ -87,13 +87,14 @@ def held_out(simulator, link, setting, sessions, length):
     runs = runs_of(simulator, link, setting, sessions, realisations, length)
     shares = [run["efficiency"] for run in runs]
     mean, half = statistics.interval(shares)
-    return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares),
-            "carried_share": carried(runs)} if runs else None
+    return {"runs": len(runs), "efficiency": mean, "ci95": half, "least": min(shares), **carried(runs)} if runs else None
 
 
 def carried(runs):
     """By the time of sending: what was held up before the warm-up's end is not in it."""
-    return statistics.interval([run["carried_share"] for run in runs])[0]
+    shares = [run["carried_share"] for run in runs]
+    mean, half = statistics.interval(shares)
+    return {"carried_share": mean, "carried_ci95": half, "carried_least": min(shares)}
 
 
 def apart(half, runs, others):
@@ -154,7 +155,7 @@ def expected(simulator, link, setting, sessions):
         return None, link.duration()
     shares, rates = ([run[key] for run in runs] for key in ("efficiency", "goodput_bps"))
     return {"runs": len(runs), "seconds": length, "efficiency": statistics.interval(shares)[0], "ci95": half,
-            "goodput_bps": statistics.interval(rates)[0], "carried_share": carried(runs)}, length
+            "goodput_bps": statistics.interval(rates)[0], **carried(runs)}, length
 
 
 class Sure:
@@ -206,6 +207,7 @@ class Sure:
         for key in ("efficiency", "goodput_bps"):
             mean, half = statistics.interval([run[key] for run in runs])
             result[key] = {"mean": mean, "ci95": half, "least": min(run[key] for run in runs)}
+        result.update(carried(runs))
         if check:
             kept, _ = self.count(found, check)
             result["held_out"] = {"runs": len(check), "suffice": kept, "share": kept / len(check), "at_least": at_least(kept, len(check))}

@@ -176,7 +176,7 @@ class Search:
         if a.goal == "goodput":
             return start, self.points([start])[0], highest, high
         # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
-        numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.15, 0.3, 0.6, 1)})
+        numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1)})
         points = [(p["delivery_ms"]["p99"], n, p) for n, p in zip(numbers, self.points(numbers))]
         # A run with more sessions may have less goodput: then the most goodput is the nearest to the floor.
         kept = [x for x in points if x[2]["goodput_bps"] >= wanted] or [max(points, key=lambda x: x[2]["goodput_bps"])]

@@ -11,20 +11,26 @@
 
 #include "cla/tcpcl/tcpcl_link.h"
 
-void tcpcl_kick(struct tcpcl_hub *h)
+void tcpcl_kick(struct tcpcl_endpoint *h)
 {
     tcpcl_wake_at(h, 0);
 }
 
-void tcpcl_wake_at(struct tcpcl_hub *h, tick when)
+void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when)
 {
     if (when < alarm_due(&h->alarm))
         alarm_set(&h->alarm, when);
 }
 
+void tcpcl_more_at(struct tcpcl_endpoint *h, tick when)
+{
+    if (when < alarm_due(&h->more))
+        alarm_set(&h->more, when);
+}
+
 /* ---- turns ---- */
 
-static void free_dead(struct tcpcl_hub *h)
+static void free_dead(struct tcpcl_endpoint *h)
 {
     for (struct list *l; (l = list_first(&h->dead)) != NULL;) {
         list_sub(l);
@@ -32,7 +38,7 @@ static void free_dead(struct tcpcl_hub *h)
     }
 }
 
-static void tell_left(struct tcpcl_hub *h)
+static void tell_left(struct tcpcl_endpoint *h)
 {
     while (!list_empty(&h->leaving)) {
         struct tcpcl_link *l = container_of(list_first(&h->leaving), struct tcpcl_link, node);
@@ -69,25 +75,44 @@ static tick next_deadline(const struct list *conns)
     return due;
 }
 
+static void warn_of_plain(struct tcpcl_link *l)
+{
+    char text[TCPCL_PLACE_MAX];
+    struct stream_place at;
+    if (l->warned || l->unconfigured || !tcpcl_exposed(l->config) || !tcpcl_local(l->config, &at))
+        return;
+    l->warned = true;
+    if (l->config->tls == TCPCL_TLS_OFF)
+        tcpcl_tell(
+            l, 1,
+            "listens at %s without TLS (tls: off): any peer that reaches it can say that it is any "
+            "node",
+            tcpcl_place_text(&at, text));
+}
+
 static void tend_link(struct tcpcl_link *l, tick now)
 {
+    warn_of_plain(l);
     expire_conns(&l->conns, now);
+    const tick claims = tcpcl_claim_tend(l, now);
     if (l->retry_at <= now) {
         l->retry_at = TICK_NEVER;
         tcpcl_conn_connect(l);
     }
     tcpcl_tell_link(l);
     tcpcl_set_limits(l, true);
-    tcpcl_wake_at(l->hub, tick_min(l->retry_at, next_deadline(&l->conns)));
+    tcpcl_wake_at(l->endpoint, tick_min(claims, tick_min(l->retry_at, next_deadline(&l->conns))));
 }
 
-static void end_hub(struct tcpcl_hub *h)
+static void end_endpoint(struct tcpcl_endpoint *h)
 {
-    assert(h->ending && list_empty(&h->links) && list_empty(&h->newcomers));
+    assert(h->ending && list_empty(&h->links) && list_empty(&h->unidentified));
     world_detach(&h->round);
     alarm_fini(&h->alarm);
+    alarm_fini(&h->more);
     free_dead(h);
     tell_left(h);
+    crowds_fini(&h->crowds);
     free(h);
 }
 
@@ -95,24 +120,57 @@ static void end_hub(struct tcpcl_hub *h)
  * that the node closes, which it does not within an event. */
 static void take_turn(void *context)
 {
-    struct tcpcl_hub *h = context;
+    struct tcpcl_endpoint *h = context;
     if (h->ending) {
-        end_hub(h);
+        end_endpoint(h);
         return;
     }
     tick now = world_now(h->world);
     free_dead(h);
-    expire_conns(&h->newcomers, now);
+    expire_conns(&h->unidentified, now);
     list_for_each (it, &h->links)
         tend_link(container_of(it, struct tcpcl_link, node), now);
-    tcpcl_wake_at(h, next_deadline(&h->newcomers));
+    tcpcl_wake_at(h, next_deadline(&h->unidentified));
     tell_left(h);
+}
+
+/* So many sessions share the messages of the turn that begins. */
+static uint32_t share_turn(struct tcpcl_endpoint *h, uint32_t sessions, tick now)
+{
+    const uint32_t all = turn_size_next(&h->turn, h->turn_follows, now);
+    const uint32_t least = all < TCPCL_TURN ? 1 : TCPCL_TURN_LEAST;
+    const uint32_t share = sessions == 0 ? all : all / sessions;
+    return share < least ? least : share;
+}
+
+/* Once in each turn of the loop: those that had more to say than a turn takes, in their order. */
+static void take_stopped(void *context)
+{
+    struct tcpcl_endpoint *h = context;
+    struct list list;
+    const tick now = world_now(h->world);
+    uint32_t sessions = 0;
+    list_init(&list);
+    list_for_each_safe (it, &h->stopped) {
+        const struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, later);
+        if (tcpcl_conn_rests(c, now)) {
+            tcpcl_more_at(h, c->rests_until);
+            continue;
+        }
+        list_sub(it);
+        list_add_tail(&list, it);
+        sessions++;
+    }
+    const uint32_t messages = share_turn(h, sessions, now);
+    while (!list_empty(&list))
+        tcpcl_conn_turn(container_of(list_first(&list), struct tcpcl_conn, later), messages);
+    h->turn_follows = alarm_due(&h->more) == 0;
 }
 
 /* What the node gave in this round, and confirmed, is written. */
 static bool end_round(void *context)
 {
-    struct tcpcl_hub *h = context;
+    struct tcpcl_endpoint *h = context;
     bool any = !list_empty(&h->dirty);
     for (struct list *l; (l = list_first(&h->dirty)) != NULL;)
         tcpcl_conn_pump(container_of(l, struct tcpcl_conn, todo));
@@ -123,19 +181,28 @@ static bool end_round(void *context)
 
 static void on_accepted(void *context, struct stream *s)
 {
-    struct tcpcl_hub *h = context;
+    struct tcpcl_endpoint *h = context;
     const struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
+    struct crowd_member *gives_way = NULL;
+    struct address peer = {.sa = {.sa_family = AF_UNSPEC}};
+    uint8_t prefix[ADDRESS_PREFIX_MAX];
     h->accepted++;
-    if (h->newcomers_len >= first->config->newcomers) { /* whoever has waited longest gives way */
+    (void)stream_peer(s, &peer); /* UNIX sockets have none: they are one crowd, without a limit */
+    const struct slice from = address_prefix(&peer, prefix);
+    if (from.len > 0 && crowds_size(&h->crowds, from) >= first->config->unidentified_address)
+        gives_way = crowds_first(&h->crowds, from);
+    else if (h->crowds.len >= first->config->unidentified)
+        gives_way = crowds_largest(&h->crowds);
+    if (gives_way != NULL) {
         h->turned_away++;
-        tcpcl_conn_drop(container_of(list_first(&h->newcomers), struct tcpcl_conn, node));
+        tcpcl_conn_drop(container_of(gives_way, struct tcpcl_conn, from));
     }
-    tcpcl_conn_accept(h, s);
+    tcpcl_conn_accept(h, s, from);
 }
 
 /* ---- from the first link to the last ---- */
 
-static bool same_place(const struct tcpcl_hub *h, const struct stream_place *p)
+static bool same_place(const struct tcpcl_endpoint *h, const struct stream_place *p)
 {
     if (h->listener == NULL)
         return false;
@@ -145,39 +212,47 @@ static bool same_place(const struct tcpcl_hub *h, const struct stream_place *p)
            address_equal(&h->local, p->address);
 }
 
-static struct tcpcl_hub *find_hub(const struct tcpcl_link *l, const struct stream_place *at)
+static struct tcpcl_endpoint *find_endpoint(const struct tcpcl_link *l,
+                                            const struct stream_place *at)
 {
-    struct tcpcl_hub *h = l->env.shared == NULL ? NULL : *l->env.shared;
+    struct tcpcl_endpoint *h = l->env.shared == NULL ? NULL : *l->env.shared;
     while (h != NULL && !same_place(h, at))
         h = h->next;
     return h;
 }
 
-static struct tcpcl_hub *hub_new(const struct tcpcl_link *l)
+static struct tcpcl_endpoint *endpoint_new(const struct tcpcl_link *l)
 {
-    struct tcpcl_hub *h = calloc(1, sizeof *h);
+    struct tcpcl_endpoint *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
     h->world = l->env.world;
+    if (crowds_init(&h->crowds, l->env.seed) != 0) {
+        free(h);
+        return NULL;
+    }
     list_init(&h->links);
     list_init(&h->leaving);
-    list_init(&h->newcomers);
+    list_init(&h->unidentified);
     list_init(&h->dead);
     list_init(&h->dirty);
+    list_init(&h->stopped);
+    turn_size_init(&h->turn, TCPCL_TURN_SHORT, TCPCL_TURN);
     alarm_init(&h->alarm, h->world, ALARM_LINK, take_turn, h);
+    alarm_init(&h->more, h->world, ALARM_LINK, take_stopped, h);
     h->round = (struct round_end){.run = end_round, .context = h};
     world_attach(h->world, &h->round);
     if (l->env.shared != NULL) {
-        h->anchor = (struct tcpcl_hub **)(void *)l->env.shared;
+        h->anchor = (struct tcpcl_endpoint **)(void *)l->env.shared;
         h->next = *h->anchor;
         *h->anchor = h;
     }
     return h;
 }
 
-static void forget_hub(struct tcpcl_hub *h)
+static void forget_endpoint(struct tcpcl_endpoint *h)
 {
-    for (struct tcpcl_hub **at = h->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
+    for (struct tcpcl_endpoint **at = h->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
         if (*at == h) {
             *at = h->next;
             break;
@@ -185,7 +260,8 @@ static void forget_hub(struct tcpcl_hub *h)
     }
 }
 
-static int listen_at(struct tcpcl_hub *h, const struct stream_place *at, char *why, size_t why_cap)
+static int listen_at(struct tcpcl_endpoint *h, const struct stream_place *at, char *why,
+                     size_t why_cap)
 {
     char text[TCPCL_PLACE_MAX];
     int r = stream_listen(h->world, &h->listener, at, on_accepted, h);
@@ -204,16 +280,18 @@ int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap)
 {
     struct stream_place at;
     bool listens = tcpcl_local(l->config, &at);
-    struct tcpcl_hub *h = listens ? find_hub(l, &at) : NULL;
+    struct tcpcl_endpoint *h = listens ? find_endpoint(l, &at) : NULL;
     if (h == NULL) {
-        h = hub_new(l);
+        h = endpoint_new(l);
         if (h == NULL)
             return HELIO_ENOMEM;
         int r = listens ? listen_at(h, &at, why, why_cap) : 0;
         if (r != 0) {
-            forget_hub(h);
+            forget_endpoint(h);
             world_detach(&h->round);
             alarm_fini(&h->alarm);
+            alarm_fini(&h->more);
+            crowds_fini(&h->crowds);
             free(h);
             return r;
         }
@@ -222,16 +300,16 @@ int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap)
     return 0;
 }
 
-void tcpcl_enter(struct tcpcl_hub *h, struct tcpcl_link *l)
+void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l)
 {
     assert(!h->ending);
-    l->hub = h;
+    l->endpoint = h;
     list_add_tail(&h->links, &l->node);
 }
 
 void tcpcl_leave(struct tcpcl_link *l)
 {
-    struct tcpcl_hub *h = l->hub;
+    struct tcpcl_endpoint *h = l->endpoint;
     assert(!h->ending && list_empty(&l->conns));
     list_sub(&l->node);
     list_add_tail(&h->leaving, &l->node);
@@ -239,9 +317,9 @@ void tcpcl_leave(struct tcpcl_link *l)
     if (!list_empty(&h->links))
         return;
     h->ending = true;
-    forget_hub(h);
-    while (!list_empty(&h->newcomers))
-        tcpcl_conn_drop(container_of(list_first(&h->newcomers), struct tcpcl_conn, node));
+    forget_endpoint(h);
+    while (!list_empty(&h->unidentified))
+        tcpcl_conn_drop(container_of(list_first(&h->unidentified), struct tcpcl_conn, node));
     if (h->listener != NULL)
         stream_unlisten(h->listener);
     h->listener = NULL;

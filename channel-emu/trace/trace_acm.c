@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-trace acm: what adaptive coding and modulation makes of received powers: a trace of its
+ * losses, and a scenario with its rates. What can go wrong: options, the file of powers, memory,
+ * files that cannot be written.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "channel-emu/chan/chan_acm.h"
+#include "channel-emu/chan/chan_law.h"
+#include "channel-emu/trace/trace_command.h"
+#include "channel-emu/trace/trace_powers.h"
+#include "os/arguments.h"
+
+#define PREFIX_MAX 4000     /* characters */
+#define CHANGES_MAX 1000000 /* below those of a scenario */
+
+struct options {
+    struct acm_config acm;
+    const char *input, *output, *column;
+    bool decibels, has_esn0;
+    tick step, delay, every;
+    uint64_t symbols; /* a second */
+};
+
+enum { ESN0 = 256, SYMBOLS, SLOPE, MARGIN, HYSTERESIS, DELAY, EVERY, UNIT, COLUMN };
+
+static double read_decibels(struct argp_state *state, const char *name, const char *arg, double min)
+{
+    double v = 0;
+    size_t len = strlen(arg), sign = arg[0] == '-';
+    if (len < 3 + sign || strcmp(arg + len - 2, "dB") != 0 ||
+        law_number(arg + sign, len - 2 - sign, &v) < 0 || v > 100 || (sign ? -v : v) < min)
+        argp_error(state, "%s '%s' is wrong; right is %gdB to 100dB", name, arg, min);
+    return sign ? -v : v;
+}
+
+static tick read_time(struct argp_state *state, const char *name, const char *arg)
+{
+    tick out = 0;
+    if (units_duration(arg, &out) < 0 || out > 86400 * TICK_S)
+        argp_error(state, "%s '%s' is wrong; right is %s, up to a day", name, arg,
+                   units_duration_hint);
+    return out;
+}
+
+static void finish_options(struct argp_state *state, struct options *o)
+{
+    if (o->input == NULL)
+        argp_error(state, "the file is missing; right is 'helio-trace acm FILE --esn0 DB --symbols "
+                          "N -o PREFIX'");
+    else if (!o->has_esn0)
+        argp_error(state, "--esn0 is missing: Es/N0 at the mean power of the file, such as 12dB");
+    else if (o->symbols == 0)
+        argp_error(state, "--symbols is missing: how many a second");
+    else if (o->output == NULL)
+        argp_error(state, "the names of the files are missing; right is -o PREFIX");
+    o->acm.delay = o->delay / o->step;
+    o->acm.every = o->every < o->step ? 1 : o->every / o->step;
+}
+
+static void set_file(struct argp_state *state, const char **file, const char *arg)
+{
+    if (*file != NULL || strlen(arg) > PREFIX_MAX)
+        argp_error(state, "'%.60s' is one file too many, or its name is longer than %d characters",
+                   arg, PREFIX_MAX);
+    *file = arg;
+}
+
+static error_t acm_option(int key, char *arg, struct argp_state *state)
+{
+    struct options *o = state->input;
+    switch (key) {
+    case ESN0:
+        o->acm.esn0_db = read_decibels(state, "--esn0", arg, -100);
+        o->has_esn0 = true;
+        return 0;
+    case SYMBOLS:
+        o->symbols = trace_option_count(state, "--symbols", arg, 1);
+        if (o->symbols > UINT64_C(1000000000000))
+            argp_error(state, "--symbols '%s' is more than 10^12 a second", arg);
+        return 0;
+    case SLOPE:
+        if (strcmp(arg, "1") != 0 && strcmp(arg, "2") != 0)
+            argp_error(state, "--slope '%s' is wrong; right is 1 or 2", arg);
+        o->acm.slope = arg[0] == '2' ? 2 : 1;
+        return 0;
+    case MARGIN:
+        o->acm.margin_db = read_decibels(state, "--margin", arg, 0);
+        return 0;
+    case HYSTERESIS:
+        o->acm.hysteresis_db = read_decibels(state, "--hysteresis", arg, 0);
+        return 0;
+    case DELAY:
+        o->delay = read_time(state, "--delay", arg);
+        return 0;
+    case EVERY:
+        o->every = read_time(state, "--every", arg);
+        return 0;
+    case UNIT:
+        o->decibels = strcmp(arg, "dB") == 0 || strcmp(arg, "dBm") == 0;
+        if (!o->decibels && strcmp(arg, "linear") != 0)
+            argp_error(state, "--unit '%s' is unknown; right is linear, dB or dBm", arg);
+        return 0;
+    case COLUMN:
+        o->column = arg;
+        return 0;
+    case 't':
+        o->step = trace_option_step(state, arg);
+        return 0;
+    case 'o':
+        set_file(state, &o->output, arg);
+        return 0;
+    case ARGP_KEY_ARG:
+        set_file(state, &o->input, arg);
+        return 0;
+    case ARGP_KEY_END:
+        finish_options(state, o);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+static const struct argp_option acm_options[] = {
+    {"esn0", ESN0, "DB", 0, "Es/N0 at the mean power of the file", 0},
+    {"symbols", SYMBOLS, "N", 0, "Symbols a second", 0},
+    {"slope", SLOPE, "1|2", 0,
+     "dB of Es/N0 a dB of power: 1 (default), or 2 of a detector limited by its own noise", 0},
+    {"margin", MARGIN, "DB", 0, "Kept over a ModCod's threshold (default 1dB)", 0},
+    {"hysteresis", HYSTERESIS, "DB", 0, "On top before a faster one is taken (default 0.5dB)", 0},
+    {"delay", DELAY, "DURATION", 0,
+     "From a measurement to the ModCod that it makes (default 0): half a round trip at least", 0},
+    {"every", EVERY, "DURATION", 0, "Between two choices (default: each step)", 0},
+    {"unit", UNIT, "linear|dB|dBm", 0, "Of the powers in the file (default linear)", 0},
+    {"column", COLUMN, "NUMBER|TITLE", 0, "Which column (default: the only one)", 0},
+    {"step", 't', "DURATION", 0, "Time between two powers (default 0.1ms)", 0},
+    {"output", 'o', "PREFIX", 0, "Of PREFIX.htr and PREFIX.yaml", 0},
+    {0}};
+
+static const struct argp acm_argp = {
+    .options = acm_options,
+    .parser = acm_option,
+    .args_doc = "FILE",
+    .doc = "Follows received powers with the ModCods of DVB-S2 (ETSI EN 302 307-1, table 13): a "
+           "trace of what is lost, and a scenario with the rates.\vExample:\n"
+           "  helio-trace gen --preset leo-low --power p.csv -o leo.htr\n"
+           "  helio-trace acm p.csv --esn0 12dB --symbols 100000000 --delay 6ms -o leo-acm"};
+
+/* What the run came to. */
+struct account {
+    uint64_t lost, changes;
+    double sent, arrived; /* bits a symbol, summed over the steps */
+};
+
+static void write_rate(FILE *f, const struct options *o, const struct acm *a, bool first)
+{
+    const struct acm_modcod *m = &acm_modcods[a->modcod];
+    uint64_t at = (a->at - 1) * o->step;
+    double rate = (double)o->symbols * m->efficiency;
+    if (first)
+        fprintf(f,
+                "# synthetic or measured powers of %s, ModCods of DVB-S2 (ETSI EN 302 307-1)\n"
+                "forward:\n  start: 0\n  rate: %.0fbit/s # %s\n  erasures: {trace: %s.htr}\n"
+                "  changes:\n",
+                o->input, rate, m->name, o->output);
+    else
+        fprintf(f, "    - {at: %" PRIu64 "ns, rate: %.0fbit/s} # %s\n", at, rate, m->name);
+}
+
+/* All steps: into the trace and the scenario. */
+static int follow_powers(const struct options *o, const struct powers *p, struct trace *t, FILE *f,
+                         struct account *sum)
+{
+    struct acm a;
+    int rc = 0;
+    size_t before = ACM_MODCODS;
+    acm_init(&a, &o->acm, p->value, p->len);
+    while (a.at < p->len && rc == 0 && sum->changes <= CHANGES_MAX) {
+        bool lost = acm_next(&a);
+        double efficiency = acm_modcods[a.modcod].efficiency;
+        if (a.modcod != before) {
+            write_rate(f, o, &a, before == ACM_MODCODS);
+            sum->changes += before != ACM_MODCODS;
+        }
+        before = a.modcod;
+        sum->lost += lost;
+        sum->sent += efficiency;
+        sum->arrived += lost ? 0 : efficiency;
+        rc = trace_add(t, lost, 1);
+    }
+    if (sum->changes == 0)
+        fprintf(f, "    []\n");
+    return rc == 0 && sum->changes > CHANGES_MAX ? HELIO_EINVAL : rc;
+}
+
+static int write_scenario(const struct options *o, const struct powers *p, struct trace *t,
+                          struct account *sum, char *error)
+{
+    char path[PREFIX_MAX + 8];
+    snprintf(path, sizeof path, "%s.yaml", o->output);
+    FILE *f = fopen(path, "w");
+    int rc = f == NULL ? helio_from_errno(errno) : follow_powers(o, p, t, f, sum);
+    bool bad = f != NULL && ferror(f) != 0;
+    if (f != NULL && fclose(f) != 0)
+        bad = true;
+    if (rc == 0 && bad)
+        rc = HELIO_EIO;
+    if (rc == HELIO_EINVAL)
+        snprintf(error, TRACE_FILE_ERROR_MAX,
+                 "the ModCod changes more than %d times; right is a longer --every", CHANGES_MAX);
+    else if (rc < 0)
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%.400s: cannot be written: %s", path,
+                 helio_strerror(rc));
+    return rc;
+}
+
+static int write_trace(const struct options *o, const struct trace *t, char *error)
+{
+    char path[PREFIX_MAX + 8];
+    struct trace_about about = {.generator = "acm"};
+    snprintf(path, sizeof path, "%s.htr", o->output);
+    snprintf(about.parameters, sizeof about.parameters,
+             "--esn0 %gdB --slope %g --margin %gdB --hysteresis %gdB --delay %" PRIu64
+             "ns --every %" PRIu64 "ns",
+             o->acm.esn0_db, o->acm.slope, o->acm.margin_db, o->acm.hysteresis_db, o->delay,
+             o->every);
+    return trace_file_write(t, &about, TRACE_COMPACT, path, error);
+}
+
+static int follow_file(struct options *o, struct powers *p, struct trace *t, char *error)
+{
+    struct account sum = {0};
+    int rc = trace_powers_read(p, o->input, o->column, o->decibels, error);
+    double mean = rc < 0 ? 0 : powers_mean(p), steps = (double)p->len;
+    if (rc == 0 && mean <= 0) {
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: all powers are 0", o->input);
+        rc = HELIO_EFORMAT;
+    }
+    for (size_t i = 0; rc == 0 && i < p->len; i++)
+        p->value[i] /= mean;
+    if (rc == 0)
+        rc = write_scenario(o, p, t, &sum, error);
+    if (rc == 0)
+        rc = write_trace(o, t, error);
+    if (rc == 0)
+        printf("mean rate %.6g Mbit/s, of which %.6g Mbit/s arrive; lost %.4f of the time; "
+               "%" PRIu64 " changes\n",
+               sum.sent / steps * (double)o->symbols / 1e6,
+               sum.arrived / steps * (double)o->symbols / 1e6, (double)sum.lost / steps,
+               sum.changes);
+    return rc;
+}
+
+int trace_command_acm(int argc, char **argv)
+{
+    struct options o = {.step = TRACE_STEP_DEFAULT,
+                        .acm = {.slope = 1, .margin_db = 1, .hysteresis_db = 0.5}};
+    struct powers p = {0};
+    struct trace t;
+    char error[TRACE_FILE_ERROR_MAX];
+    argument_parse(&acm_argp, argc, argv, 0, &o);
+    trace_init(&t, o.step);
+    int rc = follow_file(&o, &p, &t, error);
+    powers_fini(&p);
+    trace_fini(&t);
+    return rc < 0 ? trace_command_fail(rc, error) : 0;
+}

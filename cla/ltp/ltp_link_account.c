@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blocks that are arriving take memory of the node: what the import sessions of a link's peer hold,
+ * and the parts of mixed blocks that wait for the others, counts there as it changes, once in a
+ * turn. What can go wrong: there is no room; then the engine may hold no more of this peer than
+ * what had room, and sessions that need more are refused or cancelled until the node has some.
+ */
+#include <assert.h>
+
+#include "cla/ltp/ltp_link.h"
+
+#define GUESTS 0 /* instead of a peer: ltp_held */
+#define FULL_QUIET (60 * TICK_S)
+
+static void say_full(struct link *l)
+{
+    if (l->hub->now < l->full_quiet)
+        return;
+    l->full_quiet = tick_add(l->hub->now, FULL_QUIET);
+    link_say(l, 1,
+             "no room for blocks that are arriving (bundles.total, or the peer's share of it): "
+             "sessions that need more are refused until there is some");
+}
+
+/* Sessions give back what is beyond the node's room before they may grow. */
+static void bound_sessions(struct link *l, uint64_t peer, uint64_t held, uint64_t excess)
+{
+    const uint64_t rest = held > excess ? held - excess : 0;
+    ltp_hold(l->hub->engine, peer, l->full ? rest : UINT64_MAX);
+}
+
+void link_account(struct link *l)
+{
+    struct hub *h = l->hub;
+    const struct cla_events *to = &l->env.events;
+    if (to->reserve == NULL)
+        return;
+    const uint64_t own = ltp_held(h->engine, l->peer);
+    const uint64_t guests = h->host == l ? ltp_held(h->engine, GUESTS) : 0;
+    const uint64_t all = own + guests + l->halves_bytes;
+    const bool was_full = l->full;
+    l->full = all > l->arriving && !to->reserve(to->context, &l->cla, all - l->arriving);
+    if (all < l->arriving)
+        to->release(to->context, &l->cla, l->arriving - all);
+    if (!l->full)
+        l->arriving = all;
+    if (!was_full && !l->full)
+        return;
+    if (!was_full)
+        say_full(l);
+    bound_sessions(l, l->peer, own, all - l->arriving);
+    if (h->host == l)
+        bound_sessions(l, GUESTS, guests, all - l->arriving);
+}
+
+/* Its sessions are gone. */
+void link_account_end(struct link *l)
+{
+    const struct cla_events *to = &l->env.events;
+    if (l->arriving > 0)
+        to->release(to->context, &l->cla, l->arriving);
+    assert(l->halves_bytes == 0);
+    l->arriving = 0;
+}
+
+void hub_account(struct hub *h)
+{
+    list_for_each (it, &h->active)
+        link_account(container_of(it, struct link, active));
+    if (h->host != NULL)
+        link_account(h->host);
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a peer's datagrams may come from: from the address of the link's `remote`, whatever the
+ * port, unless `source` says otherwise. The engine compares, since it knows whose a segment is;
+ * here is what it compares with, and what becomes of a refusal: it is counted, and the operator's
+ * log hears of it, at once and then once a minute, so that a peer which really sends from another
+ * address is found. So it is with segments that are refused for their authentication (RFC 5327).
+ * Datagrams of unknown senders that change their address are counted for the link that accepts
+ * them. CCSDS frames are checked where they arrive. Nothing can fail.
+ */
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+
+#include "cla/ltp/ltp_link.h"
+#include "conf/json_number.h"
+
+#define SAY_PAUSE (60 * TICK_S)
+
+_Static_assert(ADDRESS_KEY_MAX <= LTP_SOURCE_MAX, "addresses are sources");
+
+void source_set(struct link *l)
+{
+    const struct hub *h = l->hub;
+    assert(h != NULL && h->engine != NULL);
+    uint8_t key[ADDRESS_KEY_MAX];
+    size_t match = h->framed ? 0 : address_check_bytes((enum address_check)l->config->source);
+    int r = ltp_source(h->engine, l->peer, address_key(&l->to.address, key), match);
+    assert(r == 0); /* the span exists, and remote is given */
+    (void)r;
+}
+
+static void say_source(struct link *l, uint64_t peer)
+{
+    const struct link_refusals *r = &l->refusals;
+    assert(r->count > 0 && address_given(&r->from));
+    char from[ADDRESS_TEXT_MAX], remote[ADDRESS_TEXT_MAX], name[EID_TEXT_MAX];
+    address_write(&r->from, from);
+    address_write(&l->to.address, remote);
+    eid_text(&l->env.peer, name);
+    if (peer == l->peer)
+        link_say(l, 1,
+                 "datagrams for peer %s come from another address and are refused (%" PRIu64
+                 " so far): the latest from %s, remote is %s. If the peer sends from there, write "
+                 "that as remote, or source: any",
+                 name, r->count, from, remote);
+    else
+        link_say(l, 1,
+                 "datagrams of unknown senders come from other addresses than before and are "
+                 "refused (%" PRIu64 " so far): the latest, of LTP engine %" PRIu64 ", from %s",
+                 r->count, peer, from);
+}
+
+static const char *auth_text(enum verdict why)
+{
+    return why == VERDICT_AUTH_MISSING ? "it is not authenticated, and auth: require asks for that"
+           : why == VERDICT_BAD_COOKIE ? "its cookie is missing or another one"
+                                       : "its key, key id or ciphersuite is another one";
+}
+
+static void say_auth(struct link *l, uint64_t peer, enum verdict why)
+{
+    const struct link_refusals *r = &l->auth_refusals;
+    assert(r->count > 0 && why != VERDICT_WRONG_SOURCE);
+    char from[ADDRESS_TEXT_MAX] = "the frames", name[EID_TEXT_MAX];
+    if (address_given(&r->from))
+        address_write(&r->from, from);
+    eid_text(&l->env.peer, name);
+    if (peer != l->peer)
+        snprintf(name, sizeof name, "LTP engine %" PRIu64, peer);
+    link_say(l, 1, "segments of %s are refused (%" PRIu64 " so far): the latest, from %s: %s", name,
+             r->count, from, auth_text(why));
+}
+
+/* Whose log is told: of the peer's link; of an unknown sender, the link that accepts such. NULL:
+ * the peer's span is gone, and it is remembered for its sessions. */
+static struct link *refused_link(struct hub *h, uint64_t peer, enum verdict why)
+{
+    struct link *l = hub_owner(h, peer);
+    return l == NULL && why != VERDICT_WRONG_SOURCE ? h->host : l;
+}
+
+void source_refuse(struct hub *h, const struct address *from, enum verdict why)
+{
+    assert(h->busy && from != NULL);
+    uint64_t peer = ltp_refused_peer(h->engine);
+    struct link *l = refused_link(h, peer, why);
+    if (l == NULL)
+        return;
+    assert(l->hub == h);
+    const bool source = why == VERDICT_WRONG_SOURCE;
+    struct link_refusals *r = source ? &l->refusals : &l->auth_refusals;
+    r->count++;
+    r->from = h->framed ? (struct address){.sa = {.sa_family = AF_UNSPEC}} : *from;
+    if (h->now < r->quiet)
+        return;
+    r->quiet = tick_add(h->now, SAY_PAUSE);
+    if (source)
+        say_source(l, peer);
+    else
+        say_auth(l, peer, why);
+}
+
+void source_warn(struct link *l)
+{
+    const struct ltp_link_config *k = l->config;
+    char local[ADDRESS_TEXT_MAX];
+    assert(l->hub != NULL);
+    if (l->hub->framed || k->auth != LTP_LINK_AUTH_OFF || !address_is_any(&k->udp.local))
+        return;
+    link_say(l, 1,
+             "listens at %s, at all addresses of this machine, without auth: %s can send in the "
+             "name of the peer; auth: require with a key keeps such senders out",
+             address_write(&k->udp.local, local),
+             k->source == ADDRESS_CHECK_ANY ? "anyone who reaches it"
+                                            : "anyone who can forge the address of remote");
+}
+
+void source_status(const struct link *l, struct json_t *object)
+{
+    char text[ADDRESS_TEXT_MAX];
+    json_object_set_new(object, "source_refused", json_number(l->refusals.count));
+    if (l->refusals.count > 0)
+        json_object_set_new(object, "source_refused_from",
+                            json_string(address_write(&l->refusals.from, text)));
+}

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Who has a link's name. Without TLS a Node ID is only said, and more than one peer may say the
+ * same one. What speaks for a session is, from the least: it says the name; it comes from the host
+ * that had the name before; it is at the link's `remote`; a verified certificate names it. The
+ * link's bundles go by the newest session with the best claim. A session that only says the name,
+ * while another host has it, receives as any other, but no bundle goes by it until the others have
+ * been gone for TCPCL_CLAIM_GRACE.
+ *
+ * The session that has the name may be dead without anybody knowing, and the other one the same
+ * peer at a new address: so it is probed. A KEEPALIVE goes out, and when the peer's system has not
+ * acknowledged it after TCPCL_PROBE, the session ends.
+ */
+#include <assert.h>
+#include <string.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+
+#define SAY_PAUSE (10 * TICK_S)
+
+static tick time_of(const struct tcpcl_link *l)
+{
+    return world_now(l->env.world);
+}
+
+/* Streams without an address (UNIX sockets, whose files' permissions say who may connect) are all
+ * of one host. */
+bool tcpcl_find_host(struct tcpcl_conn *c)
+{
+    struct address at;
+    uint8_t key[ADDRESS_KEY_MAX];
+    memset(c->host, 0, ADDRESS_KEY_HOST);
+    if (!stream_peer(c->stream, &at))
+        return false;
+    const struct slice s = address_key(&at, key);
+    assert(s.len == 0 || s.len >= ADDRESS_KEY_HOST);
+    memcpy(c->host, key, s.len == 0 ? 0 : ADDRESS_KEY_HOST);
+    return true;
+}
+
+static bool is_remote(const struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    uint8_t key[ADDRESS_KEY_MAX];
+    const struct slice s = address_key(&l->config->remote, key);
+    return s.len >= ADDRESS_KEY_HOST && memcmp(c->host, key, ADDRESS_KEY_HOST) == 0;
+}
+
+void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c)
+{
+    const bool known = tcpcl_find_host(c);
+    c->claim = TCPCL_CLAIM_NAME;
+    if (tcpcl_tls_verified(c))
+        c->claim = TCPCL_CLAIM_CERTIFICATE;
+    else if (c->active || !known || is_remote(l, c))
+        c->claim = TCPCL_CLAIM_REMOTE;
+}
+
+enum tcpcl_claim tcpcl_claim_of(const struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    const bool had = l->has_host && memcmp(c->host, l->host, ADDRESS_KEY_HOST) == 0;
+    return c->claim == TCPCL_CLAIM_NAME && had ? TCPCL_CLAIM_HOST : c->claim;
+}
+
+const char *tcpcl_claim_text(enum tcpcl_claim claim)
+{
+    static const char *const texts[] = {"name", "host", "remote", "certificate"};
+    assert((unsigned)claim < sizeof texts / sizeof *texts);
+    return texts[claim];
+}
+
+static bool same_host(const struct tcpcl_conn *a, const struct tcpcl_conn *b)
+{
+    assert(a != NULL && b != NULL);
+    return memcmp(a->host, b->host, ADDRESS_KEY_HOST) == 0;
+}
+
+/* The one with the best claim; of several the newest. NULL: none is established. */
+static struct tcpcl_conn *find_best(const struct tcpcl_link *l)
+{
+    struct tcpcl_conn *best = NULL;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->up && (best == NULL || tcpcl_claim_of(l, c) > tcpcl_claim_of(l, best)))
+            best = c;
+    }
+    return best;
+}
+
+/* Of those that only say the name: the newest of the host that came first. */
+static struct tcpcl_conn *find_first(const struct tcpcl_link *l)
+{
+    struct tcpcl_conn *oldest = NULL;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        oldest = c->up ? c : oldest;
+    }
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->up && same_host(c, oldest))
+            return c;
+    }
+    return oldest;
+}
+
+struct tcpcl_conn *tcpcl_sender(const struct tcpcl_link *l)
+{
+    struct tcpcl_conn *best = find_best(l);
+    if (best == NULL || tcpcl_claim_of(l, best) > TCPCL_CLAIM_NAME)
+        return best;
+    return time_of(l) < tick_add(l->host_left, TCPCL_CLAIM_GRACE) ? NULL : find_first(l);
+}
+
+bool tcpcl_claimed(const struct tcpcl_link *l)
+{
+    list_for_each (it, &l->conns)
+        if (container_of(it, struct tcpcl_conn, node)->claim >= TCPCL_CLAIM_REMOTE)
+            return true;
+    return false;
+}
+
+/* ---- the host that has the name ---- */
+
+static void take_host(struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    assert(c != NULL);
+    memcpy(l->host, c->host, ADDRESS_KEY_HOST);
+    l->has_host = true;
+}
+
+void tcpcl_claim_left(struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    if (c->was_up && tcpcl_claim_of(l, c) > TCPCL_CLAIM_NAME)
+        l->host_left = time_of(l);
+}
+
+/* A host that has been away for long has lost the name to the host that has used it since. */
+static tick tend_host(struct tcpcl_link *l, tick now)
+{
+    const struct tcpcl_conn *best = find_best(l);
+    if (best == NULL || tcpcl_claim_of(l, best) > TCPCL_CLAIM_NAME)
+        return TICK_NEVER;
+    const tick lost = tick_add(l->host_left, TCPCL_CLAIM_KEPT);
+    if (now >= lost) {
+        take_host(l, find_first(l));
+        return TICK_NEVER;
+    }
+    const tick sends = tick_add(l->host_left, TCPCL_CLAIM_GRACE);
+    return now < sends ? sends : lost;
+}
+
+/* ---- a second session says the name ---- */
+
+static void probe_conn(struct tcpcl_conn *c)
+{
+    const tick now = time_of(c->link);
+    if (c->probe_at != TICK_NEVER || now < c->probe_after)
+        return;
+    c->probe_at = tick_add(now, TCPCL_PROBE);
+    c->probe_after = tick_add(now, TCPCL_PROBE_PAUSE);
+    c->probe_rx = c->n.rx_bytes;
+    tcpcl_alive(c->session);
+    tcpcl_conn_touch(c);
+    tcpcl_wake_at(c->endpoint, c->probe_at);
+}
+
+static bool is_dead(const struct tcpcl_conn *c)
+{
+    assert(c->n.rx_bytes >= c->probe_rx);
+    return c->n.rx_bytes == c->probe_rx && stream_unheard(c->stream) > 0;
+}
+
+static tick tend_probe(struct tcpcl_conn *c, tick now)
+{
+    if (now < c->probe_at)
+        return c->probe_at;
+    c->probe_at = TICK_NEVER;
+    if (is_dead(c)) {
+        tcpcl_silent(c->session, now);
+        tcpcl_conn_touch(c);
+    }
+    return TICK_NEVER;
+}
+
+static void say_contested(struct tcpcl_link *l, const struct tcpcl_conn *c,
+                          const struct tcpcl_conn *before)
+{
+    struct address at;
+    char from[ADDRESS_TEXT_MAX] = "?", had[ADDRESS_TEXT_MAX] = "?";
+    const bool wins = tcpcl_claim_of(l, c) > tcpcl_claim_of(l, before);
+    if (time_of(l) < l->contest_say_after)
+        return;
+    l->contest_say_after = tick_add(time_of(l), SAY_PAUSE);
+    if (stream_peer(c->stream, &at))
+        address_write(&at, from);
+    if (stream_peer(before->stream, &at))
+        address_write(&at, had);
+    tcpcl_tell(
+        l, 1,
+        "%s and %s both say that they are \"%s\" (%llu times so far): bundles go to %s, which %s",
+        from, had, tcpcl_peer(c->session)->node_id, (unsigned long long)l->contested,
+        wins ? from : had,
+        wins ? "has the better proof" : "has been there; only TLS proves a name");
+}
+
+/* Another session that says the same name, with the best claim; NULL: there is none. */
+static struct tcpcl_conn *find_rival(const struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    struct tcpcl_conn *best = NULL;
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *other = container_of(it, struct tcpcl_conn, node);
+        if (other != c && other->up &&
+            (best == NULL || tcpcl_claim_of(l, other) > tcpcl_claim_of(l, best)))
+            best = other;
+    }
+    return best;
+}
+
+void tcpcl_claim_contest(struct tcpcl_link *l, const struct tcpcl_conn *c)
+{
+    struct tcpcl_conn *before = find_rival(l, c);
+    assert(c->claim != TCPCL_CLAIM_HOST); /* that is never noted */
+    if (before == NULL || same_host(before, c) || c->claim == TCPCL_CLAIM_CERTIFICATE)
+        return;
+    l->contested++;
+    say_contested(l, c, before);
+    if (tcpcl_claim_of(l, c) <= tcpcl_claim_of(l, before))
+        probe_conn(before);
+}
+
+void tcpcl_claim_up(struct tcpcl_conn *c)
+{
+    struct tcpcl_link *l = c->link;
+    assert(c->up);
+    tcpcl_claim_contest(l, c);
+    if (!l->has_host || c->claim > TCPCL_CLAIM_HOST)
+        take_host(l, c);
+}
+
+/* A place for it among the link's sessions; that of one with a lesser claim, when all are taken. */
+bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
+{
+    struct tcpcl_conn *least = NULL;
+    if (l->conns_len < l->config->sessions)
+        return true;
+    list_for_each (it, &l->conns) { /* the oldest of them */
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (least == NULL || tcpcl_claim_of(l, c) <= tcpcl_claim_of(l, least))
+            least = c;
+    }
+    if (least == NULL || tcpcl_claim_of(l, least) >= tcpcl_claim_of(l, fresh))
+        return false;
+    const tick now = time_of(l);
+    tcpcl_terminate(least->session, TCPCL_TERM_BUSY, now);
+    tcpcl_conn_touch(least); /* its SESS_TERM, and its end within `ending` */
+    return l->conns_len < 2 * l->config->sessions;
+}
+
+tick tcpcl_claim_tend(struct tcpcl_link *l, tick now)
+{
+    tick due = TICK_NEVER;
+    list_for_each (it, &l->conns)
+        due = tick_min(due, tend_probe(container_of(it, struct tcpcl_conn, node), now));
+    return tick_min(due, tend_host(l, now));
+}

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files that hold a private key or a password. */
+#ifndef OS_SECRET_FILE_H
+#define OS_SECRET_FILE_H
+
+#include <stddef.h>
+#include <stdio.h>
+
+/* Opens the file to be read. NULL with the reason in `why`, which begins with the path: it is not
+ * there, or other users than its owner and group may read or write it. */
+FILE *secret_file_open(const char *path, char *why, size_t why_cap);
+
+/* Reads a file of one line into `out` (`cap` bytes, its zero included), without the blanks at its
+ * ends. Returns the length; HELIO_EIO or HELIO_EINVAL (empty, longer, more than a line) with the
+ * reason in `why`. "-" as the path is standard input, of any permissions. */
+int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t why_cap);
+
+#endif

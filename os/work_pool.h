@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Threads for calculations that would stop a loop: signatures, for example. They have a low
+ * priority (priority_lower), so that the loop goes on beside them on a busy machine. Work is done
+ * in turns of whom it is for: one piece for each, however many pieces it has given.
+ */
+#ifndef OS_WORK_POOL_H
+#define OS_WORK_POOL_H
+
+#include "base/list.h"
+#include "os/address.h"
+
+struct work_pool;
+
+/* Lies in its user's memory, which stays until it is done or taken back. */
+struct work {
+    void (*run)(struct work *w);  /* in another thread; the user lets alone what it works on */
+    void (*done)(struct work *w); /* in the loop's thread, once, later than the call that gave it */
+    uint8_t host[ADDRESS_KEY_HOST]; /* whom it is for, as address_key has it */
+    /* The pool's: */
+    struct list node;   /* among the first of each host, or behind it; among those that are done */
+    struct list others; /* of the first of a host: its further pieces */
+};
+
+/* ring: called from the threads when something is done; then the loop calls work_pool_done. 0, or
+ * HELIO_E*: no memory, no threads. */
+int work_pool_new(struct work_pool **out, unsigned threads, void (*ring)(void *context),
+                  void *context);
+/* Waits for what is being done; what waits is not begun. All are told to be done from within this
+ * call. NULL is allowed. */
+void work_pool_free(struct work_pool *p);
+
+void work_pool_give(struct work_pool *p, struct work *w);
+/* True: it had not begun, and will not. False: `done` follows. */
+bool work_pool_take_back(struct work_pool *p, struct work *w);
+/* Tells the next one that is done, within which the pool may be freed; false: there is none. */
+bool work_pool_done(struct work_pool *p);
+
+#endif

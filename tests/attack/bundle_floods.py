@@ -1,0 +1,52 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two peers send small bundles over TCPCL as fast as the node reads: for its echo endpoint, and such as ask for all status reports."""
+from attack import main
+from bundle_wire import REPORTS, bundle
+from tcpcl_wire import flood, segment
+
+COUNT = 60000   # bundles of one flood, each with an id of its own
+SOURCES = 5000  # that an echo answers
+PEERS = 2
+KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
+
+
+def echoes(peer):
+    """For the node's echo: each has another payload, and a source that was not answered lately."""
+    return b"".join(segment(k, bundle((peer, 100 + k % SOURCES), (2, 128), k, payload=b"%d" % k)) for k in range(COUNT))
+
+
+def reports(peer):
+    """Reports of their reception are due, and of their deletion soon: nobody has the endpoint, and they live for a second."""
+    return b"".join(segment(k, bundle((peer, 66), (2, 77), k, lifetime_ms=1000, flags=REPORTS)) for k in range(COUNT))
+
+
+def attacker(port, peer, data):
+    def go(until):
+        flood(port, until, data, source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
+    return go
+
+
+def run(scene, only):
+    """Node 3's goodput to node 2 over LTP is measured beside the floods."""
+    for number, (name, make) in enumerate((("echo", echoes), ("status reports", reports))):
+        if only not in (-1, number):
+            continue
+        p3, p2, tcp = scene.ports(3)
+        scene.node(3, [scene.link(2, p3, p2, **KEYS)])
+        open_to_all = {"name": "in", "adapter": "tcpcl", "peer": "ipn:1.0", "local": f"127.0.0.1:{tcp}", "tls": "off", "peers": 8}
+        node = scene.node(2, [scene.link(3, p2, p3, **KEYS), open_to_all], extra="bundles: {status_reports: true}\n")
+        scene.receiver(2)
+        before = scene.goodput(3, 2)
+        with scene.attack(*[attacker(tcp, peer, make(peer)) for peer in range(9, 9 + PEERS)]):
+            during = scene.goodput(3, 2)
+        counters = scene.control(2, "counters")["agent"]
+        scene.figure(name, {"before": before, "during": during, "received": counters["received"]})
+        scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
+        scene.bound(f"bundles of the flood, {name}", counters["received"], ">=", 5000)
+        scene.bound(f"RSS, MiB, {name}", scene.rss_peak(node), "<=", 1024 + 64)
+        for n in (2, 3):
+            scene.end(n)
+
+
+if __name__ == "__main__":
+    main(run, only=-1)

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Any bundle is read as a list of blocks and written back; every operation in it gets a verdict,
+ * and with any verdict but SECURITY_OK the bundle stays as it was. What is decrypted or removed
+ * leaves a bundle that can be written. */
+#include <stdlib.h>
+
+#include "bp/security.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(bool ok)
+{
+    if (!ok)
+        abort();
+}
+
+/* Not secure, and fast: a sum instead of a MAC, an exclusive or instead of a cipher. */
+static bool sum(void *self, unsigned bits, struct slice key, const struct slice *parts,
+                size_t parts_len, uint8_t *out)
+{
+    (void)self;
+    memset(out, key.len == 0 ? 0 : key.data[0], bits / 8);
+    for (size_t i = 0; i < parts_len; i++) {
+        for (size_t k = 0; k < parts[i].len; k++)
+            out[0] = (uint8_t)(out[0] + parts[i].data[k]);
+    }
+    return true;
+}
+
+static bool seal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
+                 size_t len, uint8_t tag[CRYPTO_TAG])
+{
+    (void)self;
+    memset(tag, aad.len > 0 ? aad.data[aad.len - 1] : 0, CRYPTO_TAG);
+    for (size_t i = 0; i < len; i++)
+        data[i] = (uint8_t)(data[i] ^ key.data[i % key.len] ^ iv.data[i % iv.len]);
+    return true;
+}
+
+static bool unseal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
+                   size_t len, const uint8_t tag[CRYPTO_TAG])
+{
+    uint8_t right[CRYPTO_TAG];
+    seal(self, key, iv, aad, data, len, right);
+    return memcmp(right, tag, sizeof right) == 0;
+}
+
+static bool copy_key(void *self, struct slice kek, struct slice in, uint8_t *out)
+{
+    (void)self;
+    memcpy(out, in.data, kek.len == 16 ? in.len - 8 : in.len);
+    return true;
+}
+
+static bool fixed(void *self, uint8_t *out, size_t len)
+{
+    (void)self;
+    memset(out, 7, len);
+    return true;
+}
+
+static void require_same(const struct security_bundle *b, const struct buf *before)
+{
+    struct buf *now = security_bundle_write(b);
+    require(now != NULL && slice_equal(buf_slice(now), buf_slice(before)));
+    buf_drop(now);
+}
+
+static void run_operation(struct security_bundle *b, struct security_operation op,
+                          const struct crypto *crypto)
+{
+    static const uint8_t key[16];
+    struct buf *before = security_bundle_write(b);
+    require(before != NULL);
+    enum security_verdict v = security_verify(b, op, slice_of(key, sizeof key), crypto);
+    require_same(b, before);
+    if (v != SECURITY_OK)
+        v = security_decrypt(b, op, slice_of(key, sizeof key), crypto);
+    else
+        v = security_strip(b, op);
+    if (v != SECURITY_OK)
+        require_same(b, before);
+    require(security_verdict_text(v)[0] != '\0');
+    buf_drop(before);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const struct crypto crypto = {.mac = sum,
+                                  .seal = seal,
+                                  .open = unseal,
+                                  .wrap = copy_key,
+                                  .unwrap = copy_key,
+                                  .random = fixed};
+    struct security_block s;
+    security_block_parse(SECURITY_BIB, slice_of(data, size), &s);
+    security_block_parse(SECURITY_BCB, slice_of(data, size), &s);
+    struct buf *bytes = buf_new(0, size + 1);
+    require(bytes != NULL);
+    if (size > 0)
+        memcpy(buf_append(bytes, size), data, size);
+    struct security_bundle b;
+    if (security_bundle_read(bytes, &b, NULL) != 0)
+        return 0;
+    for (size_t i = 0; i < b.len && i < 8; i++) {
+        for (size_t k = 0; k < 3; k++)
+            run_operation(&b, (struct security_operation){.block = i < b.len ? i : 0, .target = k},
+                          &crypto);
+    }
+    struct security_request r = {.targets = {1}, .targets_len = 1, .variant = SECURITY_HMAC_256};
+    r.source = eid_ipn(0, 1, 0);
+    r.key = slice_of("0123456789abcdef", 16);
+    security_sign(&b, &r, &crypto);
+    r.variant = SECURITY_AES_128;
+    security_encrypt(&b, &r, &crypto);
+    struct buf *out = security_bundle_write(&b);
+    struct bundle again;
+    require(out != NULL &&
+            bundle_decode(buf_data(out), out->len, BUNDLE_LENIENT, &again, NULL) == 0);
+    buf_drop(out);
+    security_bundle_fini(&b);
+    return 0;
+}

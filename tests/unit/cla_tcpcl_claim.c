@@ -1,0 +1,322 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sessions that say the same name: by which of them the link's bundles go. The other ends are
+ * played: streams of several hosts that speak just enough TCPCL. */
+#include <jansson.h>
+
+#include "cla/tcpcl/tcpcl_session.h"
+#include "tests/unit/cla_tcpcl_pair.h"
+
+/* Hosts by world.owner: b is 0. */
+enum { OWNER_B, OWNER_ONE, OWNER_TWO, OWNERS };
+
+struct caller {
+    struct stream *s;
+    unsigned segments; /* octets beyond contact header and SESS_INIT */
+    bool ended, deaf;
+    uint8_t in[4096];
+};
+
+static uint8_t *give_space(void *context, size_t *len)
+{
+    struct caller *c = context;
+    *len = sizeof c->in;
+    return c->in;
+}
+
+static void take_bytes(void *context, size_t len)
+{
+    ((struct caller *)context)->segments += (unsigned)len;
+}
+
+static void on_writable(void *context)
+{
+    (void)context;
+}
+
+static void on_ended(void *context, int error)
+{
+    (void)error;
+    ((struct caller *)context)->ended = true;
+}
+
+static const struct stream_user caller_user = {
+    .space = give_space, .fed = take_bytes, .writable = on_writable, .ended = on_ended};
+
+static void say(struct caller *c, const void *data, size_t len)
+{
+    const struct slice part = slice_of(data, len);
+    ck_assert_uint_eq(stream_write(c->s, &part, 1), len);
+}
+
+/* Connects as ipn:1.0 from this host and is in session. */
+static void call(struct pair *p, struct caller *c, size_t owner)
+{
+    static const uint8_t init[] =
+        "\x07\x00\x1e\0\0\0\0\x40\0\0\0\0\0\0\0\x40\0\0\0\0\x07ipn:1.0\0\0\0";
+    struct address at;
+    const struct stream_place to = {.address = &at};
+    ck_assert_int_eq(address_parse("10.0.0.2:4556", &at), 0);
+    *c = (struct caller){0};
+    p->v.world.owner = owner;
+    ck_assert_int_eq(stream_connect(&p->v.world, &c->s, &to, &caller_user, c), 0);
+    p->v.world.owner = OWNER_B;
+    stream_read(c->s, true);
+    pair_pass(p, 10 * TICK_MS);
+    say(c, "dtn!\x04", 6);
+    pair_pass(p, 10 * TICK_MS);
+    say(c, init, sizeof init);
+    pair_pass(p, 10 * TICK_MS);
+    c->segments = 0;
+}
+
+static void hang_up(struct pair *p, struct caller *c)
+{
+    stream_close(c->s);
+    c->s = NULL;
+    pair_pass(p, 10 * TICK_MS);
+}
+
+/* b sends a bundle: who gets it? */
+static void expect_to(struct pair *p, struct caller *c, struct caller * not )
+{
+    static uint64_t key;
+    c->segments = not != NULL ? not ->segments = 0 : 0;
+    ck_assert_int_eq(side_send(&p->b, key++, 100), CLA_REASON_NONE);
+    pair_pass(p, 10 * TICK_MS);
+    ck_assert_uint_ge(c->segments, 100);
+    ck_assert(not == NULL || not ->segments == 0);
+}
+
+static uint64_t contested(const struct side *s)
+{
+    json_t *o = json_object();
+    s->cla->ops->status(s->cla, o);
+    const uint64_t n = (uint64_t)json_integer_value(json_object_get(o, "contested"));
+    json_decref(o);
+    return n;
+}
+
+static struct address hosts[OWNERS];
+
+/* b listens; `remote`: of its link, or NULL. */
+static struct pair *listening(const char *remote)
+{
+    struct pair *p = pair_new();
+    for (unsigned i = 0; i < OWNERS; i++) {
+        char text[32];
+        snprintf(text, sizeof text, "10.0.1.%u:5000", i);
+        ck_assert_int_eq(address_parse(text, &hosts[i]), 0);
+    }
+    ck_assert_int_eq(address_parse("10.0.0.2:4556", &p->b.config.local), 0);
+    p->v.pipes.hosts = hosts;
+    p->v.pipes.hosts_len = OWNERS;
+    if (remote != NULL)
+        ck_assert_int_eq(address_parse(remote, &p->b.config.remote), 0);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    pair_pass(p, TICK_S);
+    return p;
+}
+
+static void finish(struct pair *p, struct caller *one, struct caller *two)
+{
+    side_close(&p->b);
+    if (one->s != NULL)
+        stream_close(one->s);
+    if (two->s != NULL)
+        stream_close(two->s);
+    pair_free(p);
+}
+
+START_TEST(a_thief_gets_nothing)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, thief;
+    call(p, &one, OWNER_ONE);
+    ck_assert(p->b.up);
+    expect_to(p, &one, NULL);
+    call(p, &thief, OWNER_TWO);
+    ck_assert_uint_eq(contested(&p->b), 1);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "both say that they are \"ipn:1.0\""));
+    expect_to(p, &one, &thief);
+    hang_up(p, &thief);
+    call(p, &thief, OWNER_TWO);
+    expect_to(p, &one, &thief);
+    finish(p, &one, &thief);
+}
+END_TEST
+
+/* All places are taken by the session that has the name: the other one is counted, too. */
+START_TEST(turned_away_and_counted)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, thief, same;
+    p->b.config.sessions = 1;
+    call(p, &one, OWNER_ONE);
+    call(p, &thief, OWNER_TWO);
+    ck_assert(thief.ended);
+    ck_assert_uint_eq(contested(&p->b), 1);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "both say that they are \"ipn:1.0\""));
+    expect_to(p, &one, NULL);
+    call(p, &same, OWNER_ONE); /* of the host itself that is no theft */
+    ck_assert_uint_eq(contested(&p->b), 1);
+    stream_close(same.s);
+    finish(p, &one, &thief);
+}
+END_TEST
+
+START_TEST(the_same_host_takes_over)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, again;
+    call(p, &one, OWNER_ONE);
+    call(p, &again, OWNER_ONE);
+    expect_to(p, &again, &one);
+    ck_assert_uint_eq(contested(&p->b), 0);
+    finish(p, &one, &again);
+}
+END_TEST
+
+/* Between the end of a session and the next one of its host. */
+START_TEST(no_bundle_in_the_gap)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, thief;
+    call(p, &one, OWNER_ONE);
+    call(p, &thief, OWNER_TWO);
+    hang_up(p, &one);
+    ck_assert(!p->b.up);
+    ck_assert_int_eq(side_send(&p->b, 1, 100), CLA_REASON_DOWN);
+    pair_pass(p, 2 * TICK_S);
+    call(p, &one, OWNER_ONE);
+    ck_assert(p->b.up);
+    expect_to(p, &one, &thief);
+    /* A peer with a new address waits so long, and has the name only then. */
+    hang_up(p, &one);
+    pair_pass(p, 5 * TICK_S);
+    ck_assert(p->b.up);
+    expect_to(p, &thief, NULL);
+    call(p, &one, OWNER_ONE); /* the host that had the name is back */
+    expect_to(p, &one, &thief);
+    finish(p, &one, &thief);
+}
+END_TEST
+
+/* The thief was first; the link says where its peer is. */
+START_TEST(remote_wins)
+{
+    struct pair *p = listening("10.0.1.1:4556");
+    struct caller one, thief;
+    call(p, &thief, OWNER_TWO);
+    ck_assert(p->b.up);
+    expect_to(p, &thief, NULL);
+    call(p, &one, OWNER_ONE);
+    expect_to(p, &one, &thief);
+    ck_assert_uint_eq(contested(&p->b), 1);
+    hang_up(p, &one);
+    ck_assert(!p->b.up);
+    call(p, &one, OWNER_ONE);
+    expect_to(p, &one, &thief);
+    finish(p, &one, &thief);
+}
+END_TEST
+
+/* All places are taken by sessions that only say the name. */
+START_TEST(a_place_for_the_better_one)
+{
+    struct pair *p = listening("10.0.1.1:4556");
+    struct caller one, thieves[4];
+    for (size_t i = 0; i < 4; i++)
+        call(p, &thieves[i], OWNER_TWO);
+    call(p, &one, OWNER_ONE);
+    expect_to(p, &one, &thieves[3]);
+    side_close(&p->b);
+    for (size_t i = 0; i < 4; i++)
+        stream_close(thieves[i].s);
+    stream_close(one.s);
+    pair_free(p);
+}
+END_TEST
+
+/* What has the name may be dead: a KEEPALIVE finds it out, sooner than silence would. */
+START_TEST(a_dead_session_is_found)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, moved;
+    call(p, &one, OWNER_ONE);
+    stream_read(one.s, false); /* its host is off */
+    call(p, &moved, OWNER_TWO);
+    ck_assert(p->b.up);
+    pair_pass(p, 11 * TICK_S);
+    expect_to(p, &moved, &one);
+    finish(p, &one, &moved);
+}
+END_TEST
+
+START_TEST(a_host_that_stays_away)
+{
+    struct pair *p = listening(NULL);
+    struct caller one, two;
+    call(p, &one, OWNER_ONE);
+    hang_up(p, &one);
+    p->b.config.keepalive = 0;
+    p->b.config.idle = 3600 * TICK_S;
+    call(p, &two, OWNER_TWO);
+    pair_pass(p, 601 * TICK_S);
+    expect_to(p, &two, NULL);
+    call(p, &one, OWNER_ONE); /* it has lost the name to the other one */
+    expect_to(p, &two, &one);
+    finish(p, &one, &two);
+}
+END_TEST
+
+START_TEST(listening_without_tls)
+{
+    static const struct {
+        const char *local;
+        int tls;
+        bool good;
+    } of[] = {
+        {"127.0.0.1:4556", TCPCL_TLS_UNSET, true},  {"[::1]:4556", TCPCL_TLS_UNSET, true},
+        {"127.8.9.10:4556", TCPCL_TLS_UNSET, true}, {"[::ffff:127.0.0.1]:1", TCPCL_TLS_UNSET, true},
+        {"0.0.0.0:4556", TCPCL_TLS_UNSET, false},   {"[::]:4556", TCPCL_TLS_UNSET, false},
+        {"192.0.2.1:4556", TCPCL_TLS_UNSET, false}, {"[2001:db8::1]:1", TCPCL_TLS_UNSET, false},
+        {"192.0.2.1:4556", TCPCL_TLS_OFF, true},
+    };
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct side s;
+        const char *key = "";
+        char why[256] = "";
+        side_defaults(&s);
+        s.config.tls = of[i].tls;
+        ck_assert_int_eq(address_parse(of[i].local, &s.config.local), 0);
+        const int r = tcpcl_config_check(&s.config, &key, why, sizeof why);
+        ck_assert_int_eq(r, of[i].good ? 0 : HELIO_EINVAL);
+        ck_assert(of[i].good || (strcmp(key, "tls") == 0 && strstr(why, "tls: off") != NULL));
+    }
+    struct pair *p = listening(NULL); /* at 10.0.0.2, tls: off */
+    ck_assert_uint_eq(p->b.said, 1);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "listens at 10.0.0.2:4556 without TLS"));
+    pair_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("tcpcl_claim");
+    TCase *t = tcase_create("tcpcl_claim");
+    tcase_add_test(t, a_thief_gets_nothing);
+    tcase_add_test(t, turned_away_and_counted);
+    tcase_add_test(t, the_same_host_takes_over);
+    tcase_add_test(t, no_bundle_in_the_gap);
+    tcase_add_test(t, remote_wins);
+    tcase_add_test(t, a_place_for_the_better_one);
+    tcase_add_test(t, a_dead_session_is_found);
+    tcase_add_test(t, a_host_that_stays_away);
+    tcase_add_test(t, listening_without_tls);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

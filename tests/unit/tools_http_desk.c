@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The HTTP server's thread asks the loop for texts: how often, and what if the loop ends. */
+#include <check.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "tools/node/http_desk.h"
+
+#define TOOK (10 * TICK_MS)
+
+/* Whoever asked seldom is answered at once, several times; whoever goes on has a fiftieth. */
+START_TEST(pace)
+{
+    struct http_pace p = {0};
+    tick now = 100 * TICK_S;
+    unsigned made = 0;
+    for (tick end = now + 100 * TICK_S; now < end; now += TICK_MS)
+        if (http_pace_may(&p, now)) {
+            http_pace_made(&p, now, TOOK);
+            made++;
+        }
+    const unsigned share = (unsigned)(100 * TICK_S / (HTTP_PACE_SHARE * TOOK));
+    ck_assert_uint_ge(made, share);
+    ck_assert_uint_le(made, share + 3);
+    http_pace_made(&p, now, TOOK);
+    ck_assert(!http_pace_may(&p, now));
+    ck_assert(http_pace_may(&p, now + 2 * HTTP_PACE_SHARE * TOOK));
+}
+END_TEST
+
+START_TEST(pace_of_quick_ones)
+{
+    struct http_pace p = {0};
+    const tick now = 100 * TICK_S;
+    unsigned made = 0;
+    for (; http_pace_may(&p, now); made++)
+        http_pace_made(&p, now, 1);
+    ck_assert_uint_le(made, (unsigned)(HTTP_PACE_KEPT / (HTTP_PACE_SHARE * HTTP_PACE_LEAST)) + 1);
+    ck_assert_uint_gt(made, 10); /* a person, or several scrapers, notice nothing */
+}
+END_TEST
+
+struct scene {
+    struct http_desk desk;
+    sem_t rung;
+    bool answered;
+    struct http_answer answer;
+};
+
+static void ring(void *context)
+{
+    struct scene *s = context;
+    sem_post(&s->rung);
+}
+
+static struct http_answer make_nothing(void *context, enum http_kind kind, const char *link)
+{
+    (void)context;
+    (void)kind;
+    (void)link;
+    return http_nothing();
+}
+
+static void *ask(void *context)
+{
+    struct scene *s = context;
+    s->answered = http_desk_ask(&s->desk, HTTP_NOTHING, NULL, &s->answer);
+    return NULL;
+}
+
+static void begin(struct scene *s, pthread_t *thread)
+{
+    *s = (struct scene){.answered = false};
+    ck_assert_int_eq(sem_init(&s->rung, 0, 0), 0);
+    ck_assert_int_eq(http_desk_init(&s->desk, ring, s), 0);
+    http_desk_serve(&s->desk, make_nothing, NULL); /* nobody asks */
+    ck_assert_int_eq(pthread_create(thread, NULL, ask, s), 0);
+    sem_wait(&s->rung);
+}
+
+START_TEST(answered)
+{
+    struct scene s;
+    pthread_t thread;
+    begin(&s, &thread);
+    http_desk_serve(&s.desk, make_nothing, NULL);
+    pthread_join(thread, NULL);
+    ck_assert(s.answered);
+    ck_assert_uint_eq(s.answer.status, 404);
+    http_desk_close(&s.desk);
+    http_desk_fini(&s.desk);
+}
+END_TEST
+
+/* The loop ends while the thread waits, and before it asks. */
+START_TEST(closed)
+{
+    struct scene s;
+    pthread_t thread;
+    begin(&s, &thread);
+    http_desk_close(&s.desk);
+    http_desk_serve(&s.desk, make_nothing, NULL);
+    pthread_join(thread, NULL);
+    ck_assert(!s.answered);
+    ask(&s);
+    ck_assert(!s.answered);
+    http_desk_fini(&s.desk);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("http_desk");
+    TCase *t = tcase_create("http_desk");
+    tcase_add_test(t, pace);
+    tcase_add_test(t, pace_of_quick_ones);
+    tcase_add_test(t, answered);
+    tcase_add_test(t, closed);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

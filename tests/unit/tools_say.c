@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lines of the operator's log: whatever they say, each is one line that nobody else began. */
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "tools/node/say.h"
+
+static const char evil[] = "peer \"dtn://a\n<3>forged\r\x1b[2J\xe2\x80\xae\xff\\\" came";
+static const char shown[] = "peer \"dtn://a\\n<3>forged\\r\\x1b[2J\\u{202e}\\xff\\\" came";
+
+static const char *write_line(struct say *s, const char *text)
+{
+    static char line[4097];
+    size_t len = say_line(s, LEVEL_WARNING, UINT64_C(1700000000123456789), text, line, 4096);
+    ck_assert_uint_le(len, 4096);
+    ck_assert_int_eq(line[len - 1], '\n');
+    ck_assert_ptr_eq(memchr(line, '\n', len), line + len - 1);
+    line[len - 1] = '\0';
+    return line;
+}
+
+START_TEST(plain_text)
+{
+    struct say s = {.level = LEVEL_INFO, .form = SAY_TEXT};
+    char want[256];
+    snprintf(want, sizeof want, "2023-11-14T22:13:20.123Z warning: %s", shown);
+    ck_assert_str_eq(write_line(&s, evil), want);
+}
+END_TEST
+
+START_TEST(journal)
+{
+    struct say s = {.level = LEVEL_INFO, .form = SAY_JOURNAL, .priority = true};
+    char want[256];
+    snprintf(want, sizeof want, "<4>%s", shown);
+    ck_assert_str_eq(write_line(&s, evil), want);
+    ck_assert_str_eq(write_line(&s, "<0>forged"), "<4><0>forged"); /* the first one counts */
+}
+END_TEST
+
+START_TEST(json)
+{
+    struct say s = {.level = LEVEL_INFO, .form = SAY_JSON, .node = "dtn://\"n\\"};
+    json_t *o = json_loads(write_line(&s, evil), JSON_REJECT_DUPLICATES, NULL);
+    ck_assert_ptr_nonnull(o);
+    ck_assert_str_eq(json_string_value(json_object_get(o, "text")), shown);
+    ck_assert_str_eq(json_string_value(json_object_get(o, "node")), "dtn://\"n\\");
+    json_decref(o);
+}
+END_TEST
+
+/* As much as there is room for, of any text, in any form. */
+START_TEST(long_text)
+{
+    static const char fill[] = {'a', '\n', '"', '\xff'};
+    char text[5000];
+    for (int form = SAY_TEXT; form <= SAY_JOURNAL; form++) {
+        for (size_t i = 0; i < sizeof fill; i++) {
+            struct say s = {.level = LEVEL_INFO, .form = (enum say_form)form, .priority = true};
+            memset(text, fill[i], sizeof text - 1);
+            text[sizeof text - 1] = '\0';
+            const char *line = write_line(&s, text);
+            ck_assert_uint_ge(strlen(line), 1000);
+            if (form != SAY_JSON)
+                continue;
+            json_t *o = json_loads(line + strlen("<4>"), 0, NULL);
+            ck_assert_ptr_nonnull(o);
+            json_decref(o);
+        }
+    }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("say");
+    TCase *t = tcase_create("say");
+    tcase_add_test(t, plain_text);
+    tcase_add_test(t, journal);
+    tcase_add_test(t, json);
+    tcase_add_test(t, long_text);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Powers and traces that helio-trace draws, against the moments and crossing rates of their laws."""
+import math
+import random
+from statistics import NormalDist
+
+import numpy as np
+from rows import Row, blocks_error, check, powers, runs_of
+
+NORMAL = NormalDist()
+DEVIATIONS = 4  # of the mean that is drawn
+DECAY = 2.90449  # (1 + x + x²/3) e^(−x) is 1/e there
+
+
+def moment(claim, against, want, sample):
+    return Row(claim, against, want, float(np.mean(sample)), DEVIATIONS * blocks_error(sample), relative=False)
+
+
+@check("Fades")
+def lognormal(bin_dir):
+    index = 0.3
+    p = powers(bin_dir, "--scintillation", "lognormal", "--index", str(index), "--coherence", "1ms", "-n", "1000000", "-s", "3")
+    spread = math.log1p(index)
+    yield moment("Lognormal, index 0.3: mean power", "1", 1, p)
+    yield moment("… scintillation index", "as asked for", index, (p - 1) ** 2)
+    yield moment("… third moment", "(1 + index)³", (1 + index) ** 3, p**3)
+    yield moment("… mean of the logarithm", "−ln(1 + index) / 2", -spread / 2, np.log(p))
+    yield moment("… variance of the logarithm", "ln(1 + index)", spread, (np.log(p) + spread / 2) ** 2)
+
+
+def shapes(index):
+    """Alpha and beta of Al-Habash et al. for a scintillation index, by bisection of the Rytov variance."""
+    low, high = 1e-4, 8.0
+    for _ in range(100):
+        s = (low + high) / 2
+        a = 1 / math.expm1(0.49 * s / (1 + 1.11 * s**1.2) ** (7 / 6))
+        b = 1 / math.expm1(0.51 * s / (1 + 0.69 * s**1.2) ** (5 / 6))
+        low, high = (s, high) if 1 / a + 1 / b + 1 / a / b < index else (low, s)
+    return a, b
+
+
+@check("Fades")
+def gamma_gamma(bin_dir):
+    index = 0.8
+    a, b = shapes(index)
+    p = powers(bin_dir, "--scintillation", "gamma-gamma", "--index", str(index), "--coherence", "1ms", "-n", "1000000", "-s", "3")
+    yield moment("Gamma-gamma, index 0.8: mean power", "1", 1, p)
+    yield moment("… scintillation index", "1/α + 1/β + 1/(αβ)", index, (p - 1) ** 2)
+    third = (1 + 1 / a) * (1 + 2 / a) * (1 + 1 / b) * (1 + 2 / b)
+    yield moment("… third moment", "Γ(α+3) Γ(β+3) / (Γ(α) Γ(β) (αβ)³)", third, p**3)
+    yield moment("… mean of 1 / √power", "Γ(α−½) Γ(β−½) √(αβ) / (Γ(α) Γ(β))", math.exp(math.lgamma(a - .5) + math.lgamma(b - .5) - math.lgamma(a) - math.lgamma(b))
+                 * math.sqrt(a * b), p**-0.5)
+    rng = np.random.default_rng(1)
+    share = (rng.gamma(a, 1 / a, 4_000_000) * rng.gamma(b, 1 / b, 4_000_000) < 0.3).mean()
+    below = p < 0.3
+    yield Row("… share of the time below 0.3 of the mean", "products of 4 million pairs of numpy's gamma numbers", float(share), float(below.mean()),
+              DEVIATIONS * math.hypot(blocks_error(below), math.sqrt(share / 4e6)), relative=False)
+
+
+def crossings(p, level):
+    return (p[:-1] >= level) & (p[1:] < level)
+
+
+@check("Fades")
+def rice(bin_dir):
+    """Three equal poles: ρ = 1 − x²/6 + …, x = 2.904 t / coherence."""
+    index, coherence, step = 0.3, 10e-3, 0.1e-3
+    p = powers(bin_dir, "--scintillation", "lognormal", "--index", str(index), "--coherence", "10ms", "--step", "0.1ms", "-n", "3000000", "-s", "5")
+    sigma = math.sqrt(math.log1p(index))
+    zero = DECAY / coherence / math.sqrt(3) / (2 * math.pi)  # crossings of the median a second
+    for db in (0, -3, -5):
+        u = (db * math.log(10) / 10 + sigma**2 / 2) / sigma
+        down = crossings(p, 10 ** (db / 10))
+        yield Row(f"Lognormal, index 0.3, coherence 10 ms: fades below {db} dB a second", "Rice's formula", zero * math.exp(-u * u / 2), float(down.mean()) / step,
+                  DEVIATIONS * blocks_error(down) / step, relative=False, unit="/s")
+        share = NORMAL.cdf(u)
+        duration = share / (zero * math.exp(-u * u / 2))
+        got = float((p < 10 ** (db / 10)).mean()) / float(down.mean()) * step
+        yield Row(f"… their mean duration below {db} dB", "share of the time / Rice's formula", 1e3 * duration, 1e3 * got,
+                  DEVIATIONS * blocks_error(down) / float(down.mean()) * 1.5, unit="ms")
+
+
+@check("Fades")
+def pointing(bin_dir):
+    j = 0.35
+    p = powers(bin_dir, "--jitter", str(j), "--jitter-coherence", "1ms", "-n", "1000000", "-s", "7")
+    beta = 1 / (4 * j * j)
+    yield moment("Pointing jitter 0.35: mean power", "β/(β+1), β = 1/(4 jitter²)", beta / (beta + 1), p)
+    yield moment("… mean square of the power", "β/(β+2)", beta / (beta + 2), p * p)
+    yield moment("… share of the time below −3 dB", "10^(−0.3 β)", 10 ** (-0.3 * beta), p < 10**-0.3)
+
+
+@check("Fades")
+def other_direction(bin_dir):
+    """Both are lognormal, so the logarithms' covariance is R σ², and that of the powers e^(R σ²) − 1."""
+    index, share, lag = 0.3, 0.8, 120
+    options = ("--scintillation", "lognormal", "--index", str(index), "--coherence", "1ms", "-n", "1000000", "-s", "9")
+    forward = powers(bin_dir, *options)
+    back = powers(bin_dir, *options, "--return", f"{share},12ms")
+    spread = math.log1p(index)
+    a, b = np.log(forward) + spread / 2, np.log(back) + spread / 2
+    yield moment("Both directions, R = 0.8, 12 ms later: covariance of the logarithms", "R ln(1 + index)", share * spread, a[:-lag] * b[lag:])
+    yield moment("… of the powers", "(1 + index)^R − 1", math.expm1(share * spread), (forward[:-lag] - 1) * (back[lag:] - 1))
+    yield moment("… of the logarithms, at the same time", "0", 0, a * b)
+    yield moment("… scintillation index of the direction back", "as asked for", index, (back - 1) ** 2)
+
+
+@check("Traces")
+def markov(bin_dir):
+    good, bad = 20.0, 5.0  # steps
+    runs = runs_of(bin_dir, "--gilbert", "2ms,0.5ms", "--step", "0.1ms", "-n", "4000000", "-s", "2")
+    state = np.repeat([b for b, _ in runs], [n for _, n in runs]).astype(float)
+    share = bad / (good + bad)
+    yield moment("Gilbert–Elliott, 2 ms and 0.5 ms: share of bad steps", "b / (g + b)", share, state)
+    keep = 1 - 1 / good - 1 / bad
+    for lag in (1, 5, 10):
+        yield moment(f"… covariance, lag {lag}", "share (1 − share) (1 − 1/g − 1/b)^lag", share * (1 - share) * keep**lag,
+                     (state[:-lag] - share) * (state[lag:] - share))
+    lengths = np.array([n for b, n in runs[1:-1] if b], dtype=float)
+    yield moment("… mean length of bad runs, steps", "geometric", bad, lengths)
+    yield moment("… variance of their lengths", "b² − b", bad * bad - bad, (lengths - bad) ** 2)
+
+
+@check("Traces")
+def published(bin_dir):
+    """Caini et al., IEEE TAES 59(6), 2023: the laws were fitted to their figures; another seed than the stored ones', and a longer trace."""
+    figures = {"A": (0.0498, 0.95, 0.66, 18.17, 17.37), "F": (0.137, 2.14, 3.15, 13.46, 18.19), "H": (0.288, 5.46, 5.02, 13.48, 12.84)}
+    for name, want in figures.items():
+        runs = runs_of(bin_dir, "--preset", name, "-n", "10000000", "-s", "9001")
+        bad = np.array([n for b, n in runs[1:-1] if b]) / 10
+        good = np.array([n for b, n in runs[1:-1] if not b]) / 10
+        found = (bad.sum() / (bad.sum() + good.sum()), bad.mean(), bad.std(), good.mean(), good.std())
+        names = ("share of bad time", "mean of bad runs", "deviation of bad runs", "mean of good runs", "deviation of good runs")
+        for what, a, b in zip(names, want, found):
+            yield Row(f"Trace {name}: {what}", "published table (Caini et al. 2023)", a, float(b), 0.02, unit="" if a < 0.5 and "share" in what else "ms")
+
+
+@check("Traces")
+def equilibrium(bin_dir):
+    """A renewal process by itself, of Python's gamma and Weibull numbers, begun long before: how much of its first 10 ms is bad."""
+    draw = random.Random(4)
+
+    def bad():
+        return draw.weibullvariate(5.105, 1.221) if draw.random() < 0.8689 else draw.weibullvariate(10.642, 1.225)
+
+    def good():
+        return draw.gammavariate(1.102, 13.480 / 1.102)
+
+    shares = []
+    for _ in range(4000):
+        at, state, lost = -draw.uniform(300, 400), False, 0.0
+        while at < 10:
+            length = bad() if state else good()
+            if state:
+                lost += max(0.0, min(at + length, 10) - max(at, 0))
+            at, state = at + length, not state
+        shares.append(lost / 10)
+    found = []
+    for seed in range(400):
+        runs = runs_of(bin_dir, "--preset", "H", "-n", "100", "-s", str(5000 + seed))
+        found.append(sum(n for b, n in runs if b) / 100)
+    error = math.hypot(np.std(shares) / len(shares) ** 0.5, np.std(found) / len(found) ** 0.5)
+    yield Row("Trace H: share of bad time in the first 10 ms, 400 seeds", "renewal process in Python, begun 0.3 s before", float(np.mean(shares)),
+              float(np.mean(found)), DEVIATIONS * error, relative=False)
+
+
+@check("Traces")
+def gaps(bin_dir):
+    """An alternating renewal process: the variance of the bad time of a long window is T (μg² σb² + μb² σg²) / (μg + μb)³ (Takács 1957)."""
+    good, bad, window = (10.0, 2.0), (4.0, 1.5), 2000.0  # gamma: mean, shape; ms
+    runs = runs_of(bin_dir, "--good", "gamma:10ms,2", "--bad", "gamma:4ms,1.5", "--step", "0.1ms", "-n", "40000000", "-s", "6")
+    state = np.repeat(np.array([b for b, _ in runs], dtype=np.uint8), [n for _, n in runs])
+    sums = state.reshape(-1, int(window * 10)).sum(axis=1) / 10
+    (mg, kg), (mb, kb) = good, bad
+    want = window * (mg**2 * mb**2 / kb + mb**2 * mg**2 / kg) / (mg + mb) ** 3
+    yield Row("Renewal, gamma runs of 10 and 4 ms: share of bad time", "μb / (μg + μb)", mb / (mg + mb), float(state.mean()),
+              DEVIATIONS * math.sqrt(want / 4e6 / window), relative=False)
+    yield Row("… deviation of the bad time in 2 s", "√(T (μg² σb² + μb² σg²) / (μg + μb)³)", math.sqrt(want), float(sums.std(ddof=1)),
+              DEVIATIONS / math.sqrt(2 * len(sums)), unit="ms")

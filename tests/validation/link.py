@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Queue, line, delay and losses of the channel, frame by frame in virtual time; and LTP over it in helio-sim."""
+import collections
+import csv
+import fractions
+import json
+import math
+import os
+import random
+import tempfile
+
+import numpy as np
+from rows import Row, check, play, run
+
+S = 10**9
+
+
+@check("Queue and line")
+def codel(bin_dir):
+    """The model of tests/e2e/queue_test.py follows the pseudo-code of RFC 8289, section 5."""
+    import queue_test
+    counts, wrong, frames_in_all = collections.Counter(), 0, 0
+    for seed in range(40):
+        draw = random.Random(1000 + seed)
+        rate, interval = draw.choice((1_000_000, 10_000_000, 100_000_000)), draw.choice((20, 100)) * 10**6
+        frames = queue_test.draw_frames(draw, rate)
+        model = queue_test.Model(rate, 0, 0, (interval // 20, interval, False), 0)
+        for i, (t, length, ecn) in enumerate(frames, 1):
+            model.input(i, t, length, ecn)
+        model.run(1 << 62)
+        got = play(bin_dir, f"overhead: 0B\nforward:\n  rate: {rate}bit/s\n  queue: none\n  codel: {{target: {interval // 20}ns, interval: {interval}ns}}\n", frames)
+        wrong += sum(a != b for a, b in zip(sorted(model.told), got)) + abs(len(got) - len(model.told))
+        frames_in_all += len(frames)
+        counts.update(what for _, what, _, _ in got)
+    yield Row(f"CoDel, {frames_in_all} frames of 40 random loads ({counts['codel']} dropped): fates and times that differ", "pseudo-code of RFC 8289 §5 in Python",
+              0, wrong, 0, relative=False)
+
+
+@check("Queue and line")
+def waiting(bin_dir):
+    """M/D/1: the mean wait of Poisson arrivals is load × service / 2 (1 − load) (Pollaczek and Khinchine)."""
+    draw = random.Random(8)
+    service, n = 100_000, 200_000  # 1000 bytes at 80 Mbit/s
+    for load in (0.5, 0.8):
+        now, frames = 0.0, []
+        for _ in range(n):
+            now += draw.expovariate(load / service)
+            frames.append((int(now), 1000, 0))
+        got = play(bin_dir, "overhead: 0B\nforward: {rate: 80Mbit/s, queue: none}\n", frames)
+        waits = np.array([t - frames[number - 1][0] - service for number, _, t, _ in got], dtype=float)
+        blocks = np.array([b.mean() for b in np.array_split(waits, 40)])
+        yield Row(f"Line, Poisson arrivals at load {load}: mean wait", "Pollaczek and Khinchine (M/D/1)", load * service / 2 / (1 - load) / 1000,
+                  float(waits.mean()) / 1000, 4 * float(blocks.std(ddof=1)) / 40**0.5 / 1000, relative=False, unit="µs")
+
+
+@check("Queue and line")
+def delay(bin_dir):
+    """Without losses: each frame leaves when its predecessors and itself are radiated, and arrives a delay later."""
+    draw = random.Random(5)
+    worst, sooner = 0, 0
+    for rate, propagation, overhead in ((9_999_991, 5_000_000, 42), (500_000_000, 1_282_000_000, 0), (1_000_000, 0, 18)):
+        now, free, frames, want = 0, fractions.Fraction(0), [], []
+        for _ in range(5000):
+            length = draw.randrange(1, 1501)
+            now += int(draw.expovariate(0.9 / (750 * 8 * S / rate)))
+            frames.append((now, length, 0))
+            free = max(free, now) + fractions.Fraction((length + overhead) * 8 * S, rate)
+            want.append(math.floor(free) + propagation)
+        got = play(bin_dir, f"overhead: {overhead}B\nforward: {{rate: {rate}bit/s, delay: {propagation}ns, queue: none}}\n", frames)
+        worst = max(worst, *(abs(t - want[number - 1]) for number, _, t, _ in got))
+        sooner += len(frames) - len(got)
+    yield Row("Rate and delay, 15000 frames at three rates: greatest difference of an arrival", "sum of exact fractions", 0, worst, 1, relative=False, unit="ns")
+    yield Row("… frames missing", "no losses", 0, sooner, 0, relative=False)
+
+
+@check("Queue and line")
+def independent(bin_dir):
+    p, n = 0.1, 200_000
+    frames = [(i * 1000, 100, 0) for i in range(n)]
+    got = play(bin_dir, "seed: 3\noverhead: 0B\nforward: {erasures: {iid: 0.1}}\n", frames)
+    lost = np.zeros(n)
+    for number, what, _, _ in got:
+        lost[number - 1] = what != "out"
+    yield Row("Independent losses of 0.1: share lost", "as asked for", p, float(lost.mean()), 4 * math.sqrt(p * (1 - p) / n), relative=False)
+    pairs = lost[1:] * lost[:-1]
+    yield Row("… two in a row", "0.01", p * p, float(pairs.mean()), 4 * math.sqrt(p * p / n * 1.4), relative=False)
+
+
+def simulate(bin_dir, *arguments):
+    return json.loads(run(bin_dir, "helio-sim", "--json", *arguments))
+
+
+def chain(n, p):
+    """Mean cycles of n segments of which Bin(n − 1, p) are lost and sent again: the last is the checkpoint, which its timer repeats."""
+    mean = [0.0, 0.0]
+    for m in range(2, n + 1):
+        mean.append(sum(math.comb(m - 1, k) * p**k * (1 - p) ** (m - 1 - k) * (1 + mean[k]) for k in range(1, m)))
+    return mean[n]
+
+
+def cycles(bin_dir, bundle, n, duration):
+    for p in (0.05, 0.1, 0.15, 0.2, 0.25, 0.3):
+        r = simulate(bin_dir, "--recovery", "plain", "--rto", "30ms", "--bundle", bundle, "--follow", "yes", "--trace", f"iid:{p}", "--sessions", "20",
+                     "--duration", duration)
+        yield Row(f"`plain`, {n} segments, losses of {p}: retransmission cycles", "chain n → Bin(n − 1, p)", chain(n, p), r["retx_cycles_mean"], 0.01)
+
+
+@check("LTP in helio-sim")
+def cycles_of_short_blocks(bin_dir):
+    yield from cycles(bin_dir, "20kB", 20, "60s")
+
+
+@check("LTP in helio-sim", fast=False)
+def cycles_of_blocks(bin_dir):
+    yield from cycles(bin_dir, "500kB", 496, "300s")
+
+
+def sdnv_bytes(n):
+    return max(1, -(-n.bit_length() // 7))
+
+
+def segment_bytes(row):
+    """Of a data segment: RFC 5326, sections 3.1 and 3.2.1."""
+    n = {key: int(row[key]) if row[key] else 0 for key in ("type", "originator", "session", "client_service", "offset", "length", "cp_serial", "rpt_serial")}
+    names = ("originator", "session", "client_service", "offset", "length") + (("cp_serial", "rpt_serial") if n["type"] in (1, 2, 3) else ())
+    return 2 + sum(sdnv_bytes(n[name]) for name in names) + n["length"]
+
+
+@check("LTP in helio-sim")
+def without_losses(bin_dir):
+    """One session at a time: its segments are radiated one after another, the report comes a round trip and the processing later."""
+    for rate, one_way in ((500e6, 5.0), (20e6, 120.0)):
+        with tempfile.TemporaryDirectory() as folder:
+            log = os.path.join(folder, "log.csv")
+            r = simulate(bin_dir, "--recovery", "plain", "--rto", "3s", "--trace", "none", "--sessions", "1", "--bundle", "500kB", "--segment", "1024B",
+                         "--overhead", "42", "--processing", "4ms", "--rate", f"{rate / 1e6:g}Mbit/s", "--delay", f"{one_way}ms", "--duration", "20s",
+                         "--log", log, "--log-node", "1")
+            with open(log, newline="", encoding="ascii") as f:
+                rows = list(csv.DictReader(f))
+        closed = {row["session"] for row in rows if row["dir"] == "close"}
+        sent = [segment_bytes(row) + 42 for row in rows if row["dir"] == "tx" and row["type"] in ("0", "1", "2", "3") and row["session"] in closed]
+        radiated = 1e3 * 8 * sum(sent) / rate / len(closed)
+        yield Row(f"{rate / 1e6:g} Mbit/s, {one_way:g} ms, no losses: session", "radiation (lengths by RFC 5326) + round trip + processing",
+                  radiated + 2 * one_way + 4, r["session_ms"]["mean"], 1e-4, unit="ms")
+        yield Row("… delivery", "radiation + one way", radiated + one_way, r["delivery_ms"]["mean"], 1e-4, unit="ms")
+
+
+@check("LTP in helio-sim")
+def captures(bin_dir):
+    """The emulator's two captures, as tests/e2e/analyze_emulator_test.py writes them from a simulated log, to the nanosecond."""
+    import analyze_emulator_test as emulator
+    with tempfile.TemporaryDirectory() as folder:
+        log, before, after = (os.path.join(folder, name) for name in ("sim.csv", "before.pcapng", "after.pcapng"))
+        run(bin_dir, "helio-sim", "--trace", "none", "--delay", "40ms", "--processing", "4ms", "--rate", "20Mbit/s", "--bundle", "20kB", "--sessions", "3",
+            "--duration", "1s", "--rto", "200ms", "--log", log)
+        with open(log, newline="", encoding="ascii") as f:
+            rows = [row for row in csv.DictReader(f) if row["type"]]
+        emulator.write_capture(before, b"before", [row for row in rows if row["dir"] == "tx"])
+        emulator.write_capture(after, b"after", [row for row in rows if row["dir"] == "rx"])
+        true, found = (json.loads(run(bin_dir, "helio-analyze", "--json", *files)) for files in ((log,), (before, after)))
+    yield Row("A pair of helio-emu's captures, read back: sessions", "segment log", true["sessions"], found["sessions"], 0, relative=False)
+    for times in ("session_ms", "delivery_ms"):
+        yield Row(f"… mean of {times}", "segment log", true[times]["mean"], found[times]["mean"], 0.01, relative=False, unit="ms")
+    yield Row("… ideal session", "segment log", true["decomposition"]["ideal_ms"], found["decomposition"]["ideal_ms"], 0.01, relative=False, unit="ms")

@@ -1,0 +1,111 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Checks what the channel model and the simulator claim against theory, or against a second implementation in Python, and writes the
+page docs/validation.md.
+
+usage: run.py BIN_DIR [--fast] [--write PAGE | --check PAGE] [NAME…]
+
+BIN_DIR     the folder of the programs (helio-trace, helio-sim, helio-analyze, air_values, chan_play)
+--fast      leave out the checks that take minutes
+--write     write the page; with --fast too, the other rows would be missing, so that is refused
+--check     each row that was computed must be in the page as it is
+NAME        only these checks (the function's name)
+
+Exit codes: 0 all hold, 1 one does not, or differs from the page, 2 usage.
+"""
+import argparse
+import os
+import sys
+import time
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import rows  # noqa: E402, F401: finds what the others import
+import air  # noqa: E402
+import fades  # noqa: E402
+import link  # noqa: E402
+import models  # noqa: E402
+
+MODULES = (air, fades, link, models)
+HEAD = ["claim", "checked against", "should be", "is", "error", "bound"]
+INTRO = """# Validation
+
+Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md): what it should be by theory, or by a second implementation
+in Python, and what the programs give. The scripts are in `tests/validation`; none of them uses the code that it checks. One command makes this page:
+
+    tests/validation/run.py BIN_DIR --write docs/validation.md        or: cmake --build build/release --target validation
+
+Seeds are fixed, so the figures are the same on every machine. A bound is of the error: in per cent of what should be, or in the figure's own unit. Bounds of drawn figures are four of
+their standard errors, found from 50 blocks of the sample. Where the theory is an approximation itself, [channel.md](channel.md#errors-of-the-formulas) says how good it is.
+The test `validation` computes the rows without an asterisk anew, and compares them with this page.
+"""
+
+
+def checks(modules):
+    return [f for m in modules for f in vars(m).values() if hasattr(f, "part") and f.__module__ == m.__name__]
+
+
+def line_of(row, fast):
+    cells = row.cells()
+    return "| " + " | ".join([cells[0] + ("" if fast else " *"), *cells[1:]]) + " |"
+
+
+def compute(chosen, bin_dir):
+    """The lines of each part, and the rows that do not hold."""
+    parts, wrong = {}, []
+    for f in chosen:
+        begin = time.monotonic()
+        for row in f(bin_dir):
+            parts.setdefault(f.part, []).append(line_of(row, f.fast))
+            if not row.holds:
+                wrong.append(parts[f.part][-1])
+        print(f"{f.__name__}: {time.monotonic() - begin:.1f} s", file=sys.stderr)
+    return parts, wrong
+
+
+def page(parts):
+    text = INTRO
+    for part, lines in parts.items():
+        text += f"\n## {part}\n\n| {' | '.join(HEAD)} |\n{'|---' * len(HEAD)}|\n" + "".join(line + "\n" for line in lines)
+    return text
+
+
+def options():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("bin_dir", metavar="BIN_DIR")
+    p.add_argument("names", metavar="NAME", nargs="*")
+    p.add_argument("--fast", action="store_true")
+    p.add_argument("--write", metavar="PAGE")
+    p.add_argument("--check", metavar="PAGE")
+    o = p.parse_args()
+    known = {f.__name__ for f in checks(MODULES)}
+    unknown = [name for name in o.names if name not in known]
+    if unknown:
+        p.error(f"{', '.join(unknown)}: no such check; right are {', '.join(sorted(known))}")
+    if o.write and (o.fast or o.names):
+        p.error("--write needs all checks: no --fast, no NAME")
+    return o
+
+
+def main():
+    o = options()
+    chosen = [f for f in checks(MODULES) if (f.fast or not o.fast) and (not o.names or f.__name__ in o.names)]
+    parts, wrong = compute(chosen, o.bin_dir)
+    if o.write:
+        with open(o.write, "w", encoding="utf-8") as f:
+            f.write(page(parts))
+    elif not o.check:
+        print(page(parts))
+    stale = []
+    if o.check:
+        with open(o.check, encoding="utf-8") as f:
+            there = set(f.read().splitlines())
+        stale = [line for lines in parts.values() for line in lines if line not in there]
+    for line in wrong:
+        print("does not hold:", line)
+    for line in stale:
+        print("not in the page:", line)
+    return 1 if wrong or stale else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,411 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-bundle verify|decrypt|explain: the security verifier and acceptor for a bundle in a file.
+ * Each key is tried for each operation. What can go wrong: no key fits, altered bytes, a bundle
+ * without the operation that was asked for (exit 1).
+ */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/secret.h"
+#include "os/arguments.h"
+#include "os/crypto.h"
+#include "tools/bundle/helio_bundle.h"
+#include "tools/bundle/helio_bundle_secure.h"
+
+enum { KEY_STRIP = 256, KEY_HEX };
+
+static error_t parse_accept(int key, char *arg, struct argp_state *state)
+{
+    struct secure_options *o = state->input;
+    switch (key) {
+    case 'k':
+        secure_add_key(state, o, arg);
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case 'j':
+        o->json = true;
+        return 0;
+    case KEY_STRIP:
+        o->strip = true;
+        return 0;
+    case KEY_HEX:
+        o->hex = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "\"%s\": one FILE is expected", arg);
+        o->input = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->input == NULL)
+            argp_error(state, "FILE is missing; \"-\" is standard input");
+        else if (o->keys_len == 0 && strstr(o->command, "explain") == NULL)
+            argp_error(state, "--key FILE is missing");
+        else if (o->strip && (o->output == NULL || strcmp(o->output, "-") == 0))
+            argp_error(state, "--strip needs -o FILE, where the bundle goes");
+        else if (!o->strip && o->output != NULL && strstr(o->command, "verify") != NULL)
+            argp_error(state, "-o is for --strip");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+#define KEY_OPTION                                                                                 \
+    {                                                                                              \
+        "key", 'k', "FILE", 0,                                                                     \
+            "File with a key: one line of hexadecimal digits; may be repeated, then each is "      \
+            "tried",                                                                               \
+            0                                                                                      \
+    }
+#define HEX_OPTION                                                                                 \
+    {                                                                                              \
+        "hex", KEY_HEX, NULL, 0, "FILE is hexadecimal text", 0                                     \
+    }
+
+static const struct argp_option verify_options[] = {
+    KEY_OPTION,
+    {"json", 'j', NULL, 0, "Print one JSON object", 0},
+    {"strip", KEY_STRIP, NULL, 0, "Remove what was verified, and write the bundle to -o", 0},
+    {"output", 'o', "FILE", 0, "With --strip: where the bundle goes", 0},
+    HEX_OPTION,
+    {0}};
+static const struct argp_option decrypt_options[] = {
+    KEY_OPTION,
+    {"output", 'o', "FILE", 0, "Where the bundle goes; standard output", 0},
+    HEX_OPTION,
+    {0}};
+static const struct argp_option explain_options[] = {
+    {"json", 'j', NULL, 0, "Print one JSON object", 0}, HEX_OPTION, {0}};
+
+static const char *context_text(const struct security_block *s)
+{
+    return !s->known                              ? "another context"
+           : s->context == SECURITY_BIB_HMAC_SHA2 ? "BIB-HMAC-SHA2"
+                                                  : "BCB-AES-GCM";
+}
+
+static const char *variant_text(enum security_variant v)
+{
+    return v == SECURITY_AES_128    ? "AES-128"
+           : v == SECURITY_AES_256  ? "AES-256"
+           : v == SECURITY_HMAC_256 ? "HMAC-SHA-256"
+           : v == SECURITY_HMAC_384 ? "HMAC-SHA-384"
+                                    : "HMAC-SHA-512";
+}
+
+typedef enum security_verdict attempt(struct security_bundle *b, struct security_operation op,
+                                      struct slice key, const struct crypto *crypto);
+
+static enum security_verdict verify_one(struct security_bundle *b, struct security_operation op,
+                                        struct slice key, const struct crypto *crypto)
+{
+    return security_verify(b, op, key, crypto);
+}
+
+/* The first key that fits; else the verdict that says most. */
+static enum security_verdict try_keys(const struct secure_options *o, struct security_bundle *b,
+                                      struct security_operation op, attempt *one,
+                                      const struct crypto *crypto)
+{
+    enum security_verdict v = SECURITY_BAD_KEY;
+    for (size_t i = 0; i < o->keys_len && v != SECURITY_OK; i++) {
+        const enum security_verdict now =
+            one(b, op, slice_of(o->keys[i].bytes, o->keys[i].len), crypto);
+        v = v == SECURITY_WRONG && now == SECURITY_BAD_KEY ? v : now;
+    }
+    return v;
+}
+
+static void print_outcome(const struct secure_options *o, json_t *list,
+                          const struct bundle_block *block, uint64_t target,
+                          const struct security_block *s, enum security_verdict v)
+{
+    char source[EID_TEXT_MAX], name[32];
+    eid_text(&s->source, source);
+    if (o->json)
+        json_array_append_new(list,
+                              json_pack("{s:I, s:s, s:s, s:I, s:b, s:s}", "block",
+                                        (json_int_t)block->number, "context", context_text(s),
+                                        "source", source, "target", (json_int_t)target, "correct",
+                                        v == SECURITY_OK, "verdict", security_verdict_text(v)));
+    else
+        printf("block %llu, %s of %s: %s: %s\n", (unsigned long long)block->number, context_text(s),
+               source, secure_target_text(target, name), security_verdict_text(v));
+}
+
+/* An integrity block whose operations cannot be read. */
+static void print_unreadable(const struct secure_options *o, json_t *list,
+                             const struct bundle_block *block, enum security_verdict v)
+{
+    if (o->json)
+        json_array_append_new(list, json_pack("{s:I, s:b, s:s}", "block", (json_int_t)block->number,
+                                              "correct", 0, "verdict", security_verdict_text(v)));
+    else
+        printf("block %llu: %s\n", (unsigned long long)block->number, security_verdict_text(v));
+}
+
+/* All operations of integrity blocks. Returns how many failed; *count: how many there are. */
+static size_t verify_all(const struct secure_options *o, struct security_bundle *b,
+                         const struct crypto *crypto, json_t *list, size_t *count)
+{
+    size_t failed = 0;
+    struct security_block s;
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].type != SECURITY_BIB)
+            continue;
+        const struct bundle_block block = b->at[i];
+        if (security_is_encrypted(b, block.number) ||
+            security_block_parse(SECURITY_BIB, block.data, &s) != NULL) {
+            print_unreadable(o, list, &block,
+                             security_is_encrypted(b, block.number) ? SECURITY_ENCRYPTED
+                                                                    : SECURITY_MALFORMED);
+            failed++;
+            ++*count;
+            continue;
+        }
+        for (size_t k = 0; k < s.targets_len; k++) {
+            const struct security_operation op = {.block = i, .target = k};
+            const enum security_verdict v = try_keys(o, b, op, verify_one, crypto);
+            print_outcome(o, list, &block, s.targets[k], &s, v);
+            failed += v != SECURITY_OK;
+            ++*count;
+        }
+    }
+    return failed;
+}
+
+/* Does a cipher that is left authenticate the primary block? */
+static bool covers_primary(const struct bundle_block *block)
+{
+    struct security_block s;
+    return block->type == SECURITY_BCB &&
+           (security_block_parse(SECURITY_BCB, block->data, &s) != NULL || !s.known ||
+            (s.scope & SECURITY_SCOPE_PRIMARY));
+}
+
+/* After all were verified: takes the integrity blocks out. A primary block that lost its CRC to one
+ * gets a new one (RFC 9171 §4.3.1), unless a cipher that is left has authenticated it as it is. */
+static void strip_all(struct security_bundle *b)
+{
+    bool left = false;
+    for (size_t i = 0; i < b->len;) {
+        const struct security_operation op = {.block = i};
+        left = left || covers_primary(&b->at[i]);
+        if (b->at[i].type != SECURITY_BIB || security_strip(b, op) != SECURITY_OK)
+            i++;
+    }
+    if (!left && b->primary.crc == CRC_NONE)
+        b->primary.crc = CRC_32C;
+}
+
+static int verify_bundle(const struct secure_options *o, struct security_bundle *b,
+                         const struct crypto *crypto)
+{
+    json_t *list = json_array();
+    size_t count = 0;
+    const size_t failed = verify_all(o, b, crypto, list, &count);
+    if (o->json) {
+        json_t *all = json_pack("{s:s, s:b, s:O}", "file", o->input, "correct",
+                                failed == 0 && count > 0, "operations", list);
+        json_dumpf(all, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(all);
+    } else if (count == 0) {
+        printf("%s: no integrity block\n", o->input);
+    }
+    json_decref(list);
+    if (failed > 0 || count == 0)
+        return EXIT_FAILED;
+    if (!o->strip)
+        return EXIT_DONE;
+    strip_all(b);
+    return secure_write(o, b);
+}
+
+/* Decrypts until nothing is left: a decrypted integrity block changes what can be done next. */
+static int decrypt_bundle(const struct secure_options *o, struct security_bundle *b,
+                          const struct crypto *crypto)
+{
+    size_t done = 0;
+    for (size_t i = 0; i < b->len;) {
+        struct security_block s;
+        char name[32];
+        if (b->at[i].type != SECURITY_BCB) {
+            i++;
+            continue;
+        }
+        const char *why = security_block_parse(SECURITY_BCB, b->at[i].data, &s);
+        const enum security_verdict v =
+            why != NULL
+                ? SECURITY_MALFORMED
+                : try_keys(o, b, (struct security_operation){.block = i}, security_decrypt, crypto);
+        if (v != SECURITY_OK) {
+            fprintf(stderr, "%s: %s: block %llu: %s: %s\n", o->command, o->input,
+                    (unsigned long long)b->at[i].number,
+                    why != NULL ? why : secure_target_text(s.targets[0], name),
+                    security_verdict_text(v));
+            return EXIT_FAILED;
+        }
+        done++;
+    }
+    if (done > 0)
+        return secure_write(o, b);
+    fprintf(stderr, "%s: %s: no confidentiality block\n", o->command, o->input);
+    return EXIT_FAILED;
+}
+
+static json_t *hex_json(struct slice s)
+{
+    char text[2 * SECURITY_WRAPPED_MAX + 1] = "";
+    for (size_t i = 0; i < s.len && i < SECURITY_WRAPPED_MAX; i++)
+        snprintf(text + 2 * i, 3, "%02x", s.data[i]);
+    return json_string(text);
+}
+
+static json_t *block_json(const struct security_bundle *b, size_t at)
+{
+    const struct bundle_block *block = &b->at[at];
+    struct security_block s;
+    char source[EID_TEXT_MAX];
+    json_t *out =
+        json_pack("{s:I, s:s}", "block", (json_int_t)block->number, "type",
+                  block->type == SECURITY_BIB ? "integrity (BIB)" : "confidentiality (BCB)");
+    if (security_is_encrypted(b, block->number)) {
+        json_object_set_new(out, "encrypted", json_true());
+        return out;
+    }
+    const char *why = security_block_parse(block->type, block->data, &s);
+    if (why != NULL) {
+        json_object_set_new(out, "malformed", json_string(why));
+        return out;
+    }
+    eid_text(&s.source, source);
+    json_object_set_new(out, "context", json_string(context_text(&s)));
+    json_object_set_new(out, "source", json_string(source));
+    json_t *targets = json_array();
+    for (size_t i = 0; i < s.targets_len; i++)
+        json_array_append_new(targets, json_integer((json_int_t)s.targets[i]));
+    json_object_set_new(out, "targets", targets);
+    if (!s.known)
+        return out;
+    json_object_set_new(out, "algorithm", json_string(variant_text(s.variant)));
+    json_object_set_new(out, "scope",
+                        json_pack("{s:b, s:b, s:b}", "primary",
+                                  (s.scope & SECURITY_SCOPE_PRIMARY) != 0, "target",
+                                  (s.scope & SECURITY_SCOPE_TARGET) != 0, "security",
+                                  (s.scope & SECURITY_SCOPE_SECURITY) != 0));
+    json_object_set_new(out, "wrapped_key", json_boolean(s.wrapped_key.len > 0));
+    if (s.iv.len > 0)
+        json_object_set_new(out, "iv", hex_json(s.iv));
+    json_t *results = json_array();
+    for (size_t i = 0; i < s.targets_len; i++)
+        json_array_append_new(results, hex_json(s.results[i]));
+    json_object_set_new(out, "results", results);
+    return out;
+}
+
+static void print_member(const char *key, json_t *value)
+{
+    char *text = json_is_string(value) ? NULL : json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
+    printf("  %-12s %s\n", key, text == NULL ? json_string_value(value) : text);
+    free(text);
+}
+
+static int explain_bundle(const struct secure_options *o, struct security_bundle *b,
+                          const struct crypto *crypto)
+{
+    (void)crypto;
+    json_t *list = json_array(), *one, *value;
+    const char *key;
+    size_t at;
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].type == SECURITY_BIB || b->at[i].type == SECURITY_BCB)
+            json_array_append_new(list, block_json(b, i));
+    }
+    if (o->json) {
+        json_t *all = json_pack("{s:s, s:O}", "file", o->input, "security_blocks", list);
+        json_dumpf(all, stdout, JSON_COMPACT);
+        putchar('\n');
+        json_decref(all);
+    } else if (json_array_size(list) == 0) {
+        printf("%s: no security blocks\n", o->input);
+    }
+    json_array_foreach(list, at, one)
+    {
+        if (o->json)
+            break;
+        printf("%s: security block\n", o->input);
+        json_object_foreach(one, key, value) print_member(key, value);
+    }
+    json_decref(list);
+    return EXIT_DONE;
+}
+
+static int run_accept(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+                      int (*run)(const struct secure_options *, struct security_bundle *,
+                                 const struct crypto *))
+{
+    struct security_bundle b;
+    struct crypto crypto;
+    argument_parse(argp, argc, argv, 0, o);
+    if (!crypto_open(&crypto)) {
+        fprintf(stderr, "%s: OpenSSL lacks HMAC, AES-GCM or AES key wrap\n", o->command);
+        return EXIT_FAILED;
+    }
+    int code = secure_read(o, &b);
+    if (code == EXIT_DONE) {
+        code = run(o, &b, &crypto);
+        security_bundle_fini(&b);
+    }
+    crypto_close(&crypto);
+    secret_wipe(o->keys, sizeof o->keys);
+    return code;
+}
+
+int command_verify(int argc, char **argv)
+{
+    struct secure_options o = {.command = "helio-bundle verify"};
+    const struct argp argp = {
+        .options = verify_options,
+        .parser = parse_accept,
+        .args_doc = "FILE",
+        .doc = "Verifies the integrity blocks of a bundle (RFC 9172).\vexamples:\n"
+               "  helio-bundle verify -k mac.key signed.cbor\n"
+               "  helio-bundle verify -k mac.key --strip -o plain.cbor signed.cbor\n"
+               "\nexit codes: 0 all are correct, 1 one is not or there is none, 2 usage or a key "
+               "file"};
+    return run_accept(&o, &argp, argc, argv, verify_bundle);
+}
+
+int command_decrypt(int argc, char **argv)
+{
+    struct secure_options o = {.command = "helio-bundle decrypt"};
+    const struct argp argp = {
+        .options = decrypt_options,
+        .parser = parse_accept,
+        .args_doc = "FILE",
+        .doc = "Decrypts all encrypted blocks of a bundle (RFC 9172).\vexamples:\n"
+               "  helio-bundle decrypt -k aes.key secret.cbor -o plain.cbor\n"
+               "\nexit codes: 0 done, 1 a key does not fit, bytes were altered, or nothing is "
+               "encrypted; 2 usage or a key file"};
+    return run_accept(&o, &argp, argc, argv, decrypt_bundle);
+}
+
+int command_explain(int argc, char **argv)
+{
+    struct secure_options o = {.command = "helio-bundle explain"};
+    const struct argp argp = {.options = explain_options,
+                              .parser = parse_accept,
+                              .args_doc = "FILE",
+                              .doc = "Prints the security blocks of a bundle. No key is needed."
+                                     "\vexamples:\n"
+                                     "  helio-bundle explain signed.cbor\n"
+                                     "\nexit codes: 0 done, 1 no bundle, 2 usage"};
+    return run_accept(&o, &argp, argc, argv, explain_bundle);
+}

@@ -1,0 +1,391 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * helio-bundle sign|encrypt: the security source (RFC 9172) for a bundle in a file. Also what these
+ * share with the acceptor's commands: key files, reading and writing. What can go wrong: a key file
+ * (exit 2), an operation that RFC 9172 does not allow on this bundle (exit 1), a file.
+ */
+#include "tools/bundle/helio_bundle_secure.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/secret.h"
+#include "os/arguments.h"
+#include "os/crypto.h"
+#include "os/secret_file.h"
+#include "tools/bundle/helio_bundle.h"
+
+enum { KEY_HASH = 256, KEY_SCOPE, KEY_WRAP, KEY_HEX };
+
+static int digit_of(char c)
+{
+    const char *digits = "0123456789abcdef";
+    const char *at = c == '\0' ? NULL : strchr(digits, tolower((unsigned char)c));
+    return at == NULL ? -1 : (int)(at - digits);
+}
+
+static bool key_of(const char *text, struct secure_key *k)
+{
+    const size_t n = strlen(text);
+    if (n == 0 || n % 2 != 0 || n / 2 > sizeof k->bytes)
+        return false;
+    for (size_t i = 0; i < n; i += 2) {
+        const int high = digit_of(text[i]), low = digit_of(text[i + 1]);
+        if (high < 0 || low < 0)
+            return false;
+        k->bytes[i / 2] = (uint8_t)(high * 16 + low);
+    }
+    k->len = n / 2;
+    return true;
+}
+
+void secure_add_key(struct argp_state *state, struct secure_options *o, const char *path)
+{
+    char line[2 * SECURITY_KEY_MAX + 2], why[512];
+    if (o->keys_len == SECURE_KEYS_MAX)
+        argp_error(state, "--key: at most %d keys", SECURE_KEYS_MAX);
+    else if (secret_file_line(path, line, sizeof line, why, sizeof why) < 0)
+        argp_failure(state, EXIT_USAGE, 0, "--key: %s", why);
+    else if (!key_of(line, &o->keys[o->keys_len]))
+        argp_failure(state, EXIT_USAGE, 0,
+                     "--key: %s: expected one line of 2 to %d hexadecimal digits, two for each "
+                     "byte, as `openssl rand -hex 32` prints it",
+                     path, 2 * SECURITY_KEY_MAX);
+    else
+        o->keys_len++;
+    secret_wipe(line, sizeof line);
+}
+
+int secure_read(const struct secure_options *o, struct security_bundle *out)
+{
+    struct bundle_findings f;
+    out->len = 0;
+    struct buf *bytes = bundle_file_read(o->input, o->hex);
+    if (bytes == NULL)
+        return argument_file_code(o->input, false);
+    const int rc = security_bundle_read(bytes, out, &f);
+    if (rc == 0)
+        return EXIT_DONE;
+    if (rc == HELIO_EFORMAT)
+        findings_print(stderr, o->input, &f);
+    else
+        fprintf(stderr, "%s: %s: %s\n", o->command, o->input,
+                rc == HELIO_ESPACE ? "it has more than 64 blocks" : helio_strerror(rc));
+    return EXIT_FAILED;
+}
+
+int secure_write(const struct secure_options *o, const struct security_bundle *b)
+{
+    struct buf *wire = security_bundle_write(b);
+    if (wire == NULL) {
+        fprintf(stderr, "%s: out of memory\n", o->command);
+        return EXIT_FAILED;
+    }
+    const int code = bundle_file_write(o->command, o->output, wire);
+    buf_drop(wire);
+    return code;
+}
+
+const char *secure_target_text(uint64_t number, char out[32])
+{
+    if (number == 0)
+        return "primary block";
+    if (number == 1)
+        return "payload";
+    snprintf(out, 32, "block %llu", (unsigned long long)number);
+    return out;
+}
+
+static void add_target(struct argp_state *state, struct secure_options *o, const char *arg)
+{
+    const uint64_t number = strcmp(arg, "primary") == 0 ? 0
+                            : strcmp(arg, "payload") == 0
+                                ? 1
+                                : argument_count(state, "target", arg, 0, UINT64_MAX);
+    if (o->targets_len == SECURITY_TARGETS_MAX)
+        argp_error(state, "--target: at most %d targets", SECURITY_TARGETS_MAX);
+    else
+        o->targets[o->targets_len++] = number;
+}
+
+static uint64_t scope_of(struct argp_state *state, const char *arg)
+{
+    static const struct flag_name names[] = {{SECURITY_SCOPE_PRIMARY, "primary"},
+                                             {SECURITY_SCOPE_TARGET, "target"},
+                                             {SECURITY_SCOPE_SECURITY, "security"},
+                                             {SECURITY_SCOPE_ALL, "all"},
+                                             {0, NULL}};
+    uint64_t scope = 0;
+    if (strcmp(arg, "none") == 0)
+        return 0;
+    for (const char *p = arg; *p != '\0';) {
+        const size_t n = strcspn(p, ",");
+        const struct flag_name *f = names;
+        while (f->name != NULL && (strlen(f->name) != n || strncmp(f->name, p, n) != 0))
+            f++;
+        if (f->name == NULL)
+            argument_want(state, "scope", arg, "all, none, or a list of primary,target,security");
+        scope |= f->bit;
+        p += n + (p[n] == ',');
+    }
+    return scope;
+}
+
+static enum security_variant variant_of(struct argp_state *state, bool cipher, const char *arg)
+{
+    static const struct {
+        const char *text;
+        bool cipher;
+        enum security_variant variant;
+    } names[] = {{"256", false, SECURITY_HMAC_256},
+                 {"384", false, SECURITY_HMAC_384},
+                 {"512", false, SECURITY_HMAC_512},
+                 {"128", true, SECURITY_AES_128},
+                 {"256", true, SECURITY_AES_256}};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        if (names[i].cipher == cipher && strcmp(names[i].text, arg) == 0)
+            return names[i].variant;
+    }
+    argument_want(state, "bits", arg, cipher ? "128 or 256" : "256, 384 or 512");
+    return SECURITY_HMAC_384;
+}
+
+static error_t parse_source(int key, char *arg, struct argp_state *state)
+{
+    struct secure_options *o = state->input;
+    switch (key) {
+    case 'k':
+        secure_add_key(state, o, arg);
+        return 0;
+    case 't':
+        add_target(state, o, arg);
+        return 0;
+    case 's':
+        if (eid_parse(arg, &o->source) != 0)
+            argument_want(state, "source", arg, "an endpoint id, ipn:1.0 or dtn://node/");
+        o->has_source = true;
+        return 0;
+    case 'o':
+        o->output = arg;
+        return 0;
+    case KEY_HASH:
+        o->variant = variant_of(
+            state, o->variant == SECURITY_AES_128 || o->variant == SECURITY_AES_256, arg);
+        return 0;
+    case KEY_SCOPE:
+        o->scope = scope_of(state, arg);
+        return 0;
+    case KEY_WRAP:
+        o->wrap = true;
+        return 0;
+    case KEY_HEX:
+        o->hex = true;
+        return 0;
+    case ARGP_KEY_ARG:
+        if (o->input != NULL)
+            argp_error(state, "\"%s\": one FILE is expected", arg);
+        o->input = arg;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->input == NULL)
+            argp_error(state, "FILE is missing; \"-\" is standard input");
+        else if (o->keys_len != 1)
+            argp_error(state, "--key FILE is expected once");
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+#define COMMON_OPTIONS                                                                             \
+    {"key",                                                                                        \
+     'k',                                                                                          \
+     "FILE",                                                                                       \
+     0,                                                                                            \
+     "File with the key: one line of hexadecimal digits, for its owner and group only",            \
+     0},                                                                                           \
+        {"target",                                                                                 \
+         't',                                                                                      \
+         "BLOCK",                                                                                  \
+         0,                                                                                        \
+         "payload (default), primary, or a block number; may be repeated",                         \
+         0},                                                                                       \
+        {"source", 's', "EID", 0, "Security source; the bundle's source", 0},                      \
+        {"output", 'o', "FILE", 0, "Where the bundle goes; standard output", 0},                   \
+        {"scope",                                                                                  \
+         KEY_SCOPE,                                                                                \
+         "LIST",                                                                                   \
+         0,                                                                                        \
+         "What is authenticated beside the target: all (default), none, or a list of "             \
+         "primary,target,security",                                                                \
+         0},                                                                                       \
+        {"wrap",                                                                                   \
+         KEY_WRAP,                                                                                 \
+         NULL,                                                                                     \
+         0,                                                                                        \
+         "Make a new key for this bundle, and send it encrypted by --key (16, 24 or 32 bytes)",    \
+         0},                                                                                       \
+    {                                                                                              \
+        "hex", KEY_HEX, NULL, 0, "FILE is hexadecimal text", 0                                     \
+    }
+
+static const struct argp_option sign_options[] = {
+    {"bits", KEY_HASH, "N", 0, "HMAC-SHA2 of 256, 384 (default) or 512 bits", 0},
+    COMMON_OPTIONS,
+    {0}};
+static const struct argp_option encrypt_options[] = {
+    {"bits", KEY_HASH, "N", 0, "AES-GCM with a key of 128 or 256 (default) bits", 0},
+    COMMON_OPTIONS,
+    {0}};
+
+static struct security_request request_of(const struct secure_options *o,
+                                          const struct security_bundle *b)
+{
+    return (struct security_request){.variant = o->variant,
+                                     .scope = o->scope,
+                                     .source = o->has_source ? o->source : b->primary.id.source,
+                                     .key = slice_of(o->keys[0].bytes, o->keys[0].len),
+                                     .wrap = o->wrap};
+}
+
+static int refuse_target(const struct secure_options *o, uint64_t target, enum security_verdict v)
+{
+    char text[32];
+    fprintf(stderr, "%s: %s: %s: %s\n", o->command, o->input, secure_target_text(target, text),
+            security_verdict_text(v));
+    return EXIT_FAILED;
+}
+
+static int sign_target(const struct secure_options *o, struct security_bundle *b, uint64_t target,
+                       const struct crypto *crypto)
+{
+    struct security_request r = request_of(o, b);
+    r.targets[0] = target;
+    r.targets_len = 1;
+    const enum security_verdict v = security_sign(b, &r, crypto);
+    return v == SECURITY_OK ? EXIT_DONE : refuse_target(o, target, v);
+}
+
+/* A block for each target, so that one can be encrypted without the others (RFC 9172 §3.9). The
+ * primary block is the first: it loses its CRC, which the others may authenticate. */
+static int sign_bundle(const struct secure_options *o, struct security_bundle *b,
+                       const struct crypto *crypto)
+{
+    int code = EXIT_DONE;
+    for (int rest = 0; rest < 2; rest++) {
+        for (size_t i = 0; i < o->targets_len && code == EXIT_DONE; i++) {
+            if ((o->targets[i] != 0) == (rest != 0))
+                code = sign_target(o, b, o->targets[i], crypto);
+        }
+    }
+    return code;
+}
+
+/* Encrypts the integrity block of a target first, so that RFC 9172 §3.9 is kept. */
+static enum security_verdict encrypt_integrity(struct security_bundle *b,
+                                               struct security_request *r, uint64_t target,
+                                               const struct crypto *crypto)
+{
+    struct security_block s;
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].type != SECURITY_BIB || security_is_encrypted(b, b->at[i].number) ||
+            security_block_parse(SECURITY_BIB, b->at[i].data, &s) != NULL)
+            continue;
+        for (size_t k = 0; k < s.targets_len; k++) {
+            if (s.targets[k] != target)
+                continue;
+            r->targets[0] = b->at[i].number;
+            return security_encrypt(b, r, crypto);
+        }
+    }
+    return SECURITY_OK;
+}
+
+/* A block for each target, since one IV must not serve two. */
+static int encrypt_bundle(const struct secure_options *o, struct security_bundle *b,
+                          const struct crypto *crypto)
+{
+    for (size_t i = 0; i < o->targets_len; i++) {
+        struct security_request r = request_of(o, b);
+        r.targets_len = 1;
+        enum security_verdict v = encrypt_integrity(b, &r, o->targets[i], crypto);
+        r.targets[0] = o->targets[i];
+        if (v == SECURITY_OK)
+            v = security_encrypt(b, &r, crypto);
+        if (v != SECURITY_OK)
+            return refuse_target(o, o->targets[i], v);
+    }
+    return EXIT_DONE;
+}
+
+/* A security source is a node's own endpoint: null, local and group ids name no node. */
+static int check_source(const struct secure_options *o, const struct security_bundle *b)
+{
+    const struct eid *source = o->has_source ? &o->source : &b->primary.id.source;
+    if (!eid_is_none(source) && !eid_is_local(source) && !eid_is_group(source))
+        return EXIT_DONE;
+    fprintf(stderr, "%s: %s: the security source names no node; give one with --source\n",
+            o->command, o->input);
+    return EXIT_USAGE;
+}
+
+static int run_source(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+                      int (*run)(const struct secure_options *, struct security_bundle *,
+                                 const struct crypto *))
+{
+    struct security_bundle b;
+    struct crypto crypto;
+    o->scope = SECURITY_SCOPE_ALL;
+    argument_parse(argp, argc, argv, 0, o);
+    if (o->targets_len == 0)
+        o->targets[o->targets_len++] = 1;
+    if (!crypto_open(&crypto)) {
+        fprintf(stderr, "%s: OpenSSL lacks HMAC, AES-GCM or AES key wrap\n", o->command);
+        return EXIT_FAILED;
+    }
+    int code = secure_read(o, &b);
+    if (code == EXIT_DONE) {
+        code = check_source(o, &b);
+        if (code == EXIT_DONE)
+            code = run(o, &b, &crypto);
+        if (code == EXIT_DONE)
+            code = secure_write(o, &b);
+        security_bundle_fini(&b);
+    }
+    crypto_close(&crypto);
+    secret_wipe(o->keys, sizeof o->keys);
+    return code;
+}
+
+int command_sign(int argc, char **argv)
+{
+    struct secure_options o = {.command = "helio-bundle sign", .variant = SECURITY_HMAC_384};
+    const struct argp argp = {
+        .options = sign_options,
+        .parser = parse_source,
+        .args_doc = "FILE",
+        .doc = "Adds a block integrity block (RFC 9172, BIB-HMAC-SHA2 of RFC 9173).\v"
+               "A key: `umask 077; openssl rand -hex 48 >mac.key`\n\nexamples:\n"
+               "  helio-bundle sign -k mac.key b.cbor -o signed.cbor\n"
+               "  helio-bundle sign -k mac.key -t primary -t payload b.cbor -o signed.cbor\n"
+               "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
+    return run_source(&o, &argp, argc, argv, sign_bundle);
+}
+
+int command_encrypt(int argc, char **argv)
+{
+    struct secure_options o = {.command = "helio-bundle encrypt", .variant = SECURITY_AES_256};
+    const struct argp argp = {
+        .options = encrypt_options,
+        .parser = parse_source,
+        .args_doc = "FILE",
+        .doc = "Encrypts blocks and adds a block confidentiality block for each (RFC 9172, "
+               "BCB-AES-GCM of RFC 9173). The integrity block of an encrypted block is encrypted, "
+               "too.\vA key: `umask 077; openssl rand -hex 32 >aes.key`\n\nexamples:\n"
+               "  helio-bundle encrypt -k aes.key b.cbor -o secret.cbor\n"
+               "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
+    return run_source(&o, &argp, argc, argv, encrypt_bundle);
+}

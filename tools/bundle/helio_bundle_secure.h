@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What sign, encrypt, verify, decrypt and explain share. */
+#ifndef TOOLS_HELIO_BUNDLE_SECURE_H
+#define TOOLS_HELIO_BUNDLE_SECURE_H
+
+#include <argp.h>
+
+#include "bp/security.h"
+
+enum { SECURE_KEYS_MAX = 8 };
+
+struct secure_key {
+    uint8_t bytes[SECURITY_KEY_MAX];
+    size_t len;
+};
+
+struct secure_options {
+    const char *command; /* what messages begin with */
+    const char *input, *output;
+    bool hex, json, strip, wrap;
+    struct secure_key keys[SECURE_KEYS_MAX];
+    size_t keys_len;
+    uint64_t targets[SECURITY_TARGETS_MAX];
+    size_t targets_len;
+    enum security_variant variant;
+    uint64_t scope;
+    struct eid source;
+    bool has_source;
+};
+
+/* Reads a key file: one line of hexadecimal digits. A wrong one ends the program. */
+void secure_add_key(struct argp_state *state, struct secure_options *o, const char *path);
+/* Reads the bundle of o->input. 0, or the exit code after a message; after 0 security_bundle_fini
+ * is owed. */
+int secure_read(const struct secure_options *o, struct security_bundle *out);
+/* Writes it to o->output. Returns the exit code. */
+int secure_write(const struct secure_options *o, const struct security_bundle *b);
+/* "payload", "primary block", "block 3" */
+const char *secure_target_text(uint64_t number, char out[32]);
+
+int command_sign(int argc, char **argv);
+int command_encrypt(int argc, char **argv);
+int command_verify(int argc, char **argv);
+int command_decrypt(int argc, char **argv);
+int command_explain(int argc, char **argv);
+
+#endif
