@@ -132,7 +132,8 @@ enum security_verdict security_sign(struct security_bundle *b, const struct secu
  * is neither encrypted nor, with all of its targets, asked for in this request (RFC 9172 §3.9:
  * results of other targets would have to move to another BIB), and fragments. One IV serves
  * all targets of a block. That reuses an IV unless each target has a block of its own, so more than
- * one target is refused unless the request gives the IV. On failure b is unchanged.
+ * one target is refused unless the request gives the IV. On failure b is unchanged, except after
+ * SECURITY_NO_CRYPTO: if the table's `seal` failed, the bytes of that target are undefined.
  */
 enum security_verdict security_encrypt(struct security_bundle *b, const struct security_request *r,
                                        const struct crypto *crypto);

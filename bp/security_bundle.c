@@ -113,13 +113,21 @@ uint8_t *security_mutable(struct security_bundle *b, struct slice s)
     return s.len == 0 ? buf_data(b->bytes) : buf_data(b->bytes) + (s.data - start);
 }
 
+/* A security block may name a target that was removed on the way: a new block must not take its
+ * number. */
+bool security_number_used(const struct security_bundle *b, uint64_t number)
+{
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].number == number)
+            return true;
+    }
+    return security_targeting(b, SECURITY_BIB, number) < b->len || security_is_encrypted(b, number);
+}
+
 uint64_t security_free_number(const struct security_bundle *b)
 {
     uint64_t number = 2;
-    for (size_t i = 0; i < b->len;) {
-        const bool used = b->at[i].number == number;
-        number += used;
-        i = used ? 0 : i + 1;
-    }
+    while (security_number_used(b, number))
+        number++;
     return number;
 }

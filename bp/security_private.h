@@ -20,7 +20,9 @@ bool security_insert(struct security_bundle *b, size_t at, const struct bundle_b
 void security_remove(struct security_bundle *b, size_t at);
 /* The same bytes, to be changed. s is a view of b's bytes. */
 uint8_t *security_mutable(struct security_bundle *b, struct slice s);
-/* The lowest number above 1 that no block has. */
+/* Has a block that number, or does a security block name it as a target? */
+bool security_number_used(const struct security_bundle *b, uint64_t number);
+/* The lowest number above 1 that is not used. */
 uint64_t security_free_number(const struct security_bundle *b);
 
 /* security_context.c: what source and acceptor share */

@@ -145,7 +145,7 @@ static enum security_verdict plan_block(struct source *s, uint64_t type)
     const uint64_t number = r->number != 0 ? r->number : security_free_number(s->bundle);
     if (!has_room(s->bundle, r))
         return SECURITY_NO_ROOM;
-    if (number < 2 || security_find(s->bundle, number) != NULL)
+    if (number < 2 || security_number_used(s->bundle, number))
         return SECURITY_CONFLICT;
     /* RFC 9172 §3.8: an encrypted payload's BCB is replicated in every fragment. */
     const bool replicate = type == SECURITY_BCB && asks_for(r, 1);

@@ -48,6 +48,8 @@ int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t 
     FILE *f = strcmp(path, "-") == 0 ? stdin : secret_file_open(path, why, why_cap);
     if (f == NULL)
         return HELIO_EIO;
+    if (f != stdin)
+        setvbuf(f, NULL, _IONBF, 0); /* no copy of the secret stays in the stream's buffer */
     size_t len = fread(out, 1, cap - 1, f);
     int failed = ferror(f);
     if (f != stdin)

@@ -146,6 +146,7 @@ class Tool(unittest.TestCase):
         wire = run(*BASE)[1]
         with tempfile.TemporaryDirectory() as folder:
             mac, open_key, short = self.key(folder, "mac", 48), self.key(folder, "open", 32, 0o644), self.key(folder, "short", 8)
+            aes = self.key(folder, "aes", 32)
             empty, text = os.path.join(folder, "empty"), os.path.join(folder, "text")
             for path, content in ((empty, ""), (text, "not hexadecimal\n")):
                 with open(path, "w", encoding="ascii") as f:
@@ -157,8 +158,10 @@ class Tool(unittest.TestCase):
                     (["sign", "-k", text, "-"], 2, "openssl rand -hex 32"), (["sign", "-k", folder + "/none", "-"], 2, "No such file"),
                     (["sign", "-k", mac, "--bits", "128", "-"], 2, "256, 384 or 512"), (["sign", "-k", mac, "-t", "x", "-"], 2, "--target"),
                     (["sign", "-k", mac, "--scope", "all,frob", "-"], 2, "primary,target,security"),
-                    (["sign", "-k", mac, "-t", "7", "-"], 1, "no such block"), (["encrypt", "-k", short, "-"], 1, "length"),
-                    (["encrypt", "-k", mac, "-t", "primary", "-"], 1, "does not allow"), (["decrypt", "-k", mac, "-"], 1, "no confidentiality"),
+                    (["sign", "-k", mac, "-t", "7", "-"], 1, "no such block"), (["encrypt", "-k", short, "-"], 2, "8 bytes; AES-256 needs 32"),
+                    (["encrypt", "-k", aes, "--bits", "128", "-"], 2, "32 bytes; AES-128 needs 16"),
+                    (["sign", "-k", mac, "--wrap", "-"], 2, "48 bytes; a key that encrypts keys"),
+                    (["encrypt", "-k", aes, "-t", "primary", "-"], 1, "does not allow"), (["decrypt", "-k", mac, "-"], 1, "no confidentiality"),
                     (["verify", "-k", mac, "--strip", "-"], 2, "-o FILE"), (["verify", "-"], 2, "--key FILE"), (["verify", "-k", mac, "-o", "x", "-"], 2, "--strip"),
                     (["sign", "-k", mac, "-s", "dtn:none", "-"], 2, "--source")):
                 code, out, err = run(*args, stdin=wire)
@@ -168,6 +171,24 @@ class Tool(unittest.TestCase):
             self.assertEqual(code, 1)
             self.assertIn(b"no integrity block", out)
             self.assertEqual(run("sign", "-k", mac, "-", stdin=b"\x9f\x00")[0], 1)
+
+    def test_json_of_any_name(self):
+        """File names that are no UTF-8, and block numbers above 2^63 - 1, are whole in JSON."""
+        with tempfile.TemporaryDirectory() as folder:
+            mac = self.key(folder, "mac", 48)
+            signed = run("sign", "-k", mac, "-", stdin=run(*BASE)[1])[1]
+            block = signed.index(b"\x85\x0b\x02")  # block type 11, number 2
+            large = signed[:block + 2] + b"\x1b" + b"\xff" * 8 + signed[block + 3:]
+            path = os.path.join(os.fsencode(folder), b"name\xff.cbor")
+            with open(path, "wb") as f:
+                f.write(large)
+            code, out, _ = run("explain", "--json", path)
+            got = json.loads(out)
+            self.assertEqual((code, got["security_blocks"][0]["block"]), (0, str(2**64 - 1)))
+            self.assertIn("name\\xff.cbor", got["file"])
+            code, out, _ = run("verify", "-k", mac, "--json", path)
+            got = json.loads(out)
+            self.assertEqual((code, got["operations"][0]["block"], got["operations"][0]["target"]), (1, str(2**64 - 1), 1))
 
 
 if __name__ == "__main__":

@@ -114,6 +114,31 @@ START_TEST(forbidden_operations)
 }
 END_TEST
 
+/* The target of a BIB was removed on the way. A new block must not get its number: the BIB would be
+ * about it. */
+START_TEST(numbers_of_removed_targets_stay_free)
+{
+    struct security_bundle b;
+    struct key k;
+    set_key(&k, HMAC_KEY);
+    struct security_request r = request(SECURITY_HMAC_256, 7, 5, 2);
+    r.key = k.slice;
+    read_hex("9f" PRIMARY "85070200004319012c" PAYLOAD "ff", &b); /* block 2: bundle age */
+    ck_assert_int_eq(security_sign(&b, &r, &crypto), SECURITY_OK);
+    b.at[1] = b.at[2]; /* the target, between its BIB and the payload, goes */
+    b.len = 2;
+    r.targets[0] = 1;
+    r.number = 2;
+    ck_assert_int_eq(security_sign(&b, &r, &crypto), SECURITY_CONFLICT);
+    r.number = 0;
+    ck_assert_int_eq(security_sign(&b, &r, &crypto), SECURITY_OK);
+    ck_assert_uint_eq(b.len, 3);
+    ck_assert_uint_eq(b.at[0].number, 5);
+    ck_assert_uint_eq(b.at[1].number, 3); /* the lowest that nothing names */
+    security_bundle_fini(&b);
+}
+END_TEST
+
 /* Flags that no document defines are not authenticated, in neither direction. */
 START_TEST(reserved_flags_count_as_zero)
 {
@@ -198,6 +223,7 @@ static void add(TCase *t)
     tcase_add_loop_test(t, malformed_blocks, 0, (int)(sizeof malformed / sizeof *malformed));
     tcase_add_test(t, other_contexts_are_unknown);
     tcase_add_test(t, forbidden_operations);
+    tcase_add_test(t, numbers_of_removed_targets_stay_free);
     tcase_add_test(t, reserved_flags_count_as_zero);
     tcase_add_test(t, overlaps_and_unreadable_blocks);
     tcase_add_test(t, failing_library_leaves_the_bundle);

@@ -9,9 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/secret.h"
+#include "base/printable.h"
 #include "os/arguments.h"
-#include "os/crypto.h"
 #include "tools/bundle/helio_bundle.h"
 #include "tools/bundle/helio_bundle_secure.h"
 
@@ -44,11 +43,11 @@ static error_t parse_accept(int key, char *arg, struct argp_state *state)
     case ARGP_KEY_END:
         if (o->input == NULL)
             argp_error(state, "FILE is missing; \"-\" is standard input");
-        else if (o->keys_len == 0 && strstr(o->command, "explain") == NULL)
+        else if (o->keys_len == 0 && !o->keyless)
             argp_error(state, "--key FILE is missing");
         else if (o->strip && (o->output == NULL || strcmp(o->output, "-") == 0))
             argp_error(state, "--strip needs -o FILE, where the bundle goes");
-        else if (!o->strip && o->output != NULL && strstr(o->command, "verify") != NULL)
+        else if (!o->strip && o->output != NULL && o->only_stripped)
             argp_error(state, "-o is for --strip");
         return 0;
     default:
@@ -82,6 +81,24 @@ static const struct argp_option decrypt_options[] = {
     {0}};
 static const struct argp_option explain_options[] = {
     {"json", 'j', NULL, 0, "Print one JSON object", 0}, HEX_OPTION, {0}};
+
+/* JSON has no number beyond 2^63 - 1 for all readers: those are a text of their digits. */
+static json_t *number_json(uint64_t n)
+{
+    char text[21];
+    if (n <= INT64_MAX)
+        return json_integer((json_int_t)n);
+    snprintf(text, sizeof text, "%llu", (unsigned long long)n);
+    return json_string(text);
+}
+
+/* A file name may be no UTF-8, which JSON demands. */
+static json_t *file_json(const char *path)
+{
+    char text[PRINTABLE_EACH * 512];
+    printable(path, strnlen(path, 512), text, sizeof text);
+    return json_string(text);
+}
 
 static const char *context_text(const struct security_block *s)
 {
@@ -130,9 +147,9 @@ static void print_outcome(const struct secure_options *o, json_t *list,
     eid_text(&s->source, source);
     if (o->json)
         json_array_append_new(list,
-                              json_pack("{s:I, s:s, s:s, s:I, s:b, s:s}", "block",
-                                        (json_int_t)block->number, "context", context_text(s),
-                                        "source", source, "target", (json_int_t)target, "correct",
+                              json_pack("{s:o, s:s, s:s, s:o, s:b, s:s}", "block",
+                                        number_json(block->number), "context", context_text(s),
+                                        "source", source, "target", number_json(target), "correct",
                                         v == SECURITY_OK, "verdict", security_verdict_text(v)));
     else
         printf("block %llu, %s of %s: %s: %s\n", (unsigned long long)block->number, context_text(s),
@@ -144,8 +161,9 @@ static void print_unreadable(const struct secure_options *o, json_t *list,
                              const struct bundle_block *block, enum security_verdict v)
 {
     if (o->json)
-        json_array_append_new(list, json_pack("{s:I, s:b, s:s}", "block", (json_int_t)block->number,
-                                              "correct", 0, "verdict", security_verdict_text(v)));
+        json_array_append_new(list,
+                              json_pack("{s:o, s:b, s:s}", "block", number_json(block->number),
+                                        "correct", 0, "verdict", security_verdict_text(v)));
     else
         printf("block %llu: %s\n", (unsigned long long)block->number, security_verdict_text(v));
 }
@@ -211,7 +229,7 @@ static int verify_bundle(const struct secure_options *o, struct security_bundle 
     size_t count = 0;
     const size_t failed = verify_all(o, b, crypto, list, &count);
     if (o->json) {
-        json_t *all = json_pack("{s:s, s:b, s:O}", "file", o->input, "correct",
+        json_t *all = json_pack("{s:o, s:b, s:O}", "file", file_json(o->input), "correct",
                                 failed == 0 && count > 0, "operations", list);
         json_dumpf(all, stdout, JSON_COMPACT);
         putchar('\n');
@@ -274,7 +292,7 @@ static json_t *block_json(const struct security_bundle *b, size_t at)
     struct security_block s;
     char source[EID_TEXT_MAX];
     json_t *out =
-        json_pack("{s:I, s:s}", "block", (json_int_t)block->number, "type",
+        json_pack("{s:o, s:s}", "block", number_json(block->number), "type",
                   block->type == SECURITY_BIB ? "integrity (BIB)" : "confidentiality (BCB)");
     if (security_is_encrypted(b, block->number)) {
         json_object_set_new(out, "encrypted", json_true());
@@ -290,7 +308,7 @@ static json_t *block_json(const struct security_bundle *b, size_t at)
     json_object_set_new(out, "source", json_string(source));
     json_t *targets = json_array();
     for (size_t i = 0; i < s.targets_len; i++)
-        json_array_append_new(targets, json_integer((json_int_t)s.targets[i]));
+        json_array_append_new(targets, number_json(s.targets[i]));
     json_object_set_new(out, "targets", targets);
     if (!s.known)
         return out;
@@ -329,7 +347,7 @@ static int explain_bundle(const struct secure_options *o, struct security_bundle
             json_array_append_new(list, block_json(b, i));
     }
     if (o->json) {
-        json_t *all = json_pack("{s:s, s:O}", "file", o->input, "security_blocks", list);
+        json_t *all = json_pack("{s:o, s:O}", "file", file_json(o->input), "security_blocks", list);
         json_dumpf(all, stdout, JSON_COMPACT);
         putchar('\n');
         json_decref(all);
@@ -347,30 +365,9 @@ static int explain_bundle(const struct secure_options *o, struct security_bundle
     return EXIT_DONE;
 }
 
-static int run_accept(struct secure_options *o, const struct argp *argp, int argc, char **argv,
-                      int (*run)(const struct secure_options *, struct security_bundle *,
-                                 const struct crypto *))
-{
-    struct security_bundle b;
-    struct crypto crypto;
-    argument_parse(argp, argc, argv, 0, o);
-    if (!crypto_open(&crypto)) {
-        fprintf(stderr, "%s: OpenSSL lacks HMAC, AES-GCM or AES key wrap\n", o->command);
-        return EXIT_FAILED;
-    }
-    int code = secure_read(o, &b);
-    if (code == EXIT_DONE) {
-        code = run(o, &b, &crypto);
-        security_bundle_fini(&b);
-    }
-    crypto_close(&crypto);
-    secret_wipe(o->keys, sizeof o->keys);
-    return code;
-}
-
 int command_verify(int argc, char **argv)
 {
-    struct secure_options o = {.command = "helio-bundle verify"};
+    struct secure_options o = {.command = "helio-bundle verify", .only_stripped = true};
     const struct argp argp = {
         .options = verify_options,
         .parser = parse_accept,
@@ -380,7 +377,7 @@ int command_verify(int argc, char **argv)
                "  helio-bundle verify -k mac.key --strip -o plain.cbor signed.cbor\n"
                "\nexit codes: 0 all are correct, 1 one is not or there is none, 2 usage or a key "
                "file"};
-    return run_accept(&o, &argp, argc, argv, verify_bundle);
+    return secure_run(&o, &argp, argc, argv, verify_bundle);
 }
 
 int command_decrypt(int argc, char **argv)
@@ -394,12 +391,12 @@ int command_decrypt(int argc, char **argv)
                "  helio-bundle decrypt -k aes.key secret.cbor -o plain.cbor\n"
                "\nexit codes: 0 done, 1 a key does not fit, bytes were altered, or nothing is "
                "encrypted; 2 usage or a key file"};
-    return run_accept(&o, &argp, argc, argv, decrypt_bundle);
+    return secure_run(&o, &argp, argc, argv, decrypt_bundle);
 }
 
 int command_explain(int argc, char **argv)
 {
-    struct secure_options o = {.command = "helio-bundle explain"};
+    struct secure_options o = {.command = "helio-bundle explain", .keyless = true};
     const struct argp argp = {.options = explain_options,
                               .parser = parse_accept,
                               .args_doc = "FILE",
@@ -407,5 +404,5 @@ int command_explain(int argc, char **argv)
                                      "\vexamples:\n"
                                      "  helio-bundle explain signed.cbor\n"
                                      "\nexit codes: 0 done, 1 no bundle, 2 usage"};
-    return run_accept(&o, &argp, argc, argv, explain_bundle);
+    return secure_run(&o, &argp, argc, argv, explain_bundle);
 }

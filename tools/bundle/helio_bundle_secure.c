@@ -59,7 +59,8 @@ void secure_add_key(struct argp_state *state, struct secure_options *o, const ch
     secret_wipe(line, sizeof line);
 }
 
-int secure_read(const struct secure_options *o, struct security_bundle *out)
+/* 0, or the exit code after a message; after 0 security_bundle_fini is owed. */
+static int read_bundle(const struct secure_options *o, struct security_bundle *out)
 {
     struct bundle_findings f;
     out->len = 0;
@@ -153,6 +154,21 @@ static enum security_variant variant_of(struct argp_state *state, bool cipher, c
     return SECURITY_HMAC_384;
 }
 
+/* The lengths that fit: an HMAC key may have any (RFC 2104). */
+static void check_key(struct argp_state *state, const struct secure_options *o)
+{
+    const size_t len = o->keys[0].len;
+    const size_t want = o->variant == SECURITY_AES_128   ? 16
+                        : o->variant == SECURITY_AES_256 ? 32
+                                                         : len;
+    if (o->wrap && len != 16 && len != 24 && len != 32)
+        argp_failure(state, EXIT_USAGE, 0,
+                     "--key: %zu bytes; a key that encrypts keys (--wrap) has 16, 24 or 32", len);
+    else if (!o->wrap && len != want)
+        argp_failure(state, EXIT_USAGE, 0, "--key: %zu bytes; AES-%zu needs %zu (--bits)", len,
+                     8 * want, want);
+}
+
 static error_t parse_source(int key, char *arg, struct argp_state *state)
 {
     struct secure_options *o = state->input;
@@ -194,6 +210,10 @@ static error_t parse_source(int key, char *arg, struct argp_state *state)
             argp_error(state, "FILE is missing; \"-\" is standard input");
         else if (o->keys_len != 1)
             argp_error(state, "--key FILE is expected once");
+        else
+            check_key(state, o);
+        if (o->targets_len == 0)
+            o->targets[o->targets_len++] = 1;
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -332,27 +352,40 @@ static int check_source(const struct secure_options *o, const struct security_bu
     return EXIT_USAGE;
 }
 
-static int run_source(struct secure_options *o, const struct argp *argp, int argc, char **argv,
-                      int (*run)(const struct secure_options *, struct security_bundle *,
-                                 const struct crypto *))
+static int write_secured(const struct secure_options *o, struct security_bundle *b,
+                         const struct crypto *crypto, secure_action *secure)
+{
+    int code = check_source(o, b);
+    if (code == EXIT_DONE)
+        code = secure(o, b, crypto);
+    return code == EXIT_DONE ? secure_write(o, b) : code;
+}
+
+static int write_signed(const struct secure_options *o, struct security_bundle *b,
+                        const struct crypto *crypto)
+{
+    return write_secured(o, b, crypto, sign_bundle);
+}
+
+static int write_encrypted(const struct secure_options *o, struct security_bundle *b,
+                           const struct crypto *crypto)
+{
+    return write_secured(o, b, crypto, encrypt_bundle);
+}
+
+int secure_run(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+               secure_action *act)
 {
     struct security_bundle b;
     struct crypto crypto;
-    o->scope = SECURITY_SCOPE_ALL;
     argument_parse(argp, argc, argv, 0, o);
-    if (o->targets_len == 0)
-        o->targets[o->targets_len++] = 1;
     if (!crypto_open(&crypto)) {
         fprintf(stderr, "%s: OpenSSL lacks HMAC, AES-GCM or AES key wrap\n", o->command);
         return EXIT_FAILED;
     }
-    int code = secure_read(o, &b);
+    int code = read_bundle(o, &b);
     if (code == EXIT_DONE) {
-        code = check_source(o, &b);
-        if (code == EXIT_DONE)
-            code = run(o, &b, &crypto);
-        if (code == EXIT_DONE)
-            code = secure_write(o, &b);
+        code = act(o, &b, &crypto);
         security_bundle_fini(&b);
     }
     crypto_close(&crypto);
@@ -362,7 +395,8 @@ static int run_source(struct secure_options *o, const struct argp *argp, int arg
 
 int command_sign(int argc, char **argv)
 {
-    struct secure_options o = {.command = "helio-bundle sign", .variant = SECURITY_HMAC_384};
+    struct secure_options o = {
+        .command = "helio-bundle sign", .variant = SECURITY_HMAC_384, .scope = SECURITY_SCOPE_ALL};
     const struct argp argp = {
         .options = sign_options,
         .parser = parse_source,
@@ -372,12 +406,14 @@ int command_sign(int argc, char **argv)
                "  helio-bundle sign -k mac.key b.cbor -o signed.cbor\n"
                "  helio-bundle sign -k mac.key -t primary -t payload b.cbor -o signed.cbor\n"
                "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
-    return run_source(&o, &argp, argc, argv, sign_bundle);
+    return secure_run(&o, &argp, argc, argv, write_signed);
 }
 
 int command_encrypt(int argc, char **argv)
 {
-    struct secure_options o = {.command = "helio-bundle encrypt", .variant = SECURITY_AES_256};
+    struct secure_options o = {.command = "helio-bundle encrypt",
+                               .variant = SECURITY_AES_256,
+                               .scope = SECURITY_SCOPE_ALL};
     const struct argp argp = {
         .options = encrypt_options,
         .parser = parse_source,
@@ -387,5 +423,5 @@ int command_encrypt(int argc, char **argv)
                "too.\vA key: `umask 077; openssl rand -hex 32 >aes.key`\n\nexamples:\n"
                "  helio-bundle encrypt -k aes.key b.cbor -o secret.cbor\n"
                "\nexit codes: 0 done, 1 the bundle does not allow it, 2 usage or a key file"};
-    return run_source(&o, &argp, argc, argv, encrypt_bundle);
+    return secure_run(&o, &argp, argc, argv, write_encrypted);
 }

@@ -18,6 +18,8 @@ struct secure_options {
     const char *command; /* what messages begin with */
     const char *input, *output;
     bool hex, json, strip, wrap;
+    bool keyless;       /* the command takes no keys */
+    bool only_stripped; /* it writes a bundle with --strip only */
     struct secure_key keys[SECURE_KEYS_MAX];
     size_t keys_len;
     uint64_t targets[SECURITY_TARGETS_MAX];
@@ -30,9 +32,13 @@ struct secure_options {
 
 /* Reads a key file: one line of hexadecimal digits. A wrong one ends the program. */
 void secure_add_key(struct argp_state *state, struct secure_options *o, const char *path);
-/* Reads the bundle of o->input. 0, or the exit code after a message; after 0 security_bundle_fini
- * is owed. */
-int secure_read(const struct secure_options *o, struct security_bundle *out);
+/* What a command does with the bundle; returns the exit code. */
+typedef int secure_action(const struct secure_options *o, struct security_bundle *b,
+                          const struct crypto *crypto);
+/* Parses the command line, reads the bundle of o->input, calls `act`, and wipes the keys. Returns
+ * the exit code. */
+int secure_run(struct secure_options *o, const struct argp *argp, int argc, char **argv,
+               secure_action *act);
 /* Writes it to o->output. Returns the exit code. */
 int secure_write(const struct secure_options *o, const struct security_bundle *b);
 /* "payload", "primary block", "block 3" */
