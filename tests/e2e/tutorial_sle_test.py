@@ -4,52 +4,17 @@
 
 usage: tutorial_sle_test.py BIN SOURCE
 """
-import contextlib
 import json
-import os
 import re
-import signal
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-text = (SOURCE / "docs/tutorial-sle.md").read_text(encoding="utf-8")
-blocks = re.findall(r"^```sh\n(.*?)^```$", text, flags=re.S | re.M)
-assert len(blocks) >= 7, "the tutorial has lost its commands"
+from page import Page
 
-# Its ports are those of the page. Where that is permitted they are of a network of its own, which nobody else's programs are in.
-ALONE = ["unshare", "--net", "sh", "-c", 'ip link set lo up && exec "$@"', "sh"]
-if subprocess.run([*ALONE, "true"], capture_output=True, check=False).returncode != 0:
-    ALONE = []
-
-
-def play(block, folder):
-    """One block of commands to its end. What a failure leaves running in the background ends with it, and does not keep the ports."""
-    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as err:
-        p = subprocess.Popen([*ALONE, "bash", "-euo", "pipefail", "-c", block], cwd=folder, stdout=out, stderr=err, start_new_session=True,
-                             env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin:/usr/sbin:/sbin"})
-        try:
-            code = p.wait(600)
-        except subprocess.TimeoutExpired:
-            code = "of none in 600 s"
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(p.pid, signal.SIGKILL)
-        p.wait()
-        out.seek(0)
-        err.seek(0)
-        return subprocess.CompletedProcess(block, code, out.read(), err.read())
-
-
+page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/tutorial-sle.md", 7)
 with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
-    shown = []
-    for block in blocks:
-        done = play(block, name)
-        if done.returncode != 0:
-            logs = "".join(f"{p.name}: {p.read_text()}\n" for p in Path(name).glob("*.log"))
-            sys.exit(f"this ended with code {done.returncode}:\n{block}\n{done.stdout}\n{done.stderr}\n{logs}")
-        shown.append(done.stdout)
+    shown = [out for out, _ in page.play_all(name)]
     virtual = json.loads((Path(name) / "virtual.json").read_text())
     server = virtual["servers"][0]
     assert (server["bundles"], server["duplicates"], server["wrong_crc"]) == (100, 0, 0), server
@@ -70,4 +35,4 @@ with tempfile.TemporaryDirectory(prefix="helio-sle-") as name:
     for service in ("rsl-fg=1.raf=onlc1", "fsl-fg=1.cltu=cltu1"):
         told = re.findall(rf"{re.escape(service)}: ([a-z]+)", far)  # a number: frames that a busy machine was too slow for
         assert told == ["bound", "started", "stopped", "unbound"], far
-    print(f"{len(blocks)} blocks of commands")
+    print(f"{len(page.blocks)} blocks of commands")
