@@ -46,7 +46,7 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
     return x ^ (x >> 31);
 }
 
-/* Of two integers, and not to be guessed by who does not know the key, whatever results he has seen
+/* Of two integers. Nobody can guess it without the key, whatever other results are known
  * (SipHash-2-4 of their 16 bytes, little-endian). */
 uint64_t hash_secret(const uint64_t key[2], uint64_t a, uint64_t b);
 

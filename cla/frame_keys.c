@@ -235,7 +235,7 @@ static int check_sle(const struct frame_keys *k, const char **key, char *why, si
     return check_credentials(k, key, why, why_cap);
 }
 
-/* Nobody should think that he had written what is in force. */
+/* Nobody should believe that these keys are in force. */
 static int check_no_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     const struct {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whoever reads takes the frames from the wire as they come: his own where they are, those of other
+ * A reader takes the frames from the wire as they come: its own where they are, those of other
  * ports as copies in their queues. What can go wrong: memory, and a port that does not read, whose
  * frames are lost as if they had been on the way; both are counted.
  */

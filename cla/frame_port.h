@@ -57,7 +57,7 @@ int frame_port_open(struct world *w, struct port **out, const struct frame_port_
 
 /* Can frames leave, and come, as far as the wire knows? */
 bool frame_port_able(const struct port *port, bool *arrives);
-/* Its user needs it for the time being (at first he does), or does not: what the wire has opened at
+/* Its user needs it for the time being (as at first), or does not: what the wire has opened at
  * a provider is ended in order when no port of the line needs it, and opened again. */
 void frame_port_want(struct port *port, bool wants);
 

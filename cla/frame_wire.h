@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What frames leave and arrive by, as a table of operations: datagrams (UDP), a TCP connection,
- * recordings, services of Space Link Extension. Whoever uses one knows frames as octets; nobody
+ * recordings, services of Space Link Extension. A user of one knows frames as octets; nobody
  * below knows what is in them. A frame here is what goes at once: a transfer frame, or a CLTU.
  *
  * As with ports (os/world.h) all of it happens in the world's thread, and `ready` and `state` never

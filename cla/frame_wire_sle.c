@@ -407,7 +407,7 @@ static bool next_frame(struct frame_wire *wire, struct slice *frame)
     return true;
 }
 
-/* Who wants to read has done with what he read. */
+/* The reader has finished with what it read. */
 static void watch_frames(struct frame_pump *p)
 {
     if (p->read)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames one behind the other on a TCP connection, with or without markers. Whoever connects tries
- * again each second; whoever listens takes the newest connection of the peer's host. While there is
+ * Frames one behind the other on a TCP connection, with or without markers. A connecting end tries
+ * again each second; a listening end takes the newest connection of the peer's host. While there is
  * none, frames that leave are lost, as on a link without a signal. What can go wrong: the address
  * cannot be bound, memory, at the beginning; later on a connection that ends, whose half frames are
  * dropped at both ends.

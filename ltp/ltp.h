@@ -60,7 +60,7 @@ struct ltp_config {
     uint64_t held_bytes; /* memory of all import sessions together, bytes [1 GiB]: of blocks as they
                             arrive, and what is noted of their gaps and reports. Half of it, and of
                             import_sessions, is promised in equal parts to the spans' peers and to
-                            all guests; the rest is for whoever comes first */
+                            all guests; the rest is for the first to come */
     uint32_t closed_memory; /* closed import sessions that are remembered [65536] */
     tick closed_time;       /* for how long at least, unless there are too many [300 s] */
     bool earlier_life; /* an engine of this number was here before and its sessions are forgotten: a

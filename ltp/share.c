@@ -2,7 +2,7 @@
 /*
  * Fair shares of what all peers have together: bytes and places of import sessions, places of
  * cancels. Half of each is promised, in equal parts, to the peers that spans name and to all guests
- * as one; the other half is for whoever comes first. So a peer alone may use what no promise keeps
+ * as one; the other half is for the first to come. So a peer alone may use what no promise keeps
  * back, and no peer, whatever it sends, keeps another one from its part. Reserved is what is used
  * or promised, whichever is more, of each. Nothing can fail; a peer that joins late finds its part
  * as the others give it back.

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A peer that is not there must not get whole blocks again and again, from whoever tries them
- * anew. It is silent when a session was given up for want of an answer and nothing of the peer was
- * heard in the meantime. Toward a silent peer a session begins with a short segment alone, which is
- * a checkpoint (RFC 5326 §6.1 allows one anywhere), and the rest is held; whatever is heard of
- * the peer, the report on that segment if nothing else, ends the silence and lets go on all that is
- * held. So does the word that the link is up. Green and orange blocks wait for no answer before
- * they go on, and are not held. Nothing can fail: what the first segment needs is reserved when the
- * session opens.
+ * A peer that is not there must not get whole blocks again and again, from any sender that tries
+ * them anew. It is silent when a session was given up for want of an answer and nothing of the peer
+ * was heard in the meantime. Toward a silent peer a session begins with a short segment alone,
+ * which is a checkpoint (RFC 5326 §6.1 allows one anywhere), and the rest is held; whatever is
+ * heard of the peer, the report on that segment if nothing else, ends the silence and lets go on
+ * all that is held. So does the word that the link is up. Green and orange blocks wait for no
+ * answer before they go on, and are not held. Nothing can fail: what the first segment needs is
+ * reserved when the session opens.
  */
 #include <assert.h>
 

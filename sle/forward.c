@@ -46,7 +46,7 @@ void forward_clear(struct sle_instance *i)
     struct forward *f = &i->p.f;
     discard_queue(i);
     if (f->on_air != NULL)
-        f->on_air->c.notify = false; /* whoever asked is gone */
+        f->on_air->c.notify = false; /* the asking user is gone */
     forward_keep(i);
 }
 

@@ -8,7 +8,8 @@
 #include <assert.h>
 #include <math.h>
 
-#define AGAIN 16 /* intervals: who comes back sooner goes on with the rate of drops he had */
+#define AGAIN                                                                                      \
+    16 /* intervals: a queue that fills again sooner goes on with its former rate of drops */
 
 void chan_codel_init(struct chan_codel *c, tick target, tick interval, bool marks)
 {

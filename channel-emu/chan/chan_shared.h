@@ -8,7 +8,7 @@
  *
  * A call of one channel runs the line for all of them: after it, ask chan_fate of each, and take
  * chan_deadline over all (each tells the line's turn). Times of inputs, changes and outages go back
- * from one to the next at none of them: whoever has several sources sorts by time of arrival
+ * from one to the next at none of them: a caller with several sources sorts by time of arrival
  * before. Which channel a frame belongs to does not matter for its turn.
  */
 #ifndef CHANNEL_EMU_CHAN_SHARED_H

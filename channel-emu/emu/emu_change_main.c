@@ -94,7 +94,7 @@ static ssize_t talk_to_emulator(int fd, const struct change *c, char *answer, si
     return recv(fd, answer, cap, 0);
 }
 
-/* Whoever ends it meanwhile has it end, but the name goes first. */
+/* If it is ended meanwhile it ends, but the name goes first. */
 static ssize_t ask_emulator(int fd, const struct change *c, char *answer, size_t cap)
 {
     struct sockaddr_un own;

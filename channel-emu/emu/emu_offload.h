@@ -15,7 +15,7 @@ struct emu_offload {
     char name[16];                       /* of the interface */
     uint32_t words;                      /* in use */
     uint32_t changed[EMU_OFFLOAD_WORDS]; /* features that we have turned off */
-    int note; /* what is off, for whoever comes after us if we are killed: open and locked
+    int note; /* what is off, for the next process if this one is killed: open and locked
                * while we live; -1: none */
     char note_path[80];
 };

@@ -10,7 +10,7 @@
  *
  * What can go wrong: a full ring (the kernel counts), frames that the kernel does not take (tried
  * again while it is only short of buffer, then reported), an interface that goes down or away (the
- * socket reports it once; whoever looks at the interface finds out).
+ * socket reports it once; the interface's state shows it).
  */
 #include <errno.h>
 #include <linux/if_ether.h>

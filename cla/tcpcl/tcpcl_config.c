@@ -68,7 +68,7 @@ const struct conf_option tcpcl_options[] = {
     {"tls_ca", OPTION_FILE, AT(tls_ca), "", 0, 0, NULL,
      "file of the CAs that are trusted, or of peers' own certificates (PEM)"},
     {"tls_peer", OPTION_CHOICE, AT(tls_peer), "node", 0, 0, "node|host|address|ca|none",
-     "what the peer's certificate must name: his node, tls_host, his address; any name under the CA; none: it is not looked at"},
+     "what the peer's certificate must name: its node, tls_host, its address; any name under the CA; none: it is not looked at"},
     {"tls_host", OPTION_TEXT, AT(tls_host), "", 0, 0, NULL,
      "DNS name of the peer, for tls_peer: host; told to the peer when this side connects"},
     {"tls_ca_nodes", OPTION_CHOICE, AT(tls_ca_nodes), "pin", 0, 0, "pin|issue",

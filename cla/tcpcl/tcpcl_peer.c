@@ -49,7 +49,7 @@ static void admit_called(struct tcpcl_conn *c)
     char peer[EID_TEXT_MAX];
     l->peer_mismatch++;
     eid_text(&l->env.peer, peer);
-    tcpcl_say(l, 1, "who answers says that he is \"%s\", not %s", tcpcl_peer(c->session)->node_id,
+    tcpcl_say(l, 1, "the peer that answers is \"%s\", not %s", tcpcl_peer(c->session)->node_id,
               peer);
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
 }

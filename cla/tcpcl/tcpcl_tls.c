@@ -3,10 +3,10 @@
  * After the contact headers the stream is wrapped, the handshake runs, and SESS_INIT says who the
  * peer is: then its certificate is held against that name. Who connects is not known by name in the
  * handshake, so the certificates and mode of the local address's first link count there, and the
- * rules of the link that names him afterwards.
+ * rules of the link that names it afterwards.
  *
  * What can go wrong: files (at the start, told with their key; later the old ones stay, told once),
- * the handshake, a certificate that does not make the peer who he says he is.
+ * the handshake, a certificate that does not confirm the peer's node ID.
  */
 #include "cla/tcpcl/tcpcl_tls.h"
 
@@ -71,7 +71,7 @@ bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *
            !same_text(a->tls_key, b->tls_key) || !same_text(a->tls_ca, b->tls_ca);
 }
 
-/* The link that has a say before the peer has said who he is. */
+/* The link whose rules hold before the peer has identified itself. */
 static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
 {
     return c->link != NULL ? c->link

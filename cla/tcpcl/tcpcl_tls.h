@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * TLS in TCPCL (RFC 9174 §4.4): a link's certificates, the handshake of a connection, and whether
- * the certificate that the peer showed makes him who he says he is.
+ * the peer's certificate confirms its node ID.
  */
 #ifndef CLA_TCPCL_TLS_H
 #define CLA_TCPCL_TLS_H
@@ -63,7 +63,8 @@ void tcpcl_tls_failed(struct tcpcl_conn *c, int error);
 /* What ended this connection's stream, for the operator. */
 const char *tcpcl_tls_why(const struct tcpcl_conn *c);
 
-/* May this peer, who says that he is `who`, use the link by its rules? Counted and told if not. */
+/* May this peer, which identifies itself as `who`, use the link by its rules? Counted and told if
+ * not. */
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who);
 
 /* Of one that is trusted: by a verified certificate? */

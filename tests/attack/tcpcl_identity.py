@@ -54,7 +54,7 @@ def steal(port, name, until, taken):
 
 
 def run(scene):
-    """Somebody at another address says that he is node 1, again and again, and acknowledges what comes for it."""
+    """Somebody at another address claims to be node 1, again and again, and acknowledges what comes for it."""
     import multiprocessing
     port = scene.ports(1)[0]
     at = f"127.0.0.1:{port}"

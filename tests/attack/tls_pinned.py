@@ -9,7 +9,7 @@ from certificates import BUNDLES, NODE, Authority
 
 
 def run(scene):
-    """Node 1 trusts node 2's own certificate, which says that it is a CA's; with one that it issued, somebody says that he is node 3."""
+    """Node 1 trusts node 2's own certificate, which says that it is a CA's; with one that it issued, a peer claims to be node 3."""
     two = Authority(scene.lab.path("two"))
     two.file, key_two = two.make("ca", ["-addext", "keyUsage=digitalSignature,keyCertSign", "-addext", f"extendedKeyUsage={BUNDLES}",
                                         "-addext", f"subjectAltName={NODE}ipn:2.0"])  # CA:TRUE, as openssl has it by default

@@ -189,7 +189,7 @@ class LinksTest(NodeCase):
                 (["add", "x", *self.keys(2, *ports, rat="1Mbit/s")], "links[x].rat: unknown key; did you mean rate?"),
                 (["add", "x", "adapter=telex", "peer=ipn:2.0"], "write one of: ltp-udp"),
                 (["add", "x", *self.keys(1, *ports)], "ipn:1.0 is this node"),
-                (["add", "x", *self.keys(2, *ports, peers=3)], "nobody says who he is"),
+                (["add", "x", *self.keys(2, *ports, peers=3)], "no peer identifies itself"),
                 (["add", "bad name", *self.keys(2, *ports)], "links[bad name].name: write at most 64 letters, digits"),
                 (["add", "x" * 65, *self.keys(2, *ports)], "write at most 64 letters, digits"),
                 (["add", "x", *self.keys(2, *ports), "rto=1s"], "helioctl: links[x].rto: "),

@@ -8,7 +8,7 @@
 
 #include "tools/analyze/analyze.h"
 
-/* What the user says; TICK_NEVER, 0 or NAN where he does not. */
+/* What the user says; TICK_NEVER, 0 or NAN: nothing. */
 struct analyze_model {
     tick ideal, cycle, rto;
     double capacity_bps; /* of payload */

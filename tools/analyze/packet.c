@@ -112,7 +112,7 @@ static unsigned link_type(int link, struct layer *l, struct packet *out)
     case LINK_LOOP:
         if (!take_bytes(l, 4))
             return 0;
-        /* the order of bytes is that of whoever captured */
+        /* the order of bytes is that of the capturing machine */
         family = get_16(p) != 0 ? (unsigned)p[1] << 8 | p[0] : get_16(p + 2);
         if (family == 2)
             type = ETHER_IPV4;

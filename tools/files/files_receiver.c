@@ -88,7 +88,8 @@ static int finish_file(struct files_receiver *r, struct files_item *it, const st
         refuse_file(r, h, FILES_REASON_PLACE, out);
         return 0;
     }
-    if (rc == HELIO_EFORMAT) { /* nothing is held now, and when the sender asks he hears it */
+    if (rc ==
+        HELIO_EFORMAT) { /* nothing is held now, and the sender gets that answer when it asks */
         r->counts.wrong++;
         return 0;
     }

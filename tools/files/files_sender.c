@@ -155,7 +155,7 @@ static bool open_file(struct files_sender *s, struct files_job *j, struct stat *
     return true;
 }
 
-/* The same for the same name and content, whoever sends it, and however often. */
+/* The same for the same name and content, from any sender, and however often. */
 static bool make_id(struct files_job *j)
 {
     uint8_t sha[FILES_SHA], size[8];

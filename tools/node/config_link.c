@@ -177,7 +177,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
         config_lists_read(l->ops->lists, l->settings, map, where, errors);
     read_weights(map, where, l, errors);
     if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
-        conf_error(errors, map->line, "%speers: with %s nobody says who he is; leave it away",
+        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; leave it away",
                    where, l->ops->name);
     check_name(map, l, errors);
     check_peer(node, map, where, l, errors);

@@ -17,7 +17,8 @@
 
 struct json_t;
 
-/* Who asks. A reader only asks; what an administrator changes is logged with his name. */
+/* The asking user. A reader only asks; an administrator's changes are logged with the user's name.
+ */
 struct control_who {
     bool admin;
     const char *name; /* of a reader and an administrator, for people; borrowed */

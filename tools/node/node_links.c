@@ -218,7 +218,7 @@ static void on_link_closed(void *context)
 
 /* ---- open and closed ---- */
 
-/* Its queues, as the file says; those of a neighbour who came in as the link's that let him. */
+/* Its queues, as the file says; those of an unconfigured peer as of the link that accepted it. */
 static int serve_link(const struct node_link *l, const struct config_link *c)
 {
     struct agent_service s = {.strict = c->queues == QUEUES_STRICT,
@@ -461,7 +461,7 @@ static bool may_come(const struct node_link *host, const struct eid *peer)
            !eid_is_none(peer) && !eid_same_node(peer, &n->config->node);
 }
 
-/* A link of its own for him, unless there is one by this name, or no place. */
+/* A link of its own for the peer, unless there is one by this name, or no place. */
 static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                     struct cla_events *events)
 {

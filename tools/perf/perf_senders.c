@@ -2,12 +2,11 @@
 /*
  * The happy path: a request is answered with a number, and once more with that number it becomes a
  * client, which runs to its end by itself; it is told and freed with the next sweep, never from
- * within its own call. The number goes to the source that the request names, so whoever forges that
- * does not see it, and nothing is kept until it comes back: it is an HMAC of source and session.
- * What can go wrong: requests that are too
- * many, too long or too big (answered so), one that comes again (answered as the first time), and
- * one whose sender never hears anything (--reverse-max ends it; at a rate, when the one who asked
- * does not ask again from time to time).
+ * within its own call. The number goes to the source that the request names, so a sender that
+ * forges that does not see it, and nothing is kept until it comes back: it is an HMAC of source and
+ * session. What can go wrong: requests that are too many, too long or too big (answered so), one
+ * that comes again (answered as the first time), and one whose sender never hears anything
+ * (--reverse-max ends it; at a rate, when the one who asked does not ask again from time to time).
  */
 #include "tools/perf/perf_senders.h"
 
