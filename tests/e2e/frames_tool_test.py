@@ -49,6 +49,70 @@ def sequence(taps, octets):
     return bytes(int("".join(map(str, bits[8 * i:8 * i + 8])), 2) for i in range(octets))
 
 
+def long_sequence(octets):
+    """Of the 17 cells: a bit is the sum of the one 17 before it and the one 3 before it."""
+    bits = [0x18e38 >> i & 1 for i in range(17)]
+    while len(bits) < 8 * octets:
+        bits.append(bits[-17] ^ bits[-3])
+    return bytes(int("".join(map(str, bits[8 * i:8 * i + 8])), 2) for i in range(octets))
+
+
+def double(x):
+    return x << 1 ^ (0x187 if x & 0x80 else 0)
+
+
+def multiply(a, b):
+    product = 0
+    while b:
+        product ^= a if b & 1 else 0
+        a, b = double(a), b >> 1
+    return product
+
+
+def power(n):
+    x = 1
+    for _ in range(n % 255):
+        x = double(x)
+    return x
+
+
+def to_dual(x):
+    rows = (0x8d, 0xef, 0xec, 0x86, 0xfa, 0x99, 0xaf, 0x7b)
+    out = 0
+    for i, row in enumerate(rows):
+        out ^= row if x & 0x80 >> i else 0
+    return out
+
+
+DUAL = bytes(to_dual(x) for x in range(256))
+FIELD = bytes(DUAL.index(x) for x in range(256))
+
+
+def reed_solomon(frame, data, depth, dual=True):
+    """A frame's codeblock, by division symbol by symbol."""
+    checks = 255 - data
+    generator = [1]
+    for j in range(128 - checks // 2, 128 + checks // 2):
+        root = power(11 * j)
+        generator = [a ^ multiply(b, root) for a, b in zip(generator + [0], [0] + generator)]
+    words = []
+    for w in range(depth):
+        rest = [0] * checks
+        for symbol in frame[w::depth]:
+            lead = (FIELD[symbol] if dual else symbol) ^ rest[0]
+            rest = [a ^ multiply(lead, g) for a, g in zip(rest[1:] + [0], generator[1:])]
+        words.append([DUAL[x] if dual else x for x in rest])
+    return frame + bytes(x for row in zip(*words) for x in row)
+
+
+def shift(data, bits, invert=False):
+    """The same bits behind so many zeros."""
+    value = int.from_bytes(data, "big")
+    if invert:
+        value ^= (1 << 8 * len(data)) - 1
+    return (value << (8 - bits)).to_bytes(len(data) + 1, "big")
+
+
 TM_PN, TC_PN = sequence((0, 3, 5, 7), 2048), sequence((0, 1, 2, 3, 4, 6), 2048)
 
 
@@ -145,10 +209,63 @@ class FramesToolTest(unittest.TestCase):
         write("n.cadu", b"xyz" + cadu[:500] + b"noise" + cadu[500:-10])  # one is cut in two by it, the last one short
         told = info("--from", "cadu", "--randomised", "-l", "200", path("n.cadu"))
         self.assertEqual((told["frames"], told["verdicts"]["ok"], told["verdicts"]["fecf"]), (49, 48, 1))
-        self.assertEqual(told["skipped_octets"], 3 + 5 + 190)
+        self.assertEqual(told["skipped_octets"], 3 + 5 + 194)
         self.assertEqual((told["channels"][0]["gaps"], told["channels"][0]["lost"]), (1, 1))
         run("convert", "--from", "cadu", "--randomised", "-l", "200", path("m.cadu"), "-o", path("m.again"))
         self.assertEqual(read("m.again"), plain)
+
+    def test_codes(self):
+        """CADUs with Reed-Solomon, as a second implementation makes them."""
+        pn = long_sequence(2048)
+        for data, depth, length, dual, long in ((223, 5, 1115, True, False), (223, 1, 200, False, False), (239, 8, 1600, True, True)):
+            with self.subTest((data, depth)):
+                words = ["-l", str(length), "--rs", str(data), "--interleave", str(depth), *([] if dual else ["--basis", "conventional"])]
+                words += ["--long-randomiser"] if long else []
+                run("gen", "-n", "6", "-l", str(length), "-o", path("c.frames"))
+                run("convert", path("c.frames"), "--to", "cadu", "--randomise", "-o", path("c.cadu"), *words)
+                plain, cadus = read("c.frames"), read("c.cadu")
+                frames = [plain[i:i + length] for i in range(0, len(plain), length)]
+                want = b"".join(ASM + add(reed_solomon(f, data, depth, dual), pn if long else TM_PN) for f in frames)
+                self.assertEqual(cadus, want)
+                run("convert", "--from", "cadu", "--randomised", path("c.cadu"), "-o", path("c.again"), *words)
+                self.assertEqual(read("c.again"), plain)
+
+    def test_demodulators(self):
+        """Any bit, either polarity, slips, and errors: each CADU has its quality."""
+        words = ["--from", "cadu", "--randomised", "--rs", "223"]
+        run("gen", "-n", "20", "--to", "cadu", "--randomise", "--rs", "223", "-o", path("d.cadu"))
+        data = bytearray(read("d.cadu"))
+        size = 4 + 1275
+        for i in range(16):  # in one codeword of CADU 3
+            data[3 * size + 4 + 5 * i] ^= 0x40
+        for i in range(17):  # one more in CADU 5
+            data[5 * size + 4 + 5 * i] ^= 0x04
+        data[7 * size] ^= 0xff  # no marker any more
+        inverted = shift(bytes(data[10 * size:]), 3, True)[1:]
+        write("e.cadu", b"noise" + bytes(data[:10 * size]) + inverted)  # five bits are lost, and with them CADU 10's marker
+        told = info("--numbered", *words, path("e.cadu"))
+        cadus = told["cadus"]
+        self.assertEqual(cadus["quality"], {"unknown": 0, "good": 18, "erred": 1})
+        self.assertEqual((cadus["symbols_corrected"], cadus["frames_corrected"], cadus["most_of_a_codeword"]), (16, 1, 16))
+        self.assertEqual((cadus["codewords_failed"], cadus["markers_missing"], cadus["inversions"]), (1, 1, 1))
+        self.assertEqual((cadus["resynchronised"], told["verdicts"]["ok"], told["channels"][0]["lost"]), (2, 18, 2))
+        each = run("info", "--each", *words, path("e.cadu")).stdout.decode().splitlines()
+        self.assertEqual(each[0].split(",")[:4], ["number", "quality", "corrected", "most_of_a_codeword"])
+        self.assertEqual(each[4], "3,good,16,16,0,0,0,0,0,0")
+        self.assertEqual(each[6], "5,erred,0,0,1,0,0,0,0,0")
+        self.assertEqual(each[8], "7,good,0,0,0,0,0,0,1,0")
+        self.assertEqual(each[11].split(",")[5], "1")
+        done = run("convert", *words, path("e.cadu"), "-o", path("e.frames"))
+        self.assertIn(b"1 frames could not be decoded", done.stderr)
+        self.assertEqual(len(read("e.frames")), 18 * 1115)
+        run("convert", "--erred", *words, path("e.cadu"), "-o", path("e.frames"))
+        self.assertEqual(len(read("e.frames")), 19 * 1115)
+        run("convert", *words, "--to", "cadu", "--randomise", "--bit-errors", "0.001", path("d.cadu"), "-o", path("f.cadu"))
+        wrong = sum((a ^ b).bit_count() for a, b in zip(read("d.cadu"), read("f.cadu")))
+        self.assertTrue(120 < wrong < 300, wrong)
+        told = info("--numbered", *words, path("f.cadu"))
+        self.assertEqual(told["cadus"]["quality"]["good"], 20)
+        self.assertTrue(120 < told["cadus"]["symbols_corrected"] < wrong + 1)
 
     def test_cltus(self):
         run("gen", "-k", "tc", "-n", "9", "--packet", "200", "--scid", "427", "--vcid", "3", "--to", "cltu", "--randomise", "-o",
@@ -232,7 +349,11 @@ class FramesToolTest(unittest.TestCase):
                                 (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
                                 (["gen", "--packet", "7"], "packet"), (["gen", "--space", "2047"], "space"),
                                 (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
-                                (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info or convert")):
+                                (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info or convert"),
+                                (["gen", "--to", "cadu", "--rs", "16"], "223 or 239"), (["gen", "--rs", "223"], "--to cadu"),
+                                (["gen", "--to", "cadu", "--rs", "223", "-l", "1116"], "multiple"),
+                                (["gen", "--to", "cadu", "--rs", "223", "--interleave", "4", "-l", "1200"], "223 octets"),
+                                (["info", "--each", "x"], "--from cadu"), (["gen", "--bit-errors", "2"], "share")):
             self.assertIn(expected, run(*words, code=2).stderr.decode(), words)
         self.assertIn(b"No such file", run("info", path("none"), code=2).stderr)
         self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=2).stderr)

@@ -58,6 +58,8 @@ START_TEST(pn_vectors)
     assert_hex(out, sizeof out, "ff480ec09a0d70bc8e2c93ada7b746ce");
     pn_fill(PN_TC, out, sizeof out);
     assert_hex(out, sizeof out, "ff399e5a68e906f56c892fa1315e08c0");
+    pn_fill(PN_TM_LONG, out, 5);
+    assert_hex(out, 5, "1c71b91ba9"); /* the book's 40 bits */
 }
 END_TEST
 
@@ -88,6 +90,28 @@ START_TEST(pn_definition)
             ck_assert_uint_eq(got[i], 0x5c ^ want[i]);
         pn_apply((enum pn_sequence)s, got, got, LEN);
         ck_assert_mem_eq(got, back, LEN);
+    }
+}
+END_TEST
+
+START_TEST(pn_long_definition)
+{
+    enum { LEN = 131071 + 40 }; /* octets: more than 8 periods */
+    static uint8_t want[LEN], got[LEN];
+    uint32_t state = 0x18e38;
+    for (size_t i = 0; i < 8 * (size_t)LEN; i++) {
+        want[i / 8] |= (uint8_t)((state & 1) << (7 - i % 8));
+        state = state >> 1 | ((state ^ state >> 14) & 1) << 16; /* 1 x^14 */
+    }
+    pn_fill(PN_TM_LONG, got, LEN);
+    ck_assert_mem_eq(got, want, LEN);
+    ck_assert_mem_eq(got, got + 131071, 40);
+    for (size_t len = 0; len < 200; len++) {
+        memset(got, 0x5c, len + 1);
+        pn_apply(PN_TM_LONG, got, got, len);
+        for (size_t i = 0; i < len; i++)
+            ck_assert_uint_eq(got[i], 0x5c ^ want[i]);
+        ck_assert_uint_eq(got[len], 0x5c);
     }
 }
 END_TEST
@@ -300,6 +324,7 @@ int main(void)
     tcase_add_test(t, fecf_definition);
     tcase_add_test(t, pn_vectors);
     tcase_add_test(t, pn_definition);
+    tcase_add_test(t, pn_long_definition);
     tcase_add_test(t, bch_errors);
     tcase_add_test(t, cltu_vectors);
     tcase_add_test(t, cltu_errors);

@@ -83,6 +83,8 @@ static void tell_losses(const struct source *from, const struct sink *to, const 
             bad += vcs->channel.verdicts[v];
     if (bad > 0)
         frames_error("%" PRIu64 " frames with errors were left out", bad);
+    if (from->dropped > 0)
+        frames_error("%" PRIu64 " frames could not be decoded and were left out", from->dropped);
     if (from->skipped > 0)
         frames_error("%" PRIu64 " octets of the input belong to no frame", from->skipped);
     if (from->bad_cltus > 0)

@@ -66,6 +66,28 @@ static json_t *describe_numbered(const struct numbered *c)
     return o;
 }
 
+static const char *const qualities[] = {"unknown", "good", "erred"};
+
+static json_t *describe_cadus(const struct source *s)
+{
+    const struct cadu_counts *c = &s->cadus.counts;
+    json_t *o = json_object(), *quality = json_object();
+    for (int q = CADU_UNKNOWN; q <= CADU_ERRED; q++)
+        json_object_set_new(quality, qualities[q], make_number(s->qualities[q]));
+    json_object_set_new(o, "quality", quality);
+    json_object_set_new(o, "symbols_corrected", make_number(c->corrected));
+    json_object_set_new(o, "frames_corrected", make_number(s->corrected_frames));
+    json_object_set_new(o, "most_of_a_codeword", make_number(s->worst));
+    json_object_set_new(o, "codewords_failed", make_number(c->codewords_failed));
+    json_object_set_new(o, "resynchronised", make_number(c->resynchronised));
+    json_object_set_new(o, "slips", make_number(c->slips));
+    json_object_set_new(o, "inversions", make_number(c->inversions));
+    json_object_set_new(o, "markers_missing", make_number(c->markers_missing));
+    json_object_set_new(o, "marker_errors", make_number(c->marker_errors));
+    json_object_set_new(o, "skipped_bits", make_number(c->skipped_bits));
+    return o;
+}
+
 static void print_json(const struct info *i)
 {
     json_t *o = json_object(), *verdicts = json_object(), *channels = json_array();
@@ -76,6 +98,8 @@ static void print_json(const struct info *i)
     json_object_set_new(o, "header_symbols_corrected", make_number(i->vcs.channel.corrected));
     json_object_set_new(o, "codeblocks_corrected", make_number(i->source.corrected));
     json_object_set_new(o, "bad_cltus", make_number(i->source.bad_cltus));
+    if (i->o->from == CONTENT_CADU)
+        json_object_set_new(o, "cadus", describe_cadus(&i->source));
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
         json_object_set_new(verdicts, frame_verdict_name((enum frame_verdict)v),
                             make_number(i->vcs.channel.verdicts[v]));
@@ -115,6 +139,24 @@ static void print_vc(const struct vc *v, unsigned vcid)
     printf("  %-12" PRIu64 " octets of payload\n", v->payload_bytes);
 }
 
+static void print_count(uint64_t n, const char *text)
+{
+    if (n > 0)
+        printf("  %" PRIu64 " %s\n", n, text);
+}
+
+static void print_cadus(const struct source *s)
+{
+    const struct cadu_counts *c = &s->cadus.counts;
+    print_count(s->qualities[CADU_ERRED], "frames could not be decoded");
+    print_count(s->corrected_frames, "frames were corrected");
+    print_count(c->corrected, "symbols were corrected");
+    print_count(c->slips, "markers came a few bits early or late");
+    print_count(c->inversions, "changes of polarity");
+    print_count(c->markers_missing, "markers had too many errors");
+    print_count(c->resynchronised, "markers were found by searching");
+}
+
 static void print_text(const struct info *i)
 {
     static const char *const what[CONTENTS] = {"frames", "CADUs", "CLTUs", "packets"};
@@ -124,14 +166,12 @@ static void print_text(const struct info *i)
         if (i->vcs.channel.verdicts[v] > 0)
             printf("  %-12s %" PRIu64 "\n", frame_verdict_name((enum frame_verdict)v),
                    i->vcs.channel.verdicts[v]);
-    if (i->source.skipped > 0)
-        printf("  %" PRIu64 " octets belong to no frame\n", i->source.skipped);
-    if (i->vcs.channel.corrected > 0)
-        printf("  %" PRIu64 " symbols of headers were corrected\n", i->vcs.channel.corrected);
-    if (i->source.corrected > 0)
-        printf("  %" PRIu64 " codeblocks were corrected\n", i->source.corrected);
-    if (i->source.bad_cltus > 0)
-        printf("  %" PRIu64 " CLTUs were not read to their end\n", i->source.bad_cltus);
+    print_count(i->source.skipped, "octets belong to no frame");
+    print_count(i->vcs.channel.corrected, "symbols of headers were corrected");
+    print_count(i->source.corrected, "codeblocks were corrected");
+    print_count(i->source.bad_cltus, "CLTUs were not read to their end");
+    if (i->o->from == CONTENT_CADU)
+        print_cadus(&i->source);
     for (unsigned v = 0; v < VCS; v++)
         if (i->vcs.vc[v] != NULL)
             print_vc(i->vcs.vc[v], v);
@@ -141,11 +181,41 @@ static void print_text(const struct info *i)
                i->numbered.packets, i->numbered.missing, i->numbered.damaged);
 }
 
+/* Columns of --each; erred ones are in it. */
+static void print_each(const struct source *s)
+{
+    const struct cadu *u = &s->unit;
+    printf("%" PRIu64 ",%s,%u,%u,%u,%d,%d,%u,%d,%d\n", s->cadus.counts.frames - 1,
+           qualities[u->quality], u->rs.corrected, u->rs.worst, u->rs.failed, u->inverted, u->slip,
+           u->marker_errors, u->marker_missing, u->resynchronised);
+}
+
+static int list_cadus(const struct frames_options *o)
+{
+    struct frames_options all = *o;
+    struct source s;
+    struct slice frame;
+    all.keep_erred = true;
+    if (frames_source_open(&s, &all) != 0)
+        return argument_file_code(o->input, false);
+    puts("number,quality,corrected,most_of_a_codeword,codewords_failed,inverted,slip,marker_errors,"
+         "marker_missing,resynchronised");
+    while (source_frame(&s, &frame))
+        print_each(&s);
+    bool good = !s.failed && s.cadus.counts.frames > 0;
+    if (!good && !s.failed)
+        frames_error("there is no CADU of this format; see --length, --rs and what follows");
+    source_close(&s);
+    return good ? EXIT_DONE : EXIT_FAILED;
+}
+
 int command_info(const struct frames_options *o)
 {
     struct info i = {.o = o};
     struct slice frame;
     bool good = true;
+    if (o->each)
+        return list_cadus(o);
     if (frames_source_open(&i.source, o) != 0)
         return argument_file_code(o->input, false);
     vcs_init(&i.vcs, o);

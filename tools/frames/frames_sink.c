@@ -3,6 +3,7 @@
  * frame holds, which is counted. */
 #include <assert.h>
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,7 +11,8 @@
 #include "frames/pn.h"
 #include "tools/frames/helio_frames.h"
 
-static const uint8_t marker[FRAME_ASM_LEN] = {0x1a, 0xcf, 0xfc, 0x1d};
+enum { CODED_MAX = 2 * FRAME_LENGTH_MAX };
+static_assert(CODED_MAX > FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, "CADUs; CLTUs: below");
 
 static const char *name_output(const struct sink *s)
 {
@@ -20,11 +22,17 @@ static const char *name_output(const struct sink *s)
 static int alloc_sink(struct sink *s)
 {
     s->frame = malloc(FRAME_LENGTH_MAX);
-    s->coded = malloc(cltu_size(FRAME_LENGTH_MAX));
+    s->coded = malloc(CODED_MAX);
     if (s->frame != NULL && s->coded != NULL)
         return 0;
     frames_error("out of memory");
     return -1;
+}
+
+static uint64_t draw_gap(struct sink *s)
+{
+    double gap = floor(log(1 - rng_unit(&s->rng)) / log1p(-s->o->errors));
+    return gap < 1e18 ? (uint64_t)gap : UINT64_MAX / 2;
 }
 
 int sink_open(struct sink *s, const struct frames_options *o)
@@ -55,6 +63,10 @@ int sink_open(struct sink *s, const struct frames_options *o)
                            .sequence = 3};
     if (o->format.kind != FRAME_TC)
         mpdu_pack_init(&s->pack, &c);
+    if (o->to == CONTENT_CADU)
+        s->cadu = frames_cadu_format(o, &s->rs);
+    if (o->errors > 0)
+        s->next_error = draw_gap(s);
     return 0;
 }
 
@@ -67,6 +79,18 @@ static bool write_octets(struct sink *s, const void *data, size_t len)
     return false;
 }
 
+/* With errors by chance. */
+static bool write_unit(struct sink *s, uint8_t *data, size_t len)
+{
+    uint64_t bits = 8 * (uint64_t)len, at = s->next_error;
+    if (s->o->errors > 0) {
+        for (; at < bits; at += 1 + draw_gap(s))
+            data[at / 8] ^= (uint8_t)(0x80 >> at % 8);
+        s->next_error = at - bits;
+    }
+    return write_octets(s, data, len);
+}
+
 bool sink_frame(struct sink *s, struct slice frame)
 {
     if (s->o->input == NULL && rng_chance(&s->rng, s->o->erase)) { /* else the source does */
@@ -75,18 +99,21 @@ bool sink_frame(struct sink *s, struct slice frame)
     }
     s->frames++;
     if (s->o->to == CONTENT_CLTU) {
-        size_t n = cltu_write(frame.data, frame.len, s->o->randomise, s->coded,
-                              cltu_size(FRAME_LENGTH_MAX));
+        size_t n = cltu_write(frame.data, frame.len, s->o->randomise, s->coded, CODED_MAX);
         assert(n > 0);
-        return write_octets(s, s->coded, n);
+        return write_unit(s, s->coded, n);
     }
-    if (s->o->to == CONTENT_CADU && !write_octets(s, marker, sizeof marker))
-        return false;
-    if (s->o->randomise) {
-        pn_apply(PN_TM, frame.data, s->coded, frame.len);
-        frame.data = s->coded;
+    if (s->o->to == CONTENT_CADU) {
+        assert(frame.len == s->cadu.frame_len);
+        s->cadu.randomised = s->o->randomise;
+        cadu_write(&s->cadu, frame.data, s->coded);
+        return write_unit(s, s->coded, cadu_len(&s->cadu));
     }
-    return write_octets(s, frame.data, frame.len);
+    if (s->o->randomise)
+        pn_apply(s->o->sequence, frame.data, s->coded, frame.len);
+    else
+        memcpy(s->coded, frame.data, frame.len);
+    return write_unit(s, s->coded, frame.len);
 }
 
 static bool write_tc(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload)

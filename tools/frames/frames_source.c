@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A file as frames. Frames of a fixed length follow each other, or each its marker, which is looked
- * for where it is not; TC frames end as they say. What can go wrong: the file cannot be read; a
- * rest that is no frame, which is counted.
+ * A file as frames. Frames of a fixed length follow each other, CADUs their markers, which the
+ * library looks for; TC frames end as they say. What can go wrong: the file cannot be read; a rest
+ * that is no frame, which is counted; a frame that cannot be decoded, which is left out.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,10 +13,8 @@
 #include "frames/pn.h"
 #include "tools/frames/helio_frames.h"
 
-enum { ROOM = 1 << 20 };
-static_assert(ROOM > 2 * (FRAME_LENGTH_MAX + FRAME_ASM_LEN), "a frame and what is looked at");
-
-static const uint8_t marker[FRAME_ASM_LEN] = {0x1a, 0xcf, 0xfc, 0x1d};
+enum { ROOM = 1 << 20, UNIT_MAX = FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, SLIP_MAX = 4 };
+static_assert(ROOM > 2 * UNIT_MAX, "a unit and what is looked at");
 
 int frames_source_open(struct source *s, const struct frames_options *o)
 {
@@ -29,11 +27,15 @@ int frames_source_open(struct source *s, const struct frames_options *o)
         return -1;
     }
     s->data = malloc(ROOM);
-    s->frame = malloc(FRAME_LENGTH_MAX);
+    s->frame = malloc(UNIT_MAX);
     if (s->data == NULL || s->frame == NULL) {
         frames_error("out of memory");
         source_close(s);
         return -1;
+    }
+    if (o->from == CONTENT_CADU) {
+        struct cadu_format f = frames_cadu_format(o, &s->rs);
+        cadu_reader_init(&s->cadus, &f, o->marker_errors, SLIP_MAX, s->data, ROOM, s->frame);
     }
     return 0;
 }
@@ -47,6 +49,17 @@ void source_close(struct source *s)
     s->file = NULL;
 }
 
+static size_t read_file(struct source *s, uint8_t *to, size_t room)
+{
+    size_t n = fread(to, 1, room, s->file);
+    s->octets += n;
+    if (ferror(s->file)) {
+        frames_error("%s: %s", s->o->input == NULL ? "-" : s->o->input, strerror(errno));
+        s->failed = true;
+    }
+    return n;
+}
+
 /* At least `want` octets, if there are so many. Returns how many there are. */
 static size_t fill_buffer(struct source *s, size_t want)
 {
@@ -55,13 +68,7 @@ static size_t fill_buffer(struct source *s, size_t want)
         memmove(s->data, s->data + s->at, s->len - s->at);
         s->len -= s->at;
         s->at = 0;
-        size_t n = fread(s->data + s->len, 1, s->room - s->len, s->file);
-        s->len += n;
-        s->octets += n;
-        if (ferror(s->file)) {
-            frames_error("%s: %s", s->o->input == NULL ? "-" : s->o->input, strerror(errno));
-            s->failed = true;
-        }
+        s->len += read_file(s, s->data + s->len, s->room - s->len);
     }
     return s->len - s->at;
 }
@@ -76,22 +83,6 @@ static bool take_octets(struct source *s, size_t len, struct slice *out)
     *out = slice_of(s->data + s->at, len);
     s->at += len;
     return true;
-}
-
-/* Up to behind the next marker. */
-static bool find_marker(struct source *s)
-{
-    while (fill_buffer(s, FRAME_ASM_LEN) >= FRAME_ASM_LEN) {
-        if (memcmp(s->data + s->at, marker, FRAME_ASM_LEN) == 0) {
-            s->at += FRAME_ASM_LEN;
-            return true;
-        }
-        s->at++;
-        s->skipped++;
-    }
-    s->skipped += s->len - s->at;
-    s->at = s->len;
-    return false;
 }
 
 /* Octets that a TC frame says it has, or 0. */
@@ -129,22 +120,59 @@ static bool next_cltu(struct source *s, struct slice *out)
 static bool next_plain(struct source *s, struct slice *out)
 {
     size_t len = s->o->format.length;
-    if (s->o->from == CONTENT_CADU && !find_marker(s))
-        return false;
     if (s->o->format.kind == FRAME_TC)
         len = tc_length(s->data + s->at, fill_buffer(s, 5));
     if (!take_octets(s, len, out))
         return false;
     if (s->o->randomised) {
-        pn_apply(PN_TM, out->data, s->frame, out->len);
+        pn_apply(s->o->sequence, out->data, s->frame, out->len);
         out->data = s->frame;
     }
     return true;
 }
 
+static bool next_unit(struct source *s)
+{
+    while (!cadu_reader_next(&s->cadus, &s->unit)) {
+        size_t room, n = 0;
+        uint8_t *to = cadu_reader_space(&s->cadus, &room);
+        if (!s->failed && !feof(s->file))
+            n = read_file(s, to, room);
+        cadu_reader_fed(&s->cadus, n);
+        if (n == 0) {
+            cadu_reader_end(&s->cadus);
+            s->skipped = s->cadus.counts.skipped_bits / 8;
+            return false;
+        }
+    }
+    return true;
+}
+
+/* CADUs whose frame could be decoded, or has no code. */
+static bool next_cadu(struct source *s, struct slice *out)
+{
+    while (next_unit(s)) {
+        s->qualities[s->unit.quality]++;
+        s->corrected_frames += s->unit.rs.corrected > 0;
+        s->worst = s->unit.rs.worst > s->worst ? s->unit.rs.worst : s->worst;
+        *out = s->unit.frame;
+        if (s->unit.quality != CADU_ERRED || s->o->keep_erred)
+            return true;
+        s->dropped++;
+    }
+    return false;
+}
+
+static bool next_frame(struct source *s, struct slice *out)
+{
+    return s->o->from == CONTENT_CLTU   ? next_cltu(s, out)
+           : s->o->from == CONTENT_CADU ? next_cadu(s, out)
+                                        : next_plain(s, out);
+}
+
 bool source_frame(struct source *s, struct slice *out)
 {
-    while (s->o->from == CONTENT_CLTU ? next_cltu(s, out) : next_plain(s, out)) {
+    while (next_frame(s, out)) {
         s->frames++;
         if (!rng_chance(&s->rng, s->o->erase))
             return true;

@@ -37,7 +37,15 @@ enum {
     KEY_PROTOCOL,
     KEY_PRBS,
     KEY_NUMBERED,
-    KEY_IDLE
+    KEY_IDLE,
+    KEY_RS,
+    KEY_INTERLEAVE,
+    KEY_BASIS,
+    KEY_LONG,
+    KEY_MARKER,
+    KEY_ERRED,
+    KEY_EACH,
+    KEY_ERRORS
 };
 
 struct command {
@@ -164,6 +172,79 @@ static error_t parse_packets(int key, char *arg, struct argp_state *state, struc
     }
 }
 
+static double parse_share(struct argp_state *state, const char *option, const char *arg)
+{
+    char *end;
+    double share = strtod(arg, &end);
+    if (end == arg || *end != '\0' || !(share >= 0 && share < 1))
+        argument_want(state, option, arg, "a share from 0 to below 1, such as 0.01");
+    return share;
+}
+
+static error_t parse_code(int key, char *arg, struct argp_state *state, struct frames_options *o)
+{
+    static const char *const codes[] = {"223", "239"}, *const bases[] = {"dual", "conventional"};
+    int i;
+    switch (key) {
+    case KEY_RS:
+        if ((i = find_word(arg, codes, 2)) < 0)
+            argument_want(state, "rs", arg, "223 or 239");
+        o->rs = i == 0 ? 223 : 239;
+        return 0;
+    case KEY_INTERLEAVE:
+        o->depth = (unsigned)argument_count(state, "interleave", arg, 1, RS_DEPTH_MAX);
+        return 0;
+    case KEY_BASIS:
+        if ((i = find_word(arg, bases, 2)) < 0)
+            argument_want(state, "basis", arg, "dual or conventional");
+        o->basis = i == 0 ? RS_DUAL : RS_CONVENTIONAL;
+        return 0;
+    case KEY_LONG:
+        o->sequence = PN_TM_LONG;
+        return 0;
+    case KEY_MARKER:
+        o->marker_errors =
+            (unsigned)argument_count(state, "marker-errors", arg, 0, CADU_MARKER_ERRORS_MAX);
+        return 0;
+    case KEY_ERRED:
+        o->keep_erred = true;
+        return 0;
+    case KEY_EACH:
+        o->each = true;
+        return 0;
+    case KEY_ERRORS:
+        o->errors = parse_share(state, "bit-errors", arg);
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs)
+{
+    struct cadu_format f = {
+        .frame_len = o->format.length, .randomised = o->randomised, .sequence = o->sequence};
+    if (o->rs != 0) {
+        rs_init(rs, o->rs == 223 ? RS_255_223 : RS_255_239, o->basis);
+        f.rs = rs;
+        f.depth = o->depth;
+    }
+    return f;
+}
+
+static void check_codes(struct argp_state *state, const struct frames_options *o)
+{
+    struct rs rs;
+    bool cadus = o->from == CONTENT_CADU || o->to == CONTENT_CADU;
+    struct cadu_format f = frames_cadu_format(o, &rs);
+    if (!cadus && (o->rs != 0 || o->keep_erred))
+        argp_error(state, "--rs and --erred are of CADUs: --from cadu or --to cadu is missing");
+    if (o->each && o->from != CONTENT_CADU)
+        argp_error(state, "--each lists CADUs: --from cadu is missing");
+    if (cadus && cadu_problem(&f) != NULL)
+        argp_error(state, "%s: see --length and --interleave", cadu_problem(&f));
+}
+
 /* What no single option is wrong about. */
 static void check_line(struct argp_state *state, struct parse *p)
 {
@@ -181,6 +262,7 @@ static void check_line(struct argp_state *state, struct parse *p)
         argp_error(state, "TC frames have no markers: they are in CLTUs");
     if (frame_format_problem(f) != NULL)
         argp_error(state, "%s", frame_format_problem(f));
+    check_codes(state, o);
     struct mpdu_pack_config c = {.format = *f,
                                  .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
                                  .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
@@ -191,15 +273,6 @@ static void check_line(struct argp_state *state, struct parse *p)
         argp_error(state, "the spacecraft is 0 to 1023, the MAP 0 to 63 of frames with --segments");
     else if (f->kind != FRAME_TC && writes && mpdu_pack_problem(&c) != NULL)
         argp_error(state, "%s", mpdu_pack_problem(&c));
-}
-
-static double parse_share(struct argp_state *state, const char *arg)
-{
-    char *end;
-    double share = strtod(arg, &end);
-    if (end == arg || *end != '\0' || !(share >= 0 && share < 1))
-        argument_want(state, "erase", arg, "a share from 0 to below 1, such as 0.01");
-    return share;
 }
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
@@ -235,7 +308,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->randomise = true;
         return 0;
     case KEY_ERASE:
-        o->erase = parse_share(state, arg);
+        o->erase = parse_share(state, "erase", arg);
         return 0;
     case KEY_SEED:
         o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);
@@ -249,7 +322,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         check_line(state, p);
         return 0;
     default:
-        if (parse_format(key, arg, state, p) == 0)
+        if (parse_format(key, arg, state, p) == 0 || parse_code(key, arg, state, o) == 0)
             return 0;
         return parse_packets(key, arg, state, o);
     }
@@ -270,7 +343,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         {"scid", KEY_SCID, "N", 0, "The spacecraft: 1 when written, any when read", 6},            \
         {"vcid", KEY_VCID, "N", 0, "The virtual channel: 0 when written, all when read", 6},       \
         {"erase", KEY_ERASE, "SHARE", 0, "Leave out that share of the frames, by chance", 7},      \
-        {"seed", KEY_SEED, "N", 0, "Of that chance (0)", 7},                                       \
+        {"seed", KEY_SEED, "N", 0, "Of chances (0)", 7},                                           \
+        {"rs", KEY_RS, "N", 0, "CADUs: Reed-Solomon (255,N): 223 or 239; none", 8},                \
+        {"interleave", KEY_INTERLEAVE, "N", 0, "Codewords of a codeblock, 1 to 8 (5)", 8},         \
+        {"basis", KEY_BASIS, "NAME", 0, "Of symbols: dual (default) or conventional", 8},          \
+        {"long-randomiser", KEY_LONG, NULL, 0, "The sequence of 131071 bits, not of 255", 8},      \
     {                                                                                              \
         0                                                                                          \
     }
@@ -278,6 +355,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},                               \
         {"to", KEY_TO, "WHAT", 0, "frames (default), cadu, cltu or packets", 1},                   \
         {"randomise", KEY_RANDOMISE, NULL, 0, "Randomise what is written", 1},                     \
+        {"bit-errors", KEY_ERRORS, "SHARE", 0, "Invert that share of the bits, by chance", 7},     \
     {                                                                                              \
         "map", KEY_MAP, "N", 0, "USLP, TC with segments: the MAP (0)", 6                           \
     }
@@ -287,8 +365,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 #define FROM                                                                                       \
     {"from", KEY_FROM, "WHAT", 0, "frames (default), cadu, cltu or packets", 1},                   \
+        {"randomised", KEY_RANDOMISED, NULL, 0, "What is read is randomised", 1},                  \
+        {"marker-errors", KEY_MARKER, "N", 0, "Bits of a CADU's marker that may be wrong (4)", 8}, \
     {                                                                                              \
-        "randomised", KEY_RANDOMISED, NULL, 0, "What is read is randomised", 1                     \
+        "erred", KEY_ERRED, NULL, 0, "Read CADUs that cannot be decoded, too", 8                   \
     }
 
 static const struct argp_option gen_options[] = {
@@ -306,6 +386,7 @@ static const struct argp_option info_options[] = {
     {"numbered", KEY_NUMBERED, NULL, 0, "Packets are those of gen: what is missing or damaged?", 2},
     CONTENT,
     {"json", 'j', NULL, 0, "Print JSON", 9},
+    {"each", KEY_EACH, NULL, 0, "A line of CSV for each CADU instead", 9},
     FORMAT};
 static const struct argp_option convert_options[] = {FROM, OUTPUT, FORMAT};
 
@@ -315,6 +396,7 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
      "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
+     "  helio-frames gen --to cadu --rs 223 --bit-errors 0.001 -o /tmp/r.cadu\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
@@ -323,6 +405,8 @@ static const struct command commands[] = {
      "examples:\n"
      "  helio-frames info --numbered /tmp/a.frames\n"
      "  helio-frames info --from cadu --randomised --json /tmp/a.cadu\n"
+     "  helio-frames info --from cadu --rs 223 --numbered /tmp/r.cadu\n"
+     "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
     {"helio-frames convert", "FILE", command_convert, convert_options,
      "Frames bare, behind markers (CADU) or in CLTUs, and packets, into each other.\v"
@@ -330,12 +414,15 @@ static const struct command commands[] = {
      "  helio-frames convert --to packets /tmp/a.frames -o /tmp/a.packets\n"
      "  helio-frames convert --from packets -l 256 /tmp/a.packets -o /tmp/s.frames\n"
      "  helio-frames convert --erase 0.1 --to cadu /tmp/a.frames -o /tmp/b.cadu\n"
+     "  helio-frames convert --from cadu --rs 223 /tmp/r.cadu -o /tmp/r.frames\n"
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct parse p = {.command = c,
-                      .line = {.format = {.kind = FRAME_AOS, .length = 1115, .fecf = 2},
+                      .line = {.depth = 5,
+                               .marker_errors = 4,
+                               .format = {.kind = FRAME_AOS, .length = 1115, .fecf = 2},
                                .scid = -1,
                                .vcid = -1,
                                .frames = 1000,

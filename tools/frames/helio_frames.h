@@ -8,6 +8,7 @@
 #include <stdio.h>
 
 #include "base/rng.h"
+#include "frames/cadu.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 
@@ -18,7 +19,7 @@ enum { VCS = 64, PACKET_MAX = 1 << 20 };
 /* What is in a file. */
 enum content {
     CONTENT_FRAMES,  /* frames one after the other; TC frames end as their length says */
-    CONTENT_CADU,    /* each behind its attached synchronisation marker */
+    CONTENT_CADU,    /* each behind its marker, coded or not, at any bit */
     CONTENT_CLTU,    /* TC frames in CLTUs */
     CONTENT_PACKETS, /* packets one after the other */
     CONTENTS
@@ -31,16 +32,23 @@ struct frames_options {
     int32_t scid, vcid; /* -1: any */
     uint8_t map;
     bool json;
-    bool randomised; /* what is read */
-    bool randomise;  /* what is written */
+    bool randomised;           /* what is read */
+    bool randomise;            /* what is written */
+    enum pn_sequence sequence; /* of both */
+    unsigned rs;               /* of CADUs: data symbols of a codeword, 223 or 239; 0: no code */
+    unsigned depth;            /* codewords of a codeblock */
+    enum rs_basis basis;
+    unsigned marker_errors;
+    bool keep_erred; /* frames that could not be decoded are read, too */
     double erase;    /* share of frames that are left out */
+    double errors;   /* share of bits that are inverted in what is written */
     uint64_t seed;
     /* gen, info --numbered */
     uint64_t frames, payload;
     enum packet_kind packets;
     uint8_t protocol;
     uint16_t apid;
-    bool prbs, numbered, only_idle;
+    bool prbs, numbered, only_idle, each;
 };
 
 /* Each returns an exit code. */
@@ -50,6 +58,9 @@ int command_convert(const struct frames_options *o);
 
 /* "helio-frames: …" on standard error. */
 void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* What CADUs look like; fills in *rs for a code. */
+struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs);
 
 /* ---- files that are read ---- */
 
@@ -65,6 +76,11 @@ struct source {
     uint64_t skipped; /* octets that belong to nothing: no marker, no start sequence, a rest */
     uint64_t erased, bad_cltus, corrected;
     struct rng rng;
+    struct rs rs;
+    struct cadu_reader cadus; /* and what was read last */
+    struct cadu unit;
+    uint64_t qualities[3], corrected_frames, dropped; /* dropped: could not be decoded */
+    unsigned worst;                                   /* symbols corrected in one codeword */
 };
 
 /* 0, or -1 after telling why not. */
@@ -87,7 +103,10 @@ struct sink {
     struct mpdu_pack pack;
     bool open; /* a frame is begun */
     struct frame tc;
+    struct rs rs;
+    struct cadu_format cadu;
     struct rng rng;
+    uint64_t next_error;                        /* bits until one is inverted */
     uint64_t frames, packets, too_long, erased; /* too_long: packets that no TC frame holds */
     bool failed;
 };

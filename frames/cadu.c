@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * In lock the next marker is where the last unit ended, whole octets on: its octets are copied,
+ * derandomised and decoded. What can go wrong: the marker has errors, or comes a few bits early or
+ * late, which is looked for first. Then a marker without errors counts wherever it is: where the
+ * one after this is due, this unit is taken without its own; before that, the units begin anew
+ * there.
+ */
+#include "frames/cadu.h"
+
+#include <assert.h>
+#include <string.h>
+
+enum { MARKER_BITS = 8 * FRAME_ASM_LEN, HISTORY = 2 };
+static_assert(CADU_SLIP_MAX <= 8 * (HISTORY - 1), "octets before a marker that is early");
+static_assert(CADU_MARKER_ERRORS_MAX < MARKER_BITS / 2, "or it would be upright and inverted");
+
+#define NOWHERE SIZE_MAX
+
+/* A marker, or what is most like one. */
+struct hit {
+    size_t at; /* its first bit */
+    unsigned errors;
+    bool inverted;
+};
+
+const char *cadu_problem(const struct cadu_format *f)
+{
+    if (f->frame_len == 0 || f->frame_len > FRAME_LENGTH_MAX)
+        return "a frame has 1 to 65536 octets";
+    if (f->randomised && f->sequence == PN_TC)
+        return "the randomiser is that of telecommands";
+    return f->rs == NULL ? NULL : rs_problem(f->rs, f->frame_len, f->depth);
+}
+
+static size_t body_len(const struct cadu_format *f)
+{
+    return f->frame_len + (f->rs == NULL ? 0 : rs_checks_len(f->rs, f->depth));
+}
+
+size_t cadu_len(const struct cadu_format *f)
+{
+    assert(cadu_problem(f) == NULL);
+    return FRAME_ASM_LEN + body_len(f);
+}
+
+void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
+{
+    uint8_t *body = out + FRAME_ASM_LEN;
+    assert(cadu_problem(f) == NULL);
+    for (unsigned i = 0; i < FRAME_ASM_LEN; i++)
+        out[i] = (uint8_t)(FRAME_ASM >> (24 - 8 * i));
+    memcpy(body, frame, f->frame_len);
+    if (f->rs != NULL)
+        rs_encode(f->rs, body, f->frame_len, f->depth, body + f->frame_len);
+    if (f->randomised)
+        pn_apply(f->sequence, body, body, body_len(f));
+}
+
+/* A unit, the marker behind it, and the slips of both. */
+size_t cadu_reader_room(const struct cadu_format *f)
+{
+    return cadu_len(f) + FRAME_ASM_LEN + 2 * HISTORY + 2;
+}
+
+void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsigned marker_errors,
+                      unsigned slip_max, uint8_t *buffer, size_t room, uint8_t *block)
+{
+    assert(cadu_problem(f) == NULL && room >= cadu_reader_room(f));
+    assert(marker_errors <= CADU_MARKER_ERRORS_MAX && slip_max <= CADU_SLIP_MAX);
+    *r = (struct cadu_reader){.format = *f,
+                              .marker_errors = marker_errors,
+                              .slip_max = slip_max,
+                              .buffer = buffer,
+                              .room = room,
+                              .block = block};
+}
+
+/* Keeps the octets before the place, where an early marker begins. */
+uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len)
+{
+    size_t used = r->at / 8, drop = used > HISTORY ? used - HISTORY : 0;
+    assert(r->at <= 8 * r->have);
+    memmove(r->buffer, r->buffer + drop, r->have - drop);
+    r->have -= drop;
+    r->at -= 8 * drop;
+    *len = r->room - r->have;
+    assert(*len > 0); /* less than a unit and its neighbourhood is left */
+    return r->buffer + r->have;
+}
+
+void cadu_reader_fed(struct cadu_reader *r, size_t len)
+{
+    assert(len <= r->room - r->have);
+    r->have += len;
+}
+
+void cadu_reader_end(struct cadu_reader *r)
+{
+    r->counts.skipped_bits += 8 * r->have - r->at;
+    r->at = 8 * r->have;
+    r->locked = false;
+}
+
+/* The 32 bits from there on. */
+static uint32_t load_bits(const uint8_t *data, size_t at)
+{
+    const uint8_t *p = data + at / 8;
+    unsigned shift = at % 8;
+    uint64_t bits =
+        (uint64_t)p[0] << 32 | (uint64_t)p[1] << 24 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 8;
+    bits |= shift > 0 ? p[4] : 0;
+    return (uint32_t)(bits >> (8 - shift));
+}
+
+static struct hit judge_place(const struct cadu_reader *r, size_t at)
+{
+    struct hit hit = {.at = at};
+    hit.errors = (unsigned)__builtin_popcount(load_bits(r->buffer, at) ^ FRAME_ASM);
+    hit.inverted = hit.errors > MARKER_BITS / 2;
+    hit.errors = hit.inverted ? MARKER_BITS - hit.errors : hit.errors;
+    return hit;
+}
+
+/* The most likely place near the one where a marker is due; that one first. */
+static struct hit find_near(const struct cadu_reader *r, size_t due)
+{
+    struct hit best = judge_place(r, due);
+    for (size_t slip = 1; slip <= r->slip_max && best.errors > 0; slip++) {
+        struct hit late = judge_place(r, due + slip);
+        struct hit early = due >= slip ? judge_place(r, due - slip) : late;
+        best = late.errors < best.errors ? late : best;
+        best = early.errors < best.errors ? early : best;
+    }
+    return best;
+}
+
+/* The first marker without errors in bits [from, to). */
+static struct hit search_bits(const struct cadu_reader *r, size_t from, size_t to)
+{
+    struct hit hit = {.at = NOWHERE};
+    if (to - from < MARKER_BITS)
+        return hit;
+    uint32_t window = load_bits(r->buffer, from);
+    for (size_t next = from + MARKER_BITS;; next++) {
+        if (window == FRAME_ASM || window == (uint32_t)~FRAME_ASM) {
+            hit.at = next - MARKER_BITS;
+            hit.inverted = window != FRAME_ASM;
+            return hit;
+        }
+        if (next >= to)
+            return hit;
+        window = window << 1 | (r->buffer[next / 8] >> (7 - next % 8) & 1);
+    }
+}
+
+/* Octets that begin at any bit. */
+static void copy_bits(const struct cadu_reader *r, size_t at, size_t len, bool inverted)
+{
+    const uint8_t *from = r->buffer + at / 8, flip = inverted ? 0xff : 0;
+    unsigned shift = at % 8;
+    if (shift == 0 && !inverted) {
+        memcpy(r->block, from, len);
+        return;
+    }
+    for (size_t i = 0; i < len; i++) {
+        unsigned two = (unsigned)from[i] << 8 | (shift > 0 ? from[i + 1] : 0);
+        r->block[i] = (uint8_t)(two >> (8 - shift)) ^ flip;
+    }
+}
+
+static void count_unit(struct cadu_counts *c, const struct cadu *unit)
+{
+    c->frames++;
+    c->erred += unit->quality == CADU_ERRED;
+    c->corrected += unit->rs.corrected;
+    c->codewords_failed += unit->rs.failed;
+    c->slips += unit->slip != 0;
+    c->resynchronised += unit->resynchronised;
+    c->markers_missing += unit->marker_missing;
+    c->marker_errors += unit->marker_errors;
+}
+
+/* The unit whose marker is there, if all of it is. */
+static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu *unit)
+{
+    const struct cadu_format *f = &r->format;
+    size_t body = hit->at + MARKER_BITS, len = body_len(f);
+    if (body + 8 * len > 8 * r->have)
+        return false;
+    copy_bits(r, body, len, hit->inverted);
+    if (f->randomised)
+        pn_apply(f->sequence, r->block, r->block, len);
+    unit->frame = slice_of(r->block, f->frame_len);
+    unit->inverted = hit->inverted;
+    if (f->rs != NULL)
+        unit->quality =
+            rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs) ? CADU_GOOD : CADU_ERRED;
+    if (hit->at > r->at) /* an early one begins within the unit before it */
+        r->counts.skipped_bits += hit->at - r->at;
+    r->counts.inversions += r->counts.frames > 0 && r->inverted != hit->inverted;
+    count_unit(&r->counts, unit);
+    r->inverted = hit->inverted;
+    r->locked = true;
+    r->at = body + 8 * len;
+    return true;
+}
+
+/* Octets up to there belong to nothing. */
+static void skip_bits(struct cadu_reader *r, size_t to)
+{
+    assert(to >= r->at);
+    r->counts.skipped_bits += to - r->at;
+    r->at = to;
+}
+
+static bool take_found(struct cadu_reader *r, const struct hit *hit, struct cadu *unit)
+{
+    unit->resynchronised = true;
+    if (take_unit(r, hit, unit))
+        return true;
+    skip_bits(r, hit->at > r->at ? hit->at : r->at);
+    r->locked = false;
+    return false;
+}
+
+static bool search_unit(struct cadu_reader *r, struct cadu *unit)
+{
+    struct hit hit = search_bits(r, r->at, 8 * r->have);
+    if (hit.at != NOWHERE)
+        return take_found(r, &hit, unit);
+    if (8 * r->have - r->at >= MARKER_BITS)
+        skip_bits(r, 8 * r->have - (MARKER_BITS - 1));
+    return false;
+}
+
+/* There is no marker near the place: the unit is believed if the one after it is near its own. */
+static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
+{
+    size_t due = r->at + 8 * cadu_len(&r->format), last = due + r->slip_max + MARKER_BITS;
+    if (last > 8 * r->have)
+        return false;
+    struct hit between = search_bits(r, r->at, due - r->slip_max + MARKER_BITS - 1);
+    if (between.at != NOWHERE)
+        return take_found(r, &between, unit);
+    if (find_near(r, due).errors > r->marker_errors) {
+        r->locked = false;
+        skip_bits(r, due);
+        return false;
+    }
+    struct hit here = {.at = r->at, .inverted = r->inverted};
+    unit->marker_missing = true;
+    return take_unit(r, &here, unit);
+}
+
+static bool follow_unit(struct cadu_reader *r, struct cadu *unit)
+{
+    if (r->at + r->slip_max + MARKER_BITS > 8 * r->have)
+        return false;
+    struct hit near = find_near(r, r->at);
+    if (near.errors > r->marker_errors)
+        return continue_unit(r, unit);
+    unit->marker_errors = near.errors;
+    unit->slip = (int)((ptrdiff_t)near.at - (ptrdiff_t)r->at);
+    return take_unit(r, &near, unit);
+}
+
+bool cadu_reader_next(struct cadu_reader *r, struct cadu *out)
+{
+    bool locked;
+    do {
+        *out = (struct cadu){.quality = CADU_UNKNOWN};
+        locked = r->locked;
+        if (locked ? follow_unit(r, out) : search_unit(r, out))
+            return true;
+    } while (locked && !r->locked); /* it was lost: what is there may have another one */
+    return false;
+}

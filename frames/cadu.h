@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channel access data units (CCSDS 131.0-B): a marker, then a frame or a Reed-Solomon codeblock,
+ * randomised or not. They are read from the octets of a demodulator, which knows neither where an
+ * octet begins nor whether all bits are inverted.
+ *
+ *     n = read(…, cadu_reader_space(r, &room), room);
+ *     cadu_reader_fed(r, n);
+ *     while (cadu_reader_next(r, &cadu))
+ *         …
+ *
+ *            marker found anywhere, without errors
+ *     SEARCH ─────────────────────────────────────► LOCK ──┐ marker near its place, with few
+ * errors; ▲                                            │ ▲──┘ or the one after it, without errors
+ *        └────────────────────────────────────────────┘
+ *            neither, nor a marker between them
+ */
+#ifndef FRAMES_CADU_H
+#define FRAMES_CADU_H
+
+#include "base/slice.h"
+#include "frames/frame.h"
+#include "frames/pn.h"
+#include "frames/rs.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define CADU_SLIP_MAX 8          /* bits */
+#define CADU_MARKER_ERRORS_MAX 8 /* bits; half of the marker would be chance */
+
+struct cadu_format {
+    uint32_t frame_len;  /* octets of the frame, 1 to FRAME_LENGTH_MAX */
+    const struct rs *rs; /* NULL: without code. Must outlive readers and writers */
+    unsigned depth;      /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
+    bool randomised;
+    enum pn_sequence sequence; /* PN_TM or PN_TM_LONG, when randomised */
+};
+
+/* NULL, or a text that says what is wrong with it. */
+const char *cadu_problem(const struct cadu_format *f);
+
+/* Octets of a unit, its marker included; the format has no problem. */
+size_t cadu_len(const struct cadu_format *f);
+
+/* Writes the unit of a frame of f->frame_len octets into `out`, cadu_len octets that do not overlap
+ * the frame. */
+void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out);
+
+/* What is known of a frame's octets. */
+enum cadu_quality {
+    CADU_UNKNOWN, /* there is no code; a check value of the frame may tell */
+    CADU_GOOD,    /* every codeword was decoded */
+    CADU_ERRED    /* at least one was not: its octets are as received */
+};
+
+struct cadu {
+    struct slice frame; /* in the reader's block, until the next call */
+    enum cadu_quality quality;
+    struct rs_result rs;    /* zeros without code */
+    bool inverted;          /* the bits were, and are not any more */
+    bool marker_missing;    /* the marker has more errors than allowed; the next one is right */
+    unsigned marker_errors; /* bits; 0 when it is missing */
+    int slip;               /* bits that the marker came late, below 0: early */
+    bool resynchronised;    /* it was found elsewhere: by searching */
+};
+
+/* Of all units. */
+struct cadu_counts {
+    uint64_t frames, erred;
+    uint64_t corrected; /* symbols */
+    uint64_t codewords_failed;
+    uint64_t slips;           /* frames with a slip */
+    uint64_t resynchronised;  /* frames, the first one included */
+    uint64_t inversions;      /* changes from upright to inverted or back, after the first frame */
+    uint64_t markers_missing; /* frames without a marker */
+    uint64_t marker_errors;   /* bits */
+    uint64_t skipped_bits;    /* that belong to no unit */
+};
+
+struct cadu_reader {
+    struct cadu_format format;
+    unsigned marker_errors;  /* bits of a marker near its place that may be wrong */
+    unsigned slip_max;       /* bits that it may be early or late */
+    uint8_t *buffer, *block; /* the caller's */
+    size_t room, have;       /* octets of the buffer; what is not read begins at bit `at` */
+    size_t at;
+    bool locked, inverted;
+    struct cadu_counts counts;
+};
+
+/* Octets of buffer that a reader needs at least; more is faster. */
+size_t cadu_reader_room(const struct cadu_format *f);
+
+/* The format has no problem. `marker_errors` is 0 to CADU_MARKER_ERRORS_MAX, `slip_max` 0 to
+ * CADU_SLIP_MAX. `buffer` has `room` octets, `block` cadu_len octets; both stay the caller's. */
+void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsigned marker_errors,
+                      unsigned slip_max, uint8_t *buffer, size_t room, uint8_t *block);
+
+/* Where further octets go, after cadu_reader_next returned false; *len >= 1 of them at most. */
+uint8_t *cadu_reader_space(struct cadu_reader *r, size_t *len);
+void cadu_reader_fed(struct cadu_reader *r, size_t len);
+
+/* The next unit. False: it is not all there. */
+bool cadu_reader_next(struct cadu_reader *r, struct cadu *out);
+
+/* The input has ended: what is left belongs to no unit. */
+void cadu_reader_end(struct cadu_reader *r);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
