@@ -106,8 +106,8 @@ def run_cell(program, cell, jobs, short, path):
 
 
 def expected_of(found):
-    """The efficiency that is promised of any realisation; where nothing is drawn, of the one there is."""
-    return (found.get("expected") or found["predicted"])["efficiency"]
+    """The share carried that is promised of any realisation; where nothing is drawn, of the one there is."""
+    return (found.get("expected") or found["predicted"])["carried_share"]
 
 
 def wrong(kept, point):
@@ -121,9 +121,9 @@ def wrong(kept, point):
         return ["nothing arrives"]
     if kept["cell"]["trace"] != "none" and (unseen is None or unseen["runs"] < 5):
         why.append("less than five unseen realisations")
-    elif unseen and abs(predicted - unseen["efficiency"]) > point:
-        why.append(f"{100 * (predicted - unseen['efficiency']):+.2f} points off")
-    if kept["cell"]["goal"] == "delay" and found["floor_kept"] != (found["predicted"]["efficiency"] >= found["floor"]):
+    elif unseen and abs(predicted - unseen["carried_share"]) > point:
+        why.append(f"{100 * (predicted - unseen['carried_share']):+.2f} points off")
+    if kept["cell"]["goal"] == "delay" and found["floor_kept"] != (found["predicted"]["carried_share"] >= found["floor"]):
         why.append("says the wrong thing of its floor")
     return why
 
@@ -163,7 +163,7 @@ def print_table(out, point, rows):
         if found["predicted"]:
             unseen, floor = found["unseen"], {None: "", True: "kept", False: "missed, said"}[found["floor_kept"]]
             cells = [str(found["sessions"]), f"{100 * (expected_of(found) or 0):.2f} %",
-                     f"{100 * unseen['efficiency']:.2f} ± {100 * unseen['ci95']:.2f} %" if unseen else "(nothing is drawn)", floor]
+                     f"{100 * unseen['carried_share']:.2f} ± {100 * unseen['carried_ci95']:.2f} %" if unseen else "(nothing is drawn)", floor]
         print(f"| {' | '.join(cell.values())} | {' | '.join(cells)} | {found['seconds']:.0f} s | {'; '.join(found['why']) or 'holds'} |")
     print(f"\n{done} of {len(ordered())} cells, {bad} do not hold")
     return bad == 0

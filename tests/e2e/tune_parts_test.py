@@ -38,7 +38,7 @@ class Made:
         found = []
         for one in many:
             share = min(1.0, one["sessions"] / self.needed(one))
-            found.append({"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share, "carried_share": share, "delivery_ms": {"p99": 50.0}})
+            found.append({"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share, "carried_share": share, "carried_parts": [share] * 4, "delivery_ms": {"p99": 50.0}})
         return found
 
 
@@ -91,7 +91,7 @@ class Ends(unittest.TestCase):
         class Slow(Made):
             def run_all(self, many):
                 shares = [1 - 32 / (one["sessions"] + 8) ** 2 for one in many]
-                return [{"goodput_bps": 1e8 * share, "capacity_bps": 1e8, "efficiency": share} for share in shares]
+                return [{"capacity_bps": 1e8, "efficiency": share, "carried_share": share, "carried_parts": [share] * 4} for share in shares]
 
         found, _, most, high = tune_search.Search(Slow(None), link("--duration", "5s"), "plain", 1024, 0.03).best()
         self.assertEqual((high, most["efficiency"]), (1024, 1 - 32 / 1032 ** 2))
@@ -100,18 +100,18 @@ class Ends(unittest.TestCase):
     def test_the_floor_is_kept_or_said_to_be_missed(self):
         for floor, cap, wanted in ((0.5, 100, 50), (0.98, 100, 98)):
             found, point, _, _ = tune_search.Search(Made(lambda _, cap=cap: cap), link("--goal", "delay", "--floor", str(floor), "--duration", "5s"), "plain", 1024, 0.03).best()
-            self.assertGreaterEqual(point["efficiency"], floor)
+            self.assertGreaterEqual(point["carried_share"], floor)
             self.assertLessEqual(found, wanted + 1)
-        r = {"predicted": {"efficiency": 0.9706}, "expected": None, "unseen": None, "realisations": None, "saturated": True, "floor": 0.98, "floor_kept": False,
-             "most_efficiency": 0.971, "sessions": 64}
+        r = {"predicted": {"efficiency": 0.9706, "carried_share": 0.9706}, "expected": None, "unseen": None, "realisations": None, "saturated": True, "floor": 0.98, "floor_kept": False,
+             "most_carried_share": 0.971, "sessions": 64}
         said, = tune.warnings({"duration_s": 5.0}, r)
         self.assertIn("the floor of 98 % of the capacity is not kept: 97.06 %", said)
-        self.assertEqual(list(tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981}})), [])
-        said, = tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981}, "expected": {"efficiency": 0.97}})
+        self.assertEqual(list(tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981, "carried_share": 0.981}})), [])
+        said, = tune.warnings({}, {**r, "floor_kept": True, "predicted": {"efficiency": 0.981, "carried_share": 0.981}, "expected": {"efficiency": 0.97, "carried_share": 0.97}})
         self.assertIn("kept on the trace itself, but 97.00 % are to be expected", said)
         said, = tune.warnings({}, {**r, "floor_kept": None, "saturated": False})
         self.assertIn("64 sessions are --sessions-max", said)
-        said, = tune.warnings({}, {**r, "floor_kept": None, "unseen": {"efficiency": 0.95}})
+        said, = tune.warnings({}, {**r, "floor_kept": None, "unseen": {"carried_share": 0.95}})
         self.assertIn("have -2.1 points", said)
 
 

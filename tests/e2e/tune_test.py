@@ -13,6 +13,7 @@ import math
 import os
 import pty
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -136,10 +137,10 @@ class Tune(unittest.TestCase):
         moon = ("--trace", "H", "--delay", "1.28s", "--rate", "5Mbit/s", "--block", "125kB", "--segment", "1024B", "--duration", "90s")
         result = json.loads(tune(*moon, "--goal", "delay", "--floor", "0.8", "--recovery", "default", "--json").stdout)
         found = result["recovery"]["default"]
-        self.assertTrue(found["floor_kept"] and found["predicted"]["efficiency"] >= 0.8)
+        self.assertTrue(found["floor_kept"] and found["predicted"]["carried_share"] >= 0.8)
         self.assertEqual(found["unseen"]["runs"], 5)
-        self.assertAlmostEqual(found["unseen"]["efficiency"], found["predicted"]["efficiency"], delta=0.03)
-        self.assertAlmostEqual(found["unseen"]["efficiency"], found["expected"]["efficiency"], delta=0.01)
+        self.assertAlmostEqual(found["unseen"]["carried_share"], found["predicted"]["carried_share"], delta=0.03)
+        self.assertAlmostEqual(found["unseen"]["carried_share"], found["expected"]["carried_share"], delta=0.01)
         self.assertTrue(5 <= found["expected"]["runs"] <= 20)
         for told in ("predicted", "expected", "unseen"):
             self.assertTrue(0.8 <= found[told]["carried_share"] <= 1, told)
@@ -168,7 +169,7 @@ class Tune(unittest.TestCase):
         link = {"trace": "leo-low", "rate_bps": 1e8, "delay_s": 1.28, "block_bytes": 500000}
         shares = {"efficiency": 1.08, "ci95": 0.01, "least": 1.04, "carried_share": 1.0002, "carried_ci95": 0.001, "carried_least": 0.997, "runs": 5}
         spread = {"mean": 1.0, "p99": 2.0}
-        one = {"predicted": {**shares, "goodput_bps": 1e8, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
+        one = {"predicted": {**shares, "goodput_bps": 1e8, "carried_se": 0.0002, "session_ms": spread, "delivery_ms": spread}, "expected": shares, "unseen": shares, "rto_auto": False, "rto_s": 5.0,
                "realisations": {**{key: 5 for key in ("sessions", "suffice", "runs", "sessions_on_trace", "suffice_with_those_of_trace")}, **shares, "confidence": 0.95},
                "split_ms": dict.fromkeys(("ideal", "retransmission", "checkpoints", "rest"), 0.0), "segment_bytes": 1024, "sessions": 5, "checkpoints": "", "memory_bytes": 1 << 20,
                "socket_buffer_bytes": 1 << 20, "saturated": True, "floor_kept": None}
@@ -184,8 +185,8 @@ class Tune(unittest.TestCase):
         from heliograph import tune_take
 
         def found(share, ci95, p99, sessions=8, kept=None):
-            return {"sessions": sessions, "floor_kept": kept, "expected": ci95 is not None and {"efficiency": share, "ci95": ci95} or None,
-                    "predicted": {"efficiency": share, "capacity_bps": 1e8, "delivery_ms": {"p99": p99}}}
+            return {"sessions": sessions, "floor_kept": kept, "expected": ci95 is not None and {"carried_share": share, "carried_ci95": ci95} or None,
+                    "predicted": {"efficiency": share, "carried_share": share, "capacity_bps": 1e8, "delivery_ms": {"p99": p99}}}
 
         for goal, plain, default, taken, words in (
                 ("goodput", found(0.99, 0.0037, 3565), found(0.9825, 0.002, 1738), "plain", "the larger goodput, 99.0 and not 98.2 Mbit/s to be expected. "
@@ -235,7 +236,7 @@ class Tune(unittest.TestCase):
 
             def run_all(self, many):
                 self.runs += [(float(one["duration"].removesuffix("s")), one["trace"].split("-x")[1]) for one in many]
-                return [{"efficiency": 0.9 + self.deviation * (-1) ** one["seed"], "goodput_bps": 1.0, "carried_share": 0.95} for one in many]
+                return [{"efficiency": 0.95, "goodput_bps": 1.0, "carried_share": 0.9 + self.deviation * (-1) ** one["seed"]} for one in many]
 
         moon, given = ("--delay", "1280ms"), ("--delay", "1280ms", "--duration", "100s")
         # deviation of a run, whatever its length → runs of each length
@@ -262,7 +263,8 @@ class Tune(unittest.TestCase):
                 self.jobs, self.least = jobs, {"96s": least, "12s": short}
 
             def run_all(self, many):
-                return [{"goodput_bps": 4e8 * min(1, o["sessions"] / self.least[o["duration"]]), "capacity_bps": 4.5e8} for o in many]
+                shares = [8 / 9 * min(1, o["sessions"] / self.least[o["duration"]]) for o in many]
+                return [{"capacity_bps": 4.5e8, "carried_share": share, "carried_parts": [share] * 4} for share in shares]
 
         for jobs, least, part in itertools.product((1, 2, 3, 8), (1, 2, 3, 7, 16, 63, 100, 700, 2000), (0.3, 0.5, 1, 1.5, 4)):
             link = tune_search.Link(tune.arguments().parse_args([]), "A")
@@ -282,8 +284,10 @@ class Tune(unittest.TestCase):
             run = subprocess.run([BIN / "helio-sim", "--trace", trace, "--duration", "4s", "--segment", "1024B", "--sessions", str(n), "--rto", "30ms",
                                   "--processing", "4ms", "--seed", str(seed), "--warmup", f"{round(found['warmup_s'] * 1e9)}ns",
                                   "--follow", "yes", "--json"], capture_output=True, text=True, check=True)
-            got.append(json.loads(run.stdout)["goodput_bps"])
-        return got[0] >= 0.99 * got[1]
+            got.append(json.loads(run.stdout)["carried_parts"])
+        lacks = [there - here for here, there in zip(*got, strict=True)]
+        tolerated, half = 0.01 * statistics.mean(got[1]), 2.093 * statistics.stdev(lacks) / 20**0.5
+        return statistics.mean(lacks) <= max(tolerated, min(half, 2 * tolerated))
 
     def test_sessions_that_suffice_in_most_realisations(self):
         result = json.loads(tune("--trace", "F", "--duration", "4s", *PAPER, "--recovery", "plain", "--tolerance", "0.01", "--sessions-max", "64",

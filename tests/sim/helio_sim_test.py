@@ -10,6 +10,7 @@ import json
 import math
 import os
 import resource
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -320,7 +321,7 @@ class Figures(unittest.TestCase):
                         rows.append(list(csv.DictReader(f)))
                 sent = [row for row in rows[0] if row["dir"] == "tx" and row["node"] == "1"]
                 lost = {int(row["frame"]) for row in rows[1] if row["direction"] == "forward"}
-                carried, there = 0, {}
+                parts, there = [0] * 20, {}
                 for frame, row in enumerate(sent, 1):
                     if frame in lost or int(row["type"]) >= 8:
                         continue
@@ -328,9 +329,21 @@ class Figures(unittest.TestCase):
                     have = there.setdefault(row["session"], bytearray(100_000))
                     new = have.count(0, first, first + length)
                     have[first:first + length] = bytes([1]) * length
-                    carried += new if int(row["t_ns"]) >= 100_000_000 else 0
-                self.assertGreater(carried, 1_000_000)
-                self.near(r["carried_bps"], carried * 8 / 0.4, 1e-9)
+                    if int(row["t_ns"]) >= 100_000_000:
+                        parts[(int(row["t_ns"]) - 100_000_000) // 20_000_000] += new
+                self.assertGreater(sum(parts), 1_000_000)
+                self.near(r["carried_bps"], sum(parts) * 8 / 0.4, 1e-9)
+                for told, part in zip(r["carried_parts"], parts, strict=True):
+                    self.assertAlmostEqual(told * r["capacity_bps"], part * 8 / 0.02, places=3)
+
+    def test_the_standard_error_is_of_the_parts(self):
+        """By hand, where all parts have the same capacity; and small where the trace alone makes them differ."""
+        r = result("--trace", "iid:0.2", "--duration", "2s", "--sessions", "4")
+        self.assertEqual(len(r["carried_parts"]), 20)
+        self.near(statistics.mean(r["carried_parts"]), r["carried_share"], 1e-9)
+        self.near(r["carried_se"], statistics.stdev(r["carried_parts"]) / 20**0.5, 1e-9)
+        r = result("--trace", "H", "--duration", "20s", "--sessions", "60")
+        self.assertLess(r["carried_se"], 0.1 * statistics.stdev(r["carried_parts"]) / 20**0.5)
 
     def test_a_rising_pass(self):
         """What was held up before the warm-up's end arrives behind it: more than the capacity of that time, but it was sent before."""

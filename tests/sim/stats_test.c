@@ -200,6 +200,28 @@ START_TEST(green_block_with_a_copy)
 }
 END_TEST
 
+/* Bytes are of the part in which they were sent; the last part is the shortest. */
+START_TEST(parts_of_the_window)
+{
+    uint64_t parts[SIM_STATS_PARTS];
+    stats.window_from = 10;
+    stats.window_to = 10 + 2 * SIM_STATS_PARTS - 1;
+    open_green(1);
+    for (tick now = 9; now <= stats.window_to; now++) { /* before, in and after it */
+        green(1, 100 * now, false, CAUSE_FIRST, now);
+        sim_stats_passed(&stats, 4, now);
+    }
+    sim_stats_parts(&stats, stats.window_to, parts);
+    for (unsigned i = 0; i < SIM_STATS_PARTS; i++) {
+        bool last = i == SIM_STATS_PARTS - 1;
+        ck_assert_uint_eq(sim_stats_part(&stats, i), 10 + 2 * i);
+        ck_assert_uint_eq(parts[i], last ? 100 : 200);
+    }
+    ck_assert_uint_eq(sim_stats_part(&stats, SIM_STATS_PARTS), stats.window_to);
+    ck_assert_uint_eq(sim_stats_carried(&stats, stats.window_to), 100 * (2 * SIM_STATS_PARTS - 1));
+}
+END_TEST
+
 static void setup(void)
 {
     ck_assert_int_eq(sim_stats_init(&stats, 1), 0);
@@ -221,6 +243,7 @@ int main(void)
     tcase_add_test(tc, nearest_rank);
     tcase_add_test(tc, green_blocks_on_their_way);
     tcase_add_test(tc, green_block_with_a_copy);
+    tcase_add_test(tc, parts_of_the_window);
     suite_add_tcase(suite, tc);
     SRunner *runner = srunner_create(suite);
     srunner_run_all(runner, CK_ENV);

@@ -58,6 +58,14 @@ static json_t *parameters(const struct sim_params *p, const char *trace)
         (json_int_t)p->back_rate_bps, "checkpoint_extra_bytes", (json_int_t)p->checkpoint_extra);
 }
 
+static json_t *print_parts(const struct sim_result *r)
+{
+    json_t *parts = json_array();
+    for (size_t i = 0; i < r->carried_parts_len; i++)
+        json_array_append_new(parts, json_real(r->carried_parts[i]));
+    return parts;
+}
+
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
                     const struct sim_result *r)
 {
@@ -77,9 +85,10 @@ int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,
     if (root == NULL)
         return HELIO_ENOMEM;
     json_t *air = json_pack(
-        "{s:f,s:f,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}",
-        "carried_bps", r->carried_bps, "carried_share", r->carried_share, "sessions_cut", r->cut,
-        "sessions_timed", (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
+        "{s:f,s:f,s:f,s:o,s:b,s:I,s:b,s:f,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:f,s:I,s:I,s:I,s:I,s:I,s:I}",
+        "carried_bps", r->carried_bps, "carried_share", r->carried_share, "carried_se",
+        r->carried_se, "carried_parts", print_parts(r), "sessions_cut", r->cut, "sessions_timed",
+        (json_int_t)f->sessions, "interrupted", r->until < p->duration, "until_s",
         ms(r->until) / 1000, "first_data_bytes", (json_int_t)r->first_data, "air_bytes",
         (json_int_t)r->air_bytes, "copy_bytes", (json_int_t)r->copy_bytes, "repeat_bytes",
         (json_int_t)r->repeat_bytes, "sessions_max", (json_int_t)r->sessions_max, "dropped_by_rule",
@@ -137,8 +146,10 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
         fprintf(out, "stopped after %s of virtual time\n\n", time_text(r->until, duration));
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
             r->capacity_bps / 1e6, 100 * r->efficiency);
-    fprintf(out, "%-22s %.3f Mbit/s (%.2f %% of the capacity) by the time of sending\n", "carried",
-            r->carried_bps / 1e6, 100 * r->carried_share);
+    fprintf(
+        out,
+        "%-22s %.3f Mbit/s (%.2f %% of the capacity, standard error %.2f) by the time of sending\n",
+        "carried", r->carried_bps / 1e6, 100 * r->carried_share, 100 * r->carried_se);
     fprintf(out, "%-22s %" PRIu64 "\n", "sessions completed", f->sessions);
     line(out, "session", f->sessions, &f->session);
     line(out, "delivery", f->delivered, &f->delivery);

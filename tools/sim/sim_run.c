@@ -6,6 +6,7 @@
  */
 #include "tools/sim/sim_run.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -270,6 +271,13 @@ static double share(double part, double whole)
     return whole > 0 ? part / whole : 0;
 }
 
+/* Of the channel's time, what the trace left; or of its frames. */
+static double good_share(const struct sim_params *p, tick from, tick to)
+{
+    tick bad = p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, to);
+    return (1 - (double)bad / (double)(to - from)) * (1 - p->loss);
+}
+
 static int conclude_run(const struct run *r, struct sim_result *out)
 {
     const struct sim_params *p = r->params;
@@ -277,9 +285,7 @@ static int conclude_run(const struct run *r, struct sim_result *out)
     int rc = r->error != 0 ? r->error : sim_stats_figures(s, 0, TICK_NEVER, &out->figures);
     tick from = p->warmup, span = out->until - from;
     double seconds = (double)span / (double)TICK_S;
-    tick bad =
-        p->trace == NULL ? 0 : trace_bad_time(p->trace, 0, p->trace_offset, from, out->until);
-    out->good_share = (1 - (double)bad / (double)span) * (1 - p->loss);
+    out->good_share = good_share(p, from, out->until);
     double on_air = (double)(s->full_bytes + s->full_count * p->overhead);
     out->payload_share = share((double)s->full_data, on_air);
     out->capacity_bps = (double)p->rate_bps * out->payload_share * out->good_share;
@@ -355,12 +361,34 @@ static int follow_sessions(struct run *r, struct sim_result *out)
     return r->error != 0 ? r->error : rc;
 }
 
+/* The standard error of a ratio by batch means: each part against what the share would have it
+ * carry in its own capacity, so that deep fades, which both meet, are no error. */
+static void conclude_parts(const struct run *r, struct sim_result *out)
+{
+    uint64_t bytes[SIM_STATS_PARTS];
+    double squares = 0;
+    sim_stats_parts(&r->stats, r->world.now, bytes);
+    for (unsigned i = 0; i < SIM_STATS_PARTS; i++) {
+        tick from = sim_stats_part(&r->stats, i), to = sim_stats_part(&r->stats, i + 1);
+        if (to <= from || to > out->until)
+            break;
+        double seconds = (double)(to - from) / (double)TICK_S;
+        double part = share((double)bytes[i] * 8 / seconds, out->capacity_bps);
+        double good = share(good_share(r->params, from, to), out->good_share);
+        out->carried_parts[out->carried_parts_len++] = part;
+        squares += pow(part - out->carried_share * good, 2);
+    }
+    double n = (double)out->carried_parts_len;
+    out->carried_se = n > 1 ? sqrt(squares / (n * (n - 1))) : 0;
+}
+
 /* At the very end: by then more is known of the blocks that were under way. */
 static void conclude_carried(const struct run *r, struct sim_result *out)
 {
     double seconds = (double)(out->until - r->params->warmup) / (double)TICK_S;
     out->carried_bps = (double)sim_stats_carried(&r->stats, r->world.now) * 8 / seconds;
     out->carried_share = share(out->carried_bps, out->capacity_bps);
+    conclude_parts(r, out);
 }
 
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out)

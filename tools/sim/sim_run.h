@@ -72,6 +72,10 @@ struct sim_result {
     double efficiency;    /* goodput / capacity */
     double carried_bps;   /* of block bytes that passed the channel for the first time, sent then */
     double carried_share; /* of the capacity: 1 at most, but for chance losses */
+    double
+        carried_parts[SIM_STATS_PARTS]; /* of it, that of each part of the time; their mean is it */
+    size_t carried_parts_len;           /* of these, over when the run ended */
+    double carried_se;                  /* standard error of the share, by its parts */
 
     bool cut; /* followed, and some did not come to their end all the same */
 

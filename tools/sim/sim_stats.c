@@ -6,8 +6,10 @@
  */
 #include "tools/sim/sim_stats.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 
@@ -151,6 +153,25 @@ void sim_stats_lost(struct sim_stats *s, int type)
         forget_missing(s->last);
 }
 
+/* Rounded up, so that the last part is the shortest. */
+static tick part_length(const struct sim_stats *s)
+{
+    tick window = s->window_to - s->window_from;
+    return window / SIM_STATS_PARTS + (window % SIM_STATS_PARTS != 0);
+}
+
+static unsigned part_at(const struct sim_stats *s, tick now)
+{
+    assert(now >= s->window_from && now < s->window_to);
+    return (unsigned)((now - s->window_from) / part_length(s));
+}
+
+tick sim_stats_part(const struct sim_stats *s, unsigned index)
+{
+    assert(index <= SIM_STATS_PARTS);
+    return tick_min(s->window_from + index * part_length(s), s->window_to);
+}
+
 void sim_stats_passed(struct sim_stats *s, int type, tick now)
 {
     if (s->last == NULL || type >= 8 || s->window_from == s->window_to)
@@ -162,7 +183,8 @@ void sim_stats_passed(struct sim_stats *s, int type, tick now)
         if (bytes > 0 && ranges_sub(&n->missing, s->offset, to, SIZE_MAX) < 0)
             s->out_of_memory = true;
     }
-    n->carried += now >= s->window_from && now < s->window_to ? bytes : 0;
+    if (now >= s->window_from && now < s->window_to)
+        n->carried[part_at(s, now)] += (uint32_t)bytes;
     n->passed = now;
     if (n->over)
         forget_missing(n);
@@ -175,11 +197,21 @@ static bool is_arriving(const struct sim_stats *s, const struct sim_session *n, 
            tick_add(n->passed, s->way) >= now;
 }
 
+void sim_stats_parts(const struct sim_stats *s, tick now, uint64_t parts[SIM_STATS_PARTS])
+{
+    memset(parts, 0, SIM_STATS_PARTS * sizeof *parts);
+    for (const struct sim_session *n = s->first; n != NULL; n = n->next)
+        if (n->whole || !n->over || is_arriving(s, n, now))
+            for (unsigned i = 0; i < SIM_STATS_PARTS; i++)
+                parts[i] += n->carried[i];
+}
+
 uint64_t sim_stats_carried(const struct sim_stats *s, tick now)
 {
-    uint64_t bytes = 0;
-    for (const struct sim_session *n = s->first; n != NULL; n = n->next)
-        bytes += n->whole || !n->over || is_arriving(s, n, now) ? n->carried : 0;
+    uint64_t parts[SIM_STATS_PARTS], bytes = 0;
+    sim_stats_parts(s, now, parts);
+    for (unsigned i = 0; i < SIM_STATS_PARTS; i++)
+        bytes += parts[i];
     return bytes;
 }
 

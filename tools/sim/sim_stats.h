@@ -8,6 +8,10 @@
 #include "ltp/event.h"
 #include "tools/rounds.h"
 
+/* Equal parts of the window in which what the channel carried is counted: their spread says how
+ * sure the whole is. */
+#define SIM_STATS_PARTS 20
+
 struct sim_session {
     struct hash_node node;
     struct sim_session *next;
@@ -27,7 +31,8 @@ struct sim_session {
                               the fate of the last segment is known */
     bool gaps;             /* there were such at that time */
     tick passed;           /* its last data segment that was not lost was sent */
-    uint64_t carried;      /* bytes that passed it for the first time, in the window */
+    uint32_t carried[SIM_STATS_PARTS]; /* bytes that passed it for the first time, by the part of
+                                          the window; a block is shorter than 2^32 bytes */
 };
 
 struct sim_stats {
@@ -86,6 +91,10 @@ int sim_stats_figures(const struct sim_stats *s, tick from, tick to, struct sim_
  * whole at the receiver, whose session is still open, or of which, `now` being the end, nothing was
  * lost and the last is still on its way. */
 uint64_t sim_stats_carried(const struct sim_stats *s, tick now);
+
+/* The same of each part of the window, in order of time: the Ith begins at sim_stats_part(s, I). */
+void sim_stats_parts(const struct sim_stats *s, tick now, uint64_t parts[SIM_STATS_PARTS]);
+tick sim_stats_part(const struct sim_stats *s, unsigned index);
 
 /* A session that began in [from, to) and is still open; NULL: there is none. Sessions are looked at
  * from the latest back, or, for a look after `to`, on from the one that the last look found. */

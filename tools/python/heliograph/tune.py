@@ -167,14 +167,14 @@ def warnings(result, r):
     if not p["efficiency"] > 0:
         yield f"no block arrives within {units.duration_text(result['duration_s'])}: give a longer --duration, or a longer --rto"
     if r["floor_kept"] is False:
-        yield (f"the floor of {100 * r['floor']:g} % of the capacity is not kept: {100 * p['efficiency']:.2f} %; the most that any number "
-               f"of sessions brings is {percent(r['most_efficiency'])} %")
+        yield (f"the floor of {100 * r['floor']:g} % of the capacity is not kept: {percent(p['carried_share'])} %; the most that any number "
+               f"of sessions brings is {percent(r['most_carried_share'])} %")
     e = r["expected"] or p
-    if r["expected"] and r["floor_kept"] and e["efficiency"] < r["floor"]:
-        yield (f"the floor is kept on the trace itself, but {100 * e['efficiency']:.2f} % are to be expected of others: with --realisations more "
+    if r["expected"] and r["floor_kept"] and e["carried_share"] < r["floor"]:
+        yield (f"the floor is kept on the trace itself, but {percent(e['carried_share'])} % are to be expected of others: with --realisations more "
                "sessions are found")
-    if r["unseen"] and abs(r["unseen"]["efficiency"] - e["efficiency"]) > 0.01:
-        yield (f"other realisations have {100 * (r['unseen']['efficiency'] - e['efficiency']):+.1f} points of efficiency: the trace is too short "
+    if r["unseen"] and abs(r["unseen"]["carried_share"] - e["carried_share"]) > 0.01:
+        yield (f"other realisations have {100 * (r['unseen']['carried_share'] - e['carried_share']):+.1f} points of the share carried: the trace is too short "
                "for a prediction, give a longer --duration and more --seeds, or a longer trace")
     if e["efficiency"] > 1.005:
         yield ("no steady state: the trace loses more at first, and what it held up then arrived in the time that is measured, so that goodput is above the "
@@ -219,7 +219,7 @@ recovery {name}
   timer (RTO)         {rto}
   segment             {r['segment_bytes']} bytes (whole LTP segment)
   checkpoints         {r['checkpoints']}
-  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {percent(p['carried_share'])} % of the capacity carried, by the time of sending
+  goodput             {p['goodput_bps'] / 1e6:.1f} Mbit/s, {percent(p['carried_share'])} % of the capacity carried, by the time of sending (standard error {100 * p['carried_se']:.2f})
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms

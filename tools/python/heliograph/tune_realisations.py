@@ -7,7 +7,7 @@ just these a little better than others, it is checked on as many that the choice
 """
 import math
 
-from . import statistics, units
+from . import statistics, tune_point, units
 
 UNSEEN = 2000   # seeds of realisations from here on are for the check of what was found,
 EXPECT = 2500   # from here on for what is to be expected,
@@ -15,7 +15,7 @@ CHOICE = 3000   # from here on for the choice among numbers of sessions,
 CHECK = 4000    # from here on for the check of that choice
 RETURN = 500000  # is added for the way back
 EXPECT_STEP, EXPECT_MOST = 5, 20  # realisations at once, and in all of one length,
-EXPECT_HALF = 0.004               # until the interval of the efficiency has this half,
+EXPECT_HALF = 0.004               # until the interval of the share carried has this half,
 UNSEEN_HALF = 0.006               # and that of the difference to as many runs as are to check it this one
 SURE = 1.5                        # times as much is what runs surely cannot keep
 
@@ -120,7 +120,7 @@ def over_runs(simulator, link, setting, sessions, length, last):
         if any(one is None or "trace-offset" in one or "return-offset" in one for one in more):
             return [], None  # parts of a trace are kept for the check
         runs += runs_of(simulator, link, setting, sessions, more, length)
-        half = statistics.interval([run["efficiency"] for run in runs])[1]
+        half = statistics.interval([run["carried_share"] for run in runs])[1]
         others = link.a.unseen
         if last:
             if enough(half, len(runs), others):
@@ -154,8 +154,8 @@ def expected(simulator, link, setting, sessions):
     if not runs:
         return None, link.duration()
     shares, rates = ([run[key] for run in runs] for key in ("efficiency", "goodput_bps"))
-    return {"runs": len(runs), "seconds": length, "efficiency": statistics.interval(shares)[0], "ci95": half,
-            "goodput_bps": statistics.interval(rates)[0], **carried(runs)}, length
+    mean, ci95 = statistics.interval(shares)
+    return {"runs": len(runs), "seconds": length, "efficiency": mean, "ci95": ci95, "goodput_bps": statistics.interval(rates)[0], **carried(runs)}, length
 
 
 class Sure:
@@ -166,10 +166,7 @@ class Sure:
 
     def suffices(self, run, most):
         """On the same realisation: the floor is kept, or more sessions bring no more."""
-        a = self.link.a
-        if a.goal == "delay":
-            return run["efficiency"] >= min(a.floor, (1 - a.tolerance) * most["efficiency"])
-        return run["goodput_bps"] >= (1 - a.tolerance) * most["goodput_bps"]
+        return tune_point.suffices(self.link.a, tune_point.Point([run]), tune_point.Point([most]))
 
     def count(self, sessions, realisations):
         most = runs_of(self.simulator, self.link, self.setting, self.high, realisations)

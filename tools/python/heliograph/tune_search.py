@@ -3,11 +3,12 @@
 import math
 
 from . import campaign_traces, tune_realisations, tune_take, units, warmup
+from .tune_point import UNSURE, Point, gain, suffices
 
-SPREAD = ("mean", "sd", "p50", "p90", "p99")
 BLOCKS = 12000  # of a run, when no duration is given: enough for a 99th percentile
 ROUNDS = 40     # round trips of a run at least: with fewer the sessions are not in a steady state
 PART_BLOCKS = 300  # of a run that is a part of that: so many are counted in thirds of a percent
+ALIKE = 0.0005  # of what is carried: segment sizes and timers that differ by less are compared by their sessions
 GRAIN = 64      # numbers of sessions are found to one in so many
 STALL = 20e-3   # a receiver that does not run for so long loses nothing
 SOCKET_BUFFER = 1 << 20  # at least
@@ -81,21 +82,6 @@ class Link:
         return 8 * air / self.a.rate
 
 
-class Point:
-    """The mean of the runs of one setting over the seeds."""
-
-    def __init__(self, runs):
-        self.runs = runs
-
-    def __getitem__(self, key):
-        values = [r[key] for r in self.runs if r[key] is not None]
-        if values and isinstance(values[0], dict):
-            return {k: sum(v[k] for v in values) / len(values) for k in values[0]}
-        if not values and key.endswith("_ms"):
-            return dict.fromkeys(SPREAD, math.nan)
-        return sum(values) / len(values) if values else math.nan
-
-
 class Search:
     def __init__(self, simulator, link, recovery, segment, rto):
         self.simulator, self.link = simulator, link
@@ -121,23 +107,19 @@ class Search:
         while n < limit:
             m = min(2 * n, limit)
             seen[m], = self.points([m], length)
-            gain = seen[m]["goodput_bps"] / max(seen[n]["goodput_bps"], 1.0) - 1
+            more, half = gain(seen[m], seen[n])
+            tolerated = self.link.a.tolerance * seen[n].carried()
             n = m
-            barren = 0 if seen[n]["goodput_bps"] > 0 else barren + 1
-            if (gain < self.link.a.tolerance / 5 and barren == 0) or barren == 3:
+            barren = 0 if seen[n].carried() > 0 else barren + 1
+            if (more < max(tolerated / 5, min(half, tolerated)) and barren == 0) or barren == 3:
                 break
         return n, seen
 
-    def wanted(self, highest):
-        """The goodput that a number of sessions must bring, where `highest` is the point of more than enough of them."""
-        a, most = self.link.a, (1 - self.link.a.tolerance) * highest["goodput_bps"]
-        return most if a.goal == "goodput" else min(a.floor * highest["capacity_bps"], most)
-
-    def fewest(self, wanted, seen, length=None, near=None):
-        """The least number whose goodput is `wanted`, but for a grain; `seen` has points of some numbers, and the greatest of them
+    def fewest(self, highest, seen, length=None, near=None):
+        """The least number that suffices, but for a grain; `seen` has points of some numbers, and the greatest of them
         is enough. What is looked at first is around `near`, in steps that double."""
         def enough(point):
-            return point["goodput_bps"] >= wanted
+            return suffices(self.link.a, point, highest)
 
         high = min((n for n, point in seen.items() if enough(point)), default=max(seen))
         low = max((n for n in seen if n < high), default=0)
@@ -164,22 +146,21 @@ class Search:
         if part >= self.link.duration():
             return None, None
         high, seen = self.saturate(None, part)
-        return self.fewest(self.wanted(seen[high]), seen, part), high
+        return self.fewest(seen[high], seen, part), high
 
     def best(self):
         a = self.link.a
         near, more = self.near()
         high, seen = self.saturate(more and more // 2)
         highest = seen[high]
-        wanted = self.wanted(highest)
-        start = self.fewest(wanted, seen, None, near)
+        start = self.fewest(highest, seen, None, near)
         if a.goal == "goodput":
             return start, self.points([start])[0], highest, high
         # From there on more sessions may shorten the tail (repetitions of the oldest first) or lengthen it.
         numbers = sorted({min(high, start + round(start * f)) for f in (0, 0.1, 0.2, 0.3, 0.4, 0.6, 0.8, 1)})
         points = [(p["delivery_ms"]["p99"], n, p) for n, p in zip(numbers, self.points(numbers))]
-        # A run with more sessions may have less goodput: then the most goodput is the nearest to the floor.
-        kept = [x for x in points if x[2]["goodput_bps"] >= wanted] or [max(points, key=lambda x: x[2]["goodput_bps"])]
+        # A run with more sessions may carry less: then the most is the nearest to the floor.
+        kept = [x for x in points if suffices(a, x[2], highest)] or [max(points, key=lambda x: x[2].carried())]
         _, sessions, point = min(kept, key=lambda x: (x[0] if x[0] == x[0] else math.inf, x[1]))
         return sessions, point, highest, high
 
@@ -203,9 +184,10 @@ def better(goal, one, other):
     """Is the point `one` clearly better than `other`?"""
     if goal == "delay":
         return one["delivery_ms"]["p99"] < 0.99 * other["delivery_ms"]["p99"]
-    if one["goodput_bps"] > 1.0005 * other["goodput_bps"]:
-        return True
-    return one["goodput_bps"] > 0.9995 * other["goodput_bps"] and one["session_ms"]["mean"] < 0.99 * other["session_ms"]["mean"]
+    more, half = gain(one, other)
+    alike = ALIKE * other.carried()
+    alike = max(alike, min(half, UNSURE * alike))
+    return more > alike or (more > -alike and one["session_ms"]["mean"] < 0.99 * other["session_ms"]["mean"])
 
 
 def ion_timer(delay):
@@ -276,13 +258,13 @@ def settings(simulator, link, recovery):
         "checkpoints": "early ones each 192 segments, closing ones repeated each 2 ms" if early else "one at the end of the block",
         "memory_bytes": sessions * link.a.block,
         "socket_buffer_bytes": max(SOCKET_BUFFER, round(link.a.rate * STALL / 8)),
-        "predicted": {k: point[k] for k in keys},
+        "predicted": {**{k: point[k] for k in keys}, "carried_se": point.carried_se()},
         "expected": expected,
         "unseen": tune_realisations.held_out(simulator, link, setting, sessions, length),
         "realisations": sure,
         "floor": a.floor if a.goal == "delay" else None,
-        "floor_kept": point["efficiency"] >= a.floor if a.goal == "delay" else None,
-        "most_efficiency": max(most["efficiency"], point["efficiency"]),  # runs of other lengths
+        "floor_kept": point["carried_share"] >= a.floor if a.goal == "delay" else None,
+        "most_carried_share": max(most["carried_share"], point["carried_share"]),  # runs of other lengths
         "saturated": sessions < a.sessions_max,
         "split_ms": split(link, recovery, segment, rto, point),
     }

@@ -9,7 +9,7 @@ ALIKE = 0.01   # of the 99th percentile: likewise
 def goodput(r):
     """To be expected, bit/s, and half of its 95 % interval. Of the same time for all: runs of what is expected differ in length."""
     capacity, told = r["predicted"]["capacity_bps"], r["expected"] or r["predicted"]
-    return told["efficiency"] * capacity, (told.get("ci95") or 0.0) * capacity if r["expected"] else 0.0
+    return told["carried_share"] * capacity, (told.get("carried_ci95") or 0.0) * capacity if r["expected"] else 0.0
 
 
 def tail(r):
@@ -50,11 +50,11 @@ def of_goodput(found):
 def of_delay(found):
     """The shorter tail of those that keep the floor; without any the greater share of the capacity."""
     kept = [name for name, r in found.items() if r["floor_kept"]]
-    names = sorted(found, key=lambda name: (name not in kept, tail(found[name]) if kept else -found[name]["predicted"]["efficiency"]))
+    names = sorted(found, key=lambda name: (name not in kept, tail(found[name]) if kept else -found[name]["predicted"]["carried_share"]))
     if len(kept) == 2 and alike(found):
         names.sort(key=lambda name: -goodput(found[name])[0])
     first, second = names
-    tails, shares = ([of(found[name]) for name in names] for of in (tail, lambda r: 100 * r["predicted"]["efficiency"]))
+    tails, shares = ([of(found[name]) for name in names] for of in (tail, lambda r: 100 * r["predicted"]["carried_share"]))
     both = f"{shares[1]:.2f} and not {shares[0]:.2f} % of the capacity"
     if len(kept) == 2:
         why = "more goodput with as short a tail" if alike(found) else "the shorter tail"
