@@ -110,13 +110,14 @@ static int take_both(struct emu_bridge *b, tick *whole, FILE *say)
 static void flush_ring(struct emu_bridge *b, int dir, const struct chan_out *batch, unsigned n)
 {
     bool sent[EMU_PORT_BATCH];
+    tick begun = clock_now(); /* captured so: no answer to a frame was captured earlier */
     int error = emu_port_flush(b->port[!dir], sent);
     tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         if (sent[i]) {
             emu_link_sent(&b->link, dir, &batch[i], now);
             if (b->link.after != NULL)
-                emu_capture_frame(b->link.after, dir, now + b->link.epoch, batch[i].data,
+                emu_capture_frame(b->link.after, dir, begun + b->link.epoch, batch[i].data,
                                   batch[i].len);
         } else {
             emu_link_unsent(&b->link, dir, &batch[i], error);

@@ -60,7 +60,8 @@ static void put_interface(struct head *h, const char *name, bool after, uint64_t
     memcpy(h->bytes + begin + 4, &len, sizeof len);
 }
 
-int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run)
+int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run,
+                     unsigned flags)
 {
     /* type, length, order of bytes, version 1.0, a section of unknown length, length */
     static const uint32_t section[SECTION / 4] = {0x0a0d0d0a, SECTION,    0x1a2b3c4d, 1,
@@ -69,7 +70,7 @@ int emu_capture_open(struct log_writer **out, const char *path, bool after, uint
     put_words(&h, section, sizeof section);
     put_interface(&h, "forward", after, run);
     put_interface(&h, "return", after, run);
-    return log_writer_open(out, path, 0, slice_of(h.bytes, h.len));
+    return log_writer_open(out, path, flags, slice_of(h.bytes, h.len));
 }
 
 /* Of a packet's block: whole words, and its length once more. */

@@ -13,8 +13,9 @@
 #include "os/log_writer.h"
 
 /* A writer whose file begins with the sections and interfaces. after: of what leaves the link. run:
- * any number, the same in both files of a link's run. 0 or HELIO_E*. */
-int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run);
+ * any number, the same in both files of a link's run. flags: of log_writer_open. 0 or HELIO_E*. */
+int emu_capture_open(struct log_writer **out, const char *path, bool after, uint64_t run,
+                     unsigned flags);
 
 /* An Ethernet frame without FCS of direction dir (EMU_FORWARD, EMU_RETURN), at `wall` nanoseconds
  * since 1970. A frame longer than EMU_CAPTURE_MAX is cut. */

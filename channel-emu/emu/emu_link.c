@@ -35,7 +35,7 @@ static int open_output(struct log_writer **w, const char *path, enum output kind
         return 0;
     int rc = kind == DROP_LOG
                  ? drop_log_open(w, path, false)
-                 : emu_capture_open(w, path, kind == CAPTURE_AFTER, l->started + l->epoch);
+                 : emu_capture_open(w, path, kind == CAPTURE_AFTER, l->started + l->epoch, 0);
     if (rc == 0)
         return 0;
     fprintf(say, "helio-emu: %s: cannot be created: %s\n", path, helio_strerror(rc));

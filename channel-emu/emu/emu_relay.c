@@ -235,16 +235,18 @@ static bool send_frame(struct emu_relay *r, int dir, const struct chan_out *out)
     return true;
 }
 
-static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out, tick now)
+/* begun: before the call that sent it, so that no answer to it was captured earlier. */
+static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out, tick begun,
+                       tick now)
 {
     struct emu_relay *port = relay_of(r, out->tag);
     emu_link_sent(&r->link, dir, out, now);
     if (r->link.among != NULL)
         links_run_leave(r->link.among, port->index, dir, r->index);
     const struct address *peer = &target(r, dir, out)->address;
-    capture_datagram(port, r->link.after, dir, peer, true, out->data, out->len, now);
+    capture_datagram(port, r->link.after, dir, peer, true, out->data, out->len, begun);
     if (port != r) /* of a link that is handed over, and of the one that it went over */
-        capture_datagram(port, port->link.after, dir, peer, true, out->data, out->len, now);
+        capture_datagram(port, port->link.after, dir, peer, true, out->data, out->len, begun);
 }
 
 /* Small batches, so that the first datagram of many does not wait for the last. */
@@ -253,11 +255,12 @@ static void count_sent(struct emu_relay *r, int dir, const struct chan_out *out,
 /* Hands a batch to the kernel; a datagram counts as released when the call is over. */
 static void flush_batch(struct emu_relay *r, int dir, const struct chan_out *batch, unsigned n)
 {
+    tick begun = clock_now();
     const int *errors = udp_sender_flush(r->loop->sender);
     tick now = clock_now();
     for (unsigned i = 0; i < n; i++) {
         if (errors[i] == 0)
-            count_sent(r, dir, &batch[i], now);
+            count_sent(r, dir, &batch[i], begun, now);
         else
             emu_link_unsent(&r->link, dir, &batch[i], errors[i]);
     }

@@ -195,9 +195,6 @@ class LinksTest(unittest.TestCase):
         one = "links:\n  a:\n    listen: 10.0.0.1:5\n    to: 10.0.0.2:1\n"
         nodes = [*node(1, {2: ("10.0.0.1:1", "10.0.0.1:5", LTP)}), *node(2, {1: ("10.0.0.2:1", "10.0.0.1:5", LTP)})]
         for text, wanted in (
-                (one + "    pcap_before: x.pcap\n", ":2: links.a.pcap_before: captures are not made in virtual time; leave it out"),
-                (one + "    pcap_after: x.pcap\n", ":2: links.a.pcap_after: captures are not made"),
-                ("link: {pcap_after: x}\n" + one, ":3: links.a.pcap_after: "),
                 (one + "  b: {listen: 10.0.0.1:1, to: 10.0.0.2:1}\n", ":5: links.b.listen: a node has this address"),
                 (one.replace("10.0.0.2:1", "10.0.0.9:1"), ":4: links.a.to: no node has this local address, and no other relay or link listens there"),
                 (one + "  b: {listen: 10.0.0.1:5, to: 10.0.0.2:1}\n", ":5: links.b.listen: another relay or link has this address"),
@@ -212,6 +209,8 @@ class LinksTest(unittest.TestCase):
             said = run(*nodes, *links(text), "--duration", "1s", code=2).stderr
             self.assertIn("links.yaml", said)
             self.assertIn(wanted, said, text)
+        said = run(*nodes, *links(one + "    pcap_after: /nowhere/x.pcap\n"), "--duration", "1s", code=1).stderr
+        self.assertIn("/nowhere/x.pcap: No such file or directory", said)
         self.assertIn("one file is possible", run(*nodes, *links(one), "--links", "x", "--duration", "1s", code=2).stderr)
         self.assertIn("nowhere.yaml", run(*nodes, "--links", "nowhere.yaml", "--duration", "1s", code=2).stderr)
         said = run(*nodes, *links(one), "--relay", "--listen 10.0.0.1:5 --to 10.0.0.2:1", "--duration", "1s", code=2).stderr

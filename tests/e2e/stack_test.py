@@ -255,7 +255,6 @@ def errors():
     Path("unit.yaml").write_text(Path("n1.yaml").read_text().replace("rto: 30ms", "rto: 30"))
     Path("lost.yaml").write_text(Path("n1.yaml").read_text().replace("remote: 10.0.2.1", "remote: 10.0.2.9"))
     channel("key.yaml", forward="{dely: 5ms}")
-    Path("pcap.yaml").write_text("pcap_before: x.pcap\n")
     listen = "--listen 10.0.0.1:5000 --to "
     for arguments, text in (
             (["--node", "unit.yaml", *client], r"^unit\.yaml:\d+: links\[to-2\]\.rto: \"30\" is not understood; write"),
@@ -276,7 +275,6 @@ def errors():
             ([*nodes, *client, "--server", "--service 2000", "--server", "--service 2000"], "--server: another application has ipn:2.2000; stop it or choose --service"),
             ([*nodes, *client, "--channel", "key.yaml"], r"key\.yaml:1: forward\.dely: unknown key; did you mean delay"),
             ([*nodes, *client, "--channel", "1-3=key.yaml"], "expected FILE or I-J=FILE"),
-            ([*nodes, *client, "--channel", "pcap.yaml"], "captures are not made in virtual time"),
             ([*nodes, *client, "--relay", listen + "10.0.9.9:1"], "--to: no node has this local address"),
             ([*nodes, *client, "--relay", listen + "10.0.2.1:1113 --json x"], "write --json of helio-sim"),
             ([*nodes, *client, "--relay", listen + "10.0.2.1:1113 --duration 1s"], "write --duration of helio-sim"),

@@ -162,11 +162,12 @@ static int take_packet(struct capture *c, const struct pcap_packet *raw, int out
 }
 
 /* The earlier of what entered at this end and what left at it: 1, 0 at the end, or an error. What
- * was read ahead of the other stays. */
+ * was read ahead of the other stays. At the same time what left comes first: the other may be the
+ * node's answer to it. */
 static int take_side(struct capture *c)
 {
     struct side *s = &c->side[0];
-    if (s->over || (!c->side[1].over && c->side[1].ahead.now < s->ahead.now))
+    if (s->over || (!c->side[1].over && c->side[1].ahead.now <= s->ahead.now))
         s = &c->side[1];
     if (s->over)
         return 0;

@@ -77,8 +77,11 @@ int stack_finish_logs(struct stack *s)
         rc |= finish_stack(&s->hosts[i]->log, "the segment log of node", i + 1);
         rc |= finish_stack(&s->hosts[i]->bundle_log, "the bundle log of node", i + 1);
     }
-    for (size_t i = 0; i < s->channels_len; i++)
+    for (size_t i = 0; i < s->channels_len; i++) {
         rc |= finish_stack(&s->channels[i]->drops, "the drop log of channel", i + 1);
+        for (int k = 0; k < 2; k++)
+            rc |= finish_stack(&s->channels[i]->capture[k], "a capture of channel", i + 1);
+    }
     return rc < 0 ? HELIO_EIO : 0;
 }
 

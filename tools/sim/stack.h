@@ -94,6 +94,7 @@ struct stack_channel {
     struct stack_way way[2];
     tick bias; /* the channels' clock is so far before the world's */
     struct log_writer *drops;
+    struct log_writer *capture[2]; /* of what enters it, of what leaves it; NULL: none */
 };
 
 enum stack_kind { STACK_CLIENT, STACK_REVERSE, STACK_SERVER, STACK_PING };
@@ -180,6 +181,12 @@ tick stack_channel_due(const struct stack_channel *c);
 void stack_channel_step(struct stack_channel *c);
 /* The relay that listens there; NULL: none. */
 struct stack_channel *stack_relay_at(const struct stack *s, const struct address *listen);
+
+/* stack_capture.c. number: of the channel. 0, or an error that was said. put: a datagram enters the
+ * channel, or leaves it (after), now. */
+int stack_capture_open(struct stack_channel *c, size_t number);
+void stack_capture_put(struct stack_channel *c, bool after, int dir, const struct address *from,
+                       const struct address *to, struct slice frame);
 
 /* stack_links.c: their channels come behind all others. 0, or an error that was said. */
 int stack_links_add(struct stack *s, const char *path);

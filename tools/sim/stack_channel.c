@@ -24,8 +24,6 @@ static const struct scenario *scenario_of(const struct stack_channel *c)
 /* What virtual time has no use for, or another option does. NULL: nothing. */
 static const char *refused(const struct emu_settings *e)
 {
-    if (*e->scenario.pcap_before != '\0' || *e->scenario.pcap_after != '\0')
-        return "pcap_before, pcap_after: captures are not made in virtual time; leave them out";
     if (e->json != NULL || e->stats != 0)
         return "json, stats: write --json of helio-sim, which tells of each channel";
     if (e->control != NULL)
@@ -67,6 +65,8 @@ int stack_channel_open(struct stack_channel *c, size_t number)
               : forward != 0   ? forward
                                : stack_channel_bias(&s->way[SCENARIO_RETURN]);
     bool named = *s->drop_log != '\0';
+    if (rc == 0)
+        rc = stack_capture_open(c, number);
     if (rc < 0 || (c->stack->log_dir == NULL && !named))
         return rc;
     if (named)
@@ -90,6 +90,8 @@ void stack_channel_free(struct stack_channel *c)
         ltp_rules_free(c->way[i].rules);
     }
     log_writer_free(c->drops);
+    log_writer_free(c->capture[0]);
+    log_writer_free(c->capture[1]);
     if (c->links == NULL)
         emu_settings_fini(&c->options.settings);
     stack_words_free(c->words);
@@ -222,6 +224,9 @@ static int relay_input(struct stack_channel *c, const struct address *from,
     }
     if (c->links != NULL)
         over = over_at(c, links_run_enter(&c->links->between, c->link, dir, channel_now(c)));
+    stack_capture_put(c, false, dir, from, to, slice_of(data, len));
+    if (over != NULL && over != c)
+        stack_capture_put(over, false, dir, from, to, slice_of(data, len));
     if (over == NULL)
         log_gap(c, dir, data, len);
     else
@@ -242,8 +247,9 @@ int stack_channel_input(struct stack_channel *c, const struct virtual_port *from
     bool back = from->owner == c->ends[1];
     if (there == NULL || there->owner != c->ends[back ? 0 : 1])
         return 0;
-    enter_channel(c, back ? SCENARIO_RETURN : SCENARIO_FORWARD, from->number << 32 | there->number,
-                  data, len);
+    int dir = back ? SCENARIO_RETURN : SCENARIO_FORWARD;
+    stack_capture_put(c, false, dir, &from->self, to, slice_of(data, len));
+    enter_channel(c, dir, from->number << 32 | there->number, data, len);
     return 1;
 }
 
@@ -322,6 +328,9 @@ static void relay_output(struct stack_channel *c, int direction, const struct ch
     }
     if (c->links != NULL)
         links_run_leave(&c->links->between, port->link, direction, c->link);
+    stack_capture_put(c, true, direction, &o->listen, to, slice_of(out->data, out->len));
+    if (port != c) /* handed over: as it came, and over what it went */
+        stack_capture_put(port, true, direction, &o->listen, to, slice_of(out->data, out->len));
     if (there != NULL)
         virtual_arrive(there, &o->listen, slice_of(out->data, out->len));
     else
@@ -333,10 +342,13 @@ static void wire_output(struct stack_channel *c, int direction, const struct cha
     const struct virtual_world *w = &c->stack->world;
     struct virtual_port *there = virtual_port_at(w, out->tag & UINT32_MAX);
     const struct virtual_port *from = virtual_port_at(w, out->tag >> 32);
-    if (there == NULL || from == NULL)
+    if (there == NULL || from == NULL) {
         c->way[direction].gone++;
-    else
-        virtual_arrive(there, &from->self, slice_of(out->data, out->len));
+        return;
+    }
+    struct slice frame = slice_of(out->data, out->len);
+    stack_capture_put(c, true, direction, &from->self, &there->self, frame);
+    virtual_arrive(there, &from->self, frame);
 }
 
 void stack_channel_step(struct stack_channel *c)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The links of a file of `helio-emu links`, each a channel of the stack: those with addresses are
- * relays, the others are there for what is handed over. What can go wrong: the file, keys that mean
- * nothing in virtual time, an address that nobody has or two have, memory.
+ * relays, the others are there for what is handed over. What can go wrong: the file, an
+ * address that nobody has or two have, memory.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,18 +10,6 @@
 #include "base/err.h"
 #include "channel-emu/emu/emu_links_ports.h"
 #include "tools/sim/stack.h"
-
-/* What virtual time has no use for. */
-static void refuse_keys(const struct scenario_link *l, struct conf_errors *e)
-{
-    const struct scenario *s = &l->scenario;
-    const char *key = *s->pcap_before != '\0'  ? "pcap_before"
-                      : *s->pcap_after != '\0' ? "pcap_after"
-                                               : NULL;
-    if (key != NULL)
-        conf_error(e, l->line, "links.%s.%s: captures are not made in virtual time; leave it out",
-                   l->name, key);
-}
 
 static int say_errors(const struct conf_errors *e, int rc)
 {
@@ -48,7 +36,6 @@ static int add_channels(struct stack *s, struct conf_errors *e)
         c->links = l;
         c->link = i;
         c->kind = *link->listen == '\0' ? STACK_BARE : STACK_RELAY;
-        refuse_keys(link, e);
         emu_links_ports(link, &run, &c->options, e);
     }
     return 0;
