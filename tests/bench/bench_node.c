@@ -226,7 +226,7 @@ static bool run_node(struct apps *s, int number, uint16_t port)
     n->ops = &ops;
     n->apps = s;
     n->started = node_now(n).now;
-    say_init(&n->say, LEVEL_ERROR, false, &s->config.node);
+    say_init(&n->say, LEVEL_ERROR, false, "");
     alarm_init(&s->over, n->world, ALARM_APP, on_over, s);
     s->signals = uv_signals_open(n->world, numbers, 2, on_signal, s);
     if (s->signals == NULL || node_open(n, true) < 0 || node_start(n) < 0)

@@ -59,7 +59,7 @@ static inline struct virtual_node *node_begin(const struct config *config)
     n->node.config = config;
     n->node.ops = &node_ops;
     n->node.world = &n->v.world;
-    say_init(&n->node.say, LEVEL_ERROR, false, &config->node);
+    say_init(&n->node.say, LEVEL_ERROR, false, "");
     int rc = node_open(&n->node, true);
     const struct stream_place at = {.path = NODE_SOCKET};
     if (rc == 0)

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/say.h"
+#include "os/say.h"
 
 static const char evil[] = "peer \"dtn://a\n<3>forged\r\x1b[2J\xe2\x80\xae\xff\\\" came";
 static const char shown[] = "peer \"dtn://a\\n<3>forged\\r\\x1b[2J\\u{202e}\\xff\\\" came";

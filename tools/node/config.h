@@ -10,6 +10,7 @@
 #include "bp/store.h"
 #include "cla/cla.h"
 #include "conf/conf_tree.h"
+#include "os/say.h"
 
 #define CONFIG_LINKS_MAX 65536 /* of a file */
 
@@ -58,7 +59,6 @@ enum config_priority { PRIORITY_NORMAL, PRIORITY_HIGH, PRIORITY_REALTIME };
 enum config_sandbox { SANDBOX_AUTO, SANDBOX_OFF, SANDBOX_ON };
 enum config_when_full { WHEN_FULL_REFUSE, WHEN_FULL_DROP };
 enum config_format { LOG_TEXT, LOG_JSON };
-enum config_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 /* Who may open a socket. */
 struct config_access {
@@ -110,7 +110,7 @@ struct config {
     } bundles;
     struct {
         char *segments, *bundles; /* "" = none */
-        int level;                /* enum config_level */
+        int level;                /* enum say_level */
         int format;               /* enum config_format */
     } log;
     struct {

@@ -15,8 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "os/local_socket.h"
 #include "tools/aap2/aap2_wire.h"
-#include "tools/node/local_socket.h"
 
 #define READ_STEP 65536
 

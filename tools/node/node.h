@@ -8,12 +8,12 @@
 #define TOOLS_NODE_H
 
 #include "bp/agent.h"
+#include "os/say.h"
 #include "os/world.h"
 #include "tools/node/config.h"
 #include "tools/node/echo.h"
 #include "tools/node/node_clock.h"
 #include "tools/node/node_watch.h"
-#include "tools/node/say.h"
 
 struct uv_loop_s;
 struct apps;

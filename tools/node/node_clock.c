@@ -7,11 +7,12 @@
  */
 #include "tools/node/node_clock.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
-#include "tools/node/machine_boot.h"
+#include "os/machine_boot.h"
 #include "tools/node/node.h"
 #include "tools/node/storage.h"
 
@@ -62,6 +63,7 @@ void node_clock_begin(struct node *n)
 {
     struct life_clock before;
     int64_t step_ms;
+    static_assert(MACHINE_BOOT_BYTES == LIFE_CLOCK_BOOT, "a boot's name");
     machine_boot(n->clock.boot);
     struct life_clock now = read_clocks(n);
     bool known = recall_clock(n, &before);

@@ -114,7 +114,7 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
 {
     struct node_link *l = context;
     (void)c;
-    say(&l->node->say, (enum config_level)level, "link %s: %s", l->config->name, text);
+    say(&l->node->say, (enum say_level)level, "link %s: %s", l->config->name, text);
 }
 
 static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,

@@ -16,6 +16,13 @@
 
 #define TROUBLE_PAUSE (10 * TICK_S)
 
+void node_say_init(struct say *s, const struct config *config, const struct eid *node)
+{
+    char name[EID_TEXT_MAX];
+    eid_text(node, name);
+    say_init(s, (enum say_level)config->log.level, config->log.format == LOG_JSON, name);
+}
+
 uint32_t node_bundle_line(const struct node *n, const struct bundle_event *e, uint64_t epoch,
                           char out[BUNDLE_EVENT_CSV_MAX])
 {

@@ -5,6 +5,9 @@
 
 #include "tools/node/node.h"
 
+/* The operator's log by the configuration, with the node's name in its JSON lines. */
+void node_say_init(struct say *s, const struct config *config, const struct eid *node);
+
 /* Opens what the configuration names, and sets the sinks; before the agent and the links. 0, or an
  * error that was said. */
 int node_log_open(struct node *n);

@@ -18,6 +18,7 @@
 #include "tools/node/config_diff.h"
 #include "tools/node/config_link.h"
 #include "tools/node/config_tables.h"
+#include "tools/node/node_log.h"
 #include "tools/node/node_plan.h"
 
 #define KEYS_CAP 256
@@ -261,12 +262,11 @@ static void reload_log(struct reload *r)
 {
     struct say *s = &r->n->say;
     if (r->now->log.level != r->was->log.level) {
-        s->level = (enum config_level)r->now->log.level;
+        s->level = (enum say_level)r->now->log.level;
         tell_change(r, true, "log.level");
     }
     if (r->now->log.format != r->was->log.format) {
-        say_init(s, (enum config_level)r->now->log.level, r->now->log.format == LOG_JSON,
-                 &r->n->config->node);
+        node_say_init(s, r->now, &r->n->config->node);
         tell_change(r, true, "log.format");
     }
 }

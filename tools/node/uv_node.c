@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "bp/store_record.h"
 #include "os/clock.h"
+#include "os/local_socket.h"
 #include "os/notify.h"
 #include "os/priority.h"
 #include "os/users.h"
@@ -23,7 +24,6 @@
 #include "tools/node/apps.h"
 #include "tools/node/control.h"
 #include "tools/node/http_listen.h"
-#include "tools/node/local_socket.h"
 #include "tools/node/node.h"
 #include "tools/node/node_http.h"
 #include "tools/node/node_log.h"
@@ -411,8 +411,7 @@ static struct node *new_node(const struct config *config, const char *path)
     struct node *n = calloc(1, sizeof *n);
     struct node_handles *h = calloc(1, sizeof *h);
     struct say told;
-    say_init(&told, (enum config_level)config->log.level, config->log.format == LOG_JSON,
-             &config->node);
+    node_say_init(&told, config, &config->node);
     int err = n == NULL || h == NULL ? HELIO_ENOMEM : uv_world_open(&n->world);
     if (err < 0) {
         say(&told, LEVEL_ERROR, "the event loop: %s", helio_strerror(err));

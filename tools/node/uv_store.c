@@ -25,9 +25,9 @@
 
 #include "bp/store_record.h"
 #include "os/lock.h"
+#include "os/store_lock.h"
 #include "os/uv_bell.h"
 #include "tools/node/storage.h"
-#include "tools/node/store_lock.h"
 
 #define ANSWERS_MAX 32 /* told in one round of the loop */
 

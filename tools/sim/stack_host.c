@@ -131,7 +131,7 @@ int stack_host_open(struct stack_host *h)
     n->config = &h->config;
     n->ops = &node_ops;
     n->world = &h->stack->world.world;
-    say_init(&n->say, (enum config_level)h->config.log.level, false, &h->config.node);
+    say_init(&n->say, (enum say_level)h->config.log.level, false, "");
     if (n->say.level > LEVEL_WARNING)
         n->say.level = LEVEL_WARNING;
     h->stack->world.world.owner = h->index;

@@ -10,7 +10,7 @@
 struct provider_options {
     const char *config;
     bool check, keys;
-    enum config_level log;
+    enum say_level log;
 };
 
 struct bench_options {
@@ -40,7 +40,7 @@ struct bridge_options {
     const char *id, *password, *user, *user_password, *instance, *cltu_instance;
     uint64_t frame, buffer;
     struct sle_terms terms;
-    enum config_level log;
+    enum say_level log;
 };
 
 /* What a modem would send. */
@@ -74,6 +74,6 @@ struct user_options bench_user(const struct bench_options *o, const struct addre
                                char id[SLE_SIID_MAX + 1]);
 
 /* Runs a provider until SIGINT or SIGTERM. 0 or 1. */
-int provider_run(const struct settings *s, enum config_level log);
+int provider_run(const struct settings *s, enum say_level log);
 
 #endif

@@ -97,7 +97,7 @@ struct options {
 /* Values; what is wrong ends the program. */
 int sle_word(struct argp_state *state, const char *option, const char *arg,
              const char *const *words, const char *hint);
-enum config_level sle_log_level(struct argp_state *state, const char *arg);
+enum say_level sle_log_level(struct argp_state *state, const char *arg);
 const char *sle_name(struct argp_state *state, const char *option, const char *arg);
 /* Passwords, as hexadecimal digits, are never on a command line, which all users see. `room` is
  * filled from a file (os/secret_file.h; "-": standard input), or from an environment variable when

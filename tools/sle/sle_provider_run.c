@@ -16,10 +16,10 @@
 
 #include "conf/json_number.h"
 #include "os/clock.h"
+#include "os/local_socket.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/node/http_listen.h"
-#include "tools/node/local_socket.h"
 #include "tools/node/uv_http.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_page.h"
@@ -79,7 +79,7 @@ static bool open_http(struct run *r, const struct settings *s)
     return good;
 }
 
-int provider_run(const struct settings *s, enum config_level log)
+int provider_run(const struct settings *s, enum say_level log)
 {
     static const int numbers[] = {SIGINT, SIGTERM};
     struct run r = {0};

@@ -429,7 +429,7 @@ static void on_due(void *context, struct sle_instance *s)
     uplink_wake(find_instance(context, s));
 }
 
-struct station *station_open(struct world *w, const struct settings *s, enum config_level level)
+struct station *station_open(struct world *w, const struct settings *s, enum say_level level)
 {
     struct station *t = calloc(1, sizeof *t);
     if (t == NULL)
@@ -437,8 +437,7 @@ struct station *station_open(struct world *w, const struct settings *s, enum con
     t->world = w;
     t->settings = s;
     list_init(&t->visits);
-    const struct eid nobody = eid_none(); /* names no node: text only */
-    say_init(&t->log, level, false, &nobody);
+    say_init(&t->log, level, false, "");
     alarm_init(&t->clock, w, ALARM_NODE, on_clock, t);
     t->sources = calloc(s->sources_len + 1, sizeof *t->sources);
     t->instances = calloc(s->instances_len + 1, sizeof *t->instances);

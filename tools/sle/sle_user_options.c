@@ -19,10 +19,10 @@ int sle_word(struct argp_state *state, const char *option, const char *arg,
     return 0;
 }
 
-enum config_level sle_log_level(struct argp_state *state, const char *arg)
+enum say_level sle_log_level(struct argp_state *state, const char *arg)
 {
     static const char *const words[] = {"error", "warning", "info", NULL};
-    return (enum config_level)sle_word(state, "log", arg, words, "error, warning or info");
+    return (enum say_level)sle_word(state, "log", arg, words, "error, warning or info");
 }
 
 const char *sle_name(struct argp_state *state, const char *option, const char *arg)

@@ -479,9 +479,8 @@ static int open_tls(struct user *u)
 
 int user_open(struct user *u, struct world *w, const struct user_options *o)
 {
-    const struct eid nobody = eid_none(); /* names no node: text only */
     *u = (struct user){.world = w, .options = o};
-    say_init(&u->log, o->log, false, &nobody);
+    say_init(&u->log, o->log, false, "");
     u->digests = sle_digests_new();
     u->all = calloc(o->repeat, sizeof *u->all);
     int e = u->digests == NULL || u->all == NULL ? HELIO_ENOMEM : make_engine(u);

@@ -24,10 +24,10 @@
 #include "cla/sle_conn.h"
 #include "cla/sle_digest.h"
 #include "os/log_writer.h"
+#include "os/say.h"
 #include "os/world.h"
 #include "sle/user.h"
 #include "tools/hist.h"
-#include "tools/node/say.h"
 #include "tools/sle/sle_datagrams.h"
 #include "tools/sle/sle_settings.h"
 #include "tools/sle/sle_when.h"
@@ -85,7 +85,7 @@ struct user_options {
     unsigned window; /* CLTUs under way; 0: as many as may be */
     struct user_event events[USER_EVENTS_MAX];
     size_t events_len;
-    enum config_level log;
+    enum say_level log;
 };
 
 /* What numbered frames tell. Times in ns. */

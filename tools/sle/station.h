@@ -8,15 +8,15 @@
 
 #include <jansson.h>
 
+#include "os/say.h"
 #include "os/world.h"
-#include "tools/node/say.h"
 #include "tools/sle/sle_settings.h"
 
 struct station;
 
 /* Opens all that is configured; what cannot be is told, and then it has ended already and is not
  * open. The settings outlive it. NULL: memory is out. */
-struct station *station_open(struct world *w, const struct settings *s, enum config_level level);
+struct station *station_open(struct world *w, const struct settings *s, enum say_level level);
 bool station_is_open(const struct station *t);
 /* Connections are broken off, files are closed. The world's loop runs on until it is empty. */
 void station_end(struct station *t);

@@ -13,7 +13,7 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
-#include "tools/node/store_lock.h"
+#include "os/store_lock.h"
 
 const char *argp_program_version = "helio-store " HELIO_VERSION;
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* check and list: what is there, as text or as JSON. */
+#include <assert.h>
 #include <inttypes.h>
 #include <string.h>
 
@@ -8,7 +9,7 @@
 #include "bp/store_record.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
-#include "tools/node/machine_boot.h"
+#include "os/machine_boot.h"
 #include "tools/store/helio_store.h"
 
 bool head_read(const struct store_row *row, struct agent_head *out)
@@ -64,6 +65,7 @@ uint64_t life_now(const char *directory)
     int64_t step_ms;
     now.mono_ms = clock_now() / TICK_MS;
     now.dtn_ms = dtn_ms_of(clock_wall());
+    static_assert(MACHINE_BOOT_BYTES == LIFE_CLOCK_BOOT, "a boot's name");
     machine_boot(now.boot);
     bool known = about_store(directory, &about, true) == 0 &&
                  life_clock_read(about.clock, about.clock_len, &before) == 0;

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The operator's log: one line per thing that a person should know, on standard error. */
-#ifndef TOOLS_SAY_H
-#define TOOLS_SAY_H
+#ifndef OS_SAY_H
+#define OS_SAY_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
-#include "tools/node/config.h"
+enum say_level { LEVEL_ERROR, LEVEL_WARNING, LEVEL_INFO };
 
 enum say_form {
     SAY_TEXT,   /* time in UTC, level, text */
@@ -14,7 +16,7 @@ enum say_form {
 };
 
 struct say {
-    enum config_level level; /* lines of a higher level are left out */
+    enum say_level level; /* lines of a higher level are left out */
     enum say_form form;
     bool priority; /* SAY_JSON: the journal's priority stands before it */
     bool colour;
@@ -23,15 +25,15 @@ struct say {
 
 /* Text, or JSON, with colour only on a terminal; journald's form of it when standard error is its
  * stream. */
-void say_init(struct say *s, enum config_level level, bool json, const struct eid *node);
+void say_init(struct say *s, enum say_level level, bool json, const char *node);
 /* Is standard error the journal's stream, which `stream` (JOURNAL_STREAM: device:inode) names? */
 bool say_is_journal(const char *stream);
 
 /* One line, for a test: what say writes. Returns its length with the end of line. */
-size_t say_line(const struct say *s, enum config_level level, uint64_t wall, const char *text,
+size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const char *text,
                 char *out, size_t cap);
 
-void say(const struct say *s, enum config_level level, const char *format, ...)
+void say(const struct say *s, enum say_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

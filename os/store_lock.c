@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* flock: it needs no clean-up after a crash. What can go wrong: the directory, which is said. */
-#include "tools/node/store_lock.h"
+#include "os/store_lock.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One user of a store's directory at a time: a lock on the file `lock` in it, which ends with the
  * process. */
-#ifndef TOOLS_STORE_LOCK_H
-#define TOOLS_STORE_LOCK_H
+#ifndef OS_STORE_LOCK_H
+#define OS_STORE_LOCK_H
 
 #include <stdbool.h>
 #include <stddef.h>

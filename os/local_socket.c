@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A socket's file outlives its server, so only a try to connect tells whether one is there. What
  * can go wrong: another program's file has the path; it is left alone. */
-#include "tools/node/local_socket.h"
+#include "os/local_socket.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UNIX sockets by their path. */
-#ifndef TOOLS_LOCAL_SOCKET_H
-#define TOOLS_LOCAL_SOCKET_H
+#ifndef OS_LOCAL_SOCKET_H
+#define OS_LOCAL_SOCKET_H
 
 #include <stddef.h>
 

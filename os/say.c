@@ -3,8 +3,9 @@
  * long is cut; in JSON it stays JSON. What a line says may have come from a peer: it is made
  * visible here (base/printable.h), for all forms, so that no line begins where none was written,
  * no terminal obeys it, and no priority of the journal is forged. */
-#include "tools/node/say.h"
+#include "os/say.h"
 #include "base/printable.h"
+#include "base/tick.h"
 #include "os/clock.h"
 
 #include <assert.h>
@@ -29,9 +30,8 @@ bool say_is_journal(const char *stream)
            fstat(STDERR_FILENO, &st) == 0 && st.st_dev == device && st.st_ino == inode;
 }
 
-void say_init(struct say *s, enum config_level level, bool json, const struct eid *node)
+void say_init(struct say *s, enum say_level level, bool json, const char *node)
 {
-    char name[EID_TEXT_MAX];
     bool journal = say_is_journal(getenv("JOURNAL_STREAM"));
     *s = (struct say){.level = level,
                       .form = json      ? SAY_JSON
@@ -39,8 +39,7 @@ void say_init(struct say *s, enum config_level level, bool json, const struct ei
                                         : SAY_TEXT,
                       .priority = journal,
                       .colour = !json && isatty(STDERR_FILENO) == 1};
-    eid_text(node, name);
-    snprintf(s->node, sizeof s->node, "%.63s", name);
+    snprintf(s->node, sizeof s->node, "%.63s", node);
 }
 
 static size_t stamp_text(uint64_t wall, char *out, size_t cap)
@@ -63,7 +62,7 @@ static void quote_text(const char *text, char *out, size_t cap)
     out[len] = '\0';
 }
 
-size_t say_line(const struct say *s, enum config_level level, uint64_t wall, const char *text,
+size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const char *text,
                 char *out, size_t cap)
 {
     static const char *const names[] = {"error", "warning", "info"};
@@ -94,7 +93,7 @@ size_t say_line(const struct say *s, enum config_level level, uint64_t wall, con
     return used;
 }
 
-void say(const struct say *s, enum config_level level, const char *format, ...)
+void say(const struct say *s, enum say_level level, const char *format, ...)
 {
     char text[TEXT_CAP], line[LINE_CAP];
     if (level > s->level)
