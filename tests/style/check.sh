@@ -35,7 +35,7 @@ may os base os
 may conf base conf
 may ltp base ltp
 may bp base bp
-may route base route
+may route base bp route
 may frames base frames
 may sle base sle
 may cla os base ltp bp cla conf frames sle
@@ -43,6 +43,8 @@ may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
 may cla/tcpcl os base bp cla conf
+# contact plans know no bundles: only the router does
+git grep -nE '^#include "bp/' -- 'route/*.[ch]' | grep -vE '^route/plan_router' && fail "route/: only the router knows bundles"
 # the session of TCPCL is pure: base only
 for f in cla/tcpcl/tcpcl_{wire,session,parse,import,export,plan,check}.c cla/tcpcl/tcpcl_{wire,session,session_private}.h; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|cla/tcpcl/tcpcl_(wire|session|session_private)\.h)' && fail "$f: a session is pure: base only"

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "tools/node/plan_router.h"
+#include "route/plan_router.h"
 
 #define MBIT UINT64_C(1000000)
 #define S(n) ((n)*TICK_S)

@@ -9,8 +9,8 @@
 #ifndef TOOLS_NODE_PLAN_H
 #define TOOLS_NODE_PLAN_H
 
+#include "route/plan_router.h"
 #include "tools/node/node.h"
-#include "tools/node/plan_router.h"
 
 struct node_plan {
     struct node *node;

@@ -6,7 +6,7 @@
  * given back since. Nothing can go wrong.
  */
 #include "base/list.h"
-#include "tools/node/plan_router_impl.h"
+#include "route/plan_router_impl.h"
 
 struct way *way_find(const struct plan_router *r, uint32_t link)
 {

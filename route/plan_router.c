@@ -7,7 +7,7 @@
  * whole, and that need not stay whole, goes in parts (plan_parts.h). What can go wrong: no memory
  * for a booking; then the bundle goes all the same, and its volume is not counted.
  */
-#include "tools/node/plan_router.h"
+#include "route/plan_router.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -15,8 +15,8 @@
 
 #include "base/err.h"
 #include "base/list.h"
-#include "tools/node/plan_parts.h"
-#include "tools/node/plan_router_impl.h"
+#include "route/plan_parts.h"
+#include "route/plan_router_impl.h"
 
 #define EXCLUDED_MAX 32
 #define BACKLOG_MAX 256

@@ -3,8 +3,8 @@
  * A bundle that no contact takes as a whole, in parts over several of them (RFC 9171 §5.8): how
  * much of it goes first. Nothing of it goes unless all of it can arrive in time.
  */
-#ifndef TOOLS_NODE_PLAN_PARTS_H
-#define TOOLS_NODE_PLAN_PARTS_H
+#ifndef ROUTE_PLAN_PARTS_H
+#define ROUTE_PLAN_PARTS_H
 
 #include "route/plan_route.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the contact plan's router share; not for others. */
-#ifndef TOOLS_NODE_PLAN_ROUTER_IMPL_H
-#define TOOLS_NODE_PLAN_ROUTER_IMPL_H
+#ifndef ROUTE_PLAN_ROUTER_IMPL_H
+#define ROUTE_PLAN_ROUTER_IMPL_H
 
 #include "base/hash.h"
-#include "tools/node/plan_router.h"
+#include "route/plan_router.h"
 
 #define COPIES_MAX 16 /* ways of a critical bundle */
 

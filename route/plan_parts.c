@@ -5,7 +5,7 @@
  * left then; in the end all are given back, and only the first is the answer: when it has gone the
  * rest is asked for anew. What can go wrong: some part has no way, or there are too many; memory.
  */
-#include "tools/node/plan_parts.h"
+#include "route/plan_parts.h"
 
 #include <assert.h>
 #include <stddef.h>

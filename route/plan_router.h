@@ -7,8 +7,8 @@
  * missed. Pure. Times of the plan are ahead of the agent's by so much as plan_router_ahead says:
  * what a wall clock is ahead of the agent's clock, or 0.
  */
-#ifndef TOOLS_NODE_PLAN_ROUTER_H
-#define TOOLS_NODE_PLAN_ROUTER_H
+#ifndef ROUTE_PLAN_ROUTER_H
+#define ROUTE_PLAN_ROUTER_H
 
 #include "bp/router.h"
 #include "route/plan_route.h"
