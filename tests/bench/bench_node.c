@@ -26,10 +26,10 @@
 #include <unistd.h>
 
 #include "cla/cla.h"
+#include "node/node.h"
 #include "os/memory.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
-#include "tools/node/node.h"
 
 #define SINK_SERVICE 7
 #define PATIENCE (60 * TICK_S) /* for the link to come up, and for the last bundles */

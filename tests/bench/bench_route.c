@@ -15,8 +15,8 @@
 #include <time.h>
 
 #include "base/rng.h"
+#include "node/plan/plan_draft.h"
 #include "route/plan_route.h"
-#include "tools/plan/plan_draft.h"
 
 #define DAY (86400 * TICK_S)
 

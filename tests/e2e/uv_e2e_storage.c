@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <uv.h>
 
-#include "tools/node/storage.h"
+#include "node/storage.h"
 
 #define KEYS 4096
 

@@ -11,7 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tools/node/config_value.h"
+#include "node/config/config_value.h"
 
 static void die(const char *what, const char *detail)
 {

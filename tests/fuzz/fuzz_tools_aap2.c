@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/aap2/aap2_wire.h"
 #include "tests/unit/aap2_oracle.h"
-#include "tools/aap2/aap2_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,8 +4,8 @@
  * in any order. Two octets choose what is done, and by whom; messages are well formed ones, of the
  * input's octets, or cut. The node's invariants are checked after all that follows from each.
  */
+#include "node/aap2/aap2_wire.h"
 #include "tests/fuzz/virtual_node.h"
-#include "tools/aap2/aap2_wire.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -2,7 +2,7 @@
 /* Any bytes are a configuration or a list of errors, and leave nothing behind. */
 #include <stdlib.h>
 
-#include "tools/node/config.h"
+#include "node/config/config.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

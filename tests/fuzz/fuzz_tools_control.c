@@ -6,8 +6,8 @@
  */
 #include <jansson.h>
 
+#include "node/control/control.h"
 #include "tests/fuzz/virtual_node.h"
-#include "tools/node/control.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/plan/plan_draft.h"
+#include "node/plan/plan_draft.h"
 
 typedef int plan_reader(struct plan_draft *d, const char *text, size_t len, struct conf_errors *e);
 

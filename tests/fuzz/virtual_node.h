@@ -8,9 +8,9 @@
 #include <stdlib.h>
 
 #include "cla/cla.h"
+#include "node/app/apps.h"
+#include "node/config/config.h"
 #include "tests/fuzz/virtual_peer.h"
-#include "tools/node/apps.h"
-#include "tools/node/config.h"
 
 #define NODE_SOCKET "node"
 

@@ -11,7 +11,7 @@
 #include "base/list.h"
 #include "base/rng.h"
 #include "cla/ltp/ltp_config.h"
-#include "tools/node/node.h"
+#include "node/node.h"
 #include "tools/sim/virtual.h"
 
 #define HISTORY_BUNDLES 48

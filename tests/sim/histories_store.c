@@ -8,8 +8,8 @@
 #include <string.h>
 
 #include "bp/agent_head.h"
+#include "node/storage.h"
 #include "tests/sim/histories.h"
-#include "tools/node/storage.h"
 
 enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE };
 

@@ -10,9 +10,9 @@
 
 #include "base/list.h"
 #include "base/rng.h"
+#include "node/node.h"
+#include "node/plan/node_plan.h"
 #include "route/plan_route.h"
-#include "tools/node/node.h"
-#include "tools/node/node_plan.h"
 #include "tools/sim/virtual.h"
 
 #define PLANNED_NODES 100

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/storage.h"
 #include "tests/sim/planned.h"
-#include "tools/node/storage.h"
 
 #define REG (NODE_FIRST + 1)
 

@@ -7,9 +7,9 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "node/plan/plan_draft.h"
 #include "tests/sim/flights.h"
 #include "tests/sim/planned.h"
-#include "tools/plan/plan_draft.h"
 
 #define START_WALL ((DTN_EPOCH_UNIX * 1000 + PLANNED_DTN) * TICK_MS)
 #define DATAGRAM 1442   /* bytes on the air, of a link with segment: 1400B */

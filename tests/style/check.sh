@@ -43,6 +43,9 @@ may cla/ltp os base ltp bp cla conf frames
 may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
 may cla/tcpcl os base bp cla conf
+for folder in node node/*/; do
+    may "${folder%/}" os base ltp bp route cla conf frames sle node
+done
 # contact plans know no bundles: only the router does
 git grep -nE '^#include "bp/' -- 'route/*.[ch]' | grep -vE '^route/plan_router' && fail "route/: only the router knows bundles"
 # the session of TCPCL is pure: base only
@@ -56,7 +59,7 @@ for folder in cla/*/; do
 done
 # and nobody else names one
 for name in $(grep -ohP '^    \.name = "\K[^"]+' cla/*/*.c); do
-    git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
+    git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'node/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
         grep -vE '^cla/[a-z]+/' && fail "the adapter $name is named outside its folder"
 done
 git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z]+/|cla_table\.c:)' &&
@@ -83,7 +86,7 @@ only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_openssl\.c|cla/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
 only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
-only 'microhttpd.h' '^tools/node/http_server\.c$'
+only 'microhttpd.h' '^node/http/http_server\.c$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'udt.h' '^tests/transfers/transfer_udt\.cpp$'
 only 'srt/srt.h' '^tests/transfers/transfer_srt\.c$'
@@ -93,7 +96,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,frames,sle,cla,channel-emu,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,route,frames,sle,cla,channel-emu,node,tools}/'*.[ch]' |
     grep -v '^bp/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
@@ -108,7 +111,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohP '(?<![a-z])(base|os|conf|ltp|bp|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|route|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

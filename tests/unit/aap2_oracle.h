@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/aap2/aap2_plain.h"
+#include "node/aap2/aap2_plain.h"
 
 static void oracle_must(bool equal)
 {

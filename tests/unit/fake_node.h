@@ -16,7 +16,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-#include "tools/aap2/aap2_wire.h"
+#include "node/aap2/aap2_wire.h"
 
 #define FAKE_CONNS 16
 #define FAKE_HELD 65536

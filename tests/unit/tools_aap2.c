@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/aap2/aap2_wire.h"
+#include "node/aap2/aap2_wire.h"
 
 #define PAYLOAD_MAX 100000
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/aap2/aap2_client.h"
+#include "node/aap2/aap2_client.h"
 #include "tools/sim/virtual.h"
 
 #define TIMEOUT (10 * TICK_S)

@@ -4,8 +4,8 @@
 #include <check.h>
 
 #include "base/rng.h"
+#include "node/aap2/aap2_wire.h"
 #include "tests/unit/aap2_oracle.h"
-#include "tools/aap2/aap2_wire.h"
 
 #define CAP 2048
 #define DRAWN 20000

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/app.h"
+#include "node/app/app.h"
 #include "tools/sim/virtual.h"
 
 struct rig {

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "tools/node/config.h"
+#include "node/config/config.h"
 
 struct settings {
     tick rto;

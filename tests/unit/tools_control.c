@@ -6,8 +6,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "tools/node/control.h"
-#include "tools/node/ctl_table.h"
+#include "node/control/control.h"
+#include "tools/ctl/ctl_table.h"
 
 #define START_MS UINT64_C(800000000000)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/node.h"
+#include "node/node.h"
 #include "tools/sim/virtual.h"
 
 static struct virtual_world world;

@@ -4,7 +4,7 @@
 #include <pthread.h>
 #include <stdlib.h>
 
-#include "tools/node/http_desk.h"
+#include "node/http/http_desk.h"
 
 #define TOOK (10 * TICK_MS)
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/http_visits.h"
+#include "node/http/http_visits.h"
 
 static struct http_visits v;
 static struct http_visit room[256];

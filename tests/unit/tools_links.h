@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/node/config_link.h"
-#include "tools/node/node.h"
+#include "node/config/config_link.h"
+#include "node/node.h"
 #include "tools/sim/virtual.h"
 
 #define UNUSED_HERE __attribute__((unused))

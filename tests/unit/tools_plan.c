@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "tools/plan/plan_draft.h"
+#include "node/plan/plan_draft.h"
 
 #define DAY0 (UINT64_C(1795348800) * TICK_S) /* 2026-11-22T12:00:00Z */
 

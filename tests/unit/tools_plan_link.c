@@ -4,7 +4,7 @@
 #include <check.h>
 
 #include "base/rng.h"
-#include "tools/node/plan_link.h"
+#include "node/plan/plan_link.h"
 
 #define MBIT UINT64_C(1000000)
 #define MS(n) ((n)*TICK_MS)

@@ -8,7 +8,7 @@
 #ifndef TOOLS_PERF_LINK_H
 #define TOOLS_PERF_LINK_H
 
-#include "tools/aap2/aap2_client.h"
+#include "node/aap2/aap2_client.h"
 #include "tools/perf/perf_options.h"
 
 #define PERF_LINK_WAIT (3 * TICK_S)

@@ -3,7 +3,7 @@
 #ifndef TOOLS_PERF_SOURCE_H
 #define TOOLS_PERF_SOURCE_H
 
-#include "tools/aap2/aap2_client.h"
+#include "node/aap2/aap2_client.h"
 #include "tools/perf/perf_options.h"
 #include "tools/perf/perf_wire.h"
 

@@ -3,8 +3,8 @@
 #ifndef TOOLS_PLAN_HELIO_PLAN_H
 #define TOOLS_PLAN_HELIO_PLAN_H
 
+#include "node/plan/plan_draft.h"
 #include "route/plan_route.h"
-#include "tools/plan/plan_draft.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tools/node/node_log.h"
+#include "node/node_log.h"
 #include "tools/sim/stack.h"
 
 static void say_errors(const struct conf_errors *e)

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "tools/node/config_link.h"
+#include "node/config/config_link.h"
 #include "tools/sim/stack.h"
 
 #define WORD_MAX 256

@@ -15,12 +15,12 @@
 #include <unistd.h>
 
 #include "conf/json_number.h"
+#include "node/http/http_listen.h"
+#include "node/http/uv_http.h"
 #include "os/clock.h"
 #include "os/local_socket.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
-#include "tools/node/http_listen.h"
-#include "tools/node/uv_http.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_page.h"
 #include "tools/sle/sle_station.h"

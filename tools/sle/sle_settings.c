@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "tools/node/http_listen.h"
+#include "node/http/http_listen.h"
 #include "tools/sle/sle_settings_read.h"
 #include "tools/sle/sle_settings_tables.h"
 

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The echo endpoint: a bundle's payload goes back to its source as a new bundle, marked as an
+ * answer. Answers are not answered, since two echoes would go on for ever: not what carries the
+ * mark, nor what comes from the conventional endpoint of other nodes' echoes, nor more than so many
+ * of an endpoint, in all and with the same payload. Neither are administrative records, nor bundles
+ * of sources where no application can be.
+ */
+#include "base/allowance.h"
+#include "base/hash.h"
+#include "node/node.h"
+
+/* The same service as this echo's, which other nodes have for theirs unless told otherwise. */
+static bool is_other_echo(const struct eid *from, const struct eid *echo)
+{
+    if (from->scheme != echo->scheme)
+        return false;
+    if (from->scheme == EID_IPN)
+        return from->service == echo->service;
+    const char *mine = strrchr(echo->ssp, '/'), *theirs = strrchr(from->ssp, '/');
+    return mine != NULL && theirs != NULL && strcmp(mine, theirs) == 0;
+}
+
+static bool is_marked(const struct agent_action *a)
+{
+    struct bundle b;
+    if (a->payload.data == buf_data(a->bundle)) /* came in fragments: there are no blocks */
+        return false;
+    if (bundle_decode(buf_data(a->bundle), a->bundle->len, BUNDLE_LENIENT, &b, NULL) < 0)
+        return false;
+    for (size_t i = 0; i < b.others_len; i++) {
+        if (b.others[i].type == ECHO_BLOCK &&
+            slice_equal(b.others[i].data, slice_of(ECHO_MARK, strlen(ECHO_MARK))))
+            return true;
+    }
+    return false;
+}
+
+bool echo_allow(struct echo_table *t, uint64_t hash, tick pause, unsigned burst, tick now)
+{
+    size_t set = hash % ECHO_SETS, at = 0;
+    for (size_t i = 0; i < ECHO_WAYS; i++) {
+        if (t->at[set][i].hash == hash) {
+            at = i;
+            break;
+        }
+        if (t->at[set][i].spent < t->at[set][at].spent)
+            at = i;
+    }
+    tick spent = t->at[set][at].hash == hash ? t->at[set][at].spent : 0;
+    if (!allowance_take(&spent, pause, burst, now))
+        return false;
+    t->at[set][at].hash = hash;
+    t->at[set][at].spent = spent;
+    return true;
+}
+
+static bool is_within_limits(struct node *n, const struct agent_action *a)
+{
+    struct echo_state *e = &n->echo_state;
+    tick now = node_now(n).now;
+    uint64_t source = eid_hash(n->seed, &a->id.source);
+    uint64_t payload = hash_bytes(source, a->payload.data, a->payload.len);
+    return echo_allow(&e->payloads, payload, ECHO_SAME_PAUSE, ECHO_SAME_BURST, now) &&
+           echo_allow(&e->sources, source, ECHO_PAUSE, ECHO_BURST, now);
+}
+
+static bool answers(struct node *n, const struct agent_action *a)
+{
+    const struct eid *from = &a->id.source;
+    return from->scheme != EID_OTHER && !eid_is_none(from) && !eid_is_node(from) &&
+           !(a->flags & BUNDLE_IS_ADMIN) && !is_other_echo(from, &n->echo) && !is_marked(a) &&
+           is_within_limits(n, a);
+}
+
+static bool send_back(struct node *n, const struct agent_action *a)
+{
+    struct buf *b = buf_new(BUNDLE_HEAD_MAX, a->payload.len + BUNDLE_TAIL_MAX);
+    if (b == NULL)
+        return false;
+    if (a->payload.len > 0)
+        memcpy(buf_append(b, a->payload.len), a->payload.data, a->payload.len);
+    struct bundle_block mark = {.type = ECHO_BLOCK,
+                                .flags = BLOCK_REPLICATE,
+                                .crc = CRC_32C,
+                                .data = slice_of(ECHO_MARK, strlen(ECHO_MARK))};
+    struct agent_request r = {.source = n->echo,
+                              .destination = a->id.source,
+                              .report_to = eid_none(),
+                              .lifetime_ms = a->lifetime_ms,
+                              .crc = -1,
+                              .payload = b,
+                              .block = &mark,
+                              .token = NODE_TOKEN_ECHO};
+    if (agent_send(n->agent, &r, node_now(n), NULL) == REFUSE_NONE)
+        return true;
+    buf_drop(b);
+    return false;
+}
+
+int echo_open(struct node *n)
+{
+    n->has_echo = config_echo(n->config, &n->echo);
+    if (!n->has_echo)
+        return 0;
+    return agent_register(n->agent, NODE_REG_ECHO, &n->echo, 16, node_now(n));
+}
+
+void echo_deliver(struct node *n, const struct agent_action *a)
+{
+    if (answers(n, a) && send_back(n, a))
+        n->echoed++;
+    else
+        n->echo_refused++;
+    agent_delivered(n->agent, a->key, true, node_now(n));
+}

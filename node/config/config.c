@@ -1,0 +1,394 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file becomes a tree, each section of the tree is read by its table, then the relations
+ * between values are checked: links have names of their own and a node as peer, routes name links
+ * that exist, a durable store has a path. All errors are collected; a configuration with one error
+ * is none at all.
+ */
+#include "node/config/config.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/un.h>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "conf/conf_section.h"
+#include "node/config/config_link.h"
+#include "node/config/config_lists.h"
+#include "node/config/config_tables.h"
+#include "node/config/config_value.h"
+
+#define ROUTES_MAX 10000
+#define NONE_LIMIT (UINT64_C(1) << 30)
+
+static const struct config_section sections[] = {
+    {"", config_top},
+    {"store", config_store},
+    {"bundles", config_bundles},
+    {"log", config_log},
+    {"routing", config_routing},
+    {"http", config_http},
+    {"links", config_link_options},
+    {"priorities", config_queue_options},
+    {"routes", config_route_options},
+    {"endpoints", config_endpoint_options},
+};
+static const char *const section_words[] = {"store", "bundles", "log",       "routing", "http",
+                                            "links", "routes",  "endpoints", NULL};
+
+const struct config_section *config_section_at(size_t i)
+{
+    return i < sizeof sections / sizeof *sections ? &sections[i] : NULL;
+}
+
+/* Where to point at: the key's line, or its map's when it is not there. */
+static uint32_t line_of(const struct conf_tree *map, const char *key)
+{
+    const struct conf_tree *t = conf_child(map, key);
+    return t != NULL ? t->line : map->line;
+}
+
+static void read_map(const struct conf_tree *root, const char *name,
+                     const struct conf_option *options, struct config *c,
+                     struct conf_errors *errors)
+{
+    char where[32];
+    const struct conf_tree *t = conf_map(root, "", name, errors);
+    if (t == NULL)
+        return;
+    snprintf(where, sizeof where, "%s.", name);
+    struct conf_part part = {options, c, config_set};
+    conf_section_read(t, where, &part, 1, NULL, errors);
+}
+
+static void read_link(struct config *c, const struct conf_tree *map, config_adapters *adapters,
+                      struct conf_errors *errors)
+{
+    struct config_link *l = &c->links[c->links_len++];
+    const struct conf_tree *name = conf_child(map, "name");
+    config_link_read(l, &c->node, map, adapters, errors);
+    for (size_t i = 0; i + 1 < c->links_len && l->name != NULL; i++)
+        if (c->links[i].name != NULL && strcmp(c->links[i].name, l->name) == 0)
+            conf_error(errors, name != NULL ? name->line : map->line,
+                       "links[%.64s].name: the link in line %u has this name, too; write another",
+                       l->name, c->links[i].line);
+}
+
+static void resolve_route(const struct config *c, const struct conf_tree *map,
+                          struct config_route *r, struct conf_errors *errors)
+{
+    const char **names = calloc(c->links_len + 1, sizeof *names);
+    size_t n = 0;
+    for (size_t i = 0; i < c->links_len; i++) {
+        if (c->links[i].name == NULL)
+            continue;
+        if (strcmp(c->links[i].name, r->via) == 0) {
+            r->link = (uint32_t)i;
+            free(names);
+            return;
+        }
+        if (names != NULL)
+            names[n++] = c->links[i].name;
+    }
+    const char *closest = words_closest(r->via, names, n);
+    conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
+               closest != NULL ? "did you mean " : "write the name of one of the links",
+               closest != NULL ? closest : "");
+    free(names);
+}
+
+static void read_route(struct config *c, const struct conf_tree *map, struct conf_errors *errors)
+{
+    struct config_route *r = &c->routes[c->routes_len++];
+    struct conf_part part = {config_route_options, r, config_set};
+    r->line = map->line;
+    conf_section_read(map, "routes.", &part, 1, NULL, errors);
+    const char *why;
+    if (r->to != NULL && eid_patterns_read(r->to, &r->patterns, &why) < 0)
+        conf_error(errors, line_of(map, "to"), "routes.to: \"%s\" %s", r->to, why);
+    if (r->via != NULL)
+        resolve_route(c, map, r, errors);
+}
+
+static void read_lists(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                       struct conf_errors *errors)
+{
+    size_t links, routes;
+    const struct conf_tree *l = conf_list(root, "", "links", CONFIG_LINKS_MAX, &links, errors);
+    const struct conf_tree *r = conf_list(root, "", "routes", ROUTES_MAX, &routes, errors);
+    c->links = calloc(links + 1, sizeof *c->links);
+    c->routes = calloc(routes + 1, sizeof *c->routes);
+    if (c->links == NULL || c->routes == NULL) {
+        conf_error(errors, 0, "out of memory");
+        return;
+    }
+    for (; l != NULL; l = l->next)
+        read_link(c, l, adapters, errors);
+    for (; r != NULL; r = r->next)
+        read_route(c, r, errors);
+    config_lists_read(config_lists, c, root, "", errors);
+}
+
+static void check_socket(const struct conf_tree *root, const char *key, const char *path,
+                         struct conf_errors *errors)
+{
+    size_t max = sizeof((struct sockaddr_un *)0)->sun_path - 1;
+    if (path != NULL && strlen(path) > max)
+        conf_error(errors, line_of(root, key),
+                   "%s: the path has %zu bytes; a socket's path has at most %zu", key, strlen(path),
+                   max);
+}
+
+static void check_node(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, "node");
+    if (t == NULL || t->kind != CONF_SCALAR || *t->text == '\0')
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid node = eid_node(&c->node), parsed;
+    if (eid_parse(t->text, &parsed) < 0)
+        return;
+    eid_text(&node, text);
+    if (eid_is_none(&c->node) || eid_is_local(&c->node))
+        conf_error(errors, t->line, "node: %s names no node; write one such as ipn:1.0", t->text);
+    else if (!eid_is_node(&c->node))
+        conf_error(errors, t->line, "node: \"%s\" is an endpoint; write its node's id, %s", t->text,
+                   text);
+}
+
+static void check_echo(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    struct eid e;
+    const struct conf_tree *t = conf_child(root, "echo");
+    if (t == NULL || c->echo == NULL || strcmp(c->echo, "off") == 0 || eid_is_none(&c->node))
+        return;
+    if (!config_echo(c, &e))
+        conf_error(errors, t->line, "echo: \"%s\" is not a service of this node; write on, off, %s",
+                   c->echo, c->node.scheme == EID_IPN ? "or a number from 1" : "or a name");
+}
+
+static void check_store(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(root, "store");
+    bool map = t != NULL && t->kind == CONF_MAP;
+    if (c->store.durability == STORE_NONE) {
+        if (!map || conf_child(t, "limit") == NULL)
+            c->store.limit = NONE_LIMIT;
+    } else if (c->store.path == NULL || *c->store.path == '\0') {
+        conf_error(errors, t != NULL ? t->line : root->line,
+                   "store.path: this key is missing; write a directory, or durability: none to "
+                   "keep bundles in memory only");
+    }
+}
+
+static uint32_t line_in(const struct conf_tree *root, const char *section, const char *key)
+{
+    const struct conf_tree *map = section != NULL ? conf_child(root, section) : root;
+    const struct conf_tree *t = map != NULL && map->kind == CONF_MAP ? conf_child(map, key) : NULL;
+    return t != NULL ? t->line : 0;
+}
+
+static void check_lifetimes(const struct config *c, const struct conf_tree *root,
+                            struct conf_errors *errors)
+{
+    uint32_t line = line_in(root, "bundles", "lifetime");
+    if (c->bundles.lifetime <= c->bundles.lifetime_max)
+        return;
+    if (line != 0)
+        conf_error(errors, line,
+                   "bundles.lifetime: longer than lifetime_max (30d unless given); write a shorter "
+                   "one, or raise that");
+    else
+        conf_error(errors, line_in(root, "bundles", "lifetime_max"),
+                   "bundles.lifetime_max: shorter than lifetime (1d unless given); write a longer "
+                   "one, or a shorter lifetime");
+}
+
+size_t config_numbers(const char *text, uint64_t *out, size_t max)
+{
+    size_t n = 0, len;
+    for (text += strspn(text, ", "); *text != '\0'; text += len, text += strspn(text, ", ")) {
+        char word[24];
+        len = strcspn(text, ", ");
+        if (len >= sizeof word || n == max)
+            return SIZE_MAX;
+        snprintf(word, sizeof word, "%.*s", (int)len, text);
+        if (units_count(word, UINT64_MAX, &out[n++]) != 0)
+            return SIZE_MAX;
+    }
+    return n;
+}
+
+static void check_exclude(const struct config *c, const struct conf_tree *root,
+                          struct conf_errors *errors)
+{
+    uint64_t numbers[CONFIG_EXCLUDE_MAX];
+    const char *text = c->routing.exclude;
+    if (text != NULL && config_numbers(text, numbers, CONFIG_EXCLUDE_MAX) == SIZE_MAX)
+        conf_error(errors, line_in(root, "routing", "exclude"),
+                   "routing.exclude: \"%s\" is not understood; write at most %d numbers of "
+                   "neighbours, such as 3, 5",
+                   text, CONFIG_EXCLUDE_MAX);
+}
+
+static void check_http(const struct config *c, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    struct address at;
+    uint64_t port;
+    const char *listen = c->http.listen, *token = c->http.token;
+    size_t len = token == NULL ? 0 : strlen(token);
+    if (listen != NULL && *listen != '\0' && units_count(listen, 65535, &port) != 0 &&
+        address_parse(listen, &at) != 0)
+        conf_error(errors, line_in(root, "http", "listen"),
+                   "http.listen: \"%s\" is not understood; write a port (of 127.0.0.1), or an "
+                   "address with its port, such as 192.0.2.1:9464",
+                   listen);
+    if (len > 0 && (len < 16 || len > 256 || strpbrk(token, " \t\r\n") != NULL))
+        conf_error(errors, line_in(root, "http", "token"),
+                   "http.token: write 16 to 256 characters, without blanks");
+}
+
+static void check_mode(struct config_access *a, const char *key, const struct conf_tree *root,
+                       struct conf_errors *errors)
+{
+    char *end = NULL;
+    const char *text = a->mode_text == NULL ? "" : a->mode_text;
+    unsigned long mode = strspn(text, "01234567") == 0 ? 0 : strtoul(text, &end, 8);
+    if (end == NULL || *end != '\0' || mode > 0777 || (mode & 0600) != 0600)
+        conf_error(
+            errors, line_in(root, NULL, key),
+            "%s: \"%s\" is not understood; write three octal digits, of which the owner's is "
+            "6 or 7, such as 0660",
+            key, text);
+    a->mode = (unsigned)mode;
+}
+
+static void note_lines(struct config *c, const struct conf_tree *root)
+{
+    c->lines.socket = line_in(root, NULL, "socket");
+    c->lines.control = line_in(root, NULL, "control");
+    c->lines.socket_group = line_in(root, NULL, "socket_group");
+    c->lines.control_group = line_in(root, NULL, "control_group");
+    c->lines.admin_group = line_in(root, NULL, "control_admin_group");
+    c->lines.store = line_in(root, "store", "path");
+    c->lines.segments = line_in(root, "log", "segments");
+    c->lines.bundles = line_in(root, "log", "bundles");
+}
+
+static void check_all(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
+{
+    note_lines(c, root);
+    check_node(c, root, errors);
+    check_echo(c, root, errors);
+    check_store(c, root, errors);
+    check_lifetimes(c, root, errors);
+    check_exclude(c, root, errors);
+    check_http(c, root, errors);
+    check_mode(&c->socket_access, "socket_mode", root, errors);
+    check_mode(&c->control_access, "control_mode", root, errors);
+    if (c->bundles.retry_max < c->bundles.retry_min)
+        conf_error(errors, line_of(root, "bundles"),
+                   "bundles.retry_max: shorter than retry_min; write a longer one");
+    if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
+        size_t cap = strlen(c->socket) + sizeof ".ctl";
+        char *path = malloc(cap);
+        if (path == NULL) {
+            conf_error(errors, 0, "out of memory");
+            return;
+        }
+        snprintf(path, cap, "%s.ctl", c->socket);
+        free(c->control);
+        c->control = path;
+    }
+    check_socket(root, "socket", c->socket, errors);
+    check_socket(root, "control", c->control, errors);
+}
+
+static void read_root(struct config *c, const struct conf_tree *root, config_adapters *adapters,
+                      struct conf_errors *errors)
+{
+    if (root->kind != CONF_MAP) {
+        conf_error(errors, root->line,
+                   "%s is not expected here; write a map with the keys node "
+                   "and socket",
+                   conf_kind_name(root->kind));
+        return;
+    }
+    for (size_t i = 0; i < CONFIG_MAPS; i++) {
+        if (conf_options_default(sections[i].options, c, config_set) < 0) {
+            conf_error(errors, 0, "out of memory");
+            return;
+        }
+    }
+    c->node = eid_none();
+    struct conf_part part = {config_top, c, config_set};
+    conf_section_read(root, "", &part, 1, section_words, errors);
+    for (size_t i = 1; i < CONFIG_MAPS; i++)
+        read_map(root, sections[i].name, sections[i].options, c, errors);
+    read_lists(c, root, adapters, errors);
+    check_all(c, root, errors);
+}
+
+int config_parse(struct config *out, const char *data, size_t len, config_adapters *adapters,
+                 struct conf_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    struct conf_tree *root =
+        conf_tree_parse(data, len, "it needs at least the keys node and socket", errors);
+    if (root != NULL)
+        read_root(out, root, adapters, errors);
+    conf_tree_free(root);
+    if (errors->total == 0)
+        return 0;
+    config_fini(out);
+    return HELIO_EFORMAT;
+}
+
+int config_load(struct config *out, const char *path, config_adapters *adapters,
+                struct conf_errors *errors)
+{
+    *out = (struct config){.links = NULL};
+    size_t len;
+    char *data = conf_file_read(path, &len, errors);
+    int err = data == NULL ? HELIO_EFORMAT : config_parse(out, data, len, adapters, errors);
+    free(data);
+    return err;
+}
+
+void config_fini(struct config *c)
+{
+    for (size_t i = 0; i < CONFIG_MAPS; i++)
+        conf_options_free(sections[i].options, c);
+    for (size_t i = 0; i < c->links_len; i++)
+        config_link_fini(&c->links[i]);
+    for (size_t i = 0; i < c->routes_len; i++)
+        conf_options_free(config_route_options, &c->routes[i]);
+    config_lists_free(config_lists, c);
+    free(c->links);
+    free(c->routes);
+    *c = (struct config){.links = NULL};
+}
+
+bool config_echo(const struct config *c, struct eid *out)
+{
+    uint64_t service;
+    char text[EID_TEXT_MAX + 64];
+    if (strcmp(c->echo, "off") == 0 || strlen(c->echo) > 63)
+        return false;
+    bool on = strcmp(c->echo, "on") == 0;
+    if (c->node.scheme == EID_IPN) {
+        if (units_count(on ? "128" : c->echo, UINT32_MAX, &service) < 0 || service == 0)
+            return false;
+        *out = c->node;
+        out->service = service;
+        return true;
+    }
+    size_t n = eid_text(&c->node, text);
+    snprintf(text + n, sizeof text - n, "%s", on ? "echo" : c->echo);
+    return *c->echo != '\0' && eid_parse(text, out) == 0;
+}

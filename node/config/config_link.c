@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A link's map has the keys of all links and those of its adapter. A changed link is a copy with
+ * some keys set anew, checked as a whole as if it stood in the file. What can go wrong is the
+ * user's (an unknown key, a wrong value, one that cannot change while the link is there), or
+ * memory.
+ */
+#include "node/config/config_link.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "conf/conf_section.h"
+#include "node/config/config_lists.h"
+#include "node/config/config_tables.h"
+#include "node/config/config_value.h"
+
+#define KEYS_MAX 256 /* of an adapter */
+#define NAME_MAX_BYTES 64
+#define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+
+static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
+                                          config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "adapter");
+    char list[256] = "";
+    size_t used = 0;
+    if (t == NULL)
+        return NULL; /* conf_section_read reports it */
+    if (t->kind != CONF_SCALAR) {
+        conf_error(errors, t->line, "%sadapter: %s is not expected here; write one value", where,
+                   conf_kind_name(t->kind));
+        return NULL;
+    }
+    for (size_t i = 0; adapters(i) != NULL; i++) {
+        const struct cla_ops *ops = adapters(i);
+        if (strcmp(ops->name, t->text) == 0)
+            return ops;
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
+        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
+    }
+    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
+               list);
+    return NULL;
+}
+
+static void check_settings(const struct eid *node, const struct conf_tree *map, const char *where,
+                           struct config_link *l, struct conf_errors *errors)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
+    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
+        rc = l->ops->check_names(l->settings, node, &l->peer, &key, why, sizeof why);
+    if (rc == 0)
+        return;
+    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
+    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
+               why);
+}
+
+/* Names stand in commands, in CSV and in the names of links of unconfigured peers (NAME/ipn:3.0).
+ */
+static void check_name(const struct conf_tree *map, const struct config_link *l,
+                       struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "name");
+    size_t len = l->name == NULL ? 0 : strlen(l->name);
+    if (t != NULL && len > 0 && (len > NAME_MAX_BYTES || strspn(l->name, NAME_CHARACTERS) != len))
+        conf_error(errors, t->line,
+                   "links[%.64s].name: write at most %d letters, digits, '-', '_' or '.'", l->name,
+                   NAME_MAX_BYTES);
+}
+
+static void check_peer(const struct eid *node, const struct conf_tree *map, const char *where,
+                       const struct config_link *l, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "peer");
+    if (t == NULL || eid_is_none(&l->peer))
+        return;
+    char text[EID_TEXT_MAX];
+    struct eid own = eid_node(&l->peer);
+    eid_text(&own, text);
+    if (!eid_is_node(&l->peer))
+        conf_error(errors, t->line, "%speer: \"%s\" is an endpoint; write its node's id, %s", where,
+                   t->text, text);
+    else if (eid_same_node(&l->peer, node))
+        conf_error(errors, t->line, "%speer: %s is this node; write the neighbour's id", where,
+                   text);
+}
+
+/* "1:8:64" */
+static void read_weights(const struct conf_tree *map, const char *where, struct config_link *l,
+                         struct conf_errors *errors)
+{
+    unsigned long weight[BUNDLE_PRIORITIES] = {0};
+    int end = 0;
+    const struct conf_tree *t = conf_child(map, "weights");
+    if (l->weights == NULL)
+        return;
+    bool good =
+        strspn(l->weights, "0123456789:") == strlen(l->weights) &&
+        sscanf(l->weights, "%7lu:%7lu:%7lu%n", &weight[0], &weight[1], &weight[2], &end) == 3 &&
+        l->weights[end] == '\0';
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        good = good && weight[p] > 0 && weight[p] <= AGENT_WEIGHT_MAX;
+        l->weight[p] = (uint32_t)weight[p];
+    }
+    if (!good)
+        conf_error(errors, t != NULL ? t->line : map->line,
+                   "%sweights: \"%s\" is not understood; write three numbers from 1 to 1000000, "
+                   "for bulk, normal and expedited bundles, such as 1:8:64",
+                   where, l->weights);
+}
+
+/* Keys with another name now; *words takes the old ones, which are then not unknown. */
+static void report_renamed(const struct conf_tree *map, const char *where,
+                           const struct cla_renamed *renamed, const char **words,
+                           struct conf_errors *errors)
+{
+    for (const struct cla_renamed *r = renamed; r != NULL && r->was != NULL; r++) {
+        const struct conf_tree *t = conf_child(map, r->was);
+        if (t == NULL)
+            continue;
+        *words++ = r->was;
+        conf_error(errors, t->line, "%s%s: this key is now called %s", where, r->was, r->now);
+    }
+    *words = NULL;
+}
+
+static size_t count_words(const char *const *words)
+{
+    size_t n = 0;
+    while (words[n] != NULL)
+        n++;
+    return n;
+}
+
+void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
+                      config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *name = conf_child(map, "name");
+    char where[96];
+    l->line = map->line;
+    if (conf_options_default(config_link_options, l, config_set) < 0)
+        conf_error(errors, map->line, "out of memory");
+    snprintf(where, sizeof where, "links[%.64s].",
+             name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
+    struct conf_part parts[2] = {{config_link_options, l, config_set}};
+    size_t before = errors->total, n = 1;
+    l->ops = find_adapter(map, where, adapters, errors);
+    if (l->ops != NULL) {
+        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
+        if (l->settings == NULL ||
+            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
+            conf_error(errors, map->line, "out of memory");
+            return;
+        }
+        parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
+    } else if (conf_child(map, "adapter") != NULL) {
+        if (name != NULL && name->kind == CONF_SCALAR)
+            l->name = strdup(name->text); /* routes that name it are not wrong */
+        return;                           /* without its table every other key would look unknown */
+    }
+    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + 1] = {NULL};
+    config_lists_words(config_link_lists, words);
+    if (l->ops != NULL)
+        config_lists_words(l->ops->lists, words);
+    if (l->ops != NULL)
+        report_renamed(map, where, l->ops->renamed, words + count_words(words), errors);
+    conf_section_read(map, where, parts, n, words, errors);
+    config_lists_read(config_link_lists, l, map, where, errors);
+    if (l->ops != NULL)
+        config_lists_read(l->ops->lists, l->settings, map, where, errors);
+    read_weights(map, where, l, errors);
+    if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
+        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; leave it away",
+                   where, l->ops->name);
+    check_name(map, l, errors);
+    check_peer(node, map, where, l, errors);
+    if (l->ops != NULL && errors->total == before)
+        check_settings(node, map, where, l, errors);
+}
+
+void config_link_fini(struct config_link *l)
+{
+    conf_options_free(config_link_options, l);
+    if (l->settings != NULL) {
+        config_lists_free(l->ops->lists, l->settings);
+        conf_options_free(l->ops->options, l->settings);
+    }
+    config_lists_free(config_link_lists, l);
+    free(l->settings);
+}
+
+void config_link_free(struct config_link *l)
+{
+    if (l == NULL)
+        return;
+    config_link_fini(l);
+    free(l);
+}
+
+/* Of a map without a name. False: no memory. */
+static bool give_name(struct conf_tree *map, const char *name)
+{
+    struct conf_tree *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return false;
+    *t = (struct conf_tree){.kind = CONF_SCALAR,
+                            .line = map->line,
+                            .key = strdup("name"),
+                            .text = strdup(name),
+                            .next = map->first};
+    if (t->key == NULL || t->text == NULL) {
+        t->next = NULL;
+        conf_tree_free(t);
+        return false;
+    }
+    map->first = t;
+    return true;
+}
+
+struct config_link *config_link_parse(const char *name, const char *text, size_t len,
+                                      const struct eid *node, config_adapters *adapters,
+                                      struct conf_errors *errors)
+{
+    struct conf_tree *map = conf_tree_parse(text, len, "it needs the keys of a link", errors);
+    struct config_link *l = map == NULL ? NULL : calloc(1, sizeof *l);
+    size_t before = errors->total;
+    bool is_map = map != NULL && map->kind == CONF_MAP;
+    bool named = is_map && (conf_child(map, "name") != NULL || give_name(map, name));
+    if (map != NULL && !is_map)
+        conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
+                   conf_kind_name(map->kind));
+    else if (map != NULL && (l == NULL || !named))
+        conf_error(errors, 0, "out of memory");
+    else if (map != NULL)
+        config_link_read(l, node, map, adapters, errors);
+    if (l != NULL && l->name != NULL && errors->total == before && strcmp(l->name, name) != 0)
+        conf_error(errors, map->line, "name: it is %s here, and was to be %s", l->name, name);
+    conf_tree_free(map);
+    if (l == NULL || errors->total == before)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+/* ---- a copy ---- */
+
+struct config_link *config_link_copy(const struct config_link *was)
+{
+    struct config_link *l = malloc(sizeof *l);
+    if (l == NULL)
+        return NULL;
+    *l = *was;
+    l->settings = malloc(was->ops->config_size);
+    bool good = config_texts_own(config_link_options, l) && l->settings != NULL;
+    good = config_lists_copy(config_link_lists, was, l) && good;
+    if (l->settings != NULL) {
+        memcpy(l->settings, was->settings, was->ops->config_size);
+        good = config_texts_own(was->ops->options, l->settings) && good;
+        good = config_lists_copy(was->ops->lists, was->settings, l->settings) && good;
+    }
+    if (good)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+/* ---- a change ---- */
+
+bool config_link_live(const char *key)
+{
+    static const char *const keys[] = {"queues", "weights", "queue_bundles", "queue_bytes"};
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        if (strcmp(keys[i], key) == 0)
+            return true;
+    return false;
+}
+
+static bool is_live(const struct cla_ops *ops, const char *key)
+{
+    for (const char *const *k = ops->live; k != NULL && *k != NULL; k++)
+        if (strcmp(*k, key) == 0)
+            return true;
+    return false;
+}
+
+static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, const char *where,
+                        struct conf_errors *errors)
+{
+    const char *words[KEYS_MAX];
+    size_t n = 0;
+    for (const struct conf_option *o = ops->options; o->key != NULL && n < KEYS_MAX; o++)
+        words[n++] = o->key;
+    const char *closest = words_closest(t->key, words, n);
+    conf_error(errors, t->line, "%s%s: unknown key%s%s%s", where, t->key,
+               closest != NULL ? "; did you mean " : "", closest != NULL ? closest : "",
+               closest != NULL ? "?" : "");
+}
+
+static void change_key(struct config_link *l, const struct conf_tree *map,
+                       const struct conf_tree *t, const char *where, struct conf_errors *errors)
+{
+    char why[256] = "";
+    const struct conf_option *o = conf_option_find(l->ops->options, t->key);
+    const struct conf_option *common = conf_option_find(config_link_options, t->key);
+    bool other = common != NULL;
+    bool live = common != NULL ? config_link_live(t->key)
+                               : o != NULL && l->ops->set != NULL && is_live(l->ops, t->key);
+    const char *lists[CONFIG_LISTS_MAX + 1] = {NULL};
+    config_lists_words(config_link_lists, lists);
+    config_lists_words(l->ops->lists, lists);
+    for (size_t i = 0; lists[i] != NULL; i++)
+        other = other || strcmp(lists[i], t->key) == 0;
+    if (conf_child(map, t->key) != t)
+        conf_error(errors, t->line, "%s%s: is written twice; leave one of them away", where,
+                   t->key);
+    else if (o == NULL && !other)
+        say_unknown(l->ops, t, where, errors);
+    else if (!live)
+        conf_error(errors, t->line,
+                   "%s%s: cannot change while the link is there; remove the link, and add it with "
+                   "the new value",
+                   where, t->key);
+    else if (t->kind != CONF_SCALAR)
+        conf_error(errors, t->line, "%s%s: %s is not expected here; write a value", where, t->key,
+                   conf_kind_name(t->kind));
+    else if (config_set(common != NULL ? common : o, common != NULL ? (void *)l : l->settings,
+                        t->text, why, sizeof why) < 0)
+        conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
+}
+
+struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
+                                       const struct eid *node, struct conf_errors *errors)
+{
+    char where[96];
+    size_t before = errors->total;
+    struct conf_tree *map = conf_tree_parse(text, len, "it needs a key that changes", errors);
+    if (map == NULL)
+        return NULL;
+    struct config_link *l = was->settings == NULL ? NULL : config_link_copy(was);
+    snprintf(where, sizeof where, "links[%.64s].", was->name);
+    if (was->settings == NULL)
+        conf_error(errors, map->line, "%s has no keys: it came in by itself", where);
+    else if (l == NULL)
+        conf_error(errors, 0, "out of memory");
+    else if (map->kind != CONF_MAP)
+        conf_error(errors, map->line, "%s is not expected here; write a map of keys",
+                   conf_kind_name(map->kind));
+    const struct conf_tree *t = l == NULL ? NULL : map->first;
+    for (; errors->total == before && t != NULL; t = t->next)
+        change_key(l, map, t, where, errors);
+    if (l != NULL && errors->total == before)
+        read_weights(map, where, l, errors);
+    if (l != NULL && errors->total == before)
+        check_settings(node, map, where, l, errors);
+    conf_tree_free(map);
+    if (errors->total == before)
+        return l;
+    config_link_free(l);
+    return NULL;
+}
+
+struct config_link *config_link_unconfigured(const struct config_link *host, const struct eid *peer)
+{
+    char name[EID_TEXT_MAX + 128], text[EID_TEXT_MAX];
+    struct config_link *l = calloc(1, sizeof *l);
+    if (l == NULL)
+        return NULL;
+    eid_text(peer, text);
+    snprintf(name, sizeof name, "%.64s/%s", host->name, text);
+    *l = (struct config_link){.name = strdup(name),
+                              .adapter = strdup(host->adapter),
+                              .peer = *peer,
+                              .ops = host->ops,
+                              .line = host->line};
+    if (l->name != NULL && l->adapter != NULL)
+        return l;
+    config_link_free(l);
+    return NULL;
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whether the paths of a configuration can be made on this machine, and whether it has the groups.
+ * What can go wrong: a directory that does not exist, which is most often a wrong character in its
+ * name. */
+#include <errno.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "node/config/config.h"
+#include "os/users.h"
+
+#define PATH_CAP 4096
+
+/* The directory that a path's last part lies in. */
+static void directory_of(const char *path, char out[PATH_CAP])
+{
+    size_t n = strlen(path);
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    while (n > 0 && path[n - 1] != '/')
+        n--;
+    while (n > 1 && path[n - 1] == '/')
+        n--;
+    if (n == 0)
+        path = ".";
+    n = n == 0 ? 1 : n < PATH_CAP ? n : PATH_CAP - 1;
+    memcpy(out, path, n);
+    out[n] = '\0';
+}
+
+static void check_place(const char *key, uint32_t line, const char *path,
+                        struct conf_errors *errors)
+{
+    char directory[PATH_CAP];
+    struct stat st;
+    if (line == 0 || path == NULL || *path == '\0')
+        return;
+    directory_of(path, directory);
+    if (stat(directory, &st) != 0 && errno == ENOENT)
+        conf_error(errors, line, "%s: the directory %s does not exist; make it, or write another",
+                   key, directory);
+    else if (stat(directory, &st) != 0)
+        conf_error(errors, line, "%s: %s: %s", key, directory, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        conf_error(errors, line, "%s: %s is not a directory", key, directory);
+}
+
+enum kind { KIND_SOCKET, KIND_LOG, KIND_STORE };
+
+/* What is at the place already must be what the node would make there; a log may be a device. */
+static void check_kind(enum kind kind, const char *key, uint32_t line, const char *path,
+                       struct conf_errors *errors)
+{
+    struct stat st;
+    if (line == 0 || path == NULL || *path == '\0' || stat(path, &st) != 0)
+        return;
+    if (kind == KIND_SOCKET && !S_ISSOCK(st.st_mode))
+        conf_error(errors, line, "%s: %s is there and is no socket; write another path", key, path);
+    if (kind == KIND_LOG && S_ISDIR(st.st_mode))
+        conf_error(errors, line, "%s: %s is a directory; write the path of a file", key, path);
+    if (kind == KIND_STORE && !S_ISDIR(st.st_mode))
+        conf_error(errors, line, "%s: %s is no directory; write the path of one, new or not", key,
+                   path);
+}
+
+/* Two sockets or two logs in one place. */
+static void check_apart(const char *key, uint32_t line, const char *path, const char *other_key,
+                        const char *other, struct conf_errors *errors)
+{
+    if (line != 0 && path != NULL && other != NULL && *path != '\0' && strcmp(path, other) == 0)
+        conf_error(errors, line, "%s: the same path as %s; write another", key, other_key);
+}
+
+/* gives: the socket's file is given to the group. */
+static void check_group(const char *key, uint32_t line, const char *group, bool gives,
+                        struct conf_errors *errors)
+{
+    unsigned gid;
+    char user[USERS_TEXT_MAX];
+    if (line == 0 || group == NULL || *group == '\0')
+        return;
+    if (users_find_group(group, &gid) < 0) {
+        conf_error(errors, line,
+                   "%s: there is no group %.64s; make it (groupadd), or write another", key, group);
+    } else if (gives && !users_may_give(gid)) {
+        users_text((unsigned)geteuid(), user);
+        conf_error(errors, line,
+                   "%s: %s is not a member of the group %.64s and cannot give a socket to it; add "
+                   "the user to the group (usermod -aG), or write another",
+                   key, user, group);
+    }
+}
+
+int config_places(const struct config *c, struct conf_errors *errors)
+{
+    size_t before = errors->total;
+    check_place("socket", c->lines.socket, c->socket, errors);
+    /* its path follows from that of socket when it is not given */
+    const uint32_t control = c->lines.control != 0 ? c->lines.control : c->lines.socket;
+    check_place("control", c->lines.control, c->control, errors);
+    check_place("log.segments", c->lines.segments, c->log.segments, errors);
+    check_place("log.bundles", c->lines.bundles, c->log.bundles, errors);
+    if (c->store.durability != STORE_NONE)
+        check_place("store.path", c->lines.store, c->store.path, errors);
+    check_kind(KIND_SOCKET, "socket", c->lines.socket, c->socket, errors);
+    check_kind(KIND_SOCKET, "control", control, c->control, errors);
+    check_kind(KIND_LOG, "log.segments", c->lines.segments, c->log.segments, errors);
+    check_kind(KIND_LOG, "log.bundles", c->lines.bundles, c->log.bundles, errors);
+    if (c->store.durability != STORE_NONE)
+        check_kind(KIND_STORE, "store.path", c->lines.store, c->store.path, errors);
+    check_apart("control", c->lines.control, c->control, "socket", c->socket, errors);
+    check_apart("log.bundles", c->lines.bundles, c->log.bundles, "log.segments", c->log.segments,
+                errors);
+    check_group("socket_group", c->lines.socket_group, c->socket_access.group, true, errors);
+    check_group("control_group", c->lines.control_group, c->control_access.group, true, errors);
+    check_group("control_admin_group", c->lines.admin_group, c->control_admin_group, false, errors);
+    return errors->total == before ? 0 : HELIO_ENOENT;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The types of value that only a node knows; all others are conf's. What can go wrong: a text that
+ * is no endpoint id or no address. */
+#include "node/config/config_value.h"
+
+#include <stdio.h>
+
+static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
+{
+    if (*text == '\0') {
+        *field = eid_none();
+        return 0;
+    }
+    if (eid_parse(text, field) == 0)
+        return 0;
+    snprintf(why, cap, "\"%s\" is not an endpoint id; write one such as ipn:1.0 or dtn://name/",
+             text);
+    return HELIO_EFORMAT;
+}
+
+/* HOST or [V6] alone, with the port that the key has by itself. */
+static int add_port(struct address *field, const char *text, uint64_t port)
+{
+    char whole[96];
+    int n = snprintf(whole, sizeof whole, "%s:%u", text, (unsigned)port);
+    return port == 0 || n >= (int)sizeof whole ? HELIO_EFORMAT : address_parse(whole, field);
+}
+
+static int set_address(struct address *field, const char *text, uint64_t port, char *why,
+                       size_t cap)
+{
+    if (*text == '\0') {
+        *field = (struct address){.sa = {.sa_family = AF_UNSPEC}};
+        return 0;
+    }
+    if (address_parse(text, field) == 0 || add_port(field, text, port) == 0)
+        return 0;
+    snprintf(why, cap, "\"%s\" is not an address; write %s", text, address_hint);
+    return HELIO_EFORMAT;
+}
+
+int config_set(const struct conf_option *o, void *base, const char *text, char *why, size_t cap)
+{
+    void *field = (char *)base + o->offset;
+    if (o->type == OPTION_EID)
+        return set_eid(field, text, why, cap);
+    if (o->type == OPTION_ADDRESS)
+        return set_address(field, text, o->min, why, cap);
+    return conf_option_set(o, base, text, why, cap);
+}

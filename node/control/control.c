@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each command is a function that fills the answer. What can go wrong: a line that is not JSON, an
+ * unknown command, a name that nothing has. */
+#include "node/control/control.h"
+
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "cla/seglog.h"
+#include "conf/json_number.h"
+#include "node/app/apps.h"
+#include "node/config/config_link.h"
+#include "node/node_log.h"
+#include "node/node_reload.h"
+#include "node/storage.h"
+
+#define REFUSALS_TOLD 20 /* lines of the log in … */
+#define REFUSALS_PAUSE (10 * TICK_S)
+#define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
+
+static void set_int(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, json_string(text));
+}
+
+static void set_eid(json_t *o, const char *key, const struct eid *e)
+{
+    char text[EID_TEXT_MAX];
+    eid_text(e, text);
+    set_text(o, key, text);
+}
+
+bool control_refuse(struct json_t *out, bool wrong, const char *why)
+{
+    json_object_set_new(out, "ok", json_false());
+    set_text(out, "error", why);
+    if (wrong)
+        json_object_set_new(out, "usage", json_true());
+    return false;
+}
+
+/* What the node cannot do now. */
+static void fail_request(json_t *out, const char *why)
+{
+    control_refuse(out, false, why);
+}
+
+static void fail_words(json_t *out, const char *why)
+{
+    control_refuse(out, true, why);
+}
+
+static void fill_store(struct node *n, json_t *out)
+{
+    static const char *const words[] = {"sync", "async", "none"};
+    json_t *s = json_object();
+    set_text(s, "durability", words[n->config->store.durability]);
+    set_int(s, "limit_bytes", n->config->store.limit);
+    if (n->storage != NULL) {
+        struct storage_status st;
+        storage_status(n->storage, &st);
+        set_text(s, "path", n->config->store.path);
+        set_int(s, "bytes", st.bytes);
+        set_int(s, "waiting", st.waiting);
+        set_int(s, "commits", st.commits);
+        set_int(s, "jobs", st.jobs);
+        set_int(s, "failures", st.failures);
+        set_int(s, "damaged", st.damaged);
+    }
+    json_object_set_new(out, "store", s);
+}
+
+static void do_status(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    const struct agent_counters *c = agent_counters(n->agent);
+    size_t up = 0;
+    for (size_t i = 0; i < n->links_len; i++)
+        up += n->links[i] != NULL && n->links[i]->up;
+    set_text(out, "version", HELIO_VERSION);
+    set_eid(out, "node", &n->config->node);
+    set_int(out, "clock_steps", n->clock.steps);
+    json_object_set_new(out, "clock_step_ms", json_integer(n->clock.step_ms));
+    set_int(out, "uptime_s", (node_now(n).now - n->started) / TICK_S);
+    set_int(out, "bundles", c->bundles);
+    set_int(out, "bytes", c->bytes);
+    set_int(out, "memory_bytes", c->memory_bytes);
+    set_int(out, "record_bytes", c->record_bytes);
+    set_int(out, "arriving_bytes", c->arriving_bytes);
+    set_int(out, "seen_bytes", c->seen_bytes);
+    control_share(n, AGENT_OWN, out);
+    set_int(out, "restored", n->restored);
+    set_int(out, "links", node_links_count(n));
+    set_int(out, "links_up", up);
+    set_int(out, "applications", apps_counters(n->apps)->connections);
+    if (n->has_echo)
+        set_eid(out, "echo", &n->echo);
+    fill_store(n, out);
+}
+
+static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT])
+{
+    json_t *by_reason = json_object();
+    for (int e = 0; e < END_COUNT; e++)
+        set_int(by_reason, agent_end_text((enum agent_end)e), ended[e]);
+    json_object_set_new(o, key, by_reason);
+}
+
+/* What struct agent_counters says of them: in = here + gone by reason, each in its own unit. */
+static void fill_balance(const struct agent_counters *c, json_t *o)
+{
+    set_int(o, "offered", c->offered);
+    set_int(o, "consumed", c->consumed);
+    set_int(o, "storing", c->storing);
+    set_int(o, "accepted_local", c->accepted_local);
+    set_int(o, "received", c->received);
+    set_int(o, "restored", c->restored);
+    set_int(o, "held", c->bundles);
+    set_ends(o, "ended", c->ended);
+    set_int(o, "fragments_in", c->fragments_in);
+    set_int(o, "fragments_held", c->fragments);
+    set_ends(o, "fragments_ended", c->fragments_ended);
+    set_int(o, "fragments_going_on", c->fragments_going_on);
+    set_int(o, "assemblies_begun", c->assemblies_begun);
+    set_int(o, "assemblies_held", c->assemblies);
+    set_ends(o, "assemblies_ended", c->assemblies_ended);
+    set_int(o, "delivered", c->delivered);
+}
+
+static void fill_agent(const struct agent_counters *c, json_t *o)
+{
+    json_t *refused = json_object();
+    for (int r = 1; r < REFUSE_COUNT; r++)
+        if (c->refused[r] > 0)
+            set_int(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
+    fill_balance(c, o);
+    for (int e = 0; e < END_COUNT; e++) /* also by their own names; of bundles, but delivered */
+        if (e != END_DELIVERED && e != END_NOT_STORED)
+            set_int(o, agent_end_text((enum agent_end)e), c->ended[e]);
+    set_int(o, "send_failures", c->send_failures);
+    set_int(o, "lost", c->lost);
+    set_int(o, "load_failures", c->load_failures);
+    set_int(o, "too_late", c->too_late);
+    set_int(o, "returned", c->returned);
+    set_int(o, "lenient", c->lenient);
+    set_int(o, "forgotten", c->forgotten);
+    set_int(o, "displaced", c->displaced);
+    set_int(o, "reports_sent", c->reports_sent);
+    set_int(o, "reports_received", c->reports_received);
+    set_int(o, "reports_limited", c->reports_limited);
+    set_int(o, "records_ignored", c->records_ignored);
+    json_object_set_new(o, "refused", refused);
+}
+
+static void fill_apps(const struct apps_counters *c, json_t *o)
+{
+    set_int(o, "connections", c->connections);
+    set_int(o, "refused_connections", c->refused_connections);
+    set_int(o, "malformed", c->malformed);
+    set_int(o, "requests", c->requests);
+    set_int(o, "refused", c->refused);
+    set_int(o, "unanswered", c->unanswered);
+    set_int(o, "unanswered_bytes", c->unanswered_bytes);
+    set_int(o, "reading_bytes", c->reading_bytes);
+    set_int(o, "pauses", c->pauses);
+    set_int(o, "deliveries", c->deliveries);
+    set_int(o, "undelivered", c->undelivered);
+    set_int(o, "taken_back", c->taken_back);
+    set_int(o, "keepalives_missed", c->keepalives_missed);
+    set_int(o, "stalled", c->stalled);
+    set_int(o, "unconfigured", c->unconfigured);
+}
+
+static void do_counters(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    json_t *agent = json_object(), *apps = json_object(), *node = json_object();
+    fill_agent(agent_counters(n->agent), agent);
+    fill_apps(apps_counters(n->apps), apps);
+    set_int(node, "echoed", n->echoed);
+    set_int(node, "echo_refused", n->echo_refused);
+    set_int(node, "control_gave_way", control_gave_way(n->control));
+    set_int(node, "control_refused", n->refusals.all);
+    set_int(node, "store_failures", n->store_failures);
+    if (n->segments != NULL)
+        set_int(node, "segment_lines_lost", log_writer_lost(n->segments->file));
+    if (n->bundle_log != NULL)
+        set_int(node, "bundle_lines_lost", log_writer_lost(n->bundle_log));
+    json_object_set_new(out, "agent", agent);
+    json_object_set_new(out, "applications", apps);
+    json_object_set_new(out, "node", node);
+    control_link_counters(n, out);
+}
+
+/* The names of the links, for a person who wrote another one. */
+static void fail_link(const struct node *n, json_t *out, const char *name)
+{
+    char text[512];
+    size_t used = (size_t)snprintf(text, sizeof text, "there is no link \"%.64s\"; ", name);
+    used += (size_t)snprintf(text + used, sizeof text - used,
+                             node_links_count(n) == 0 ? "this node has none" : "there are:");
+    for (size_t i = 0; i < n->links_len && used + 72 < sizeof text; i++)
+        if (n->links[i] != NULL)
+            used += (size_t)snprintf(text + used, sizeof text - used, " %.64s",
+                                     n->links[i]->config->name);
+    fail_words(out, text);
+}
+
+/* NULL: said. */
+static struct node_link *find_link(struct node *n, const char *name, json_t *out)
+{
+    struct node_link *l = node_link_find(n, name);
+    if (l == NULL)
+        fail_link(n, out, name);
+    else if (l->cla == NULL || n->stopping)
+        fail_request(out, "the link is closed: the node is stopping");
+    return l != NULL && l->cla != NULL && !n->stopping ? l : NULL;
+}
+
+/* All that is wrong with a link's keys, in one text. */
+static void fail_keys(const struct conf_errors *e, json_t *out)
+{
+    char text[2048] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
+                                 e->text[i]);
+    fail_words(out, text);
+}
+
+/* The two words that tell of a link and its keys; false: said. */
+static bool link_words(const json_t *in, const char *what, const char **name, const char **keys,
+                       json_t *out)
+{
+    char text[96];
+    *name = json_string_value(json_object_get(in, "name"));
+    *keys = json_string_value(json_object_get(in, "keys"));
+    if (*name != NULL && *keys != NULL)
+        return true;
+    snprintf(text, sizeof text, "%s needs a name, and keys (a YAML map, as a text)", what);
+    fail_words(out, text);
+    return false;
+}
+
+static void do_link_add(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name, *keys;
+    char why[512] = "";
+    struct conf_errors errors;
+    if (!link_words(in, "link-add", &name, &keys, out))
+        return;
+    if (n->stopping) {
+        fail_request(out, "the node is stopping");
+        return;
+    }
+    const char *file = json_string_value(json_object_get(in, "file"));
+    conf_errors_init(&errors, file != NULL ? file : "");
+    struct config_link *own =
+        config_link_parse(name, keys, strlen(keys), &n->config->node, cla_at, &errors);
+    if (own == NULL)
+        fail_keys(&errors, out);
+    else if (node_link_add(n, own, why, sizeof why) < 0)
+        fail_request(out, why);
+}
+
+static void do_link_set(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name, *keys;
+    char why[512] = "";
+    struct conf_errors errors;
+    if (!link_words(in, "link-set", &name, &keys, out))
+        return;
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    conf_errors_init(&errors, "");
+    struct config_link *changed =
+        config_link_change(l->config, keys, strlen(keys), &n->config->node, &errors);
+    if (changed == NULL) {
+        fail_keys(&errors, out);
+    } else if (node_link_set(l, changed, why, sizeof why) < 0) {
+        fail_request(out, why);
+        config_link_free(changed);
+    }
+}
+
+static void do_link_remove(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "name"));
+    struct node_link *l = name == NULL ? NULL : find_link(n, name, out);
+    if (name == NULL)
+        fail_words(out, "link-remove needs a name");
+    else if (l != NULL)
+        node_link_remove(l);
+}
+
+/* Of one that could not be changed none is. */
+static int change_routes(struct node *n, const struct node_link *l, const struct eid_patterns *p,
+                         bool remove)
+{
+    int err = 0;
+    size_t done = 0;
+    for (; done < p->len && err == 0; done += err == 0)
+        err = remove ? agent_route_remove(n->agent, &p->at[done], l->index)
+                     : agent_route_add(n->agent, &p->at[done], l->index);
+    while (err != 0 && done-- > 0)
+        (void)(remove ? agent_route_add(n->agent, &p->at[done], l->index)
+                      : agent_route_remove(n->agent, &p->at[done], l->index));
+    return err;
+}
+
+/* A route over a link is added or removed; what waits is placed anew. */
+static void do_route(struct node *n, const json_t *in, json_t *out)
+{
+    const char *what = json_string_value(json_object_get(in, "do"));
+    const char *to = json_string_value(json_object_get(in, "to"));
+    const char *via = json_string_value(json_object_get(in, "via"));
+    bool remove = what != NULL && strcmp(what, "remove") == 0;
+    struct eid_patterns p;
+    if (what == NULL || to == NULL || via == NULL || (!remove && strcmp(what, "add") != 0)) {
+        fail_words(out, "route needs what to do (add or remove), to and via");
+        return;
+    }
+    struct node_link *l = find_link(n, via, out);
+    if (l == NULL)
+        return;
+    const char *why;
+    char text[256];
+    if (eid_patterns_read(to, &p, &why) != 0) {
+        snprintf(text, sizeof text, "\"%.64s\" %s", to, why);
+        fail_words(out, text);
+        return;
+    }
+    int err = change_routes(n, l, &p, remove);
+    if (err == 0)
+        say(&n->say, LEVEL_INFO, "route to %.64s via %s was %s", to, via,
+            remove ? "removed" : "added");
+    else
+        control_refuse(out, remove,
+                       remove ? "there is no such route over this link" : helio_strerror(err));
+    agent_expire(n->agent, node_now(n));
+    node_wake(n);
+}
+
+static void do_link(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "name"));
+    const char *state = json_string_value(json_object_get(in, "state"));
+    if (name == NULL || state == NULL || (strcmp(state, "up") != 0 && strcmp(state, "down") != 0)) {
+        fail_words(out, "link needs a name and the state up or down");
+        return;
+    }
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    bool up = strcmp(state, "up") == 0;
+    l->cla->ops->set_link(l->cla, up);
+    /* The adapter tells it later; once we have said that it is down, nothing more is given to it.
+     */
+    agent_link(n->agent, l->index, up && l->up, node_now(n));
+    node_wake(n);
+}
+
+/* NUMBER (a session that this node opened), or ORIGINATOR:NUMBER. */
+static bool parse_session(const char *text, uint64_t *originator, uint64_t *number)
+{
+    char first[24] = "0";
+    const char *colon = strchr(text, ':');
+    if (colon != NULL && (size_t)(colon - text) < sizeof first)
+        snprintf(first, sizeof first, "%.*s", (int)(colon - text), text);
+    return (colon == NULL || (size_t)(colon - text) < sizeof first) &&
+           units_count(first, UINT64_MAX, originator) == 0 && (colon == NULL || *originator != 0) &&
+           units_count(colon != NULL ? colon + 1 : text, UINT64_MAX, number) == 0;
+}
+
+static void do_cancel(struct node *n, const json_t *in, json_t *out)
+{
+    const char *name = json_string_value(json_object_get(in, "link"));
+    const char *session = json_string_value(json_object_get(in, "session"));
+    uint64_t originator = 0, number = 0;
+    if (name == NULL || session == NULL || !parse_session(session, &originator, &number)) {
+        fail_words(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
+        return;
+    }
+    struct node_link *l = find_link(n, name, out);
+    if (l == NULL)
+        return;
+    if (l->cla->ops->cancel_session == NULL)
+        fail_request(out, "this link has no sessions");
+    else if (l->cla->ops->cancel_session(l->cla, originator, number) != 0)
+        fail_request(out, "the link has no such session open");
+    node_wake(n);
+}
+
+static void do_flush(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    if (!node_log_any(n))
+        fail_request(out, "this node writes no log of segments or bundles");
+    else if (node_log_sync(n, FLUSH_MS) < 0)
+        fail_request(out, "the log's medium is slow; not all is written yet");
+}
+
+static void do_reload(struct node *n, const json_t *in, json_t *out)
+{
+    (void)in;
+    int rc = node_reload(n, out);
+    if (rc == HELIO_EFORMAT) /* what is wrong with the file is there */
+        json_object_set_new(out, "usage", json_true());
+    if (rc < 0)
+        json_object_set_new(out, "ok", json_false());
+    if (rc == HELIO_ENOENT)
+        fail_request(out, "this node has no file, or it is stopping");
+}
+
+static const struct command {
+    const char *name;
+    void (*run)(struct node *n, const json_t *in, json_t *out);
+    bool changes; /* the node: for administrators, and logged */
+} commands[] = {
+    {"status", do_status, false},
+    {"links", control_links, false},
+    {"sessions", control_sessions, false},
+    {"bundles", control_bundles, false},
+    {"backlog", control_backlog, false},
+    {"routes", control_routes, false},
+    {"top", control_top, false},
+    {"reload", do_reload, true},
+    {"counters", do_counters, false},
+    {"link", do_link, true},
+    {"delete", control_delete, true},
+    {"cancel", do_cancel, true},
+    {"flush", do_flush, false},
+    {"route", do_route, true},
+    {"link-add", do_link_add, true},
+    {"link-set", do_link_set, true},
+    {"link-remove", do_link_remove, true},
+    {"plan", control_plan, false},
+    {"plan-reload", control_plan_reload, true},
+    {"contact", control_contact, true},
+    {"range", control_range, true},
+};
+
+/* The request's own words, without its name: as JSON, of which a line shows so much. */
+#define REQUEST_SHOWN 400
+
+static void tell_change(const struct node *n, const struct command *c,
+                        const struct control_who *who, const json_t *in, bool done)
+{
+    json_t *words = json_copy((json_t *)(uintptr_t)in);
+    json_object_del(words, "cmd");
+    char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
+    say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who->name,
+        done ? "changed: " : "failed: ", c->name, text != NULL ? REQUEST_SHOWN : 0,
+        text != NULL ? text : "", text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
+    free(text);
+    json_decref(words);
+}
+
+/* Nobody fills the log with what is refused. */
+static void tell_refusal(struct node *n, const struct command *c, const struct control_who *who)
+{
+    tick now = node_now(n).now;
+    n->refusals.all++;
+    if (now - n->refusals.since > REFUSALS_PAUSE) {
+        n->refusals.since = now;
+        n->refusals.told = 0;
+    }
+    if (n->refusals.told++ < REFUSALS_TOLD)
+        say(&n->say, LEVEL_WARNING, "control: %s was refused: %s (%llu so far)", who->name, c->name,
+            (unsigned long long)n->refusals.all);
+}
+
+static void run_command(struct node *n, const struct command *c, const struct control_who *who,
+                        const json_t *in, json_t *out)
+{
+    char text[320];
+    if (!c->changes) {
+        c->run(n, in, out);
+        return;
+    }
+    if (who->admin) {
+        c->run(n, in, out);
+        tell_change(n, c, who, in, json_is_true(json_object_get(out, "ok")));
+        return;
+    }
+    snprintf(text, sizeof text,
+             "%.96s may ask this node, but not change it (%s): that is for root, the node's own "
+             "user and members of the group %.64s (control_admin_group)",
+             who->name, c->name, n->config->control_admin_group);
+    fail_request(out, text);
+    tell_refusal(n, c, who);
+}
+
+struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
+                              size_t len)
+{
+    json_error_t error;
+    json_t *out = json_object();
+    json_t *in = json_loadb(line, len, 0, &error);
+    const char *cmd = json_string_value(json_object_get(in, "cmd"));
+    const struct command *found = NULL;
+    for (size_t i = 0; cmd != NULL && i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, cmd) == 0)
+            found = &commands[i];
+    json_object_set_new(out, "ok", json_true());
+    if (in == NULL)
+        fail_words(out, "the request is not JSON");
+    else if (found == NULL)
+        fail_words(
+            out,
+            "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
+            "reload, "
+            "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
+            "plan-reload, "
+            "contact, range");
+    else
+        run_command(n, found, who, in, out);
+    json_decref(in);
+    return out;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operator's socket: one JSON object per line asks, one per line answers. {"cmd": "status"},
+ * "links", "sessions", "bundles", "counters", {"cmd": "link", "name": …, "state": "up"|"down"},
+ * {"cmd": "link-add"|"link-set", "name": …, "keys": "a YAML map"}, {"cmd": "link-remove", "name":
+ * …}, {"cmd": "delete", "key": …}, {"cmd": "plan"}, {"cmd": "plan-reload", "file": …},
+ * {"cmd": "contact"|"range", "do": "add", "keys": "{a map in braces}"}, the same with "do":
+ * "remove", "from", "to", "at". An answer has "ok": true, or false and "error"; and "usage": true
+ * when the request itself is wrong, or names what the node does not have.
+ */
+#ifndef NODE_CONTROL_H
+#define NODE_CONTROL_H
+
+#include "node/node.h"
+
+#define CONTROL_LINE_MAX 32768 /* longest request */
+
+struct json_t;
+
+/* The asking user. A reader only asks; an administrator's changes are logged with the user's name.
+ */
+struct control_who {
+    bool admin;
+    const char *name; /* of a reader and an administrator, for people; borrowed */
+};
+
+/* The answer to one request line; a new JSON object, NULL when memory is out. */
+struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
+                              size_t len);
+
+/* The answer is no. wrong: since the question is, which "usage": true says (helioctl ends with 2);
+ * else since the node cannot, now. Returns false. */
+bool control_refuse(struct json_t *out, bool wrong, const char *why);
+
+/* control_view.c: links and what there is to watch of them. */
+void control_links(struct node *n, const struct json_t *in, struct json_t *out);
+void control_sessions(struct node *n, const struct json_t *in, struct json_t *out);
+void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
+void control_top(struct node *n, const struct json_t *in, struct json_t *out);
+/* The same of these links only, in their order. */
+void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
+                      struct json_t *out);
+void control_link_counters(struct node *n, struct json_t *out); /* of links: only what is counted */
+void control_share(const struct node *n, uint32_t link, struct json_t *o);
+
+/* control_bundles.c: what waits: which, how much for whom; to be deleted. */
+void control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
+void control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
+void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
+
+/* control_plan.c: the contact plan; commands, as those of control.c. */
+void control_plan(struct node *n, const struct json_t *in, struct json_t *out);
+void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out);
+void control_contact(struct node *n, const struct json_t *in, struct json_t *out);
+void control_range(struct node *n, const struct json_t *in, struct json_t *out);
+
+/* control_visit.c: as apps_open and its companions. Root, the node's own user and the members of
+ * control_admin_group are administrators, others readers; all are administrators when there is no
+ * such group, or nobody can tell who they are. */
+int control_open(struct control **out, struct node *n, const struct stream_place *at, char *why,
+                 size_t why_cap);
+void control_close(struct control *c);
+/* Connections that gave way to others, since there were too many; 0 for NULL. */
+uint64_t control_gave_way(const struct control *c);
+void control_free(struct control *c); /* after control_close; NULL is allowed */
+
+#endif

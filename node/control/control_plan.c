@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An operator's commands for the contact plan. What can go wrong: the request, and all that is
+ * wrong with a plan's file or text, in one answer. */
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/units.h"
+#include "conf/json_number.h"
+#include "node/control/control.h"
+#include "node/plan/node_plan.h"
+#include "node/plan/plan_draft.h"
+
+#define CONTACTS_SHOWN 1000
+#define NOW "0s"
+
+static void fail_errors(json_t *out, bool wrong, const struct conf_errors *e)
+{
+    char text[2048] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
+                                 e->text[i]);
+    if (e->total > e->len)
+        snprintf(text + used, sizeof text - used, "; %zu more errors", e->total - e->len);
+    control_refuse(out, wrong, text);
+}
+
+/* --- what it is --- */
+
+static json_t *contact_json(const struct plan *p, const struct plan_contact *c, uint64_t id,
+                            tick now)
+{
+    char start[PLAN_TIME_CAP], end[PLAN_TIME_CAP];
+    struct plan_range r;
+    json_t *o = json_object();
+    json_object_set_new(o, "from", json_number(c->from));
+    json_object_set_new(o, "to", json_number(c->to));
+    json_object_set_new(o, "state", json_string(c->start <= now ? "now" : "later"));
+    json_object_set_new(o, "start", json_string(plan_date_text(c->start, false, start)));
+    json_object_set_new(o, "end", json_string(plan_time_text(c->end, now, end)));
+    json_object_set_new(o, "rate_bps", json_number(c->rate));
+    json_object_set_new(o, "confidence", json_real(c->confidence));
+    if (plan_range_at(p, c->from, c->to, c->start > now ? c->start : now, &r) == 0)
+        json_object_set_new(o, "owlt_ns", json_number(r.owlt));
+    if (c->rate != 0) {
+        json_object_set_new(o, "volume_bytes", json_number(plan_volume(p, id)));
+        json_object_set_new(o, "left_bytes", json_number(plan_left(p, id, PLAN_NORMAL)));
+    }
+    return o;
+}
+
+/* This node's contacts that are not over. */
+static void put_contacts(const struct node_plan *p, json_t *out)
+{
+    struct plan_cursor at = {0};
+    uint64_t id, node = plan_router_node(p->router), total = 0;
+    tick now = tick_add(world_now(p->node->world), p->ahead);
+    json_t *list = json_array();
+    for (const struct plan_contact *c; (c = plan_walk(p->plan, &at, &id)) != NULL;) {
+        if ((c->from != node && c->to != node) || c->end <= now)
+            continue;
+        if (total++ < CONTACTS_SHOWN)
+            json_array_append_new(list, contact_json(p->plan, c, id, now));
+    }
+    json_object_set_new(out, "contacts_here_total", json_number(total));
+    json_object_set_new(out, "contacts_here", list);
+}
+
+void control_plan(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    const struct node_plan *p = n->plan;
+    struct plan_totals plan;
+    struct plan_router_totals router;
+    (void)in;
+    if (p == NULL) {
+        control_refuse(out, false,
+                       "this node follows no contact plan; write plan: FILE in its configuration, "
+                       "or load one: helioctl plan reload FILE");
+        return;
+    }
+    plan_totals(p->plan, &plan);
+    plan_router_totals(p->router, &router);
+    json_t *answers = json_object();
+    for (int i = 0; i <= PLAN_TOO_LONG; i++)
+        json_object_set_new(answers, plan_reason_text((enum plan_reason)i),
+                            json_number(router.answers[i]));
+    json_object_set_new(answers, "static routes", json_number(router.others));
+    json_object_set_new(out, "file", json_string(p->path));
+    json_object_set_new(out, "times", json_string(p->dated ? "dates" : "since it was read"));
+    json_object_set_new(out, "nodes", json_number(plan.nodes));
+    json_object_set_new(out, "contacts", json_number(plan.contacts));
+    json_object_set_new(out, "ranges", json_number(plan.ranges));
+    json_object_set_new(out, "reloads", json_number(p->reloads));
+    json_object_set_new(out, "changes", json_number(p->changes));
+    json_object_set_new(out, "clock_steps", json_number(p->steps));
+    json_object_set_new(out, "bundles_booked", json_number(router.booked));
+    json_object_set_new(out, "answers", answers);
+    put_contacts(p, out);
+}
+
+/* --- what changes it --- */
+
+/* NULL: said. */
+static struct conf_errors *begin_change(const struct node *n, const char *what, json_t *out)
+{
+    struct conf_errors *e = n->stopping ? NULL : malloc(sizeof *e);
+    if (n->stopping)
+        control_refuse(out, false, "the node is stopping");
+    else if (e == NULL)
+        control_refuse(out, false, "out of memory");
+    else
+        conf_errors_init(e, what);
+    return e;
+}
+
+static void end_change(struct conf_errors *e, int rc, json_t *out)
+{
+    if (rc < 0)
+        fail_errors(out, rc != HELIO_ENOMEM && rc != HELIO_EIO, e);
+    free(e);
+}
+
+/* Who changes a node may name a file that only the node's user may read. */
+#define UNREADABLE_PLAN                                                                            \
+    "is not understood; write a contact or range, as helio-plan check tells of a file that you "   \
+    "may read"
+
+void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    const char *file = json_string_value(json_object_get(in, "file"));
+    const char *named = file != NULL ? file : n->plan != NULL ? n->plan->path : "plan";
+    struct conf_errors *e = begin_change(n, named, out);
+    if (e == NULL)
+        return;
+    if (strcmp(named, n->config->plan) != 0)
+        e->instead = UNREADABLE_PLAN;
+    end_change(e, node_plan_reload(n, file, e), out);
+}
+
+/* The map of one contact or range as a plan. */
+static void add_item(struct node *n, const char *list, const char *keys, json_t *out)
+{
+    char *text = NULL;
+    struct conf_errors *e = begin_change(n, list, out);
+    if (e == NULL)
+        return;
+    int len = asprintf(&text, "{contacts: [%s%s", strcmp(list, "ranges") == 0 ? "], ranges: [" : "",
+                       keys);
+    int rc = -1;
+    char *whole = NULL;
+    if (len >= 0)
+        len = asprintf(&whole, "%s]}", text);
+    if (len < 0)
+        conf_error(e, 0, "out of memory");
+    else
+        rc = node_plan_add(n, whole, strlen(whole), e);
+    free(len >= 0 ? whole : NULL);
+    free(text);
+    end_change(e, rc, out);
+}
+
+typedef int remover(struct node *n, uint64_t from, uint64_t to, const char *at,
+                    struct conf_errors *e);
+
+static void change_item(struct node *n, const json_t *in, const char *list, remover *remove,
+                        json_t *out)
+{
+    const char *what = json_string_value(json_object_get(in, "do"));
+    const char *keys = json_string_value(json_object_get(in, "keys"));
+    const char *from = json_string_value(json_object_get(in, "from"));
+    const char *to = json_string_value(json_object_get(in, "to"));
+    const char *at = json_string_value(json_object_get(in, "at"));
+    uint64_t a, b;
+    if (what != NULL && strcmp(what, "add") == 0 && keys != NULL) {
+        add_item(n, list, keys, out);
+    } else if (what != NULL && strcmp(what, "remove") == 0 && from != NULL && to != NULL &&
+               units_count(from, UINT64_MAX, &a) == 0 && units_count(to, UINT64_MAX, &b) == 0) {
+        struct conf_errors *e = begin_change(n, list, out);
+        if (e != NULL)
+            end_change(e, remove(n, a, b, at != NULL ? at : NOW, e), out);
+    } else {
+        control_refuse(out, true,
+                       "it needs what to do: add and keys (a map in braces, as a text), or remove, "
+                       "from and to (numbers of nodes as texts) and at (a time; now)");
+    }
+}
+
+void control_contact(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    change_item(n, in, "contacts", node_plan_remove_contact, out);
+}
+
+void control_range(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    change_item(n, in, "ranges", node_plan_remove_range, out);
+}

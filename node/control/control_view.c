@@ -1,0 +1,387 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What an operator sees of the links. `links` has everything, `top` what is watched, in rows
+ * without names, so that a thousand links cost little; `counters` what only grows. What can go
+ * wrong: memory, which leaves things away.
+ */
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "conf/json_number.h"
+#include "node/app/apps.h"
+#include "node/control/control.h"
+#include "node/node_meter.h"
+#include "node/storage.h"
+
+static void set_int(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, json_string(text));
+}
+
+static void set_eid(json_t *o, const char *key, const struct eid *e)
+{
+    char text[EID_TEXT_MAX];
+    eid_text(e, text);
+    set_text(o, key, text);
+}
+
+/* What the peer of a link, or this node's applications, hold of the node, and their share of it. */
+void control_share(const struct node *n, uint32_t link, struct json_t *o)
+{
+    const bool own = link == AGENT_OWN;
+    struct agent_share s;
+    agent_share(n->agent, link, &s);
+    set_int(o, own ? "own_bundles" : "held_bundles", s.bundles);
+    set_int(o, own ? "own_bytes" : "held_bytes", s.bytes);
+    set_int(o, "share_bundles", s.share_bundles);
+    set_int(o, "share_bytes", s.share_bytes);
+    set_int(o, "share_arriving_bytes", s.share_arriving);
+    if (own)
+        return;
+    set_int(o, "held_assemblies", s.assemblies);
+    set_int(o, "held_fragments", s.fragments);
+}
+
+/* What waits for the link or is on it, and what it was given, by queue. */
+static void set_backlog(const struct node *n, const struct node_link *l, json_t *o)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    if (!agent_backlog(n->agent, l->index, b))
+        return;
+    json_t *queues = json_object();
+    uint64_t bundles = 0, bytes = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        json_t *q = json_object();
+        set_int(q, "bundles", b[p].bundles);
+        set_int(q, "bytes", b[p].bytes);
+        set_int(q, "given", b[p].given);
+        set_int(q, "given_bytes", b[p].given_bytes);
+        json_object_set_new(queues, bundle_priority_word((enum bundle_priority)p), q);
+        bundles += b[p].bundles;
+        bytes += b[p].bytes;
+    }
+    char text[64];
+    snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "/%" PRIu64, b[BUNDLE_BULK].bundles,
+             b[BUNDLE_NORMAL].bundles, b[BUNDLE_EXPEDITED].bundles);
+    set_int(o, "backlog_bundles", bundles);
+    set_int(o, "backlog_bytes", bytes);
+    set_text(o, "backlog", text);
+    json_object_set_new(o, "queues", queues);
+}
+
+/* The limits of what waits for it. */
+static void set_bound(const struct node *n, const struct node_link *l, json_t *o)
+{
+    struct agent_bound b;
+    if (!agent_bound(n->agent, l->index, &b))
+        return;
+    json_t *limits = json_object();
+    set_int(limits, "bundles", b.bundles_max);
+    set_int(limits, "bytes", b.bytes_max);
+    set_int(limits, "apart_bundles", b.apart_bundles);
+    set_int(limits, "apart_bytes", b.apart_bytes);
+    set_int(limits, "share_bundles", b.share_bundles);
+    set_int(limits, "share_bytes", b.share_bytes);
+    json_object_set_new(o, "queue_limits", limits);
+    set_int(o, "queue_refused", b.refused);
+}
+
+/* Rates of the last second, and how long the oldest bundle waits. */
+static void set_watch(const struct node *n, const struct node_link *l, json_t *o)
+{
+    uint64_t oldest = agent_oldest_ms(n->agent, l->index, node_now(n));
+    struct cla_gauges g = node_link_gauges(l);
+    tick now = world_now(n->world);
+    if (l->meter.at != 0) {
+        set_int(o, "tx_bps", l->meter.tx_bps);
+        set_int(o, "rx_bps", l->meter.rx_bps);
+    }
+    if (g.heard != TICK_NEVER)
+        set_int(o, "heard_ns", now > g.heard ? now - g.heard : 0);
+    if (oldest != UINT64_MAX)
+        set_int(o, "oldest_ms", oldest);
+}
+
+/* Why bundles did not go, as often as they did not. */
+static void set_failures(const struct node_link *l, json_t *o)
+{
+    json_t *by_reason = json_object();
+    for (int r = 0; r < CLA_REASON_COUNT; r++)
+        if (l->failures[r] > 0)
+            set_int(by_reason, cla_reason_text((enum cla_reason)r), l->failures[r]);
+    json_object_set_new(o, "failed_because", by_reason);
+}
+
+void control_links(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    (void)in;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        json_t *o = json_object();
+        set_text(o, "name", l->config->name);
+        set_text(o, "adapter", l->config->adapter);
+        set_eid(o, "peer", &l->config->peer);
+        set_text(o, "state", l->up ? "up" : "down");
+        set_int(o, "sent", l->sent);
+        set_int(o, "failed", l->failed);
+        set_failures(l, o);
+        if (l->cla != NULL && l->cla->ops->inbound) {
+            set_int(o, "peers_in", l->peers);
+            set_int(o, "peers_refused", l->peers_refused);
+        }
+        set_int(o, "received", l->received);
+        set_int(o, "held", l->held_len);
+        set_int(o, "held_bytes", l->held_bytes);
+        set_int(o, "held_total", l->held_total);
+        control_share(n, l->index, o);
+        set_backlog(n, l, o);
+        set_bound(n, l, o);
+        set_watch(n, l, o);
+        if (l->cla != NULL && l->cla->ops->status != NULL)
+            l->cla->ops->status(l->cla, o);
+        json_array_append_new(list, o);
+    }
+    json_object_set_new(out, "links", list);
+}
+
+/* The adapters' own lists of sessions, with the link's name in each. */
+void control_sessions(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    (void)in;
+    json_t *list = json_array();
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        json_t *o = json_object(), *sessions, *item;
+        size_t at;
+        if (l->cla != NULL && l->cla->ops->status != NULL)
+            l->cla->ops->status(l->cla, o);
+        sessions = json_object_get(o, "sessions");
+        json_array_foreach(sessions, at, item)
+        {
+            json_t *copy = json_copy(item);
+            set_text(copy, "link", l->config->name);
+            json_array_append_new(list, copy);
+        }
+        json_decref(o);
+    }
+    json_object_set_new(out, "sessions", list);
+}
+
+/* ---- counters ---- */
+
+/* What a link shows that is not counted: settings, and what there is now. */
+static bool is_state(const char *key)
+{
+    static const char *const names[] = {"round_trip_ns",
+                                        "round_trip_smoothed_ns",
+                                        "rto_ns",
+                                        "rto_in_force_ns",
+                                        "heard_ns",
+                                        "engine",
+                                        "peer_engine",
+                                        "window",
+                                        "rate_bps",
+                                        "overhead",
+                                        "receive_buffer",
+                                        "send_buffer",
+                                        "local_port",
+                                        "bundle_max",
+                                        "bundles_waiting",
+                                        "bundles_sending",
+                                        "bundles_arriving",
+                                        "sessions_open",
+                                        "in_flight",
+                                        "in_flight_bytes",
+                                        "unidentified",
+                                        "transfers",
+                                        "transfers_bytes",
+                                        "tls_not_after",
+                                        "unknown_in",
+                                        "unknown_places",
+                                        "peer_probes",
+                                        "current_export_sessions",
+                                        "current_import_sessions"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        if (strcmp(names[i], key) == 0)
+            return true;
+    return false;
+}
+
+/* Leaves counters, and objects that have some. */
+static json_t *only_counters(const json_t *o)
+{
+    json_t *kept = json_object(), *v;
+    const char *key;
+    json_object_foreach((json_t *)(uintptr_t)o, key, v)
+    {
+        json_t *inner = json_is_object(v) ? only_counters(v) : NULL;
+        if (inner != NULL && json_object_size(inner) > 0)
+            json_object_set(kept, key, inner);
+        else if (json_is_integer(v) && !is_state(key))
+            json_object_set(kept, key, v);
+        json_decref(inner);
+    }
+    return kept;
+}
+
+void control_link_counters(struct node *n, struct json_t *out)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        json_t *all = json_object();
+        set_int(all, "sent", l->sent);
+        set_int(all, "failed", l->failed);
+        struct agent_bound bound;
+        if (agent_bound(n->agent, l->index, &bound))
+            set_int(all, "queue_refused", bound.refused);
+        set_int(all, "received", l->received);
+        set_int(all, "peers_refused", l->peers_refused);
+        set_failures(l, all);
+        if (l->cla != NULL && l->cla->ops->status != NULL)
+            l->cla->ops->status(l->cla, all);
+        json_t *o = only_counters(all);
+        set_text(o, "name", l->config->name);
+        json_array_append_new(list, o);
+        json_decref(all);
+    }
+    json_object_set_new(out, "links", list);
+}
+
+/* ---- routes ---- */
+
+void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    struct eid_pattern p;
+    uint32_t link;
+    json_t *list = json_array();
+    (void)in;
+    for (size_t i = 0; agent_route_at(n->agent, i, &p, &link); i++) {
+        char text[EID_TEXT_MAX];
+        const struct node_link *l = n->links[link];
+        json_t *o = json_object();
+        eid_pattern_text(&p, text);
+        set_text(o, "to", text);
+        set_text(o, "via", l->config->name);
+        set_text(o, "state", l->up ? "up" : "down");
+        json_array_append_new(list, o);
+    }
+    json_object_set_new(out, "plan", json_boolean(n->plan != NULL));
+    json_object_set_new(out, "routes", list);
+}
+
+/* ---- top ---- */
+
+static const char *const top_columns[] = {
+    "name",   "peer",      "up",       "tx_bps",     "rx_bps",   "rate_bps",
+    "rto_ns", "rtt_ns",    "heard_ns", "resent_bps", "sessions", "bundles",
+    "bytes",  "oldest_ms", "sent",     "failed",     "received", "adapter",
+};
+
+static void push_int(json_t *row, uint64_t v)
+{
+    json_array_append_new(row, json_number(v));
+}
+
+/* null: not known */
+static void push_known(json_t *row, bool known, uint64_t v)
+{
+    json_array_append_new(row, known ? json_number(v) : json_null());
+}
+
+/* As top_columns say. */
+static json_t *top_row(const struct node *n, const struct node_link *l, struct agent_now now)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    struct cla_gauges g = node_link_gauges(l);
+    uint64_t oldest = agent_oldest_ms(n->agent, l->index, now), bundles = 0, bytes = 0;
+    char peer[EID_TEXT_MAX];
+    json_t *row = json_array();
+    agent_backlog(n->agent, l->index, b);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        bundles += b[p].bundles;
+        bytes += b[p].bytes;
+    }
+    eid_text(&l->config->peer, peer);
+    json_array_append_new(row, json_string(l->config->name));
+    json_array_append_new(row, json_string(peer));
+    json_array_append_new(row, json_boolean(l->up));
+    push_known(row, l->meter.at != 0, l->meter.tx_bps);
+    push_known(row, l->meter.at != 0, l->meter.rx_bps);
+    push_int(row, g.rate);
+    push_known(row, g.rto != 0, g.rto);
+    push_known(row, g.round_trip != 0, g.round_trip);
+    push_known(row, g.heard != TICK_NEVER, now.now > g.heard ? now.now - g.heard : 0);
+    push_known(row, l->meter.at != 0, l->meter.resent_bps);
+    push_int(row, g.sessions);
+    push_int(row, bundles);
+    push_int(row, bytes);
+    push_known(row, oldest != UINT64_MAX, oldest);
+    push_int(row, l->sent);
+    push_int(row, l->failed);
+    push_int(row, l->received);
+    json_array_append_new(row, json_string(l->config->adapter));
+    return row;
+}
+
+static void put_node(struct node *n, json_t *out)
+{
+    const struct agent_counters *c = agent_counters(n->agent);
+    json_t *o = json_object();
+    set_eid(o, "node", &n->config->node);
+    set_text(o, "version", HELIO_VERSION);
+    set_int(o, "uptime_s", (node_now(n).now - n->started) / TICK_S);
+    set_int(o, "bundles", c->bundles);
+    set_int(o, "bytes", c->bytes);
+    set_int(o, "bundles_max", n->config->bundles.count);
+    set_int(o, "memory_bytes",
+            c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes);
+    set_int(o, "memory_max", n->config->bundles.total);
+    set_int(o, "store_max", n->config->store.limit);
+    if (n->storage != NULL) {
+        struct storage_status st;
+        storage_status(n->storage, &st);
+        set_int(o, "store_bytes", st.bytes);
+        set_int(o, "store_waiting", st.waiting);
+    }
+    set_int(o, "applications", n->apps == NULL ? 0 : apps_counters(n->apps)->connections);
+    set_int(o, "delivered", c->delivered);
+    set_int(o, "forwarded", c->ended[END_FORWARDED]);
+    set_int(o, "expired", c->ended[END_EXPIRED]);
+    json_object_set_new(out, "node", o);
+}
+
+void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
+                      struct json_t *out)
+{
+    struct agent_now now = node_now(n);
+    json_t *columns = json_array(), *rows = json_array();
+    for (size_t i = 0; i < sizeof top_columns / sizeof *top_columns; i++)
+        json_array_append_new(columns, json_string(top_columns[i]));
+    for (size_t i = 0; i < len; i++)
+        if (links[i] != NULL)
+            json_array_append_new(rows, top_row(n, links[i], now));
+    put_node(n, out);
+    json_object_set_new(out, "columns", columns);
+    json_object_set_new(out, "rows", rows);
+}
+
+void control_top(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    (void)in;
+    control_top_rows(n, n->links, n->links_len, out);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* heliod: the node daemon. Reads the configuration, then runs the node in the foreground. */
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "node/node.h"
+#include "os/descriptors.h"
+#include "os/memory.h"
+
+static const char help[] =
+    "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys\n"
+    "\n"
+    "Runs a DTN node (BPv7 over LTP, TCPCLv4 and UDP) in the foreground until SIGTERM or SIGINT.\n"
+    "SIGHUP reopens the segment and bundle logs, and reads the configuration again: links,\n"
+    "their keys that can change, routes, plan and log level are applied, what cannot\n"
+    "change is named in the log.\n"
+    "\n"
+    "  -c, --check    only validate the configuration, and the keys, certificates, groups and\n"
+    "                 folders that it names: exit code 0 or 2\n"
+    "  -s, --sandbox  sandbox: on, unless the configuration says otherwise (key sandbox)\n"
+    "  -k, --keys     every key of a configuration with its default and meaning\n"
+    "  -h, --help     this text\n"
+    "  -V, --version  the version\n"
+    "\n"
+    "examples:\n"
+    "  heliod --check node1.yaml && heliod node1.yaml\n"
+    "  helioctl node1.yaml status\n"
+    "\n"
+    "The smallest configuration:\n"
+    "  node: ipn:1.0\n"
+    "  socket: /tmp/helio-1.sock\n"
+    "  store: {durability: none}\n"
+    "\n"
+    "exit codes: 0 done, 1 failed, 2 usage or configuration\n";
+
+static const char *type_text(const struct conf_option *o)
+{
+    static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
+                                        "text",     "choice", "EID",  "address", "share"};
+    return o->type == OPTION_CHOICE  ? o->choices
+           : option_is_text(o->type) ? "text"
+                                     : names[o->type];
+}
+
+/* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
+static void print_keys(const char *section, const struct conf_option *options)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o),
+               o->initial == NULL    ? "(required)"
+               : *o->initial == '\0' ? "(empty)"
+                                     : o->initial,
+               o->help != NULL ? o->help : "");
+}
+
+static void print_all_keys(void)
+{
+    for (size_t i = 0; config_section_at(i) != NULL; i++)
+        print_keys(config_section_at(i)->name, config_section_at(i)->options);
+    for (size_t i = 0; cla_at(i) != NULL; i++)
+        print_keys(cla_at(i)->name, cla_at(i)->options);
+}
+
+static int load_config(struct config *c, const char *path)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    if (errors == NULL) {
+        fputs("heliod: out of memory\n", stderr);
+        return HELIO_ENOMEM;
+    }
+    conf_errors_init(errors, path);
+    int err = config_load(c, path, cla_at, errors);
+    if (err == 0) {
+        err = config_places(c, errors);
+        if (err < 0)
+            config_fini(c);
+    }
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    if (errors->total > errors->len)
+        fprintf(stderr, "%s: and %zu more errors\n", path, errors->total - errors->len);
+    free(errors);
+    return err;
+}
+
+struct options {
+    bool check, sandbox;
+    const char *path;
+};
+
+static int parse_option(int argc, char **argv, struct options *o)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
+            fputs(help, stdout);
+            return 0;
+        }
+        if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
+            printf("heliod %s\n", HELIO_VERSION);
+            return 0;
+        }
+        if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
+            print_all_keys();
+            return 0;
+        }
+        if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
+            o->check = true;
+        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--sandbox") == 0) {
+            o->sandbox = true;
+        } else if (*a == '-' || o->path != NULL) {
+            fprintf(stderr, "heliod: %s \"%s\"; see heliod --help\n",
+                    *a == '-' ? "unknown option" : "one configuration is wanted, not also", a);
+            return 2;
+        } else {
+            o->path = a;
+        }
+    }
+    if (o->path == NULL) {
+        fputs("heliod: the configuration file is missing: heliod CONFIG.yaml\n", stderr);
+        return 2;
+    }
+    return -1;
+}
+
+/* The store's file is mapped: one that is cut, or whose medium fails, while it is read comes as
+ * this signal, which ends the node in any case. */
+static void on_bus_error(int number)
+{
+    static const char text[] = "heliod: SIGBUS: the store's file was cut, or its medium failed, "
+                               "while it was read; see helio-store --help\n";
+    ssize_t done = write(STDERR_FILENO, text, sizeof text - 1);
+    (void)done;
+    (void)number;
+    _exit(1);
+}
+
+int main(int argc, char **argv)
+{
+    struct options o = {0};
+    int code = parse_option(argc, argv, &o);
+    if (code >= 0)
+        return code;
+    struct config config;
+    memory_retain();
+    descriptors_raise();
+    signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
+    signal(SIGBUS, on_bus_error);
+    if (load_config(&config, o.path) < 0)
+        return 2;
+    if (config.sandbox == SANDBOX_AUTO && o.sandbox)
+        config.sandbox = SANDBOX_ON;
+    if (o.check)
+        printf("%s: good\n", o.path);
+    code = o.check ? 0 : node_run(&config, o.path);
+    config_fini(&config);
+    return code;
+}

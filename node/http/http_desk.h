@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Between the thread of the HTTP server and the program's loop. The thread asks for a text and
+ * waits; the loop makes it from what it knows at the moment. Texts of one kind are made for a
+ * fiftieth of the loop's time at most: a request that comes sooner gets the last one again
+ * (http_pace).
+ */
+#ifndef NODE_HTTP_DESK_H
+#define NODE_HTTP_DESK_H
+
+#include <semaphore.h>
+#include <stdatomic.h>
+
+#include "base/tick.h"
+#include "node/http/http_answer.h"
+
+#define HTTP_PACE_SHARE 50              /* one part of so many, of the loop's time */
+#define HTTP_PACE_LEAST (200 * TICK_US) /* that a text takes, with its hand-over */
+#define HTTP_PACE_KEPT TICK_S           /* so much time that was not used is */
+
+struct http_pace {
+    tick next; /* when the next text may be made; 0: at once */
+};
+
+static inline bool http_pace_may(const struct http_pace *p, tick now)
+{
+    return p->next <= now;
+}
+/* One was made, and took so long. */
+void http_pace_made(struct http_pace *p, tick now, tick took);
+
+enum http_desk_state { HTTP_DESK_FREE, HTTP_DESK_ASKED, HTTP_DESK_ANSWERED };
+
+/* Without a lock: the loop never waits for a thread of low priority. */
+struct http_desk {
+    _Atomic enum http_desk_state state;
+    atomic_bool closed;
+    sem_t done;
+    enum http_kind kind; /* with `link`, the thread's while it waits */
+    const char *link;
+    struct http_answer answer;
+    void (*ring)(void *context);
+    void *context;
+};
+
+/* ring: wakes the loop, from the thread. 0, or HELIO_E*. */
+int http_desk_init(struct http_desk *d, void (*ring)(void *context), void *context);
+/* The thread has ended. */
+void http_desk_fini(struct http_desk *d);
+
+/* In the thread: waits for the loop's answer, which is the caller's. False: the desk
+ * is closed. */
+bool http_desk_ask(struct http_desk *d, enum http_kind kind, const char *link,
+                   struct http_answer *out);
+/* In the loop: answers waiting requests. */
+void http_desk_serve(struct http_desk *d, http_maker *make, void *context);
+/* In the loop: requests that wait, or come later, get nothing. */
+void http_desk_close(struct http_desk *d);
+
+#endif

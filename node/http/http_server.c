@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * libmicrohttpd has no thread of its own: its descriptor and its timeout wake ours, which alone
+ * knows connections and answers. The last text of each kind is kept for requests that come
+ * too soon. What can go wrong: the address is in use; a client without the token, with the Host of
+ * another place or with two, or one that asks for what there is not, is told so; clients that hold
+ * connections open lose them (http_visits.h).
+ */
+#include "node/http/http_server.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <microhttpd.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/secret.h"
+#include "node/http/http_listen.h"
+#include "node/http/http_visits.h"
+#include "os/address.h"
+#include "os/clock.h"
+#include "os/priority.h"
+#include "os/thread.h"
+
+#define CONNECTIONS_MAX (2 * HTTP_VISITS_MAX) /* with those that are being shut down */
+#define IDLE_SECONDS 30
+#define LATE_EVERY TICK_S /* looks for those that are late */
+#define HEAD_MAX 65536    /* the library's own buffer is smaller */
+#define LINK_CAP 256      /* of a link's name, whose sessions are kept */
+
+/* The last text of a kind. */
+struct kept {
+    struct MHD_Response *response; /* NULL: none yet */
+    char link[LINK_CAP];           /* of HTTP_SESSIONS */
+    struct http_pace pace;
+};
+
+struct http_server {
+    struct http_server_config config;
+    struct MHD_Daemon *daemon;
+    int stop; /* an eventfd */
+    pthread_t thread;
+    struct http_visits visits;
+    struct kept kept[HTTP_PAGE];
+};
+
+/* The library notices that their sockets are shut down, and ends them. */
+static void drop_visits(struct http_server *h)
+{
+    struct http_visit *v;
+    const tick now = clock_now();
+    while ((v = http_visits_drop(&h->visits, now)) != NULL)
+        (void)shutdown(v->fd, SHUT_RDWR);
+}
+
+/* ---- who may ask ---- */
+
+static bool is_permitted(const struct http_server *h, struct MHD_Connection *c)
+{
+    const char *token = h->config.token;
+    const char *given =
+        MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
+    if (*token == '\0')
+        return true;
+    return given != NULL && strncmp(given, "Bearer ", 7) == 0 &&
+           secret_equal(token, strlen(token), given + 7, strlen(given + 7));
+}
+
+static int socket_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CONNECTION_FD);
+    return info == NULL ? -1 : info->connect_fd;
+}
+
+static struct http_visit *visit_of(struct MHD_Connection *c)
+{
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+    return info == NULL ? NULL : info->socket_context;
+}
+
+struct hosts {
+    const char *first, *end; /* of the first one: its value, and the NUL behind it */
+    size_t len;
+    bool bad; /* it goes on behind that NUL; or a name has a blank, which others may ignore */
+};
+
+/* The library ends keys and values in place, so that between the end of a value and what follows
+ * in the head is nothing but the end of a line, overwritten or not. Values that are elsewhere are
+ * left alone. */
+static void note_gap(struct hosts *hosts, const char *next)
+{
+    const uintptr_t from = (uintptr_t)hosts->end, to = (uintptr_t)next;
+    if (hosts->end == NULL || to <= from || to - from > HEAD_MAX)
+        return;
+    for (const char *c = hosts->end; c < next; c++)
+        hosts->bad = hosts->bad || (*c != '\0' && strchr(" \t\r\n", *c) == NULL);
+    hosts->end = NULL;
+}
+
+static enum MHD_Result note_host(void *context, enum MHD_ValueKind kind, const char *key,
+                                 const char *value)
+{
+    struct hosts *hosts = context;
+    (void)kind;
+    note_gap(hosts, key);
+    hosts->bad = hosts->bad || strpbrk(key, " \t") != NULL;
+    if (strcasecmp(key, MHD_HTTP_HEADER_HOST) != 0)
+        return MHD_YES;
+    if (hosts->len++ == 0 && value != NULL) {
+        hosts->first = value;
+        hosts->end = value + strlen(value);
+    }
+    return MHD_YES;
+}
+
+/* The head of the request begins with the method. */
+static struct hosts hosts_of(struct MHD_Connection *c, const char *method)
+{
+    struct hosts hosts = {0};
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+    (void)MHD_get_connection_values(c, MHD_HEADER_KIND, note_host, &hosts);
+    if (info != NULL)
+        note_gap(&hosts, method + info->header_size);
+    return hosts;
+}
+
+/* HTTP/1.0 has no Host, and no browser speaks it. RFC 9112 3.2: two of them are refused. */
+static struct http_answer judge_host(const struct http_server *h, struct MHD_Connection *c,
+                                     const char *method, const char *version)
+{
+    struct address at = {0};
+    const struct hosts hosts = hosts_of(c, method);
+    (void)address_bound(socket_of(c), &at);
+    if (hosts.len > 1 || hosts.bad)
+        return http_refusal(MHD_HTTP_BAD_REQUEST,
+                            "one Host header, without control characters, is understood here\n");
+    if (http_host_ok(hosts.first, &at, h->config.hosts) ||
+        (hosts.len == 0 && strcmp(version, MHD_HTTP_VERSION_1_0) == 0))
+        return (struct http_answer){.status = MHD_HTTP_OK};
+    return http_refusal(MHD_HTTP_MISDIRECTED_REQUEST,
+                        "the Host header names another place; http.hosts of the "
+                        "configuration has further names\n");
+}
+
+/* ---- answers ---- */
+
+/* Takes its text, if that is owned. NULL: no memory. */
+static struct MHD_Response *make_response(const struct http_answer *a)
+{
+    struct MHD_Response *r =
+        a->owned ? MHD_create_response_from_buffer(a->len, (void *)(uintptr_t)a->text,
+                                                   MHD_RESPMEM_MUST_FREE)
+                 : MHD_create_response_from_buffer(a->len, (void *)(uintptr_t)a->text,
+                                                   MHD_RESPMEM_PERSISTENT);
+    if (r == NULL && a->owned)
+        free((void *)(uintptr_t)a->text);
+    if (r == NULL)
+        return NULL;
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, a->type);
+    MHD_add_response_header(r, MHD_HTTP_HEADER_CACHE_CONTROL, "no-store");
+    MHD_add_response_header(r, "X-Content-Type-Options", "nosniff");
+    MHD_add_response_header(r, "Content-Security-Policy",
+                            "default-src 'none'; script-src 'unsafe-inline'; style-src "
+                            "'unsafe-inline'; connect-src 'self'; img-src data:; "
+                            "frame-ancestors 'none'");
+    if (a->status == MHD_HTTP_UNAUTHORIZED)
+        MHD_add_response_header(r, MHD_HTTP_HEADER_WWW_AUTHENTICATE, "Bearer");
+    return r;
+}
+
+static enum MHD_Result queue_answer(struct MHD_Connection *c, const struct http_answer *a)
+{
+    struct MHD_Response *r = make_response(a);
+    if (r == NULL)
+        return MHD_NO;
+    enum MHD_Result done = MHD_queue_response(c, a->status, r);
+    MHD_destroy_response(r);
+    return done;
+}
+
+/* A new text is kept in place of the last one. False: *refusal says why there is none. */
+static bool renew_kept(struct http_server *h, enum http_kind kind, const char *link,
+                       struct http_answer *refusal)
+{
+    struct kept *k = &h->kept[kind];
+    struct http_answer a;
+    const tick began = clock_now();
+    *refusal = http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "the program ends\n");
+    if (!http_desk_ask(h->config.desk, kind, link, &a))
+        return false;
+    const tick now = clock_now();
+    http_pace_made(&k->pace, now, now - began);
+    if (a.status != MHD_HTTP_OK) {
+        *refusal = a;
+        return false;
+    }
+    *refusal = http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "out of memory\n");
+    struct MHD_Response *r = make_response(&a);
+    if (r == NULL)
+        return false;
+    if (k->response != NULL)
+        MHD_destroy_response(k->response);
+    k->response = r;
+    (void)snprintf(k->link, sizeof k->link, "%s", link == NULL ? "" : link);
+    return true;
+}
+
+static enum MHD_Result answer_figures(struct http_server *h, struct MHD_Connection *c,
+                                      enum http_kind kind, const char *link)
+{
+    struct kept *k = &h->kept[kind];
+    struct http_answer refusal =
+        http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests; ask again in a second\n");
+    link = kind != HTTP_SESSIONS || link == NULL || strlen(link) >= LINK_CAP ? "" : link;
+    const bool same = k->response != NULL && strcmp(k->link, link) == 0;
+    if (http_pace_may(&k->pace, clock_now()) ? renew_kept(h, kind, link, &refusal) : same)
+        return MHD_queue_response(c, MHD_HTTP_OK, k->response);
+    return queue_answer(c, &refusal);
+}
+
+static enum MHD_Result answer_request(struct http_server *h, struct MHD_Connection *c,
+                                      const char *url, const char *method, const char *version)
+{
+    const enum http_kind kind = http_kind_of(url);
+    const bool get = strcmp(method, MHD_HTTP_METHOD_GET) == 0 || strcmp(method, "HEAD") == 0;
+    struct http_answer a = judge_host(h, c, method, version);
+    if (!get)
+        a = http_refusal(MHD_HTTP_METHOD_NOT_ALLOWED, "only GET is understood here\n");
+    if (a.status != MHD_HTTP_OK)
+        return queue_answer(c, &a);
+    if (kind != HTTP_PAGE && !is_permitted(h, c))
+        a = http_refusal(MHD_HTTP_UNAUTHORIZED, "the token is missing or wrong\n");
+    else if (kind == HTTP_PAGE)
+        a = h->config.page;
+    else if (kind == HTTP_NOTHING)
+        a = http_nothing();
+    else
+        return answer_figures(h, c, kind,
+                              MHD_lookup_connection_value(c, MHD_GET_ARGUMENT_KIND, "link"));
+    return queue_answer(c, &a);
+}
+
+static enum MHD_Result on_request(void *context, struct MHD_Connection *c, const char *url,
+                                  const char *method, const char *version, const char *body,
+                                  size_t *body_len, void **state)
+{
+    static char seen; /* its address says that the head was read before */
+    struct http_server *h = context;
+    struct http_visit *visit = visit_of(c);
+    (void)body;
+    if (*state == NULL) {
+        *state = &seen;
+        if (visit != NULL && !visit->over)
+            http_visits_asked(&h->visits, visit, clock_now());
+        return MHD_YES;
+    }
+    if (*body_len > 0) { /* nobody wants it */
+        *body_len = 0;
+        return MHD_YES;
+    }
+    return answer_request(h, c, url, method, version);
+}
+
+/* ---- connections ---- */
+
+static void on_connection(void *context, struct MHD_Connection *c, void **own,
+                          enum MHD_ConnectionNotificationCode what)
+{
+    struct http_server *h = context;
+    struct http_visit *v = *own;
+    if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+        if (v != NULL)
+            http_visits_sub(&h->visits, v);
+        free(v);
+        *own = NULL;
+        return;
+    }
+    const union MHD_ConnectionInfo *info =
+        MHD_get_connection_info(c, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    struct address from = {0};
+    if (info != NULL && info->client_addr->sa_family == AF_INET6)
+        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in6)), &from);
+    else if (info != NULL)
+        (void)address_from(slice_of(info->client_addr, sizeof(struct sockaddr_in)), &from);
+    v = malloc(sizeof *v);
+    if (v == NULL) {
+        (void)shutdown(socket_of(c), SHUT_RDWR);
+        return;
+    }
+    *own = v;
+    http_visits_add(&h->visits, v, socket_of(c), &from, clock_now());
+}
+
+static void on_completed(void *context, struct MHD_Connection *c, void **state,
+                         enum MHD_RequestTerminationCode code)
+{
+    struct http_server *h = context;
+    struct http_visit *v = visit_of(c);
+    (void)state;
+    (void)code;
+    if (v != NULL && !v->over)
+        http_visits_answered(&h->visits, v, clock_now());
+}
+
+/* ---- the thread ---- */
+
+static tick next_turn(const struct http_server *h)
+{
+    MHD_UNSIGNED_LONG_LONG ms;
+    tick wait = LATE_EVERY;
+    if (MHD_get_timeout(h->daemon, &ms) == MHD_YES && ms < LATE_EVERY / TICK_MS)
+        wait = ms * TICK_MS;
+    return clock_now() + wait;
+}
+
+static void *run_server(void *context)
+{
+    struct http_server *h = context;
+    const union MHD_DaemonInfo *info = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD);
+    struct pollfd fds[] = {{.fd = info->epoll_fd, .events = POLLIN},
+                           {.fd = h->stop, .events = POLLIN}};
+    priority_lower();
+    while ((fds[1].revents & POLLIN) == 0) {
+        (void)clock_poll(fds, 2, next_turn(h));
+        MHD_run(h->daemon); /* requests that are there are answered first */
+        drop_visits(h);
+    }
+    return NULL;
+}
+
+/* ---- start and stop ---- */
+
+static int bytes_family(const struct address *a)
+{
+    struct sockaddr head;
+    memcpy(&head, address_bytes(a).data, sizeof head);
+    return head.sa_family;
+}
+
+static int start_daemon(struct http_server *h, char *why, size_t why_cap)
+{
+    struct address at;
+    const char *text = h->config.listen;
+    if (http_listen_parse(text, &at) < 0) { /* checked with the configuration */
+        snprintf(why, why_cap, "http.listen: %s is no address", text);
+        return HELIO_EINVAL;
+    }
+    unsigned flags = MHD_USE_EPOLL | (bytes_family(&at) == AF_INET6 ? MHD_USE_IPv6 : 0);
+    errno = 0;
+    h->daemon =
+        MHD_start_daemon(flags, address_port(&at), NULL, NULL, on_request, h, MHD_OPTION_SOCK_ADDR,
+                         address_bytes(&at).data, MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS_MAX,
+                         MHD_OPTION_CONNECTION_TIMEOUT, IDLE_SECONDS, MHD_OPTION_STRICT_FOR_CLIENT,
+                         1, MHD_OPTION_NOTIFY_CONNECTION, on_connection, h,
+                         MHD_OPTION_NOTIFY_COMPLETED, on_completed, h, MHD_OPTION_END);
+    if (h->daemon != NULL)
+        return 0;
+    int err = errno != 0 ? errno : EADDRINUSE;
+    snprintf(why, why_cap, "http.listen: %s: %s", text, strerror(err));
+    return helio_from_errno(err);
+}
+
+static int begin_serving(struct http_server *h, char *why, size_t why_cap)
+{
+    int err = MHD_get_daemon_info(h->daemon, MHD_DAEMON_INFO_EPOLL_FD) == NULL
+                  ? HELIO_EIO
+                  : thread_start(&h->thread, run_server, h);
+    if (err < 0) {
+        snprintf(why, why_cap, "http.listen: %s: %s", h->config.listen, helio_strerror(err));
+        MHD_stop_daemon(h->daemon);
+    }
+    return err;
+}
+
+int http_server_start(struct http_server **out, const struct http_server_config *config, char *why,
+                      size_t why_cap)
+{
+    struct http_server *h = calloc(1, sizeof *h);
+    int err = h == NULL ? HELIO_ENOMEM : 0;
+    if (err == 0) {
+        h->config = *config;
+        http_visits_init(&h->visits);
+        h->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+        err = h->stop < 0 ? helio_from_errno(errno) : 0;
+    }
+    if (err < 0) {
+        snprintf(why, why_cap, "http.listen: %s", helio_strerror(err));
+        free(h);
+        return err;
+    }
+    err = start_daemon(h, why, why_cap);
+    if (err == 0)
+        err = begin_serving(h, why, why_cap);
+    if (err < 0) {
+        close(h->stop);
+        free(h);
+        return err;
+    }
+    *out = h;
+    return 0;
+}
+
+void http_server_stop(struct http_server *h)
+{
+    const uint64_t one = 1;
+    const ssize_t n = write(h->stop, &one, sizeof one);
+    assert(n == (ssize_t)sizeof one);
+    (void)n;
+    pthread_join(h->thread, NULL);
+    MHD_stop_daemon(h->daemon);
+    for (size_t i = 0; i < HTTP_PAGE; i++)
+        if (h->kept[i].response != NULL)
+            MHD_destroy_response(h->kept[i].response);
+    close(h->stop);
+    free(h);
+}

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The HTTP server of a node or a provider, in a thread of its own with a low priority, so that a
+ * flood of requests takes nothing from the program's loop. It asks the loop for texts
+ * (http_desk.h).
+ */
+#ifndef NODE_HTTP_SERVER_H
+#define NODE_HTTP_SERVER_H
+
+#include "node/http/http_desk.h"
+
+struct http_server;
+
+struct http_server_config {
+    const char *listen, *hosts, *token; /* as in the configuration; they stay */
+    struct http_answer page;            /* of "/" */
+    struct http_desk *desk;             /* the same */
+};
+
+/* It serves from now on. 0, or an error with its text. */
+int http_server_start(struct http_server **out, const struct http_server_config *config, char *why,
+                      size_t why_cap);
+/* The desk is closed. Waits for the end of the thread. */
+void http_server_stop(struct http_server *s);
+
+#endif

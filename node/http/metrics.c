@@ -1,0 +1,244 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A family at a time, as the format wants it: its help and type, then a sample for each link or
+ * reason. Each link is asked once. What can go wrong: memory.
+ */
+#include "node/http/metrics.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "cla/seglog.h"
+#include "node/app/apps.h"
+#include "node/http/prometheus.h"
+#include "node/node_log.h"
+#include "node/node_meter.h"
+#include "node/storage.h"
+
+#define SECONDS(t) ((double)(t) / 1e9)
+
+/* What is sampled of a link, taken once. */
+struct sample {
+    const struct node_link *link;
+    struct cla_gauges g;
+    uint64_t bundles, bytes, oldest_ms;
+    char labels[2 * EID_TEXT_MAX + 176]; /* link="…",peer="…" */
+};
+
+static void put_family(FILE *f, const char *name, const char *type, const char *help)
+{
+    fprintf(f, "# HELP heliograph_%s %s\n# TYPE heliograph_%s %s\n", name, help, name, type);
+}
+
+static void put_one(FILE *f, const char *name, const char *type, const char *help, double value)
+{
+    put_family(f, name, type, help);
+    fprintf(f, "heliograph_%s %.17g\n", name, value);
+}
+
+/* ---- the node ---- */
+
+static void put_node(FILE *f, struct node *n)
+{
+    const struct agent_counters *c = agent_counters(n->agent);
+    char node[EID_TEXT_MAX], label[2 * EID_TEXT_MAX];
+    eid_text(&n->config->node, node);
+    prometheus_label(node, label, sizeof label);
+    put_family(f, "node_info", "gauge", "the node's name and version; always 1");
+    fprintf(f, "heliograph_node_info{node=\"%s\",version=\"%s\"} 1\n", label, HELIO_VERSION);
+    put_one(f, "uptime_seconds", "gauge", "since the node began",
+            SECONDS(node_now(n).now - n->started));
+    put_one(f, "bundles", "gauge", "bundles at the node", (double)c->bundles);
+    put_one(f, "bundles_limit", "gauge", "bundles that the node may have",
+            (double)n->config->bundles.count);
+    put_one(f, "bundle_bytes", "gauge", "their bytes", (double)c->bytes);
+    put_one(f, "bundle_bytes_limit", "gauge", "bytes of bundles that the node may have",
+            (double)n->config->store.limit);
+    put_one(f, "memory_bytes", "gauge", "memory that bundles take",
+            (double)(c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes));
+    put_one(f, "arriving_bytes", "gauge", "of it, for bundles that are still arriving",
+            (double)c->arriving_bytes);
+    put_one(f, "memory_bytes_limit", "gauge", "memory that bundles may take",
+            (double)n->config->bundles.total);
+    put_one(f, "bundles_accepted_total", "counter", "bundles taken from applications",
+            (double)c->accepted_local);
+    put_one(f, "bundles_received_total", "counter", "bundles taken from peers",
+            (double)c->received);
+    put_one(f, "deliveries_total", "counter", "application data units delivered",
+            (double)c->delivered);
+    put_one(f, "send_failures_total", "counter", "tries to forward that failed",
+            (double)c->send_failures);
+    put_one(f, "status_reports_limited_total", "counter",
+            "status reports that were not sent: more than report_rate", (double)c->reports_limited);
+    put_one(f, "clock_steps_total", "counter", "jumps of the wall clock", (double)n->clock.steps);
+}
+
+static void put_reasons(FILE *f, const struct agent_counters *c)
+{
+    put_family(f, "bundles_ended_total", "counter", "bundles that left the node, by reason");
+    for (int e = 0; e < END_COUNT; e++)
+        fprintf(f, "heliograph_bundles_ended_total{reason=\"%s\"} %" PRIu64 "\n",
+                agent_end_text((enum agent_end)e), c->ended[e]);
+    put_family(f, "bundles_refused_total", "counter", "bundles that were not taken, by reason");
+    for (int r = 1; r < REFUSE_COUNT; r++)
+        fprintf(f, "heliograph_bundles_refused_total{reason=\"%s\"} %" PRIu64 "\n",
+                agent_refusal_text((enum agent_refusal)r), c->refused[r]);
+}
+
+static void put_rest(FILE *f, struct node *n)
+{
+    if (n->apps != NULL) {
+        const struct apps_counters *a = apps_counters(n->apps);
+        put_one(f, "applications", "gauge", "applications that are connected",
+                (double)a->connections);
+        put_one(f, "application_requests_total", "counter", "requests of applications",
+                (double)a->requests);
+    }
+    if (n->storage != NULL) {
+        struct storage_status st;
+        storage_status(n->storage, &st);
+        put_one(f, "store_bytes", "gauge", "bytes of bundles in the store", (double)st.bytes);
+        put_one(f, "store_waiting", "gauge", "jobs that wait for the medium", (double)st.waiting);
+        put_one(f, "store_failures_total", "counter", "jobs that the medium refused",
+                (double)st.failures);
+        put_one(f, "store_damaged", "gauge", "bundles that are set aside as damaged",
+                (double)st.damaged);
+    }
+    put_family(f, "log_lines_lost_total", "counter", "lines that the medium did not take");
+    if (n->segments != NULL)
+        fprintf(f, "heliograph_log_lines_lost_total{log=\"segments\"} %" PRIu64 "\n",
+                log_writer_lost(n->segments->file));
+    if (n->bundle_log != NULL)
+        fprintf(f, "heliograph_log_lines_lost_total{log=\"bundles\"} %" PRIu64 "\n",
+                log_writer_lost(n->bundle_log));
+}
+
+/* ---- links ---- */
+
+static void take_sample(const struct node *n, const struct node_link *l, struct sample *s)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    char peer[EID_TEXT_MAX], a[EID_TEXT_MAX + 72], c[EID_TEXT_MAX + 72];
+    *s = (struct sample){.link = l, .g = node_link_gauges(l)};
+    s->oldest_ms = agent_oldest_ms(n->agent, l->index, node_now(n));
+    agent_backlog(n->agent, l->index, b);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        s->bundles += b[p].bundles;
+        s->bytes += b[p].bytes;
+    }
+    eid_text(&l->config->peer, peer);
+    prometheus_label(l->config->name, a, sizeof a);
+    prometheus_label(peer, c, sizeof c);
+    snprintf(s->labels, sizeof s->labels, "link=\"%s\",peer=\"%s\"", a, c);
+}
+
+/* The value of a family for a link; false: it has none. */
+struct family {
+    const char *name, *type, *help;
+    bool (*value)(const struct node *n, const struct sample *s, double *out);
+};
+
+#define VALUE(what, known, expression)                                                             \
+    static bool value_##what(const struct node *n, const struct sample *s, double *out)            \
+    {                                                                                              \
+        (void)n;                                                                                   \
+        *out = (double)(expression);                                                               \
+        return known;                                                                              \
+    }
+VALUE(up, true, s->link->up)
+VALUE(tx_bytes, true, s->g.tx_bytes)
+VALUE(rx_bytes, true, s->g.rx_bytes)
+VALUE(resent, true, s->g.resent_bytes)
+VALUE(tx_bps, s->link->meter.at != 0, s->link->meter.tx_bps)
+VALUE(rx_bps, s->link->meter.at != 0, s->link->meter.rx_bps)
+VALUE(rate, s->g.rate != 0, s->g.rate)
+VALUE(rto, s->g.rto != 0, SECONDS(s->g.rto))
+VALUE(trip, s->g.round_trip != 0, SECONDS(s->g.round_trip))
+VALUE(heard, s->g.heard != TICK_NEVER,
+      world_now(n->world) > s->g.heard ? SECONDS(world_now(n->world) - s->g.heard) : 0)
+VALUE(owing, true,
+      s->g.asked != TICK_NEVER && world_now(n->world) > s->g.asked
+          ? SECONDS(world_now(n->world) - s->g.asked)
+          : 0)
+VALUE(sessions, true, s->g.sessions)
+VALUE(bundles, true, s->bundles)
+VALUE(bytes, true, s->bytes)
+VALUE(oldest, true, s->oldest_ms == UINT64_MAX ? 0 : (double)s->oldest_ms / 1000)
+VALUE(sent, true, s->link->sent)
+VALUE(received, true, s->link->received)
+VALUE(failed, true, s->link->failed)
+VALUE(source_refused, true, s->g.source_refused)
+#undef VALUE
+
+static const struct family families[] = {
+    {"link_up", "gauge", "1: bundles go over the link", value_up},
+    {"link_transmit_bytes_total", "counter", "bytes sent to the peer", value_tx_bytes},
+    {"link_receive_bytes_total", "counter", "bytes that came from the peer", value_rx_bytes},
+    {"link_resent_bytes_total", "counter", "data bytes sent again", value_resent},
+    {"link_transmit_bits_per_second", "gauge", "rate out in the last second", value_tx_bps},
+    {"link_receive_bits_per_second", "gauge", "rate in in the last second", value_rx_bps},
+    {"link_rate_bits_per_second", "gauge", "nominal rate, where the link has one", value_rate},
+    {"link_rto_seconds", "gauge", "retransmission timer in force", value_rto},
+    {"link_round_trip_seconds", "gauge", "smoothed round trip", value_trip},
+    {"link_heard_seconds", "gauge", "since something came from the peer", value_heard},
+    {"link_unanswered_seconds", "gauge", "for how long the peer owes an answer", value_owing},
+    {"link_sessions", "gauge", "open sessions, both ways", value_sessions},
+    {"link_waiting_bundles", "gauge", "bundles that wait for the link or are on it", value_bundles},
+    {"link_waiting_bytes", "gauge", "their bytes", value_bytes},
+    {"link_oldest_seconds", "gauge", "how long the oldest of them has been here", value_oldest},
+    {"link_bundles_sent_total", "counter", "bundles that the peer has", value_sent},
+    {"link_bundles_received_total", "counter", "bundles that came", value_received},
+    {"link_bundles_failed_total", "counter", "tries that failed", value_failed},
+    {"link_source_refused_total", "counter", "datagrams in the peer's name from another address",
+     value_source_refused},
+};
+
+static void put_failures(FILE *f, const struct sample *all, size_t len)
+{
+    put_family(f, "link_failures_total", "counter", "tries that failed, by reason");
+    for (size_t i = 0; i < len; i++)
+        for (int r = 0; r < CLA_REASON_COUNT; r++)
+            if (all[i].link->failures[r] > 0)
+                fprintf(f, "heliograph_link_failures_total{%s,reason=\"%s\"} %" PRIu64 "\n",
+                        all[i].labels, cla_reason_text((enum cla_reason)r),
+                        all[i].link->failures[r]);
+}
+
+static void put_links(FILE *f, const struct node *n, const struct sample *all, size_t len)
+{
+    for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
+        const struct family *m = &families[k];
+        put_family(f, m->name, m->type, m->help);
+        for (size_t i = 0; i < len; i++) {
+            double value;
+            if (m->value(n, &all[i], &value))
+                fprintf(f, "heliograph_%s{%s} %.15g\n", m->name, all[i].labels, value);
+        }
+    }
+    put_failures(f, all, len);
+}
+
+char *metrics_text(struct node *n, size_t *len)
+{
+    char *text = NULL;
+    struct sample *all = calloc(n->links_len + 1, sizeof *all);
+    FILE *f = all == NULL ? NULL : open_memstream(&text, len);
+    size_t links = 0;
+    if (f == NULL) {
+        free(all);
+        return NULL;
+    }
+    put_node(f, n);
+    put_reasons(f, agent_counters(n->agent));
+    put_rest(f, n);
+    for (size_t i = 0; i < n->links_len; i++)
+        if (n->links[i] != NULL)
+            take_sample(n, n->links[i], &all[links++]);
+    put_links(f, n, all, links);
+    free(all);
+    if (fclose(f) == 0)
+        return text;
+    free(text);
+    return NULL;
+}

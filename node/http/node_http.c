@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The page is made when the program is built; it asks for the rest as JSON. Of many links it gets
+ * those that are busiest, with their rates of the last minutes. What can go wrong: a path that
+ * there is not; memory, which is 503.
+ */
+#include "node/http/node_http.h"
+
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "node/control/control.h"
+#include "node/http/metrics.h"
+#include "node/http/status_page.h"
+#include "node/node_meter.h"
+
+#define LINKS_SHOWN 50
+#define STATUS_OK 200
+
+/* ---- the busiest links ---- */
+
+static int busier(const void *a, const void *b)
+{
+    const struct node_link *const *x = a, *const *y = b;
+    double p = (double)(*x)->meter.tx_bps + (double)(*x)->meter.rx_bps;
+    double q = (double)(*y)->meter.tx_bps + (double)(*y)->meter.rx_bps;
+    return p != q ? (p < q) - (p > q) : ((*x)->index > (*y)->index) - ((*x)->index < (*y)->index);
+}
+
+static json_t *past_json(const struct meter_past *past, const float *of)
+{
+    json_t *list = json_array();
+    for (unsigned i = 0; past != NULL && i < past->len; i++)
+        json_array_append_new(list, json_integer((json_int_t)of[(past->first + i) % METER_PAST]));
+    return list;
+}
+
+static json_t *top_json(struct node *n)
+{
+    struct node_link **all = calloc(n->links_len + 1, sizeof(struct node_link *));
+    json_t *out = json_object(), *past = json_array();
+    size_t len = 0, up = 0, sessions = 0;
+    for (size_t i = 0; all != NULL && i < n->links_len; i++) {
+        if (n->links[i] == NULL)
+            continue;
+        all[len++] = n->links[i];
+        up += n->links[i]->up;
+        sessions += node_link_gauges(n->links[i]).sessions;
+    }
+    if (all == NULL)
+        return NULL;
+    qsort(all, len, sizeof *all, busier);
+    size_t shown = len < LINKS_SHOWN ? len : LINKS_SHOWN;
+    control_top_rows(n, all, shown, out);
+    for (size_t i = 0; i < shown; i++) {
+        const struct meter_past *p = all[i]->meter.past;
+        json_array_append_new(past, json_pack("[o,o]", past_json(p, p != NULL ? p->tx : NULL),
+                                              past_json(p, p != NULL ? p->rx : NULL)));
+    }
+    free(all);
+    json_object_set_new(out, "past", past);
+    json_object_set_new(out, "past_step_s", json_integer(METER_STEP_S));
+    json_object_set_new(out, "all",
+                        json_pack("{s:I,s:I,s:I,s:o,s:o}", "links", (json_int_t)len, "up",
+                                  (json_int_t)up, "sessions", (json_int_t)sessions, "tx",
+                                  past_json(n->past, n->past == NULL ? NULL : n->past->tx), "rx",
+                                  past_json(n->past, n->past == NULL ? NULL : n->past->rx)));
+    return out;
+}
+
+/* The open sessions of one link. */
+static json_t *sessions_json(struct node *n, const char *link)
+{
+    const struct node_link *l = link == NULL ? NULL : node_link_find(n, link);
+    json_t *o = json_object();
+    if (l != NULL && l->cla != NULL && l->cla->ops->status != NULL)
+        l->cla->ops->status(l->cla, o);
+    json_t *list = json_incref(json_object_get(o, "sessions"));
+    json_decref(o);
+    return json_pack("{s:o}", "sessions", list != NULL ? list : json_array());
+}
+
+static json_t *command_json(struct node *n, const char *line)
+{
+    static const struct control_who reader = {.name = "HTTP"};
+    return control_answer(n, &reader, line, strlen(line));
+}
+
+static struct http_answer metrics_answer(struct node *n)
+{
+    size_t len = 0;
+    char *text = metrics_text(n, &len);
+    return http_metrics(text, len);
+}
+
+struct http_answer node_http_page(void)
+{
+    return (struct http_answer){STATUS_OK, "text/html; charset=utf-8", (const char *)status_page,
+                                status_page_len, false};
+}
+
+struct http_answer node_http_answer(void *node, enum http_kind kind, const char *link)
+{
+    struct node *n = node;
+    switch (kind) {
+    case HTTP_METRICS:
+        return metrics_answer(n);
+    case HTTP_TOP:
+        return http_json(top_json(n));
+    case HTTP_BACKLOG:
+        return http_json(command_json(n, "{\"cmd\": \"backlog\", \"limit\": 50}"));
+    case HTTP_PLAN:
+        return http_json(command_json(n, "{\"cmd\": \"plan\"}"));
+    case HTTP_SESSIONS:
+        return http_json(sessions_json(n, link));
+    case HTTP_PAGE:
+        return node_http_page();
+    case HTTP_STATUS:
+    case HTTP_NOTHING:
+        break;
+    }
+    return http_nothing();
+}

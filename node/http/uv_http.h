@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A program over HTTP: metrics for Prometheus, a status page and what it asks for. Only reads. */
+#ifndef NODE_UV_HTTP_H
+#define NODE_UV_HTTP_H
+
+#include "node/http/http_answer.h"
+
+struct http;
+struct uv_loop_s;
+
+struct http_config {
+    const char *listen, *hosts, *token; /* as in the configuration; they stay */
+    struct http_answer page;            /* of "/" */
+    struct uv_loop_s *loop;
+    http_maker *make; /* called in the loop */
+    void *context;
+};
+
+/* Listens as `listen` says, in a thread of its own, with texts from the program's loop; *out stays
+ * NULL when it says nothing. 0, or an error with its text. */
+int http_open(struct http **out, const struct http_config *config, char *why, size_t why_cap);
+void http_close(struct http *h); /* before the loop ends; NULL is allowed */
+void http_free(struct http *h);  /* after it; NULL is allowed */
+
+#endif

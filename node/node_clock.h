@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The node's wall clock against what it knows better: steps are told and counted, and lifetimes go
+ * on by what has passed (bp/life_clock.h), also over restarts when there is a store. */
+#ifndef NODE_CLOCK_H
+#define NODE_CLOCK_H
+
+#include "bp/life_clock.h"
+
+struct node;
+
+struct node_clock {
+    uint8_t boot[LIFE_CLOCK_BOOT];
+    int64_t offset_ms; /* wall less monotonic clock, when looked at last */
+    uint64_t steps;    /* that were found, over the start as well */
+    int64_t step_ms;   /* the last one; forward is positive */
+    uint64_t ticks;
+};
+
+/* At the start, with the store open and not started: the agent's time begins. */
+void node_clock_begin(struct node *n);
+void node_clock_tick(struct node *n); /* each second */
+/* The store notes the clocks; at the end, and when the node thinks it well. */
+void node_clock_note(struct node *n);
+
+#endif

@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * First in, first out for each link; the links are tried in the order of their places, from another
+ * one each time. A try costs the check values of a bundle, so that unsuccessful ones become rarer.
+ * What can go wrong: no memory to hold it; then it is refused as it would be by any other link.
+ */
+#include "node/node_hold.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define PAUSE_MIN (10 * TICK_MS)
+#define PAUSE_MAX TICK_S
+
+struct held {
+    struct list node;
+    struct buf *bundle;
+    uint64_t token;
+};
+
+static void refuse_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    if (agent_receive(l->node->agent, l->index, bundle, token, node_now(l->node)) ==
+        REFUSE_NO_MEMORY)
+        l->cla->ops->confirm(l->cla, token, CLA_FULL); /* no room even for this answer */
+}
+
+static bool hold_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    struct held *h = calloc(1, sizeof *h);
+    if (h == NULL || !agent_reserve(l->node->agent, l->index, bundle->len)) {
+        free(h);
+        return false;
+    }
+    *h = (struct held){.bundle = bundle, .token = token};
+    list_add_tail(&l->held, &h->node);
+    l->held_bytes += bundle->len;
+    l->held_len++;
+    l->held_total++;
+    return true;
+}
+
+/* True: the agent has it, or has refused it. */
+static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, bool again)
+{
+    bool waits = false;
+    const enum agent_refusal r =
+        agent_offer(l->node->agent, l->index, bundle, token, again, &waits, node_now(l->node));
+    if (!waits && r == REFUSE_NO_MEMORY)
+        l->cla->ops->confirm(l->cla, token, CLA_FULL);
+    return !waits;
+}
+
+void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    struct node *n = l->node;
+    if (l->cla->ops->pause == NULL) {
+        refuse_bundle(l, bundle, token); /* or accept: it cannot wait */
+        return;
+    }
+    if (list_empty(&l->held) && offer(l, bundle, token, false))
+        return;
+    if (!hold_bundle(l, bundle, token)) {
+        refuse_bundle(l, bundle, token);
+        return;
+    }
+    if (l->held_len == 1)
+        l->cla->ops->pause(l->cla, true);
+    if (n->hold_at == TICK_NEVER) {
+        n->hold_pause = PAUSE_MIN;
+        n->hold_at = tick_add(node_now(n).now, n->hold_pause);
+    }
+}
+
+/* True: it is no longer held. */
+static bool try_first(struct node_link *l)
+{
+    struct held *h = container_of(list_first(&l->held), struct held, node);
+    struct agent *a = l->node->agent;
+    const uint64_t bytes = h->bundle->len;
+    agent_release(a, l->index, bytes);
+    if (!offer(l, h->bundle, h->token, true)) {
+        const bool again = agent_reserve(a, l->index, bytes);
+        assert(again); /* it was free a moment ago */
+        (void)again;
+        return false;
+    }
+    assert(l->held_bytes >= bytes && l->held_len > 0);
+    l->held_bytes -= bytes;
+    l->held_len--;
+    list_sub(&h->node);
+    free(h);
+    return true;
+}
+
+/* True: some of it went. */
+static bool try_link(struct node_link *l)
+{
+    bool any = false;
+    while (!list_empty(&l->held) && try_first(l))
+        any = true;
+    if (any && list_empty(&l->held))
+        l->cla->ops->pause(l->cla, false);
+    return any;
+}
+
+tick node_hold_try(struct node *n)
+{
+    const tick now = node_now(n).now;
+    bool any = false, left = false;
+    if (now < n->hold_at)
+        return n->hold_at;
+    n->hold_turn++;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[(i + n->hold_turn) % n->links_len];
+        if (l == NULL || l->cla == NULL || list_empty(&l->held))
+            continue;
+        any = try_link(l) || any;
+        left = left || !list_empty(&l->held);
+    }
+    n->hold_pause = any ? PAUSE_MIN : tick_min(2 * n->hold_pause, PAUSE_MAX);
+    n->hold_at = left ? tick_add(now, n->hold_pause) : TICK_NEVER;
+    return n->hold_at;
+}
+
+void node_hold_drop(struct node_link *l)
+{
+    while (!list_empty(&l->held)) {
+        struct held *h = container_of(list_first(&l->held), struct held, node);
+        list_sub(&h->node);
+        buf_drop(h->bundle);
+        free(h);
+    }
+    l->held_len = l->held_bytes = 0;
+}

@@ -1,0 +1,178 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rates come from counters that the adapters have anyhow, read once a second. How much waits for
+ * whom needs a walk over all bundles, so an answer is kept, the longer the more the walk costs.
+ * What can go wrong: memory.
+ */
+#include "node/node_meter.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define PIECE 64
+#define BACKLOG_LEAST TICK_S /* an answer is at least so old before it is made anew */
+#define BACKLOG_PART 200     /* of the time that the walks may take */
+#define SLOTS (2 * NODE_BACKLOG_ROWS)
+
+struct cla_gauges node_link_gauges(const struct node_link *l)
+{
+    struct cla_gauges g = {.heard = TICK_NEVER, .asked = TICK_NEVER};
+    if (l->cla != NULL && l->cla->ops->gauges != NULL)
+        l->cla->ops->gauges(l->cla, &g);
+    return g;
+}
+
+/* bit/s; a counter that is less than before began anew. */
+static uint64_t rate_of(uint64_t bytes, uint64_t before, tick time)
+{
+    return bytes < before || time == 0 ? 0
+                                       : (uint64_t)((double)(bytes - before) * 8e9 / (double)time);
+}
+
+/* One step more of the last minutes. A counter that is less than before began anew. */
+static void add_past(struct meter_past **past, uint64_t tx, uint64_t rx, tick now)
+{
+    struct meter_past *p = *past;
+    if (p == NULL) {
+        *past = p = calloc(1, sizeof *p);
+        if (p == NULL)
+            return; /* the page shows fewer */
+    } else {
+        unsigned at = (p->first + p->len) % METER_PAST;
+        p->tx[at] = (float)rate_of(tx, p->tx_bytes, now - p->at);
+        p->rx[at] = (float)rate_of(rx, p->rx_bytes, now - p->at);
+        p->first = p->len == METER_PAST ? (p->first + 1) % METER_PAST : p->first;
+        p->len += p->len < METER_PAST;
+    }
+    p->tx_bytes = tx;
+    p->rx_bytes = rx;
+    p->at = now;
+    assert(p->len <= METER_PAST);
+}
+
+/* Links that come and go would make the sum of their counters jump: rates are summed. */
+static void keep_past(struct node *n, tick now)
+{
+    double tx = 0, rx = 0;
+    if (n->past != NULL && now - n->past->at < METER_STEP_S * TICK_S - TICK_S / 2)
+        return;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        add_past(&l->meter.past, l->meter.tx_bytes, l->meter.rx_bytes, now);
+        const struct meter_past *p = l->meter.past;
+        unsigned last = p == NULL || p->len == 0 ? 0 : (p->first + p->len - 1) % METER_PAST;
+        tx += p == NULL || p->len == 0 ? 0 : (double)p->tx[last];
+        rx += p == NULL || p->len == 0 ? 0 : (double)p->rx[last];
+    }
+    struct meter_past *all = n->past;
+    double time = all == NULL ? 0 : (double)(now - all->at) / 8e9;
+    add_past(&n->past, all == NULL ? 0 : all->tx_bytes + (uint64_t)(tx * time),
+             all == NULL ? 0 : all->rx_bytes + (uint64_t)(rx * time), now);
+}
+
+void node_meter_tick(struct node *n)
+{
+    tick now = world_now(n->world);
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l == NULL)
+            continue;
+        struct cla_gauges g = node_link_gauges(l);
+        struct link_meter *m = &l->meter;
+        if (m->at != 0) {
+            m->tx_bps = rate_of(g.tx_bytes, m->tx_bytes, now - m->at);
+            m->rx_bps = rate_of(g.rx_bytes, m->rx_bytes, now - m->at);
+            m->resent_bps = rate_of(g.resent_bytes, m->resent_bytes, now - m->at);
+        }
+        m->at = now;
+        m->tx_bytes = g.tx_bytes;
+        m->rx_bytes = g.rx_bytes;
+        m->resent_bytes = g.resent_bytes;
+    }
+    if (n->http != NULL)
+        keep_past(n, now);
+}
+
+/* ---- how much for whom ---- */
+
+static struct node_backlog_row *find_row(struct node_backlog *b, uint16_t *slots, uint64_t seed,
+                                         const struct eid *node)
+{
+    size_t at = eid_hash(seed, node) % SLOTS;
+    for (; slots[at] != 0; at = (at + 1) % SLOTS)
+        if (eid_equal(&b->rows[slots[at] - 1].node, node))
+            return &b->rows[slots[at] - 1];
+    if (b->len == NODE_BACKLOG_ROWS)
+        return &b->others;
+    b->rows[b->len].node = *node;
+    slots[at] = (uint16_t)++b->len;
+    return &b->rows[b->len - 1];
+}
+
+static int more_bytes(const void *x, const void *y)
+{
+    const struct node_backlog_row *a = x, *b = y;
+    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
+}
+
+static void sum_all(struct node *n, struct node_backlog *b, uint16_t *slots,
+                    struct agent_bundle_info *info)
+{
+    uint64_t last = 0;
+    size_t got;
+    while ((got = agent_bundles_next(n->agent, last, info, PIECE)) > 0) {
+        for (size_t i = 0; i < got; i++) {
+            struct eid to = eid_node(&info[i].destination);
+            struct node_backlog_row *row = find_row(b, slots, n->seed, &to);
+            row->bundles++;
+            row->bytes += info[i].bytes;
+            row->oldest_ms = info[i].age_ms > row->oldest_ms ? info[i].age_ms : row->oldest_ms;
+        }
+        last = info[got - 1].key;
+    }
+    qsort(b->rows, b->len, sizeof *b->rows, more_bytes);
+}
+
+static struct node_backlog *make_backlog(struct node *n)
+{
+    struct node_backlog *b = calloc(1, sizeof *b);
+    uint16_t *slots = calloc(SLOTS, sizeof *slots);
+    struct agent_bundle_info *info = malloc(PIECE * sizeof *info);
+    if (b != NULL)
+        b->rows = calloc(NODE_BACKLOG_ROWS, sizeof *b->rows);
+    bool good = b != NULL && b->rows != NULL && slots != NULL && info != NULL;
+    if (good)
+        sum_all(n, b, slots, info);
+    free(slots);
+    free(info);
+    if (good)
+        return b;
+    node_backlog_free(b);
+    return NULL;
+}
+
+const struct node_backlog *node_backlog(struct node *n)
+{
+    tick now = world_now(n->world);
+    struct node_backlog *was = n->backlog;
+    if (was != NULL && now - was->made < BACKLOG_LEAST + BACKLOG_PART * was->cost)
+        return was;
+    struct node_backlog *b = make_backlog(n);
+    if (b == NULL)
+        return was;
+    b->made = now;
+    b->cost = world_now(n->world) - now;
+    node_backlog_free(was);
+    n->backlog = b;
+    assert(b->len <= NODE_BACKLOG_ROWS);
+    return b;
+}
+
+void node_backlog_free(struct node_backlog *b)
+{
+    if (b != NULL)
+        free(b->rows);
+    free(b);
+}

@@ -1,0 +1,360 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The new file is compared with the last one for what was in the file and can change, so that what
+ * an operator did beside it stays; and with what the node runs with for what cannot change. What
+ * can go wrong: the file; a link that cannot be opened or changed, which is named, and the rest
+ * goes on; memory.
+ */
+#include "node/node_reload.h"
+
+#include <assert.h>
+#include <jansson.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "node/config/config_diff.h"
+#include "node/config/config_link.h"
+#include "node/config/config_tables.h"
+#include "node/node_log.h"
+#include "node/plan/node_plan.h"
+
+#define KEYS_CAP 256
+
+struct reload {
+    struct node *n;
+    const struct config *was;
+    struct config *now;
+    json_t *applied, *refused;
+};
+
+static void tell_change(struct reload *r, bool done, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+static void tell_change(struct reload *r, bool done, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    va_start(args, format);
+    (void)vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    say(&r->n->say, done ? LEVEL_INFO : LEVEL_WARNING, "reload: %s", text);
+    json_array_append_new(done ? r->applied : r->refused, json_string(text));
+}
+
+/* ---- links ---- */
+
+static const struct config_link *link_of(const struct config *c, const char *name)
+{
+    for (size_t i = 0; i < c->links_len; i++)
+        if (strcmp(c->links[i].name, name) == 0)
+            return &c->links[i];
+    return NULL;
+}
+
+static bool is_live(const struct cla_ops *ops, const char *key)
+{
+    for (const char *const *k = ops->live; k != NULL && *k != NULL; k++)
+        if (strcmp(*k, key) == 0)
+            return true;
+    return false;
+}
+
+static void name_fixed(struct reload *r, const char *link, const char *key)
+{
+    tell_change(r, false,
+                "link %s: %s cannot change while the link is there; remove the link (helioctl link "
+                "remove) and reload again",
+                link, key);
+}
+
+/* Keys of all links, and lists: of those that cannot change. */
+static void name_fixed_keys(struct reload *r, const struct config_link *is,
+                            const struct config_link *want)
+{
+    for (const struct conf_option *o = config_link_options; o->key != NULL; o++)
+        if (!config_link_live(o->key) && !config_value_equal(o, is, want))
+            name_fixed(r, want->name, o->key);
+    const struct cla_list *list = config_lists_differ(config_link_lists, is, want);
+    if (list == NULL && is->ops == want->ops)
+        list = config_lists_differ(want->ops->lists, is->settings, want->settings);
+    if (list != NULL)
+        name_fixed(r, want->name, list->key);
+}
+
+/* Takes `changed`. */
+static void set_link(struct reload *r, struct node_link *l, struct config_link *changed,
+                     const char *keys)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    int rc = l->cla->ops->check == NULL
+                 ? 0
+                 : l->cla->ops->check(changed->settings, &key, why, sizeof why);
+    if (rc == 0)
+        rc = node_link_set(l, changed, why, sizeof why);
+    if (rc < 0)
+        config_link_free(changed);
+    tell_change(r, rc == 0, "link %s: %s%s%s", l->config->name, keys, rc == 0 ? "" : ": ", why);
+}
+
+/* Its name, behind the others. */
+static void add_key(char keys[KEYS_CAP], const char *key)
+{
+    const size_t used = strlen(keys);
+    const int n = snprintf(keys + used, KEYS_CAP - used, "%s%s", used > 0 ? ", " : "", key);
+    if (n < 0 || (size_t)n >= KEYS_CAP - used)
+        keys[used] = '\0'; /* a text for people: what is too long ends there */
+}
+
+/* Of its queues. False: no memory. */
+static bool copy_common(const struct config_link *want, struct config_link *changed,
+                        char keys[KEYS_CAP])
+{
+    for (const struct conf_option *o = config_link_options; o->key != NULL; o++) {
+        if (!config_link_live(o->key) || config_value_equal(o, changed, want))
+            continue;
+        if (!config_value_copy(o, want, changed))
+            return false;
+        add_key(keys, o->key);
+    }
+    memcpy(changed->weight, want->weight, sizeof changed->weight); /* made of `weights` */
+    return true;
+}
+
+static void change_link(struct reload *r, struct node_link *l, const struct config_link *want)
+{
+    const struct config_link *is = l->config;
+    char keys[KEYS_CAP] = "";
+    name_fixed_keys(r, is, want);
+    if (is->ops != want->ops || l->cla == NULL)
+        return;
+    struct config_link *changed = config_link_copy(is);
+    bool good = changed != NULL && copy_common(want, changed, keys);
+    for (const struct conf_option *o = is->ops->options; good && o->key != NULL; o++) {
+        if (config_value_equal(o, is->settings, want->settings))
+            continue;
+        if (!is_live(is->ops, o->key) || is->ops->set == NULL) {
+            name_fixed(r, want->name, o->key);
+            continue;
+        }
+        good = config_value_copy(o, want->settings, changed->settings);
+        add_key(keys, o->key);
+    }
+    if (good && keys[0] != '\0') {
+        set_link(r, l, changed, keys);
+        return;
+    }
+    config_link_free(changed);
+    if (!good)
+        tell_change(r, false, "link %s: out of memory", want->name);
+}
+
+static void add_link(struct reload *r, const struct config_link *want)
+{
+    char why[256] = "out of memory";
+    struct config_link *own = config_link_copy(want);
+    int rc = own == NULL ? HELIO_ENOMEM : node_link_add(r->n, own, why, sizeof why);
+    tell_change(r, rc == 0, "link %s: %s%s", want->name,
+                rc == 0 ? "added" : "cannot be added: ", rc == 0 ? "" : why);
+}
+
+static void reload_links(struct reload *r)
+{
+    for (size_t i = 0; i < r->was->links_len; i++) {
+        const char *name = r->was->links[i].name;
+        struct node_link *l = node_link_find(r->n, name);
+        if (link_of(r->now, name) != NULL || l == NULL || l->cla == NULL)
+            continue;
+        tell_change(r, true, "link %s: removed", name);
+        node_link_remove(l);
+    }
+    for (size_t i = 0; i < r->now->links_len; i++) {
+        const struct config_link *want = &r->now->links[i];
+        struct node_link *l = node_link_find(r->n, want->name);
+        if (l != NULL)
+            change_link(r, l, want);
+        else
+            add_link(r, want);
+    }
+}
+
+/* ---- routes ---- */
+
+static bool has_route(const struct config *c, const char *via, const struct eid_pattern *p)
+{
+    for (size_t i = 0; i < c->routes_len; i++)
+        if (strcmp(c->routes[i].via, via) == 0 && eid_patterns_have(&c->routes[i].patterns, p))
+            return true;
+    return false;
+}
+
+static void change_route(struct reload *r, const struct node_link *l, const struct eid_pattern *p,
+                         bool add)
+{
+    char to[EID_TEXT_MAX];
+    int rc = add ? agent_route_add(r->n->agent, p, l->index)
+                 : agent_route_remove(r->n->agent, p, l->index);
+    eid_pattern_text(p, to);
+    tell_change(r, rc == 0, "route to %s via %s: %s%s", to, l->config->name,
+                add ? "added" : "removed", rc == 0 ? "" : ", but it was not");
+}
+
+/* Those of `of` that `other` has not are added, or removed. A link that goes took its routes, one
+ * that comes brought them. */
+static void change_routes(struct reload *r, const struct config *of, const struct config *other,
+                          bool add)
+{
+    for (size_t i = 0; i < of->routes_len; i++) {
+        const struct config_route *route = &of->routes[i];
+        struct node_link *l = node_link_find(r->n, route->via);
+        if (l == NULL || link_of(other, route->via) == NULL)
+            continue;
+        for (size_t k = 0; k < route->patterns.len; k++)
+            if (!has_route(other, route->via, &route->patterns.at[k]))
+                change_route(r, l, &route->patterns.at[k], add);
+    }
+}
+
+/* ---- the rest ---- */
+
+/* When it was written; 0: there is none. */
+static uint64_t stamp_of(const char *path)
+{
+    struct stat st;
+    if (*path == '\0' || stat(path, &st) != 0)
+        return 0;
+    return (uint64_t)st.st_mtim.tv_sec * TICK_S + (uint64_t)st.st_mtim.tv_nsec;
+}
+
+void node_reload_begin(struct node *n)
+{
+    n->plan_stamp = stamp_of(n->config->plan);
+}
+
+static void reload_plan(struct reload *r)
+{
+    const char *path = r->now->plan;
+    uint64_t stamp = stamp_of(path);
+    bool other = strcmp(path, r->was->plan) != 0;
+    if (*path == '\0') {
+        if (other)
+            tell_change(r, false,
+                        "plan: a node that follows a plan goes on doing so; start it anew");
+        return;
+    }
+    if (!other && (stamp == 0 || stamp == r->n->plan_stamp))
+        return;
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL)
+        return;
+    conf_errors_init(e, path);
+    int rc = node_plan_reload(r->n, path, e);
+    tell_change(r, rc == 0, "plan: %s%s%s", path, rc == 0 ? "" : ": ",
+                rc == 0 || e->len == 0 ? "" : e->text[0]);
+    r->n->plan_stamp = rc == 0 ? stamp : r->n->plan_stamp;
+    free(e);
+}
+
+static void reload_log(struct reload *r)
+{
+    struct say *s = &r->n->say;
+    if (r->now->log.level != r->was->log.level) {
+        s->level = (enum say_level)r->now->log.level;
+        tell_change(r, true, "log.level");
+    }
+    if (r->now->log.format != r->was->log.format) {
+        node_say_init(s, r->now, &r->n->config->node);
+        tell_change(r, true, "log.format");
+    }
+}
+
+/* What the node runs with and cannot change. */
+static void name_fixed_sections(struct reload *r)
+{
+    static const char *const changing[] = {"plan", "level", "format"};
+    for (size_t i = 0; i < CONFIG_MAPS; i++) {
+        const struct config_section *s = config_section_at(i);
+        for (const struct conf_option *o = s->options; o->key != NULL; o++) {
+            bool changes = false;
+            for (size_t k = 0; k < sizeof changing / sizeof *changing; k++)
+                changes = changes || strcmp(changing[k], o->key) == 0;
+            if (!changes && !config_value_equal(o, r->n->config, r->now))
+                tell_change(r, false, "%s%s%s cannot change while the node runs; start it anew",
+                            s->name, *s->name != '\0' ? "." : "", o->key);
+        }
+    }
+    if (config_lists_differ(config_lists, r->n->config, r->now) != NULL)
+        tell_change(r, false, "endpoints cannot change while the node runs; start it anew");
+}
+
+static void apply_changes(struct reload *r)
+{
+    reload_log(r);
+    name_fixed_sections(r);
+    change_routes(r, r->was, r->now, false);
+    r->n->file = r->now; /* links that are added take its routes */
+    reload_links(r);
+    change_routes(r, r->now, r->was, true);
+    reload_plan(r);
+    agent_expire(r->n->agent, node_now(r->n));
+    node_wake(r->n);
+}
+
+static struct config *read_file(struct node *n, json_t *out)
+{
+    struct conf_errors *e = malloc(sizeof *e);
+    struct config *c = calloc(1, sizeof *c);
+    bool good = e != NULL && c != NULL;
+    if (good) {
+        conf_errors_init(e, n->path);
+        good = config_load(c, n->path, cla_at, e) == 0;
+        for (size_t i = 0; i < e->len; i++)
+            say(&n->say, LEVEL_ERROR, "reload: %s", e->text[i]);
+        if (!good && out != NULL)
+            json_object_set_new(out, "error",
+                                json_string(e->len > 0 ? e->text[0] : "out of memory"));
+        if (!good)
+            say(&n->say, LEVEL_ERROR, "reload: nothing has changed");
+    }
+    free(e);
+    if (good)
+        return c;
+    free(c);
+    return NULL;
+}
+
+int node_reload(struct node *n, struct json_t *out)
+{
+    if (n->path == NULL || n->stopping)
+        return HELIO_ENOENT;
+    struct config *now = read_file(n, out);
+    if (now == NULL)
+        return HELIO_EFORMAT;
+    struct config *was = n->file;
+    struct reload r = {n, was != NULL ? was : n->config, now, json_array(), json_array()};
+    apply_changes(&r);
+    if (json_array_size(r.applied) + json_array_size(r.refused) == 0)
+        say(&n->say, LEVEL_INFO, "reload: %s has nothing new", n->path);
+    assert(n->file == now);
+    if (was != NULL)
+        config_fini(was);
+    free(was);
+    if (out != NULL) {
+        json_object_set(out, "applied", r.applied);
+        json_object_set(out, "refused", r.refused);
+    }
+    json_decref(r.applied);
+    json_decref(r.refused);
+    return 0;
+}
+
+void node_reload_free(struct node *n)
+{
+    if (n->file != NULL)
+        config_fini(n->file);
+    free(n->file);
+    n->file = NULL;
+}

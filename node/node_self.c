@@ -1,0 +1,122 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Links whose transport is bundles of this node itself: what they submit, and what comes for their
+ * endpoints. Registrations and tokens name the link by its index and by its life, so that what
+ * belongs to a link that is gone reaches no other one. What can go wrong is told to the link.
+ */
+#include "node/node_self.h"
+
+#include <assert.h>
+
+#define SELF (UINT64_C(1) << 63) /* of registrations and tokens */
+#define LIVES 0x7ffU             /* that tokens tell apart */
+#define INDEX_SHIFT 43
+#define LIFE_SHIFT 32
+
+static uint64_t name_of(const struct node_link *l)
+{
+    assert(l->index < 1U << (63 - INDEX_SHIFT));
+    return SELF | (uint64_t)l->index << INDEX_SHIFT | (l->life & LIVES) << LIFE_SHIFT;
+}
+
+/* The link that this registration or token names; NULL: it is gone. */
+static struct node_link *link_named(const struct node *n, uint64_t name)
+{
+    uint64_t index = (name & ~SELF) >> INDEX_SHIFT;
+    struct node_link *l = index < n->links_len ? n->links[index] : NULL;
+    return l != NULL && l->cla != NULL && name_of(l) == name >> LIFE_SHIFT << LIFE_SHIFT ? l : NULL;
+}
+
+bool node_self_has(uint64_t name)
+{
+    return (name & SELF) != 0;
+}
+
+static enum cla_reason reason_of(enum agent_refusal refusal)
+{
+    switch (refusal) {
+    case REFUSE_NONE:
+        return CLA_REASON_NONE;
+    case REFUSE_TOO_LONG:
+        return CLA_REASON_TOO_LONG;
+    case REFUSE_NO_MEMORY:
+        return CLA_REASON_NO_MEMORY;
+    default:
+        return CLA_REASON_NODE;
+    }
+}
+
+static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token)
+{
+    struct node_link *l = context;
+    const struct agent_request q = {.source = p->source,
+                                    .destination = p->destination,
+                                    .report_to = eid_none(),
+                                    .lifetime_ms = p->lifetime_ms,
+                                    .crc = -1,
+                                    .payload = p->payload,
+                                    .token = name_of(l) | token};
+    enum agent_refusal refusal = agent_send(l->node->agent, &q, node_now(l->node), NULL);
+    node_wake(l->node);
+    return reason_of(refusal);
+}
+
+static int listen_at(void *context, const struct eid *endpoint, uint32_t window)
+{
+    struct node_link *l = context;
+    int rc = agent_register(l->node->agent, name_of(l), endpoint, window, node_now(l->node));
+    l->listens = l->listens || rc == 0;
+    node_wake(l->node);
+    return rc;
+}
+
+static void take_delivery(void *context, uint64_t key)
+{
+    struct node_link *l = context;
+    agent_delivered(l->node->agent, key, true, node_now(l->node));
+    node_wake(l->node);
+}
+
+struct cla_self node_self(struct node_link *l)
+{
+    l->life = ++l->node->lives;
+    return (struct cla_self){
+        .context = l, .submit = submit_parcel, .listen = listen_at, .taken = take_delivery};
+}
+
+void node_self_end(struct node_link *l)
+{
+    if (l->listens)
+        agent_unregister(l->node->agent, name_of(l), node_now(l->node));
+    l->listens = false;
+}
+
+void node_self_answer(struct node *n, const struct agent_action *a)
+{
+    struct node_link *l = link_named(n, a->token);
+    if (l != NULL && l->cla->ops->submitted != NULL)
+        l->cla->ops->submitted(l->cla, (uint32_t)a->token, a->kind == AGENT_CONFIRM);
+}
+
+void node_self_deliver(struct node *n, const struct agent_action *a)
+{
+    struct node_link *l = link_named(n, a->reg);
+    if (l == NULL || l->cla->ops->delivered == NULL) { /* its registration ends with it */
+        agent_delivered(n->agent, a->key, false, node_now(n));
+        return;
+    }
+    const struct cla_delivery d = {
+        .key = a->key,
+        .source = &a->id.source,
+        .destination = &a->destination,
+        .left_ms = a->lifetime_ms > a->age_ms ? a->lifetime_ms - a->age_ms : 0,
+        .payload = a->payload,
+    };
+    l->cla->ops->delivered(l->cla, &d);
+}
+
+void node_self_recall(struct node *n, const struct agent_action *a)
+{
+    /* The adapter goes on with it, and its answer then names no bundle any more. */
+    agent_recalled(n->agent, a->reg, node_now(n));
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links whose transport is bundles of this node itself (cla_self of cla/cla.h). */
+#ifndef NODE_SELF_H
+#define NODE_SELF_H
+
+#include "node/node.h"
+
+/* What a link that is being opened gets; it has a place. */
+struct cla_self node_self(struct node_link *l);
+/* Nothing comes for its endpoints any more. */
+void node_self_end(struct node_link *l);
+
+/* Does this registration, or token of an answer that is no link's, belong to such a link? */
+bool node_self_has(uint64_t name);
+void node_self_answer(struct node *n, const struct agent_action *a);
+void node_self_deliver(struct node *n, const struct agent_action *a);
+void node_self_recall(struct node *n, const struct agent_action *a);
+
+#endif

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Once a second counters and gauges are compared with what was told of them. A peer that owes
+ * nothing may be silent. What a line leaves out is counted: the next one has the sum.
+ */
+#include "node/node_watch.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "cla/seglog.h"
+#include "node/node_log.h"
+#include "node/node_meter.h"
+
+#define PAUSE_FIRST (10 * TICK_S)
+#define PAUSE_MOST (600 * TICK_S)
+#define SILENCE_RTO 10
+#define SILENCE_LEAST (2 * TICK_S) /* fades of a working link are shorter */
+#define FLAP_TIME (60 * TICK_S)
+
+bool watch_may_tell(struct watch_pace *p, tick now)
+{
+    if (now < p->after)
+        return false;
+    bool rested = p->pause == 0 || now >= tick_add(p->after, p->pause);
+    p->pause = rested ? PAUSE_FIRST : p->pause < PAUSE_MOST / 2 ? 2 * p->pause : PAUSE_MOST;
+    p->after = tick_add(now, p->pause);
+    assert(p->pause >= PAUSE_FIRST && p->pause <= PAUSE_MOST);
+    return true;
+}
+
+/* ---- links ---- */
+
+static const char *peer_text(const struct node_link *l, char out[EID_TEXT_MAX])
+{
+    eid_text(&l->config->peer, out);
+    return out;
+}
+
+static void watch_silence(struct node_link *l, tick now)
+{
+    struct node *n = l->node;
+    struct link_watch *w = &l->watch;
+    struct cla_gauges g = node_link_gauges(l);
+    char peer[EID_TEXT_MAX];
+    tick most = g.rto > TICK_NEVER / SILENCE_RTO ? TICK_NEVER : SILENCE_RTO * g.rto;
+    most = most < SILENCE_LEAST ? SILENCE_LEAST : most;
+    bool owes = l->up && g.asked != TICK_NEVER && now > g.asked && now - g.asked > most;
+    if (owes && !w->silent && watch_may_tell(&w->silence, now)) {
+        w->silent = true;
+        w->silent_since = g.asked;
+        say(&n->say, LEVEL_WARNING,
+            "link %s: %s has not answered for %.3g s, longer than 10 times the retransmission "
+            "timer (%.3g s)",
+            l->config->name, peer_text(l, peer), (double)(now - g.asked) / 1e9,
+            (double)g.rto / 1e9);
+    } else if (w->silent && g.asked > w->silent_since) { /* it answered, and may owe again */
+        w->silent = false;
+        say(&n->say, LEVEL_INFO, "link %s: %s was heard again after %.3g s", l->config->name,
+            peer_text(l, peer),
+            (double)((g.heard != TICK_NEVER ? g.heard : now) - w->silent_since) / 1e9);
+    } else if (!l->up) {
+        w->silent = false; /* that it is down was told */
+    }
+}
+
+/* "no answer 12, cancelled here 1" */
+static void reasons_text(const struct node_link *l, char *out, size_t cap)
+{
+    size_t used = 0;
+    *out = '\0';
+    for (int r = 0; r < CLA_REASON_COUNT && used < cap; r++) {
+        if (l->failures[r] == 0)
+            continue;
+        int k = snprintf(out + used, cap - used, "%s%s %" PRIu64, used > 0 ? ", " : "",
+                         cla_reason_text((enum cla_reason)r), l->failures[r]);
+        used += k > 0 ? (size_t)k : 0;
+    }
+}
+
+static void watch_failing(struct node_link *l, tick now)
+{
+    struct link_watch *w = &l->watch;
+    char why[256], peer[EID_TEXT_MAX];
+    assert(l->failed >= w->failed);
+    if (l->failed == w->failed || !watch_may_tell(&w->failing, now))
+        return;
+    reasons_text(l, why, sizeof why);
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s: forwarding to %s failed %" PRIu64 " times; what failed is tried again (in all: "
+        "%s)",
+        l->config->name, peer_text(l, peer), l->failed - w->failed, why);
+    w->failed = l->failed;
+}
+
+/* Its queue is full, and what was refused is kept by who offered it, or lost to it. */
+static void watch_queue(struct node_link *l, tick now)
+{
+    struct link_watch *w = &l->watch;
+    const struct node *n = l->node;
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    struct agent_bound bound;
+    char peer[EID_TEXT_MAX];
+    uint64_t bundles = 0;
+    if (!agent_bound(n->agent, l->index, &bound) || bound.refused == w->queue_refused ||
+        !agent_backlog(n->agent, l->index, b) || !watch_may_tell(&w->queueing, now))
+        return;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        bundles += b[p].bundles;
+    assert(bound.refused > w->queue_refused);
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s: %" PRIu64 " bundles for %s were refused: its queue is full (queue_bundles, "
+        "queue_bytes), %" PRIu64 " wait",
+        l->config->name, bound.refused - w->queue_refused, peer_text(l, peer), bundles);
+    w->queue_refused = bound.refused;
+}
+
+bool node_watch_flap(struct node_link *l, bool up)
+{
+    struct link_watch *w = &l->watch;
+    tick now = world_now(l->node->world);
+    if (w->flaps == 0 || now - w->flaps_begun > FLAP_TIME) {
+        w->flaps_begun = now;
+        w->flaps = 0;
+    }
+    w->flaps++;
+    if (w->calm_at != 0) {
+        w->calm_at = now + FLAP_TIME;
+        return false;
+    }
+    if (w->flaps <= WATCH_FLAPS)
+        return true;
+    w->calm_at = now + FLAP_TIME;
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s is flapping: %" PRIu64 " changes within %.3g s, now %s; told again when it is "
+        "calm for a minute",
+        l->config->name, w->flaps, (double)(now - w->flaps_begun) / 1e9, up ? "up" : "down");
+    return false;
+}
+
+static void watch_flapping(struct node_link *l, tick now)
+{
+    struct link_watch *w = &l->watch;
+    if (w->calm_at == 0 || now < w->calm_at)
+        return;
+    w->calm_at = 0;
+    w->flaps = 0;
+    say(&l->node->say, LEVEL_INFO, "link %s is calm again: %s", l->config->name,
+        l->up ? "up" : "down");
+}
+
+/* ---- the node ---- */
+
+static void watch_expiry(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const struct agent_counters *c = agent_counters(n->agent);
+    uint64_t expired = c->ended[END_EXPIRED];
+    if (expired == w->expired || !watch_may_tell(&w->expiring, now))
+        return;
+    say(&n->say, LEVEL_WARNING,
+        "%" PRIu64 " bundles expired here before they were forwarded or delivered; helioctl "
+        "backlog tells for whom others wait",
+        expired - w->expired);
+    w->expired = expired;
+}
+
+static void watch_store(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    if (n->store_failures == w->stores || !watch_may_tell(&w->storing, now))
+        return;
+    say(&n->say, LEVEL_ERROR, "store: %s: %" PRIu64 " bundles could not be stored: %s",
+        n->config->store.path, n->store_failures - w->stores,
+        w->store_error < 0 ? helio_strerror(w->store_error) : "out of memory");
+    w->stores = n->store_failures;
+}
+
+/* What the medium does not take, with its reason, is told by node_log.c. */
+static void watch_lines(struct node *n, int which, const struct log_writer *log, const char *path,
+                        tick now)
+{
+    struct node_watch *w = &n->watch;
+    uint64_t lost = log == NULL ? 0 : log_writer_lost(log);
+    if (log == NULL || lost == w->lines[which] || log_writer_trouble(log) != 0 ||
+        !watch_may_tell(&w->losing[which], now))
+        return;
+    say(&n->say, LEVEL_ERROR,
+        "log: %s: %" PRIu64 " lines were lost: the medium is slower than what is to be written",
+        path, lost - w->lines[which]);
+    w->lines[which] = lost;
+}
+
+void node_watch_tick(struct node *n)
+{
+    tick now = world_now(n->world);
+    for (size_t i = 0; i < n->links_len; i++) {
+        if (n->links[i] == NULL)
+            continue;
+        watch_silence(n->links[i], now);
+        watch_failing(n->links[i], now);
+        watch_queue(n->links[i], now);
+        watch_flapping(n->links[i], now);
+    }
+    watch_expiry(n, now);
+    watch_store(n, now);
+    watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);
+    watch_lines(n, 1, n->bundle_log, n->config->log.bundles, now);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the operator must know, told in the log: once when it begins, then less and less often while
+ * it lasts, and when it is over. */
+#ifndef NODE_WATCH_H
+#define NODE_WATCH_H
+
+#include <stdbool.h>
+
+#include "base/tick.h"
+
+struct node;
+struct node_link;
+
+/* Tells one kind of trouble 10 s apart at first, then each time twice as long, up to 10 min; anew
+ * after as long a rest. */
+struct watch_pace {
+    tick after, pause; /* not again before; 0, 0: nothing was told yet */
+};
+bool watch_may_tell(struct watch_pace *p, tick now);
+
+/* Of a link. */
+struct link_watch {
+    bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
+    tick silent_since;
+    struct watch_pace silence, failing, queueing;
+    uint64_t failed;        /* tries to forward that were told of */
+    uint64_t queue_refused; /* bundles for which its queue had no room, likewise */
+    /* changes between up and down in the minute that began then; more than FLAPS are not told one
+     * by one */
+    tick flaps_begun, calm_at; /* calm_at: it is flapping until then; 0: it is not */
+    uint64_t flaps;
+};
+#define WATCH_FLAPS 6
+
+/* Of the node: what was told of. */
+struct node_watch {
+    uint64_t expired, stores, lines[2];
+    int store_error; /* of the last that failed: HELIO_E* */
+    struct watch_pace expiring, storing, losing[2];
+};
+
+void node_watch_tick(struct node *n); /* once a second */
+/* The link is up or down now: is that to be told by itself? */
+bool node_watch_flap(struct node_link *l, bool up);
+
+#endif

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The plan's times are dates; the agent's count from another origin, and the router knows by how
+ * much. At each time at which the plan says something else of a link, the link is told, before the
+ * agent asks its router. What can go wrong: the file, each error of which is said with its line;
+ * the node has no number; the wall clock steps, which is told.
+ */
+#include "node/plan/node_plan.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/plan/plan_draft.h"
+#include "node/plan/plan_link.h"
+
+/* A step of the wall clock below this is its own drift against the reading of two clocks. */
+#define STEP_LEAST TICK_MS
+
+void node_plan_look(struct node_plan *p)
+{
+    const struct node *n = p->node;
+    tick wall = world_wall(n->world), now = world_now(n->world);
+    p->ahead = wall > now ? wall - now : 0;
+    plan_router_ahead(p->router, p->ahead, now);
+}
+
+static int new_plan(const struct node *n, struct plan **out)
+{
+    struct plan_config config;
+    plan_config_default(&config);
+    config.seed = n->seed;
+    /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet: the key has more. */
+    config.overhead_ppm = (uint64_t)(n->config->routing.overhead * 1e6);
+    config.margin = n->config->routing.margin;
+    config.confidence_min = n->config->routing.confidence_min;
+    return plan_new(out, &config);
+}
+
+int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
+                   struct conf_errors *e)
+{
+    const tick wall = world_wall(n->world);
+    struct plan_draft d;
+    plan_draft_init(&d, wall);
+    *out = NULL;
+    int rc = new_plan(n, out);
+    if (rc < 0)
+        conf_error(e, 0, "%s", helio_strerror(rc));
+    if (rc == 0 && (plan_file_read(&d, path, plan_format_guess(path), e) < 0 ||
+                    plan_draft_build(&d, *out, e) < 0))
+        rc = HELIO_EFORMAT;
+    *dated = d.dated || d.start != wall;
+    plan_draft_fini(&d);
+    if (rc < 0) {
+        plan_free(*out);
+        *out = NULL;
+    }
+    return rc;
+}
+
+/* The last contact is over: what it could not finish is not left on the link, but goes another way.
+ */
+static void give_up_link(struct node_plan *p, struct node_link *l)
+{
+    struct plan_router_totals t;
+    plan_router_totals(p->router, &t);
+    size_t max = t.booked;
+    uint64_t *keys = max == 0 ? NULL : calloc(max, sizeof *keys);
+    size_t n = keys == NULL ? 0 : plan_router_keys(p->router, l->index, keys, max);
+    for (size_t i = 0; i < n && l->cla->ops->cancel != NULL; i++)
+        (void)l->cla->ops->cancel(l->cla, keys[i]); /* not begun: it is in the agent's queue */
+    free(keys);
+}
+
+static bool same_contact(const struct cla_contact *a, const struct cla_contact *b)
+{
+    return a->transmit == b->transmit && a->receive == b->receive && a->rate == b->rate &&
+           a->round_trip == b->round_trip;
+}
+
+/* The plan's word, when it is another one. NULL: it has none any more. */
+static void tell_contact(struct node_link *l, const struct cla_contact *c)
+{
+    const struct cla_ops *ops = l->cla->ops;
+    if (c == NULL ? !l->planned : l->planned && same_contact(&l->contact, c))
+        return;
+    bool up = c == NULL || c->transmit, was = !l->planned || l->contact.transmit;
+    l->planned = c != NULL;
+    if (c != NULL)
+        l->contact = *c;
+    if (ops->contact != NULL)
+        ops->contact(l->cla, c);
+    else if (up != was)
+        ops->set_link(l->cla, up);
+}
+
+/* Is the link done with? What was sent last may still be answered while the neighbour transmits:
+ * for a round trip and some time more. *due: when to look again. */
+static bool is_over(struct node_link *l, const struct plan_link *is, tick now, tick *due)
+{
+    if (!is->over || !is->receive)
+        l->heard_since = TICK_NEVER;
+    else if (l->heard_since == TICK_NEVER)
+        l->heard_since = now;
+    bool before = l->given_up;
+    tick wait = is->round_trip == TICK_NEVER ? 0 : is->round_trip;
+    tick last = tick_add(l->heard_since, tick_add(wait, PLAN_ROUTER_GRACE));
+    l->given_up = is->over && (before || is->silent || now >= last);
+    if (is->over && !l->given_up)
+        *due = tick_min(*due, last);
+    return l->given_up && !before;
+}
+
+/* Returns until when this holds. */
+static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
+{
+    struct plan_link is;
+    uint64_t neighbour;
+    if (!plan_router_number(&l->config->peer, &neighbour))
+        return TICK_NEVER;
+    plan_link_at(p->plan, plan_router_node(p->router), neighbour, tick_add(now, p->ahead), &is);
+    if (!is.known) {
+        tell_contact(l, NULL);
+        return TICK_NEVER;
+    }
+    tick due = is.until == TICK_NEVER ? TICK_NEVER : is.until - p->ahead;
+    if (is_over(l, &is, now, &due))
+        give_up_link(p, l);
+    const struct cla_contact c = {.transmit = is.transmit,
+                                  .receive = is.receive,
+                                  .rate = is.rate,
+                                  .round_trip = is.round_trip};
+    tell_contact(l, &c);
+    return due;
+}
+
+/* Links are as the plan says, and the next time that it says something. */
+static void drive_links(void *context)
+{
+    struct node_plan *p = context;
+    struct node *n = p->node;
+    tick now = world_now(n->world), next = TICK_NEVER;
+    if (n->stopping)
+        return;
+    for (size_t i = 0; i < n->links_len; i++) {
+        if (n->links[i] != NULL && n->links[i]->cla != NULL)
+            next = tick_min(next, drive_link(p, n->links[i], now));
+    }
+    alarm_set(&p->edge, next);
+    node_wake(n);
+}
+
+int node_plan_link(struct node_link *l)
+{
+    struct node_plan *p = l->node->plan;
+    uint64_t neighbour;
+    if (p == NULL || !plan_router_number(&l->config->peer, &neighbour))
+        return 0;
+    int rc = plan_router_link(p->router, l->index, neighbour);
+    if (rc == 0)
+        alarm_set(&p->edge, world_now(l->node->world));
+    return rc;
+}
+
+void node_plan_unlink(struct node_link *l)
+{
+    if (l->node->plan != NULL)
+        plan_router_unlink(l->node->plan->router, l->index);
+}
+
+void node_plan_give_up(struct node_plan *p, uint64_t neighbour)
+{
+    struct node *n = p->node;
+    uint64_t to;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[i];
+        if (l != NULL && l->cla != NULL && plan_router_number(&l->config->peer, &to) &&
+            to == neighbour)
+            give_up_link(p, l);
+    }
+}
+
+void node_plan_changed(struct node_plan *p)
+{
+    struct node *n = p->node;
+    plan_router_changed(p->router, world_now(n->world));
+    drive_links(p);
+    agent_reroute(n->agent);
+    agent_expire(n->agent, node_now(n));
+    node_wake(n);
+}
+
+void node_plan_tick(struct node *n)
+{
+    struct node_plan *p = n->plan;
+    if (p == NULL || !p->dated || n->stopping)
+        return;
+    tick wall = world_wall(n->world), now = world_now(n->world), before = p->ahead;
+    tick ahead = wall > now ? wall - now : 0;
+    tick step = ahead > before ? ahead - before : before - ahead;
+    if (step < STEP_LEAST)
+        return;
+    say(&n->say, LEVEL_WARNING,
+        "plan: the wall clock has gone %s by %.3f s: contacts begin and end so much %s",
+        ahead > before ? "forward" : "back", (double)step / 1e9,
+        ahead > before ? "earlier" : "later");
+    p->steps++;
+    node_plan_look(p);
+    node_plan_changed(p);
+}
+
+static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
+{
+    struct router other = node_router(n);
+    tick now = world_now(n->world);
+    int rc = plan_router_new(&p->router, p->plan, number, &other, now);
+    if (rc < 0)
+        return rc;
+    uint64_t excluded[CONFIG_EXCLUDE_MAX];
+    _Static_assert(CONFIG_EXCLUDE_MAX <= PLAN_ROUTER_EXCLUDED, "the router takes all of them");
+    size_t len = config_numbers(n->config->routing.exclude, excluded, CONFIG_EXCLUDE_MAX);
+    plan_router_rules(p->router, n->config->routing.unreachable == UNREACHABLE_KEEP, excluded,
+                      len == SIZE_MAX ? 0 : len);
+    node_plan_look(p);
+    alarm_init(&p->edge, n->world, ALARM_LINK, drive_links, p);
+    p->running = true;
+    n->plan = p;
+    for (size_t i = 0; i < n->links_len && rc == 0; i++)
+        rc = n->links[i] == NULL ? 0 : node_plan_link(n->links[i]);
+    struct router router = plan_router(p->router);
+    agent_router(n->agent, &router);
+    drive_links(p);
+    return rc;
+}
+
+int node_plan_begin(struct node *n, const char *path, struct conf_errors *e)
+{
+    uint64_t number;
+    if (!plan_router_number(&n->config->node, &number)) {
+        conf_error(e, 0, "this node has no number; a plan needs an ipn name");
+        return HELIO_EINVAL;
+    }
+    struct node_plan *p = calloc(1, sizeof *p);
+    char *own = p == NULL ? NULL : strdup(path);
+    int rc = own == NULL ? HELIO_ENOMEM : node_plan_read(n, path, &p->plan, &p->dated, e);
+    if (rc == 0) {
+        p->node = n;
+        p->path = own;
+        rc = begin_router(n, p, number);
+    }
+    if (rc == HELIO_ENOMEM)
+        conf_error(e, 0, "%s", helio_strerror(rc));
+    if (rc < 0 && n->plan == NULL) {
+        if (p != NULL)
+            plan_free(p->plan);
+        free(own);
+        free(p);
+    }
+    return rc;
+}
+
+int node_plan_open(struct node *n)
+{
+    const char *path = n->config->plan;
+    if (*path == '\0')
+        return 0;
+    struct conf_errors *e = malloc(sizeof *e);
+    if (e == NULL) {
+        say(&n->say, LEVEL_ERROR, "plan: out of memory");
+        return HELIO_ENOMEM;
+    }
+    conf_errors_init(e, path);
+    int rc = node_plan_begin(n, path, e);
+    if (rc < 0 && e->len == 0)
+        say(&n->say, LEVEL_ERROR, "plan: %s: %s", path, helio_strerror(rc));
+    if (rc == 0 && !n->plan->dated)
+        say(&n->say, LEVEL_INFO, "plan: %s has no dates: its times count from now", path);
+    for (size_t i = 0; i < e->len; i++)
+        say(&n->say, LEVEL_ERROR, "plan: %s", e->text[i]);
+    free(e);
+    return rc;
+}
+
+void node_plan_rest(struct node *n)
+{
+    if (n->plan != NULL && n->plan->running)
+        alarm_fini(&n->plan->edge);
+    if (n->plan != NULL)
+        n->plan->running = false;
+}
+
+void node_plan_close(struct node *n)
+{
+    struct node_plan *p = n->plan;
+    if (p == NULL)
+        return;
+    node_plan_rest(n);
+    plan_router_free(p->router);
+    plan_free(p->plan);
+    free(p->path);
+    free(p);
+    n->plan = NULL;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The node's contact plan (key `plan`): bundles go by it, and its contacts drive the links. What
+ * the plan does not know goes by the static routes. An operator changes it while the node runs.
+ *
+ * A plan's times are those of the wall clock. One that has dates follows a step of that clock; one
+ * whose times count from its reading does not.
+ */
+#ifndef NODE_PLAN_H
+#define NODE_PLAN_H
+
+#include "node/node.h"
+#include "route/plan_router.h"
+
+struct node_plan {
+    struct node *node;
+    struct plan *plan;
+    struct plan_router *router;
+    struct alarm edge;
+    char *path;
+    bool running;     /* the alarm is there */
+    bool dated;       /* it has dates */
+    tick ahead;       /* the plan's time less the node's */
+    uint64_t reloads; /* that succeeded */
+    uint64_t changes; /* contacts and ranges that an operator added or removed */
+    uint64_t steps;   /* of the wall clock that moved it */
+};
+
+/* Reads the file and takes the place of the static routes; nothing when there is no such key. With
+ * the links open. 0, or an error that was said. Times without a date count from now. */
+int node_plan_open(struct node *n);
+void node_plan_rest(struct node *n);  /* nothing happens any more */
+void node_plan_close(struct node *n); /* after that, and after the agent */
+
+/* A link began or is no more; nothing without a plan. */
+int node_plan_link(struct node_link *l);
+void node_plan_unlink(struct node_link *l);
+
+/* Each second: has the wall clock stepped? */
+void node_plan_tick(struct node *n);
+
+/* node_plan_change.c: what an operator changes. All of it is done or nothing; 0, or an error with
+ * texts in *e. */
+
+/* The file (NULL: the same again) instead of the present plan, or as the first one. */
+int node_plan_reload(struct node *n, const char *path, struct conf_errors *e);
+/* All of a plan's text in YAML in addition; times without a date count from now. */
+int node_plan_add(struct node *n, const char *text, size_t len, struct conf_errors *e);
+/* The contact, or the range, that is in force then (a date, or a duration from now). */
+int node_plan_remove_contact(struct node *n, uint64_t from, uint64_t to, const char *at,
+                             struct conf_errors *e);
+int node_plan_remove_range(struct node *n, uint64_t from, uint64_t to, const char *at,
+                           struct conf_errors *e);
+
+/* --- of these two files --- */
+
+/* Begins with this file. 0, or an error with texts in *e. */
+int node_plan_begin(struct node *n, const char *path, struct conf_errors *e);
+/* A file as a plan in *out. 0, or an error with texts in *e. */
+int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
+                   struct conf_errors *e);
+/* What the wall clock is ahead now is what the plan's times are ahead. */
+void node_plan_look(struct node_plan *p);
+/* The plan is another one: links and what waits follow it. */
+void node_plan_changed(struct node_plan *p);
+/* What is unfinished on the links to this neighbour goes another way, or again. */
+void node_plan_give_up(struct node_plan *p, uint64_t neighbour);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files. Trees are limited by their reader (1 MiB); ION's lines are what large plans are
+ * written as. What can go wrong: no such file, more bytes than there is memory for. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/plan/plan_draft.h"
+
+#define FILE_MAX (UINT64_C(4) << 30)
+
+enum plan_format plan_format_guess(const char *path)
+{
+    const char *dot = strrchr(path, '.');
+    if (dot != NULL && (strcmp(dot, ".yaml") == 0 || strcmp(dot, ".yml") == 0))
+        return PLAN_YAML;
+    return dot != NULL && strcmp(dot, ".json") == 0 ? PLAN_HDTN : PLAN_ION;
+}
+
+/* Of its first octet that no text has; 0: it is text. */
+static unsigned line_of_nul(const char *data, size_t len)
+{
+    const char *nul = memchr(data, 0, len);
+    unsigned line = nul != NULL;
+    for (const char *at = data; nul != NULL && at < nul; at++)
+        line += *at == '\n';
+    return line;
+}
+
+/* What is no text ends here at once, and not after gigabytes of it. */
+static char *read_all(FILE *f, size_t *len, struct conf_errors *e)
+{
+    size_t cap = 1 << 16;
+    char *data = malloc(cap);
+    *len = 0;
+    while (data != NULL && !feof(f) && !ferror(f)) {
+        size_t got = fread(data + *len, 1, cap - *len, f);
+        if (memchr(data + *len, 0, got) != NULL) {
+            conf_error(e, line_of_nul(data, *len + got), "has a NUL byte: a plan is text");
+            free(data);
+            return NULL;
+        }
+        *len += got;
+        if (*len < cap)
+            continue;
+        char *more = cap >= FILE_MAX ? NULL : realloc(data, cap *= 2);
+        if (more == NULL)
+            free(data);
+        data = more;
+    }
+    if (data == NULL) {
+        conf_error(e, 0, "too large: out of memory");
+    } else if (ferror(f)) {
+        conf_error(e, 0, "cannot be read: %s", strerror(errno));
+        free(data);
+        data = NULL;
+    }
+    return data;
+}
+
+/* A tree's 0 is what it is said to be, or a date. */
+static int check_start(const struct plan_draft *d, struct conf_errors *e)
+{
+    if (!d->dated || !d->since || d->start > 0)
+        return 0;
+    conf_error(e, 0, "has dates, and times that count from a start; say which with --start DATE");
+    return -1;
+}
+
+int plan_file_read(struct plan_draft *d, const char *path, enum plan_format format,
+                   struct conf_errors *e)
+{
+    bool input = strcmp(path, "-") == 0;
+    size_t len;
+    int rc = -1;
+    FILE *f = input ? stdin : fopen(path, "rb");
+    if (f == NULL) {
+        conf_error(e, 0, "cannot be read: %s", strerror(errno));
+        return -1;
+    }
+    char *text = read_all(f, &len, e);
+    if (text != NULL)
+        rc = format == PLAN_YAML   ? plan_yaml_read(d, text, len, e)
+             : format == PLAN_HDTN ? plan_hdtn_read(d, text, len, e)
+                                   : plan_ion_read(d, text, len, e);
+    rc = rc < 0 ? rc : check_start(d, e);
+    free(text);
+    if (!input)
+        fclose(f);
+    return rc;
+}

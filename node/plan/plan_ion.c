@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * ION's lines (ionrc): `a contact START END FROM TO BYTES/S [CONFIDENCE]`, `a range START END FROM
+ * TO SECONDS`, `d` and `c` of what is above, `@ TIME` for what +SECONDS counts from. A START of `*`
+ * deletes all. ionadmin's other commands are not ours and are counted. What can go wrong: a line
+ * that is not one of these; each is told with its line, and reading goes on.
+ */
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/units.h"
+#include "node/plan/plan_draft.h"
+
+#define WORDS_MAX 9
+#define WORD_CAP 48
+
+struct ion {
+    struct plan_draft *draft;
+    struct conf_errors *errors;
+    tick reference;
+    uint32_t line;
+    const char *word[WORDS_MAX];
+    size_t len[WORDS_MAX];
+    size_t words;
+};
+
+/* Of one line; more words than any command has are cut off, but counted. */
+static void split_line(struct ion *ion, const char *p, const char *end)
+{
+    ion->words = 0;
+    while (p < end) {
+        while (p < end && (*p == ' ' || *p == '\t' || *p == '\r'))
+            p++;
+        const char *start = p;
+        while (p < end && *p != ' ' && *p != '\t' && *p != '\r')
+            p++;
+        if (p == start)
+            break;
+        if (ion->words < WORDS_MAX) {
+            ion->word[ion->words] = start;
+            ion->len[ion->words] = (size_t)(p - start);
+        }
+        ion->words++;
+    }
+}
+
+static bool is_word(const struct ion *ion, size_t i, const char *text)
+{
+    return i < ion->words && ion->len[i] == strlen(text) &&
+           memcmp(ion->word[i], text, ion->len[i]) == 0;
+}
+
+/* As a text that ends, for functions that need one and for messages. */
+static const char *word_text(const struct ion *ion, size_t i, char out[WORD_CAP])
+{
+    size_t n = ion->len[i] < WORD_CAP ? ion->len[i] : WORD_CAP - 1;
+    memcpy(out, ion->word[i], n);
+    out[n] = '\0';
+    return out;
+}
+
+static int wrong_word(struct ion *ion, size_t i, const char *key, const char *right)
+{
+    char text[WORD_CAP];
+    conf_error(ion->errors, ion->line, "%s: \"%s\" is not understood; write %s", key,
+               word_text(ion, i, text), right);
+    return -1;
+}
+
+static int read_time(struct ion *ion, size_t i, const char *key, tick *out)
+{
+    char text[WORD_CAP];
+    tick t;
+    if (ion->len[i] > 1 && ion->word[i][0] == '+' &&
+        plan_seconds(ion->word[i] + 1, ion->len[i] - 1, &t) == 0 &&
+        t <= TICK_NEVER - 1 - ion->reference) {
+        ion->draft->since = true;
+        *out = ion->reference + t;
+        return 0;
+    }
+    if (ion->len[i] < WORD_CAP && plan_date(word_text(ion, i, text), &t) == 0) {
+        ion->draft->dated = true;
+        *out = t;
+        return 0;
+    }
+    return wrong_word(ion, i, key,
+                      "+SECONDS such as +0 or +3600.5, or yyyy/mm/dd-hh:mm:ss such as "
+                      "2026/11/22-12:00:00");
+}
+
+static int read_number(struct ion *ion, size_t i, const char *key, uint64_t max, uint64_t *out)
+{
+    uint64_t n = 0;
+    for (size_t j = 0; j < ion->len[i]; j++) {
+        unsigned digit = (unsigned)(ion->word[i][j] - '0');
+        if (digit > 9 || n > (max - digit) / 10)
+            return wrong_word(ion, i, key, "a whole number");
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return 0;
+}
+
+static int read_share(struct ion *ion, size_t i, double *out)
+{
+    char text[WORD_CAP], *end;
+    tick t;
+    /* Digits and a point, as everywhere else, are what strtod is given. */
+    if (ion->len[i] >= WORD_CAP || plan_seconds(ion->word[i], ion->len[i], &t) < 0)
+        return wrong_word(ion, i, "confidence", "a number above 0, at most 1, such as 0.75");
+    *out = strtod(word_text(ion, i, text), &end);
+    return 0;
+}
+
+/* START END FROM TO of `a contact` and `a range`. */
+static int read_ends(struct ion *ion, tick *start, tick *end, uint64_t *from, uint64_t *to)
+{
+    int rc = read_time(ion, 2, "start", start);
+    rc |= read_time(ion, 3, "end", end);
+    rc |= read_number(ion, 4, "from", UINT64_MAX, from);
+    rc |= read_number(ion, 5, "to", UINT64_MAX, to);
+    return rc;
+}
+
+static void add_contact(struct ion *ion)
+{
+    struct plan_contact c = {.confidence = 1};
+    if (ion->words < 7 || ion->words > 8) {
+        conf_error(ion->errors, ion->line,
+                   "a contact: %zu words; write a contact START END FROM TO BYTES/S [CONFIDENCE]",
+                   ion->words);
+        return;
+    }
+    int rc = read_ends(ion, &c.start, &c.end, &c.from, &c.to);
+    rc |= read_number(ion, 6, "rate", UINT64_MAX / 8, &c.rate);
+    rc |= ion->words == 8 ? read_share(ion, 7, &c.confidence) : 0;
+    c.rate *= 8;
+    if (rc == 0)
+        plan_draft_contact(ion->draft, &c, ion->line, "", ion->errors);
+}
+
+static void add_range(struct ion *ion)
+{
+    struct plan_range r = {0};
+    if (ion->words != 7) {
+        conf_error(ion->errors, ion->line,
+                   "a range: %zu words; write a range START END FROM TO SECONDS", ion->words);
+        return;
+    }
+    int rc = read_ends(ion, &r.start, &r.end, &r.from, &r.to);
+    if (plan_seconds(ion->word[6], ion->len[6], &r.owlt) < 0)
+        rc |= wrong_word(ion, 6, "light time", "seconds, such as 1 or 0.0125");
+    if (rc == 0)
+        plan_draft_range(ion->draft, &r, ion->line, "", ion->errors);
+}
+
+/* START FROM TO of `d` and `c`. */
+struct which {
+    uint64_t from, to;
+    tick start;
+    bool all; /* START is *: any */
+};
+
+static int read_which(struct ion *ion, struct which *w)
+{
+    *w = (struct which){.all = is_word(ion, 2, "*")};
+    int rc = w->all ? 0 : read_time(ion, 2, "start", &w->start);
+    rc |= read_number(ion, 3, "from", UINT64_MAX, &w->from);
+    rc |= read_number(ion, 4, "to", UINT64_MAX, &w->to);
+    return rc;
+}
+
+static bool is_meant(const struct which *w, uint64_t from, uint64_t to, tick start)
+{
+    return from == w->from && to == w->to && (w->all || start == w->start);
+}
+
+static void report_none(struct ion *ion, const char *what)
+{
+    conf_error(ion->errors, ion->line, "%s: there is none with this start between these nodes",
+               what);
+}
+
+static void delete_items(struct ion *ion, bool contacts)
+{
+    struct plan_draft *d = ion->draft;
+    struct which w;
+    size_t *len = contacts ? &d->contacts_len : &d->ranges_len, kept = 0;
+    if (read_which(ion, &w) != 0)
+        return;
+    for (size_t i = 0; i < *len; i++) {
+        const struct plan_contact *c = contacts ? &d->contacts[i].is : NULL;
+        const struct plan_range *r = contacts ? NULL : &d->ranges[i].is;
+        if (contacts && !is_meant(&w, c->from, c->to, c->start))
+            d->contacts[kept++] = d->contacts[i];
+        else if (!contacts && !is_meant(&w, r->from, r->to, r->start))
+            d->ranges[kept++] = d->ranges[i];
+    }
+    if (kept == *len)
+        report_none(ion, contacts ? "d contact" : "d range");
+    *len = kept;
+}
+
+static void change_contact(struct ion *ion)
+{
+    struct plan_draft *d = ion->draft;
+    struct which w;
+    uint64_t rate;
+    bool found = false;
+    double confidence = 1;
+    if (ion->words < 6 || ion->words > 7) {
+        conf_error(ion->errors, ion->line,
+                   "c contact: %zu words; write c contact START FROM TO BYTES/S [CONFIDENCE]",
+                   ion->words);
+        return;
+    }
+    int rc = read_which(ion, &w);
+    rc |= read_number(ion, 5, "rate", UINT64_MAX / 8, &rate);
+    rc |= ion->words == 7 ? read_share(ion, 6, &confidence) : 0;
+    if (rc != 0)
+        return;
+    if (!(confidence > 0 && confidence <= 1)) {
+        wrong_word(ion, 6, "confidence", "a number above 0, at most 1, such as 0.75");
+        return;
+    }
+    for (size_t i = 0; i < d->contacts_len; i++) {
+        struct plan_contact *c = &d->contacts[i].is;
+        if (!is_meant(&w, c->from, c->to, c->start))
+            continue;
+        c->rate = rate * 8;
+        c->confidence = ion->words == 7 ? confidence : c->confidence;
+        found = true;
+    }
+    if (!found)
+        report_none(ion, "c contact");
+}
+
+static void set_reference(struct ion *ion)
+{
+    if (ion->words != 2)
+        conf_error(ion->errors, ion->line, "@: %zu words; write @ TIME", ion->words);
+    else
+        read_time(ion, 1, "@", &ion->reference);
+}
+
+/* `a`, `d` and `c` of contacts and ranges. */
+static void run_command(struct ion *ion)
+{
+    bool contact = is_word(ion, 1, "contact"), range = is_word(ion, 1, "range");
+    char text[WORD_CAP];
+    if (is_word(ion, 0, "a") && contact)
+        add_contact(ion);
+    else if (is_word(ion, 0, "a") && range)
+        add_range(ion);
+    else if (is_word(ion, 0, "d") && (contact || range) && ion->words != 5)
+        conf_error(ion->errors, ion->line, "d: %zu words; write d %s START FROM TO", ion->words,
+                   contact ? "contact" : "range");
+    else if (is_word(ion, 0, "d") && (contact || range))
+        delete_items(ion, contact);
+    else if (is_word(ion, 0, "c") && contact)
+        change_contact(ion);
+    else if (is_word(ion, 0, "@"))
+        set_reference(ion);
+    else if (ion->len[0] == 1 && strchr("aeilmrsvwxhq1?", ion->word[0][0]) != NULL &&
+             !is_word(ion, 0, "a"))
+        ion->draft->skipped++;
+    else
+        conf_error(ion->errors, ion->line,
+                   "\"%s\" is not understood; write a contact, a range, d, c or @",
+                   word_text(ion, 0, text));
+}
+
+int plan_ion_read(struct plan_draft *d, const char *text, size_t len, struct conf_errors *e)
+{
+    struct ion ion = {.draft = d, .errors = e, .reference = d->start};
+    size_t before = e->total;
+    const char *end = text + len;
+    for (const char *p = text; p < end; p++) {
+        const char *eol = memchr(p, '\n', (size_t)(end - p));
+        eol = eol == NULL ? end : eol;
+        ion.line++;
+        split_line(&ion, p, eol);
+        if (ion.words > 0 && ion.word[0][0] != '#')
+            run_command(&ion);
+        p = eol;
+    }
+    return e->total == before ? 0 : -1;
+}

@@ -1,0 +1,530 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The loop collects jobs and hands them over in one go; the thread runs all that it finds as one
+ * transaction, so that the medium's flush is shared by everything that waited meanwhile, and hands
+ * them back.
+ *
+ * What a transaction finished is told in pieces of ANSWERS_MAX, between which the loop looks at all
+ * else: each answer makes work (a bundle is forwarded, an application reads on), and links wait.
+ *
+ * Of many removals (bundles that end together) a transaction has some only, so that no put waits
+ * for all of them: it is as long as the agent's window of puts (bp/agent_storing.c) makes it.
+ *
+ * What can go wrong: a put that the limit refuses fails alone; if removals are left, it is tried
+ * again after them, since they make room. A commit that fails (the medium is
+ * full) undoes all, so each job is tried again in a transaction of its own: those that fit stay. A
+ * removal that fails is kept and tried with the next batch, since nobody asks for it again. A
+ * bundle whose bytes are damaged is set aside and not tried again. Marks come as fast as bundles
+ * do: once there are more old ones than a call removes, each round removes some.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+#include <uv.h>
+
+#include "bp/store_record.h"
+#include "node/storage.h"
+#include "os/lock.h"
+#include "os/store_lock.h"
+#include "os/uv_bell.h"
+
+#define ANSWERS_MAX 32 /* told in one round of the loop */
+
+enum job_kind { JOB_PUT, JOB_GET, JOB_REMOVE, JOB_NOTE, JOB_TIDY };
+
+struct job {
+    struct job *next;
+    enum job_kind kind;
+    int result;
+    uint64_t key;
+    uint64_t until_ms;     /* of the mark; JOB_TIDY: now */
+    uint64_t sequence_end; /* JOB_PUT: to note with it; 0: nothing */
+    struct buf *bundle;
+    size_t head_len, id_len;
+    uint8_t bytes[]; /* head, then the id to mark; JOB_NOTE: the value, then the name with its 0 */
+};
+
+struct jobs {
+    struct job *first, **end;
+};
+
+struct storage {
+    struct store *store;
+    int lock; /* descriptor, or -1 */
+    struct storage_events events;
+    uv_thread_t thread;
+    struct uv_bell *bell; /* the thread has done something */
+    bool running;
+    struct jobs collected; /* the loop's: to be handed over, */
+    struct jobs finished;  /* … and done, but not told yet */
+    struct jobs retry;     /* the thread's: removals that failed, */
+    struct jobs removals;  /* … removals that have their turn later, */
+    struct jobs again;     /* … and puts that found no room before these */
+    uint64_t forget_ms;    /* the thread's: marks that end before may go … */
+    bool forget_more;      /* … and there are more of them than one call takes */
+    uv_mutex_t mutex;      /* guards what follows */
+    uv_cond_t cond;
+    struct jobs todo, done;
+    bool stop;
+    struct storage_status status;
+};
+
+static void jobs_init(struct jobs *j)
+{
+    j->first = NULL;
+    j->end = &j->first;
+}
+
+static void jobs_add(struct jobs *j, struct job *job)
+{
+    job->next = NULL;
+    *j->end = job;
+    j->end = &job->next;
+}
+
+/* Puts all of `from` behind those of `to`. */
+static void jobs_move(struct jobs *to, struct jobs *from)
+{
+    if (from->first == NULL)
+        return;
+    *to->end = from->first;
+    to->end = from->end;
+    jobs_init(from);
+}
+
+int storage_open(struct storage **out, const struct store_ops *ops, const struct store_options *o,
+                 char *why, size_t why_cap)
+{
+    struct storage *s = calloc(1, sizeof *s);
+    if (s == NULL) {
+        snprintf(why, why_cap, "out of memory");
+        return HELIO_ENOMEM;
+    }
+    s->lock = -1;
+    jobs_init(&s->collected);
+    jobs_init(&s->finished);
+    jobs_init(&s->retry);
+    jobs_init(&s->removals);
+    jobs_init(&s->again);
+    jobs_init(&s->todo);
+    jobs_init(&s->done);
+    s->lock = store_lock(o->path, true, "give each node its own path", why, why_cap);
+    int err = s->lock < 0 ? s->lock : 0;
+    if (err == 0)
+        err = ops->open(&s->store, o, why, why_cap);
+    if (err < 0) {
+        storage_close(s);
+        return err;
+    }
+    s->status.bytes = ops->bytes(s->store);
+    s->status.damaged = ops->damaged(s->store);
+    *out = s;
+    return 0;
+}
+
+struct store *storage_store(struct storage *s)
+{
+    return s->store;
+}
+
+static int put_bundle(struct store *s, const struct job *j)
+{
+    const struct store_ops *ops = s->ops;
+    uint8_t value[8];
+    int rc = ops->put(s, j->key, slice_of(j->bytes, j->head_len), buf_slice(j->bundle));
+    if (rc < 0 || j->sequence_end == 0)
+        return rc;
+    store_number_write(j->sequence_end, value);
+    rc = ops->note(s, STORAGE_SEQUENCE, slice_of(value, sizeof value));
+    if (rc < 0)
+        (void)ops->remove(s, j->key);
+    return rc;
+}
+
+static void run_job(struct store *s, struct job *j)
+{
+    const struct store_ops *ops = s->ops;
+    struct slice id = slice_of(j->bytes + j->head_len, j->id_len);
+    switch (j->kind) {
+    case JOB_PUT:
+        j->result = put_bundle(s, j);
+        break;
+    case JOB_GET:
+        j->result = ops->get(s, j->key, BUNDLE_HEAD_MAX, &j->bundle);
+        if (j->result == HELIO_EFORMAT) /* outside of a transaction it is found again */
+            (void)ops->set_aside(s, j->key);
+        break;
+    case JOB_REMOVE:
+        j->result = ops->remove(s, j->key);
+        if (j->result == HELIO_ENOENT)
+            j->result = 0;
+        break;
+    case JOB_NOTE:
+        j->result = ops->note(s, (const char *)id.data, slice_of(j->bytes, j->head_len));
+        return;
+    case JOB_TIDY:
+        break; /* has no place in a transaction */
+    }
+    if (j->result < 0 || id.len == 0)
+        return;
+    j->result = ops->mark(s, id, j->until_ms);
+    if (j->result < 0 && j->kind == JOB_PUT)
+        (void)ops->remove(s, j->key); /* a bundle without its mark is not stored */
+}
+
+static void run_one(struct store *s, struct job *j)
+{
+    j->result = s->ops->begin(s);
+    if (j->result < 0)
+        return;
+    run_job(s, j);
+    if (j->result < 0)
+        s->ops->abort(s);
+    else
+        j->result = s->ops->commit(s);
+}
+
+/* A transaction for each job; removals first, since they make room. A bundle's removal is never in
+ * the batch of its put: the agent has not heard yet that it is stored. */
+static void run_alone(struct store *s, struct job *first)
+{
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_REMOVE)
+            run_one(s, j);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_PUT || j->kind == JOB_NOTE)
+            run_one(s, j);
+}
+
+static int forget_marks(struct storage *s)
+{
+    int rc = s->store->ops->forget(s->store, s->forget_ms);
+    s->forget_more = rc == 1;
+    return rc < 0 ? rc : 0;
+}
+
+static void tidy_store(struct storage *s, struct job *j)
+{
+    s->forget_ms = j->until_ms;
+    j->result = forget_marks(s);
+    int flushed = s->store->ops->flush(s->store);
+    if (j->result == 0)
+        j->result = flushed;
+}
+
+/* Removals, or the others; `err`: there is no transaction. */
+static void run_jobs(struct store *s, struct job *first, bool removals, int err)
+{
+    for (struct job *j = first; j != NULL; j = j->next) {
+        if ((j->kind == JOB_REMOVE) != removals)
+            continue;
+        if (err == 0 || j->kind == JOB_GET)
+            run_job(s, j);
+        else
+            j->result = err;
+    }
+}
+
+/* Removals first: what is dropped makes room for what took its place. */
+static void run_batch(struct storage *storage, struct job *first)
+{
+    struct store *s = storage->store;
+    int err = s->ops->begin(s);
+    run_jobs(s, first, true, err);
+    run_jobs(s, first, false, err);
+    if (err == 0 && s->ops->commit(s) < 0)
+        run_alone(s, first);
+    for (struct job *j = first; j != NULL; j = j->next)
+        if (j->kind == JOB_TIDY)
+            tidy_store(storage, j);
+}
+
+#define REMOVALS_LEAST 1024 /* of one transaction; more go with many puts */
+
+/* What the next transaction has of what was asked for. */
+static void fill_batch(struct storage *s, struct jobs *asked, struct jobs *batch)
+{
+    uint64_t most = REMOVALS_LEAST;
+    jobs_move(&s->removals, &s->retry);
+    jobs_move(batch, &s->again);
+    for (struct job *j = asked->first, *next; j != NULL; j = next) {
+        next = j->next;
+        most += j->kind == JOB_PUT ? 2 : 0; /* all that was put is removed one day */
+        jobs_add(j->kind == JOB_REMOVE ? &s->removals : batch, j);
+    }
+    for (struct job *j = s->removals.first; j != NULL && most > 0; j = s->removals.first, most--) {
+        s->removals.first = j->next;
+        if (j->next == NULL)
+            jobs_init(&s->removals);
+        jobs_add(batch, j);
+    }
+}
+
+static struct jobs *jobs_after(struct storage *s, const struct job *j, struct jobs *finished)
+{
+    if (j->kind == JOB_REMOVE && j->result < 0)
+        return &s->retry;
+    const bool may_fit = j->kind == JOB_PUT && j->result == HELIO_ESPACE;
+    return may_fit && s->removals.first != NULL ? &s->again : finished;
+}
+
+/* Takes what is to be tried again out of the batch. Returns how many jobs failed in all. */
+static uint64_t keep_failed(struct storage *s, struct jobs *batch, struct jobs *finished)
+{
+    uint64_t failed = 0;
+    for (struct job *j = batch->first, *next; j != NULL; j = next) {
+        next = j->next;
+        struct jobs *to = jobs_after(s, j, finished);
+        failed += j->result < 0 && to != &s->again;
+        jobs_add(to, j);
+    }
+    return failed;
+}
+
+static bool has_work(const struct storage *s)
+{
+    return s->todo.first != NULL || s->removals.first != NULL;
+}
+
+static void thread_main(void *arg)
+{
+    struct storage *s = arg;
+    struct jobs asked, batch, finished;
+    uv_mutex_lock(&s->mutex);
+    for (;;) {
+        while (!has_work(s) && !s->stop && !s->forget_more)
+            uv_cond_wait(&s->cond, &s->mutex);
+        if (!has_work(s) && s->stop)
+            break;
+        jobs_init(&asked);
+        jobs_init(&batch);
+        jobs_init(&finished);
+        jobs_move(&asked, &s->todo);
+        uv_mutex_unlock(&s->mutex);
+        fill_batch(s, &asked, &batch);
+        if (s->forget_more)
+            (void)forget_marks(s); /* an error shows at the next tidying */
+        bool ran = batch.first != NULL;
+        if (ran)
+            run_batch(s, batch.first);
+        uint64_t failed = keep_failed(s, &batch, &finished);
+        uint64_t bytes = s->store->ops->bytes(s->store);
+        uint64_t damaged = s->store->ops->damaged(s->store);
+        uv_mutex_lock(&s->mutex);
+        s->status.commits += ran;
+        s->status.failures += failed;
+        s->status.bytes = bytes;
+        s->status.damaged = damaged;
+        jobs_move(&s->done, &finished);
+        uv_bell_ring(s->bell);
+    }
+    uv_mutex_unlock(&s->mutex);
+}
+
+static void tell_result(const struct storage *s, const struct job *j)
+{
+    char text[160];
+    if (j->result == 0 || j->result == HELIO_ESPACE ||
+        (j->kind == JOB_GET && j->result != HELIO_EFORMAT))
+        return;
+    if (j->kind == JOB_GET)
+        snprintf(text, sizeof text,
+                 "bundle %llu is damaged; it is set aside for helio-store and not sent on",
+                 (unsigned long long)j->key);
+    else if (j->result == HELIO_ENOENT)
+        snprintf(text, sizeof text,
+                 "its files are gone from their path: bundles are refused until they are back, or "
+                 "until the next start");
+    else
+        snprintf(text, sizeof text, "%s: %s",
+                 j->kind == JOB_PUT ? "a bundle could not be stored"
+                                    : "it could not be tidied and flushed",
+                 helio_strerror(j->result));
+    s->events.trouble(s->events.context, text);
+}
+
+static void answer_job(struct storage *s, struct job *j)
+{
+    tell_result(s, j);
+    if (j->kind == JOB_PUT) {
+        buf_drop(j->bundle);
+        s->events.stored(s->events.context, j->key, j->result);
+    } else if (j->kind == JOB_GET) {
+        if (j->result == HELIO_EFORMAT)
+            j->bundle = buf_new(0, 0);
+        s->events.loaded(s->events.context, j->key, j->bundle);
+    }
+    free(j);
+}
+
+/* At most so many that make work; true: there are more. */
+static bool take_done(struct storage *s, uint64_t most)
+{
+    uint64_t n = 0, told = 0;
+    uv_mutex_lock(&s->mutex);
+    jobs_move(&s->finished, &s->done);
+    uv_mutex_unlock(&s->mutex);
+    for (struct job *j = s->finished.first; j != NULL && told < most; j = s->finished.first, n++) {
+        s->finished.first = j->next;
+        if (j->next == NULL)
+            jobs_init(&s->finished);
+        told += j->kind == JOB_PUT || j->kind == JOB_GET;
+        answer_job(s, j);
+    }
+    uv_mutex_lock(&s->mutex);
+    s->status.waiting -= n < s->status.waiting ? n : s->status.waiting;
+    s->status.jobs += n;
+    uv_mutex_unlock(&s->mutex);
+    return s->finished.first != NULL;
+}
+
+static void on_bell(void *context)
+{
+    struct storage *s = context;
+    if (take_done(s, ANSWERS_MAX))
+        uv_bell_ring(s->bell);
+}
+
+int storage_start(struct storage *s, struct uv_loop_s *loop, const struct storage_events *events)
+{
+    s->events = *events;
+    int err = uv_bell_open(&s->bell, loop, on_bell, s);
+    if (err < 0)
+        return err;
+    lock_init(&s->mutex);
+    if (uv_cond_init(&s->cond) < 0 || uv_thread_create(&s->thread, thread_main, s) < 0)
+        return HELIO_ENOMEM;
+    s->running = true;
+    return 0;
+}
+
+static struct job *job_new(enum job_kind kind, uint64_t key, struct slice head, struct slice id)
+{
+    struct job *j = malloc(sizeof *j + head.len + id.len);
+    if (j == NULL)
+        return NULL;
+    *j = (struct job){.kind = kind, .key = key, .head_len = head.len, .id_len = id.len};
+    if (head.len > 0)
+        memcpy(j->bytes, head.data, head.len);
+    if (id.len > 0)
+        memcpy(j->bytes + head.len, id.data, id.len);
+    return j;
+}
+
+int storage_put(struct storage *s, const struct agent_action *a)
+{
+    struct job *j = job_new(JOB_PUT, a->key, a->head, a->mark_id);
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    j->until_ms = a->mark_until_ms;
+    j->sequence_end = a->sequence_end;
+    j->bundle = buf_keep(a->bundle);
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_get(struct storage *s, uint64_t key)
+{
+    struct job *j = job_new(JOB_GET, key, slice_of(NULL, 0), slice_of(NULL, 0));
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_remove(struct storage *s, const struct agent_action *a)
+{
+    struct job *j = job_new(JOB_REMOVE, a->key, slice_of(NULL, 0), a->mark_id);
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    j->until_ms = a->mark_until_ms;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+int storage_note(struct storage *s, const char *name, struct slice value)
+{
+    struct job *j = job_new(JOB_NOTE, 0, value, slice_of(name, strlen(name) + 1));
+    if (j == NULL)
+        return HELIO_ENOMEM;
+    jobs_add(&s->collected, j);
+    return 0;
+}
+
+void storage_tidy(struct storage *s, uint64_t dtn_ms)
+{
+    struct job *j = job_new(JOB_TIDY, 0, slice_of(NULL, 0), slice_of(NULL, 0));
+    if (j == NULL)
+        return; /* the next round does it */
+    j->until_ms = dtn_ms;
+    jobs_add(&s->collected, j);
+    storage_submit(s);
+}
+
+void storage_submit(struct storage *s)
+{
+    uint64_t n = 0;
+    if (s->collected.first == NULL || !s->running)
+        return;
+    for (struct job *j = s->collected.first; j != NULL; j = j->next)
+        n++;
+    uv_mutex_lock(&s->mutex);
+    s->status.waiting += n;
+    jobs_move(&s->todo, &s->collected);
+    uv_cond_signal(&s->cond);
+    uv_mutex_unlock(&s->mutex);
+}
+
+void storage_status(struct storage *s, struct storage_status *out)
+{
+    uv_mutex_lock(&s->mutex);
+    *out = s->status;
+    uv_mutex_unlock(&s->mutex);
+}
+
+void storage_finish(struct storage *s)
+{
+    if (s->running) {
+        storage_submit(s);
+        uv_mutex_lock(&s->mutex);
+        s->stop = true;
+        uv_cond_signal(&s->cond);
+        uv_mutex_unlock(&s->mutex);
+        uv_thread_join(&s->thread);
+        s->running = false;
+        (void)take_done(s, UINT64_MAX);
+        uv_cond_destroy(&s->cond);
+        uv_mutex_destroy(&s->mutex);
+    }
+    uv_bell_close(s->bell);
+    s->bell = NULL;
+}
+
+static void drop_all(struct jobs *jobs)
+{
+    for (struct job *j = jobs->first, *next; j != NULL; j = next) {
+        next = j->next;
+        buf_drop(j->bundle);
+        free(j);
+    }
+    jobs_init(jobs);
+}
+
+void storage_close(struct storage *s)
+{
+    if (s == NULL)
+        return;
+    drop_all(&s->collected);
+    drop_all(&s->finished);
+    drop_all(&s->retry);
+    drop_all(&s->removals);
+    drop_all(&s->again);
+    drop_all(&s->todo);
+    drop_all(&s->done);
+    if (s->store != NULL)
+        s->store->ops->close(s->store);
+    if (s->lock >= 0)
+        close(s->lock);
+    free(s);
+}

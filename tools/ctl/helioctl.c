@@ -1,0 +1,503 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* helioctl: asks a running node, and tells it what an operator wants. One request line, one answer
+ * line, shown as a table or as the JSON that it is. */
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "base/words.h"
+#include "conf/conf_section.h"
+#include "node/config/config.h"
+#include "os/arguments.h"
+#include "tools/ctl/helioctl_ask.h"
+#include "tools/ctl/helioctl_plan.h"
+#include "tools/ctl/helioctl_show.h"
+#include "tools/ctl/helioctl_top.h"
+
+static const char help[] =
+    "usage: helioctl (--socket PATH | CONFIG.yaml) [--json] COMMAND\n"
+    "\n"
+    "  top                links, store, memory and what waits, live: q ends it, h tells\n"
+    "                     the keys; not on a terminal: lines, as watch\n"
+    "  watch              a line for the node and each busy link every interval\n"
+    "  status             the node: uptime, bundles, store\n"
+    "  links              each link: state, bundles, rates, timer and round trip in\n"
+    "                     force, when its peer was heard last, open sessions\n"
+    "  sessions           open LTP sessions\n"
+    "  routes             static routes, the most specific first\n"
+    "  backlog            how much waits for whom, the most first\n"
+    "  bundles [KEY=VALUE…]\n"
+    "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
+    "                     link=NAME, state=WORD, priority=WORD choose; sort=age (or key,\n"
+    "                     bytes, expires, priority, destination, source), limit=NUMBER\n"
+    "  counters           everything that is counted and not 0 (--json: all)\n"
+    "  link NAME up|down  tells the node that a link is up or down\n"
+    "  link add NAME KEY=VALUE… | FILE\n"
+    "                     adds a link to the running node: the keys of a link of its\n"
+    "                     configuration, or a file with the map of them\n"
+    "  link set NAME KEY=VALUE…\n"
+    "                     changes a link's keys; one that cannot change says so\n"
+    "  link remove NAME   removes a link; what waits for it goes another way, or waits\n"
+    "  route add|remove PATTERN LINK\n"
+    "                     adds or removes a route; what waits is placed anew\n"
+    "  plan               the contact plan: what it is, this node's contacts from now on\n"
+    "  plan reload [FILE] reads the plan's file again, or another one; what is wrong with\n"
+    "                     it is told, and the old plan stays\n"
+    "  contact add KEY=VALUE…, range add KEY=VALUE…\n"
+    "                     adds contacts or a light time: keys as in a plan's YAML file;\n"
+    "                     times are dates, or count from now\n"
+    "  contact remove FROM TO [AT], range remove FROM TO [AT]\n"
+    "                     removes the one in force at AT (a date, a time from now; now)\n"
+    "  delete KEY         deletes a bundle (KEY as bundles shows it) and its session\n"
+    "  delete destination=PATTERN [KEY=VALUE…]\n"
+    "                     deletes all that bundles would show with these words\n"
+    "  cancel LINK SESSION\n"
+    "                     cancels a session: NUMBER, or ORIGINATOR:NUMBER when the\n"
+    "                     peer opened it; a bundle of ours then goes again\n"
+    "  reload             the node reads its file again (as with SIGHUP): what has\n"
+    "                     changed is applied; what cannot change is named, and the exit\n"
+    "                     code is 1\n"
+    "  flush              the logs hold all up to now when this is done\n"
+    "\n"
+    "  -s, --socket PATH  the node's control socket (control: in its configuration)\n"
+    "  -j, --json         the answer as JSON\n"
+    "  -t, --timeout TIME how long the node is waited for (default 3s)\n"
+    "  -i, --interval TIME\n"
+    "                     between two looks of top and watch, in seconds or with a unit\n"
+    "                     (default 2s)\n"
+    "  -n, --count NUMBER so many looks, then top and watch end\n"
+    "  -h, --help         this text\n"
+    "  -V, --version      the version\n"
+    "\n"
+    "examples:\n"
+    "  helioctl node1.yaml status\n"
+    "  helioctl node1.yaml top\n"
+    "  helioctl node1.yaml bundles 'destination=ipn:2.*' sort=age limit=20\n"
+    "  helioctl --socket /tmp/helio-1.sock.ctl --json links\n"
+    "  helioctl node1.yaml link to-2 down\n"
+    "  helioctl node1.yaml link add to-3 adapter=ltp-udp peer=ipn:3.0 \\\n"
+    "           local=127.0.0.1:1113 remote=127.0.0.1:3113 rto=30ms\n"
+    "  helioctl node1.yaml link set to-3 rate=100Mbit/s\n"
+    "  helioctl node1.yaml contact add from=1 to=2 start=10s end=70s rate=1Gbit/s \\\n"
+    "           owlt=10ms both=yes\n"
+    "\n"
+    "exit codes: 0 done, 1 failed (no answer; there is no such bundle or session;\n"
+    "reload: a part was not applied), 2 usage: a wrong word, name or file\n";
+
+#define WORDS_MAX 130
+#define KEYS_FILE_MAX 24576
+
+struct request {
+    const char *socket, *config;
+    const char *words[WORDS_MAX]; /* the command and its arguments */
+    size_t words_len;
+    bool json;
+    tick timeout, interval;
+    uint64_t looks; /* of top; 0: until it is ended */
+};
+
+static const char *const bundle_words[] = {"destination", "source", "link", "state",
+                                           "priority",    "sort",   "limit"};
+
+static int usage(const char *what, const char *which)
+{
+    fprintf(stderr, "helioctl: %s%s; see helioctl --help\n", what, which);
+    return 2;
+}
+
+/* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
+static const char *const all_commands[] = {
+    "status", "links", "sessions", "bundles", "counters", "routes", "backlog", "top",   "watch",
+    "link",   "route", "plan",     "contact", "range",    "cancel", "delete",  "flush", "reload"};
+
+#define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
+
+static int refuse_command(const char *word)
+{
+    return argument_refuse("helioctl", word, all_commands, ALL_COMMANDS);
+}
+
+/* How many words follow a command; -1: there is no such command. */
+static int arguments_of(const char *command)
+{
+    static const struct {
+        const char *name;
+        int arguments;
+    } commands[] = {{"status", 0}, {"links", 0},   {"sessions", 0}, {"bundles", 0}, {"counters", 0},
+                    {"routes", 0}, {"backlog", 0}, {"top", 0},      {"reload", 0},  {"watch", 0},
+                    {"link", 2},   {"route", 3},   {"delete", 1},   {"cancel", 2},  {"flush", 0}};
+    for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
+        if (strcmp(commands[i].name, command) == 0)
+            return commands[i].arguments;
+    return -1;
+}
+
+/* link add, link set, link remove; a link by such a name is told up or down all the same. */
+static bool is_link_change(const struct request *r)
+{
+    if (r->words_len < 2 || strcmp(r->words[0], "link") != 0)
+        return false;
+    const char *last = r->words[r->words_len - 1];
+    bool told = r->words_len == 3 && (strcmp(last, "up") == 0 || strcmp(last, "down") == 0);
+    return (strcmp(r->words[1], "add") == 0 || strcmp(r->words[1], "set") == 0 ||
+            (strcmp(r->words[1], "remove") == 0)) &&
+           !(told && strcmp(r->words[1], "remove") != 0);
+}
+
+static int check_link_change(const struct request *r)
+{
+    bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
+    bool file = add && r->words_len == 4 && strchr(r->words[3], '=') == NULL;
+    if (remove && r->words_len != 3)
+        return usage("write: link remove NAME", "");
+    if (!remove && r->words_len < 4)
+        return usage(add ? "write: link add NAME KEY=VALUE… or a file with the map of keys"
+                         : "write: link set NAME KEY=VALUE…",
+                     "");
+    for (size_t i = 3; i < r->words_len && !file; i++) {
+        const char *is = strchr(r->words[i], '=');
+        if (is == NULL || is == r->words[i])
+            return usage("write KEY=VALUE, not ", r->words[i]);
+    }
+    if (r->socket == NULL && r->config == NULL)
+        return usage("which node? write --socket PATH or its CONFIG.yaml", "");
+    return -1;
+}
+
+/* bundles and delete with words KEY=VALUE. */
+static bool is_choice(const struct request *r)
+{
+    return r->words_len > 1 && strchr(r->words[1], '=') != NULL &&
+           (strcmp(r->words[0], "bundles") == 0 || strcmp(r->words[0], "delete") == 0);
+}
+
+static int check_choice(const struct request *r)
+{
+    bool gone = strcmp(r->words[0], "delete") == 0, to = false;
+    for (size_t i = 1; i < r->words_len; i++) {
+        const char *word = r->words[i], *is = strchr(word, '=');
+        size_t k = 0, known = sizeof bundle_words / sizeof *bundle_words - (gone ? 2 : 0);
+        while (is != NULL && k < known &&
+               (strlen(bundle_words[k]) != (size_t)(is - word) ||
+                strncmp(bundle_words[k], word, (size_t)(is - word)) != 0))
+            k++;
+        if (is == NULL || k == known)
+            return usage("write destination=, source=, link=, state=, priority=, sort= or limit=, "
+                         "not ",
+                         word);
+        uint64_t number;
+        if (strcmp(bundle_words[k], "limit") == 0 &&
+            (units_count(is + 1, 100000, &number) < 0 || number == 0))
+            return usage("limit: write a number from 1 to 100000, not ", is + 1);
+        to = to || k == 0;
+    }
+    return gone && !to ? usage("write whose bundles: delete destination=PATTERN", "") : -1;
+}
+
+/* The only word was taken for the configuration, and may be a mistyped command. */
+static int refuse_none(const struct request *r)
+{
+    if (r->config == NULL || access(r->config, F_OK) == 0)
+        return refuse_command("");
+    const char *why = strerror(errno);
+    if (strchr(r->config, '/') == NULL &&
+        words_closest(r->config, all_commands, ALL_COMMANDS) != NULL)
+        return refuse_command(r->config);
+    fprintf(stderr, "helioctl: %s: %s, and a command is missing; see helioctl --help\n", r->config,
+            why);
+    return 2;
+}
+
+static int check_node(const struct request *r)
+{
+    return r->socket == NULL && r->config == NULL
+               ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
+               : -1;
+}
+
+static int check_words(const struct request *r)
+{
+    if (r->words_len == 0)
+        return refuse_none(r);
+    int want = arguments_of(r->words[0]);
+    if (is_link_change(r))
+        return check_link_change(r);
+    if (is_choice(r)) {
+        int code = check_choice(r);
+        return code >= 0 ? code : check_node(r);
+    }
+    if (ctl_plan_is(r->words[0])) {
+        const char *wrong = ctl_plan_check(r->words, r->words_len);
+        return wrong != NULL ? usage("write: ", wrong)
+               : r->socket == NULL && r->config == NULL
+                   ? usage("which node? write --socket PATH or its CONFIG.yaml", "")
+                   : -1;
+    }
+    if (want < 0)
+        return refuse_command(r->words[0]);
+    if (r->words_len != (size_t)want + 1)
+        return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
+                     : want == 3                        ? "write: route add|remove PATTERN LINK"
+                     : want == 2                        ? "write: link NAME up|down"
+                     : want == 1                        ? "write: delete KEY"
+                                                        : "there are too many words after ",
+                     want == 0 ? r->words[0] : "");
+    uint64_t key;
+    if (strcmp(r->words[0], "delete") == 0 && units_count(r->words[1], INT64_MAX, &key) < 0)
+        return usage("a KEY is a number as bundles shows it, not ", r->words[1]);
+    if (strcmp(r->words[0], "link") == 0 && strcmp(r->words[2], "up") != 0 &&
+        strcmp(r->words[2], "down") != 0)
+        return usage("a link is told up or down, not ", r->words[2]);
+    if (strcmp(r->words[0], "route") == 0 && strcmp(r->words[1], "add") != 0 &&
+        strcmp(r->words[1], "remove") != 0)
+        return usage("a route is added or removed, not ", r->words[1]);
+    return check_node(r);
+}
+
+/* -1: understood. */
+static int parse_time(const char *option, const char *text, tick *out)
+{
+    if (text == NULL)
+        return usage("a time is missing after ", option);
+    char seconds[32]; /* a bare number is one of seconds, as of helio-ping and helio-perf */
+    snprintf(seconds, sizeof seconds, "%.28ss", text);
+    return (units_duration(text, out) < 0 && units_duration(seconds, out) < 0) || *out < TICK_MS
+               ? usage("write a time such as 3s, 500ms or, in seconds, 0.5, not ", text)
+               : -1;
+}
+
+static int parse_option(int argc, char **argv, struct request *r)
+{
+    for (int i = 1; i < argc; i++) {
+        const char *a = argv[i];
+        if (strcmp(a, "-h") == 0 || strcmp(a, "--help") == 0) {
+            fputs(help, stdout);
+            return 0;
+        } else if (strcmp(a, "-V") == 0 || strcmp(a, "--version") == 0) {
+            printf("helioctl %s\n", HELIO_VERSION);
+            return 0;
+        } else if (strcmp(a, "-j") == 0 || strcmp(a, "--json") == 0) {
+            r->json = true;
+        } else if (strcmp(a, "-s") == 0 || strcmp(a, "--socket") == 0) {
+            if (++i == argc)
+                return usage("a path is missing after ", a);
+            r->socket = argv[i];
+        } else if (strcmp(a, "-t") == 0 || strcmp(a, "--timeout") == 0) {
+            if (parse_time(a, argv[++i], &r->timeout) >= 0)
+                return 2;
+        } else if (strcmp(a, "-i") == 0 || strcmp(a, "--interval") == 0) {
+            if (parse_time(a, argv[++i], &r->interval) >= 0)
+                return 2;
+        } else if (strcmp(a, "-n") == 0 || strcmp(a, "--count") == 0) {
+            if (argv[++i] == NULL || units_count(argv[i], UINT32_MAX, &r->looks) < 0)
+                return usage("a number is missing after ", a);
+        } else if (*a == '-') {
+            return usage("unknown option ", a);
+        } else if (r->words_len == 0 && r->config == NULL && r->socket == NULL &&
+                   arguments_of(a) < 0 && !ctl_plan_is(a)) {
+            r->config = a;
+        } else if (r->words_len < WORDS_MAX) {
+            r->words[r->words_len++] = a;
+        } else {
+            return usage("too many words: ", a);
+        }
+    }
+    return check_words(r);
+}
+
+/* The control socket's path from the node's own file; the caller's to free. */
+static char *path_of(const struct request *r)
+{
+    if (r->socket != NULL)
+        return strdup(r->socket);
+    struct config c;
+    struct conf_errors *errors = malloc(sizeof *errors);
+    char *path = NULL;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, r->config);
+    if (config_load(&c, r->config, cla_at, errors) == 0) {
+        path = strdup(c.control);
+        config_fini(&c);
+    }
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    free(errors);
+    return path;
+}
+
+/* NULL: said. */
+static char *keys_of_file(const char *path)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    size_t len = 0;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, path);
+    char *text = conf_file_read(path, &len, errors);
+    if (text != NULL && len > KEYS_FILE_MAX)
+        conf_error(errors, 0, "is too long for a link: %d bytes at most", KEYS_FILE_MAX);
+    for (size_t i = 0; i < errors->len; i++)
+        fprintf(stderr, "%s\n", errors->text[i]);
+    char *whole = text != NULL && errors->len == 0 ? strndup(text, len) : NULL;
+    free(text);
+    free(errors);
+    return whole;
+}
+
+static void write_text(FILE *f, const char *text, size_t len)
+{
+    json_t *o = json_stringn(text, len);
+    json_dumpf(o, f, JSON_ENCODE_ANY);
+    json_decref(o);
+}
+
+/* The keys as a YAML map, each as often as it was written. */
+static char *keys_of_words(const struct request *r)
+{
+    char *text = NULL;
+    size_t len;
+    FILE *f = open_memstream(&text, &len);
+    for (size_t i = 3; f != NULL && i < r->words_len; i++) {
+        const char *word = r->words[i], *is = strchr(word, '=');
+        fputs(i == 3 ? "{" : ", ", f);
+        write_text(f, word, (size_t)(is - word));
+        fputs(": ", f);
+        write_text(f, is + 1, strlen(is + 1));
+    }
+    if (f == NULL || fputc('}', f) == EOF || fclose(f) != 0)
+        return NULL;
+    return text;
+}
+
+static char *link_change_line(const struct request *r)
+{
+    bool add = strcmp(r->words[1], "add") == 0, remove = strcmp(r->words[1], "remove") == 0;
+    bool file = add && r->words_len == 4 && strchr(r->words[3], '=') == NULL;
+    char *keys = remove ? NULL : file ? keys_of_file(r->words[3]) : keys_of_words(r);
+    if (!remove && keys == NULL)
+        return NULL;
+    json_t *o = json_pack("{s:s s:s}", "cmd",
+                          add      ? "link-add"
+                          : remove ? "link-remove"
+                                   : "link-set",
+                          "name", r->words[2]);
+    if (keys != NULL)
+        json_object_set_new(o, "keys", json_string(keys));
+    if (file)
+        json_object_set_new(o, "file", json_string(r->words[3]));
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    free(keys);
+    return line;
+}
+
+/* bundles and delete by what they are. */
+static char *choice_line(const struct request *r)
+{
+    json_t *o = json_pack("{s:s}", "cmd", r->words[0]);
+    for (size_t i = 1; i < r->words_len; i++) {
+        const char *is = strchr(r->words[i], '=');
+        char *key = strndup(r->words[i], (size_t)(is - r->words[i]));
+        if (key != NULL)
+            json_object_set_new(o, key,
+                                strcmp(key, "limit") == 0 ? json_integer(strtoll(is + 1, NULL, 10))
+                                                          : json_string(is + 1));
+        free(key);
+    }
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return line;
+}
+
+static char *request_line(const struct request *r)
+{
+    if (is_choice(r))
+        return choice_line(r);
+    if (is_link_change(r))
+        return link_change_line(r);
+    if (ctl_plan_is(r->words[0]))
+        return ctl_plan_line(r->words, r->words_len);
+    json_t *o = json_object();
+    json_object_set_new(o, "cmd",
+                        json_string(strcmp(r->words[0], "watch") == 0 ? "top" : r->words[0]));
+    if (strcmp(r->words[0], "link") == 0) {
+        json_object_set_new(o, "name", json_string(r->words[1]));
+        json_object_set_new(o, "state", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "route") == 0) {
+        json_object_set_new(o, "do", json_string(r->words[1]));
+        json_object_set_new(o, "to", json_string(r->words[2]));
+        json_object_set_new(o, "via", json_string(r->words[3]));
+    } else if (strcmp(r->words[0], "cancel") == 0) {
+        json_object_set_new(o, "link", json_string(r->words[1]));
+        json_object_set_new(o, "session", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "delete") == 0) {
+        json_object_set_new(o, "key", json_integer(strtoll(r->words[1], NULL, 10)));
+    }
+    char *line = json_dumps(o, JSON_COMPACT);
+    json_decref(o);
+    return line;
+}
+
+/* A deletion goes on until nothing is left that fits: the node does so much of it at a time. */
+static json_t *ask_on(const struct request *r, const char *path, const char *line)
+{
+    json_t *answer = ctl_ask(path, line, r->timeout, false);
+    json_int_t deleted = json_integer_value(json_object_get(answer, "deleted")), step = deleted;
+    while (step > 0 && json_integer_value(json_object_get(answer, "left")) > 0) {
+        json_t *next = ctl_ask(path, line, r->timeout, false);
+        step = json_integer_value(json_object_get(next, "deleted"));
+        deleted += step;
+        json_decref(answer);
+        answer = next;
+    }
+    if (json_object_get(answer, "deleted") != NULL)
+        json_object_set_new(answer, "deleted", json_integer(deleted));
+    return answer;
+}
+
+static int run_command(const struct request *r, const char *path, const char *line)
+{
+    json_t *answer = ask_on(r, path, line);
+    if (answer == NULL)
+        return 1;
+    bool ok = json_is_true(json_object_get(answer, "ok"));
+    if (r->json) {
+        json_dumpf(answer, stdout, JSON_INDENT(2));
+        putchar('\n');
+    } else if (ok) {
+        ctl_show(r->words[0], answer);
+    }
+    if (!ok)
+        fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
+    bool wrong = json_is_true(json_object_get(answer, "usage"));
+    bool part = json_array_size(json_object_get(answer, "refused")) > 0; /* of a reload */
+    json_decref(answer);
+    return ok && !part ? 0 : wrong ? 2 : 1;
+}
+
+int main(int argc, char **argv)
+{
+    struct request r = {
+        .words = {"", "", ""}, .timeout = 3 * TICK_S, .interval = 2 * TICK_S, .looks = 0};
+    int code = parse_option(argc, argv, &r);
+    if (code >= 0)
+        return code;
+    bool top = strcmp(r.words[0], "top") == 0;
+    char *path = path_of(&r), *line = path == NULL ? NULL : request_line(&r);
+    if (line == NULL) {
+        free(path);
+        return 2;
+    }
+    if (!r.json && (top || strcmp(r.words[0], "watch") == 0))
+        code = ctl_top(path, !top, r.interval, r.timeout, r.looks);
+    else
+        code = run_command(&r, path, line);
+    free(line);
+    free(path);
+    return code;
+}
