@@ -411,7 +411,7 @@ static int open_parts(struct station *t)
     if (e == 0)
         e = status_open(t);
     if (e == 0)
-        e = control_open(t);
+        e = station_control_open(t);
     if (e < 0)
         return e;
     e = stream_listen(t->world, &t->listener, &(struct stream_place){.address = &s->listen},

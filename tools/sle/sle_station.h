@@ -280,6 +280,6 @@ bool events_production(struct instance *i, enum sle_uplink_production p, tick no
 void events_end(struct instance *i);
 
 int status_open(struct station *t);
-int control_open(struct station *t);
+int station_control_open(struct station *t);
 
 #endif

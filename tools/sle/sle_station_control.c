@@ -150,7 +150,7 @@ static void on_accepted(void *context, struct stream *s)
     stream_read(s, true);
 }
 
-int control_open(struct station *t)
+int station_control_open(struct station *t)
 {
     const char *path = t->settings->control;
     if (*path == '\0')
