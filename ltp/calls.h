@@ -104,23 +104,25 @@ void ltp_guard_seal(const struct peer *p, struct ltp_out *out);
 enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
                              struct slice source, struct peer **peer);
 
-/* guest.c: may says whether an engine could become a guest, had it a place; admit gives it one (or
- * NULL: there is none, or no memory). heard and wake are for any peer: a segment came from it, or
- * was queued for it. leave frees the place, if nothing of the guest is open. */
-int ltp_guests_init(struct ltp *l, const struct ltp_config *config);
-void ltp_guests_fini(struct ltp *l);
-bool ltp_guest_may(const struct ltp *l, uint64_t engine);
-enum verdict ltp_guest_admit(struct ltp *l, uint64_t engine, struct slice source, tick now,
-                             struct peer **out);
-bool ltp_guest_leave(struct ltp *l, struct guest *g);
-void ltp_guest_heard(struct peer *p, tick now);
+/* unconfigured.c: may says whether an engine could become an unconfigured peer, had it a place;
+ * admit gives it one (or NULL: there is none, or no memory). heard and wake are for any peer: a
+ * segment came from it, or was queued for it. leave frees the place, if nothing of the unconfigured
+ * peer is open. */
+int ltp_unconfigured_init(struct ltp *l, const struct ltp_config *config);
+void ltp_unconfigured_fini(struct ltp *l);
+bool ltp_unconfigured_may(const struct ltp *l, uint64_t engine);
+enum verdict ltp_unconfigured_admit(struct ltp *l, uint64_t engine, struct slice source, tick now,
+                                    struct peer **out);
+bool ltp_unconfigured_leave(struct ltp *l, struct unconfigured *g);
+void ltp_unconfigured_heard(struct peer *p, tick now);
 /* Of any peer: so many bytes came from it; may so many be sent to it (then they are); it has
  * answered a report. */
-void ltp_guest_credit(struct peer *p, size_t len);
-bool ltp_guest_pays(struct ltp *l, struct peer *p, size_t len);
-void ltp_guest_verified(struct peer *p);
-uint64_t ltp_guest_serial(struct ltp *l, const struct peer *p); /* of a session's first report */
-void ltp_guest_wake(struct ltp *l, struct peer *p);             /* by ltp_peer_touch */
+void ltp_unconfigured_credit(struct peer *p, size_t len);
+bool ltp_unconfigured_pays(struct ltp *l, struct peer *p, size_t len);
+void ltp_unconfigured_verified(struct peer *p);
+uint64_t ltp_unconfigured_serial(struct ltp *l,
+                                 const struct peer *p);    /* of a session's first report */
+void ltp_unconfigured_wake(struct ltp *l, struct peer *p); /* by ltp_peer_touch */
 
 /* session.c */
 struct session *ltp_session_find(const struct ltp *l, struct ltp_session_id id, bool is_export);
@@ -243,9 +245,9 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
 void ltp_import_free(struct ltp *l, struct import *im);
 void ltp_import_idle(struct ltp *l, struct import *im, tick now);
 
-/* discard.c: sessions that may make room for one more of the peer (or of guests). add: a segment
- * with so many bytes has just opened it. sub: it is proven, or over. list: where it belongs.
- * discard: false when none may go. */
+/* discard.c: sessions that may make room for one more of the peer (or of unconfigured peers). add:
+ * a segment with so many bytes has just opened it. sub: it is proven, or over. list: where it
+ * belongs. discard: false when none may go. */
 void ltp_unproven_init(struct unproven *u);
 void ltp_unproven_add(struct ltp *l, struct import *im, size_t opening, tick now);
 void ltp_unproven_sub(struct ltp *l, struct import *im);

@@ -40,7 +40,7 @@ void ltp_cancel_begin(struct ltp *l, struct closed *session, enum ltp_reason rea
     session->cancel = c;
     l->cancels++;
     ltp_pool_add(l, POOL_CANCELS, session->peer, 1);
-    l->guests.cancels += session->peer->guest != NULL;
+    l->unconfigured.cancels += session->peer->unconfigured != NULL;
     assert(l->cancels > 0 && session->cancel == c);
     ltp_peer_touch(l, session->peer);
 }
@@ -53,7 +53,7 @@ void ltp_cancel_end(struct ltp *l, struct cancel *c)
     c->session->cancel = NULL;
     l->cancels--;
     ltp_pool_sub(l, POOL_CANCELS, c->session->peer, 1);
-    l->guests.cancels -= c->session->peer->guest != NULL;
+    l->unconfigured.cancels -= c->session->peer->unconfigured != NULL;
     free(c);
 }
 

@@ -143,7 +143,7 @@ static size_t check_fifo(const struct ltp *l, const struct list *all, size_t *n)
     list_for_each (it, all) {
         const struct closed *c = container_of(it, struct closed, fifo);
         (*n)++;
-        assert((c->peer->guest != NULL) == (all == &l->guests.closed));
+        assert((c->peer->unconfigured != NULL) == (all == &l->unconfigured.closed));
         assert(c->unheard == (all == &l->unheard) && (!c->unheard || c->cancel == NULL));
         if (c->cancel == NULL)
             continue;
@@ -156,15 +156,16 @@ static size_t check_fifo(const struct ltp *l, const struct list *all, size_t *n)
 
 static void check_closed(const struct ltp *l)
 {
-    size_t named = 0, guests = 0;
+    size_t named = 0, unconfigured = 0;
     size_t unheard = 0, cancels = check_fifo(l, &l->closed_fifo, &named);
     cancels += check_fifo(l, &l->unheard, &unheard);
     assert(unheard == l->unheard_len && unheard <= (size_t)l->config.closed_memory / 4 + 1);
-    size_t of_guests = check_fifo(l, &l->guests.closed, &guests);
-    assert(named + guests + unheard == l->closed.len && guests == l->guests.closed_len);
+    size_t of_unconfigured = check_fifo(l, &l->unconfigured.closed, &unconfigured);
+    assert(named + unconfigured + unheard == l->closed.len &&
+           unconfigured == l->unconfigured.closed_len);
     assert(named <= (size_t)l->config.closed_memory + 1);
-    assert(guests <= (size_t)l->config.closed_memory / 4 + 2);
-    assert(cancels + of_guests == l->cancels && of_guests == l->guests.cancels);
+    assert(unconfigured <= (size_t)l->config.closed_memory / 4 + 2);
+    assert(cancels + of_unconfigured == l->cancels && of_unconfigured == l->unconfigured.cancels);
 }
 
 static void check_gone(const struct ltp *l)
@@ -173,7 +174,7 @@ static void check_gone(const struct ltp *l)
     list_for_each (it, &l->gone) {
         const struct peer *p = container_of(it, struct peer, gone);
         assert(list_empty(&p->touched));
-        assert(p->guest == NULL && p->remembered > 0 && p->exports + p->imports == 0);
+        assert(p->unconfigured == NULL && p->remembered > 0 && p->exports + p->imports == 0);
         assert(p->ack_len == 0 && list_empty(&p->cancels) && list_empty(&p->timers));
         assert(list_empty(&p->fresh) && list_empty(&p->held) && list_empty(&p->reports));
         remembered += p->remembered;
@@ -200,29 +201,30 @@ static void check_unproven(const struct unproven *u)
     assert(claimed_little == u->claimed_little);
 }
 
-static void check_guests(const struct ltp *l)
+static void check_unconfigured(const struct ltp *l)
 {
     size_t n = 0, imports = 0;
-    check_unproven(&l->guests.unproven);
-    for (uint32_t i = 0; l->guests.at != NULL && i < l->config.guests_max; i++) {
-        const struct guest *g = l->guests.at[i];
+    check_unproven(&l->unconfigured.unproven);
+    for (uint32_t i = 0; l->unconfigured.at != NULL && i < l->config.unconfigured_max; i++) {
+        const struct unconfigured *g = l->unconfigured.at[i];
         if (g == NULL)
             continue;
         n++;
         imports += g->peer.imports;
-        assert(g->place == i && g->peer.guest == g && g->peer.up && g->peer.exports == 0);
+        assert(g->place == i && g->peer.unconfigured == g && g->peer.up && g->peer.exports == 0);
         assert(ltp_peer_peek(l, g->peer.span.peer) == &g->peer);
         assert(!ltp_has_output(l, g->peer.span.peer) || !list_empty(&g->ready));
     }
-    assert(n == l->counters.guests && n + l->named == l->peers.len && imports == l->guests.imports);
-    assert(imports <= l->config.guest_sessions &&
-           l->guests.shares[POOL_BYTES].used <= l->config.guest_bytes);
+    assert(n == l->counters.unconfigured && n + l->named == l->peers.len &&
+           imports == l->unconfigured.imports);
+    assert(imports <= l->config.unconfigured_sessions &&
+           l->unconfigured.shares[POOL_BYTES].used <= l->config.unconfigured_bytes);
 }
 
 static void check_peer(const struct ltp *l, const struct peer *p, size_t *running, size_t *sourced)
 {
     assert(p->ack_len <= p->ack_cap && p->ack_cap <= ACKS_MAX);
-    assert(p->source_match <= p->source_len && (p->guest == NULL || p->source_match == 0));
+    assert(p->source_match <= p->source_len && (p->unconfigured == NULL || p->source_match == 0));
     assert(p->silent || list_empty(&p->held));
     list_for_each (it, &p->held) {
         const struct export_session *e = container_of(it, struct export_session, fresh);
@@ -244,7 +246,7 @@ static void check_pools(const struct ltp *l)
 {
     for (int kind = 0; kind < POOL_COUNT; kind++) {
         const struct pool *pool = &l->pools[kind];
-        struct share s = l->guests.shares[kind];
+        struct share s = l->unconfigured.shares[kind];
         uint64_t owned = s.used, promised = s.promised;
         uint64_t reserved = s.used > s.promised ? s.used : s.promised;
         for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL;
@@ -258,7 +260,7 @@ static void check_pools(const struct ltp *l)
         assert(promised <= pool->max / 2);
     }
     assert(l->pools[POOL_SESSIONS].used == l->imports && l->pools[POOL_CANCELS].used == l->cancels);
-    assert(l->guests.shares[POOL_CANCELS].used == l->guests.cancels);
+    assert(l->unconfigured.shares[POOL_CANCELS].used == l->unconfigured.cancels);
 }
 
 void ltp_check(const struct ltp *l)
@@ -266,7 +268,7 @@ void ltp_check(const struct ltp *l)
     size_t running = 0, sourced = 0;
     check_sessions(l);
     check_closed(l);
-    check_guests(l);
+    check_unconfigured(l);
     check_gone(l);
     check_pools(l);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n))

@@ -2,11 +2,12 @@
 /*
  * The memory of sessions that are over, by number and by age: a late duplicate must not open one
  * again, and a late report or cancel must be acknowledged to the right peer. Records are made when
- * sessions open, so remembering cannot fail. The oldest goes when there are too many; guests have a
- * share of their own, so that they cannot make us forget the others'. A session that we cancelled
- * without the peer ever saying that it knows is remembered longer: the peer may come back after
- * hours with what it believes to be missing. It is told again then. What can go wrong: a peer that
- * counts its sessions from 1 again. Its checkpoints' serials are others, or the record has aged.
+ * sessions open, so remembering cannot fail. The oldest goes when there are too many; unconfigured
+ * peers have a share of their own, so that they cannot make us forget the others'. A session that
+ * we cancelled without the peer ever saying that it knows is remembered longer: the peer may come
+ * back after hours with what it believes to be missing. It is told again then. What can go wrong: a
+ * peer that counts its sessions from 1 again. Its checkpoints' serials are others, or the record
+ * has aged.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -41,11 +42,11 @@ struct closed *ltp_closed_find(const struct ltp *l, struct ltp_session_id id, bo
     return NULL;
 }
 
-static bool too_many(const struct ltp *l, bool guest)
+static bool too_many(const struct ltp *l, bool unconfigured)
 {
-    if (guest)
-        return l->guests.closed_len > l->config.closed_memory / 4 + 1;
-    return l->closed.len - l->guests.closed_len - l->unheard_len > l->config.closed_memory;
+    if (unconfigured)
+        return l->unconfigured.closed_len > l->config.closed_memory / 4 + 1;
+    return l->closed.len - l->unconfigured.closed_len - l->unheard_len > l->config.closed_memory;
 }
 
 static bool too_old(const struct ltp *l, const struct closed *c, tick now)
@@ -56,19 +57,19 @@ static bool too_old(const struct ltp *l, const struct closed *c, tick now)
 void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
 {
     assert(list_empty(&c->fifo));
-    bool guest = c->peer->guest != NULL;
-    struct list *all = guest ? &l->guests.closed : &l->closed_fifo;
+    bool unconfigured = c->peer->unconfigured != NULL;
+    struct list *all = unconfigured ? &l->unconfigured.closed : &l->closed_fifo;
     c->since = now;
-    ltp_guest_heard(c->peer, now);
+    ltp_unconfigured_heard(c->peer, now);
     hash_add(&l->closed, &c->node, closed_key(l, c->id, c->is_export));
     c->peer->remembered++;
     assert(c->since == now && c->peer != NULL);
-    l->guests.closed_len += guest;
+    l->unconfigured.closed_len += unconfigured;
     list_add_tail(all, &c->fifo);
     for (struct list *it = list_first(all); it != NULL && it != &c->fifo; it = list_first(all)) {
         struct closed *old = container_of(it, struct closed, fifo);
         bool aged = too_old(l, old, now);
-        if (!aged && !too_many(l, guest))
+        if (!aged && !too_many(l, unconfigured))
             break;
         l->counters.closed_evicted += aged ? 0 : 1;
         ltp_closed_free(l, old);
@@ -78,7 +79,7 @@ void ltp_closed_add(struct ltp *l, struct closed *c, tick now)
 void ltp_closed_unheard(struct ltp *l, struct closed *c)
 {
     assert(c->cancel == NULL && !c->unheard && !c->is_export);
-    if (c->peer->guest != NULL)
+    if (c->peer->unconfigured != NULL)
         return;
     list_sub(&c->fifo);
     list_add_tail(&l->unheard, &c->fifo);
@@ -125,10 +126,10 @@ void ltp_closed_free(struct ltp *l, struct closed *c)
         ltp_cancel_end(l, c->cancel);
     if (!list_empty(&c->fifo)) {
         assert(!c->unheard || l->unheard_len > 0);
-        assert(c->peer->guest == NULL || l->guests.closed_len > 0);
+        assert(c->peer->unconfigured == NULL || l->unconfigured.closed_len > 0);
         hash_sub(&l->closed, &c->node);
         list_sub(&c->fifo);
-        l->guests.closed_len -= c->peer->guest != NULL;
+        l->unconfigured.closed_len -= c->peer->unconfigured != NULL;
         l->unheard_len -= c->unheard;
         ltp_peer_forgets(l, c->peer);
     }

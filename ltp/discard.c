@@ -40,7 +40,7 @@ _Static_assert(WORTH_MOST + CONTINUED + 1 == UNPROVEN_MUCH, "a list for each wor
 
 static struct unproven *lists_of(struct ltp *l, struct peer *p)
 {
-    return p->guest != NULL ? &l->guests.unproven : &p->unproven;
+    return p->unconfigured != NULL ? &l->unconfigured.unproven : &p->unproven;
 }
 
 void ltp_unproven_init(struct unproven *u)
@@ -147,7 +147,7 @@ static struct import *choose_session(struct ltp *l, struct peer *p, tick now)
 {
     static const unsigned char much[] = {UNPROVEN_CLAIMED, UNPROVEN_MUCH};
     struct unproven *u = lists_of(l, p);
-    size_t all = p->guest != NULL ? l->guests.imports : p->imports;
+    size_t all = p->unconfigured != NULL ? l->unconfigured.imports : p->imports;
     struct import *im = u->claimed_little > all / 2 ? choose_claimed_little(l, u, now) : NULL;
     if (im == NULL)
         im = choose_little(l, u, now);

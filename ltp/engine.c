@@ -15,8 +15,9 @@ static void set_defaults(struct ltp_config *c)
     c->held_bytes = c->held_bytes == 0 ? UINT64_C(1) << 30 : c->held_bytes;
     c->closed_memory = c->closed_memory == 0 ? 65536 : c->closed_memory;
     c->closed_time = c->closed_time == 0 ? 300 * TICK_S : c->closed_time;
-    c->guest_sessions = c->guest_sessions == 0 ? c->import_sessions / 4 + 1 : c->guest_sessions;
-    c->guest_bytes = c->guest_bytes == 0 ? c->held_bytes / 4 : c->guest_bytes;
+    c->unconfigured_sessions =
+        c->unconfigured_sessions == 0 ? c->import_sessions / 4 + 1 : c->unconfigured_sessions;
+    c->unconfigured_bytes = c->unconfigured_bytes == 0 ? c->held_bytes / 4 : c->unconfigured_bytes;
 }
 
 int ltp_new(struct ltp **out, const struct ltp_config *config)
@@ -42,7 +43,7 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
     list_init(&l->spent);
     list_init(&l->gone);
     list_init(&l->touched);
-    int rc = ltp_guests_init(l, config);
+    int rc = ltp_unconfigured_init(l, config);
     if (rc == 0 && (hash_init(&l->peers, rng_u64(&l->rng)) < 0 ||
                     hash_init(&l->sessions, rng_u64(&l->rng)) < 0 ||
                     hash_init(&l->closed, rng_u64(&l->rng)) < 0 || ltp_service_open(l, 1) < 0))
@@ -83,7 +84,7 @@ void ltp_free(struct ltp *l)
         ltp_closed_free(l, container_of(it, struct closed, fifo));
     list_for_each_safe (it, &l->unheard)
         ltp_closed_free(l, container_of(it, struct closed, fifo));
-    ltp_guests_fini(l);
+    ltp_unconfigured_fini(l);
     for (size_t i = 0; l->peers.slots != NULL && i <= l->peers.mask; i++) {
         while (l->peers.slots[i] != NULL)
             ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
@@ -135,7 +136,7 @@ static enum verdict dispatch_segment(struct ltp *l, const struct ltp_segment *s,
 static inline bool is_plain(const struct ltp *l, const struct ltp_segment *s, struct slice source)
 {
     const struct peer *p = l->last_peer;
-    if (PORT_UNLIKELY(l->guarded > 0 || l->guests.at != NULL))
+    if (PORT_UNLIKELY(l->guarded > 0 || l->unconfigured.at != NULL))
         return false;
     if (l->sourced == 0)
         return true;
@@ -161,10 +162,10 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
     if (PORT_LIKELY(v == VERDICT_OK)) {
         v = dispatch_segment(l, &s, source, now, &peer);
         if (peer != NULL) {
-            ltp_guest_heard(peer, now);
-            ltp_guest_credit(peer, len);
+            ltp_unconfigured_heard(peer, now);
+            ltp_unconfigured_credit(peer, len);
             ltp_peer_heard(peer, len, now);
-            if (peer->guest == NULL)
+            if (peer->unconfigured == NULL)
                 ltp_peer_touch(l, peer);
             if (PORT_UNLIKELY(peer->silent))
                 ltp_silence_ends(peer);
@@ -180,7 +181,8 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
 static void expire_one(struct ltp *l, struct timer *t, tick now)
 {
     ltp_timer_stop(l, t);
-    if (t->peer->guest == NULL) /* a guest may leave, and is woken by what is queued for it */
+    if (t->peer->unconfigured ==
+        NULL) /* an unconfigured peer may leave, and is woken by what is queued for it */
         ltp_peer_touch(l, t->peer);
     switch (t->use) {
     case USE_CHECKPOINT:

@@ -28,9 +28,9 @@
 #define NOTED_MIN (1 << 20) /* bytes: at least so much for what receivers report */
 #define ASKED_MIN 65536 /* bytes that a receiver may ask for again whatever the block's length */
 #define STALL_MIN (10 * TICK_S) /* for what only the receiver's timers move on */
-#define ACKS_MAX 4096     /* acknowledgements waiting per peer; the peer repeats what is dropped */
-#define GUEST_ACKS_MAX 64 /* the same of a guest */
-#define GUESTS_MAX 65536
+#define ACKS_MAX 4096 /* acknowledgements waiting per peer; the peer repeats what is dropped */
+#define UNCONFIGURED_ACKS_MAX 64 /* the same of an unconfigured peer */
+#define UNCONFIGURED_MAX 65536
 #define PIECES_MAX 4096   /* pieces of green parts that wait for ltp_poll; more are lost */
 #define REPORTS_MAX 4096  /* reports made in one import session */
 #define SERIAL_FIRST 8192 /* first serials are random in 1..this: within 14 bits for long */
@@ -93,7 +93,8 @@ struct ack {
     uint64_t serial;
 };
 
-/* What all peers have together, and a peer's share of it, or that of all guests; see share.c. */
+/* What all peers have together, and a peer's share of it, or that of all unconfigured peers; see
+ * share.c. */
 enum pool_kind { POOL_BYTES, POOL_SESSIONS, POOL_CANCELS, POOL_COUNT };
 
 struct pool {
@@ -103,7 +104,7 @@ struct pool {
 
 struct share {
     uint64_t used, promised;
-    uint64_t max; /* of guests only */
+    uint64_t max; /* of unconfigured peers only */
     uint64_t cap; /* of bytes: the user's word, ltp_hold */
 };
 
@@ -123,11 +124,11 @@ struct unproven {
 
 struct peer {
     struct hash_node node;
-    struct list touched;        /* of ltp->touched; not of a guest */
-    struct ltp_span_counters n; /* but those of what there is now */
-    struct guest *guest;        /* NULL: a span names it, or did */
-    struct list gone;           /* of ltp->gone, when its span was removed */
-    size_t remembered;          /* sessions that are over: struct closed in the table */
+    struct list touched;               /* of ltp->touched; not of an unconfigured peer */
+    struct ltp_span_counters n;        /* but those of what there is now */
+    struct unconfigured *unconfigured; /* NULL: a span names it, or did */
+    struct list gone;                  /* of ltp->gone, when its span was removed */
+    size_t remembered;                 /* sessions that are over: struct closed in the table */
     struct ltp_span span;
     bool up;    /* we transmit to it */
     bool hears; /* it transmits to us */
@@ -147,7 +148,7 @@ struct peer {
     uint32_t exports, imports;
     uint64_t hint[2];                /* size of the last block received, green and red */
     uint64_t guessed;                /* of all its parts */
-    struct share shares[POOL_COUNT]; /* not of a guest */
+    struct share shares[POOL_COUNT]; /* not of an unconfigured peer */
     tick up_since;
     tick down_since, down_total; /* how long it did not transmit, but for now */
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
@@ -163,13 +164,13 @@ struct peer {
     /* guard.c: what each segment to it has besides */
     uint32_t tail_len; /* authentication trailer */
     uint8_t ext_count, ext_len, ext[EXT_MAX];
-    struct unproven unproven; /* not of a guest */
+    struct unproven unproven; /* not of an unconfigured peer */
 };
 
 /* A peer that no span names. Its source may be forged, so that answers go to somebody else. */
-struct guest {
+struct unconfigured {
     struct peer peer;
-    struct list ready; /* of guests.ready, when something was queued for it */
+    struct list ready; /* of unconfigured_peers.ready, when something was queued for it */
     uint32_t place;
     uint8_t source_len, source[LTP_SOURCE_MAX];
     bool verified;   /* who is there has answered a report, whose serial number it has to know */
@@ -178,11 +179,11 @@ struct guest {
 };
 
 /* All of them, and their share of what all peers have. */
-struct guests {
-    struct guest model; /* what holds for each, and for one that is yet to come */
-    struct guest **at;  /* by place; NULL: nobody is ever accepted */
-    struct list ready;  /* of struct guest.ready */
-    struct list closed; /* of struct closed.fifo */
+struct unconfigured_peers {
+    struct unconfigured model; /* what holds for each, and for one that is yet to come */
+    struct unconfigured **at;  /* by place; NULL: nobody is ever accepted */
+    struct list ready;         /* of struct unconfigured peer.ready */
+    struct list closed;        /* of struct closed.fifo */
     struct unproven unproven;
     size_t imports, cancels, closed_len;
     struct share shares[POOL_COUNT];
@@ -222,8 +223,8 @@ static inline void serials_note(struct serials *s, uint64_t serial)
 /* A session that is over: RFC 5326 §8 wants its late segments answered and not taken for new. */
 struct closed {
     struct hash_node node;
-    struct list
-        fifo; /* of ltp->closed_fifo or that of guests, oldest first; alone until it closes */
+    struct list fifo; /* of ltp->closed_fifo or that of unconfigured peers, oldest first; alone
+                         until it closes */
     struct ltp_session_id id;
     bool is_export;
     struct peer *peer;
@@ -400,9 +401,10 @@ struct import {
     uint64_t primary_upper; /* §6.11: lower bound of the next primary report */
     uint64_t asked;         /* serial of the checkpoint that waits for ltp_accept; 0 = none */
     tick asked_at;
-    struct list unproven; /* of its peer's, or guests', lists; alone once it is proven */
-    tick unproven_since;  /* arrival when it got its place there */
-    uint32_t opening;     /* bytes of the segment that opened it */
+    struct list
+        unproven;        /* of its peer's, or unconfigured peers', lists; alone once it is proven */
+    tick unproven_since; /* arrival when it got its place there */
+    uint32_t opening;    /* bytes of the segment that opened it */
     uint8_t unproven_list;
 };
 
@@ -420,9 +422,9 @@ struct ltp {
     struct list closed_fifo;
     struct list unheard; /* struct closed.fifo: their peers may not know that they are over */
     size_t unheard_len;
-    struct guests guests;
+    struct unconfigured_peers unconfigured;
     struct list touched;     /* peers that the user has not looked at since: ltp_touched */
-    size_t named;            /* peers that are no guests */
+    size_t named;            /* peers that are no unconfigured peers */
     struct peer *last_named; /* one of them */
     struct list gone; /* those whose span was removed and whose sessions are remembered, the latest
                          last: leave.c */

@@ -93,7 +93,7 @@ int ltp_send(struct ltp *l, const struct ltp_block *b, tick now, struct ltp_sess
 {
     ltp_export_settle(l);
     struct peer *peer = ltp_peer_find(l, b->peer);
-    if (peer == NULL || peer->guest != NULL)
+    if (peer == NULL || peer->unconfigured != NULL)
         return HELIO_ENOENT;
     if (b->data->len == 0 || b->data->len > UINT32_MAX || b->red_len > b->data->len ||
         b->client_service > UINT32_MAX || (b->orange && b->red_len > 0))

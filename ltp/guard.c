@@ -104,7 +104,7 @@ static struct peer *find_owner(struct ltp *l, const struct ltp_segment *s)
 
 static bool right_source(const struct peer *p, struct slice source)
 {
-    const struct guest *g = p->guest;
+    const struct unconfigured *g = p->unconfigured;
     return g == NULL ? ltp_peer_source(p, source)
                      : slice_equal(source, slice_of(g->source, g->source_len));
 }
@@ -160,7 +160,7 @@ enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct 
                              struct slice source, struct peer **peer)
 {
     struct peer *p = find_owner(l, s);
-    bool unknown = p == NULL && segment_is_data(s) && ltp_guest_may(l, s->id.originator);
+    bool unknown = p == NULL && segment_is_data(s) && ltp_unconfigured_may(l, s->id.originator);
     if (PORT_UNLIKELY(p != NULL && !right_source(p, source))) {
         *peer = p;
         l->refused_peer = p->span.peer;
@@ -169,7 +169,7 @@ enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct 
     if (!unknown && (p == NULL || p->ext_count == 0))
         return VERDICT_OK;
     *peer = p;
-    p = unknown ? &l->guests.model.peer : p;
+    p = unknown ? &l->unconfigured.model.peer : p;
     const enum verdict v = check_extensions(p, s, segment);
     if (PORT_UNLIKELY(v != VERDICT_OK))
         l->refused_peer = unknown ? s->id.originator : p->span.peer;

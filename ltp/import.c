@@ -32,7 +32,7 @@ static struct import *import_new(struct ltp *l, struct peer *peer, const struct 
     im->red_len = im->length = im->green_low = EVENT_NONE;
     im->accepted = !peer->span.confirm_import;
     im->ranges_max = peer->span.ranges_max;
-    im->rpt_first = ltp_guest_serial(l, peer);
+    im->rpt_first = ltp_unconfigured_serial(l, peer);
     ltp_held_add(l, peer, ltp_import_cost(l));
     return im;
 }
@@ -47,8 +47,9 @@ static bool sessions_full(const struct ltp *l, const struct peer *p)
 static bool find_room(struct ltp *l, struct peer *p, tick now)
 {
     bool full = sessions_full(l, p);
-    /* of guests any one's would go, which does not help one that has as many as each may have */
-    bool own = p->guest != NULL && p->imports >= p->span.import_sessions;
+    /* of unconfigured peers any one's would go, which does not help one that has as many as each
+     * may have */
+    bool own = p->unconfigured != NULL && p->imports >= p->span.import_sessions;
     return !full || (!own && ltp_discard(l, p, now) && !sessions_full(l, p));
 }
 
@@ -83,10 +84,10 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     if (over != NULL && !ltp_closed_input(l, over, s, now))
         over = NULL;
     struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
-    bool stranger = p == NULL && ltp_guest_may(l, s->id.originator);
+    bool stranger = p == NULL && ltp_unconfigured_may(l, s->id.originator);
     *peer = p;
     *why = over != NULL ? VERDICT_CLOSED_SESSION
-                        : may_open(l, s, stranger ? &l->guests.model.peer : p, now);
+                        : may_open(l, s, stranger ? &l->unconfigured.model.peer : p, now);
     if (p != NULL && *why == VERDICT_OK && !again && began_before(l, s, p)) {
         *why = VERDICT_FORGOTTEN_SESSION;
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
@@ -96,7 +97,7 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     if (p != NULL && *why == VERDICT_LIMIT_BYTES)
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
     if (stranger && *why == VERDICT_OK)
-        *why = ltp_guest_admit(l, s->id.originator, source, now, &p);
+        *why = ltp_unconfigured_admit(l, s->id.originator, source, now, &p);
     *peer = p;
     if (*why != VERDICT_OK)
         return NULL;

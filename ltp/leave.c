@@ -61,7 +61,7 @@ static struct peer *find_named(const struct ltp *l)
 {
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
         struct peer *p = container_of(n, struct peer, node);
-        if (p->guest == NULL)
+        if (p->unconfigured == NULL)
             return p;
     }
     return NULL;
@@ -89,7 +89,7 @@ int ltp_span_remove(struct ltp *l, uint64_t engine, tick now)
     if (rc < 0)
         return rc;
     struct peer *p = ltp_peer_find(l, engine);
-    assert(p != NULL && p->guest == NULL && list_empty(&p->gone) && l->named > 0);
+    assert(p != NULL && p->unconfigured == NULL && list_empty(&p->gone) && l->named > 0);
     close_sessions(l, p, now);
     drop_output(l, p);
     l->guarded -= p->ext_count > 0;
@@ -120,7 +120,7 @@ void ltp_peer_forgets(struct ltp *l, struct peer *p)
     assert(p->remembered > 0);
     if (--p->remembered > 0 || list_empty(&p->gone))
         return;
-    assert(l->gone_len > 0 && p->guest == NULL);
+    assert(l->gone_len > 0 && p->unconfigured == NULL);
     list_sub(&p->gone);
     l->gone_len--;
     free(p);

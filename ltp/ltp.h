@@ -54,13 +54,13 @@ enum ltp_reason {
 struct ltp_config {
     uint64_t engine;    /* this engine's number, 1..2^64-1; by default the ipn node number */
     uint64_t seed;      /* of session numbers, serials and hashes; another one at each start */
-    uint64_t secret[2]; /* of the serials by which guests prove their address; nobody else knows it
-                           [from the seed] */
+    uint64_t secret[2]; /* of the serials by which unconfigured peers prove their address; nobody
+                           else knows it [from the seed] */
     uint32_t import_sessions; /* open import sessions, all peers together [4096] */
     uint64_t held_bytes; /* memory of all import sessions together, bytes [1 GiB]: of blocks as they
                             arrive, and what is noted of their gaps and reports. Half of it, and of
                             import_sessions, is promised in equal parts to the spans' peers and to
-                            all guests; the rest is for the first to come */
+                            all unconfigured peers; the rest is for the first to come */
     uint32_t closed_memory; /* closed import sessions that are remembered [65536] */
     tick closed_time;       /* for how long at least, unless there are too many [300 s] */
     bool earlier_life; /* an engine of this number was here before and its sessions are forgotten: a
@@ -69,12 +69,14 @@ struct ltp_config {
     bool tell_start;   /* LTP_IMPORT_START is given */
     event_sink *sink;  /* NULL: no event records are made, only counters */
     void *sink_context;
-    /* Guests: engines that no span names and that may send all the same; see ltp_guest_at. */
-    uint32_t guests_max;          /* at once, up to 65536 [none] */
-    const struct ltp_span *guest; /* what holds for each of them, copied; its peer is not looked at,
-                                     its idle_timeout must not be 0 */
-    uint32_t guest_sessions; /* open import sessions of all guests [a quarter of those of all] */
-    uint64_t guest_bytes;    /* their share of held_bytes [a quarter] */
+    /* Unconfigured peers: engines that no span names and that may send all the same; see
+     * ltp_unconfigured_at. */
+    uint32_t unconfigured_max;           /* at once, up to 65536 [none] */
+    const struct ltp_span *unconfigured; /* what holds for each of them, copied; its peer is not
+                                     looked at, its idle_timeout must not be 0 */
+    uint32_t unconfigured_sessions; /* open import sessions of all unconfigured peers [a quarter of
+                                       those of all] */
+    uint64_t unconfigured_bytes;    /* their share of held_bytes [a quarter] */
 };
 
 /*
@@ -204,8 +206,9 @@ void ltp_free(struct ltp *l); /* drops all blocks; NULL is allowed */
 
 /* Adds or changes the span to a peer. Its link starts down. What is open goes on: its ranges_max
  * and confirm_import stay what they were, all else holds from now on; timers that run, run out.
- * Returns 0, HELIO_EINVAL, HELIO_ENOMEM; HELIO_EAGAIN while it is a guest of which something is
- * open or waits, or when a session has reports that no longer fit a segment and can make no more.
+ * Returns 0, HELIO_EINVAL, HELIO_ENOMEM; HELIO_EAGAIN while it is an unconfigured peer of which
+ * something is open or waits, or when a session has reports that no longer fit a segment and can
+ * make no more.
  */
 int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now);
 
@@ -281,8 +284,9 @@ uint32_t ltp_window(const struct ltp *l, uint64_t peer);
  * it is worth little to have more than one of them. */
 bool ltp_silent(const struct ltp *l, uint64_t peer);
 
-/* Memory of the import sessions of a peer, as held_bytes counts it; peer 0: of all guests. Of a
- * peer that no span names: 0. When it has changed, the peer is touched (ltp_touched). */
+/* Memory of the import sessions of a peer, as held_bytes counts it; peer 0: of all unconfigured
+ * peers. Of a peer that no span names: 0. When it has changed, the peer is touched (ltp_touched).
+ */
 uint64_t ltp_held(const struct ltp *l, uint64_t peer);
 /* It may not grow beyond `most` bytes from now on, whatever held_bytes leaves: what would is judged
  * as beyond held_bytes. What is more already stays. UINT64_MAX: it may. */
@@ -304,39 +308,40 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
 /*
  * The same with the address that the datagram came from: bytes that mean something to the binder,
  * at most LTP_SOURCE_MAX. A data segment that could open a session for an engine that no span names
- * makes that engine a guest, bound to this source; its segments from another source are refused
- * (VERDICT_WRONG_SOURCE). Guests may send blocks to us, and nothing is sent to them but reports,
- * cancels and acknowledgements. A guest gives up its place only for another one, and only when
- * nothing of it is open and nothing was heard of it, nor a session of it closed, for closed_time;
- * until then there is no place for a further one (VERDICT_LIMIT_PEERS). So strangers cannot drive
- * out a guest, and all that guests have together is bounded: sessions, bytes, and a quarter of
- * closed_memory besides that of the others. Sources can be forged: until a guest has answered a
+ * makes that engine an unconfigured peer, bound to this source; its segments from another source
+ * are refused (VERDICT_WRONG_SOURCE). Unconfigured peers may send blocks to us, and nothing is sent
+ * to them but reports, cancels and acknowledgements. An unconfigured peer gives up its place only
+ * for another one, and only when nothing of it is open and nothing was heard of it, nor a session
+ * of it closed, for closed_time; until then there is no place for a further one
+ * (VERDICT_LIMIT_PEERS). So strangers cannot drive out an unconfigured peer, and all that
+ * unconfigured peers have together is bounded: sessions, bytes, and a quarter of closed_memory
+ * besides that of the others. Sources can be forged: until an unconfigured peer has answered a
  * report, ltp_output gives no more than 3 times the bytes that came from it, both
  * counted with 28 to 48 bytes of UDP and IP headers a segment.
  */
 enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, struct slice source,
                             tick now);
 
-struct ltp_guest {
+struct ltp_unconfigured {
     uint64_t peer;  /* its engine number: for ltp_output */
-    uint32_t place; /* 0 … guests_max - 1, its own as long as it is in */
+    uint32_t place; /* 0 … unconfigured_max - 1, its own as long as it is in */
     uint32_t sessions;
     tick quiet_since; /* last heard, or a session of it closed */
     uint8_t source[LTP_SOURCE_MAX];
     uint8_t source_len;
 };
 
-/* A guest for which something waits; each gets its turn. ltp_output may give nothing all the same
- * when too little came from the guest's address. False: there is none. */
-bool ltp_guest_next(struct ltp *l, struct ltp_guest *out);
+/* An unconfigured peer for which something waits; each gets its turn. ltp_output may give nothing
+ * all the same when too little came from the unconfigured peer's address. False: there is none. */
+bool ltp_unconfigured_next(struct ltp *l, struct ltp_unconfigured *out);
 
-/* May ltp_guest_next have one? */
-bool ltp_guests_ready(const struct ltp *l);
+/* May ltp_unconfigured_next have one? */
+bool ltp_unconfigured_ready(const struct ltp *l);
 
-/* The guest in a place; false: it is free. */
-bool ltp_guest_at(const struct ltp *l, uint32_t place, struct ltp_guest *out);
+/* The unconfigured peer in a place; false: it is free. */
+bool ltp_unconfigured_at(const struct ltp *l, uint32_t place, struct ltp_unconfigured *out);
 
-bool ltp_is_guest(const struct ltp *l, uint64_t peer);
+bool ltp_is_unconfigured(const struct ltp *l, uint64_t peer);
 
 /* Acts on all timers that are due. */
 void ltp_expire(struct ltp *l, tick now);
@@ -383,8 +388,9 @@ bool ltp_has_output(const struct ltp *l, uint64_t peer);
 
 /* A peer to which something has happened since it was named last, in this order: it may have output
  * now, another window (ltp_window), hold other memory (ltp_held), or be silent or not (ltp_silent);
- * of all others these are as they were, but for what ltp_output changes. Guests are not named
- * (ltp_guest_next). False: there are no more. Who looks at all peers each time need not ask. */
+ * of all others these are as they were, but for what ltp_output changes. Unconfigured peers are not
+ * named (ltp_unconfigured_next). False: there are no more. Who looks at all peers each time need
+ * not ask. */
 bool ltp_touched(struct ltp *l, uint64_t *peer);
 
 enum ltp_notice_kind {
@@ -438,9 +444,9 @@ struct ltp_counters {
     uint64_t closed_evicted; /* closed sessions forgotten before closed_time */
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */
     uint64_t pieces_dropped; /* of incomplete green parts: 4096 wait for ltp_poll, or no memory */
-    uint64_t guests, guests_accepted; /* now in; in all. Refused ones have verdicts */
-    uint64_t guests_unsent;           /* segments for guests that had no credit */
-    uint64_t peers_narrowed;          /* peers found not to bear our recovery */
+    uint64_t unconfigured, unconfigured_accepted; /* now in; in all. Refused ones have verdicts */
+    uint64_t unconfigured_unsent; /* segments for unconfigured peers that had no credit */
+    uint64_t peers_narrowed;      /* peers found not to bear our recovery */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);
 

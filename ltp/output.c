@@ -231,12 +231,12 @@ static void output_checkpoint(struct ltp *l, struct checkpoint *c, struct ltp_ou
                 now);
 }
 
-/* It leaves, unless its peer is a guest without credit: then it is as good as lost. */
+/* It leaves, unless its peer is an unconfigured peer without credit: then it is as good as lost. */
 static void emit_control(struct ltp *l, const struct ltp_segment *s, const struct emit *em,
                          struct ltp_out *out, tick now)
 {
     assert(out->data.len == 0 && em->len >= out->head_len);
-    if (PORT_LIKELY(ltp_guest_pays(l, em->peer, em->len)))
+    if (PORT_LIKELY(ltp_unconfigured_pays(l, em->peer, em->len)))
         ltp_emit_segment(l, s, em, now);
     else
         out->head_len = 0;
@@ -322,7 +322,8 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         return 0;
     assert(out->head_cap >= LTP_HEAD_MAX &&
            out->head_cap >= p->span.segment_max + p->span.checkpoint_extra);
-    do { /* again only when it was for a guest without credit: each time one less waits */
+    do { /* again only when it was for an unconfigured peer without credit: each time one less waits
+          */
         if (!list_empty(&p->cancels))
             output_cancel(l, container_of(p->cancels.next, struct cancel, queue), out, now);
         else if (p->ack_len > 0)

@@ -63,7 +63,7 @@ static uint64_t guess_length(const struct ltp *l, const struct import *im, bool 
 {
     const struct peer *peer = im->s.peer;
     uint64_t cap = peer->hint[red], most = l->config.held_bytes / GUESS_SHARE;
-    if (peer->guest != NULL || peer->guessed >= most)
+    if (peer->unconfigured != NULL || peer->guessed >= most)
         return PART_MIN;
     /* what is only expected must leave room for what others need */
     cap = least_of(least_of(cap, most - peer->guessed), room / 8);

@@ -44,7 +44,7 @@ static struct peer *find_by_source(const struct ltp *l, bool whole)
         struct peer *p = container_of(n, struct peer, node);
         bool fits = whole ? slice_equal(l->source, slice_of(p->source, p->source_len))
                           : p->source_match > 0 && ltp_peer_source(p, l->source);
-        if (p->guest != NULL || !fits)
+        if (p->unconfigured != NULL || !fits)
             continue;
         if (found != NULL)
             return NULL; /* two of one address */
@@ -66,7 +66,7 @@ struct peer *ltp_peer_only(struct ltp *l)
 int ltp_source(struct ltp *l, uint64_t engine, struct slice source, size_t match)
 {
     struct peer *p = ltp_peer_find(l, engine);
-    if (p == NULL || p->guest != NULL)
+    if (p == NULL || p->unconfigured != NULL)
         return HELIO_ENOENT;
     if (source.len > LTP_SOURCE_MAX || match > source.len)
         return HELIO_EINVAL;
@@ -184,8 +184,8 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
     if (!valid_span(&full))
         return HELIO_EINVAL;
     struct peer *p = ltp_peer_find(l, full.peer);
-    if (p != NULL && p->guest != NULL) {
-        if (!ltp_guest_leave(l, p->guest))
+    if (p != NULL && p->unconfigured != NULL) {
+        if (!ltp_unconfigured_leave(l, p->unconfigured))
             return HELIO_EAGAIN;
         p = NULL;
     }
@@ -221,8 +221,8 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
 
 void ltp_peer_touch(struct ltp *l, struct peer *p)
 {
-    if (PORT_UNLIKELY(p->guest != NULL))
-        ltp_guest_wake(l, p);
+    if (PORT_UNLIKELY(p->unconfigured != NULL))
+        ltp_unconfigured_wake(l, p);
     else if (list_empty(&p->touched) && list_empty(&p->gone))
         list_add_tail(&l->touched, &p->touched);
 }
@@ -252,7 +252,7 @@ int ltp_link_ways(struct ltp *l, uint64_t engine, unsigned ways, bool up, tick n
 {
     ltp_export_settle(l);
     struct peer *p = ltp_peer_find(l, engine);
-    if (p == NULL || p->guest != NULL)
+    if (p == NULL || p->unconfigured != NULL)
         return HELIO_ENOENT;
     ltp_peer_touch(l, p);
     bool transmit = (ways & LTP_TRANSMIT) != 0 && p->up != up;
@@ -285,7 +285,7 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 {
     if (PORT_UNLIKELY(!list_empty(&p->gone)))
         return; /* it has no link any more */
-    uint32_t most = p->guest != NULL ? GUEST_ACKS_MAX : ACKS_MAX;
+    uint32_t most = p->unconfigured != NULL ? UNCONFIGURED_ACKS_MAX : ACKS_MAX;
     if (p->ack_len == p->ack_cap) {
         uint32_t cap = p->ack_cap == 0 ? 16 : p->ack_cap * 2;
         struct ack *ring = cap > most ? NULL : malloc(cap * sizeof *ring);
@@ -307,7 +307,7 @@ void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack)
 uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->guest != NULL || ltp_limit_reached(p))
+    if (p == NULL || p->unconfigured != NULL || ltp_limit_reached(p))
         return 0;
     return ltp_limit(p) - p->exports;
 }
@@ -315,7 +315,7 @@ uint32_t ltp_room(const struct ltp *l, uint64_t engine)
 uint32_t ltp_window(const struct ltp *l, uint64_t engine)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->guest != NULL)
+    if (p == NULL || p->unconfigured != NULL)
         return 0;
     return ltp_limit_reached(p) ? p->exports : ltp_limit(p);
 }

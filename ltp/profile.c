@@ -305,7 +305,7 @@ void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_rea
 bool ltp_peer_bearing(const struct ltp *l, uint64_t engine, struct ltp_bearing *out)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
-    if (p == NULL || p->guest != NULL)
+    if (p == NULL || p->unconfigured != NULL)
         return false;
     const struct bearing *b = &p->bearing;
     const struct ltp_recovery *k = &b->use;

@@ -257,7 +257,7 @@ static void take_answered(struct ltp *l, struct import *im, uint64_t serial)
     struct report *r = find_report(im, serial);
     if (r == NULL || r->sent == 0)
         return;
-    ltp_guest_verified(im->s.peer);
+    ltp_unconfigured_verified(im->s.peer);
     if (note_acked(l, im, r) == VERDICT_OK)
         ltp_report_free(l, r);
 }
@@ -365,7 +365,7 @@ enum verdict ltp_report_ack(struct ltp *l, const struct ltp_segment *s, tick now
     }
     if (r->sent == 0)
         return VERDICT_INCONSISTENT;
-    ltp_guest_verified(im->s.peer);
+    ltp_unconfigured_verified(im->s.peer);
     enum verdict v = note_acked(l, im, r);
     if (v != VERDICT_OK)
         return v;

@@ -46,7 +46,7 @@ int ltp_session_open(struct ltp *l, struct session *s, uint8_t notices)
         l->imports++;
         ltp_pool_add(l, POOL_SESSIONS, s->peer, 1);
         s->peer->imports++;
-        l->guests.imports += s->peer->guest != NULL;
+        l->unconfigured.imports += s->peer->unconfigured != NULL;
     }
     return 0;
 }
@@ -66,7 +66,7 @@ void ltp_session_forget(struct ltp *l, struct session *s)
         l->imports--;
         ltp_pool_sub(l, POOL_SESSIONS, s->peer, 1);
         s->peer->imports--;
-        l->guests.imports -= s->peer->guest != NULL;
+        l->unconfigured.imports -= s->peer->unconfigured != NULL;
     }
 }
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fair shares of what all peers have together: bytes and places of import sessions, places of
- * cancels. Half of each is promised, in equal parts, to the peers that spans name and to all guests
- * as one; the other half is for the first to come. So a peer alone may use what no promise keeps
- * back, and no peer, whatever it sends, keeps another one from its part. Reserved is what is used
- * or promised, whichever is more, of each. Nothing can fail; a peer that joins late finds its part
- * as the others give it back.
+ * cancels. Half of each is promised, in equal parts, to the peers that spans name and to all
+ * unconfigured peers as one; the other half is for the first to come. So a peer alone may use what
+ * no promise keeps back, and no peer, whatever it sends, keeps another one from its part. Reserved
+ * is what is used or promised, whichever is more, of each. Nothing can fail; a peer that joins late
+ * finds its part as the others give it back.
  */
 #include "ltp/engine.h"
 
@@ -23,7 +23,7 @@ static uint64_t rest_of(uint64_t most, uint64_t used)
 
 static struct share *share_of(struct ltp *l, enum pool_kind kind, struct peer *p)
 {
-    return p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
+    return p->unconfigured != NULL ? &l->unconfigured.shares[kind] : &p->shares[kind];
 }
 
 static uint64_t claim_of(const struct share *s)
@@ -31,10 +31,10 @@ static uint64_t claim_of(const struct share *s)
     return more_of(s->used, s->promised);
 }
 
-/* The user looks at guests without being told. */
+/* The user looks at unconfigured peers without being told. */
 static void tell_change(struct ltp *l, enum pool_kind kind, struct peer *p)
 {
-    if (kind == POOL_BYTES && p->guest == NULL)
+    if (kind == POOL_BYTES && p->unconfigured == NULL)
         ltp_peer_touch(l, p);
 }
 
@@ -78,23 +78,24 @@ uint64_t ltp_pool_room(const struct ltp *l, enum pool_kind kind, const struct pe
     uint64_t all = rest_of(pool->max, pool->used), common = rest_of(pool->max, pool->reserved);
     if (p == NULL)
         return all < common ? all : common;
-    const struct share *s = p->guest != NULL ? &l->guests.shares[kind] : &p->shares[kind];
+    const struct share *s =
+        p->unconfigured != NULL ? &l->unconfigured.shares[kind] : &p->shares[kind];
     uint64_t own = rest_of(s->promised, s->used) + common;
     own = own < all ? own : all;
     if (kind == POOL_BYTES) {
         uint64_t granted = rest_of(s->cap, s->used);
         own = granted < own ? granted : own;
     }
-    uint64_t left = p->guest != NULL ? rest_of(s->max, s->used) : own;
+    uint64_t left = p->unconfigured != NULL ? rest_of(s->max, s->used) : own;
     return left < own ? left : own;
 }
 
 static struct share *bytes_of(const struct ltp *l, uint64_t peer)
 {
     if (peer == 0)
-        return (struct share *)(uintptr_t)&l->guests.shares[POOL_BYTES];
+        return (struct share *)(uintptr_t)&l->unconfigured.shares[POOL_BYTES];
     struct peer *p = ltp_peer_peek(l, peer);
-    return p == NULL || p->guest != NULL ? NULL : &p->shares[POOL_BYTES];
+    return p == NULL || p->unconfigured != NULL ? NULL : &p->shares[POOL_BYTES];
 }
 
 uint64_t ltp_held(const struct ltp *l, uint64_t peer)
@@ -113,13 +114,15 @@ void ltp_hold(struct ltp *l, uint64_t peer, uint64_t most)
 static void share_out(struct ltp *l, enum pool_kind kind, uint64_t parts)
 {
     struct pool *pool = &l->pools[kind];
-    struct share *guests = &l->guests.shares[kind];
-    uint64_t each = parts == 0 ? 0 : pool->max / 2 / parts, owned = guests->used;
-    guests->promised = l->guests.at == NULL ? 0 : each < guests->max ? each : guests->max;
-    uint64_t reserved = claim_of(guests);
+    struct share *unconfigured = &l->unconfigured.shares[kind];
+    uint64_t each = parts == 0 ? 0 : pool->max / 2 / parts, owned = unconfigured->used;
+    unconfigured->promised = l->unconfigured.at == NULL ? 0
+                             : each < unconfigured->max ? each
+                                                        : unconfigured->max;
+    uint64_t reserved = claim_of(unconfigured);
     for (struct hash_node *n = hash_walk(&l->peers, NULL); n != NULL; n = hash_walk(&l->peers, n)) {
         struct peer *p = container_of(n, struct peer, node);
-        if (p->guest != NULL)
+        if (p->unconfigured != NULL)
             continue;
         p->shares[kind].promised = each;
         owned += p->shares[kind].used;
@@ -131,7 +134,7 @@ static void share_out(struct ltp *l, enum pool_kind kind, uint64_t parts)
 
 void ltp_pools_share(struct ltp *l)
 {
-    uint64_t parts = l->named + (l->guests.at != NULL);
+    uint64_t parts = l->named + (l->unconfigured.at != NULL);
     for (int kind = 0; kind < POOL_COUNT; kind++)
         share_out(l, (enum pool_kind)kind, parts);
 }
@@ -141,8 +144,9 @@ void ltp_pools_init(struct ltp *l)
     const struct ltp_config *c = &l->config;
     l->pools[POOL_BYTES].max = c->held_bytes;
     l->pools[POOL_SESSIONS].max = l->pools[POOL_CANCELS].max = c->import_sessions;
-    l->guests.shares[POOL_BYTES].max = c->guest_bytes;
-    l->guests.shares[POOL_BYTES].cap = UINT64_MAX;
-    l->guests.shares[POOL_SESSIONS].max = l->guests.shares[POOL_CANCELS].max = c->guest_sessions;
+    l->unconfigured.shares[POOL_BYTES].max = c->unconfigured_bytes;
+    l->unconfigured.shares[POOL_BYTES].cap = UINT64_MAX;
+    l->unconfigured.shares[POOL_SESSIONS].max = l->unconfigured.shares[POOL_CANCELS].max =
+        c->unconfigured_sessions;
     ltp_pools_share(l);
 }

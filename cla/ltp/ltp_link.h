@@ -53,9 +53,10 @@ struct hub {
     struct list halves;      /* red parts, or green ones, that wait for the other */
     size_t halves_len;
     uint64_t halves_bytes;
-    struct link *host;         /* guests' bundles come in by it; NULL: there are no guests */
-    struct udp_peer *guest_to; /* by place */
-    struct bucket guest_bucket;
+    struct link *
+        host; /* unconfigured peers' bundles come in by it; NULL: there are no unconfigured peers */
+    struct udp_peer *unconfigured_to; /* by place */
+    struct bucket unconfigured_bucket;
     uint64_t next_token;
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
@@ -194,8 +195,9 @@ void link_touch(struct link *l);
 bool link_is_active(const struct link *l);
 uint32_t link_window(const struct link *l);
 void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
-struct link *hub_link(struct hub *h, uint64_t peer);  /* NULL: none */
-struct link *hub_owner(struct hub *h, uint64_t peer); /* the same, or for a guest its host */
+struct link *hub_link(struct hub *h, uint64_t peer); /* NULL: none */
+struct link *hub_owner(struct hub *h,
+                       uint64_t peer); /* the same, or for an unconfigured peer its host */
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -218,10 +220,11 @@ void link_contact(struct cla *c, const struct cla_contact *contact);
 /* ltp_link_pump.c */
 void hub_pump(struct hub *h);
 
-/* ltp_link_guest.c: where the segments for a guest go. init: room for them; 0 or HELIO_ENOMEM. */
-int guest_init(struct hub *h, struct link *host, tick now);
-struct udp_peer *guest_peer(struct hub *h, const struct ltp_guest *g);
-void guest_status(const struct link *l, struct json_t *object);
+/* ltp_link_unconfigured.c: where the segments for an unconfigured peer go. init: room for them; 0
+ * or HELIO_ENOMEM. */
+int unconfigured_init(struct hub *h, struct link *host, tick now);
+struct udp_peer *unconfigured_peer(struct hub *h, const struct ltp_unconfigured *g);
+void unconfigured_status(const struct link *l, struct json_t *object);
 
 /* ltp_link_outgoing.c: bundles become blocks, blocks come to their end. */
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);

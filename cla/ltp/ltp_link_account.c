@@ -9,7 +9,7 @@
 
 #include "cla/ltp/ltp_link.h"
 
-#define GUESTS 0 /* instead of a peer: ltp_held */
+#define UNCONFIGURED 0 /* instead of a peer: ltp_held */
 #define FULL_QUIET (60 * TICK_S)
 
 static void say_full(struct link *l)
@@ -36,8 +36,8 @@ void link_account(struct link *l)
     if (to->reserve == NULL)
         return;
     const uint64_t own = ltp_held(h->engine, l->peer);
-    const uint64_t guests = h->host == l ? ltp_held(h->engine, GUESTS) : 0;
-    const uint64_t all = own + guests + l->halves_bytes;
+    const uint64_t unconfigured = h->host == l ? ltp_held(h->engine, UNCONFIGURED) : 0;
+    const uint64_t all = own + unconfigured + l->halves_bytes;
     const bool was_full = l->full;
     l->full = all > l->arriving && !to->reserve(to->context, &l->cla, all - l->arriving);
     if (all < l->arriving)
@@ -50,7 +50,7 @@ void link_account(struct link *l)
         say_full(l);
     bound_sessions(l, l->peer, own, all - l->arriving);
     if (h->host == l)
-        bound_sessions(l, GUESTS, guests, all - l->arriving);
+        bound_sessions(l, UNCONFIGURED, unconfigured, all - l->arriving);
 }
 
 /* Its sessions are gone. */

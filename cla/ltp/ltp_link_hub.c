@@ -76,7 +76,7 @@ void link_limits(struct link *l)
 struct link *hub_owner(struct hub *h, uint64_t peer)
 {
     struct link *l = hub_link(h, peer);
-    return l == NULL && h->host != NULL && ltp_is_guest(h->engine, peer) ? h->host : l;
+    return l == NULL && h->host != NULL && ltp_is_unconfigured(h->engine, peer) ? h->host : l;
 }
 
 tick hub_now(struct hub *h)
@@ -205,7 +205,7 @@ void hub_free(struct hub *h)
         auth_close(a->auth);
         free(a);
     }
-    free(h->guest_to);
+    free(h->unconfigured_to);
     free(h);
 }
 
@@ -275,8 +275,8 @@ static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, ch
 static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why_cap)
 {
     const struct ltp_link_config *k = l->config;
-    struct ltp_span guest;
-    int r = span_of(h, l, &guest, why, why_cap);
+    struct ltp_span unconfigured;
+    int r = span_of(h, l, &unconfigured, why, why_cap);
     if (r != 0)
         return r;
     struct ltp_config config = {
@@ -290,10 +290,10 @@ static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why
         .earlier_life = l->env.earlier_life,
         .sink = l->env.sink,
         .sink_context = l->env.sink_context,
-        .guests_max = (uint32_t)k->accept_unknown,
-        .guest = &guest,
-        .guest_sessions = (uint32_t)k->unknown_sessions,
-        .guest_bytes = k->unknown_bytes,
+        .unconfigured_max = (uint32_t)k->accept_unknown,
+        .unconfigured = &unconfigured,
+        .unconfigured_sessions = (uint32_t)k->unknown_sessions,
+        .unconfigured_bytes = k->unknown_bytes,
     };
     r = ltp_new(&h->engine, &config);
     return r != 0 ? r : ltp_service_open(h->engine, LTP_SERVICE_SDA);
@@ -309,7 +309,7 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
     if (r == 0)
         r = hub_engine(h, l, why, why_cap);
     if (r == 0)
-        r = guest_init(h, l, hub_now(h));
+        r = unconfigured_init(h, l, hub_now(h));
     if (r != 0) {
         hub_end(h);
         return r;
@@ -465,7 +465,7 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     source_set(l);
     change_rate(&l->bucket, &l->config->pace, now);
     if (h->host == l)
-        change_rate(&h->guest_bucket, &l->config->pace, now);
+        change_rate(&h->unconfigured_bucket, &l->config->pace, now);
     return 0;
 }
 

@@ -17,9 +17,10 @@
 
 #include <assert.h>
 
-/* Per turn, so that receiving has its turn; of it, so much is for guests before links take all. */
+/* Per turn, so that receiving has its turn; of it, so much is for unconfigured peers before links
+ * take all. */
 #define OUTPUT_BYTES (256 * 1024)
-#define GUEST_BYTES (OUTPUT_BYTES / 8)
+#define UNCONFIGURED_BYTES (OUTPUT_BYTES / 8)
 /* Before timers fire the socket is read: so often in one turn (2 MiB), then for so many turns,
  * which is the largest socket buffer. Who sends more than we can read does not stop the timers. */
 #define READS_MAX 4u
@@ -28,7 +29,7 @@
 #define FULL_AGAIN (100 * TICK_MS)
 
 struct budget {
-    uint64_t all, guests;
+    uint64_t all, unconfigured;
 };
 
 static void find_active(struct hub *h)
@@ -179,30 +180,31 @@ static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
     return r >= 0;
 }
 
-/* The same for all guests, at their host's rate. */
-static bool guest_output(struct hub *h, uint64_t *budget)
+/* The same for all unconfigured peers, at their host's rate. */
+static bool unconfigured_output(struct hub *h, uint64_t *budget)
 {
     assert(h->host != NULL);
-    struct ltp_guest g;
+    struct ltp_unconfigured g;
     int r = 1;
-    bucket_begin(&h->guest_bucket, h->now);
-    while (r >= 0 && *budget > 0 && bucket_ready(&h->guest_bucket, h->now) &&
-           ltp_guest_next(h->engine, &g))
-        r = radiate_segments(h, h->host, &h->guest_bucket, g.peer, guest_peer(h, &g), budget);
+    bucket_begin(&h->unconfigured_bucket, h->now);
+    while (r >= 0 && *budget > 0 && bucket_ready(&h->unconfigured_bucket, h->now) &&
+           ltp_unconfigured_next(h->engine, &g))
+        r = radiate_segments(h, h->host, &h->unconfigured_bucket, g.peer, unconfigured_peer(h, &g),
+                             budget);
     return r >= 0;
 }
 
-/* A link without a rate takes all that it is given: guests go first with a share of their own, and
- * again with what links leave. */
-static bool guest_share(struct hub *h, struct budget *budget)
+/* A link without a rate takes all that it is given: unconfigured peers go first with a share of
+ * their own, and again with what links leave. */
+static bool unconfigured_share(struct hub *h, struct budget *budget)
 {
-    uint64_t before = budget->guests;
+    uint64_t before = budget->unconfigured;
     if (h->host == NULL || before == 0)
         return true;
-    bool room = guest_output(h, &budget->guests);
-    uint64_t used = before - budget->guests;
+    bool room = unconfigured_output(h, &budget->unconfigured);
+    uint64_t used = before - budget->unconfigured;
     budget->all -= used < budget->all ? used : budget->all;
-    assert(budget->guests <= before);
+    assert(budget->unconfigured <= before);
     return room;
 }
 
@@ -249,12 +251,12 @@ static bool flush_frames(struct hub *h)
 /* False when the socket is full or the turn's budget is spent. */
 static bool output_spans(struct hub *h, struct budget *budget)
 {
-    bool room = !udp_pending(h->io) && guest_share(h, budget);
+    bool room = !udp_pending(h->io) && unconfigured_share(h, budget);
     find_active(h);
     list_for_each (it, &h->active)
         room = room && link_output(h, container_of(it, struct link, active), &budget->all);
     if (room && h->host != NULL)
-        room = guest_output(h, &budget->all);
+        room = unconfigured_output(h, &budget->all);
     if (h->framed)
         return flush_frames(h) && room && budget->all > 0;
     return room && udp_flush(h->io) && budget->all > 0;
@@ -284,10 +286,10 @@ static tick wake_active(struct hub *h)
 static tick wake_time(struct hub *h)
 {
     tick wake = tick_min(ltp_deadline(h->engine), wake_active(h));
-    if (h->host != NULL && ltp_guests_ready(h->engine))
-        wake = tick_min(wake, bucket_wake(&h->guest_bucket, h->now));
+    if (h->host != NULL && ltp_unconfigured_ready(h->engine))
+        wake = tick_min(wake, bucket_wake(&h->unconfigured_bucket, h->now));
     else
-        bucket_rest(&h->guest_bucket);
+        bucket_rest(&h->unconfigured_bucket);
     return wake;
 }
 
@@ -323,7 +325,7 @@ static void set_alarm(struct hub *h, bool spent)
 
 void hub_pump(struct hub *h)
 {
-    struct budget budget = {.all = OUTPUT_BYTES, .guests = GUEST_BYTES};
+    struct budget budget = {.all = OUTPUT_BYTES, .unconfigured = UNCONFIGURED_BYTES};
     bool more = true;
     h->quiet = true;
     if (timers_fire(h))

@@ -230,8 +230,8 @@ static void put_sessions(json_t *o, const struct link *l)
     json_t *shown = json_array();
     size_t total = ltp_sessions(l->hub->engine, all, most), mine = 0;
     for (size_t i = 0; i < total && i < most; i++) {
-        bool guest = l->hub->host == l && ltp_is_guest(l->hub->engine, all[i].peer);
-        if (all[i].peer != l->peer && !guest)
+        bool unconfigured = l->hub->host == l && ltp_is_unconfigured(l->hub->engine, all[i].peer);
+        if (all[i].peer != l->peer && !unconfigured)
             continue;
         if (mine++ < SESSIONS_SHOWN)
             json_array_append_new(shown, session_json(&all[i], hub_now(l->hub)));
@@ -289,5 +289,5 @@ void link_status(struct cla *c, struct json_t *object)
     put_span(object, l);
     put_lateness(object, l);
     put_sessions(object, l);
-    guest_status(l, object);
+    unconfigured_status(l, object);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An engine with sessions of its own, one peer and, if the first byte says so, guests, under a
- * script of bytes: each entry is an opcode, a length and so many bytes, that arrive as a datagram
- * or choose a call. One opcode puts the number of the engine's own last session into the datagram,
- * since nobody would guess it.
+ * An engine with sessions of its own, one peer and, if the first byte says so, unconfigured peers,
+ * under a script of bytes: each entry is an opcode, a length and so many bytes, that arrive as a
+ * datagram or choose a call. One opcode puts the number of the engine's own last session into the
+ * datagram, since nobody would guess it.
  */
 #include <assert.h>
 
@@ -15,19 +15,19 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 static struct ltp *engine_new(uint8_t options)
 {
     struct ltp *l = NULL;
-    const struct ltp_span guest = {.segment_max = 100,
-                                   .block_max = 1 << 16,
-                                   .rto = TICK_MS,
-                                   .retries_max = 1,
-                                   .idle_timeout = 10 * TICK_MS};
+    const struct ltp_span unconfigured = {.segment_max = 100,
+                                          .block_max = 1 << 16,
+                                          .rto = TICK_MS,
+                                          .retries_max = 1,
+                                          .idle_timeout = 10 * TICK_MS};
     struct ltp_config config = {.engine = 2,
                                 .seed = 5,
                                 .import_sessions = 8,
                                 .held_bytes = 1 << 20,
                                 .closed_memory = 16,
                                 .closed_time = 50 * TICK_MS,
-                                .guests_max = options & 8 ? 3 : 0,
-                                .guest = &guest};
+                                .unconfigured_max = options & 8 ? 3 : 0,
+                                .unconfigured = &unconfigured};
     struct ltp_span span = {.peer = 1,
                             .segment_max = 100,
                             .export_sessions = 4,
@@ -67,8 +67,8 @@ static void drain(struct ltp *l, uint8_t how, tick now)
     struct ltp_notice n;
     for (int i = how & 15; i > 0 && ltp_output(l, 1, now, &out) != 0; i--)
         assert(out.head_len + out.data.len <= 160);
-    struct ltp_guest g;
-    for (int i = how & 15; i > 0 && ltp_guest_next(l, &g); i--)
+    struct ltp_unconfigured g;
+    for (int i = how & 15; i > 0 && ltp_unconfigured_next(l, &g); i--)
         assert(ltp_output(l, g.peer, now, &out) == 1 && out.data.len == 0);
     while (ltp_poll(l, &n) != 0) {
         if (n.kind == LTP_BLOCK && (how & 16) != 0)

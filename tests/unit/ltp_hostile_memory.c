@@ -61,8 +61,8 @@ void __wrap_free(void *p)
 #include "ltp/segment.h"
 
 #define HELD ((size_t)32 << 20)
-#define GUESTS 64
-#define GUEST_COST 4096 /* bytes of each, beside its sessions */
+#define UNCONFIGURED 64
+#define UNCONFIGURED_COST 4096 /* bytes of each, beside its sessions */
 #define ENGINE(call) (in_engine = 1, (call), in_engine = 0)
 
 struct victim {
@@ -73,14 +73,14 @@ struct victim {
 static struct victim victim_new(uint32_t sessions)
 {
     struct victim v = {.now = TICK_MS};
-    struct ltp_span guest = {.rto = 30 * TICK_MS, .idle_timeout = TICK_S};
+    struct ltp_span unconfigured = {.rto = 30 * TICK_MS, .idle_timeout = TICK_S};
     struct ltp_config config = {.engine = 2,
                                 .seed = 7,
                                 .held_bytes = HELD,
                                 .import_sessions = sessions,
                                 .closed_memory = 4096,
-                                .guests_max = GUESTS,
-                                .guest = &guest};
+                                .unconfigured_max = UNCONFIGURED,
+                                .unconfigured = &unconfigured};
     struct ltp_span span = {.peer = 1, .import_sessions = sessions, .rto = 30 * TICK_MS};
     int rc;
     allocated = peak = 0;
@@ -127,7 +127,8 @@ static void victim_end(struct victim *v)
 {
     ltp_check(v->l);
 
-    ck_assert_msg(peak <= HELD + HELD / 20 + GUESTS * GUEST_COST, "%zu bytes of %zu", peak, HELD);
+    ck_assert_msg(peak <= HELD + HELD / 20 + UNCONFIGURED * UNCONFIGURED_COST, "%zu bytes of %zu",
+                  peak, HELD);
     ENGINE(ltp_free(v->l));
     ck_assert_uint_eq(allocated, 0);
 }
@@ -143,7 +144,8 @@ START_TEST(sessions_without_end)
     struct victim v = victim_new(1000);
     for (uint64_t i = 1; i <= 50000; i++)
         data(&v, LTP_RED, i, 0, 0);
-    ck_assert_uint_eq(count(&v, VERDICT_OK), 750); /* a quarter is promised to the guests */
+    ck_assert_uint_eq(count(&v, VERDICT_OK),
+                      750); /* a quarter is promised to the unconfigured peers */
     ck_assert_uint_eq(count(&v, VERDICT_LIMIT_SESSIONS), 49250);
     victim_end(&v);
     v = victim_new(100000);
@@ -429,7 +431,7 @@ START_TEST(strangers)
     struct rng r;
     rng_init(&r, 9171);
     for (uint64_t i = 0; i < 400000; i++) {
-        uint64_t engine = 10 + (i < 200000 ? i / 2 : rng_below(&r, 2 * GUESTS));
+        uint64_t engine = 10 + (i < 200000 ? i / 2 : rng_below(&r, 2 * UNCONFIGURED));
         struct ltp_segment s = {.type = (uint8_t)rng_below(&r, 8),
                                 .id = {engine, rng_below(&r, 2000)},
                                 .client_service = 1,
@@ -446,7 +448,7 @@ START_TEST(strangers)
             ltp_check(v.l);
         }
     }
-    ck_assert_uint_eq(ltp_counters(v.l)->guests_accepted, GUESTS);
+    ck_assert_uint_eq(ltp_counters(v.l)->unconfigured_accepted, UNCONFIGURED);
     ck_assert_uint_gt(count(&v, VERDICT_LIMIT_PEERS), 100000);
     ck_assert_uint_gt(count(&v, VERDICT_LIMIT_BYTES) + count(&v, VERDICT_LIMIT_SESSIONS), 0);
     victim_end(&v);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A million damaged datagrams: segments of a real exchange, of all types, mutated by a seed and fed
- * to both engines while their sessions run, of which one takes guests. Nothing may crash; each
- * datagram has one verdict; the limits hold; and at the end both engines get idle again.
+ * to both engines while their sessions run, of which one takes unconfigured peers. Nothing may
+ * crash; each datagram has one verdict; the limits hold; and at the end both engines get idle
+ * again.
  */
 #include "tests/unit/ltp_pair.h"
 
@@ -39,12 +40,12 @@ static void feed(struct mutants *m, int to, const uint8_t *bytes, size_t len)
     m->fed[to]++;
 }
 
-static void drain_guests(struct mutants *m, struct ltp *l)
+static void drain_unconfigured(struct mutants *m, struct ltp *l)
 {
     uint8_t head[2048];
     struct ltp_out out = {.head = head, .head_cap = sizeof head};
-    struct ltp_guest g;
-    for (int k = 0; k < 50 && ltp_guest_next(l, &g); k++) {
+    struct ltp_unconfigured g;
+    for (int k = 0; k < 50 && ltp_unconfigured_next(l, &g); k++) {
         if (ltp_output(l, g.peer, m->p->now, &out) != 0) /* 0: it had no credit */
             pool_add(m, head, out.head_len, out.data);
     }
@@ -65,7 +66,7 @@ static void drain(struct mutants *m)
             if (rng_chance(&m->rng, 0.7))
                 feed(m, 1 - i, whole, out.head_len + out.data.len);
         }
-        drain_guests(m, m->p->l[i]);
+        drain_unconfigured(m, m->p->l[i]);
         while (ltp_poll(m->p->l[i], &n) != 0)
             buf_drop(n.data);
     }
@@ -127,7 +128,7 @@ static struct pair *small_pair(void)
                                     .held_bytes = 3000000,
                                     .closed_memory = 300,
                                     .closed_time = 2 * TICK_S,
-                                    .guests_max = i == 0 ? 0 : 4};
+                                    .unconfigured_max = i == 0 ? 0 : 4};
         struct ltp_span span = {.peer = (uint64_t)(2 - i),
                                 .segment_max = 200,
                                 .export_sessions = 8,
@@ -138,7 +139,7 @@ static struct pair *small_pair(void)
                                 .rto = 10 * TICK_MS,
                                 .retries_max = 3,
                                 .idle_timeout = 500 * TICK_MS};
-        config.guest = &span;
+        config.unconfigured = &span;
         ltp_free(p->l[i]);
         ck_assert_int_eq(ltp_new(&p->l[i], &config), 0);
         ck_assert_int_eq(ltp_span_set(p->l[i], &span, 0), 0);

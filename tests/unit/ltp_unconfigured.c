@@ -5,7 +5,7 @@
 #define PLACES 8
 #define BLOCK 50000
 
-static struct ltp_span guest_span(void)
+static struct ltp_span unconfigured_span(void)
 {
     struct ltp_span s = pair_span(0);
     s.idle_timeout = 10 * TICK_S;
@@ -13,15 +13,15 @@ static struct ltp_span guest_span(void)
     return s;
 }
 
-/* Engine 2 knows nobody and has places for guests; engine 1 knows engine 2. */
-static struct pair *with_guests(struct ltp_config *config, const struct ltp_span *span)
+/* Engine 2 knows nobody and has places for unconfigured peers; engine 1 knows engine 2. */
+static struct pair *with_unconfigured(struct ltp_config *config, const struct ltp_span *span)
 {
     struct pair *p = pair_new(NULL, NULL);
-    struct ltp_span given = guest_span();
+    struct ltp_span given = unconfigured_span();
     config->engine = 2;
     config->seed = 5;
-    config->guests_max = PLACES;
-    config->guest = span == NULL ? &given : span;
+    config->unconfigured_max = PLACES;
+    config->unconfigured = span == NULL ? &given : span;
     ltp_free(p->l[1]);
     ck_assert_int_eq(ltp_new(&p->l[1], config), 0);
     return p;
@@ -51,18 +51,18 @@ static uint64_t count(const struct pair *p, enum verdict v)
 
 static bool is_in(const struct pair *p, uint64_t engine)
 {
-    struct ltp_guest g;
+    struct ltp_unconfigured g;
     for (uint32_t i = 0; i < PLACES; i++) {
-        if (ltp_guest_at(p->l[1], i, &g) && g.peer == engine)
+        if (ltp_unconfigured_at(p->l[1], i, &g) && g.peer == engine)
             return true;
     }
     return false;
 }
 
-START_TEST(a_guest_sends)
+START_TEST(a_unconfigured_sends)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     pair_drop(p, LTP_RED, 3);
     pair_drop(p, LTP_RED_CP_EOB, 0);
     pair_drop(p, LTP_RS, 0);
@@ -74,8 +74,8 @@ START_TEST(a_guest_sends)
     pair_run(p);
     ck_assert_uint_eq(p->notices[LTP_GREEN], 1);
     pair_assert_idle(p);
-    ck_assert(ltp_is_guest(p->l[1], 1));
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 1);
+    ck_assert(ltp_is_unconfigured(p->l[1], 1));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured_accepted, 1);
     /* and nothing more than that */
     struct buf *b = pair_block(10, 1);
     struct ltp_block block = {.peer = 1, .client_service = 1, .data = b, .red_len = 10};
@@ -91,7 +91,7 @@ END_TEST
 START_TEST(who_cannot_be_one)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_segment s = data_of(2, 1, LTP_RED);
     ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER); /* us */
     s.id.originator = 0;
@@ -104,8 +104,8 @@ START_TEST(who_cannot_be_one)
     ck_assert_int_eq(from(p, "a", &s), VERDICT_LIMIT_BYTES);
     s = (struct ltp_segment){.type = LTP_CS, .id = {7, 1}};
     ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER);
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 0);
-    ck_assert(!ltp_guests_ready(p->l[1]));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured_accepted, 0);
+    ck_assert(!ltp_unconfigured_ready(p->l[1]));
     pair_free(p);
     p = pair_new(NULL, NULL); /* without places */
     s = data_of(7, 1, LTP_RED);
@@ -116,18 +116,18 @@ END_TEST
 
 START_TEST(what_is_asked_for_must_make_sense)
 {
-    struct ltp_span span = guest_span();
-    struct ltp_config config = {.engine = 2, .guests_max = 8};
+    struct ltp_span span = unconfigured_span();
+    struct ltp_config config = {.engine = 2, .unconfigured_max = 8};
     struct ltp *l;
     ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
-    config.guest = &span;
+    config.unconfigured = &span;
     span.idle_timeout = 0;
     ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
     span.idle_timeout = TICK_S;
     span.rto = 0;
     ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
     span.rto = TICK_S;
-    config.guests_max = 65537;
+    config.unconfigured_max = 65537;
     ck_assert_int_eq(ltp_new(&l, &config), HELIO_EINVAL);
 }
 END_TEST
@@ -136,7 +136,7 @@ END_TEST
 START_TEST(bound_to_its_source)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_segment s = data_of(7, 1, LTP_RED_CP), other = data_of(7, 2, LTP_RED);
     struct ltp_segment cancel = {.type = LTP_CS, .id = {7, 1}};
     struct ltp_segment ack = {.type = LTP_RA, .id = {7, 1}, .rpt_serial = 1};
@@ -148,8 +148,8 @@ START_TEST(bound_to_its_source)
     ck_assert_int_eq(from(p, "away", &cancel), VERDICT_WRONG_SOURCE);
     ck_assert_int_eq(from(p, "away", &ack), VERDICT_WRONG_SOURCE);
     ck_assert_int_eq(from(p, "homer", &s), VERDICT_WRONG_SOURCE);
-    struct ltp_guest g;
-    ck_assert(ltp_guest_next(p->l[1], &g)); /* the report goes where the data came from */
+    struct ltp_unconfigured g;
+    ck_assert(ltp_unconfigured_next(p->l[1], &g)); /* the report goes where the data came from */
     ck_assert(slice_equal(slice_of(g.source, g.source_len), slice_of("home", 4)));
     ck_assert_int_eq(from(p, "home", &s), VERDICT_OK);
     ck_assert_uint_eq(count(p, VERDICT_WRONG_SOURCE), 5);
@@ -160,7 +160,7 @@ END_TEST
 START_TEST(a_flood_finds_the_set_full)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     uint8_t bytes[300];
     for (uint64_t i = 0; i < 100000; i++) {
         struct ltp_segment s = data_of(1000 + i, i, i % 3 == 0 ? LTP_GREEN_EOB : LTP_RED_CP_EOB);
@@ -168,7 +168,7 @@ START_TEST(a_flood_finds_the_set_full)
         p->now += 10 * TICK_US;
     }
     pair_drain(p);
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, PLACES);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured, PLACES);
     ck_assert_uint_eq(ltp_counters(p->l[1])->opened_import, PLACES);
     ck_assert_uint_eq(count(p, VERDICT_LIMIT_PEERS), 100000 - PLACES);
     for (uint64_t i = 0; i < PLACES; i++)
@@ -181,7 +181,7 @@ END_TEST
 START_TEST(a_place_comes_free_by_silence)
 {
     struct ltp_config config = {.closed_time = 60 * TICK_S};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     for (uint64_t i = 0; i < PLACES; i++) {
         struct ltp_segment s = data_of(10 + i, 1, LTP_GREEN_EOB); /* over at once */
         ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
@@ -199,8 +199,8 @@ START_TEST(a_place_comes_free_by_silence)
     p->now += 2 * TICK_MS; /* the second has been silent for 60 s */
     ck_assert_int_eq(from(p, "y", &late), VERDICT_OK);
     ck_assert(is_in(p, 50) && is_in(p, 10) && !is_in(p, 11));
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, PLACES);
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, PLACES + 1);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured, PLACES);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured_accepted, PLACES + 1);
     pair_free(p);
 }
 END_TEST
@@ -208,9 +208,9 @@ END_TEST
 START_TEST(never_while_something_is_open)
 {
     struct ltp_config config = {.closed_time = TICK_S};
-    struct ltp_span span = guest_span();
+    struct ltp_span span = unconfigured_span();
     span.idle_timeout = 3600 * TICK_S;
-    struct pair *p = with_guests(&config, &span);
+    struct pair *p = with_unconfigured(&config, &span);
     for (uint64_t i = 0; i < PLACES; i++) {
         struct ltp_segment s = data_of(10 + i, 1, LTP_RED);
         ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
@@ -225,12 +225,12 @@ START_TEST(never_while_something_is_open)
     ltp_expire(p->l[1], p->now);
     pair_drain(p);
     ck_assert_int_eq(from(p, "y", &late), VERDICT_LIMIT_PEERS);
-    struct ltp_guest g;
+    struct ltp_unconfigured g;
     struct ltp_out out = {.head = (uint8_t[2000]){0}, .head_cap = 2000};
     for (int i = 0; i < 1000; i++) {
         p->now += 10 * TICK_MS;
         ltp_expire(p->l[1], p->now);
-        while (ltp_guest_next(p->l[1], &g))
+        while (ltp_unconfigured_next(p->l[1], &g))
             ck_assert_int_eq(ltp_output(p->l[1], g.peer, p->now, &out), 1);
     }
     p->now += TICK_S;
@@ -239,15 +239,15 @@ START_TEST(never_while_something_is_open)
 }
 END_TEST
 
-/* What guests may have in all does not reach into what is left for others. */
+/* What unconfigured peers may have in all does not reach into what is left for others. */
 START_TEST(their_share)
 {
     struct ltp_config config = {.import_sessions = 100,
-                                .guest_sessions = 20,
+                                .unconfigured_sessions = 20,
                                 .held_bytes = 1 << 20,
-                                .guest_bytes = 1 << 18,
+                                .unconfigured_bytes = 1 << 18,
                                 .closed_memory = 40};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_span known = pair_span(1);
     ck_assert_int_eq(ltp_span_set(p->l[1], &known, 0), 0);
     ck_assert_int_eq(ltp_link(p->l[1], 1, true, 0), 0);
@@ -261,7 +261,7 @@ START_TEST(their_share)
     ck_assert_uint_gt(count(p, VERDICT_LIMIT_SESSIONS), 0);
     for (s.id.number = 1; s.id.number <= 40; s.id.number++) /* a configured peer has the rest */
         ck_assert_int_eq(from(p, "z", &s), VERDICT_OK);
-    /* a closed session of the peer is remembered whatever guests do */
+    /* a closed session of the peer is remembered whatever unconfigured peers do */
     struct ltp_segment over = data_of(1, 500, LTP_GREEN_EOB);
     ck_assert_int_eq(from(p, "z", &over), VERDICT_OK);
     for (uint64_t i = 2000; i < 4000; i++) {
@@ -274,19 +274,19 @@ START_TEST(their_share)
 }
 END_TEST
 
-/* Also of those that are no guests yet. */
+/* Also of those that are no unconfigured peers yet. */
 START_TEST(strangers_find_the_share_used)
 {
-    struct ltp_config config = {.guest_sessions = 3};
-    struct pair *p = with_guests(&config, NULL);
+    struct ltp_config config = {.unconfigured_sessions = 3};
+    struct pair *p = with_unconfigured(&config, NULL);
     for (uint64_t i = 0; i < PLACES; i++) {
         struct ltp_segment s = data_of(10 + i, 1, LTP_RED);
         ck_assert_int_eq(from(p, "x", &s), i < 3 ? VERDICT_OK : VERDICT_LIMIT_SESSIONS);
     }
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, 3);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured, 3);
     pair_free(p);
-    config = (struct ltp_config){.guest_bytes = 20000};
-    p = with_guests(&config, NULL);
+    config = (struct ltp_config){.unconfigured_bytes = 20000};
+    p = with_unconfigured(&config, NULL);
     struct ltp_segment s = data_of(10, 1, LTP_RED);
     s.offset = 18000;
     ck_assert_int_eq(from(p, "x", &s), VERDICT_OK);
@@ -300,13 +300,13 @@ END_TEST
 START_TEST(with_a_cookie)
 {
     struct ltp_config config = {0};
-    struct ltp_span span = guest_span();
+    struct ltp_span span = unconfigured_span();
     span.cookie_len = 2;
     memcpy(span.cookie, "\x5f\x0a", 2);
-    struct pair *p = with_guests(&config, &span);
+    struct pair *p = with_unconfigured(&config, &span);
     struct ltp_segment s = data_of(7, 1, LTP_RED);
     ck_assert_int_eq(from(p, "a", &s), VERDICT_BAD_COOKIE);
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_accepted, 0);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured_accepted, 0);
     static const uint8_t field[] = {1, 2, 0x5f, 0x0a};
     s.header_count = 1;
     s.headers = slice_of(field, sizeof field);
@@ -319,10 +319,10 @@ START_TEST(with_a_cookie)
 }
 END_TEST
 
-START_TEST(a_guest_gets_a_span)
+START_TEST(a_unconfigured_gets_a_span)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_span known = pair_span(7);
     struct ltp_segment s = data_of(7, 1, LTP_RED);
     ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
@@ -333,8 +333,8 @@ START_TEST(a_guest_gets_a_span)
     s = (struct ltp_segment){.type = LTP_CAR, .id = {7, 1}};
     ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
     ck_assert_int_eq(ltp_span_set(p->l[1], &known, p->now), 0);
-    ck_assert(!ltp_is_guest(p->l[1], 7));
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests, 0);
+    ck_assert(!ltp_is_unconfigured(p->l[1], 7));
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured, 0);
     s = data_of(7, 2, LTP_RED);
     ck_assert_int_eq(from(p, "elsewhere", &s), VERDICT_OK);
     pair_free(p);
@@ -344,7 +344,7 @@ END_TEST
 #define UDP_IPV4 28u
 #define UDP_IPV6 48u
 
-/* All that leaves for a guest, bytes with the longest headers. */
+/* All that leaves for an unconfigured peer, bytes with the longest headers. */
 static uint64_t segments;
 
 static uint64_t sent_to(struct pair *p, uint64_t engine, struct ltp_segment *last)
@@ -378,7 +378,7 @@ START_TEST(a_forged_address_gets_little)
 {
     static const int types[] = {LTP_RED_CP, LTP_RED_CP_EOB, LTP_RED_CP_EORP};
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_segment got;
     uint64_t in = 0, out = 0;
     for (uint64_t i = 0; i < 300; i++) {
@@ -398,7 +398,7 @@ START_TEST(a_forged_address_gets_little)
         ck_assert_uint_le(out, 3 * in);
     }
     ck_assert_uint_gt(out, 2 * in); /* it is made use of */
-    ck_assert_uint_gt(ltp_counters(p->l[1])->guests_unsent, 100);
+    ck_assert_uint_gt(ltp_counters(p->l[1])->unconfigured_unsent, 100);
     ck_assert_uint_eq(ltp_counters(p->l[1])->tx_bytes + UDP_IPV6 * segments, out);
     ck_assert(!ltp_has_output(p->l[1], 7)); /* and nothing waits for ever */
     pair_free(p);
@@ -411,7 +411,7 @@ START_TEST(a_long_datagram_pays_for_headers)
 {
     static uint8_t block[60000], whole[61000];
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_segment got, s = data_of(7, 0, LTP_RED_CP);
     s.cp_serial = 1;
     s.data = slice_of(block, sizeof block);
@@ -438,7 +438,7 @@ END_TEST
 START_TEST(an_address_is_proven)
 {
     struct ltp_config config = {0};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     struct ltp_segment s = data_of(7, 1, LTP_RED_CP), got = {.rpt_serial = 0};
     ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
     ck_assert_uint_gt(sent_to(p, 7, &got), 0);
@@ -457,7 +457,7 @@ START_TEST(an_address_is_proven)
     s.data = slice_of("x", 1);
     ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
     ck_assert_uint_gt(sent_at_last(p, 7, &got), 60);
-    ck_assert_uint_eq(ltp_counters(p->l[1])->guests_unsent, 0);
+    ck_assert_uint_eq(ltp_counters(p->l[1])->unconfigured_unsent, 0);
     s = data_of(7, 3, LTP_RED_CP);
     ck_assert_int_eq(from(p, "a", &s), VERDICT_OK);
     sent_to(p, 7, &got);
@@ -470,7 +470,7 @@ END_TEST
 START_TEST(serials_are_unlike)
 {
     struct ltp_config config = {.secret = {1, 2}};
-    struct pair *p = with_guests(&config, NULL);
+    struct pair *p = with_unconfigured(&config, NULL);
     uint64_t seen[PLACES];
     for (uint64_t i = 0; i < PLACES; i++) {
         struct ltp_segment s = data_of(10 + i, 1, LTP_RED_CP), got;
@@ -486,10 +486,10 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("ltp_guests");
-    TCase *t = tcase_create("guests");
+    Suite *s = suite_create("ltp_unconfigured");
+    TCase *t = tcase_create("unconfigured");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, a_guest_sends);
+    tcase_add_test(t, a_unconfigured_sends);
     tcase_add_test(t, who_cannot_be_one);
     tcase_add_test(t, what_is_asked_for_must_make_sense);
     tcase_add_test(t, bound_to_its_source);
@@ -499,7 +499,7 @@ int main(void)
     tcase_add_test(t, their_share);
     tcase_add_test(t, strangers_find_the_share_used);
     tcase_add_test(t, with_a_cookie);
-    tcase_add_test(t, a_guest_gets_a_span);
+    tcase_add_test(t, a_unconfigured_gets_a_span);
     tcase_add_test(t, a_forged_address_gets_little);
     tcase_add_test(t, a_long_datagram_pays_for_headers);
     tcase_add_loop_test(t, an_address_is_proven, 0, 2);

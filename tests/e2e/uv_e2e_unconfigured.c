@@ -170,7 +170,7 @@ static void flood_open(struct flood *f, struct scene *w, struct end *e, uint16_t
     flood_send(f);
 }
 
-/* A link that could send for ever leaves the guests their reports. */
+/* A link that could send for ever leaves the unconfigured peers their reports. */
 START_TEST(beside_a_busy_link)
 {
     struct scene *w =
@@ -200,8 +200,8 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("ltp-udp guests");
-    TCase *t = tcase_create("guests");
+    Suite *s = suite_create("ltp-udp unconfigured");
+    TCase *t = tcase_create("unconfigured");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, accepted);
     tcase_add_test(t, accepted_over_ipv6);
