@@ -72,13 +72,13 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
     int r = engine_numbers(l, &own, why, why_cap);
     if (r == 0)
-        r = hub_join(l, own, why, why_cap);
+        r = ltp_endpoint_join(l, own, why, why_cap);
     if (r != 0) {
         free(l);
         return r;
     }
     link_limits(l);
-    assert(l->hub != NULL);
+    assert(l->endpoint != NULL);
     *out = &l->cla;
     return 0;
 }
@@ -86,7 +86,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
 static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
     struct link *l = link_of(c);
-    assert(l->hub != NULL && l->closed == NULL);
+    assert(l->endpoint != NULL && l->closed == NULL);
     int r = outgoing_send(l, key, bundle);
     link_limits(l); /* a long bundle may have closed the window */
     return r == 0              ? CLA_REASON_NONE
@@ -110,19 +110,19 @@ static int cancel_bundle(struct cla *c, uint64_t key)
 static int cancel_session(struct cla *c, uint64_t originator, uint64_t number)
 {
     struct link *l = link_of(c);
-    struct hub *h = l->hub;
+    struct ltp_endpoint *h = l->endpoint;
     struct ltp_session_id id = {originator != 0 ? originator : h->engine_number, number};
     struct ltp_session_info info;
-    if (ltp_session_get(h->engine, id, &info) != 0 || hub_owner(h, info.peer) != l)
+    if (ltp_session_get(h->engine, id, &info) != 0 || ltp_endpoint_owner(h, info.peer) != l)
         return HELIO_ENOENT;
-    int r = ltp_cancel(h->engine, id, LTP_USR_CNCLD, hub_now(h));
-    hub_kick(h);
+    int r = ltp_cancel(h->engine, id, LTP_USR_CNCLD, ltp_endpoint_now(h));
+    ltp_endpoint_kick(h);
     return r;
 }
 
 static void ltp_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
-    incoming_answer(link_of(c)->hub, token, verdict == CLA_ACCEPTED);
+    incoming_answer(link_of(c)->endpoint, token, verdict == CLA_ACCEPTED);
 }
 
 /* Keys of the span and of the link itself; others belong to the local address and its engine. */
@@ -177,16 +177,16 @@ static int ltp_set(struct cla *c, const void *config, char *why, size_t why_cap)
     const struct ltp_link_config *was = l->given;
     l->given = config;
     link_refresh(l);
-    int r = hub_change(l, why, why_cap);
+    int r = ltp_endpoint_change(l, why, why_cap);
     if (r != 0) {
         l->given = was;
         link_refresh(l);
         return r;
     }
-    hub_buffers(l);
+    ltp_endpoint_buffers(l);
     l->to.dscp = (uint8_t)l->config->udp.dscp;
     link_limits(l);
-    hub_kick(l->hub);
+    ltp_endpoint_kick(l->endpoint);
     return 0;
 }
 
@@ -203,7 +203,7 @@ static void ltp_close(struct cla *c, void (*closed)(void *context), void *contex
     assert(l->closed == NULL);
     l->closed = closed;
     l->closed_context = context;
-    hub_leave(l);
+    ltp_endpoint_leave(l);
 }
 
 const struct cla_ops ltp_link_ops = {

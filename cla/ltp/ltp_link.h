@@ -19,7 +19,7 @@
 struct link;
 
 /* While little comes, and comes often, it may gather for a while before it is read. */
-struct hub_gather {
+struct ltp_endpoint_gather {
     tick wait;   /* for so long; 0: never */
     tick until;  /* the port is read then and not watched before; TICK_NEVER: it is watched */
     tick came;   /* when something was read last */
@@ -27,9 +27,9 @@ struct hub_gather {
 };
 
 /* A local address: one socket, one LTP engine, the links that go through them. */
-struct hub {
-    struct hub *next; /* in *anchor */
-    struct hub **anchor;
+struct ltp_endpoint {
+    struct ltp_endpoint *next; /* in *anchor */
+    struct ltp_endpoint **anchor;
     struct address local;
     uint64_t engine_number;
     struct ltp *engine;
@@ -41,7 +41,7 @@ struct hub {
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     int source;               /* of the frames, likewise */
     struct alarm alarm;
-    struct hub_gather gather;
+    struct ltp_endpoint_gather gather;
     struct list links;       /* of struct link.node, in the order of their making */
     struct hash by_peer;     /* the same, by the peer's engine number */
     struct list active;      /* of struct link.active: who may have something to send or to tell,
@@ -94,10 +94,10 @@ struct link_refusals {
 
 struct link {
     struct cla cla;
-    struct list node; /* in hub->links or hub->leaving */
+    struct list node; /* in endpoint->links or endpoint->leaving */
     struct list active;
     struct hash_node by_peer;
-    struct hub *hub;
+    struct ltp_endpoint *endpoint;
     struct cla_env env;
     const struct ltp_link_config *config; /* in force: `given`, or that bounded by the contact */
     const struct ltp_link_config *given;
@@ -115,10 +115,10 @@ struct link {
     bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */
     tick silence_quiet; /* until then no more is said of it */
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
-    const struct ltp_auth *auth;   /* of its span, the hub's; NULL: none */
+    const struct ltp_auth *auth;   /* of its span, the local endpoint's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
-    uint64_t halves_bytes;       /* of its peers' mixed blocks, in hub->halves */
+    uint64_t halves_bytes;       /* of its peers' mixed blocks, in endpoint->halves */
     uint64_t arriving;           /* bytes that the node has counted for blocks that are arriving */
     bool full;                   /* it had no room for all of them */
     tick full_quiet;             /* until then no more is said of it */
@@ -166,38 +166,38 @@ struct incoming {
     struct group *group; /* NULL: it is a block by itself */
 };
 
-/* ltp_link_wake.c: what wakes a hub up. open: its port and alarm; 0 or an error with its text.
- * close: hub_free follows, later than the call. */
-int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap);
-void hub_wake_close(struct hub *h);
-void hub_arm(struct hub *h, tick wake); /* a turn at this time, or earlier */
-void hub_watch(struct hub *h);          /* a turn when the port has something for us */
+/* ltp_link_wake.c: what wakes a local endpoint up. open: its port and alarm; 0 or an error with its
+ * text. close: ltp_endpoint_free follows, later than the call. */
+int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *why, size_t why_cap);
+void ltp_endpoint_wake_close(struct ltp_endpoint *h);
+void ltp_endpoint_arm(struct ltp_endpoint *h, tick wake); /* a turn at this time, or earlier */
+void ltp_endpoint_watch(struct ltp_endpoint *h); /* a turn when the port has something for us */
 
-/* A turn: begin, what happened (hub_input: datagrams may be there), end. */
-void hub_turn_begin(struct hub *h);
-bool hub_input(struct hub *h); /* false: there were none */
-void hub_turn_end(struct hub *h);
-void hub_free(struct hub *h);
+/* A turn: begin, what happened (ltp_endpoint_input: datagrams may be there), end. */
+void ltp_endpoint_turn_begin(struct ltp_endpoint *h);
+bool ltp_endpoint_input(struct ltp_endpoint *h); /* false: there were none */
+void ltp_endpoint_turn_end(struct ltp_endpoint *h);
+void ltp_endpoint_free(struct ltp_endpoint *h);
 
-/* ltp_link_hub.c: life and turns. */
-int hub_join(struct link *l, uint64_t engine, char *why,
-             size_t why_cap); /* 0 or an error with its text */
-void hub_leave(struct link *l);
+/* ltp_endpoint.c: life and turns. */
+int ltp_endpoint_join(struct link *l, uint64_t engine, char *why,
+                      size_t why_cap); /* 0 or an error with its text */
+void ltp_endpoint_leave(struct link *l);
 /* The link's configuration in force is another one now. 0 or an error with its text. */
-int hub_change(struct link *l, char *why, size_t why_cap);
-tick hub_now(struct hub *h);      /* for a push: within a turn the time of that turn */
-void hub_buffers(struct link *l); /* asks the kernel for what its configuration needs */
-void hub_kick(struct hub *h);     /* a push from outside: pump soon, once */
-void hub_again(struct hub *h);    /* from within a turn: another one soon */
+int ltp_endpoint_change(struct link *l, char *why, size_t why_cap);
+tick ltp_endpoint_now(struct ltp_endpoint *h); /* for a push: within a turn the time of that turn */
+void ltp_endpoint_buffers(struct link *l); /* asks the kernel for what its configuration needs */
+void ltp_endpoint_kick(struct ltp_endpoint *h);  /* a push from outside: pump soon, once */
+void ltp_endpoint_again(struct ltp_endpoint *h); /* from within a turn: another one soon */
 /* Something of the link is another than the last turn left it: the next turn looks at it. */
 void link_touch(struct link *l);
 /* Has it something to send, or to tell? */
 bool link_is_active(const struct link *l);
 uint32_t link_window(const struct link *l);
 void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
-struct link *hub_link(struct hub *h, uint64_t peer); /* NULL: none */
-struct link *hub_owner(struct hub *h,
-                       uint64_t peer); /* the same, or for an unconfigured peer its host */
+struct link *ltp_endpoint_link(struct ltp_endpoint *h, uint64_t peer); /* NULL: none */
+struct link *ltp_endpoint_owner(struct ltp_endpoint *h,
+                                uint64_t peer); /* the same, or for an unconfigured peer its host */
 void link_say(struct link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
@@ -205,7 +205,7 @@ void link_say(struct link *l, int level, const char *format, ...)
  * says. refuse: the engine refused the latest one for its address, or for its authentication.
  * warn: the link listens at all addresses without authentication: that is logged. */
 void source_set(struct link *l);
-void source_refuse(struct hub *h, const struct address *from, enum verdict why);
+void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
 void source_warn(struct link *l);
 void source_status(const struct link *l, struct json_t *object);
 
@@ -213,44 +213,46 @@ void source_status(const struct link *l, struct json_t *object);
  * link is up, each way; the light time there and back, 0 when it is not known; cla_ops.contact. */
 void link_refresh(struct link *l);
 void link_ways(struct link *l);
-void hub_ways(struct hub *h); /* of all its links: the wire can, or cannot, what it could */
+void ltp_endpoint_ways(
+    struct ltp_endpoint *h); /* of all its links: the wire can, or cannot, what it could */
 tick link_round_trip(const struct link *l);
 void link_contact(struct cla *c, const struct cla_contact *contact);
 
 /* ltp_link_pump.c */
-void hub_pump(struct hub *h);
+void ltp_endpoint_pump(struct ltp_endpoint *h);
 
 /* ltp_link_unconfigured.c: where the segments for an unconfigured peer go. init: room for them; 0
  * or HELIO_ENOMEM. */
-int unconfigured_init(struct hub *h, struct link *host, tick now);
-struct udp_peer *unconfigured_peer(struct hub *h, const struct ltp_unconfigured *g);
+int unconfigured_init(struct ltp_endpoint *h, struct link *host, tick now);
+struct udp_peer *unconfigured_peer(struct ltp_endpoint *h, const struct ltp_unconfigured *g);
 void unconfigured_status(const struct link *l, struct json_t *object);
 
 /* ltp_link_outgoing.c: bundles become blocks, blocks come to their end. */
 int outgoing_send(struct link *l, uint64_t key, struct buf *bundle);
-int outgoing_cancel(struct link *l, uint64_t key);   /* as cla_ops.cancel */
-void outgoing_down(struct link *l);                  /* the link is down */
-bool outgoing_form(struct hub *h);                   /* true when a block was made of what waited */
-tick outgoing_due(const struct link *l);             /* when what waits becomes a block by itself */
-void outgoing_closed(struct ltp_notice *n);          /* our block is over */
-void outgoing_forget(struct hub *h, struct link *l); /* the link is closed: no `done` follows */
+int outgoing_cancel(struct link *l, uint64_t key); /* as cla_ops.cancel */
+void outgoing_down(struct link *l);                /* the link is down */
+bool outgoing_form(struct ltp_endpoint *h);        /* true when a block was made of what waited */
+tick outgoing_due(const struct link *l);           /* when what waits becomes a block by itself */
+void outgoing_closed(struct ltp_notice *n);        /* our block is over */
+void outgoing_forget(struct ltp_endpoint *h,
+                     struct link *l); /* the link is closed: no `done` follows */
 
 /* ltp_link_incoming.c: blocks become bundles, bundles get the node's answer. */
-void incoming_block(struct hub *h, struct ltp_notice *n);
-void incoming_answer(struct hub *h, uint64_t token, bool ok);
-void incoming_drop(struct hub *h, const struct link *l); /* NULL: of every link */
+void incoming_block(struct ltp_endpoint *h, struct ltp_notice *n);
+void incoming_answer(struct ltp_endpoint *h, uint64_t token, bool ok);
+void incoming_drop(struct ltp_endpoint *h, const struct link *l); /* NULL: of every link */
 
 /* ltp_link_account.c: what a link's peer has sent so far of blocks counts at the node; of all links
  * that are active; and when its sessions are gone. */
 void link_account(struct link *l);
-void hub_account(struct hub *h);
+void ltp_endpoint_account(struct ltp_endpoint *h);
 void link_account_end(struct link *l);
 
 /* ltp_link_mixed.c: is this a part of a block of both colours? add takes the part; the whole block
  * when the other one is here, else NULL. drop: NULL of every link. */
 bool mixed_is(const struct ltp_notice *n);
-struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n);
-void mixed_drop(struct hub *h, const struct link *l);
+struct buf *mixed_add(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n);
+void mixed_drop(struct ltp_endpoint *h, const struct link *l);
 
 /* ltp_link_check.c */
 void link_check(const struct cla *c);

@@ -14,9 +14,9 @@
 
 static void say_full(struct link *l)
 {
-    if (l->hub->now < l->full_quiet)
+    if (l->endpoint->now < l->full_quiet)
         return;
-    l->full_quiet = tick_add(l->hub->now, FULL_QUIET);
+    l->full_quiet = tick_add(l->endpoint->now, FULL_QUIET);
     link_say(l, 1,
              "no room for blocks that are arriving (bundles.total, or the peer's share of it): "
              "sessions that need more are refused until there is some");
@@ -26,12 +26,12 @@ static void say_full(struct link *l)
 static void bound_sessions(struct link *l, uint64_t peer, uint64_t held, uint64_t excess)
 {
     const uint64_t rest = held > excess ? held - excess : 0;
-    ltp_hold(l->hub->engine, peer, l->full ? rest : UINT64_MAX);
+    ltp_hold(l->endpoint->engine, peer, l->full ? rest : UINT64_MAX);
 }
 
 void link_account(struct link *l)
 {
-    struct hub *h = l->hub;
+    struct ltp_endpoint *h = l->endpoint;
     const struct cla_events *to = &l->env.events;
     if (to->reserve == NULL)
         return;
@@ -63,7 +63,7 @@ void link_account_end(struct link *l)
     l->arriving = 0;
 }
 
-void hub_account(struct hub *h)
+void ltp_endpoint_account(struct ltp_endpoint *h)
 {
     list_for_each (it, &h->active)
         link_account(container_of(it, struct link, active));

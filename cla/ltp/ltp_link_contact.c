@@ -44,14 +44,14 @@ void link_refresh(struct link *l)
 void link_ways(struct link *l)
 {
     const unsigned both = LTP_TRANSMIT | LTP_RECEIVE;
-    struct ltp *engine = l->hub->engine;
-    tick now = hub_now(l->hub);
+    struct ltp *engine = l->endpoint->engine;
+    tick now = ltp_endpoint_now(l->endpoint);
     bool transmit = l->allowed && (!l->planned || l->contact.transmit);
     bool receive = l->allowed && (!l->planned || l->contact.receive);
-    if (l->hub->framed)
-        frame_port_want(l->hub->port, transmit || receive);
-    transmit = transmit && l->hub->leaves;
-    receive = receive && l->hub->arrives;
+    if (l->endpoint->framed)
+        frame_port_want(l->endpoint->port, transmit || receive);
+    transmit = transmit && l->endpoint->leaves;
+    receive = receive && l->endpoint->arrives;
     l->up = transmit;
     l->hears = receive;
     if (!transmit)
@@ -62,10 +62,10 @@ void link_ways(struct link *l)
     r = ltp_link_ways(engine, l->peer, LTP_RECEIVE, receive, now);
     assert(r == 0);
     (void)r;
-    hub_kick(l->hub);
+    ltp_endpoint_kick(l->endpoint);
 }
 
-void hub_ways(struct hub *h)
+void ltp_endpoint_ways(struct ltp_endpoint *h)
 {
     list_for_each (it, &h->links)
         link_ways(container_of(it, struct link, node));
@@ -84,7 +84,7 @@ void link_contact(struct cla *c, const struct cla_contact *contact)
     l->planned = contact != NULL;
     l->contact = contact != NULL ? *contact : (struct cla_contact){.round_trip = TICK_NEVER};
     link_refresh(l);
-    if (hub_change(l, why, sizeof why) < 0)
+    if (ltp_endpoint_change(l, why, sizeof why) < 0)
         link_say(l, 1, "the contact's rate and light time: %s", why);
     link_limits(l);
     link_ways(l);

@@ -14,18 +14,18 @@
 #include "bp/bundle.h"
 #include "cla/ltp/ltp_link.h"
 
-static void answer_block(struct hub *h, struct ltp_session_id id, bool ok)
+static void answer_block(struct ltp_endpoint *h, struct ltp_session_id id, bool ok)
 {
     /* A session that is gone (cancelled in the meantime) needs no answer. */
     if (ok)
-        (void)ltp_accept(h->engine, id, hub_now(h));
+        (void)ltp_accept(h->engine, id, ltp_endpoint_now(h));
     else
-        (void)ltp_cancel(h->engine, id, LTP_SYS_CNCLD, hub_now(h));
-    hub_kick(h);
+        (void)ltp_cancel(h->engine, id, LTP_SYS_CNCLD, ltp_endpoint_now(h));
+    ltp_endpoint_kick(h);
 }
 
 /* One bundle less to wait for. */
-static void group_less(struct hub *h, struct group *g, bool ok)
+static void group_less(struct ltp_endpoint *h, struct group *g, bool ok)
 {
     assert(g->left > 0);
     g->refused |= !ok;
@@ -36,7 +36,7 @@ static void group_less(struct hub *h, struct group *g, bool ok)
     free(g);
 }
 
-void incoming_answer(struct hub *h, uint64_t token, bool ok)
+void incoming_answer(struct ltp_endpoint *h, uint64_t token, bool ok)
 {
     struct hash_node *n = hash_find(&h->incoming, token);
     if (n == NULL)
@@ -53,7 +53,7 @@ void incoming_answer(struct hub *h, uint64_t token, bool ok)
         answer_block(h, was.id, ok);
 }
 
-void incoming_drop(struct hub *h, const struct link *l)
+void incoming_drop(struct ltp_endpoint *h, const struct link *l)
 {
     struct hash_node *n = hash_walk(&h->incoming, NULL);
     while (n != NULL) {
@@ -73,7 +73,7 @@ void incoming_drop(struct hub *h, const struct link *l)
 }
 
 /* The token, or UINT64_MAX when memory is out. */
-static uint64_t incoming_new(struct hub *h, struct link *l, struct ltp_session_id id,
+static uint64_t incoming_new(struct ltp_endpoint *h, struct link *l, struct ltp_session_id id,
                              struct group *group)
 {
     assert(l != NULL);
@@ -109,8 +109,8 @@ static struct buf *copy_of(struct slice bytes)
 }
 
 /* False when memory is out. */
-static bool give_capsule(struct hub *h, struct link *l, struct slice unit, struct ltp_session_id id,
-                         struct group *g)
+static bool give_capsule(struct ltp_endpoint *h, struct link *l, struct slice unit,
+                         struct ltp_session_id id, struct group *g)
 {
     struct buf *bundle = copy_of(unit);
     uint64_t token = g == NULL || bundle == NULL ? 0 : incoming_new(h, l, id, g);
@@ -145,7 +145,8 @@ static int next_unit(uint64_t client_service, struct slice *rest, struct slice *
 }
 
 /* The bundles of an aggregate, one by one; the node may close the link meanwhile. */
-static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, bool confirm)
+static void give_all(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n,
+                     bool confirm)
 {
     assert(n->data != NULL);
     struct slice rest = buf_slice(n->data), unit;
@@ -158,12 +159,13 @@ static void give_all(struct hub *h, struct link *l, const struct ltp_notice *n, 
         *g = (struct group){.id = n->id, .left = 1};
     l->n.aggregates_received++;
     bool ok = true;
-    while (ok && hub_owner(h, n->peer) == l && next_unit(n->client_service, &rest, &unit) == 1)
+    while (ok && ltp_endpoint_owner(h, n->peer) == l &&
+           next_unit(n->client_service, &rest, &unit) == 1)
         ok = give_capsule(h, l, unit, n->id, g);
     if (g == NULL)
         return;
     assert(g->left > 0);
-    g->gone |= hub_owner(h, n->peer) != l;
+    g->gone |= ltp_endpoint_owner(h, n->peer) != l;
     group_less(h, g, ok);
 }
 
@@ -190,7 +192,7 @@ static bool is_aggregate(const struct ltp_notice *n)
 }
 
 /* A block that is no bundle; the peer is told so. */
-static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool whole)
+static void drop_block(struct ltp_endpoint *h, struct link *l, struct ltp_notice *n, bool whole)
 {
     assert(n->data != NULL);
     bool red = n->kind == LTP_BLOCK;
@@ -205,7 +207,7 @@ static void drop_block(struct hub *h, struct link *l, struct ltp_notice *n, bool
 }
 
 /* False: the other part of the block is not here yet, or will not come. */
-static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
+static bool join_parts(struct ltp_endpoint *h, struct link *l, struct ltp_notice *n)
 {
     assert(l != NULL && mixed_is(n));
     if (n->kind == LTP_BLOCK && l->env.confirm)
@@ -219,11 +221,11 @@ static bool join_parts(struct hub *h, struct link *l, struct ltp_notice *n)
     return true;
 }
 
-void incoming_block(struct hub *h, struct ltp_notice *n)
+void incoming_block(struct ltp_endpoint *h, struct ltp_notice *n)
 {
     assert(n->kind == LTP_BLOCK || n->kind == LTP_GREEN);
     assert(n->data != NULL);
-    struct link *l = hub_owner(h, n->peer);
+    struct link *l = ltp_endpoint_owner(h, n->peer);
     if (l != NULL && mixed_is(n) && !join_parts(h, l, n))
         return;
     bool whole = n->end && n->offset == 0;

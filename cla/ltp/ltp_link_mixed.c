@@ -11,10 +11,10 @@
 
 #include "cla/ltp/ltp_link.h"
 
-#define HALVES_MAX 256 /* of all peers of a hub */
+#define HALVES_MAX 256 /* of all peers of a local endpoint */
 
 struct half {
-    struct list node; /* in hub->halves, oldest first */
+    struct list node; /* in endpoint->halves, oldest first */
     struct ltp_session_id id;
     uint64_t peer;
     struct link *link; /* for which it counts */
@@ -23,7 +23,7 @@ struct half {
     tick since;
 };
 
-static void half_free(struct hub *h, struct half *x)
+static void half_free(struct ltp_endpoint *h, struct half *x)
 {
     list_sub(&x->node);
     assert(h->halves_len > 0 && h->halves_bytes >= x->data->len);
@@ -36,27 +36,27 @@ static void half_free(struct hub *h, struct half *x)
     free(x);
 }
 
-void mixed_drop(struct hub *h, const struct link *l)
+void mixed_drop(struct ltp_endpoint *h, const struct link *l)
 {
     list_for_each_safe (it, &h->halves) {
         struct half *x = container_of(it, struct half, node);
-        if (l == NULL || x->link == l || hub_owner(h, x->peer) == l)
+        if (l == NULL || x->link == l || ltp_endpoint_owner(h, x->peer) == l)
             half_free(h, x);
     }
     assert(l != NULL || (h->halves_len == 0 && h->halves_bytes == 0));
 }
 
 /* One whose other part will not come. */
-static void give_up(struct hub *h, struct half *x)
+static void give_up(struct ltp_endpoint *h, struct half *x)
 {
-    struct link *l = hub_owner(h, x->peer);
+    struct link *l = ltp_endpoint_owner(h, x->peer);
     if (l != NULL)
         l->n.green_incomplete++;
     half_free(h, x);
 }
 
 /* Those that have waited too long go, and the oldest ones until there is room. */
-static void make_room(struct hub *h, const struct link *l, uint64_t bytes)
+static void make_room(struct ltp_endpoint *h, const struct link *l, uint64_t bytes)
 {
     tick patience =
         l->config->idle_timeout != 0 ? l->config->idle_timeout : 10 * ltp_link_rto(l->config);
@@ -70,7 +70,7 @@ static void make_room(struct hub *h, const struct link *l, uint64_t bytes)
     }
 }
 
-static struct half *find_half(const struct hub *h, const struct ltp_notice *n)
+static struct half *find_half(const struct ltp_endpoint *h, const struct ltp_notice *n)
 {
     list_for_each (it, &h->halves) {
         struct half *x = container_of(it, struct half, node);
@@ -81,7 +81,7 @@ static struct half *find_half(const struct hub *h, const struct ltp_notice *n)
     return NULL;
 }
 
-static void keep_half(struct hub *h, struct link *l, const struct ltp_notice *n)
+static void keep_half(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n)
 {
     struct half *x = malloc(sizeof *x);
     if (x == NULL) {
@@ -121,7 +121,7 @@ bool mixed_is(const struct ltp_notice *n)
     return n->kind == LTP_BLOCK ? !n->end : n->red_len > 0;
 }
 
-struct buf *mixed_add(struct hub *h, struct link *l, const struct ltp_notice *n)
+struct buf *mixed_add(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n)
 {
     assert(mixed_is(n) && n->data != NULL);
     struct half *x = find_half(h, n);

@@ -50,11 +50,11 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
         .orange = choice.colour == LTP_LINK_ORANGE,
         .tag = (uintptr_t)x,
     };
-    int r = ltp_send(l->hub->engine, &block, hub_now(l->hub), &x->id);
+    int r = ltp_send(l->endpoint->engine, &block, ltp_endpoint_now(l->endpoint), &x->id);
     if (r != 0)
         return r;
     x->colour = choice.colour;
-    list_add_tail(&l->hub->outgoing, &x->node);
+    list_add_tail(&l->endpoint->outgoing, &x->node);
     l->n.by_colour[choice.colour] += x->count;
     tell_carried(l, x);
     return 0;
@@ -81,8 +81,10 @@ static int wait_in_row(struct link *l, uint64_t key, struct buf *bundle,
     struct waiting *w = malloc(sizeof *w);
     if (w == NULL)
         return HELIO_ENOMEM;
-    *w = (struct waiting){
-        .key = key, .bundle = buf_keep(bundle), .since = hub_now(l->hub), .choice = choice};
+    *w = (struct waiting){.key = key,
+                          .bundle = buf_keep(bundle),
+                          .since = ltp_endpoint_now(l->endpoint),
+                          .choice = choice};
     list_add_tail(&l->waiting, &w->node);
     link_touch(l);
     l->waiting_len++;
@@ -97,7 +99,7 @@ int outgoing_send(struct link *l, uint64_t key, struct buf *bundle)
     int r = l->config->aggregate != 0 ? wait_in_row(l, key, bundle, choice)
                                       : send_alone(l, key, bundle, choice);
     if (r == 0)
-        hub_kick(l->hub);
+        ltp_endpoint_kick(l->endpoint);
     return r;
 }
 
@@ -133,8 +135,9 @@ static void cancel_useless(struct link *l, struct outgoing *x)
     assert(x->link == l);
     if (x->over == 0 || (l->up && x->over < x->count))
         return;
-    (void)ltp_cancel(l->hub->engine, x->id, LTP_USR_CNCLD, hub_now(l->hub)); /* or it is over */
-    hub_kick(l->hub);
+    (void)ltp_cancel(l->endpoint->engine, x->id, LTP_USR_CNCLD,
+                     ltp_endpoint_now(l->endpoint)); /* or it is over */
+    ltp_endpoint_kick(l->endpoint);
 }
 
 int outgoing_cancel(struct link *l, uint64_t key)
@@ -146,7 +149,7 @@ int outgoing_cancel(struct link *l, uint64_t key)
         waiting_free(l, w);
         return HELIO_ENOENT;
     }
-    list_for_each (it, &l->hub->outgoing) {
+    list_for_each (it, &l->endpoint->outgoing) {
         struct outgoing *x = container_of(it, struct outgoing, node);
         if (x->link != l || !holds(x, key))
             continue;
@@ -160,7 +163,7 @@ int outgoing_cancel(struct link *l, uint64_t key)
 
 void outgoing_down(struct link *l)
 {
-    list_for_each (it, &l->hub->outgoing) {
+    list_for_each (it, &l->endpoint->outgoing) {
         struct outgoing *x = container_of(it, struct outgoing, node);
         if (x->link == l)
             cancel_useless(l, x);
@@ -216,11 +219,11 @@ static int send_company(struct link *l, size_t count, size_t bytes)
 
 tick outgoing_due(const struct link *l)
 {
-    if (list_empty(&l->waiting) || ltp_room(l->hub->engine, l->peer) == 0)
+    if (list_empty(&l->waiting) || ltp_room(l->endpoint->engine, l->peer) == 0)
         return TICK_NEVER;
     if (l->waiting_bytes >= l->config->aggregate || l->no_aggregates || l->alone > 0)
-        return l->hub->now;
-    if (ltp_has_output(l->hub->engine, l->peer))
+        return l->endpoint->now;
+    if (ltp_has_output(l->endpoint->engine, l->peer))
         return TICK_NEVER;
     return tick_add(first(l)->since, l->config->aggregate_time);
 }
@@ -246,7 +249,7 @@ static int form_one(struct link *l)
     return r;
 }
 
-bool outgoing_form(struct hub *h)
+bool outgoing_form(struct ltp_endpoint *h)
 {
     bool any = false;
     list_for_each (it, &h->active) {
@@ -294,7 +297,7 @@ static void learn_orange(struct link *l, const struct ltp_notice *n)
 static void learn_bearing(struct link *l)
 {
     struct ltp_bearing b;
-    if (!ltp_peer_bearing(l->hub->engine, l->peer, &b) || b.learnt == l->told_learnt)
+    if (!ltp_peer_bearing(l->endpoint->engine, l->peer, &b) || b.learnt == l->told_learnt)
         return;
     l->told_learnt = b.learnt;
     if (b.learnt == LTP_LEARNT_PLAIN)
@@ -370,14 +373,14 @@ void outgoing_closed(struct ltp_notice *n)
     free(x);
 }
 
-void outgoing_forget(struct hub *h, struct link *l)
+void outgoing_forget(struct ltp_endpoint *h, struct link *l)
 {
     list_for_each (it, &h->outgoing) {
         struct outgoing *x = container_of(it, struct outgoing, node);
         if (x->link == l)
             x->link = NULL;
     }
-    assert(h == l->hub);
+    assert(h == l->endpoint);
     while (!list_empty(&l->waiting))
         waiting_free(l, first(l));
     assert(l->waiting_len == 0 && l->waiting_bytes == 0);

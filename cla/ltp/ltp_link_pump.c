@@ -32,17 +32,17 @@ struct budget {
     uint64_t all, unconfigured;
 };
 
-static void find_active(struct hub *h)
+static void find_active(struct ltp_endpoint *h)
 {
     uint64_t peer;
     while (ltp_touched(h->engine, &peer)) {
-        struct link *l = hub_link(h, peer);
+        struct link *l = ltp_endpoint_link(h, peer);
         if (l != NULL)
             link_touch(l);
     }
 }
 
-static struct link *untold(struct hub *h)
+static struct link *untold(struct ltp_endpoint *h)
 {
     find_active(h);
     list_for_each (it, &h->active) {
@@ -53,7 +53,7 @@ static struct link *untold(struct hub *h)
     return NULL;
 }
 
-static void tell_links(struct hub *h)
+static void tell_links(struct ltp_endpoint *h)
 {
     struct link *l;
     while ((l = untold(h)) != NULL) {
@@ -64,7 +64,7 @@ static void tell_links(struct hub *h)
     }
 }
 
-static struct link *window_untold(struct hub *h)
+static struct link *window_untold(struct ltp_endpoint *h)
 {
     find_active(h);
     list_for_each (it, &h->active) {
@@ -76,7 +76,7 @@ static struct link *window_untold(struct hub *h)
 }
 
 /* With sessions: auto the engine changes it while it sends. */
-static void tell_windows(struct hub *h)
+static void tell_windows(struct ltp_endpoint *h)
 {
     struct link *l;
     while ((l = window_untold(h)) != NULL) {
@@ -86,7 +86,7 @@ static void tell_windows(struct hub *h)
     }
 }
 
-static struct link *silence_untold(struct hub *h)
+static struct link *silence_untold(struct ltp_endpoint *h)
 {
     find_active(h);
     list_for_each (it, &h->active) {
@@ -99,7 +99,7 @@ static struct link *silence_untold(struct hub *h)
 
 #define SILENCE_QUIET (10 * TICK_S)
 
-static void tell_silences(struct hub *h)
+static void tell_silences(struct ltp_endpoint *h)
 {
     struct link *l;
     while ((l = silence_untold(h)) != NULL) {
@@ -119,7 +119,7 @@ static void tell_silences(struct hub *h)
 }
 
 /* True when there was any. */
-static bool notices(struct hub *h)
+static bool notices(struct ltp_endpoint *h)
 {
     struct ltp_notice n;
     bool any = false;
@@ -147,8 +147,8 @@ static bool notices(struct hub *h)
 
 /* Adds the next segment for a peer to the batch: 1, or 0 when there is none, -1 when the socket is
  * full. */
-static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket, uint64_t peer,
-                            struct udp_peer *to, uint64_t *budget)
+static int radiate_segments(struct ltp_endpoint *h, struct link *l, struct bucket *bucket,
+                            uint64_t peer, struct udp_peer *to, uint64_t *budget)
 {
     assert(*budget > 0 && to != NULL);
     uint32_t segment = (uint32_t)(l->config->segment + l->config->checkpoint_extra);
@@ -171,7 +171,7 @@ static int radiate_segments(struct hub *h, struct link *l, struct bucket *bucket
 
 /* Sends what the link's bucket allows, up to the rest of the turn's budget. False when the socket
  * is full. */
-static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
+static bool link_output(struct ltp_endpoint *h, struct link *l, uint64_t *budget)
 {
     int r = 1;
     bucket_begin(&l->bucket, h->now);
@@ -181,7 +181,7 @@ static bool link_output(struct hub *h, struct link *l, uint64_t *budget)
 }
 
 /* The same for all unconfigured peers, at their host's rate. */
-static bool unconfigured_output(struct hub *h, uint64_t *budget)
+static bool unconfigured_output(struct ltp_endpoint *h, uint64_t *budget)
 {
     assert(h->host != NULL);
     struct ltp_unconfigured g;
@@ -196,7 +196,7 @@ static bool unconfigured_output(struct hub *h, uint64_t *budget)
 
 /* A link without a rate takes all that it is given: unconfigured peers go first with a share of
  * their own, and again with what links leave. */
-static bool unconfigured_share(struct hub *h, struct budget *budget)
+static bool unconfigured_share(struct ltp_endpoint *h, struct budget *budget)
 {
     uint64_t before = budget->unconfigured;
     if (h->host == NULL || before == 0)
@@ -209,7 +209,7 @@ static bool unconfigured_share(struct hub *h, struct budget *budget)
 }
 
 /* What the frames since the last time had beside the segments that are paid for. */
-static void pay_frames(struct hub *h, struct link *l)
+static void pay_frames(struct ltp_endpoint *h, struct link *l)
 {
     struct frame_port_air air = frame_port_air(h->port);
     assert(air.frames >= l->paid.frames && air.octets >= l->paid.octets);
@@ -231,9 +231,9 @@ static void pay_frames(struct hub *h, struct link *l)
     l->ahead = 0;
 }
 
-/* A batch of a hub with frames, which has one link, goes to the port: a frame that is begun waits
- * for what the link has to send soon. */
-static bool flush_frames(struct hub *h)
+/* A batch of a local endpoint with frames, which has one link, goes to the port: a frame that is
+ * begun waits for what the link has to send soon. */
+static bool flush_frames(struct ltp_endpoint *h)
 {
     assert(h->framed);
     frame_port_expect(h->port, true);
@@ -249,7 +249,7 @@ static bool flush_frames(struct hub *h)
 }
 
 /* False when the socket is full or the turn's budget is spent. */
-static bool output_spans(struct hub *h, struct budget *budget)
+static bool output_spans(struct ltp_endpoint *h, struct budget *budget)
 {
     bool room = !udp_pending(h->io) && unconfigured_share(h, budget);
     find_active(h);
@@ -263,7 +263,7 @@ static bool output_spans(struct hub *h, struct budget *budget)
 }
 
 /* When one of them goes on; who has nothing more to do is no longer active. */
-static tick wake_active(struct hub *h)
+static tick wake_active(struct ltp_endpoint *h)
 {
     tick wake = TICK_NEVER;
     find_active(h);
@@ -283,7 +283,7 @@ static tick wake_active(struct hub *h)
     return wake;
 }
 
-static tick wake_time(struct hub *h)
+static tick wake_time(struct ltp_endpoint *h)
 {
     tick wake = tick_min(ltp_deadline(h->engine), wake_active(h));
     if (h->host != NULL && ltp_unconfigured_ready(h->engine))
@@ -295,11 +295,11 @@ static tick wake_time(struct hub *h)
 
 /* May timers fire? What waits in the socket may be the answer that one of them waits for, when we
  * were late: it is read first. */
-static bool timers_fire(struct hub *h)
+static bool timers_fire(struct ltp_endpoint *h)
 {
     bool rest = true;
     for (unsigned i = 0; i < READS_MAX && rest && ltp_deadline(h->engine) <= h->now; i++)
-        rest = hub_input(h);
+        rest = ltp_endpoint_input(h);
     bool due = ltp_deadline(h->engine) <= h->now;
     if (due && rest && h->held < HELD_MAX) {
         assert(h->held < HELD_MAX);
@@ -311,19 +311,19 @@ static bool timers_fire(struct hub *h)
 }
 
 /* When to go on. */
-static void set_alarm(struct hub *h, bool spent)
+static void set_alarm(struct ltp_endpoint *h, bool spent)
 {
     if (udp_pending(h->io))
         h->due = ltp_deadline(h->engine);
     else
         h->due = spent ? h->now : wake_time(h);
     if (spent && !udp_pending(h->io))
-        hub_again(h);
+        ltp_endpoint_again(h);
     else
-        hub_arm(h, h->due);
+        ltp_endpoint_arm(h, h->due);
 }
 
-void hub_pump(struct hub *h)
+void ltp_endpoint_pump(struct ltp_endpoint *h)
 {
     struct budget budget = {.all = OUTPUT_BYTES, .unconfigured = UNCONFIGURED_BYTES};
     bool more = true;
@@ -331,7 +331,7 @@ void hub_pump(struct hub *h)
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
     find_active(h);
-    hub_account(h);
+    ltp_endpoint_account(h);
     tell_links(h);
     while (notices(h) || more) {
         if (h->ending)

@@ -22,7 +22,7 @@ _Static_assert(ADDRESS_KEY_MAX <= LTP_SOURCE_MAX, "addresses are sources");
 
 void source_set(struct link *l)
 {
-    const struct hub *h = l->hub;
+    const struct ltp_endpoint *h = l->endpoint;
     assert(h != NULL && h->engine != NULL);
     uint8_t key[ADDRESS_KEY_MAX];
     size_t match = h->framed ? 0 : address_check_bytes((enum address_check)l->config->source);
@@ -75,20 +75,20 @@ static void say_auth(struct link *l, uint64_t peer, enum verdict why)
 
 /* Whose log is told: of the peer's link; of an unknown sender, the link that accepts such. NULL:
  * the peer's span is gone, and it is remembered for its sessions. */
-static struct link *refused_link(struct hub *h, uint64_t peer, enum verdict why)
+static struct link *refused_link(struct ltp_endpoint *h, uint64_t peer, enum verdict why)
 {
-    struct link *l = hub_owner(h, peer);
+    struct link *l = ltp_endpoint_owner(h, peer);
     return l == NULL && why != VERDICT_WRONG_SOURCE ? h->host : l;
 }
 
-void source_refuse(struct hub *h, const struct address *from, enum verdict why)
+void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why)
 {
     assert(h->busy && from != NULL);
     uint64_t peer = ltp_refused_peer(h->engine);
     struct link *l = refused_link(h, peer, why);
     if (l == NULL)
         return;
-    assert(l->hub == h);
+    assert(l->endpoint == h);
     const bool source = why == VERDICT_WRONG_SOURCE;
     struct link_refusals *r = source ? &l->refusals : &l->auth_refusals;
     r->count++;
@@ -106,8 +106,8 @@ void source_warn(struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     char local[ADDRESS_TEXT_MAX];
-    assert(l->hub != NULL);
-    if (l->hub->framed || k->auth != LTP_LINK_AUTH_OFF || !address_is_any(&k->udp.local))
+    assert(l->endpoint != NULL);
+    if (l->endpoint->framed || k->auth != LTP_LINK_AUTH_OFF || !address_is_any(&k->udp.local))
         return;
     link_say(l, 1,
              "listens at %s, at all addresses of this machine, without auth: %s can send in the "

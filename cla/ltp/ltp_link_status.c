@@ -70,7 +70,7 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
 static void put_span(json_t *o, const struct link *l)
 {
     struct ltp_span_counters n;
-    if (ltp_span_counters(l->hub->engine, l->peer, &n) != 0)
+    if (ltp_span_counters(l->endpoint->engine, l->peer, &n) != 0)
         return;
     json_t *span = put_object(o, "span");
 #define PUT(name) put_number(span, #name, n.name);
@@ -149,8 +149,8 @@ static void put_frames(json_t *o, const struct port *port, int wire)
 /* What this machine's lack of time cost. */
 static void put_lateness(json_t *o, const struct link *l)
 {
-    put_number(o, "late_ns", l->hub->late_ns);
-    put_number(o, "late_wakeups", l->hub->late_wakeups);
+    put_number(o, "late_ns", l->endpoint->late_ns);
+    put_number(o, "late_wakeups", l->endpoint->late_wakeups);
     put_number(o, "credit_lost",
                (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
 }
@@ -158,7 +158,7 @@ static void put_lateness(json_t *o, const struct link *l)
 static void put_bearing(json_t *o, const struct link *l)
 {
     struct ltp_bearing b;
-    if (!ltp_peer_bearing(l->hub->engine, l->peer, &b))
+    if (!ltp_peer_bearing(l->endpoint->engine, l->peer, &b))
         return;
     json_object_set_new(o, "peer_profile", json_string(ltp_profile_name(b.profile)));
     if (b.profile == LTP_PROFILE_AUTO)
@@ -176,7 +176,7 @@ static void put_link(json_t *o, const struct link *l)
     json_object_set_new(o, "receives", json_boolean(l->hears));
     if (link_round_trip(l) != 0)
         put_number(o, "round_trip_ns", link_round_trip(l));
-    put_number(o, "engine", l->hub->engine_number);
+    put_number(o, "engine", l->endpoint->engine_number);
     put_number(o, "peer_engine", l->peer);
     put_number(o, "window", l->cla.limits.window);
     put_number(o, "rate_bps", l->config->pace.rate);
@@ -228,13 +228,14 @@ static void put_sessions(json_t *o, const struct link *l)
     if (all == NULL)
         return;
     json_t *shown = json_array();
-    size_t total = ltp_sessions(l->hub->engine, all, most), mine = 0;
+    size_t total = ltp_sessions(l->endpoint->engine, all, most), mine = 0;
     for (size_t i = 0; i < total && i < most; i++) {
-        bool unconfigured = l->hub->host == l && ltp_is_unconfigured(l->hub->engine, all[i].peer);
+        bool unconfigured =
+            l->endpoint->host == l && ltp_is_unconfigured(l->endpoint->engine, all[i].peer);
         if (all[i].peer != l->peer && !unconfigured)
             continue;
         if (mine++ < SESSIONS_SHOWN)
-            json_array_append_new(shown, session_json(&all[i], hub_now(l->hub)));
+            json_array_append_new(shown, session_json(&all[i], ltp_endpoint_now(l->endpoint)));
     }
     put_number(o, "sessions_open", mine);
     json_object_set_new(o, "sessions", shown);
@@ -245,8 +246,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct link *l = container_of(c, struct link, cla);
     struct ltp_watch w;
-    assert(l->hub != NULL);
-    if (ltp_watch(l->hub->engine, l->peer, &w) != 0)
+    assert(l->endpoint != NULL);
+    if (ltp_watch(l->endpoint->engine, l->peer, &w) != 0)
         return;
     *out = (struct cla_gauges){.rate = l->config->pace.rate,
                                .tx_bytes = w.tx_bytes,
@@ -264,8 +265,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
 static void put_watch(json_t *o, const struct link *l)
 {
     struct ltp_watch w;
-    tick now = hub_now(l->hub);
-    if (ltp_watch(l->hub->engine, l->peer, &w) != 0)
+    tick now = ltp_endpoint_now(l->endpoint);
+    if (ltp_watch(l->endpoint->engine, l->peer, &w) != 0)
         return;
     put_number(o, "rto_in_force_ns", w.rto);
     if (w.round_trip != 0)
@@ -277,15 +278,15 @@ static void put_watch(json_t *o, const struct link *l)
 void link_status(struct cla *c, struct json_t *object)
 {
     const struct link *l = container_of(c, struct link, cla);
-    assert(object != NULL && l->hub != NULL);
+    assert(object != NULL && l->endpoint != NULL);
     put_link(object, l);
     put_watch(object, l);
     source_status(l, object);
-    const struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : NULL;
-    put_socket(object, io != NULL ? io : l->hub->io);
-    if (l->hub->framed)
-        put_frames(object, l->hub->port, l->config->frames.wire);
-    put_ltp(object, ltp_counters(l->hub->engine));
+    const struct udp_io *io = l->endpoint->framed ? frame_port_socket(l->endpoint->port) : NULL;
+    put_socket(object, io != NULL ? io : l->endpoint->io);
+    if (l->endpoint->framed)
+        put_frames(object, l->endpoint->port, l->config->frames.wire);
+    put_ltp(object, ltp_counters(l->endpoint->engine));
     put_span(object, l);
     put_lateness(object, l);
     put_sessions(object, l);

@@ -16,7 +16,7 @@
 
 #define UNCONFIGURED_SHOWN 64
 
-int unconfigured_init(struct hub *h, struct link *host, tick now)
+int unconfigured_init(struct ltp_endpoint *h, struct link *host, tick now)
 {
     const struct ltp_link_config *k = host->config;
     assert(h->host == NULL && h->unconfigured_to == NULL);
@@ -32,7 +32,7 @@ int unconfigured_init(struct hub *h, struct link *host, tick now)
 
 /* A place gets another unconfigured peer only by a datagram that comes in, when no batch is under
  * way; but one that waits for the socket may still hold segments for the former. */
-struct udp_peer *unconfigured_peer(struct hub *h, const struct ltp_unconfigured *g)
+struct udp_peer *unconfigured_peer(struct ltp_endpoint *h, const struct ltp_unconfigured *g)
 {
     assert(h->host != NULL && g->place < h->host->config->accept_unknown);
     struct udp_peer *to = &h->unconfigured_to[g->place];
@@ -60,7 +60,7 @@ static json_t *unconfigured_json(const struct ltp_unconfigured *g, tick now)
 
 void unconfigured_status(const struct link *l, struct json_t *object)
 {
-    const struct hub *h = l->hub;
+    const struct ltp_endpoint *h = l->endpoint;
     const struct ltp_counters *n = ltp_counters(h->engine);
     if (h->host != l)
         return;
@@ -68,7 +68,7 @@ void unconfigured_status(const struct link *l, struct json_t *object)
     struct ltp_unconfigured g;
     for (uint32_t i = 0; i < l->config->accept_unknown; i++) {
         if (ltp_unconfigured_at(h->engine, i, &g) && json_array_size(shown) < UNCONFIGURED_SHOWN)
-            json_array_append_new(shown, unconfigured_json(&g, hub_now(l->hub)));
+            json_array_append_new(shown, unconfigured_json(&g, ltp_endpoint_now(l->endpoint)));
     }
     json_object_set_new(object, "unknown_places",
                         json_integer((json_int_t)l->config->accept_unknown));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What wakes a hub up: its port is ready, or its alarm goes off, soon when there is work left over.
- * When what came wanted no answer, was little and came soon after what came before, the port is not
- * watched for a while (`gather`): a wake-up for each datagram of a paced sender costs many times
- * what the datagram does, except in a world where it costs nothing. What can go wrong at the
- * beginning: the address cannot be bound, or descriptors are out. The hub's memory goes when its
- * port has closed.
+ * What wakes a local endpoint up: its port is ready, or its alarm goes off, soon when there is work
+ * left over. When what came wanted no answer, was little and came soon after what came before, the
+ * port is not watched for a while (`gather`): a wake-up for each datagram of a paced sender costs
+ * many times what the datagram does, except in a world where it costs nothing. What can go wrong at
+ * the beginning: the address cannot be bound, or descriptors are out. The local endpoint's memory
+ * goes when its port has closed.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -18,16 +18,16 @@
 #define GATHER_BYTES 32768
 
 /* Reads the port when it is ready, or when what gathered there has waited for long enough. */
-static void begin_turn(struct hub *h, bool readable)
+static void begin_turn(struct ltp_endpoint *h, bool readable)
 {
-    struct hub_gather *g = &h->gather;
-    hub_turn_begin(h);
+    struct ltp_endpoint_gather *g = &h->gather;
+    ltp_endpoint_turn_begin(h);
     g->little = false;
     if (!readable && g->until > h->now)
         return;
     uint64_t before = udp_counters(h->io)->rx_bytes;
     g->until = TICK_NEVER;
-    if (!hub_input(h))
+    if (!ltp_endpoint_input(h))
         return;
     bool often = h->now - g->came <= 4 * g->wait;
     g->little = often && udp_counters(h->io)->rx_bytes - before < GATHER_BYTES;
@@ -36,30 +36,30 @@ static void begin_turn(struct hub *h, bool readable)
 
 static void on_alarm(void *context)
 {
-    struct hub *h = context;
+    struct ltp_endpoint *h = context;
     begin_turn(h, false);
-    hub_turn_end(h);
+    ltp_endpoint_turn_end(h);
 }
 
 static void on_ready(void *context, bool readable, bool writable)
 {
-    struct hub *h = context;
+    struct ltp_endpoint *h = context;
     begin_turn(h, readable);
     if (writable && udp_pending(h->io))
         (void)udp_flush(h->io);
-    hub_turn_end(h);
+    ltp_endpoint_turn_end(h);
 }
 
-void hub_watch(struct hub *h)
+void ltp_endpoint_watch(struct ltp_endpoint *h)
 {
     assert(!h->ending);
     port_watch(h->port, h->gather.until == TICK_NEVER, udp_pending(h->io));
 }
 
 /* An alarm that is set too early costs one turn: it is left. */
-void hub_arm(struct hub *h, tick wake)
+void ltp_endpoint_arm(struct ltp_endpoint *h, tick wake)
 {
-    struct hub_gather *g = &h->gather;
+    struct ltp_endpoint_gather *g = &h->gather;
     if (g->little && h->quiet && g->wait > 0)
         g->until = tick_add(h->now, g->wait);
     wake = tick_min(wake, g->until);
@@ -68,24 +68,27 @@ void hub_arm(struct hub *h, tick wake)
     assert(alarm_due(&h->alarm) <= wake);
 }
 
-/* Another hub of this local address; after `last`, NULL: the first. */
-static struct hub *find_sibling(const struct hub *h, const struct link *l, struct hub *last)
+/* Another local endpoint of this local address; after `last`, NULL: the first. */
+static struct ltp_endpoint *find_sibling(const struct ltp_endpoint *h, const struct link *l,
+                                         struct ltp_endpoint *last)
 {
-    struct hub *x = last != NULL ? last->next : l->env.shared == NULL ? NULL : *l->env.shared;
+    struct ltp_endpoint *x = last != NULL            ? last->next
+                             : l->env.shared == NULL ? NULL
+                                                     : *l->env.shared;
     while (x != NULL && (x == h || !address_equal(&x->local, &h->local)))
         x = x->next;
     return x;
 }
 
-/* The port of a hub that has another virtual channel of the same physical one; NULL: there is no
- * such hub. False: there is one that has this channel, or other frames. */
-static bool find_line(const struct hub *h, const struct link *l, const struct port **out)
+/* The port of a local endpoint that has another virtual channel of the same physical one; NULL:
+ * there is no such local endpoint. False: there is one that has this channel, or other frames. */
+static bool find_line(const struct ltp_endpoint *h, const struct link *l, const struct port **out)
 {
     const struct frame_keys *k = &h->frames;
     *out = NULL;
     if (address_port(&h->local) == 0)
         return true;
-    for (struct hub *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
+    for (struct ltp_endpoint *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
         if (!frame_keys_share(&x->frames, k) || x->frames.out.vcid == k->out.vcid)
             return false;
         *out = x->port;
@@ -95,24 +98,24 @@ static bool find_line(const struct hub *h, const struct link *l, const struct po
 
 static void on_state(void *context, bool leaves, bool arrives)
 {
-    struct hub *h = context;
-    hub_turn_begin(h);
+    struct ltp_endpoint *h = context;
+    ltp_endpoint_turn_begin(h);
     h->leaves = leaves;
     h->arrives = arrives;
-    hub_ways(h);
-    hub_turn_end(h);
+    ltp_endpoint_ways(h);
+    ltp_endpoint_turn_end(h);
 }
 
 static void on_say(void *context, int level, const char *text)
 {
-    const struct hub *h = context;
+    const struct ltp_endpoint *h = context;
     if (!list_empty(&h->links))
         link_say(container_of(list_first(&h->links), struct link, node), level, "%s", text);
 }
 
 static const struct frame_port_events frame_events = {.state = on_state, .say = on_say};
 
-static int open_frames(struct hub *h, const struct link *l)
+static int open_frames(struct ltp_endpoint *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     const struct port *sibling;
@@ -136,7 +139,7 @@ static int open_frames(struct hub *h, const struct link *l)
 }
 
 /* A socket, or CCSDS frames. */
-static int open_port(struct hub *h, const struct link *l)
+static int open_port(struct ltp_endpoint *h, const struct link *l)
 {
     const struct ltp_link_config *k = l->config;
     h->frames = k->frames;
@@ -149,13 +152,13 @@ static int open_port(struct hub *h, const struct link *l)
     return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);
 }
 
-int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap)
+int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *why, size_t why_cap)
 {
     char text[ADDRESS_TEXT_MAX];
     assert(h->port == NULL);
     h->world = l->env.world;
-    h->gather = (struct hub_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
-                                    .until = TICK_NEVER};
+    h->gather = (struct ltp_endpoint_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
+                                             .until = TICK_NEVER};
     int r = open_port(h, l);
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
         snprintf(
@@ -177,16 +180,16 @@ int hub_wake_open(struct hub *h, const struct link *l, char *why, size_t why_cap
     }
     h->io = h->port->io;
     alarm_init(&h->alarm, h->world, ALARM_LINK, on_alarm, h);
-    hub_watch(h);
+    ltp_endpoint_watch(h);
     return 0;
 }
 
 static void on_closed(void *context)
 {
-    hub_free(context);
+    ltp_endpoint_free(context);
 }
 
-void hub_wake_close(struct hub *h)
+void ltp_endpoint_wake_close(struct ltp_endpoint *h)
 {
     assert(h->ending && h->port != NULL);
     alarm_fini(&h->alarm);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A hub's life and its turns. It begins with the first link of a local address and ends with the
- * last. What wakes it up (ltp_link_wake.c) begins a turn, in which the clock is read
- * once, pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning:
- * the address cannot be bound, or another link of it has another engine number or the same peer.
+ * A local endpoint's life and its turns. It begins with the first link of a local address and ends
+ * with the last. What wakes it up (ltp_link_wake.c) begins a turn, in which the clock is read once,
+ * pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning: the
+ * address cannot be bound, or another link of it has another engine number or the same peer.
  */
 #include <assert.h>
 #include <stdarg.h>
@@ -34,7 +34,7 @@ void link_say(struct link *l, int level, const char *format, ...)
     l->env.events.say(l->env.events.context, &l->cla, level, text);
 }
 
-struct link *hub_link(struct hub *h, uint64_t peer)
+struct link *ltp_endpoint_link(struct ltp_endpoint *h, uint64_t peer)
 {
     struct hash_node *n = hash_find(&h->by_peer, hash_mix(h->by_peer.seed, peer, 0));
     for (; n != NULL; n = hash_next(n)) {
@@ -48,12 +48,12 @@ struct link *hub_link(struct hub *h, uint64_t peer)
 void link_touch(struct link *l)
 {
     if (list_empty(&l->active))
-        list_add_tail(&l->hub->active, &l->active);
+        list_add_tail(&l->endpoint->active, &l->active);
 }
 
 bool link_is_active(const struct link *l)
 {
-    const struct ltp *engine = l->hub->engine;
+    const struct ltp *engine = l->endpoint->engine;
     return !l->told || l->told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
            l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) || l->full ||
            (l->up && ltp_has_output(engine, l->peer));
@@ -61,9 +61,9 @@ bool link_is_active(const struct link *l)
 
 uint32_t link_window(const struct link *l)
 {
-    if (ltp_silent(l->hub->engine, l->peer))
+    if (ltp_silent(l->endpoint->engine, l->peer))
         return 1; /* it asks for the peer; the others can still go another way */
-    return ltp_link_window(l->config, ltp_window(l->hub->engine, l->peer));
+    return ltp_link_window(l->config, ltp_window(l->endpoint->engine, l->peer));
 }
 
 void link_limits(struct link *l)
@@ -73,13 +73,13 @@ void link_limits(struct link *l)
     assert(l->cla.limits.window >= 1);
 }
 
-struct link *hub_owner(struct hub *h, uint64_t peer)
+struct link *ltp_endpoint_owner(struct ltp_endpoint *h, uint64_t peer)
 {
-    struct link *l = hub_link(h, peer);
+    struct link *l = ltp_endpoint_link(h, peer);
     return l == NULL && h->host != NULL && ltp_is_unconfigured(h->engine, peer) ? h->host : l;
 }
 
-tick hub_now(struct hub *h)
+tick ltp_endpoint_now(struct ltp_endpoint *h)
 {
     if (!h->busy) {
         tick t = world_now(h->world);
@@ -88,11 +88,11 @@ tick hub_now(struct hub *h)
     return h->now;
 }
 
-static void tell_left(struct hub *h)
+static void tell_left(struct ltp_endpoint *h)
 {
     while (!list_empty(&h->leaving)) {
         struct link *l = container_of(list_first(&h->leaving), struct link, node);
-        assert(l->hub == h);
+        assert(l->endpoint == h);
         list_sub(&l->node);
         void (*closed)(void *context) = l->closed;
         void *context = l->closed_context;
@@ -104,7 +104,7 @@ static void tell_left(struct hub *h)
 
 /* What we were late by is no time in which a peer could have answered: it may have waited for us,
  * or for the same processor. */
-static void take_lateness(struct hub *h, tick late)
+static void take_lateness(struct ltp_endpoint *h, tick late)
 {
     assert(late > 0);
     h->late_ns += late;
@@ -114,10 +114,10 @@ static void take_lateness(struct hub *h, tick late)
     ltp_late(h->engine, late);
 }
 
-void hub_turn_begin(struct hub *h)
+void ltp_endpoint_turn_begin(struct ltp_endpoint *h)
 {
     assert(!h->busy && !h->ending);
-    hub_now(h);
+    ltp_endpoint_now(h);
     h->busy = true;
     if (h->now > h->due)
         take_lateness(h, h->now - h->due);
@@ -126,7 +126,7 @@ void hub_turn_begin(struct hub *h)
 
 /* What was read can have come since the turn began, when the machine stalled in between: it never
  * came before it did. */
-static void read_clock(struct hub *h)
+static void read_clock(struct ltp_endpoint *h)
 {
     tick now = world_now(h->world);
     tick gone = now > h->now ? now - h->now : 0;
@@ -135,7 +135,7 @@ static void read_clock(struct hub *h)
         take_lateness(h, gone);
 }
 
-bool hub_input(struct hub *h)
+bool ltp_endpoint_input(struct ltp_endpoint *h)
 {
     struct slice datagram, source = slice_of(NULL, 0);
     const struct address *from = NULL; /* of a run of datagrams: the kernel puts them together */
@@ -160,31 +160,31 @@ bool hub_input(struct hub *h)
     return true;
 }
 
-void hub_turn_end(struct hub *h)
+void ltp_endpoint_turn_end(struct ltp_endpoint *h)
 {
     assert(h->busy);
-    hub_pump(h);
+    ltp_endpoint_pump(h);
     h->busy = false;
     if (h->ending)
         return;
     assert(!list_empty(&h->links) && alarm_due(&h->alarm) <= h->due);
-    hub_watch(h);
+    ltp_endpoint_watch(h);
     tell_left(h);
 }
 
-void hub_kick(struct hub *h)
+void ltp_endpoint_kick(struct ltp_endpoint *h)
 {
     if (!h->busy)
-        hub_again(h);
+        ltp_endpoint_again(h);
 }
 
-void hub_again(struct hub *h)
+void ltp_endpoint_again(struct ltp_endpoint *h)
 {
     if (!h->ending)
         alarm_set(&h->alarm, 0);
 }
 
-void hub_free(struct hub *h)
+void ltp_endpoint_free(struct ltp_endpoint *h)
 {
     assert(h->ending && list_empty(&h->links));
     tell_left(h);
@@ -209,25 +209,25 @@ void hub_free(struct hub *h)
     free(h);
 }
 
-static void hub_end(struct hub *h)
+static void ltp_endpoint_end(struct ltp_endpoint *h)
 {
     assert(!h->ending && list_empty(&h->links));
     h->ending = true;
-    for (struct hub **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
+    for (struct ltp_endpoint **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
         if (*p == h) {
             *p = h->next;
             break;
         }
     }
     if (h->port == NULL)
-        hub_free(h);
+        ltp_endpoint_free(h);
     else
-        hub_wake_close(h);
+        ltp_endpoint_wake_close(h);
 }
 
-static struct hub *hub_new(const struct link *l, uint64_t engine)
+static struct ltp_endpoint *ltp_endpoint_new(const struct link *l, uint64_t engine)
 {
-    struct hub *h = calloc(1, sizeof *h);
+    struct ltp_endpoint *h = calloc(1, sizeof *h);
     if (h == NULL)
         return NULL;
     h->local = l->config->udp.local;
@@ -247,9 +247,9 @@ static struct hub *hub_new(const struct link *l, uint64_t engine)
     return h;
 }
 
-/* The span of a link with its keys, which the hub keeps as long as the span. 0 or an error with its
- * text. */
-static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, char *why,
+/* The span of a link with its keys, which the local endpoint keeps as long as the span. 0 or an
+ * error with its text. */
+static int span_of(struct ltp_endpoint *h, const struct link *l, struct ltp_span *out, char *why,
                    size_t why_cap)
 {
     const struct ltp_link_config *k = l->config;
@@ -272,7 +272,8 @@ static int span_of(struct hub *h, const struct link *l, struct ltp_span *out, ch
     return 0;
 }
 
-static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why_cap)
+static int ltp_endpoint_engine(struct ltp_endpoint *h, const struct link *l, char *why,
+                               size_t why_cap)
 {
     const struct ltp_link_config *k = l->config;
     struct ltp_span unconfigured;
@@ -299,23 +300,24 @@ static int hub_engine(struct hub *h, const struct link *l, char *why, size_t why
     return r != 0 ? r : ltp_service_open(h->engine, LTP_SERVICE_SDA);
 }
 
-/* A new hub in *out, or an error with its text. */
-static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why, size_t why_cap)
+/* A new local endpoint in *out, or an error with its text. */
+static int ltp_endpoint_open(struct ltp_endpoint **out, struct link *l, uint64_t engine, char *why,
+                             size_t why_cap)
 {
-    struct hub *h = hub_new(l, engine);
+    struct ltp_endpoint *h = ltp_endpoint_new(l, engine);
     if (h == NULL)
         return HELIO_ENOMEM;
-    int r = hub_wake_open(h, l, why, why_cap);
+    int r = ltp_endpoint_wake_open(h, l, why, why_cap);
     if (r == 0)
-        r = hub_engine(h, l, why, why_cap);
+        r = ltp_endpoint_engine(h, l, why, why_cap);
     if (r == 0)
-        r = unconfigured_init(h, l, hub_now(h));
+        r = unconfigured_init(h, l, ltp_endpoint_now(h));
     if (r != 0) {
-        hub_end(h);
+        ltp_endpoint_end(h);
         return r;
     }
     if (l->env.shared != NULL) {
-        h->anchor = (struct hub **)(void *)l->env.shared;
+        h->anchor = (struct ltp_endpoint **)(void *)l->env.shared;
         h->next = *h->anchor;
         *h->anchor = h;
     }
@@ -325,26 +327,27 @@ static int hub_open(struct hub **out, struct link *l, uint64_t engine, char *why
 }
 
 /* Links with frames share an address, but each has a virtual channel of its own. */
-static bool has_channel(const struct hub *h, const struct frame_keys *k)
+static bool has_channel(const struct ltp_endpoint *h, const struct frame_keys *k)
 {
     return !h->framed || k->out.kind == FRAMES_OFF || h->frames.out.vcid == k->out.vcid;
 }
 
-static struct hub *hub_find(const struct link *l)
+static struct ltp_endpoint *ltp_endpoint_find(const struct link *l)
 {
     const struct address *local = &l->config->udp.local;
     if (l->env.shared == NULL || address_port(local) == 0)
         return NULL;
-    for (struct hub *h = *l->env.shared; h != NULL; h = h->next)
+    for (struct ltp_endpoint *h = *l->env.shared; h != NULL; h = h->next)
         if (address_equal(&h->local, local) && has_channel(h, &l->config->frames))
             return h;
     return NULL;
 }
 
-void hub_buffers(struct link *l)
+void ltp_endpoint_buffers(struct link *l)
 {
     uint64_t want = ltp_link_buffer(l->config);
-    struct udp_io *io = l->hub->framed ? frame_port_socket(l->hub->port) : l->hub->io;
+    struct udp_io *io =
+        l->endpoint->framed ? frame_port_socket(l->endpoint->port) : l->endpoint->io;
     if (io == NULL) /* by TCP, or files */
         return;
     if (udp_buffers(io, want, want, &l->rx_buffer, &l->tx_buffer))
@@ -362,21 +365,22 @@ void hub_buffers(struct link *l)
              (unsigned long long)l->tx_buffer, advice);
 }
 
-static int join_span(struct hub *h, struct link *l, char *why, size_t why_cap)
+static int join_span(struct ltp_endpoint *h, struct link *l, char *why, size_t why_cap)
 {
     struct ltp_span span;
     int r = span_of(h, l, &span, why, why_cap);
     if (r != 0)
         return r;
     l->auth = span.auth;
-    r = ltp_span_set(h->engine, &span, hub_now(h));
+    r = ltp_span_set(h->engine, &span, ltp_endpoint_now(h));
     if (r != 0)
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));
     return r;
 }
 
-/* Is there a place for it among the hub's other links? */
-static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *why, size_t why_cap)
+/* Is there a place for it among the local endpoint's other links? */
+static int may_join(struct ltp_endpoint *h, const struct link *l, uint64_t engine, char *why,
+                    size_t why_cap)
 {
     char local[ADDRESS_TEXT_MAX];
     address_write(&h->local, local);
@@ -392,7 +396,7 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
                  (unsigned long long)h->engine_number);
         return HELIO_EINVAL;
     }
-    if (hub_link(h, l->peer) != NULL) {
+    if (ltp_endpoint_link(h, l->peer) != NULL) {
         snprintf(why, why_cap, "peer_engine: another link of %s goes to LTP engine %llu", local,
                  (unsigned long long)l->peer);
         return HELIO_EEXIST;
@@ -404,33 +408,34 @@ static int may_join(struct hub *h, const struct link *l, uint64_t engine, char *
     return 0;
 }
 
-int hub_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
+int ltp_endpoint_join(struct link *l, uint64_t engine, char *why, size_t why_cap)
 {
     const struct ltp_link_config *k = l->config;
-    struct hub *h = hub_find(l);
+    struct ltp_endpoint *h = ltp_endpoint_find(l);
     bool fresh = h == NULL;
-    assert(l->hub == NULL);
+    assert(l->endpoint == NULL);
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
-    int r = fresh ? hub_open(&h, l, engine, why, why_cap) : may_join(h, l, engine, why, why_cap);
+    int r = fresh ? ltp_endpoint_open(&h, l, engine, why, why_cap)
+                  : may_join(h, l, engine, why, why_cap);
     if (r != 0)
         return r;
-    tick now = hub_now(h);
+    tick now = ltp_endpoint_now(h);
     r = join_span(h, l, why, why_cap);
     if (r != 0) {
         if (fresh)
-            hub_end(h);
+            ltp_endpoint_end(h);
         return r;
     }
-    l->hub = h;
+    l->endpoint = h;
     source_set(l);
     list_add_tail(&h->links, &l->node);
     hash_add(&h->by_peer, &l->by_peer, hash_mix(h->by_peer.seed, l->peer, 0));
     link_touch(l);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
-    hub_buffers(l);
+    ltp_endpoint_buffers(l);
     link_ways(l);
     source_warn(l);
-    assert(hub_link(h, l->peer) == l);
+    assert(ltp_endpoint_link(h, l->peer) == l);
     return 0;
 }
 
@@ -443,11 +448,11 @@ static void change_rate(struct bucket *b, const struct pace_keys *k, tick now)
     b->lost = lost;
 }
 
-int hub_change(struct link *l, char *why, size_t why_cap)
+int ltp_endpoint_change(struct link *l, char *why, size_t why_cap)
 {
-    struct hub *h = l->hub;
-    assert(hub_link(h, l->peer) == l);
-    tick now = hub_now(h);
+    struct ltp_endpoint *h = l->endpoint;
+    assert(ltp_endpoint_link(h, l->peer) == l);
+    tick now = ltp_endpoint_now(h);
     if (h->framed && l->config->source != h->source) {
         snprintf(why, why_cap,
                  "source: with frames it holds as long as the link; remove the link "
@@ -469,7 +474,7 @@ int hub_change(struct link *l, char *why, size_t why_cap)
     return 0;
 }
 
-static void drop_auth(struct hub *h, const struct ltp_auth *auth)
+static void drop_auth(struct ltp_endpoint *h, const struct ltp_auth *auth)
 {
     for (struct auth_held **p = &h->auths; *p != NULL; p = &(*p)->next) {
         struct auth_held *a = *p;
@@ -482,10 +487,10 @@ static void drop_auth(struct hub *h, const struct ltp_auth *auth)
     }
 }
 
-void hub_leave(struct link *l)
+void ltp_endpoint_leave(struct link *l)
 {
-    struct hub *h = l->hub;
-    assert(!h->ending && hub_link(h, l->peer) == l);
+    struct ltp_endpoint *h = l->endpoint;
+    assert(!h->ending && ltp_endpoint_link(h, l->peer) == l);
     mixed_drop(h, l);
     list_sub(&l->node);
     list_sub(&l->active);
@@ -495,7 +500,7 @@ void hub_leave(struct link *l)
     udp_forget(h->io, &l->to);
     incoming_drop(h, l);
     outgoing_forget(h, l);
-    int r = ltp_span_remove(h->engine, l->peer, hub_now(h));
+    int r = ltp_span_remove(h->engine, l->peer, ltp_endpoint_now(h));
     assert(r == 0); /* it was set when the link joined */
     (void)r;
     link_account_end(l);
@@ -503,7 +508,7 @@ void hub_leave(struct link *l)
     l->auth = NULL;
     hash_sub(&h->by_peer, &l->by_peer);
     if (list_empty(&h->links))
-        hub_end(h);
+        ltp_endpoint_end(h);
     else
-        hub_kick(h);
+        ltp_endpoint_kick(h);
 }
