@@ -65,7 +65,7 @@ enum cla_reason { CLA_REASONS(CLA_REASON_ENUM) CLA_REASON_COUNT };
 const char *cla_reason_text(enum cla_reason r); /* static */
 bool cla_outcome_is_good(enum cla_outcome o);   /* nothing more is to be done for the bundle */
 
-/* What a link bears now: kept current by its adapter, read by its node. */
+/* What a link can transmit now: kept current by its adapter, read by its node. */
 struct cla_limits {
     uint32_t window;     /* bundles that may be on the link at once, >= 1 */
     uint64_t bundle_max; /* longest bundle that ops->send takes, bytes; 0: any */

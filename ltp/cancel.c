@@ -127,7 +127,7 @@ static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s
     enum event_orange answer = e->orange ? ltp_orange_of(s) : ORANGE_NONE;
     if (answer != ORANGE_NONE)
         return ltp_orange_answered(l, e, answer, reason, now);
-    ltp_bearing_cancelled(l, e, reason, now);
+    ltp_support_cancelled(l, e, reason, now);
     ltp_export_close(l, e, OUTCOME_CANCELLED_REMOTE, reason, now, false);
     return VERDICT_OK;
 }

@@ -58,7 +58,7 @@ static void start_timer(struct ltp *l, struct checkpoint *c, tick now)
     assert(c->sent > 0);
     const struct peer *p = c->timer.peer;
     tick rto = ltp_rto(p, &p->checkpoint_rtt, c->tries);
-    const struct ltp_recovery *k = &p->bearing.use;
+    const struct ltp_recovery *k = &p->support.use;
     c->copies_left = c->copies_left < k->copies ? c->copies_left : k->copies;
     bool copy = c->copies_left > 0 && k->copy_spacing < rto;
     if (!copy)
@@ -77,7 +77,7 @@ void ltp_checkpoint_sent(struct ltp *l, struct checkpoint *c, tick now)
         idle_checkpoint(l, e->early);
     c->serial = ++e->cp_last;
     c->sent = c->tries = 1;
-    c->copies_left = c->early ? 0 : c->timer.peer->bearing.use.copies;
+    c->copies_left = c->early ? 0 : c->timer.peer->support.use.copies;
     e->early_sent |= c->early;
     e->progress = now;
     list_add_tail(&e->checkpoints, &c->in_export);
@@ -112,7 +112,7 @@ bool ltp_checkpoint_copy(struct ltp *l, struct checkpoint *c, tick now)
     struct peer *p = c->timer.peer;
     if (c->copies_left == 0)
         return false;
-    const struct ltp_recovery *k = &p->bearing.use;
+    const struct ltp_recovery *k = &p->support.use;
     if (k->copies > 0 && can_afford_copy(p, c->length)) {
         assert(list_empty(&c->queue));
         c->copies_left--;
@@ -133,7 +133,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t seria
         struct checkpoint *c = container_of(it, struct checkpoint, in_export);
         if (c->serial != serial)
             continue;
-        ltp_bearing_answered(e, c, now);
+        ltp_support_answered(e, c, now);
         if (c == e->early)
             idle_checkpoint(l, c);
         else
@@ -144,7 +144,7 @@ void ltp_checkpoint_stop(struct ltp *l, struct export_session *e, uint64_t seria
 
 bool ltp_checkpoint_early_due(const struct export_session *e, tick now)
 {
-    const struct ltp_recovery *k = &e->s.peer->bearing.use;
+    const struct ltp_recovery *k = &e->s.peer->support.use;
     if (e->early == NULL || e->early_segments + 1 < e->early_apart)
         return false;
     return (k->checkpoint_segments != 0 && e->early_segments + 1 >= k->checkpoint_segments) ||

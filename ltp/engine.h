@@ -17,9 +17,9 @@
 #include "base/port.h"
 #include "base/ranges.h"
 #include "base/rng.h"
-#include "ltp/bearing.h"
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
+#include "ltp/support.h"
 
 /* Limits that no configuration changes. */
 #define IMPORT_COST 1280 /* held by an import session before its first byte, see below */
@@ -153,7 +153,7 @@ struct peer {
     tick down_since, down_total; /* how long it did not transmit, but for now */
     uint64_t begun; /* the lowest number of a session of its that we saw begin; NONE: of none */
     struct rtt checkpoint_rtt, report_rtt;
-    struct bearing bearing;
+    struct support support;
     uint64_t copy_credit; /* bytes sent that no copy has used up */
     uint32_t limit;       /* of exports, when it adjusts itself */
     tick heard;           /* the latest segment of it; TICK_NEVER: none came */

@@ -77,7 +77,7 @@ static int make_checkpoints(struct ltp *l, struct export_session *e)
     if (e->eorp == NULL)
         return HELIO_ENOMEM;
     struct peer *p = e->s.peer;
-    bool early = ltp_bearing_early(p, e);
+    bool early = ltp_support_early(p, e);
     if (!early && !p->silent)
         return 0;
     e->early = ltp_checkpoint_new(l, e, 0);
@@ -135,7 +135,7 @@ static void drop_red(struct ltp *l, struct export_session *e)
 
 void ltp_export_free(struct ltp *l, struct export_session *e)
 {
-    ltp_bearing_closed(e, OUTCOME_CANCELLED_LOCAL);
+    ltp_support_closed(e, OUTCOME_CANCELLED_LOCAL);
     drop_red(l, e);
     list_sub(&e->fresh);
     ltp_timer_fini(l, &e->stall);
@@ -154,7 +154,7 @@ void ltp_export_close(struct ltp *l, struct export_session *e, enum event_outcom
                                                           : LTP_EXPORT_CANCELLED;
     ltp_limit_closed(e->s.peer, e->length, now);
     ltp_peer_touch(l, e->s.peer);
-    ltp_bearing_closed(e, outcome);
+    ltp_support_closed(e, outcome);
     struct ltp_notice *n = ltp_notice_put(l, &e->s, kind);
     n->tag = e->tag;
     n->orange = e->orange;
@@ -307,7 +307,7 @@ static void follow_report(struct ltp *l, struct export_session *e, const struct 
         ltp_resend_drop_all(l, e);
     ltp_probe_answered(e->s.peer, &e->probe, f->report->cp_serial, now);
     ltp_checkpoint_stop(l, e, f->report->cp_serial, now);
-    if (job != NULL && ltp_bearing_may_ask(e, f->report, now))
+    if (job != NULL && ltp_support_may_ask(e, f->report, now))
         job->asks = true;
     ltp_resend_begin(l, e, job, now);
 }
@@ -321,7 +321,7 @@ static enum verdict act_on_report(struct ltp *l, struct export_session *e,
         return VERDICT_BAD_REPORT;
     struct life fresh = {0}, *life = ltp_life_of(e, s);
     if (life != NULL && ltp_life_heard(life, s->rpt_serial)) {
-        ltp_bearing_repeat(l, e->s.peer, e, s->cp_serial, now);
+        ltp_support_repeat(l, e->s.peer, e, s->cp_serial, now);
         return VERDICT_DUPLICATE;
     }
     bool born = life == NULL, leads = ltp_life_leads(e, life, s);
@@ -332,7 +332,7 @@ static enum verdict act_on_report(struct ltp *l, struct export_session *e,
     enum verdict v = learn_report(l, e, &f, life, leads, &job);
     bool whole = ranges_has(&life->claimed, 0, e->red_len);
     if (v == VERDICT_OK)
-        ltp_bearing_report(l, e, s, born, now);
+        ltp_support_report(l, e, s, born, now);
     if (v == VERDICT_OK && whole && e->next == e->length) {
         if (born)
             ltp_life_fini(&fresh);
@@ -377,7 +377,7 @@ enum verdict ltp_export_report(struct ltp *l, const struct ltp_segment *s, tick 
         *peer = c != NULL ? c->peer : ltp_peer_only(l);
         v = c != NULL ? VERDICT_CLOSED_SESSION : VERDICT_UNKNOWN_SESSION;
         if (c != NULL) {
-            ltp_bearing_repeat(l, c->peer, NULL, s->cp_serial, now);
+            ltp_support_repeat(l, c->peer, NULL, s->cp_serial, now);
             ltp_rtt_needless(c->peer, &c->peer->checkpoint_rtt);
         }
     }
@@ -400,7 +400,7 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
     if (ltp_checkpoint_copy(l, c, now))
         return;
     if (c->asks) {
-        ltp_bearing_asked(c);
+        ltp_support_asked(c);
         return;
     }
     ltp_emit_timer(l, e->s.peer, e->s.id, TIMER_CHECKPOINT, c->serial, c->sent, now);
@@ -410,7 +410,7 @@ static void expire_checkpoint(struct ltp *l, struct checkpoint *c, tick now)
         return;
     }
     c->tries++;
-    c->copies_left = c->early ? 0 : e->s.peer->bearing.use.copies;
+    c->copies_left = c->early ? 0 : e->s.peer->support.use.copies;
     c->cause = CAUSE_TIMER;
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }

@@ -134,7 +134,7 @@ struct peer *ltp_peer_back(struct ltp *l, uint64_t engine)
             continue;
         const struct peer kept = {.n = p->n,
                                   .begun = p->begun,
-                                  .bearing = {.learnt = p->bearing.learnt},
+                                  .support = {.learnt = p->support.learnt},
                                   .remembered = p->remembered};
         list_sub(&p->gone);
         l->gone_len--;

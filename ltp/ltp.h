@@ -81,7 +81,7 @@ struct ltp_config {
 
 /*
  * Faster recovery: switches of a span, each off at 0. All that is sent is legal by RFC 5326, but
- * not every receiver bears it: see enum ltp_profile. docs/recovery.md says what each of them
+ * not every receiver supports it: see enum ltp_profile. docs/recovery.md says what each of them
  * brings.
  */
 struct ltp_recovery {
@@ -119,8 +119,8 @@ struct ltp_recovery {
 };
 
 /*
- * What a peer's receiver bears of them. Legal is not borne: one that makes a new report for every
- * copy of a checkpoint and limits the reports of a session cancels it (docs/recovery.md).
+ * What a peer's receiver supports of them. Legal is not supported: one that makes a new report for
+ * every copy of a checkpoint and limits the reports of a session cancels it (docs/recovery.md).
  */
 enum ltp_profile {
     LTP_PROFILE_HELIOGRAPH, /* all switches, from the first session on */
@@ -132,11 +132,11 @@ enum ltp_profile {
 
 /* What was learnt of a peer with LTP_PROFILE_AUTO; it stays as long as the engine lives. */
 enum ltp_learnt {
-    LTP_LEARNT_NOTHING, /* as with ION, and some sessions ask in a way that costs no report */
-    LTP_LEARNT_TRIAL,   /* it answers a checkpoint once: few copies now, to see what they cost */
-    LTP_LEARNT_REPEATS, /* it sends the same report again for each copy: few copies, none early */
-    LTP_LEARNT_BEARS,   /* all switches; early checkpoints in single sessions first */
-    LTP_LEARNT_PLAIN    /* it counts reports, or has cancelled for them: as with ION, for good */
+    LTP_LEARNT_NOTHING,  /* as with ION, and some sessions ask in a way that costs no report */
+    LTP_LEARNT_TRIAL,    /* it answers a checkpoint once: few copies now, to see what they cost */
+    LTP_LEARNT_REPEATS,  /* it sends the same report again for each copy: few copies, none early */
+    LTP_LEARNT_SUPPORTS, /* all switches; early checkpoints in single sessions first */
+    LTP_LEARNT_PLAIN     /* it counts reports, or has cancelled for them: as with ION, for good */
 };
 
 /* The named sets of switches. */
@@ -446,12 +446,12 @@ struct ltp_counters {
     uint64_t pieces_dropped; /* of incomplete green parts: 4096 wait for ltp_poll, or no memory */
     uint64_t unconfigured, unconfigured_accepted; /* now in; in all. Refused ones have verdicts */
     uint64_t unconfigured_unsent; /* segments for unconfigured peers that had no credit */
-    uint64_t peers_narrowed;      /* peers found not to bear our recovery */
+    uint64_t peers_narrowed;      /* peers found not to support our recovery */
 };
 const struct ltp_counters *ltp_counters(const struct ltp *l);
 
-/* What is known of how a peer bears our recovery. */
-struct ltp_bearing {
+/* What is known of a peer's support of our recovery. */
+struct ltp_support {
     enum ltp_profile profile; /* as configured */
     enum ltp_learnt learnt;   /* with AUTO */
     bool early;               /* early checkpoints are in use */
@@ -459,9 +459,9 @@ struct ltp_bearing {
     uint64_t against;         /* reports and cancels that spoke against it */
 };
 /* False: no span names the peer. */
-bool ltp_peer_bearing(const struct ltp *l, uint64_t peer, struct ltp_bearing *out);
+bool ltp_peer_support(const struct ltp *l, uint64_t peer, struct ltp_support *out);
 
-/* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "bears", "plain". Static. */
+/* "heliograph", "hdtn", …; "nothing", "trial", "repeats", "supports", "plain". Static. */
 const char *ltp_profile_name(enum ltp_profile profile);
 bool ltp_profile_parse(const char *name, enum ltp_profile *out);
 const char *ltp_learnt_name(enum ltp_learnt learnt);

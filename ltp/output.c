@@ -59,7 +59,7 @@ static struct piece cut_piece(const struct export_session *e, uint64_t at, uint6
     uint64_t room = data_room(e, at);
     uint64_t full = fit_sdnv(room);
     struct piece p = {.offset = at, .length = full, .last = false};
-    uint64_t closing = c != NULL ? e->s.peer->bearing.use.closing_bytes : 0;
+    uint64_t closing = c != NULL ? e->s.peer->support.use.closing_bytes : 0;
     bool whole = left == e->red_len && left <= full; /* a second segment would cost too much */
     if (closing != 0 && left > closing && left - closing <= full && !whole) {
         p.length = left - closing;
@@ -191,7 +191,7 @@ static void output_resend(struct ltp *l, struct resend *r, struct ltp_out *out, 
         r->at = r->gaps.at[++r->gap].lo;
     } else if (r->asks) {
         struct piece next = {.offset = p.offset + p.length - 1, .length = 1, .cp_serial = 1};
-        ltp_bearing_ask(ltp_resend_end(l, r),
+        ltp_support_ask(ltp_resend_end(l, r),
                         &(struct signature){.type = red_type(e, &next),
                                             .offset = next.offset,
                                             .length = next.length},

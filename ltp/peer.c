@@ -155,7 +155,7 @@ int ltp_peer_span(struct peer *p, const struct ltp_span *span)
     if (!valid_span(&full))
         return HELIO_EINVAL;
     p->span = full;
-    ltp_bearing_apply(p);
+    ltp_support_apply(p);
     ltp_guard_set(p);
     return 0;
 }
@@ -212,7 +212,7 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         ltp_rtt_move(&p->report_rtt, p->span.round_trip, full.round_trip);
     }
     p->span = full;
-    ltp_bearing_apply(p);
+    ltp_support_apply(p);
     ltp_guard_set(p);
     l->guarded += p->ext_count > 0;
     ltp_peer_touch(l, p);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How a peer's receiver bears what we do beyond the least that RFC 5326 asks. Some answer each
- * arrival of a checkpoint with a new report, and cancel the session when there were too many, or
- * when one was asked for before the end of the red part: toward them copies and early checkpoints
- * are harm.
+ * Which recovery extensions, beyond the least that RFC 5326 asks, a peer's receiver supports. Some
+ * answer each arrival of a checkpoint with a new report, and cancel the session when there were too
+ * many, or when one was asked for before the end of the red part: toward them copies and early
+ * checkpoints are harm.
  *
  * Toward an unknown peer we begin as plain, and ask: one session at a time closes a repetition not
  * with a new checkpoint but with a copy of the one whose report asked for it. That is as many
@@ -14,8 +14,8 @@
  * are tried, to see whether each brings the old report back; if not, all of them, and early
  * checkpoints in single sessions first. Evidence against counts at once and for good.
  *
- * What can go wrong: a copy, or its answer, that a fade took looks like a receiver that bears it;
- * so sessions ask a timer apart, count only when the next checkpoint is answered at the first
+ * What can go wrong: a copy, or its answer, that a fade took looks like a receiver that supports
+ * it; so sessions ask a timer apart, count only when the next checkpoint is answered at the first
  * try, and several must agree. A receiver that starts again also answers an old checkpoint with a
  * new serial, but not within one of its lives. One that splits its answer does it by scope. And one
  * that cancels because nothing of us arrived for long is not hurt by copies.
@@ -49,7 +49,7 @@ static struct ltp_recovery learnt_of(const struct ltp_recovery *all, enum ltp_le
     if (learnt == LTP_LEARNT_NOTHING || learnt == LTP_LEARNT_PLAIN)
         return hidden_of(all);
     struct ltp_recovery k = *all;
-    if (learnt == LTP_LEARNT_BEARS)
+    if (learnt == LTP_LEARNT_SUPPORTS)
         return k;
     /* the report on an early one may be lost, and who repeats reports may have a slow timer */
     k.copies = k.copies < TRIAL_COPIES ? k.copies : TRIAL_COPIES;
@@ -58,10 +58,10 @@ static struct ltp_recovery learnt_of(const struct ltp_recovery *all, enum ltp_le
     return k;
 }
 
-void ltp_bearing_apply(struct peer *p)
+void ltp_support_apply(struct peer *p)
 {
     const struct ltp_recovery *all = &p->span.recovery;
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     switch (p->span.profile) {
     case LTP_PROFILE_HELIOGRAPH:
     case LTP_PROFILE_HDTN:
@@ -82,48 +82,48 @@ void ltp_bearing_apply(struct peer *p)
     b->use.copy_spacing = all->copy_spacing;
 }
 
-bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r)
+bool ltp_support_adapts(const struct peer *p, const struct rtt *r)
 {
-    return r == &p->report_rtt ? p->span.recovery.rto_auto : p->bearing.use.rto_auto;
+    return r == &p->report_rtt ? p->span.recovery.rto_auto : p->support.use.rto_auto;
 }
 
 static bool is_learning(const struct peer *p)
 {
-    return p->span.profile == LTP_PROFILE_AUTO && p->bearing.learnt != LTP_LEARNT_PLAIN;
+    return p->span.profile == LTP_PROFILE_AUTO && p->support.learnt != LTP_LEARNT_PLAIN;
 }
 
 static void become_learnt(struct peer *p, enum ltp_learnt learnt)
 {
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     b->learnt = learnt;
     b->answered = b->copied = b->copies = b->repeats = 0;
     b->judge_at = 0;
-    ltp_bearing_apply(p);
+    ltp_support_apply(p);
 }
 
 static void narrow_peer(struct ltp *l, struct peer *p)
 {
-    p->bearing.against++;
+    p->support.against++;
     if (!is_learning(p))
         return;
     l->counters.peers_narrowed++;
-    p->bearing.early = false;
+    p->support.early = false;
     become_learnt(p, LTP_LEARNT_PLAIN);
 }
 
 static void credit_report(struct peer *p)
 {
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     if (b->learnt == LTP_LEARNT_NOTHING && ++b->credits >= PROBES_MIN)
         become_learnt(p, LTP_LEARNT_TRIAL);
 }
 
 /* One full report on all of the red part, the first answer to its checkpoint: then a second one
  * to the same checkpoint can only be what we ask about. */
-bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, tick now)
+bool ltp_support_may_ask(struct export_session *e, const struct ltp_segment *s, tick now)
 {
     struct peer *p = e->s.peer;
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     if (!is_learning(p) || b->learnt != LTP_LEARNT_NOTHING || now < b->ask_next ||
         !shows_switches(&p->span.recovery) || e->answered.serial != s->cp_serial ||
         s->cp_serial == 0 || s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
@@ -133,7 +133,7 @@ bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, 
     return true;
 }
 
-void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now)
+void ltp_support_ask(struct checkpoint *c, const struct signature *next, tick now)
 {
     struct export_session *e = c->session;
     const struct signature *old = &e->answered;
@@ -152,7 +152,7 @@ void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick no
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
 }
 
-void ltp_bearing_asked(struct checkpoint *c)
+void ltp_support_asked(struct checkpoint *c)
 {
     struct export_session *e = c->session;
     c->asks = false;
@@ -163,7 +163,7 @@ void ltp_bearing_asked(struct checkpoint *c)
     c->length = c->next.length;
     c->sent = 0;
     c->tries = 1;
-    c->copies_left = e->s.peer->bearing.use.copies;
+    c->copies_left = e->s.peer->support.use.copies;
     c->cause = CAUSE_REPORT;
     e->asked_by = c->serial;
     list_add_tail(&e->s.peer->checkpoints, &c->queue);
@@ -199,7 +199,7 @@ static void conclude_trial(struct export_session *e)
 }
 
 /* A life is one run of serials in which nothing was forgotten: see life.c. */
-void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+void ltp_support_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
                         bool born, tick now)
 {
     struct answer a = {.cp_serial = s->cp_serial,
@@ -225,7 +225,7 @@ void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct lt
 /* Judges what the copies cost when what they have caused has come. */
 static void judge_peer(struct peer *p, tick now)
 {
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     bool trial = b->learnt == LTP_LEARNT_TRIAL;
     uint32_t enough = trial ? TRIAL_WINDOW : LATER_WINDOW;
     if (!is_learning(p) || b->learnt == LTP_LEARNT_NOTHING)
@@ -235,24 +235,24 @@ static void judge_peer(struct peer *p, tick now)
         b->judge_at = tick_add(now, p->span.rto);
     if (b->judge_at == 0 || now < b->judge_at)
         return;
-    uint64_t fair = b->learnt == LTP_LEARNT_BEARS ? 2 * (uint64_t)b->copied : b->copies / 4;
+    uint64_t fair = b->learnt == LTP_LEARNT_SUPPORTS ? 2 * (uint64_t)b->copied : b->copies / 4;
     bool dear = b->copied > 0 && b->repeats > fair;
-    become_learnt(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_BEARS);
+    become_learnt(p, dear ? LTP_LEARNT_REPEATS : LTP_LEARNT_SUPPORTS);
 }
 
-void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
+void ltp_support_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
                         tick now)
 {
-    p->bearing.repeats++;
+    p->support.repeats++;
     judge_peer(p, now);
     struct checkpoint *c = e == NULL || cp_serial == 0 ? NULL : find_checkpoint(e, cp_serial);
     if (c != NULL && c->asks && list_empty(&c->queue)) /* the copy was sent, and this came of it */
         ltp_timer_start(l, &c->timer, now, 0);
 }
 
-void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, tick now)
+void ltp_support_answered(struct export_session *e, const struct checkpoint *c, tick now)
 {
-    struct bearing *b = &e->s.peer->bearing;
+    struct support *b = &e->s.peer->support;
     if (!c->early)
         e->answered = (struct signature){.type = c->type,
                                          .serial = c->serial,
@@ -265,9 +265,9 @@ void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, 
     judge_peer(e->s.peer, now);
 }
 
-bool ltp_bearing_early(struct peer *p, struct export_session *e)
+bool ltp_support_early(struct peer *p, struct export_session *e)
 {
-    struct bearing *b = &p->bearing;
+    struct support *b = &p->support;
     const struct ltp_recovery *k = &b->use;
     if (k->checkpoint_segments == 0 && k->checkpoint_time == 0)
         return false;
@@ -279,9 +279,9 @@ bool ltp_bearing_early(struct peer *p, struct export_session *e)
     return true;
 }
 
-void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome)
+void ltp_support_closed(struct export_session *e, enum event_outcome outcome)
 {
-    struct bearing *b = &e->s.peer->bearing;
+    struct support *b = &e->s.peer->support;
     if (b->early_by != e)
         return;
     b->early_by = NULL;
@@ -292,7 +292,7 @@ void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome)
 
 /* A receiver that gave up because nothing of us came has tried for long; one that counts reports
  * cancels soon after one of our checkpoints. */
-void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
+void ltp_support_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
                            tick now)
 {
     const struct ltp_span *span = &e->s.peer->span;
@@ -302,15 +302,15 @@ void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_rea
         narrow_peer(l, e->s.peer);
 }
 
-bool ltp_peer_bearing(const struct ltp *l, uint64_t engine, struct ltp_bearing *out)
+bool ltp_peer_support(const struct ltp *l, uint64_t engine, struct ltp_support *out)
 {
     const struct peer *p = ltp_peer_peek(l, engine);
     if (p == NULL || p->unconfigured != NULL)
         return false;
-    const struct bearing *b = &p->bearing;
+    const struct support *b = &p->support;
     const struct ltp_recovery *k = &b->use;
     bool early = k->checkpoint_segments > 0 || k->checkpoint_time > 0;
-    *out = (struct ltp_bearing){.profile = p->span.profile,
+    *out = (struct ltp_support){.profile = p->span.profile,
                                 .learnt = b->learnt,
                                 .early = early && (b->early || p->span.profile != LTP_PROFILE_AUTO),
                                 .probes = b->probes,
@@ -337,6 +337,6 @@ bool ltp_profile_parse(const char *name, enum ltp_profile *out)
 
 const char *ltp_learnt_name(enum ltp_learnt learnt)
 {
-    static const char *const names[] = {"nothing", "trial", "repeats", "bears", "plain"};
+    static const char *const names[] = {"nothing", "trial", "repeats", "supports", "plain"};
     return names[learnt];
 }

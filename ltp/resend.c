@@ -57,7 +57,7 @@ static int find_gaps(const struct export_session *e, const struct resend_for *f,
 {
     const struct ltp_segment *s = f->report;
     int rc = add_unclaimed(f->life, s->lower, s->upper, gaps);
-    bool merge = e->s.peer->bearing.use.merge_claims;
+    bool merge = e->s.peer->support.use.merge_claims;
     /* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): a ring has no NULL in it */
     list_for_each (it, &e->resends) {
         const struct resend *r = container_of(it, struct resend, in_export);
@@ -139,7 +139,7 @@ static void queue_resend(struct resend *r)
     struct list *before = &r->session->s.peer->resends;
     list_for_each (it, before) {
         const struct export_session *other = container_of(it, struct resend, queue)->session;
-        if (r->session->s.peer->bearing.use.oldest_first &&
+        if (r->session->s.peer->support.use.oldest_first &&
             other->s.opened > r->session->s.opened) {
             before = it;
             break;
@@ -150,7 +150,7 @@ static void queue_resend(struct resend *r)
 
 void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r, tick now)
 {
-    const struct ltp_recovery *k = &e->s.peer->bearing.use;
+    const struct ltp_recovery *k = &e->s.peer->support.use;
     ltp_resend_free(l, find_waiting(e));
     if (r == NULL)
         return;
@@ -185,7 +185,7 @@ struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r)
 {
     struct checkpoint *c = r->checkpoint;
     r->checkpoint = NULL;
-    if (r->session->s.peer->bearing.use.merge_claims) {
+    if (r->session->s.peer->support.use.merge_claims) {
         c->resent = r->gaps;
         ranges_init(&r->gaps);
     }

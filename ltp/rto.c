@@ -44,7 +44,7 @@ tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
 {
     assert(tries > 0);
     tick first = p->span.rto;
-    if (!ltp_bearing_adapts(p, r))
+    if (!ltp_support_adapts(p, r))
         return first;
     const struct ltp_recovery *k = &p->span.recovery;
     tick rto = r->latest == 0 ? first : measured_rto(k, r), most = first;
@@ -70,7 +70,7 @@ static void back_off(const struct peer *p, struct rtt *r, tick lasted)
 
 void ltp_rtt_needless(const struct peer *p, struct rtt *r)
 {
-    if (ltp_bearing_adapts(p, r) && r->latest == 0)
+    if (ltp_support_adapts(p, r) && r->latest == 0)
         back_off(p, r, ltp_rto(p, r, 1));
 }
 
@@ -92,7 +92,7 @@ static void add_measurement(struct rtt *r, tick time)
  * those count that this peer is sent. */
 static bool was_needless(const struct peer *p, const struct rtt *r, tick since_last)
 {
-    uint32_t copies = r == &p->report_rtt ? p->span.recovery.report_copies : p->bearing.use.copies;
+    uint32_t copies = r == &p->report_rtt ? p->span.recovery.report_copies : p->support.use.copies;
     return copies == 0 && since_last < r->least - r->least / 8;
 }
 

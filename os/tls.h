@@ -21,7 +21,7 @@ struct tls;
 #define TLS_NAMES_MAX 64     /* of a peer's certificate; one with more is not accepted */
 #define TLS_NAME_MAX 1024    /* characters of one; longer ones do not count */
 #define TLS_HELD_MAX 1048576 /* bytes of memory that a stream takes, at most */
-#define TLS_REKEY_BYTES (UINT64_C(1) << 37) /* half of what AES-GCM bears: RFC 8446 §5.5 */
+#define TLS_REKEY_BYTES (UINT64_C(1) << 37) /* half of what AES-GCM allows: RFC 8446 §5.5 */
 
 /* ---- certificate, key, CAs ---- */
 

@@ -365,7 +365,8 @@ static struct slice next_piece(struct tls_stream *s, struct walk *w)
     return slice_of(s->record, want);
 }
 
-/* RFC 8446 §5.5: a key bears so much. TLS 1.2 has no such change, and OpenSSL does none by itself.
+/* RFC 8446 §5.5: a key may encrypt so much. TLS 1.2 has no such change, and OpenSSL does none by
+ * itself.
  */
 static bool change_keys(struct tls_stream *s, size_t len)
 {

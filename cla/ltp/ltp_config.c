@@ -49,7 +49,7 @@ const struct conf_option ltp_link_options[] = {
     {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
      "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
     {"peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
-     "which of these switches the peer's receiver bears: heliograph, hdtn: all; ion: those that it "
+     "which of these switches the peer's receiver supports: heliograph, hdtn: all; ion: those that it "
      "cannot see; plain: none; auto: as it is found to behave"},
     {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
      "the timer follows the measured round trip, from rto on"},

@@ -294,19 +294,19 @@ static void learn_orange(struct link *l, const struct ltp_notice *n)
 }
 
 /* What the engine has found of the peer's receiver, told when it matters. */
-static void learn_bearing(struct link *l)
+static void learn_support(struct link *l)
 {
-    struct ltp_bearing b;
-    if (!ltp_peer_bearing(l->endpoint->engine, l->peer, &b) || b.learnt == l->told_learnt)
+    struct ltp_support b;
+    if (!ltp_peer_support(l->endpoint->engine, l->peer, &b) || b.learnt == l->told_learnt)
         return;
     l->told_learnt = b.learnt;
     if (b.learnt == LTP_LEARNT_PLAIN)
         link_say(l, 1,
                  "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
                  "session for its reports: it gets plain recovery from now on (peer_profile)");
-    else if (b.learnt == LTP_LEARNT_BEARS || b.learnt == LTP_LEARNT_REPEATS)
-        link_say(l, 2, "the peer's receiver bears %s (peer_profile)",
-                 b.learnt == LTP_LEARNT_BEARS ? "all recovery switches" : "few copies");
+    else if (b.learnt == LTP_LEARNT_SUPPORTS || b.learnt == LTP_LEARNT_REPEATS)
+        link_say(l, 2, "the peer's receiver supports %s (peer_profile)",
+                 b.learnt == LTP_LEARNT_SUPPORTS ? "all recovery switches" : "few copies");
 }
 
 /* Why a session was cancelled, in the interface's words. */
@@ -363,7 +363,7 @@ void outgoing_closed(struct ltp_notice *n)
     if (x->link != NULL) {
         learn_limit(x->link, n, x->count);
         learn_orange(x->link, n);
-        learn_bearing(x->link);
+        learn_support(x->link);
     }
     enum cla_reason reason;
     enum cla_outcome outcome = outcome_of(x, n, &reason);

@@ -155,10 +155,10 @@ static void put_lateness(json_t *o, const struct link *l)
                (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
 }
 
-static void put_bearing(json_t *o, const struct link *l)
+static void put_support(json_t *o, const struct link *l)
 {
-    struct ltp_bearing b;
-    if (!ltp_peer_bearing(l->endpoint->engine, l->peer, &b))
+    struct ltp_support b;
+    if (!ltp_peer_support(l->endpoint->engine, l->peer, &b))
         return;
     json_object_set_new(o, "peer_profile", json_string(ltp_profile_name(b.profile)));
     if (b.profile == LTP_PROFILE_AUTO)
@@ -201,7 +201,7 @@ static void put_link(json_t *o, const struct link *l)
     put_number(o, "bundles_waiting", l->waiting_len);
     put_number(o, "arriving_bytes", l->arriving);
     put_number(o, "air_bytes", l->n.air_bytes);
-    put_bearing(o, l);
+    put_support(o, l);
 }
 
 static json_t *session_json(const struct ltp_session_info *s, tick now)

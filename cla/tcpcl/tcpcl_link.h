@@ -181,7 +181,7 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
 /* The same about TLS, which other trouble does not keep quiet. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* A session is established: does silence end it sooner than this path can bear? Then that is told,
+/* A session is established: does silence end it sooner than this path allows? Then that is told,
  * now and then. */
 void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c);
 void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,

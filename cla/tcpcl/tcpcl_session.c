@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The life of a session: contact, TLS, SESS_INIT, transfers, SESS_TERM, the end. What can go wrong:
- * the peer says what this side cannot bear, or nothing; the stream ends; memory. Each has its
+ * the peer says what this side does not support, or nothing; the stream ends; memory. Each has its
  * tcpcl_end, and each bundle its outcome before it is told.
  */
 #include "cla/tcpcl/tcpcl_session_private.h"

@@ -36,7 +36,7 @@ def hello():
 
 
 def rate(scene, honest):
-    """Mbit/s of an honest sender that wants `honest`: much less than the processors bear, so that what it loses the node has lost."""
+    """Mbit/s of an honest sender that wants `honest`: much less than the processors can do, so that what it loses the node has lost."""
     result = scene.client(1, 2, scene.seconds, "-P", "100kB", "-R", f"{honest}M")
     return round(result.get("goodput_bps", 0) / 1e6, 3)
 

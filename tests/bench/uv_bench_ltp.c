@@ -2,7 +2,7 @@
 /*
  * LTP alone, memory to memory: two processes, each with one link, over loopback. The sender keeps
  * the link's window full of blocks until the time is over, then lets the last ones arrive. Goodput
- * is what the receiver took, from the first send to the last confirmation. Each block bears its
+ * is what the receiver took, from the first send to the last confirmation. Each block has its
  * number at both ends, which the receiver checks. A third process can flood the receiver with
  * segments of engines that it does not know, of which it may accept some.
  */

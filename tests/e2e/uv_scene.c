@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Each bundle bears its number, length and check value, so that the receiver needs no list. */
+/* Each bundle has its number, length and check value, so that the receiver needs no list. */
 #include "uv_scene.h"
 
 #include <arpa/inet.h>

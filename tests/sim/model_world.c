@@ -266,7 +266,7 @@ void model_play(const struct model_case *c, struct model_result *out)
     }
     out->end = w->now;
     ltp_check(w->from);
-    ltp_peer_bearing(w->from, 2, &out->bearing);
+    ltp_peer_support(w->from, 2, &out->support);
     out->narrowed = ltp_counters(w->from)->peers_narrowed;
     if (w->model != NULL) {
         out->serials = model_counters(w->model)->reports;

@@ -34,7 +34,7 @@ struct model_result {
     uint64_t malformed;
     bool wrong; /* bytes differ */
     tick end;   /* when all was done */
-    struct ltp_bearing bearing;
+    struct ltp_support support;
     uint64_t narrowed;
 };
 

@@ -72,7 +72,7 @@ static void add_result(struct sum *s, const struct model_case *c, const struct m
     s->again += r->again;
     s->malformed += r->malformed;
     s->narrowed += r->narrowed;
-    s->learnt[r->bearing.learnt]++;
+    s->learnt[r->support.learnt]++;
     s->wrong |= r->wrong;
     s->seconds += (double)r->end / (double)TICK_S;
 }
@@ -261,7 +261,7 @@ static bool check_price(const char *name, const struct model_case *of, tick dela
     printf("| %s | %s | %s | %.3f | %llu | %llu | %.2f | %s |\n", name,
            ltp_profile_name(c.span.profile), learns ? "learnt under losses" : "first session",
            (double)delay / (double)TICK_S, (unsigned long long)blocks, (unsigned long long)reports,
-           (double)reports / (double)blocks, good ? ltp_learnt_name(r.bearing.learnt) : "FAILED");
+           (double)reports / (double)blocks, good ? ltp_learnt_name(r.support.learnt) : "FAILED");
     return good;
 }
 

@@ -103,15 +103,15 @@ static void lone_cancel(struct lone *t, enum ltp_reason reason)
 
 static enum ltp_learnt learnt(const struct lone *t)
 {
-    struct ltp_bearing b;
-    ck_assert(ltp_peer_bearing(t->l, 2, &b));
+    struct ltp_support b;
+    ck_assert(ltp_peer_support(t->l, 2, &b));
     return b.learnt;
 }
 
 static const struct range all = {0, LENGTH}, some = {0, 4000}, more = {0, 4500}, less = {0, 1000};
 
 /* One session in which the peer answers each checkpoint serial once, and reports a gap first. */
-static void bear(struct lone *t, uint64_t serial)
+static void support_copy(struct lone *t, uint64_t serial)
 {
     lone_send(t);
     uint64_t first = t->cp_serial;
@@ -146,7 +146,7 @@ START_TEST(widens)
     lone_init(&t);
     for (uint64_t i = 0; i < 6; i++) {
         ck_assert_int_eq(learnt(&t), LTP_LEARNT_NOTHING);
-        bear(&t, 100 + 2 * i);
+        support_copy(&t, 100 + 2 * i);
     }
     ck_assert_int_eq(learnt(&t), LTP_LEARNT_TRIAL);
     for (uint64_t i = 0; i < 9; i++) { /* two copies each, answered once */
@@ -157,12 +157,12 @@ START_TEST(widens)
         lone_report(&t, t.cp_serial, 200 + i, all, all);
         lone_wait(&t, 4 * RTO);
     }
-    ck_assert_int_eq(learnt(&t), LTP_LEARNT_BEARS);
+    ck_assert_int_eq(learnt(&t), LTP_LEARNT_SUPPORTS);
     ltp_link(t.l, 2, false, t.now);
     ltp_link(t.l, 2, true, t.now);
     struct ltp_span span = lone_span();
     ck_assert_int_eq(ltp_span_set(t.l, &span, t.now), 0);
-    ck_assert_int_eq(learnt(&t), LTP_LEARNT_BEARS);
+    ck_assert_int_eq(learnt(&t), LTP_LEARNT_SUPPORTS);
     ltp_free(t.l);
 }
 END_TEST
@@ -173,7 +173,7 @@ START_TEST(repeats)
     struct lone t;
     lone_init(&t);
     for (uint64_t i = 0; i < 6; i++)
-        bear(&t, 100 + 2 * i);
+        support_copy(&t, 100 + 2 * i);
     for (uint64_t i = 0; i < 9; i++) {
         lone_send(&t);
         lone_wait(&t, 10 * TICK_MS);
@@ -225,7 +225,7 @@ START_TEST(cancels)
         ltp_free(t.l);
         lone_init(&t);
         for (uint64_t i = 0; i < 6; i++)
-            bear(&t, 100 + 2 * i);
+            support_copy(&t, 100 + 2 * i);
         lone_send(&t);
         lone_send(&t);
         lone_cancel(&t, LTP_RLEXC);
@@ -254,9 +254,9 @@ START_TEST(outright)
     lone_report(&t, t.cp_serial, 7, all, some);
     lone_report(&t, t.cp_serial, 8, all, more);
     ck_assert_uint_eq(ltp_counters(t.l)->peers_narrowed, 0);
-    struct ltp_bearing b;
-    ck_assert(ltp_peer_bearing(t.l, 2, &b) && b.profile == (enum ltp_profile)_i);
-    ck_assert(!ltp_peer_bearing(t.l, 3, &b));
+    struct ltp_support b;
+    ck_assert(ltp_peer_support(t.l, 2, &b) && b.profile == (enum ltp_profile)_i);
+    ck_assert(!ltp_peer_support(t.l, 3, &b));
     span.profile = (enum ltp_profile)(LTP_PROFILE_AUTO + 1);
     ck_assert_int_eq(ltp_span_set(t.l, &span, t.now), HELIO_EINVAL);
     ltp_free(t.l);

@@ -59,7 +59,7 @@ enum {
          KEY_PROFILE,                                                                              \
          "auto|heliograph|hdtn|ion|plain",                                                         \
          0,                                                                                        \
-         "which of them the peer's receiver bears; auto: as it behaves (auto)",                    \
+         "which of them the peer's receiver supports; auto: as it behaves (auto)",                 \
          0},                                                                                       \
         {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
         {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \

@@ -15,7 +15,7 @@
 struct ltp_tool_options {
     bool receive, json;
     bool recovery;                /* ltp_recovery_default instead of plain */
-    enum ltp_profile profile;     /* which of its switches the peer bears */
+    enum ltp_profile profile;     /* which of its switches the peer supports */
     struct address local, remote; /* remote not given: answers go where datagrams come from */
     enum address_check source;    /* with remote: where datagrams may come from */
     uint64_t engine, peer_engine, service;

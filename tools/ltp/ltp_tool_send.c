@@ -96,9 +96,9 @@ static int begin_block(struct sender *s, size_t i)
 static bool send_again(struct sender *s, const struct ltp_notice *n)
 {
     struct sent *x = &s->sent[n->tag];
-    struct ltp_bearing b;
+    struct ltp_support b;
     if (n->kind != LTP_EXPORT_CANCELLED || !n->remote || n->reason != LTP_RLEXC || x->again ||
-        !s->options->recovery || !ltp_peer_bearing(s->tool.engine, s->options->peer_engine, &b) ||
+        !s->options->recovery || !ltp_peer_support(s->tool.engine, s->options->peer_engine, &b) ||
         b.learnt != LTP_LEARNT_PLAIN)
         return false;
     x->again = true;

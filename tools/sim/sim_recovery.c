@@ -51,7 +51,8 @@ static const struct argp_option options[] = {
     {"recovery", OPT_RECOVERY, "plain|default", 0,
      "Named set of recovery switches; those below change it when they follow [plain]", 0},
     {"peer-profile", OPT_PROFILE, "NAME", 0,
-     "Which of them the peer bears: heliograph, hdtn, ion, plain, or auto, as a link of heliod has "
+     "Which of them the peer supports: heliograph, hdtn, ion, plain, or auto, as a link of heliod "
+     "has "
      "it: as the peer is found to behave [heliograph]",
      0},
     {"rto-min", OPT_FIELDS, "TIME", 0, "Floor of --rto auto [100us]", 0},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The part of the engine's inside that is about how a peer bears our recovery: profile.c. */
-#ifndef LTP_BEARING_H
-#define LTP_BEARING_H
+/* Private: which recovery extensions the peer's receiver supports (profile.c). */
+#ifndef LTP_SUPPORT_H
+#define LTP_SUPPORT_H
 
 #include "ltp/event.h"
 #include "ltp/ltp.h"
@@ -14,8 +14,8 @@ struct rtt;
 
 #define ANSWERS_KEPT 4 /* latest reports of an export session: do they tell of one each? */
 
-/* profile.c: how a peer bears what we do beyond the least. */
-struct bearing {
+/* profile.c: what the peer's receiver supports beyond the least of RFC 5326. */
+struct support {
     struct ltp_recovery use; /* those of the span's switches that are in use */
     enum ltp_learnt learnt;
     bool early;                      /* early checkpoints are borne */
@@ -44,25 +44,25 @@ struct answer {
 };
 
 /* profile.c: the peer's span or what is known of it has changed. */
-void ltp_bearing_apply(struct peer *p);
-bool ltp_bearing_adapts(const struct peer *p, const struct rtt *r); /* is this timer measured? */
+void ltp_support_apply(struct peer *p);
+bool ltp_support_adapts(const struct peer *p, const struct rtt *r); /* is this timer measured? */
 /* May this session have early checkpoints? */
-bool ltp_bearing_early(struct peer *p, struct export_session *e);
+bool ltp_support_early(struct peer *p, struct export_session *e);
 /* What an open session, or one that is over, tells: a new report (born: the first of a life of the
  * receiver), which may be against us; one that came again (serial of its checkpoint; e NULL: it is
  * over); a checkpoint that was answered; the end; the peer's cancellation, before that. */
-void ltp_bearing_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+void ltp_support_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
                         bool born, tick now);
-void ltp_bearing_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
+void ltp_support_repeat(struct ltp *l, struct peer *p, struct export_session *e, uint64_t cp_serial,
                         tick now);
-void ltp_bearing_answered(struct export_session *e, const struct checkpoint *c, tick now);
-void ltp_bearing_closed(struct export_session *e, enum event_outcome outcome);
-void ltp_bearing_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
+void ltp_support_answered(struct export_session *e, const struct checkpoint *c, tick now);
+void ltp_support_closed(struct export_session *e, enum event_outcome outcome);
+void ltp_support_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
                            tick now);
 /* Should the job that answers s ask? ask: its last byte has left, so its checkpoint c becomes the
  * one that was answered; asked: nothing new came of it, c is what it was to be. */
-bool ltp_bearing_may_ask(struct export_session *e, const struct ltp_segment *s, tick now);
-void ltp_bearing_ask(struct checkpoint *c, const struct signature *next, tick now);
-void ltp_bearing_asked(struct checkpoint *c);
+bool ltp_support_may_ask(struct export_session *e, const struct ltp_segment *s, tick now);
+void ltp_support_ask(struct checkpoint *c, const struct signature *next, tick now);
+void ltp_support_asked(struct checkpoint *c);
 
 #endif
