@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What channel codes cost, on one core: Reed-Solomon at depth 5, in Gbit/s of frames, encoded and
- * decoded with no errors, one, half and all that can be corrected in each codeword, and more. The
- * best of many rounds. JSON on standard output.
+ * decoded with no errors, one, half and all that can be corrected in each codeword, and more; CADUs
+ * of it read from a stream, randomised, at whole octets and at any bit; Viterbi's decoder, in
+ * Mbit/s of decoded bits. The best of many rounds. JSON on standard output.
  *
  *   bench_codes [--quick]
  */
@@ -12,15 +13,22 @@
 #include <time.h>
 
 #include "base/rng.h"
-#include "frames/rs.h"
+#include "frames/cadu.h"
+#include "frames/conv.h"
 
-enum { DEPTH = 5, BLOCKS = 64 };
+enum { DEPTH = 5, BLOCKS = 64, VITERBI_BITS = 40000, ROOM = 1024 };
 
 struct bench {
     struct rs rs;
     size_t frame_len, block_len;
     uint8_t *blocks, *work; /* as received; in use */
-    uint64_t sum;           /* so that nothing is left out */
+    struct cadu_format cadu;
+    uint8_t *stream; /* CADUs */
+    size_t stream_len;
+    struct conv_format conv;
+    uint8_t *symbols;
+    size_t symbol_count;
+    uint64_t sum; /* so that nothing is left out */
 };
 
 static double now_s(void)
@@ -46,6 +54,39 @@ static void decode_rs(struct bench *b)
         b->sum += rs_decode(&b->rs, b->work + i * b->block_len, b->frame_len, DEPTH, &result);
         b->sum += result.corrected;
     }
+}
+
+/* In pieces, as from a socket. */
+static void read_cadus(struct bench *b)
+{
+    enum { PIECE = 65536 };
+    static uint8_t buffer[4 * PIECE], block[4 + RS_BLOCK_MAX];
+    struct cadu_reader r;
+    struct cadu unit;
+    cadu_reader_init(&r, &b->cadu, 4, 4, buffer, sizeof buffer, block);
+    for (size_t at = 0; at < b->stream_len;) {
+        size_t room, n = b->stream_len - at < PIECE ? b->stream_len - at : PIECE;
+        uint8_t *to = cadu_reader_space(&r, &room);
+        n = n < room ? n : room;
+        memcpy(to, b->stream + at, n);
+        cadu_reader_fed(&r, n);
+        at += n;
+        while (cadu_reader_next(&r, &unit))
+            b->sum += unit.frame.data[0];
+    }
+    if (r.counts.frames != BLOCKS || r.counts.erred > 0)
+        abort();
+}
+
+static void decode_viterbi(struct bench *b)
+{
+    static uint8_t decisions[ROOM * CONV_STATES], out[VITERBI_BITS / 8 + ROOM];
+    struct conv_decoder d;
+    struct conv_bits bits = {.data = out};
+    conv_decoder_init(&d, b->conv, 0, decisions, ROOM, 192);
+    conv_decode(&d, b->symbols, b->symbol_count, &bits);
+    conv_decoder_end(&d, -1, &bits);
+    b->sum += out[5];
 }
 
 static double measure(void (*run)(struct bench *), struct bench *b, size_t bytes, int rounds)
@@ -97,7 +138,63 @@ static void bench_rs(struct bench *b, enum rs_code code, int rounds)
     fill_blocks(b, half + 4);
     printf("\"one_error\": %.2f, \"half_the_errors\": %.2f, \"all_errors\": %.2f, "
            "\"too_many\": %.2f}%s\n",
-           one, some, all, measure(decode_rs, b, bytes, rounds), code == RS_255_239 ? "" : ",");
+           one, some, all, measure(decode_rs, b, bytes, rounds), code == RS_255_223 ? "" : ",");
+}
+
+/* Shifted by so many bits, inverted or not. */
+static void fill_stream(struct bench *b, unsigned shift, bool inverted)
+{
+    uint8_t unit[4 + RS_BLOCK_MAX], last = 0;
+    size_t len = cadu_len(&b->cadu);
+    b->stream_len = 0;
+    for (size_t i = 0; i < BLOCKS; i++) {
+        cadu_write(&b->cadu, b->blocks + i * b->block_len, unit);
+        for (size_t k = 0; k < len; k++) {
+            unsigned two = (unsigned)last << 8 | unit[k];
+            last = unit[k];
+            b->stream[b->stream_len++] = (uint8_t)(two >> shift) ^ (inverted ? 0xff : 0);
+        }
+    }
+    b->stream[b->stream_len++] = (uint8_t)(last << (8 - shift)) ^ (inverted ? 0xff : 0);
+}
+
+static void bench_cadus(struct bench *b, int rounds)
+{
+    size_t bytes = BLOCKS * b->frame_len;
+    b->cadu = (struct cadu_format){.frame_len = (uint32_t)b->frame_len,
+                                   .rs = &b->rs,
+                                   .depth = DEPTH,
+                                   .randomised = true,
+                                   .sequence = PN_TM};
+    fill_blocks(b, 0);
+    fill_stream(b, 0, false);
+    double whole = measure(read_cadus, b, bytes, rounds);
+    fill_stream(b, 3, true);
+    double any = measure(read_cadus, b, bytes, rounds);
+    b->cadu.sequence = PN_TM_LONG;
+    fill_stream(b, 0, false);
+    printf("  \"cadus\": {\"whole_octets\": %.2f, \"any_bit_inverted\": %.2f, "
+           "\"long_randomiser\": %.2f},\n",
+           whole, any, measure(read_cadus, b, bytes, rounds));
+}
+
+static void bench_viterbi(struct bench *b, int rounds)
+{
+    static const char *const names[CONV_RATES] = {"1/2", "2/3", "3/4", "5/6", "7/8"};
+    printf("  \"viterbi_mbit_s\": {");
+    for (int rate = 0; rate < CONV_RATES; rate++) {
+        struct conv_encoder e;
+        struct rng r;
+        rng_init(&r, 9);
+        b->conv = conv_format_of((enum conv_rate)rate);
+        conv_encoder_init(&e, b->conv);
+        b->symbol_count = conv_encode(&e, b->blocks, VITERBI_BITS, b->symbols);
+        for (size_t i = 0; i < b->symbol_count; i++)
+            b->symbols[i] ^= rng_chance(&r, 0.01) ? 255 : 0;
+        printf("%s\"%s\": %.1f", rate > 0 ? ", " : "", names[rate],
+               1e3 * measure(decode_viterbi, b, VITERBI_BITS / 8, rounds / 4));
+    }
+    printf("}}\n");
 }
 
 int main(int argc, char **argv)
@@ -106,12 +203,18 @@ int main(int argc, char **argv)
     static struct bench b;
     b.blocks = malloc((size_t)BLOCKS * RS_BLOCK_MAX);
     b.work = malloc((size_t)BLOCKS * RS_BLOCK_MAX);
-    if (b.blocks == NULL || b.work == NULL)
+    b.stream = malloc((size_t)BLOCKS * (4 + RS_BLOCK_MAX) + 1);
+    b.symbols = malloc((size_t)2 * VITERBI_BITS);
+    if (b.blocks == NULL || b.work == NULL || b.stream == NULL || b.symbols == NULL)
         return 1;
     printf("{\"unit\": \"Gbit/s\", \"depth\": %d,\n  \"reed_solomon\": [\n", DEPTH);
-    bench_rs(&b, RS_255_223, rounds);
     bench_rs(&b, RS_255_239, rounds);
-    printf("  ]}\n");
+    bench_rs(&b, RS_255_223, rounds);
+    printf("  ],\n");
+    bench_cadus(&b, rounds);
+    bench_viterbi(&b, rounds);
+    free(b.stream);
+    free(b.symbols);
     free(b.blocks);
     free(b.work);
     return b.sum == 0;

@@ -105,6 +105,24 @@ def reed_solomon(frame, data, depth, dual=True):
     return frame + bytes(x for row in zip(*words) for x in row)
 
 
+CONVOLUTIONAL = {"1/2": "11", "2/3": "1101", "3/4": "110110", "5/6": "1101100110", "7/8": "11010101100110"}
+
+
+def convolve(data, rate):
+    """Symbols of both generators, those that are sent."""
+    window, out, pattern = 0, [], CONVOLUTIONAL[rate]
+    for octet in data:
+        for bit in range(7, -1, -1):
+            window = (window << 1 | octet >> bit & 1) & 0x7f
+            for generator in (0x4f, 0x6d):
+                if pattern[len(out) % len(pattern)] == "1":
+                    inverted = rate == "1/2" and generator == 0x6d
+                    out.append(((window & generator).bit_count() + inverted) & 1)
+                else:
+                    out.append(None)
+    return [s for s in out if s is not None]
+
+
 def shift(data, bits, invert=False):
     """The same bits behind so many zeros."""
     value = int.from_bytes(data, "big")
@@ -267,6 +285,33 @@ class FramesToolTest(unittest.TestCase):
         self.assertEqual(told["cadus"]["quality"]["good"], 20)
         self.assertTrue(120 < told["cadus"]["symbols_corrected"] < wrong + 1)
 
+    def test_convolutional(self):
+        """Symbols as a second implementation makes them; each rate back, with errors, from within a period, with lost ones."""
+        cadu = ["--from", "cadu", "--randomised", "--rs", "223"]
+        gen = ["gen", "-n", "24", "--to", "cadu", "--randomise", "--rs", "223", "-o", path("v.symbols")]
+        run(*gen[:-1], path("v.cadu"))
+        for rate in CONVOLUTIONAL:
+            with self.subTest(rate):
+                run(*gen, "--convolutional", rate)
+                symbols = convolve(read("v.cadu") + bytes(4), rate)
+                filled = symbols + [0] * (-len(symbols) % 8)
+                packed = bytes(int("".join(map(str, filled[i:i + 8])), 2) for i in range(0, len(filled), 8))
+                self.assertEqual(read("v.symbols"), packed)
+                told = info(*cadu, "--convolutional", rate, "--numbered", path("v.symbols"))
+                self.assertEqual((told["cadus"]["quality"]["good"], told["cadus"]["symbols_corrected"]), (24, 0))
+                self.assertEqual((told["convolutional"]["wrong"], told["convolutional"]["begins"]), (0, 1))
+                self.assertEqual(told["numbered"]["missing"] + told["numbered"]["damaged"], 0)
+                # from the fourth symbol on, inverted, as octets, and 101 symbols lost in the middle
+                middle = len(symbols) // 2
+                some = symbols[3:middle] + symbols[middle + 101:]
+                write("w.symbols", bytes(200 - 140 * s for s in some))
+                told = info(*cadu, "--convolutional", rate, "--soft", path("w.symbols"))
+                self.assertGreaterEqual(told["cadus"]["quality"]["good"], 24 - 4 - 24 * 2 * 65536 // len(symbols))
+                run(*gen, "--convolutional", rate, "--bit-errors", "0.001")
+                told = info(*cadu, "--convolutional", rate, "--numbered", path("v.symbols"))
+                self.assertEqual(told["cadus"]["quality"]["good"], 24)
+                self.assertTrue(150 < told["convolutional"]["wrong"] < 3000, told["convolutional"])
+
     def test_cltus(self):
         run("gen", "-k", "tc", "-n", "9", "--packet", "200", "--scid", "427", "--vcid", "3", "--to", "cltu", "--randomise", "-o",
             path("t.cltu"))
@@ -353,7 +398,8 @@ class FramesToolTest(unittest.TestCase):
                                 (["gen", "--to", "cadu", "--rs", "16"], "223 or 239"), (["gen", "--rs", "223"], "--to cadu"),
                                 (["gen", "--to", "cadu", "--rs", "223", "-l", "1116"], "multiple"),
                                 (["gen", "--to", "cadu", "--rs", "223", "--interleave", "4", "-l", "1200"], "223 octets"),
-                                (["info", "--each", "x"], "--from cadu"), (["gen", "--bit-errors", "2"], "share")):
+                                (["info", "--each", "x"], "--from cadu"), (["gen", "--soft"], "--convolutional is missing"),
+                                (["gen", "--to", "cadu", "--convolutional", "1/3"], "7/8"), (["gen", "--convolutional", "1/2"], "--to cadu"), (["gen", "--bit-errors", "2"], "share")):
             self.assertIn(expected, run(*words, code=2).stderr.decode(), words)
         self.assertIn(b"No such file", run("info", path("none"), code=2).stderr)
         self.assertIn(b"No such file", run("gen", "-o", path("none/x"), code=2).stderr)

@@ -88,6 +88,15 @@ static json_t *describe_cadus(const struct source *s)
     return o;
 }
 
+static json_t *describe_symbols(const struct symbol_reader *s)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "symbols", make_number(s->count));
+    json_object_set_new(o, "wrong", make_number(symbol_reader_wrong(s)));
+    json_object_set_new(o, "begins", make_number(s->begins));
+    return o;
+}
+
 static void print_json(const struct info *i)
 {
     json_t *o = json_object(), *verdicts = json_object(), *channels = json_array();
@@ -100,6 +109,8 @@ static void print_json(const struct info *i)
     json_object_set_new(o, "bad_cltus", make_number(i->source.bad_cltus));
     if (i->o->from == CONTENT_CADU)
         json_object_set_new(o, "cadus", describe_cadus(&i->source));
+    if (i->o->coded)
+        json_object_set_new(o, "convolutional", describe_symbols(&i->source.symbols));
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
         json_object_set_new(verdicts, frame_verdict_name((enum frame_verdict)v),
                             make_number(i->vcs.channel.verdicts[v]));
@@ -172,6 +183,8 @@ static void print_text(const struct info *i)
     print_count(i->source.bad_cltus, "CLTUs were not read to their end");
     if (i->o->from == CONTENT_CADU)
         print_cadus(&i->source);
+    if (i->o->coded)
+        print_count(symbol_reader_wrong(&i->source.symbols), "symbols were wrong");
     for (unsigned v = 0; v < VCS; v++)
         if (i->vcs.vc[v] != NULL)
             print_vc(i->vcs.vc[v], v);

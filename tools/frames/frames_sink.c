@@ -11,7 +11,7 @@
 #include "frames/pn.h"
 #include "tools/frames/helio_frames.h"
 
-enum { CODED_MAX = 2 * FRAME_LENGTH_MAX };
+enum { CODED_MAX = 2 * FRAME_LENGTH_MAX, SYMBOLS_MAX = 16 * CODED_MAX };
 static_assert(CODED_MAX > FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, "CADUs; CLTUs: below");
 
 static const char *name_output(const struct sink *s)
@@ -23,7 +23,8 @@ static int alloc_sink(struct sink *s)
 {
     s->frame = malloc(FRAME_LENGTH_MAX);
     s->coded = malloc(CODED_MAX);
-    if (s->frame != NULL && s->coded != NULL)
+    s->symbols = malloc(s->o->coded ? SYMBOLS_MAX : 1);
+    if (s->frame != NULL && s->coded != NULL && s->symbols != NULL)
         return 0;
     frames_error("out of memory");
     return -1;
@@ -65,6 +66,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
         mpdu_pack_init(&s->pack, &c);
     if (o->to == CONTENT_CADU)
         s->cadu = frames_cadu_format(o, &s->rs);
+    symbol_writer_init(&s->writer, o);
     if (o->errors > 0)
         s->next_error = draw_gap(s);
     return 0;
@@ -77,6 +79,19 @@ static bool write_octets(struct sink *s, const void *data, size_t len)
     frames_error("%s: %s", name_output(s), strerror(errno));
     s->failed = true;
     return false;
+}
+
+/* Symbols with errors by chance. */
+static bool write_symbols(struct sink *s, size_t n, bool last)
+{
+    uint64_t at = s->next_error;
+    if (s->o->errors > 0) {
+        for (; at < n; at += 1 + draw_gap(s))
+            s->symbols[at] ^= 0xff;
+        s->next_error = at - n;
+    }
+    n = symbol_writer_pack(&s->writer, s->symbols, n, last);
+    return write_octets(s, s->symbols, n);
 }
 
 /* With errors by chance. */
@@ -107,7 +122,10 @@ bool sink_frame(struct sink *s, struct slice frame)
         assert(frame.len == s->cadu.frame_len);
         s->cadu.randomised = s->o->randomise;
         cadu_write(&s->cadu, frame.data, s->coded);
-        return write_unit(s, s->coded, cadu_len(&s->cadu));
+        size_t n = cadu_len(&s->cadu);
+        if (!s->o->coded)
+            return write_unit(s, s->coded, n);
+        return write_symbols(s, symbol_writer_encode(&s->writer, s->coded, n, s->symbols), false);
     }
     if (s->o->randomise)
         pn_apply(s->o->sequence, frame.data, s->coded, frame.len);
@@ -203,6 +221,8 @@ int sink_close(struct sink *s)
 {
     if (s->file != NULL && !s->failed && s->open)
         (void)sink_fill(s);
+    if (s->file != NULL && !s->failed && s->o->coded && s->o->to == CONTENT_CADU)
+        (void)write_symbols(s, symbol_writer_end(&s->writer, s->symbols), true);
     if (s->file != NULL && (s->file == stdout ? fflush(s->file) : fclose(s->file)) != 0 &&
         !s->failed) {
         frames_error("%s: %s", name_output(s), strerror(errno));
@@ -211,5 +231,6 @@ int sink_close(struct sink *s)
     s->file = NULL;
     free(s->frame);
     free(s->coded);
+    free(s->symbols);
     return s->failed ? -1 : 0;
 }

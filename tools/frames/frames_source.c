@@ -28,7 +28,8 @@ int frames_source_open(struct source *s, const struct frames_options *o)
     }
     s->data = malloc(ROOM);
     s->frame = malloc(UNIT_MAX);
-    if (s->data == NULL || s->frame == NULL) {
+    if (s->data == NULL || s->frame == NULL ||
+        (o->coded && o->from == CONTENT_CADU && symbol_reader_open(&s->symbols, o) != 0)) {
         frames_error("out of memory");
         source_close(s);
         return -1;
@@ -44,6 +45,7 @@ void source_close(struct source *s)
 {
     if (s->file != NULL && s->file != stdin)
         fclose(s->file);
+    symbol_reader_close(&s->symbols);
     free(s->data);
     free(s->frame);
     s->file = NULL;
@@ -131,15 +133,27 @@ static bool next_plain(struct source *s, struct slice *out)
     return true;
 }
 
+/* Octets of CADUs, out of symbols if there are some. */
+static size_t read_octets(struct source *s, uint8_t *to, size_t room)
+{
+    if (s->failed || feof(s->file))
+        return s->o->coded ? symbol_reader_end(&s->symbols, to) : 0;
+    if (!s->o->coded)
+        return read_file(s, to, room);
+    assert(room >= SYMBOLS_PIECE / 4);
+    size_t n = read_file(s, s->symbols.symbols, symbol_reader_piece(&s->symbols));
+    return n == 0 ? 0 : symbol_reader_input(&s->symbols, n, s->cadus.locked, to);
+}
+
 static bool next_unit(struct source *s)
 {
     while (!cadu_reader_next(&s->cadus, &s->unit)) {
-        size_t room, n = 0;
+        bool ended = s->failed || feof(s->file);
+        size_t room;
         uint8_t *to = cadu_reader_space(&s->cadus, &room);
-        if (!s->failed && !feof(s->file))
-            n = read_file(s, to, room);
+        size_t n = read_octets(s, to, room);
         cadu_reader_fed(&s->cadus, n);
-        if (n == 0) {
+        if (n == 0 && ended) {
             cadu_reader_end(&s->cadus);
             s->skipped = s->cadus.counts.skipped_bits / 8;
             return false;

@@ -45,7 +45,10 @@ enum {
     KEY_MARKER,
     KEY_ERRED,
     KEY_EACH,
-    KEY_ERRORS
+    KEY_ERRORS,
+    KEY_CONV,
+    KEY_SOFT,
+    KEY_UPRIGHT
 };
 
 struct command {
@@ -181,6 +184,29 @@ static double parse_share(struct argp_state *state, const char *option, const ch
     return share;
 }
 
+static error_t parse_convolutional(int key, char *arg, struct argp_state *state,
+                                   struct frames_options *o)
+{
+    static const char *const rates[CONV_RATES] = {"1/2", "2/3", "3/4", "5/6", "7/8"};
+    int i;
+    switch (key) {
+    case KEY_CONV:
+        if ((i = find_word(arg, rates, CONV_RATES)) < 0)
+            argument_want(state, "convolutional", arg, "1/2, 2/3, 3/4, 5/6 or 7/8");
+        o->coded = true;
+        o->convolutional = conv_format_of((enum conv_rate)i);
+        return 0;
+    case KEY_SOFT:
+        o->soft = true;
+        return 0;
+    case KEY_UPRIGHT:
+        o->upright = true;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
 static error_t parse_code(int key, char *arg, struct argp_state *state, struct frames_options *o)
 {
     static const char *const codes[] = {"223", "239"}, *const bases[] = {"dual", "conventional"};
@@ -232,11 +258,17 @@ struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs 
     return f;
 }
 
-static void check_codes(struct argp_state *state, const struct frames_options *o)
+static void check_codes(struct argp_state *state, struct frames_options *o)
 {
     struct rs rs;
     bool cadus = o->from == CONTENT_CADU || o->to == CONTENT_CADU;
     struct cadu_format f = frames_cadu_format(o, &rs);
+    if (o->upright)
+        o->convolutional.inverted = false;
+    if (!o->coded && (o->soft || o->upright))
+        argp_error(state, "--soft and --no-inversion: --convolutional is missing");
+    if (!cadus && o->coded)
+        argp_error(state, "--convolutional: --from cadu or --to cadu is missing");
     if (!cadus && (o->rs != 0 || o->keep_erred))
         argp_error(state, "--rs and --erred are of CADUs: --from cadu or --to cadu is missing");
     if (o->each && o->from != CONTENT_CADU)
@@ -322,7 +354,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         check_line(state, p);
         return 0;
     default:
-        if (parse_format(key, arg, state, p) == 0 || parse_code(key, arg, state, o) == 0)
+        if (parse_format(key, arg, state, p) == 0 || parse_code(key, arg, state, o) == 0 ||
+            parse_convolutional(key, arg, state, o) == 0)
             return 0;
         return parse_packets(key, arg, state, o);
     }
@@ -347,6 +380,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         {"rs", KEY_RS, "N", 0, "CADUs: Reed-Solomon (255,N): 223 or 239; none", 8},                \
         {"interleave", KEY_INTERLEAVE, "N", 0, "Codewords of a codeblock, 1 to 8 (5)", 8},         \
         {"basis", KEY_BASIS, "NAME", 0, "Of symbols: dual (default) or conventional", 8},          \
+        {"convolutional", KEY_CONV, "RATE", 0, "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", 8},       \
+        {"soft", KEY_SOFT, NULL, 0, "An octet for each symbol: 0 surely 0, 255 surely 1", 8},      \
+        {"no-inversion", KEY_UPRIGHT, NULL, 0, "Rate 1/2 without inverted symbols", 8},            \
         {"long-randomiser", KEY_LONG, NULL, 0, "The sequence of 131071 bits, not of 255", 8},      \
     {                                                                                              \
         0                                                                                          \
@@ -397,6 +433,7 @@ static const struct command commands[] = {
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
      "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
      "  helio-frames gen --to cadu --rs 223 --bit-errors 0.001 -o /tmp/r.cadu\n"
+     "  helio-frames gen --to cadu --convolutional 1/2 -o /tmp/v.symbols\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
@@ -407,6 +444,7 @@ static const struct command commands[] = {
      "  helio-frames info --from cadu --randomised --json /tmp/a.cadu\n"
      "  helio-frames info --from cadu --rs 223 --numbered /tmp/r.cadu\n"
      "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
+     "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
     {"helio-frames convert", "FILE", command_convert, convert_options,
      "Frames bare, behind markers (CADU) or in CLTUs, and packets, into each other.\v"

@@ -9,6 +9,7 @@
 
 #include "base/rng.h"
 #include "frames/cadu.h"
+#include "frames/conv.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 
@@ -38,6 +39,10 @@ struct frames_options {
     unsigned rs;               /* of CADUs: data symbols of a codeword, 223 or 239; 0: no code */
     unsigned depth;            /* codewords of a codeblock */
     enum rs_basis basis;
+    bool coded; /* CADUs by a convolutional code */
+    bool soft;  /* its symbols have an octet each */
+    struct conv_format convolutional;
+    bool upright; /* without inversion of its second generator */
     unsigned marker_errors;
     bool keep_erred; /* frames that could not be decoded are read, too */
     double erase;    /* share of frames that are left out */
@@ -62,6 +67,45 @@ void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)))
 /* What CADUs look like; fills in *rs for a code. */
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs);
 
+/* ---- symbols of a convolutional code ---- */
+
+enum { SYMBOLS_PIECE = 1 << 16 };
+
+struct symbol_reader {
+    struct conv_format format;
+    bool soft, begun;
+    struct conv_decoder decoder;
+    uint8_t *symbols, *decisions; /* symbols: where the file's octets go */
+    struct conv_bits bits;
+    uint64_t count, begins, wrong; /* symbols, searched periods, symbols that were wrong */
+};
+
+/* 0, or -1: out of memory. */
+int symbol_reader_open(struct symbol_reader *s, const struct frames_options *o);
+void symbol_reader_close(struct symbol_reader *s);
+/* Octets of the file that are decoded at once, at most. */
+size_t symbol_reader_piece(const struct symbol_reader *s);
+/* Decodes so many octets in `symbols`; `locked`: CADUs are found. Returns octets that are in `to`,
+ * which has room for SYMBOLS_PIECE / 4. */
+size_t symbol_reader_input(struct symbol_reader *s, size_t octets, bool locked, uint8_t *to);
+size_t symbol_reader_end(struct symbol_reader *s, uint8_t *to);
+uint64_t symbol_reader_wrong(const struct symbol_reader *s);
+
+struct symbol_writer {
+    struct conv_encoder encoder;
+    bool soft;
+    uint8_t octet, held; /* symbols that make no octet yet */
+};
+
+void symbol_writer_init(struct symbol_writer *w, const struct frames_options *o);
+/* Returns how many symbols, an octet each, there are: at most 16 for an octet. */
+size_t symbol_writer_encode(struct symbol_writer *w, const uint8_t *data, size_t len,
+                            uint8_t *symbols);
+/* Of some zeros behind the last CADU, by which its last bits are decided: at most 64. */
+size_t symbol_writer_end(struct symbol_writer *w, uint8_t *symbols);
+/* Packs them in place unless they are soft; `last` fills the last octet. Returns octets. */
+size_t symbol_writer_pack(struct symbol_writer *w, uint8_t *symbols, size_t n, bool last);
+
 /* ---- files that are read ---- */
 
 struct source {
@@ -77,6 +121,7 @@ struct source {
     uint64_t erased, bad_cltus, corrected;
     struct rng rng;
     struct rs rs;
+    struct symbol_reader symbols;
     struct cadu_reader cadus; /* and what was read last */
     struct cadu unit;
     uint64_t qualities[3], corrected_frames, dropped; /* dropped: could not be decoded */
@@ -98,13 +143,14 @@ struct sink {
     const struct frames_options *o;
     FILE *file;
     uint8_t *frame; /* of the format's length */
-    uint8_t *coded;
+    uint8_t *coded, *symbols;
     struct slice slice;
     struct mpdu_pack pack;
     bool open; /* a frame is begun */
     struct frame tc;
     struct rs rs;
     struct cadu_format cadu;
+    struct symbol_writer writer;
     struct rng rng;
     uint64_t next_error;                        /* bits until one is inverted */
     uint64_t frames, packets, too_long, erased; /* too_long: packets that no TC frame holds */
