@@ -158,7 +158,7 @@ class TimesTest(sle_case.SleCase):
 
     def test_random_times(self):
         """Nobody is missing, and 99 of 100 begin within 2 ms: tried again only where the machine stalled."""
-        for seed in tries():
+        for seed in tries(stall_ns=1_000_000):  # half of P99: such stalls alone can bring it about
             late, expired, refused, discarded, drawn = self.radiate(seed)
             self.assertEqual(len(late) + len(expired) + len(refused) + len(discarded), COUNT)
             self.assertFalse(set(late) & (expired | refused))
