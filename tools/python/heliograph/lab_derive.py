@@ -13,7 +13,7 @@ import shlex
 import subprocess
 import tempfile
 
-from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, places, ports, programs, units
+from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -53,6 +53,7 @@ class Derived:
     gaps: dict = dataclasses.field(default_factory=dict)      # link that is handed over -> the key of its own drop log
     emulator: str = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
+    decode_as: list = dataclasses.field(default_factory=list)  # lines for Wireshark, where there are captures
 
     @property
     def alone(self):
@@ -294,12 +295,9 @@ class Deriver:
                 tree[way]["start"] = put(start, link.place)
         if self.addresses.bridged(link):
             tree["overhead"] = put(f"{self.overhead_beyond(tree, link)}B", link.place)
-        if self.capture_files:
-            files = {"drops": ("drop_log", "drops.csv"), "pcap": ("pcap_before", "before.pcap")}
-            tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place)
-                         for what, (key, end) in files.items() if what in self.lab.capture})
-            if "pcap" in self.lab.capture:
-                tree["pcap_after"] = put(os.path.join(self.folder, f"link-{name}.after.pcap"), link.place)
+        files = [("drops", "drop_log", "drops.csv")] if self.capture_files else []
+        files += [("pcap", "pcap_before", "before.pcap"), ("pcap", "pcap_after", "after.pcap")]
+        tree.update({key: put(os.path.join(self.folder, f"link-{name}.{end}"), link.place) for what, key, end in files if what in self.lab.capture})
         return tree
 
     def overhead_beyond(self, tree, link):
@@ -356,12 +354,16 @@ class Deriver:
         if plan and self.lab.plan in ("", "yes"):
             self.out.plan = self.add_config("plan.yaml", "the contact plan", lab_plan.contact_plan(self.lab, self.begin), ("helio-plan", "check"))
         self.traffic()
+        if "pcap" in self.lab.capture:
+            self.out.decode_as = lab_wireshark.entries(self.lab, self.addresses)
         return self.out
 
     def gap_log(self, link):
         """What is handed over has no scenario."""
         if self.capture_files and "drops" in self.lab.capture:
             self.out.gaps[link.name] = {"drop_log": os.path.join(self.folder, f"link-{link.name}.drops.csv")}
+        if "pcap" in self.lab.capture:
+            self.out.gaps.setdefault(link.name, {}).update({f"pcap_{side}": os.path.join(self.folder, f"link-{link.name}.{side}.pcap") for side in ("before", "after")})
 
     def own(self, name, link):
         other = self.out.owners.setdefault(name, link.name)
@@ -474,6 +476,9 @@ def write(derived):
         writer.write(path)
     for folder in derived.received:
         os.makedirs(folder, exist_ok=True)
+    if derived.decode_as:
+        with open(os.path.join(derived.folder, lab_wireshark.NAME), "w", encoding="ascii") as f:
+            f.writelines([lab_wireshark.HEAD, *derived.decode_as])
 
 
 def check(derived):
