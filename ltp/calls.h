@@ -92,17 +92,17 @@ void ltp_peer_forgets(struct ltp *l, struct peer *p);
 #define GONE_MAX 256
 void ltp_peer_ack(struct ltp *l, struct peer *p, struct ack ack);
 
-/* guard.c: sources, RFC 5327. valid: of a span's limits; same: may replace it under open sessions;
+/* auth.c: sources, RFC 5327. valid: of a span's limits; same: may replace it under open sessions;
  * set: of the peer's span; dress: a control segment with its extensions; seal: gathers the segment
  * and authenticates it (tail_len > 0). check: VERDICT_OK, or why the segment must have no effect.
  */
-bool ltp_guard_valid(const struct ltp_span *s);
-bool ltp_guard_same(const struct ltp_span *a, const struct ltp_span *b);
-void ltp_guard_set(struct peer *p);
-void ltp_guard_dress(const struct peer *p, struct ltp_segment *s);
-void ltp_guard_seal(const struct peer *p, struct ltp_out *out);
-enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
-                             struct slice source, struct peer **peer);
+bool ltp_auth_valid(const struct ltp_span *s);
+bool ltp_auth_same(const struct ltp_span *a, const struct ltp_span *b);
+void ltp_auth_set(struct peer *p);
+void ltp_auth_dress(const struct peer *p, struct ltp_segment *s);
+void ltp_auth_seal(const struct peer *p, struct ltp_out *out);
+enum verdict ltp_auth_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
+                            struct slice source, struct peer **peer);
 
 /* unconfigured.c: may says whether an engine could become an unconfigured peer, had it a place;
  * admit gives it one (or NULL: there is none, or no memory). heard and wake are for any peer: a

@@ -18,7 +18,7 @@
  * stays whose sender has answered a report by a checkpoint that names it: reports have serial
  * numbers that a forger does not see. Their acknowledgement proves nothing, since a peer
  * acknowledges reports on sessions that it never had, too (RFC 5326 §6.13). What can go wrong: no
- * session may go, then the newcomer is refused.
+ * session may go, then the new one is refused.
  *
  * Sessions do not move in the lists when segments arrive, but when a place is looked for: the first
  * of a list goes to where it belongs until one is found that is in its place. So each move is paid

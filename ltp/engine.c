@@ -136,7 +136,7 @@ static enum verdict dispatch_segment(struct ltp *l, const struct ltp_segment *s,
 static inline bool is_plain(const struct ltp *l, const struct ltp_segment *s, struct slice source)
 {
     const struct peer *p = l->last_peer;
-    if (PORT_UNLIKELY(l->guarded > 0 || l->unconfigured.at != NULL))
+    if (PORT_UNLIKELY(l->authenticated > 0 || l->unconfigured.at != NULL))
         return false;
     if (l->sourced == 0)
         return true;
@@ -158,7 +158,7 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
     }
     l->source = source;
     if (PORT_UNLIKELY(!is_plain(l, &s, source)))
-        v = ltp_guard_check(l, &s, slice_of(data, len), source, &peer);
+        v = ltp_auth_check(l, &s, slice_of(data, len), source, &peer);
     if (PORT_LIKELY(v == VERDICT_OK)) {
         v = dispatch_segment(l, &s, source, now, &peer);
         if (peer != NULL) {

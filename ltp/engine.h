@@ -161,7 +161,7 @@ struct peer {
     uint64_t heard_bytes;  /* of all its segments */
     uint64_t export_bytes; /* of the blocks of open exports */
     tick limit_short;      /* when the limit was last found too low, or lowered */
-    /* guard.c: what each segment to it has besides */
+    /* auth.c: what each segment to it has besides */
     uint32_t tail_len; /* authentication trailer */
     uint8_t ext_count, ext_len, ext[EXT_MAX];
     struct unproven unproven; /* not of an unconfigured peer */
@@ -429,7 +429,7 @@ struct ltp {
     struct list gone; /* those whose span was removed and whose sessions are remembered, the latest
                          last: leave.c */
     size_t gone_len;
-    size_t guarded;         /* peers with authentication or cookie */
+    size_t authenticated;   /* peers with authentication or cookie */
     size_t sourced;         /* peers whose segments must come from their source */
     struct slice source;    /* of the datagram that is being looked at */
     uint64_t refused_peer;  /* ltp_refused_peer */

@@ -75,7 +75,7 @@ static bool began_before(const struct ltp *l, const struct ltp_segment *s, const
            (p->begun == EVENT_NONE || s->id.number < p->begun);
 }
 
-/* The session of a first segment, or NULL and why not. A stranger is told nothing. */
+/* The session of a first segment, or NULL and why not. An unknown sender gets no answer. */
 static struct import *open_session(struct ltp *l, const struct ltp_segment *s, struct slice source,
                                    tick now, struct peer **peer, enum verdict *why)
 {
@@ -84,10 +84,10 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
     if (over != NULL && !ltp_closed_input(l, over, s, now))
         over = NULL;
     struct peer *p = over != NULL ? over->peer : ltp_peer_find(l, s->id.originator);
-    bool stranger = p == NULL && ltp_unconfigured_may(l, s->id.originator);
+    bool unknown = p == NULL && ltp_unconfigured_may(l, s->id.originator);
     *peer = p;
     *why = over != NULL ? VERDICT_CLOSED_SESSION
-                        : may_open(l, s, stranger ? &l->unconfigured.model.peer : p, now);
+                        : may_open(l, s, unknown ? &l->unconfigured.model.peer : p, now);
     if (p != NULL && *why == VERDICT_OK && !again && began_before(l, s, p)) {
         *why = VERDICT_FORGOTTEN_SESSION;
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
@@ -96,7 +96,7 @@ static struct import *open_session(struct ltp *l, const struct ltp_segment *s, s
         ltp_cancel_refuse(l, p, s->id, LTP_UNREACH, now);
     if (p != NULL && *why == VERDICT_LIMIT_BYTES)
         ltp_cancel_refuse(l, p, s->id, LTP_SYS_CNCLD, now);
-    if (stranger && *why == VERDICT_OK)
+    if (unknown && *why == VERDICT_OK)
         *why = ltp_unconfigured_admit(l, s->id.originator, source, now, &p);
     *peer = p;
     if (*why != VERDICT_OK)

@@ -92,7 +92,7 @@ int ltp_span_remove(struct ltp *l, uint64_t engine, tick now)
     assert(p != NULL && p->unconfigured == NULL && list_empty(&p->gone) && l->named > 0);
     close_sessions(l, p, now);
     drop_output(l, p);
-    l->guarded -= p->ext_count > 0;
+    l->authenticated -= p->ext_count > 0;
     l->sourced -= p->source_match > 0;
     p->source_match = 0;
     l->named--;

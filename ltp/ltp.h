@@ -313,7 +313,7 @@ enum verdict ltp_input(struct ltp *l, const uint8_t *data, size_t len, tick now)
  * to them but reports, cancels and acknowledgements. An unconfigured peer gives up its place only
  * for another one, and only when nothing of it is open and nothing was heard of it, nor a session
  * of it closed, for closed_time; until then there is no place for a further one
- * (VERDICT_LIMIT_PEERS). So strangers cannot drive out an unconfigured peer, and all that
+ * (VERDICT_LIMIT_PEERS). So unknown senders cannot drive out an unconfigured peer, and all that
  * unconfigured peers have together is bounded: sessions, bytes, and a quarter of closed_memory
  * besides that of the others. Sources can be forged: until an unconfigured peer has answered a
  * report, ltp_output gives no more than 3 times the bytes that came from it, both

@@ -261,7 +261,7 @@ static void output_cancel(struct ltp *l, struct cancel *c, struct ltp_out *out, 
     c->sent++;
     struct peer *p = c->session->peer;
     uint8_t headers[EXT_MAX + ORANGE_EXT];
-    ltp_guard_dress(p, &s);
+    ltp_auth_dress(p, &s);
     if (c->orange != ORANGE_NONE) {
         memcpy(headers, p->ext, p->ext_len);
         memcpy(headers + p->ext_len, ltp_orange_extension((enum event_orange)c->orange).data,
@@ -279,7 +279,7 @@ static void output_ack(struct ltp *l, struct peer *p, struct ltp_out *out, tick 
     p->ack_head = (p->ack_head + 1) & (p->ack_cap - 1);
     p->ack_len--;
     struct ltp_segment s = {.type = a.type, .id = a.id, .rpt_serial = a.serial};
-    ltp_guard_dress(p, &s);
+    ltp_auth_dress(p, &s);
     write_control(l, p, &s, (struct emit){.cause = a.cause, .attempt = EVENT_NONE}, out, now);
 }
 
@@ -293,7 +293,7 @@ static void output_report(struct ltp *l, struct report *r, struct ltp_out *out, 
                             .upper = r->upper,
                             .claim_count = r->count};
     struct peer *p = r->import->s.peer;
-    ltp_guard_dress(p, &s);
+    ltp_auth_dress(p, &s);
     out->head_len = (uint32_t)segment_write_report(&s, r->claims, out->head, out->head_cap);
     assert(out->head_len > 0);
     out->data = slice_of(NULL, 0);
@@ -345,7 +345,7 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
     if (p->span.recovery.sessions_auto && !ltp_output_waits(p))
         ltp_limit_idle(p, now);
     if (PORT_UNLIKELY(p->tail_len > 0))
-        ltp_guard_seal(p, out);
+        ltp_auth_seal(p, out);
     p->copy_credit += out->head_len + out->data.len;
     if (p->copy_credit > COPY_CREDIT_MAX)
         p->copy_credit = COPY_CREDIT_MAX;

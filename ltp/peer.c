@@ -111,7 +111,7 @@ static bool valid_span(const struct ltp_span *s)
            s->recovery.closing_bytes <= s->segment_max &&
            (unsigned)s->profile <= LTP_PROFILE_AUTO &&
            (s->recovery.rto_max == 0 || s->recovery.rto_min <= s->recovery.rto_max) &&
-           ltp_guard_valid(s);
+           ltp_auth_valid(s);
 }
 
 void ltp_peer_init(struct peer *p)
@@ -156,7 +156,7 @@ int ltp_peer_span(struct peer *p, const struct ltp_span *span)
         return HELIO_EINVAL;
     p->span = full;
     ltp_support_apply(p);
-    ltp_guard_set(p);
+    ltp_auth_set(p);
     return 0;
 }
 
@@ -201,20 +201,20 @@ int ltp_span_set(struct ltp *l, const struct ltp_span *span, tick now)
         l->last_named = p;
         ltp_pools_share(l);
     }
-    if (p->exports + p->imports > 0 && !ltp_guard_same(&p->span, &full))
+    if (p->exports + p->imports > 0 && !ltp_auth_same(&p->span, &full))
         return HELIO_EINVAL;
     int rc = refit_segments(l, p, &full);
     if (rc < 0)
         return rc;
-    l->guarded -= p->ext_count > 0;
+    l->authenticated -= p->ext_count > 0;
     if (p->span.round_trip != 0 && full.round_trip != 0) {
         ltp_rtt_move(&p->checkpoint_rtt, p->span.round_trip, full.round_trip);
         ltp_rtt_move(&p->report_rtt, p->span.round_trip, full.round_trip);
     }
     p->span = full;
     ltp_support_apply(p);
-    ltp_guard_set(p);
-    l->guarded += p->ext_count > 0;
+    ltp_auth_set(p);
+    l->authenticated += p->ext_count > 0;
     ltp_peer_touch(l, p);
     return 0;
 }

@@ -5,7 +5,7 @@
  * source that it came from. From then on it is a peer like the others, with the span that holds for
  * all unconfigured peers, but that it sends only. What can go wrong: there is no place. One comes
  * free when its unconfigured peer has nothing open and has been silent for closed_time, so nobody
- * is driven out by strangers; how long that takes at least is noted, so that a flood of strangers
+ * is driven out by unknown senders; how long that takes at least is noted, so that a flood of them
  * costs no search each. Memory; then nobody is admitted. A source that is forged: until who is
  * there has answered a report, no more than CREDIT_FACTOR times the bytes that came from it are
  * sent to it, both with their headers of UDP and IP. What is beyond that is as good as lost on the
@@ -110,7 +110,7 @@ enum verdict ltp_unconfigured_admit(struct ltp *l, uint64_t engine, struct slice
     ltp_peer_init(p);
     p->span = l->unconfigured.model.peer.span;
     p->span.peer = engine;
-    ltp_guard_set(p);
+    ltp_auth_set(p);
     p->unconfigured = g;
     p->up = p->hears = true;
     p->up_since = now;

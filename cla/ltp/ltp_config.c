@@ -200,7 +200,7 @@ static const char *auth_key(const struct ltp_link_config *k)
                                           : NULL;
 }
 
-static int check_guard(const struct ltp_link_config *k, const char **key, char *why, size_t why_cap)
+static int check_auth(const struct ltp_link_config *k, const char **key, char *why, size_t why_cap)
 {
     uint8_t cookie[LTP_COOKIE_MAX];
     struct ltp_auth *a;
@@ -322,7 +322,7 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");
-    return check_guard(k, key, why, why_cap);
+    return check_auth(k, key, why, why_cap);
 }
 
 uint32_t ltp_link_window(const struct ltp_link_config *k, uint32_t sessions)

@@ -3,7 +3,7 @@
 
 usage: flood.py BIN [--rounds N] [--seconds S] [--flood SEGMENTS-PER-SECOND]
 
-Rounds without the flood and with it take turns: the strangers are refused; 64 of 50,000 are accepted and fill the set;
+Rounds without the flood and with it take turns: the unknown senders are refused; 64 of 50,000 are accepted and fill the set;
 there are 64 and all of them are accepted. Prints JSON: the medians and their ratios. Exit code 1 when less than 95 % of
 the goodput is left, 2 when the flood itself could not be sent.
 """
@@ -47,11 +47,11 @@ for mode, runs in flooded.items():
     result[mode] = {
         "gbps": round(median(runs, "gbps"), 4),
         "ratio": round(median(runs, "gbps") / median(quiet, "gbps"), 4),
-        "strangers_per_s": round(median(runs, "strangers_per_s")),
+        "unknown_per_s": round(median(runs, "unknown_per_s")),
         "cpu_s_per_gbit_receiver": median(runs, "cpu_s_per_gbit_receiver"),
         "socket_drops": median(runs, "socket_drops"),
     }
 print(json.dumps(result, indent=2))
-if any(result[mode]["strangers_per_s"] < 0.9 * args.flood for mode in MODES):
+if any(result[mode]["unknown_per_s"] < 0.9 * args.flood for mode in MODES):
     sys.exit(2)
 sys.exit(0 if all(result[mode]["ratio"] >= 0.95 for mode in MODES) else 1)

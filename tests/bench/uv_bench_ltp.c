@@ -26,7 +26,7 @@
 #define FLOOD_BATCH 50
 
 struct side {
-    uint64_t blocks, bytes, wrong, socket_drops, datagrams, calls, retransmitted, strangers;
+    uint64_t blocks, bytes, wrong, socket_drops, datagrams, calls, retransmitted, unknown;
     double cpu;
 };
 
@@ -142,8 +142,8 @@ static void finish(struct bench *b)
     b->side.datagrams = rig_status(b->link, "datagrams_tx") + rig_status(b->link, "datagrams_rx");
     b->side.calls = rig_status(b->link, "socket_calls_tx") + rig_status(b->link, "socket_calls_rx");
     b->side.retransmitted = rig_status(b->link, "retransmitted_bytes");
-    b->side.strangers = rig_verdict(b->link, "unknown_peer") + rig_verdict(b->link, "limit_peers") +
-                        rig_verdict(b->link, "limit_sessions");
+    b->side.unknown = rig_verdict(b->link, "unknown_peer") + rig_verdict(b->link, "limit_peers") +
+                      rig_verdict(b->link, "limit_sessions");
 }
 
 static void on_order(uv_poll_t *handle, int status, int events)
@@ -238,7 +238,7 @@ static void report(const struct bench *b, const struct side *far, double elapsed
         "cpu_s_per_gbit_receiver", far->cpu / gigabits, "socket_drops",
         (json_int_t)(near->socket_drops + far->socket_drops), "retransmitted_bytes",
         (json_int_t)near->retransmitted, "calls_sender", (json_int_t)near->calls, "calls_receiver",
-        (json_int_t)far->calls, "strangers_per_s", (double)far->strangers / elapsed);
+        (json_int_t)far->calls, "unknown_per_s", (double)far->unknown / elapsed);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));
     putchar('\n');
     json_decref(o);

@@ -239,9 +239,9 @@ sys.exit(code)"""
 
     def test_whom_a_group_is(self):
         with subprocess.Popen(["sleep", "60"], start_new_session=True) as p:
-            stranger = unittest.mock.Mock(pid=p.pid)
-            stranger.poll.return_value = 0  # ours has ended; its number is another's now
-            self.assertTrue(campaign_other.end_group(stranger, signal.SIGKILL, 5.0))
+            other = unittest.mock.Mock(pid=p.pid)
+            other.poll.return_value = 0  # ours has ended; its number is another's now
+            self.assertTrue(campaign_other.end_group(other, signal.SIGKILL, 5.0))
             self.assertIsNone(p.poll())
             with unittest.mock.patch("os.killpg", side_effect=PermissionError), unittest.mock.patch.object(campaign_other, "FORCED", 0.0):
                 self.assertFalse(campaign_other.end_group(p, signal.SIGTERM, 0.0))

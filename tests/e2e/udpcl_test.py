@@ -184,8 +184,8 @@ class UdpclTest(NodeCase):
                 self.stop_all()
                 _, node = self.single_with(any_port="no", accept_unknown=accept)
                 client = self.client(1, "ipn:1.5", subscribe=True)
-                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as stranger:
-                    stranger.sendto(bundle(ipn(77, 9), ipn(1, 5), b"hello", 1), node)
+                with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as unknown:
+                    unknown.sendto(bundle(ipn(77, 9), ipn(1, 5), b"hello", 1), node)
                     wait_for(lambda: self.link(1)[text] == 1)
                 if accept == "yes":
                     self.assertEqual(client.delivery(), ("ipn:77.9", b"hello"))

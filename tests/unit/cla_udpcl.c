@@ -263,7 +263,7 @@ START_TEST(down_and_taken_back)
 }
 END_TEST
 
-START_TEST(strangers)
+START_TEST(unknown_senders)
 {
     struct pair *p = pair_new();
     struct buf *b = bundle_of(10);
@@ -304,7 +304,7 @@ int main(void)
     tcase_add_test(t, longest_bundle);
     tcase_add_test(t, paced_and_handed_over);
     tcase_add_test(t, down_and_taken_back);
-    tcase_add_test(t, strangers);
+    tcase_add_test(t, unknown_senders);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);

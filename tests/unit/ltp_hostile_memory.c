@@ -424,7 +424,7 @@ START_TEST(orange_blocks)
 END_TEST
 
 /* A hundred thousand engines that nobody knows, and those that got in do what they can. */
-START_TEST(strangers)
+START_TEST(unknown_senders)
 {
     struct victim v = victim_new(4096);
     static const uint8_t zeros[8];
@@ -498,7 +498,7 @@ int main(void)
     tcase_add_loop_test(t, asking_for_crumbs, 0, 2);
     tcase_add_test(t, asking_for_ever);
     tcase_add_test(t, orange_blocks);
-    tcase_add_test(t, strangers);
+    tcase_add_test(t, unknown_senders);
     tcase_add_test(t, everything);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

@@ -158,7 +158,7 @@ static void assert_all_counted(const struct mutants *m)
     }
 }
 
-/* Of spans with authentication or cookies: ltp_guard.c. */
+/* Of spans with authentication or cookies: ltp_auth.c. */
 static bool not_here(int v)
 {
     return v == VERDICT_AUTH_MISSING || v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE;

@@ -186,7 +186,7 @@ START_TEST(cancel_before_data)
 }
 END_TEST
 
-START_TEST(strangers)
+START_TEST(unknown_senders)
 {
     struct pair *p = pair_new(NULL, NULL);
     struct ltp_segment s = pair_data(9, LTP_RED, 0, 10);
@@ -525,7 +525,7 @@ int main(void)
     tcase_add_test(t, link_down_and_up);
     tcase_add_test(t, late_duplicates);
     tcase_add_test(t, cancel_before_data);
-    tcase_add_test(t, strangers);
+    tcase_add_test(t, unknown_senders);
     tcase_add_test(t, contradictions);
     tcase_add_loop_test(t, miscoloured_data, 0, (int)(sizeof miscoloured / sizeof *miscoloured));
     tcase_add_test(t, bad_reports);

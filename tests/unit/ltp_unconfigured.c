@@ -97,7 +97,7 @@ START_TEST(who_cannot_be_one)
     s.id.originator = 0;
     ck_assert_int_eq(from(p, "a", &s), VERDICT_UNKNOWN_PEER);
     s.id.originator = 7;
-    s.client_service = 99; /* would open no session; a stranger is told nothing */
+    s.client_service = 99; /* would open no session; an unknown sender gets no answer */
     ck_assert_int_eq(from(p, "a", &s), VERDICT_NO_CLIENT_SERVICE);
     s = data_of(7, 1, LTP_RED);
     s.offset = UINT64_C(1) << 40;
@@ -275,7 +275,7 @@ START_TEST(their_share)
 END_TEST
 
 /* Also of those that are no unconfigured peers yet. */
-START_TEST(strangers_find_the_share_used)
+START_TEST(unknown_senders_find_the_share_used)
 {
     struct ltp_config config = {.unconfigured_sessions = 3};
     struct pair *p = with_unconfigured(&config, NULL);
@@ -497,7 +497,7 @@ int main(void)
     tcase_add_test(t, a_place_comes_free_by_silence);
     tcase_add_test(t, never_while_something_is_open);
     tcase_add_test(t, their_share);
-    tcase_add_test(t, strangers_find_the_share_used);
+    tcase_add_test(t, unknown_senders_find_the_share_used);
     tcase_add_test(t, with_a_cookie);
     tcase_add_test(t, a_unconfigured_gets_a_span);
     tcase_add_test(t, a_forged_address_gets_little);

@@ -221,7 +221,7 @@ class Session(lab_live.Session):
 
 def has_members(p):
     """Whether anybody of the process's group still runs. A leader that we have waited for is gone for good, and its number is given
-    away only when nobody of the group is left: who has it then is a stranger."""
+    away only when nobody of the group is left: another process may have it then."""
     if p.poll() is not None and os.path.exists(f"/proc/{p.pid}"):
         return False
     for number in filter(str.isdigit, os.listdir("/proc")):

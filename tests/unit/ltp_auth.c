@@ -37,7 +37,7 @@ static struct ltp_auth toy(int key)
                              .verify = toy_verify};
 }
 
-static struct ltp_span guarded(uint64_t peer, const struct ltp_auth *a)
+static struct ltp_span authenticated(uint64_t peer, const struct ltp_auth *a)
 {
     struct ltp_span s = pair_span(peer);
     s.segment_max = 400;
@@ -48,7 +48,7 @@ static struct ltp_span guarded(uint64_t peer, const struct ltp_auth *a)
 
 static struct pair *guarded_pair(const struct ltp_auth *a, const struct ltp_auth *b)
 {
-    struct ltp_span to_2 = guarded(2, a), to_1 = guarded(1, b);
+    struct ltp_span to_2 = authenticated(2, a), to_1 = authenticated(1, b);
     return pair_new(&to_2, &to_1);
 }
 
@@ -180,7 +180,7 @@ END_TEST
 START_TEST(with_recovery)
 {
     struct ltp_auth a = toy(0);
-    struct ltp_span to_2 = guarded(2, &a), to_1 = guarded(1, &a);
+    struct ltp_span to_2 = authenticated(2, &a), to_1 = authenticated(1, &a);
     to_2.recovery = to_1.recovery = ltp_recovery_default;
     to_2.recovery.checkpoint_segments = 5;
     struct pair *p = pair_new(&to_2, &to_1);
@@ -203,7 +203,7 @@ END_TEST
 /* One end is not authenticated, or by another key: the other never opens a session. */
 static void one_sided(const struct ltp_auth *a, const struct ltp_auth *b, enum verdict expected)
 {
-    struct ltp_span to_2 = guarded(2, a), to_1 = guarded(1, b);
+    struct ltp_span to_2 = authenticated(2, a), to_1 = authenticated(1, b);
     to_2.retries_max = to_1.retries_max = 2;
     struct pair *p = pair_new(&to_2, &to_1);
     pair_send(p, 3000, 1000);
@@ -238,7 +238,7 @@ START_TEST(accept_and_off)
     const struct ltp_auth *sender[] = {NULL, &a, &b, &a};
     const struct ltp_auth *receiver[] = {&a, &a, &a, NULL};
     for (int i = 0; i < 4; i++) {
-        struct ltp_span to_2 = guarded(2, sender[i]), to_1 = guarded(1, receiver[i]);
+        struct ltp_span to_2 = authenticated(2, sender[i]), to_1 = authenticated(1, receiver[i]);
         to_2.auth_mode = to_1.auth_mode = LTP_AUTH_ACCEPT;
         to_2.retries_max = 2;
         struct pair *p = pair_new(&to_2, &to_1);
@@ -259,7 +259,7 @@ START_TEST(cookies)
     struct ltp_auth a = toy(0);
     for (int i = 0; i < 8; i++) {
         const struct ltp_auth *auth = i < 4 ? NULL : &a;
-        struct ltp_span to_2 = guarded(2, auth), to_1 = guarded(1, auth);
+        struct ltp_span to_2 = authenticated(2, auth), to_1 = authenticated(1, auth);
         to_2.retries_max = to_1.retries_max = 2;
         to_2.cookie_len = (uint8_t)strlen(cookie[i % 4][0]);
         memcpy(to_2.cookie, cookie[i % 4][0], to_2.cookie_len);
@@ -315,7 +315,7 @@ START_TEST(spans_that_cannot_be)
 {
     struct ltp_auth a = toy(0), b = toy(1);
     struct pair *p = guarded_pair(&a, &a);
-    struct ltp_span s = guarded(2, &a);
+    struct ltp_span s = authenticated(2, &a);
     s.segment_max = LTP_SEGMENT_AUTH_MIN + VALUE - 1;
     ck_assert_int_eq(ltp_span_set(p->l[0], &s, 0), HELIO_EINVAL);
     s.segment_max++;
@@ -350,7 +350,7 @@ END_TEST
 
 int main(void)
 {
-    Suite *s = suite_create("ltp_guard");
+    Suite *s = suite_create("ltp_auth");
     TCase *c = tcase_create("all");
     tcase_set_timeout(c, 60);
     tcase_add_test(c, arrives_and_nothing_else_does);

@@ -24,7 +24,7 @@ static uint8_t *put_extension(uint8_t *p, uint8_t tag, struct slice first, struc
     return p + first.len + second.len;
 }
 
-bool ltp_guard_valid(const struct ltp_span *s)
+bool ltp_auth_valid(const struct ltp_span *s)
 {
     const struct ltp_auth *a = s->auth;
     if (s->cookie_len > LTP_COOKIE_MAX ||
@@ -37,13 +37,13 @@ bool ltp_guard_valid(const struct ltp_span *s)
            s->segment_max >= LTP_SEGMENT_AUTH_MIN + (uint32_t)a->value_len;
 }
 
-bool ltp_guard_same(const struct ltp_span *a, const struct ltp_span *b)
+bool ltp_auth_same(const struct ltp_span *a, const struct ltp_span *b)
 {
     return a->auth == b->auth && a->cookie_len == b->cookie_len &&
            memcmp(a->cookie, b->cookie, a->cookie_len) == 0;
 }
 
-void ltp_guard_set(struct peer *p)
+void ltp_auth_set(struct peer *p)
 {
     const struct ltp_auth *a = p->span.auth;
     const struct slice none = slice_of("", 0);
@@ -64,14 +64,14 @@ void ltp_guard_set(struct peer *p)
     assert(p->ext_len <= sizeof p->ext);
 }
 
-void ltp_guard_dress(const struct peer *p, struct ltp_segment *s)
+void ltp_auth_dress(const struct peer *p, struct ltp_segment *s)
 {
     s->header_count = p->ext_count;
     s->headers = slice_of(p->ext, p->ext_len);
     s->trailer_count = p->tail_len > 0;
 }
 
-void ltp_guard_seal(const struct peer *p, struct ltp_out *out)
+void ltp_auth_seal(const struct peer *p, struct ltp_out *out)
 {
     const struct ltp_auth *a = p->span.auth;
     assert(out->head_len + out->data.len + p->tail_len <= out->head_cap);
@@ -156,8 +156,8 @@ static enum verdict check_extensions(const struct peer *p, const struct ltp_segm
     return p->span.auth == NULL ? VERDICT_OK : check_value(p, s, segment);
 }
 
-enum verdict ltp_guard_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
-                             struct slice source, struct peer **peer)
+enum verdict ltp_auth_check(struct ltp *l, const struct ltp_segment *s, struct slice segment,
+                            struct slice source, struct peer **peer)
 {
     struct peer *p = find_owner(l, s);
     bool unknown = p == NULL && segment_is_data(s) && ltp_unconfigured_may(l, s->id.originator);
