@@ -409,19 +409,6 @@ class Live(Folder):
         self.assertIn("bundles_sent", self.result(self.folder / "out")["traffic"]["perf-1"], "the result so far")
         self.assertIn("is not up", lab(file, "status", code=1).stderr)
 
-    def test_killed_its_children_end(self):
-        file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nduration: 1h\n")
-        self.start(file)
-        folder = Path(lab_state.State(file).folder)
-        os.kill(json.loads((folder / "state.json").read_text())["pid"], signal.SIGKILL)
-        for _ in range(3000):
-            if not self.processes():
-                break
-            time.sleep(0.1)
-        self.assertEqual(self.processes(), [])
-        lab(file, "down")
-        self.assertFalse(folder.exists())
-
 
 class Netns(Live):
     def test_by_hand(self, mode="netns"):

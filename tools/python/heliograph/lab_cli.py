@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_check, lab_derive, lab_file, lab_hints, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
+from . import lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
 from .arguments import Parser
 from .lab import Failed, Mistaken
 
@@ -18,9 +18,11 @@ EPILOG = """commands:
   up [--mode local|netns|sim]   start the lab; Ctrl-C ends it. Without --mode: local
   up --background               return when it is up; `down` ends it
   check                         is the file right? Nothing is started
+  graph [--svg]                 the network as a picture: DOT (of Graphviz), or SVG. Nothing is started
   status [--watch]              nodes, links and traffic of the running lab
   exec NODE COMMAND...          a command at a node; helio programs find its socket by themselves,
-                                {socket}, {control} and {node} stand for the node's
+                                {socket}, {control} and {node} stand for the node's, and a node's
+                                name for its endpoint: exec NODE helio-ping OTHER
   logs [NAME]                   what the programs said; without NAME: which there are
   link A-B down|up              take a link down or up at both ends
   link A-B set KEY=VALUE...     change keys of the adapter, or of the channel
@@ -38,7 +40,7 @@ examples:
   helio-lab examples/lab-line.yaml up --dry-run --out lab
 
 exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file"""
-COMMANDS = ("up", "check", "status", "exec", "logs", "link", "down")
+COMMANDS = ("up", "check", "graph", "status", "exec", "logs", "link", "down")
 
 
 def arguments():
@@ -51,8 +53,11 @@ def arguments():
 
 def options(command, words):
     p = Parser(prog=f"helio-lab FILE {command}")
-    if command in ("up", "check"):
+    if command in ("up", "check", "graph"):
         p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key of the file, such as link.rate=1Mbit/s")
+    if command == "graph":
+        p.add_argument("--svg", action="store_true", help="as SVG; without it as DOT")
+    if command in ("up", "check"):
         p.add_argument("--mode", choices=("local", "netns", "sim"), default="local", help="processes on the loopback interface, in network "
                                                                                          "namespaces (as root), or in virtual time")
     if command == "up":
@@ -200,6 +205,12 @@ def check(a):
     return 0
 
 
+def graph(a):
+    lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
+    sys.stdout.write(lab_graph.svg(lab) if a.svg else lab_graph.dot(lab))
+    return 0
+
+
 # ---- while it is up ----
 
 
@@ -214,6 +225,10 @@ def running(a):
     known = state.load()
     if known is None:
         need_file(a)
+        left = lab_state.left(state)
+        if left:
+            raise Failed("\n".join([f"{a.file} is not up: what ran it was killed (process {left['pid']}). It left:", *(f"  {line}" for line in left["lines"]),
+                                    f"helio-lab {shlex.quote(a.file)} down removes it"]))
         raise Failed(f"{a.file} is not up; helio-lab {a.file} up starts it")
     return state, known
 
@@ -260,6 +275,20 @@ def status(a):
         time.sleep(1)
 
 
+SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # what a node's name stands for
+
+
+def at_names(known, words):
+    """A node's name in place of an endpoint: a word by itself, or what follows -d."""
+    found = known.get("endpoints", {}).get(SERVICES.get(os.path.basename(words[0])), {})
+    program, out, named = os.path.basename(words[0]), [words[0]], False
+    for before, word in zip(words, words[1:]):
+        wanted = before in ("-d", "--destination") or program != "helio-perf" and not before.startswith("-")
+        out.append(found[word] if word in found and wanted and not named else word)
+        named = named or out[-1] != word
+    return out
+
+
 SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send", "aap2-receive", "aap2-ping", "aap2-config")
 
 
@@ -268,7 +297,7 @@ def at_node(known, node, words):
     place = known["sockets"][node]
     for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node)):
         words = [word.replace(mark, text) for word in words]
-    program = os.path.basename(words[0])
+    program, words = os.path.basename(words[0]), at_names(known, words)
     if not any(word == "--socket" or word.startswith("--socket=") for word in words):
         if program == "helioctl":
             words[1:1] = ["--socket", place + ".ctl"]
@@ -296,12 +325,20 @@ def execute(a):
         raise Failed(f"{command[0]}: {e.strerror}") from None
 
 
+def number_of(path):
+    """Of the node whose socket that is."""
+    return os.path.splitext(os.path.basename(path))[0]
+
+
 def logs(a):
     _, known = running(a)
     if a.name is None:
-        print("\n".join(sorted(name[:-4] for name in os.listdir(known["out"]) if name.endswith(".log"))))
+        said = {number_of(path): f" ({name})" for name, path in known["sockets"].items() if name != number_of(path)}
+        names = sorted(name[:-4] for name in os.listdir(known["out"]) if name.endswith(".log"))
+        print("\n".join(name + (said.get(name.removeprefix("node"), "") if name.startswith("node") else "") for name in names))
         return 0
-    for name in (a.name, f"node{a.name}"):
+    own = known["sockets"].get(a.name)
+    for name in (*([f"node{number_of(own)}"] if own else []), a.name, f"node{a.name}", f"link-{a.name}", f"station-{a.name}"):
         path = os.path.join(known["out"], name + ".log")
         if os.path.isfile(path):
             with open(path, encoding="utf-8", errors="replace") as f:
@@ -326,6 +363,7 @@ def down(a):
     if state.load() is None:
         if not os.path.exists(state.folder):
             need_file(a)
+        lab_state.restore_limits(state)
         state.drop()
         from .lab_netns import sweep
         sweep(state.name)
@@ -344,7 +382,7 @@ def work(a, argv):
     o.file = a.file
     if a.command == "up":
         return up(o, argv)
-    return {"check": check, "status": status, "logs": logs, "link": link, "down": down}[a.command](o)
+    return {"check": check, "graph": graph, "status": status, "logs": logs, "link": link, "down": down}[a.command](o)
 
 
 def file_first(argv):

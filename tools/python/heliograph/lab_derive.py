@@ -159,6 +159,12 @@ class SpaceAddresses:
         return ((a, relay), (b, relay)), relay
 
 
+def endpoints(lab):
+    """What a node's name stands for where an endpoint is wanted."""
+    return {what: {name: node.endpoint(service) for name, node in lab.nodes.items()}
+            for what, service in (("echo", ECHO), ("perf", PERF_SERVICE), ("file", FILE_SERVICE))}
+
+
 # ---- routes ----
 
 

@@ -171,7 +171,7 @@ class Session(Processes):
         self.listener.bind(self.state.socket)
         self.listener.listen(8)
         self.state.save(mode=self.mode, out=self.out, file=os.path.abspath(self.lab.path), sockets=self.derived.sockets,
-                        programs=self.programs, **self.more_state())
+                        programs=self.programs, endpoints=lab_derive.endpoints(self.lab), **self.more_state())
 
     def more_state(self):
         return {}

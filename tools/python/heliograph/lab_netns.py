@@ -63,7 +63,7 @@ class Session(lab_live.Session):
         return ["helio-emu", "bridge", "--a", f"a{i}", "--b", f"b{i}"]
 
     def more_state(self):
-        return {"spaces": {name: self.space(name) for name in self.lab.nodes}}
+        return {"spaces": {name: self.space(name) for name in self.lab.nodes}, "limits": {path: (before, BUFFER) for path, before in self.limits.items()}}
 
     def up(self):
         sweep(self.state.name)

@@ -136,10 +136,10 @@ def channel_line(name, shown):
     return f"{'link ' + name:<16} " + "; ".join(ways)
 
 
-def tell_hops(bundles):
-    """How long bundles took from node to node, and all told."""
+def tell_hops(bundles, names):
+    """How long bundles took from node to node, and all told. names: of nodes by their endpoint."""
     for hop in bundles["hops"]:
-        print(f"{'hop ' + hop['from'] + ' to ' + hop['to']:<27} {hop['bundles']:>6} {'bundle,' if hop['bundles'] == 1 else 'bundles,'} mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
+        print(f"{'hop ' + names.get(hop['from'], hop['from']) + ' to ' + names.get(hop['to'], hop['to']):<27} {hop['bundles']:>6} {'bundle,' if hop['bundles'] == 1 else 'bundles,'} mean {ms(hop['time_ms']['mean'])}, p99 {ms(hop['time_ms']['p99'])}")
     if bundles["source_to_application_ms"]:
         whole = bundles["source_to_application_ms"]
         print(f"{'source to application':<27} {bundles['source_to_application']:>6} {'bundle,' if bundles['source_to_application'] == 1 else 'bundles,'} mean {ms(whole['mean'])}, p99 {ms(whole['p99'])}")
@@ -147,7 +147,7 @@ def tell_hops(bundles):
 
 def tell(lab, out, result):
     if (result["analysis"] or {}).get("bundles"):
-        tell_hops(result["analysis"]["bundles"])
+        tell_hops(result["analysis"]["bundles"], {node.endpoint("0"): name for name, node in lab.nodes.items()})
     for flow in lab.traffic:
         print(flow_line(flow, result["traffic"].get(flow.name, {})))
     for name, shown in result["channels"].items():

@@ -3,12 +3,14 @@
 
 The folder is short, since a UNIX socket's path is limited to 107 bytes, and the user's own.
 """
+import contextlib
 import hashlib
 import json
 import os
 import shutil
 import socket
 import stat
+import subprocess
 import tempfile
 import time
 
@@ -62,6 +64,55 @@ def is_ending(state, known, seconds=60):
             return False
         time.sleep(0.05)
     return True
+
+
+def spaces_left(name):
+    """Network namespaces of the lab, with the number of processes in each."""
+    found = []
+    with contextlib.suppress(OSError):
+        found = sorted(space for space in os.listdir("/run/netns") if space.startswith(f"{name}-"))
+    for space in found:
+        done = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        yield space, len(done.stdout.split())
+
+
+def of_killed(state):
+    """What is known of a lab whose process is gone, though nobody ended it; None: there is no such."""
+    try:
+        with open(state.file, encoding="utf-8") as f:
+            known = json.load(f)
+    except (OSError, ValueError):
+        return None
+    return None if runs(known) else known
+
+
+def left(state):
+    """What a killed lab left behind, in lines."""
+    known, spaces = of_killed(state), list(spaces_left(state.name))
+    if known is None and not spaces:
+        return None
+    lines = [f"network namespace {space}" + (f" (processes: {processes})" if processes else "") for space, processes in spaces]
+    lines += [f"{path} at {now}, which was {before}" for path, before, now in limits_left(known or {})]
+    if os.path.isdir(state.folder):
+        lines.append(f"{state.folder} (its sockets)")
+    if known:
+        lines.append(f"{known['out']} (its logs; they stay)")
+    return {"pid": known["pid"] if known else "unknown", "lines": lines}
+
+
+def limits_left(known):
+    """Limits of the kernel that mode netns had raised: those that are still as it made them."""
+    for path, (before, raised) in known.get("limits", {}).items():
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as f:
+            now = int(f.read())
+            if now == raised:
+                yield path, before, now
+
+
+def restore_limits(state):
+    for path, before, _ in limits_left(of_killed(state) or {}):
+        with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as f:
+            f.write(str(before))
 
 
 class State:
