@@ -5,7 +5,7 @@
 set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: venv.sh DIR" >&2; exit 2; }
 dir=$1
-pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0 duckdb-cli==1.5.6 cryptography==48.0.0"
+pins="ud3tn-utils==0.15.2 pyD3TN==0.15.2 scapy==2.8.0 duckdb-cli==1.5.6 cryptography==48.0.0 ccsds-cop==0.1.2"
 mkdir -p "$(dirname "$dir")"
 exec 9>"$dir.lock"
 flock 9

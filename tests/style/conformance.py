@@ -5,7 +5,8 @@ import re
 import sys
 
 root = pathlib.Path(sys.argv[1])
-FOLDERS = {"conformance.md": "ltp", "conformance-bp.md": "bp", "conformance-tcpcl.md": "cla/tcpcl", "conformance-sle.md": "sle"}  # of code that is named without one
+FOLDERS = {"conformance.md": "ltp", "conformance-bp.md": "bp", "conformance-tcpcl.md": "cla/tcpcl", "conformance-sle.md": "sle",
+           "conformance-frames.md": "frames"}  # of code that is named without one
 wrong = []
 rows = 0
 
