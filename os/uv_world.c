@@ -52,6 +52,12 @@ static tick read_monotonic(const struct world *w)
     return clock_now();
 }
 
+static tick read_processor(const struct world *w)
+{
+    (void)w;
+    return clock_cpu_thread();
+}
+
 static uint64_t read_wall(const struct world *w)
 {
     (void)w;
@@ -175,6 +181,7 @@ static void end_pool(struct uv_world *u)
 
 static const struct world_ops ops = {
     .now = read_monotonic,
+    .processor = read_processor,
     .wall = read_wall,
     .random = draw_random,
     .port_open = uv_port_open,

@@ -89,6 +89,7 @@ struct port {
 
 struct world_ops {
     tick (*now)(const struct world *w);
+    tick (*processor)(const struct world *w);
     uint64_t (*wall)(const struct world *w);
     uint64_t (*random)(struct world *w);
     int (*port_open)(struct world *w, struct port **out, const struct address *local,
@@ -117,6 +118,14 @@ struct world {
 static inline tick world_now(const struct world *w)
 {
     return w->ops->now(w);
+}
+
+/* Processor time of this thread, ns: what passes while the system lets others run is not in it. In
+ * virtual time: world_now, less the stalls that its owner made. A system call: for those who have a
+ * reason, not for each message. */
+static inline tick world_processor(const struct world *w)
+{
+    return w->ops->processor(w);
 }
 
 /* ns since 1970-01-01 UTC by the wall clock, which may be wrong and may be set; 0: there is none */

@@ -13,7 +13,8 @@ static void check_conn(const struct tcpcl_conn *c)
     assert(tcpcl_state(c->session) != TCPCL_IN_OVER);
     /* who waits is woken up */
     assert(!tcpcl_stopped(c->session) || !list_empty(&c->later));
-    assert(list_empty(&c->later) || alarm_due(&c->endpoint->more) <= c->rests_until);
+    assert(list_empty(&c->later) || alarm_due(&c->endpoint->more) <= tcpcl_rests_until(c));
+    assert(c->time.debt <= TCPCL_LONG && c->time.units >= 1 && c->time.units <= TCPCL_TURN);
     assert(alarm_due(&c->endpoint->alarm) <= tcpcl_deadline(c->session));
     tcpcl_check(c->session);
 }

@@ -52,43 +52,17 @@ static void settle_account(struct tcpcl_conn *c, uint64_t held)
     c->reserved = held;
 }
 
-bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now)
-{
-    return now < c->rests_until;
-}
-
-/* One bundle cannot be cut into turns. Whose bundles take long rests for as long as they took; when
- * several do so, each rests for longer: together they have half of the loop's time at most. */
-static void rest_after(struct tcpcl_conn *c, tick took, size_t bytes)
-{
-    const tick fair = bytes * TCPCL_BYTE_TIME;
-    if (took <= tick_add(fair, TCPCL_LONG))
-        return;
-    const tick now = world_now(c->endpoint->world);
-    uint64_t others = 0;
-    list_for_each (it, &c->endpoint->stopped) {
-        const struct tcpcl_conn *x = container_of(it, struct tcpcl_conn, later);
-        others += x != c && tcpcl_conn_rests(x, now);
-    }
-    const tick rest = (took - fair) * (2 * others + 1);
-    c->rests_until = tick_add(now, tick_min(rest, TCPCL_REST_MAX));
-    tcpcl_turn(c->session, 0); /* nor is what was read already looked at */
-}
-
 static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     struct tcpcl_link *l = c->link;
     const size_t bytes = n->bundle->len;
-    const bool timed = bytes >= TCPCL_LONG_BYTES;
-    const tick began = timed ? world_now(c->endpoint->world) : 0;
     settle_account(c, 0); /* the bundle counts at the node from here on */
     assert(n->token < UINT64_C(1) << TOKEN_BITS);
     l->bundles_received++;
     l->bytes_received += bytes;
     l->env.events.received(l->env.events.context, &l->cla, n->bundle,
                            (uint64_t)c->serial << TOKEN_BITS | n->token);
-    if (timed)
-        rest_after(c, world_now(c->endpoint->world) - began, bytes);
+    tcpcl_time_bundle(c, bytes);
 }
 
 /* §5.2.4: what "completed" names the peer has; what is "not acceptable", or of an extension that it
@@ -241,10 +215,9 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 /* ---- the pump ---- */
 
 /* False: the stream takes no more now, or there is no more. */
-static bool write_some(struct tcpcl_conn *c)
+static bool write_some(struct tcpcl_conn *c, tick now)
 {
     struct slice parts[STREAM_PARTS_MAX];
-    tick now = world_now(c->endpoint->world);
     size_t want = 0, n = tcpcl_output(c->session, parts, STREAM_PARTS_MAX, now);
     if (n == 0)
         return false;
@@ -255,10 +228,11 @@ static bool write_some(struct tcpcl_conn *c)
     return got == want;
 }
 
-static void watch_stream(struct tcpcl_conn *c)
+static void watch_stream(struct tcpcl_conn *c, tick now)
 {
-    const bool rests = tcpcl_conn_rests(c, world_now(c->endpoint->world));
-    bool reads = !rests && tcpcl_reads(c->session);
+    const bool rests = tcpcl_conn_rests(c, now);
+    tcpcl_rest(c->session, rests);
+    bool reads = tcpcl_reads(c->session);
     if (reads != c->reading) {
         c->reading = reads;
         stream_read(c->stream, reads);
@@ -266,20 +240,23 @@ static void watch_stream(struct tcpcl_conn *c)
     tcpcl_wake_at(c->endpoint, tcpcl_deadline(c->session));
     if ((rests || tcpcl_stopped(c->session)) && list_empty(&c->later)) {
         list_add_tail(&c->endpoint->stopped, &c->later);
-        tcpcl_more_at(c->endpoint, rests ? c->rests_until : 0);
+        tcpcl_more_at(c->endpoint, rests ? tcpcl_rests_until(c) : 0);
     }
 }
 
 void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages)
 {
     list_sub(&c->later);
-    tcpcl_turn(c->session, messages);
+    tcpcl_turn(c->session, tcpcl_time_turn(c, messages));
+    tcpcl_rest(c->session, false);
     tcpcl_conn_pump(c);
 }
 
 void tcpcl_conn_pump(struct tcpcl_conn *c)
 {
+    const struct world *w = c->endpoint->world;
     struct tcpcl_notice n;
+    tick now = 0;
     bool more = true;
     list_sub(&c->todo);
     if (c->stream == NULL || c->pumping)
@@ -287,16 +264,19 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
     c->pumping = true;
     while (more) {
         more = false;
-        for (tick now = world_now(c->endpoint->world); tcpcl_poll(c->session, &n, now); more = true)
+        now = world_now(w);
+        for (tcpcl_time_begin(c, now); tcpcl_poll(c->session, &n, now); more = true)
             take_notice(c, &n);
         settle_account(c, tcpcl_held(c->session));
-        more = write_some(c) || more;
+        now = world_now(w);
+        tcpcl_time_end(c, now);
+        more = write_some(c, now) || more;
     }
     c->pumping = false;
     if (tcpcl_state(c->session) == TCPCL_IN_OVER)
         end_conn(c);
     else
-        watch_stream(c);
+        watch_stream(c, now);
 }
 
 void tcpcl_conn_touch(struct tcpcl_conn *c)
@@ -394,6 +374,7 @@ static struct tcpcl_conn *conn_new(struct tcpcl_endpoint *h, const struct tcpcl_
     list_init(&c->node);
     list_init(&c->todo);
     list_init(&c->later);
+    tcpcl_time_init(c);
     return c;
 }
 
@@ -507,7 +488,7 @@ void tcpcl_conn_drop(struct tcpcl_conn *c)
 {
     assert(!c->pumping);
     tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->endpoint->world));
-    while (write_some(c))
+    while (write_some(c, world_now(c->endpoint->world)))
         continue;
     bury_conn(c);
 }

@@ -154,13 +154,14 @@ static void take_stopped(void *context)
     list_for_each_safe (it, &h->stopped) {
         const struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, later);
         if (tcpcl_conn_rests(c, now)) {
-            tcpcl_more_at(h, c->rests_until);
+            tcpcl_more_at(h, tcpcl_rests_until(c));
             continue;
         }
         list_sub(it);
         list_add_tail(&list, it);
         sessions++;
     }
+    h->sharing = sessions < 1 ? 1 : sessions;
     const uint32_t messages = share_turn(h, sessions, now);
     while (!list_empty(&list))
         tcpcl_conn_turn(container_of(list_first(&list), struct tcpcl_conn, later), messages);
@@ -172,6 +173,7 @@ static bool end_round(void *context)
 {
     struct tcpcl_endpoint *h = context;
     bool any = !list_empty(&h->dirty);
+    h->rounds++;
     for (struct list *l; (l = list_first(&h->dirty)) != NULL;)
         tcpcl_conn_pump(container_of(l, struct tcpcl_conn, todo));
     return any;
@@ -237,6 +239,7 @@ static struct tcpcl_endpoint *endpoint_new(const struct tcpcl_link *l)
     list_init(&h->dead);
     list_init(&h->dirty);
     list_init(&h->stopped);
+    h->sharing = 1;
     turn_size_init(&h->turn, TCPCL_TURN_SHORT, TCPCL_TURN);
     alarm_init(&h->alarm, h->world, ALARM_LINK, take_turn, h);
     alarm_init(&h->more, h->world, ALARM_LINK, take_stopped, h);

@@ -241,7 +241,7 @@ void tcpcl_shed(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now)
 /* Not while this side does not listen. */
 tick tcpcl_import_due(const struct tcpcl_session *s)
 {
-    bool listens = !s->deaf && (tcpcl_reads(s) || tcpcl_stopped(s));
+    bool listens = !s->deaf && !s->rests && (tcpcl_reads(s) || tcpcl_stopped(s));
     bool counts = s->import.open && s->terms.transfer_idle != 0 && listens;
     return counts ? tick_add(s->import.grown, s->terms.transfer_idle) : TICK_NEVER;
 }

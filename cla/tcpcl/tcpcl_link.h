@@ -21,13 +21,37 @@ struct json_t;
 /* While rounds of the loop take long (base/turn_size.h) all of them have fewer messages, down to:
  */
 #define TCPCL_TURN_SHORT 16
-/* Of one bundle, beyond TCPCL_BYTE_TIME for each byte: it took long, and its session rests. */
-#define TCPCL_LONG TICK_MS
+/* Time of the loop (tcpcl_time.c): of a session's turn while no other one has messages left; fair
+ * for a message, and again for the bundle that it ends, and for each of its bytes; what a
+ * session may take beyond that before it rests; the longest rest; addresses whose rest is
+ * remembered; age of the mark by which processor time is measured. */
+#define TCPCL_TURN_ALONE (4 * TURN_TIME)
+#define TCPCL_MESSAGE_TIME (25 * TICK_US)
 #define TCPCL_BYTE_TIME 1
-/* Shorter bundles cannot take long: their time is not measured, since the clock would be read
- * twice for each. */
-#define TCPCL_LONG_BYTES 8192
+#define TCPCL_LONG TICK_MS
 #define TCPCL_REST_MAX TICK_S
+#define TCPCL_RESTS 64
+#define TCPCL_MARK (250 * TICK_US)
+
+struct tcpcl_rest {
+    uint8_t prefix[ADDRESS_PREFIX_MAX]; /* of an address; zeros: of UNIX sockets, or of none */
+    tick ends;
+};
+
+/* What a session takes of the loop's time. */
+struct tcpcl_time {
+    tick rest_ends; /* its messages took long: until then, at most, it rests when others do */
+    tick debt;      /* taken beyond what is fair; <= TCPCL_LONG */
+    tick taken;     /* in all, since there is a debt */
+    tick each;      /* of one message, the most of late */
+    uint32_t units; /* messages of the next turn, 1 to TCPCL_TURN */
+    uint32_t left;  /* of this turn */
+    uint64_t round; /* of the endpoint, when this turn began */
+    tick began;     /* the measurement that runs; what was left of the session's turn then: */
+    uint32_t before;
+    uint64_t bundles, bytes; /* that were received in it */
+    uint64_t dropped;        /* of the session, before it */
+};
 
 /* A local endpoint: a local address, the links that share it, and connections whose peer has not
  * identified itself, with their counters. A link that does not listen has one
@@ -46,11 +70,16 @@ struct tcpcl_endpoint {
     struct crowds crowds;             /* the unidentified, by address */
     struct list dirty;                /* struct tcpcl_conn.todo */
     struct alarm more;                /* the next turn of those in `stopped` */
+    tick rests_until;                 /* whose messages took long of late are not read before */
+    uint32_t sharing;                 /* sessions that had messages left in the last turn, >= 1 */
     struct list stopped;              /* struct tcpcl_conn.later; those that rest, too */
-    struct turn_size turn;            /* messages that they have in one, in all */
-    bool turn_follows;                /* the last one left some */
-    bool ending;                      /* no links are left */
-    uint32_t serial;                  /* of the last connection */
+    uint64_t rounds;                  /* of the loop that have ended */
+    tick marked, marked_processor;    /* a reading of the clock, and one of processor time */
+    struct tcpcl_rest rests[TCPCL_RESTS]; /* of unconfigured peers */
+    struct turn_size turn;                /* messages that they have in one, in all */
+    bool turn_follows;                    /* the last one left some */
+    bool ending;                          /* no links are left */
+    uint32_t serial;                      /* of the last connection */
     struct tcpcl_counters unidentified_n; /* of these sessions */
     uint64_t accepted, turned_away, unknown_refused;
     struct tcpcl_tls_counters tls_n;
@@ -90,6 +119,7 @@ struct tcpcl_link {
     bool has_host;
     bool paused;    /* the node has no room */
     bool warned;    /* that it listens without TLS */
+    tick rest_ends; /* of a configured link: of its last session that rested */
     tick host_left; /* when the last of its sessions, or of those with a better claim, ended */
     tick contest_say_after;        /* then the next session that says a name in use is told */
     uint64_t contested;            /* sessions that said the name while another host had one */
@@ -114,7 +144,7 @@ struct tcpcl_conn {
     struct tcpcl_counters n; /* until it has a link */
     uint32_t serial;         /* of its tokens; below 2^24 */
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
-    tick rests_until;        /* its bundles took long: nothing is read before */
+    struct tcpcl_time time;
     bool active, up, was_up, reading, pumping;
     bool can_tls;                   /* this side can */
     bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
@@ -138,17 +168,28 @@ void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those i
 /* tcpcl_conn.c. connect: to the link's remote; a failure is counted, and the next try is due.
  * accept: takes the stream, of
  * somebody at this address. touch: at the end of the round it goes on. pump: it goes on now. turn:
- * likewise, with messages that were left for the next turn. rests: until c->rests_until. drop: it
- * ends now, and nothing is told.
+ * likewise, with messages that were left for the next turn. drop: it ends now, and nothing is told.
  */
 void tcpcl_conn_connect(struct tcpcl_link *l);
 void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from);
 void tcpcl_conn_touch(struct tcpcl_conn *c);
 void tcpcl_conn_pump(struct tcpcl_conn *c);
 void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages);
-bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now);
 void tcpcl_conn_drop(struct tcpcl_conn *c);
 void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out);
+
+/* tcpcl_time.c. turn: the next turn begins, of so many messages at most; returns how many it has.
+ * begin, end: of a measurement, in which messages are understood; bundle: one of so many bytes was
+ * among them. rests: nothing is read now.
+ * recall: its link is known: the last one's rest counts on. */
+void tcpcl_time_init(struct tcpcl_conn *c);
+uint32_t tcpcl_time_turn(struct tcpcl_conn *c, uint32_t messages);
+void tcpcl_time_begin(struct tcpcl_conn *c, tick now);
+void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes);
+void tcpcl_time_end(struct tcpcl_conn *c, tick now);
+tick tcpcl_rests_until(const struct tcpcl_conn *c);
+bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now);
+void tcpcl_time_recall(struct tcpcl_conn *c);
 
 /* tcpcl_claim.c. find_host: c->host; false: its stream has no address. note: what speaks for it,
  * once it has said who it is. place: it may have one among the link's sessions. up: it is

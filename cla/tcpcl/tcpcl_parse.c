@@ -35,7 +35,7 @@ bool tcpcl_reads(const struct tcpcl_session *s)
     if (s->stream_over || s->state >= TCPCL_IN_CLOSING || s->state == TCPCL_IN_SECURING ||
         s->state == TCPCL_IN_ADMIT)
         return false;
-    return !tcpcl_answers_full(s) && !tcpcl_stopped(s);
+    return !s->rests && !tcpcl_answers_full(s) && !tcpcl_stopped(s);
 }
 
 void tcpcl_turn(struct tcpcl_session *s, uint32_t messages)
@@ -47,6 +47,22 @@ void tcpcl_turn(struct tcpcl_session *s, uint32_t messages)
     s->in.debt -= pays;
 }
 
+uint32_t tcpcl_turn_left(const struct tcpcl_session *s)
+{
+    return s->in.turn;
+}
+
+uint64_t tcpcl_dropped(const struct tcpcl_session *s)
+{
+    return s->in.dropped;
+}
+
+void tcpcl_rest(struct tcpcl_session *s, bool on)
+{
+    s->rests = on;
+    s->deaf = s->deaf || on;
+}
+
 void tcpcl_waste(struct tcpcl_session *s)
 {
     if (s->in.turn != UINT32_MAX && s->in.debt < DEBT_MAX)
@@ -55,7 +71,7 @@ void tcpcl_waste(struct tcpcl_session *s)
 
 bool tcpcl_stopped(const struct tcpcl_session *s)
 {
-    return s->in.turn == 0 && s->in.off < s->in.len && s->state < TCPCL_IN_CLOSING;
+    return (s->in.turn == 0 || s->rests) && s->in.off < s->in.len && s->state < TCPCL_IN_CLOSING;
 }
 
 static void spend_turn(struct tcpcl_session *s)
@@ -498,6 +514,7 @@ static enum tcpcl_parsed parse_data(struct tcpcl_session *s, struct tcpcl_notice
         memcpy(buf_append(s->import.bundle, len), p, len);
         s->import.grown = s->heard;
     }
+    s->in.dropped += s->in.skip ? len : 0;
     s->in.left -= len;
     tcpcl_take(s, len);
     return PARSED_SOME;

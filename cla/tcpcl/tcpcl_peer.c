@@ -42,6 +42,7 @@ static void admit_called(struct tcpcl_conn *c)
     }
     if (expected) {
         tcpcl_claim_note(l, c);
+        tcpcl_time_recall(c);
         tcpcl_pause(c->session, l->paused);
         tcpcl_admit(c->session, NULL, time_of(c));
         return;
@@ -126,6 +127,7 @@ static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
     c->link = l;
     list_add_head(&l->conns, &c->node);
     l->conns_len++;
+    tcpcl_time_recall(c);
     tcpcl_conn_terms(l, &terms);
     tcpcl_pause(c->session, l->paused);
     tcpcl_admit(c->session, &terms, time_of(c));

@@ -213,7 +213,8 @@ static bool tell_state(struct tcpcl_session *s, struct tcpcl_notice *out)
 bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now)
 {
     enum tcpcl_parsed parsed = PARSED_SOME;
-    bool reads = tcpcl_reads(s) || tcpcl_stopped(s); /* what it has to read comes before more */
+    /* what it has to read comes before more */
+    bool reads = !s->rests && (tcpcl_reads(s) || tcpcl_stopped(s));
     if (reads && s->deaf)
         s->heard = s->import.grown = now; /* the peer may have spoken all the time */
     s->deaf = !reads;

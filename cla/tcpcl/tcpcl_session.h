@@ -173,11 +173,20 @@ void tcpcl_fed(struct tcpcl_session *s, size_t len, tick now); /* so many lie th
 /* Fairness: from now on at most so many messages (and extension items) are understood, until the
  * next call; octets beyond them stay in the session. A segment without data, and a transfer that is
  * refused, count as TCPCL_WASTE of them: they make work and bring nothing. A new session has no
- * such bound. stopped: it has such octets, and reads nothing; the owner calls tcpcl_turn after
- * others had their turn. */
+ * such bound. left: so many of them may still be. stopped: it has such octets, and reads nothing;
+ * the owner calls tcpcl_turn after others had their turn. */
 #define TCPCL_WASTE 16
 void tcpcl_turn(struct tcpcl_session *s, uint32_t messages);
+uint32_t tcpcl_turn_left(const struct tcpcl_session *s);
 bool tcpcl_stopped(const struct tcpcl_session *s);
+
+/* Bytes of data that were read and dropped, since they are of no transfer, or of one that was
+ * refused. */
+uint64_t tcpcl_dropped(const struct tcpcl_session *s);
+
+/* It rests (on): no message is understood and nothing is read. KEEPALIVEs go out, and the peer's
+ * silence does not count. */
+void tcpcl_rest(struct tcpcl_session *s, bool on);
 
 /* What the incoming transfer has brought so far, bytes: memory that it takes. shed: it is refused
  * (§5.2.4) and its memory is free; for an owner that has no room. Nothing happens when there is

@@ -71,6 +71,7 @@ struct tcpcl_session {
     uint64_t keepalives, rejects; /* that came */
     bool use_tls;                 /* both can (§4.3) */
     bool paused;                  /* the owner has no room */
+    bool rests;                   /* what came took the owner long */
     bool deaf;                    /* nothing was read when it was last polled */
     bool stream_over, told_contact, told_peer, told_up, told_ending, told_over;
 
@@ -87,6 +88,7 @@ struct tcpcl_session {
         uint64_t id, items, left; /* bytes of items, of data that are still to come */
         size_t value;             /* of `items`: of a value that is dropped */
         bool skip;                /* the data of this segment are dropped */
+        uint64_t dropped;         /* bytes of such data */
         bool items_bad;           /* the list of items is not whole: the rest is dropped */
     } in;
 

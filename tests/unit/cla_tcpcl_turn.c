@@ -38,17 +38,17 @@ static void ignore(void *context)
 static const struct stream_user stream_user = {
     .space = give_space, .fed = drop_bytes, .writable = ignore, .ended = note_end};
 
-static void connect_peer(struct scene *c)
+static void connect_peer(struct scene *c, struct stream **out)
 {
     static const char init[] =
         "dtn!\x04\x00\x07\x00\x00\0\0\0\0\0\0\xff\xff\0\0\0\0\0\xff\xff\xff\x00"
         "\x07ipn:1.0\0\0\0\0";
     struct stream_place at = {.address = &c->p->b.config.local};
     const struct slice all = slice_of(init, sizeof init - 1);
-    ck_assert_int_eq(stream_connect(&c->p->v.world, &c->s, &at, &stream_user, c), 0);
-    stream_read(c->s, true);
+    ck_assert_int_eq(stream_connect(&c->p->v.world, out, &at, &stream_user, c), 0);
+    stream_read(*out, true);
     pair_pass(c->p, TICK_S / 10);
-    ck_assert_uint_eq(stream_write(c->s, &all, 1), all.len);
+    ck_assert_uint_eq(stream_write(*out, &all, 1), all.len);
     pair_pass(c->p, TICK_S / 10);
     ck_assert(c->p->b.up);
 }
@@ -67,7 +67,7 @@ static struct scene begin_scene(tick takes)
     c.p->b.takes = takes;
     c.p->b.received_by = take_long;
     ck_assert_int_eq(side_open(c.p, &c.p->b), 0);
-    connect_peer(&c);
+    connect_peer(&c, &c.s);
     return c;
 }
 
@@ -143,12 +143,12 @@ START_TEST(turns_grow_again)
 }
 END_TEST
 
-/* A bundle that took 5 ms: its session goes on 5 ms later. */
+/* A bundle that took 5 ms: its session goes on some 5 ms later. */
 START_TEST(who_takes_long_rests)
 {
     struct scene c = begin_scene(5 * TICK_MS);
     struct virtual_world *v = &c.p->v;
-    send_bundles(&c, 3, TCPCL_LONG_BYTES);
+    send_bundles(&c, 3, 8192);
     while (c.p->b.received < 1)
         pair_pass(c.p, TICK_MS / 10);
     for (unsigned i = 1; i < 3; i++) {
@@ -166,14 +166,198 @@ START_TEST(who_takes_long_rests)
 }
 END_TEST
 
-/* The time of a short one is not measured. */
-START_TEST(short_bundles_do_not_rest)
+static void stall(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
-    struct scene c = begin_scene(TICK_MS + 20 * TICK_US);
-    send_bundles(&c, 3, 1000);
-    pair_pass(c.p, 5 * TICK_MS);
-    ck_assert_uint_eq(c.p->b.received, 3);
+    const struct side *s = context;
+    s->pair->v.stalled += s->takes;
+    take_long(context, c, bundle, token);
+}
+
+/* The process was suspended meanwhile: that is not the peer's fault. */
+START_TEST(a_stall_is_no_reason_to_rest)
+{
+    struct scene c = {.p = pair_new()};
+    struct virtual_world *v = &c.p->v;
+    c.p->b.takes = 50 * TICK_MS;
+    c.p->b.received_by = stall;
+    ck_assert_int_eq(side_open(c.p, &c.p->b), 0);
+    connect_peer(&c, &c.s);
+    const tick began = v->now;
+    send_bundles(&c, 3, 8192);
+    while (c.p->b.received < 3)
+        pair_pass(c.p, TICK_MS / 10);
+    ck_assert_uint_lt(v->now - began, 151 * TICK_MS);
     end_scene(&c);
+}
+END_TEST
+
+/* Short ones that each take a little more than is fair: together they take long. */
+START_TEST(little_by_little_is_long)
+{
+    enum { COUNT = 100 };
+    struct scene c = begin_scene(200 * TICK_US);
+    const tick began = c.p->v.now;
+    send_bundles(&c, COUNT, 1000);
+    while (c.p->b.received < COUNT)
+        pair_pass(c.p, TICK_MS / 10);
+    ck_assert_uint_ge(c.p->v.now - began, COUNT * 200 * TICK_US * 3 / 2);
+    end_scene(&c);
+}
+END_TEST
+
+/* So do those of a slow machine, ten times as slow as this one. */
+START_TEST(a_slow_machine_does_not_rest)
+{
+    enum { COUNT = 1000 };
+    struct scene c = begin_scene(49 * TICK_US);
+    const tick began = c.p->v.now;
+    send_bundles(&c, COUNT, 1);
+    while (c.p->b.received < COUNT)
+        pair_pass(c.p, TICK_MS / 10);
+    ck_assert_uint_lt(c.p->v.now - began, COUNT * 49 * TICK_US + TICK_MS);
+    end_scene(&c);
+}
+END_TEST
+
+/* Silence that ends a session is shorter than its rest: it has not been silent. */
+START_TEST(rest_is_not_silence)
+{
+    struct scene c = {.p = pair_new()};
+    c.p->b.config.idle = 250 * TICK_MS;
+    c.p->b.config.keepalive = 0;
+    c.p->b.takes = 300 * TICK_MS;
+    c.p->b.received_by = take_long;
+    ck_assert_int_eq(side_open(c.p, &c.p->b), 0);
+    connect_peer(&c, &c.s);
+    send_bundles(&c, 2, 8192);
+    while (c.p->b.received < 2 && c.p->v.now < 2 * TICK_S)
+        pair_pass(c.p, 10 * TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 2);
+    ck_assert(c.p->b.up);
+    end_scene(&c);
+}
+END_TEST
+
+/* A peer that connects anew rests on. */
+START_TEST(a_rest_outlasts_its_connection)
+{
+    struct scene c = begin_scene(300 * TICK_MS);
+    struct virtual_world *v = &c.p->v;
+    send_bundles(&c, 1, 8192);
+    while (c.p->b.received < 1)
+        pair_pass(c.p, TICK_MS / 10);
+    const tick ended = v->now;
+    stream_close(c.s);
+    connect_peer(&c, &c.s);
+    send_bundles(&c, 1, 1);
+    pair_run(c.p, ended + 290 * TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 1);
+    pair_run(c.p, ended + 700 * TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 2);
+    end_scene(&c);
+}
+END_TEST
+
+/* ---- several sessions ---- */
+
+#define SENDERS 3
+
+/* Bundles of one kind, as many as the stream takes. */
+struct sender {
+    struct stream *s;
+    uint8_t *data; /* one message */
+    size_t len, off;
+};
+
+static struct {
+    tick takes;
+    uint64_t received;
+} kinds[SENDERS];
+
+static void take_by_kind(void *context, struct cla *c, struct buf *bundle, uint64_t token)
+{
+    struct side *s = context;
+    const uint8_t kind = buf_data(bundle)[0];
+    kinds[kind].received++;
+    s->takes = kinds[kind].takes;
+    take_long(context, c, bundle, token);
+}
+
+static void begin_sender(struct scene *c, struct sender *f, uint8_t kind, size_t len)
+{
+    connect_peer(c, &f->s);
+    *f = (struct sender){.s = f->s, .len = 22 + len, .data = calloc(1, 22 + len)};
+    ck_assert_ptr_nonnull(f->data);
+    f->data[0] = 1;
+    f->data[1] = TCPCL_START | TCPCL_END;
+    f->data[19] = (uint8_t)(len >> 16);
+    f->data[20] = (uint8_t)(len >> 8);
+    f->data[21] = (uint8_t)len;
+    f->data[22] = kind;
+}
+
+static void feed_sender(struct sender *f)
+{
+    size_t got;
+    do {
+        const struct slice part = slice_of(f->data + f->off, f->len - f->off);
+        got = stream_write(f->s, &part, 1);
+        f->off = (f->off + got) % f->len;
+    } while (got > 0);
+}
+
+/* An honest session's bundles of so many bytes, and those of two others, for a second. Returns the
+ * honest one's part of the loop's time, in percent. */
+static unsigned share_loop(size_t honest, tick takes, size_t len, tick attack)
+{
+    struct scene c = {.p = pair_new()};
+    struct virtual_world *v = &c.p->v;
+    struct sender senders[SENDERS];
+    v->pipes.delay = TICK_US;
+    c.p->b.received_by = take_by_kind;
+    ck_assert_int_eq(side_open(c.p, &c.p->b), 0);
+    for (uint8_t i = 0; i < SENDERS; i++) {
+        kinds[i].received = 0;
+        kinds[i].takes = i == 0 ? takes : attack;
+        begin_sender(&c, &senders[i], i, i == 0 ? honest : len);
+    }
+    const tick began = v->now;
+    while (v->now < began + TICK_S) {
+        for (unsigned i = 0; i < SENDERS; i++)
+            feed_sender(&senders[i]);
+        while (world_end_round(&v->world))
+            continue;
+        virtual_advance(v, virtual_due(v));
+        virtual_fire(v);
+    }
+    const tick honest_time = kinds[0].received * takes, all = v->now - began;
+    for (unsigned i = 0; i < SENDERS; i++) {
+        stream_close(senders[i].s);
+        free(senders[i].data);
+    }
+    pair_free(c.p);
+    return (unsigned)(100 * honest_time / all);
+}
+
+/* Others' bundles of 1,000, 3,500 and 20,000 extension blocks: they have half of the time. */
+START_TEST(long_ones_leave_half_to_others)
+{
+    static const struct {
+        size_t len;
+        tick takes;
+    } others[] = {{7800, 143 * TICK_US}, {28000, 900 * TICK_US}, {160000, 5 * TICK_MS}};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        ck_assert_uint_ge(share_loop(1000, 5 * TICK_US, others[i].len, others[i].takes), 48);
+        ck_assert_uint_ge(share_loop(100000, 40 * TICK_US, others[i].len, others[i].takes), 48);
+    }
+}
+END_TEST
+
+/* Others' bundles take three, or ten, times as long, which is fair: each has a third. */
+START_TEST(sessions_share_time_not_messages)
+{
+    ck_assert_uint_ge(share_loop(1000, 5 * TICK_US, 800, 15 * TICK_US), 32);
+    ck_assert_uint_ge(share_loop(1000, 5 * TICK_US, 2500, 50 * TICK_US), 32);
 }
 END_TEST
 
@@ -196,7 +380,13 @@ int main(void)
     tcase_add_test(t, rounds_are_short);
     tcase_add_test(t, turns_grow_again);
     tcase_add_test(t, who_takes_long_rests);
-    tcase_add_test(t, short_bundles_do_not_rest);
+    tcase_add_test(t, a_stall_is_no_reason_to_rest);
+    tcase_add_test(t, little_by_little_is_long);
+    tcase_add_test(t, a_slow_machine_does_not_rest);
+    tcase_add_test(t, rest_is_not_silence);
+    tcase_add_test(t, a_rest_outlasts_its_connection);
+    tcase_add_test(t, long_ones_leave_half_to_others);
+    tcase_add_test(t, sessions_share_time_not_messages);
     tcase_add_test(t, long_bundles_do_not_rest);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);

@@ -24,6 +24,13 @@ static tick read_now(const struct world *w)
     return virtual_of(w)->now;
 }
 
+static tick read_processor(const struct world *w)
+{
+    const struct virtual_world *v = virtual_of(w);
+    assert(v->stalled <= v->now);
+    return v->now - v->stalled;
+}
+
 static uint64_t read_wall(const struct world *w)
 {
     const struct virtual_world *v = virtual_of(w);
@@ -128,6 +135,7 @@ static int open_port(struct world *w, struct port **out, const struct address *l
 
 static const struct world_ops ops = {
     .now = read_now,
+    .processor = read_processor,
     .wall = read_wall,
     .random = draw_random,
     .port_open = open_port,

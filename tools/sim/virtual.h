@@ -29,6 +29,7 @@ struct virtual_port {
 struct virtual_world {
     struct world world;
     tick now;
+    tick stalled;  /* of it, in which its thread did not run: for tests */
     uint64_t wall; /* ns since 1970 UTC at time zero; 0: there is no clock */
     struct rng *rng;
     struct pipes pipes; /* byte streams */
