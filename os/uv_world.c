@@ -3,8 +3,10 @@
  * One timer descriptor for all alarms. It is set once before the loop sleeps, and only when an
  * alarm is earlier than what it is set to: one that is set too early costs one wake-up and no call
  * now. Alarms that are due soon go off from the idle handler, when the loop has looked at all
- * descriptors, and with them those whose time has come: while something is always due soon the
- * descriptor is not set. What can go wrong at the beginning: descriptors or memory are out,
+ * descriptors, and with them those whose time had come before it looked: while something is always
+ * due soon the descriptor is not set. Those whose time has come since wait until it has looked
+ * again: what arrived before an alarm's time is told before the alarm goes off, however long the
+ * round was. What can go wrong at the beginning: descriptors or memory are out,
  * for which libuv knows no error in places (end_process).
  */
 #include "os/uv_world.h"
@@ -35,6 +37,7 @@ struct uv_world {
     uv_idle_t idle; /* active: an alarm is due soon */
     uv_prepare_t prepare;
     uv_check_t check;
+    tick looked;            /* before the loop looked at its descriptors last */
     tick armed;             /* what the timer descriptor is set to; TICK_NEVER: not */
     struct work_pool *pool; /* NULL: nobody had work yet, or there are no threads for it */
     struct uv_bell *bell;   /* of the pool */
@@ -76,7 +79,7 @@ static void on_idle(uv_idle_t *handle)
 {
     struct uv_world *u = handle->data;
     uv_idle_stop(handle);
-    world_fire(&u->world, clock_now(), UINT_MAX);
+    world_fire(&u->world, u->looked, UINT_MAX);
 }
 
 static void on_timer(uv_poll_t *handle, int status, int events)
@@ -111,6 +114,7 @@ static void on_prepare(uv_prepare_t *handle)
     struct uv_world *u = handle->data;
     world_end_round(&u->world);
     arm_timer(u);
+    u->looked = clock_now();
 }
 
 static void on_check(uv_check_t *handle)

@@ -214,6 +214,108 @@ START_TEST(times_come_while_others_are_always_due)
 }
 END_TEST
 
+struct late {
+    struct world *w;
+    struct port *first, *second, *sender;
+    struct udp_peer to_first, to_second;
+    struct alarm soon, timed;
+    bool arrived, went_off, in_order;
+    int closed;
+};
+
+static void send_to(struct late *l, struct udp_peer *to)
+{
+    ck_assert(udp_room(l->sender->io, 100));
+    memset(udp_head(l->sender->io, 100), 7, 100);
+    udp_add(l->sender->io, to, 100, slice_of(NULL, 0));
+    ck_assert(udp_flush(l->sender->io));
+}
+
+static bool take_datagram(struct port *p)
+{
+    struct slice d;
+    return udp_fill(p->io, 65536) && udp_next(p->io, &d);
+}
+
+/* A round that is long: a datagram comes in it, and then an alarm's time. */
+static void on_first(void *context, bool readable, bool writable)
+{
+    struct late *l = context;
+    (void)writable;
+    if (!readable || !take_datagram(l->first))
+        return;
+    const tick due = world_now(l->w) + 2 * TICK_MS;
+    alarm_set(&l->timed, due);
+    send_to(l, &l->to_second);
+    while (world_now(l->w) < due + TICK_MS)
+        continue;
+}
+
+static void on_second(void *context, bool readable, bool writable)
+{
+    struct late *l = context;
+    (void)writable;
+    l->arrived = l->arrived || (readable && take_datagram(l->second));
+}
+
+static void close_late(void *context)
+{
+    ((struct late *)context)->closed++;
+}
+
+static void always_soon(void *context)
+{
+    struct late *l = context;
+    if (!l->went_off) {
+        alarm_set(&l->soon, 0);
+        return;
+    }
+    alarm_fini(&l->soon);
+    alarm_fini(&l->timed);
+    port_close(l->first, close_late, l);
+    port_close(l->second, close_late, l);
+    port_close(l->sender, close_late, l);
+    uv_world_end(l->w);
+}
+
+static void note_order(void *context)
+{
+    struct late *l = context;
+    l->went_off = true;
+    l->in_order = l->arrived;
+}
+
+static struct udp_peer open_port_to(struct late *l, struct port **out,
+                                    void (*ready)(void *context, bool readable, bool writable))
+{
+    struct address any;
+    ck_assert_int_eq(address_of("127.0.0.1", 0, &any), 0);
+    ck_assert_int_eq(port_open(l->w, out, &any, false, ready, l), 0);
+    address_set_port(&any, udp_port((*out)->io));
+    port_watch(*out, true, false);
+    return (struct udp_peer){.address = any};
+}
+
+/* What arrived before an alarm's time is told first, although something is due soon all the time.
+ */
+START_TEST(datagrams_before_later_alarms)
+{
+    struct late l = {0};
+    ck_assert_int_eq(uv_world_open(&l.w), 0);
+    l.to_first = open_port_to(&l, &l.first, on_first);
+    l.to_second = open_port_to(&l, &l.second, on_second);
+    (void)open_port_to(&l, &l.sender, on_second);
+    alarm_init(&l.soon, l.w, ALARM_LINK, always_soon, &l);
+    alarm_init(&l.timed, l.w, ALARM_LINK, note_order, &l);
+    alarm_set(&l.soon, 0);
+    send_to(&l, &l.to_first);
+    uv_world_run(l.w);
+    ck_assert(l.went_off && l.in_order);
+    ck_assert_int_eq(l.closed, 3);
+    ck_assert_int_eq(uv_world_free(l.w), 0);
+}
+END_TEST
+
 START_TEST(the_kernel_keeps_time_and_carries_datagrams)
 {
     struct ends e = {0};
@@ -256,6 +358,7 @@ int main(void)
     tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
     tcase_add_test(t, a_round_ends_when_nobody_has_work);
     tcase_add_test(t, the_kernel_keeps_time_and_carries_datagrams);
+    tcase_add_test(t, datagrams_before_later_alarms);
     tcase_add_test(t, times_come_while_others_are_always_due);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
