@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The adapter "tcpcl" without memory: each allocation of a short life fails once. Every bundle that
  * a link took has its outcome, links find each other again, and nothing is left behind. */
+#include "tests/unit/cla_tcpcl_help.h"
 #include "tests/unit/cla_tcpcl_pair.h"
 
 void *__real_malloc(size_t size);
@@ -84,12 +85,42 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
+/* No memory for a longer buffer of what is read: it is read in shorter pieces, a head that is not
+ * whole at the end of the buffer included. */
+START_TEST(a_buffer_that_cannot_grow)
+{
+    static const char begin[] = "\x01\x02" ID("\x09") "\0\0\0\0" ID("\x01") "x";
+    static const char more[] = "\x01\x00" ID("\x09") ID("\x01") "x";
+    enum { LEN = sizeof more - 1, COUNT = 4000 };
+    struct end e;
+    establish(&e, false);
+    FEED(&e, begin);
+    for (size_t at = 0; at < (size_t)LEN * COUNT;) {
+        size_t room = 0;
+        countdown = 0;
+        uint8_t *to = tcpcl_space(e.s, &room);
+        countdown = -1;
+        ck_assert_uint_ge(room, 1);
+        room = room < (size_t)LEN * COUNT - at ? room : (size_t)LEN * COUNT - at;
+        for (size_t i = 0; i < room; i++)
+            to[i] = (uint8_t)more[at++ % LEN];
+        tcpcl_fed(e.s, room, e.now);
+        settle(&e);
+        e.out_len = 0;
+    }
+    ck_assert_uint_eq(tcpcl_held(e.s), COUNT + 1);
+    ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
+    finish_end(&e);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tcpcl_memory");
     TCase *t = tcase_create("tcpcl_memory");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_allocation_fails);
+    tcase_add_test(t, a_buffer_that_cannot_grow);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
