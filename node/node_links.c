@@ -84,7 +84,7 @@ static void on_link(void *context, struct cla *c, bool up)
 {
     struct node_link *l = context;
     (void)c;
-    if (l->up != up && node_watch_flap(l, up))
+    if (l->up != up && node_watch_flap(l, up) && node_watch_line(l))
         say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name, up ? "up" : "down");
     l->up = up;
     l->over = l->host != NULL && !up;
@@ -114,7 +114,8 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
 {
     struct node_link *l = context;
     (void)c;
-    say(&l->node->say, (enum say_level)level, "link %s: %s", l->config->name, text);
+    if (node_watch_line(l))
+        say(&l->node->say, (enum say_level)level, "link %s: %s", l->config->name, text);
 }
 
 static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
@@ -410,7 +411,8 @@ void node_link_remove(struct node_link *l)
             n->links[i]->host = NULL; /* it stays, until an operator removes it or the node ends */
     if (l->host != NULL)
         l->host->peers--;
-    say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
+    if (node_watch_line(l))
+        say(&n->say, LEVEL_INFO, "link %s is removed", l->config->name);
     node_plan_unlink(l);
     node_self_end(l);
     node_hold_drop(l);
@@ -491,7 +493,8 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     node_limits(l);
     if (serve_link(l, host->config) < 0 || add_peer_route(l) < 0 || node_plan_link(l) < 0)
         l->over = true;
-    say(&n->say, LEVEL_INFO, "link %s came in", own->name);
+    if (node_watch_line(l))
+        say(&n->say, LEVEL_INFO, "link %s came in", own->name);
     node_wake(n);
     return true;
 }

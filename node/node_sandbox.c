@@ -112,7 +112,7 @@ static void gather_places(struct places *p, const struct node *n)
     add_system(p);
 }
 
-static void say_missing(const struct node *n, const char *what, const char *forbidden, int error)
+static void say_missing(struct node *n, const char *what, const char *forbidden, int error)
 {
     const bool none = helio_errno(error) == ENOSYS || helio_errno(error) == EOPNOTSUPP;
     say(&n->say, LEVEL_WARNING, "sandbox: %s: %s; %s", what,

@@ -9,6 +9,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/allowance.h"
 #include "cla/seglog.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
@@ -18,6 +19,7 @@
 #define SILENCE_RTO 10
 #define SILENCE_LEAST (2 * TICK_S) /* fades of a working link are shorter */
 #define FLAP_TIME (60 * TICK_S)
+#define UNCONFIGURED_PAUSE (TICK_S / 2)
 
 bool watch_may_tell(struct watch_pace *p, tick now)
 {
@@ -150,7 +152,29 @@ static void watch_flapping(struct node_link *l, tick now)
         l->up ? "up" : "down");
 }
 
+bool node_watch_line(const struct node_link *l)
+{
+    struct node_watch *w = &l->node->watch;
+    if (l->host == NULL || allowance_take(&w->unconfigured_spent, UNCONFIGURED_PAUSE,
+                                          WATCH_UNCONFIGURED, world_now(l->node->world)))
+        return true;
+    w->unconfigured_untold++;
+    return false;
+}
+
 /* ---- the node ---- */
+
+static void watch_unconfigured(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    if (w->unconfigured_untold == 0 || !watch_may_tell(&w->unconfigured, now))
+        return;
+    say(&n->say, LEVEL_WARNING,
+        "unconfigured peers connect and leave again and again: %" PRIu64 " lines about their "
+        "links were left out",
+        w->unconfigured_untold);
+    w->unconfigured_untold = 0;
+}
 
 static void watch_expiry(struct node *n, tick now)
 {
@@ -203,6 +227,7 @@ void node_watch_tick(struct node *n)
         watch_queue(n->links[i], now);
         watch_flapping(n->links[i], now);
     }
+    watch_unconfigured(n, now);
     watch_expiry(n, now);
     watch_store(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);

@@ -35,12 +35,18 @@ struct link_watch {
 /* Of the node: what was told of. */
 struct node_watch {
     uint64_t expired, stores, lines[2];
-    int store_error; /* of the last that failed: HELIO_E* */
-    struct watch_pace expiring, storing, losing[2];
+    int store_error;              /* of the last that failed: HELIO_E* */
+    tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
+    uint64_t unconfigured_untold; /* those that were left out since it was told */
+    struct watch_pace expiring, storing, losing[2], unconfigured;
 };
 
 void node_watch_tick(struct node *n); /* once a second */
 /* The link is up or down now: is that to be told by itself? */
 bool node_watch_flap(struct node_link *l, bool up);
+/* Is a line about this link to be told? Links of unconfigured peers share WATCH_UNCONFIGURED lines
+ * at once and 2 more each second: each connection is a new link. */
+bool node_watch_line(const struct node_link *l);
+#define WATCH_UNCONFIGURED 100
 
 #endif

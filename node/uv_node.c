@@ -268,7 +268,7 @@ static int claim_sockets(struct node *n)
 }
 
 /* false: said. */
-static bool fill_place(const struct node *n, const char *key, const char *path,
+static bool fill_place(struct node *n, const char *key, const char *path,
                        const struct config_access *a, struct stream_place *out)
 {
     *out = (struct stream_place){.path = path, .mode = a->mode, .has_group = *a->group != '\0'};
@@ -356,7 +356,7 @@ static void end_node(struct node *n)
 
 /* ---- priority ---- */
 
-static void tell_not_permitted(const struct node *n, const char *priority, int error)
+static void tell_not_permitted(struct node *n, const char *priority, int error)
 {
     say(&n->say, LEVEL_WARNING,
         "priority: %s is not permitted here (%s; CAP_SYS_NICE, or as root): the node runs as any "
@@ -365,7 +365,7 @@ static void tell_not_permitted(const struct node *n, const char *priority, int e
 }
 
 /* Before any thread is started: those that store and log are normal ones in any case. */
-static void hurry_node(const struct node *n)
+static void hurry_node(struct node *n)
 {
     if (n->config->priority == PRIORITY_NORMAL)
         return;

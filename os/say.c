@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One write per line, so that lines of several nodes on one terminal do not mix. A line that is too
- * long is cut; in JSON it stays JSON. What a line says may have come from a peer: it is made
- * visible here (base/printable.h), for all forms, so that no line begins where none was written,
- * no terminal obeys it, and no priority of the journal is forged. */
+/* One write per line, so that lines of several nodes on one terminal do not mix. Standard error may
+ * be a pipe whose reader stands still: nothing here waits for it. A line that is too long is cut;
+ * in JSON it stays JSON. What a line says may have come from a peer: it is made visible here
+ * (base/printable.h), for all forms, so that no line begins where none was written, no terminal
+ * obeys it, and no priority of the journal is forged. */
 #include "os/say.h"
 #include "base/printable.h"
 #include "base/tick.h"
@@ -10,6 +11,7 @@
 
 #include <assert.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,7 +95,28 @@ size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const 
     return used;
 }
 
-void say(const struct say *s, enum say_level level, const char *format, ...)
+/* A pipe, socket or terminal that can be written takes a line without waiting. */
+static bool write_line(const char *line, size_t len)
+{
+    struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
+    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0 &&
+           write(STDERR_FILENO, line, len) == (ssize_t)len;
+}
+
+/* The first line after some that were lost says how many. */
+static bool write_lost(struct say *s, uint64_t wall)
+{
+    char text[96], line[LINE_CAP];
+    if (s->lost == 0)
+        return true;
+    snprintf(text, sizeof text, "%" PRIu64 " lines of this log are lost: nobody read it", s->lost);
+    if (!write_line(line, say_line(s, LEVEL_WARNING, wall, text, line, sizeof line)))
+        return false;
+    s->lost = 0;
+    return true;
+}
+
+void say(struct say *s, enum say_level level, const char *format, ...)
 {
     char text[TEXT_CAP], line[LINE_CAP];
     if (level > s->level)
@@ -102,6 +125,8 @@ void say(const struct say *s, enum say_level level, const char *format, ...)
     va_start(args, format);
     (void)vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    size_t len = say_line(s, level, clock_wall(), text, line, sizeof line);
-    (void)!write(STDERR_FILENO, line, len);
+    uint64_t wall = clock_wall();
+    if (!write_lost(s, wall) ||
+        !write_line(line, say_line(s, level, wall, text, line, sizeof line)))
+        s->lost++;
 }

@@ -21,6 +21,7 @@ struct say {
     bool priority; /* SAY_JSON: the journal's priority stands before it */
     bool colour;
     char node[64]; /* SAY_JSON: whose lines these are */
+    uint64_t lost; /* lines that standard error did not take, since the last one that it took */
 };
 
 /* Text, or JSON, with colour only on a terminal; journald's form of it when standard error is its
@@ -33,7 +34,9 @@ bool say_is_journal(const char *stream);
 size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const char *text,
                 char *out, size_t cap);
 
-void say(const struct say *s, enum say_level level, const char *format, ...)
+/* Writes one line, and never waits: while nobody reads a full pipe or terminal, lines are counted
+ * instead, and their number stands in front of the next one that is written. */
+void say(struct say *s, enum say_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 
 #endif

@@ -453,8 +453,8 @@ static const struct command {
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
 #define REQUEST_SHOWN 400
 
-static void tell_change(const struct node *n, const struct command *c,
-                        const struct control_who *who, const json_t *in, bool done)
+static void tell_change(struct node *n, const struct command *c, const struct control_who *who,
+                        const json_t *in, bool done)
 {
     json_t *words = json_copy((json_t *)(uintptr_t)in);
     json_object_del(words, "cmd");

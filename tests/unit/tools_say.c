@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the operator's log: whatever they say, each is one line that nobody else began. */
 #include <check.h>
+#include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/say.h"
 
@@ -73,6 +75,39 @@ START_TEST(long_text)
 }
 END_TEST
 
+/* Standard error is a full pipe that nobody reads: say returns, and the next line that there is
+ * room for says how many were lost. */
+START_TEST(nobody_reads)
+{
+    struct say s = {.level = LEVEL_INFO, .form = SAY_TEXT};
+    int ends[2], before = dup(STDERR_FILENO);
+    char got[1 << 17];
+    ck_assert_int_eq(pipe(ends), 0);
+    dup2(ends[1], STDERR_FILENO);
+    alarm(10); /* a say that waits would wait for ever */
+    for (int i = 0; i < 4096; i++)
+        say(&s, LEVEL_INFO, "line %d of a log that nobody reads, with some more words", i);
+    uint64_t lost = s.lost;
+    ssize_t n = read(ends[0], got, sizeof got);
+    say(&s, LEVEL_INFO, "after");
+    ssize_t more = read(ends[0], got, sizeof got - 1);
+    dup2(before, STDERR_FILENO);
+    alarm(0);
+    ck_assert_int_gt(n, 4096);
+    ck_assert_int_gt(more, 0);
+    got[more] = '\0';
+    ck_assert_uint_gt(lost, 1000);
+    ck_assert_uint_eq(s.lost, 0);
+    char want[80];
+    snprintf(want, sizeof want, "warning: %" PRIu64 " lines of this log are lost", lost);
+    ck_assert_ptr_nonnull(strstr(got, want));
+    ck_assert_ptr_nonnull(strstr(got, "info: after\n"));
+    close(ends[0]);
+    close(ends[1]);
+    close(before);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("say");
@@ -81,6 +116,7 @@ int main(void)
     tcase_add_test(t, journal);
     tcase_add_test(t, json);
     tcase_add_test(t, long_text);
+    tcase_add_test(t, nobody_reads);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);
