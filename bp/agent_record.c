@@ -56,6 +56,7 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
     return NULL;
 }
 
+#define LAST_PART 20       /* of memory, for who has not used up the common room */
 #define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
 #define RECORD_HEAD 96     /* of a head, usually */
 #define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
@@ -117,6 +118,14 @@ static uint64_t kinds_cost(const struct agent *a)
     return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
 }
 
+/* Each bundle may be for another endpoint, of which only the bundle's sender knows: those that are
+ * being stored, too. The node's own name is always there. */
+uint64_t record_endpoints_cost(const struct agent *a)
+{
+    const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.coming;
+    return others * (sizeof(struct endpoint) + RECORD_SLACK);
+}
+
 uint64_t record_memory_max(const struct agent *a)
 {
     const struct agent_config *c = &a->config;
@@ -128,7 +137,8 @@ uint64_t record_memory_max(const struct agent *a)
 bool record_memory_room(const struct agent *a, uint64_t more)
 {
     const struct agent_counters *n = &a->counters;
-    uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes;
+    uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
+                    record_endpoints_cost(a);
     if (!a->config.memory_only)
         used += kinds_cost(a) + a->loading_bytes;
     return !exceeds(used, more, record_memory_max(a));
@@ -167,7 +177,8 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     const enum agent_refusal common = room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;
-    holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes));
+    holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
+                    record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
     return holder->apart ? REFUSE_NONE : common;
 }
 

@@ -4,6 +4,8 @@
  * one that is more; what is given away or being stored stays, and so does a peer's share. Nothing
  * goes in vain.
  */
+#include <inttypes.h>
+
 #include "base/rng.h"
 #include "bp/qos.h"
 #include "bp_agent_help.h"
@@ -264,6 +266,34 @@ START_TEST(after_a_restart)
 }
 END_TEST
 
+/* Each bundle is for an endpoint of its own here, which nobody registers: what the agent keeps for
+ * the endpoints counts, too. */
+#define ENDPOINT_LEAST 1000 /* bytes of one, at least */
+START_TEST(memory_of_endpoints_counts)
+{
+    struct binder n;
+    struct agent_config c = full_config(0);
+    c.drop_when_full = false;
+    c.total_bytes = 2000000;
+    c.memory_only = _i == 1;
+    c.held_bytes = c.memory_only ? c.total_bytes : c.held_bytes;
+    relay_init(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    for (uint64_t i = 1; i <= 6000; i++) {
+        char to[32];
+        snprintf(to, sizeof to, "ipn:2.%" PRIu64, 1000 + i);
+        struct bundle b = peer_bundle("ipn:1.4", to, i);
+        if (link_receive(&n, 0, &b, i) == REFUSE_NONE)
+            skip(&n);
+    }
+    agent_check(n.a);
+    ck_assert_uint_gt(k->bundles, 200);
+    ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->bundles * ENDPOINT_LEAST,
+                      c.total_bytes);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Far more than fits, by bytes and by number, with and without the policy. */
 START_TEST(memory_is_bounded_all_told)
 {
@@ -350,6 +380,7 @@ int main(void)
     tcase_add_test(t, it_is_reported_and_may_come_again);
     tcase_add_test(t, after_a_restart);
     tcase_add_loop_test(t, memory_is_bounded_all_told, 0, 2);
+    tcase_add_loop_test(t, memory_of_endpoints_counts, 0, 2);
     tcase_add_loop_test(t, a_flood_of_all_kinds, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);
