@@ -99,6 +99,28 @@ instances:
         self.assertEqual((source["frames"], source["erred"], source["missing"], source["bad"]),
                          (counts["good"] + counts["erred"], counts["erred"], counts["missing"], 0))
 
+    def test_decoded_cadus(self):
+        """What a Reed-Solomon decoder says of each frame is what the users are told."""
+        cadus = ["-l", str(FRAME), "--rs", "223", "--interleave", "1"]
+        for words in (["gen", "-n", "2000", "--packet", "60", "--to", "cadu", "--bit-errors", "0.01", "-o", self.path("x.cadu")],
+                      ["convert", "--from", "cadu", "--erred", "--to", "modem", self.path("x.cadu"), "-o", self.path("x.hsf")]):
+            subprocess.run([os.path.join(self.BIN, "helio-frames"), *words, *cadus], check=True, timeout=300)
+        each = subprocess.run([os.path.join(self.BIN, "helio-frames"), "info", "--from", "cadu", "--each", *cadus, self.path("x.cadu")],
+                              capture_output=True, check=True, text=True, timeout=300).stdout
+        qualities = [QUALITY[row["quality"]] for row in csv.DictReader(each.splitlines())]
+        self.assertGreater(qualities.count(ERRED), 50)
+        self.assertGreater(qualities.count(GOOD), 1000)
+        self.start("tcp")
+        users = self.begin(IDS, "--until-end")
+        with socket.create_connection(("127.0.0.1", self.modem_port)) as s, open(self.path("x.hsf"), "rb") as f:
+            s.sendall(f.read() + unit(END))
+            for name, p in users.items():
+                p.communicate(timeout=300)
+                self.assertEqual(p.returncode, 0, name)
+        for name, want in (("all", qualities), ("good", [GOOD] * qualities.count(GOOD)), ("erred", [ERRED] * qualities.count(ERRED))):
+            self.assertEqual([int(r["quality"]) for r in self.told(name)], want, name)
+        self.stop()
+
     def try_account(self, kind, said):
         self.start(kind, "" if said else ", fecf: 2")
         users = self.begin(IDS, "--until-end")

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-frames convert: frames bare, behind markers or in CLTUs, and packets, into each other. What
+/* helio-frames convert: frames bare, in CADUs or CLTUs, and packets, into each other. What
  * can go wrong: files; what is left out is counted and told. */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -34,6 +34,7 @@ static bool copy_frames(struct source *from, struct sink *to, struct vcs *vcs)
                 (to->o->vcid >= 0 && f.vcid != to->o->vcid))
                 continue;
         }
+        to->quality = from->unit.quality;
         if (!sink_frame(to, frame))
             return false;
     }

@@ -170,7 +170,7 @@ static void print_cadus(const struct source *s)
 
 static void print_text(const struct info *i)
 {
-    static const char *const what[CONTENTS] = {"frames", "CADUs", "CLTUs", "packets"};
+    static const char *const what[CONTENTS] = {"frames", "CADUs", "CLTUs", "packets", "frames"};
     printf("%" PRIu64 " %s frames in %" PRIu64 " octets of %s\n", i->source.frames,
            kind_names[i->o->format.kind], i->source.octets, what[i->o->from]);
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)

@@ -9,7 +9,9 @@
 
 #include "frames/cltu.h"
 #include "frames/pn.h"
+#include "os/clock.h"
 #include "tools/frames/helio_frames.h"
+#include "tools/sle/sle_modem.h"
 
 enum { CODED_MAX = 2 * FRAME_LENGTH_MAX, SYMBOLS_MAX = 16 * CODED_MAX };
 static_assert(CODED_MAX > FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, "CADUs; CLTUs: below");
@@ -106,6 +108,26 @@ static bool write_unit(struct sink *s, uint8_t *data, size_t len)
     return write_octets(s, data, len);
 }
 
+/* The time is this machine's, a microsecond behind the last one at least. */
+static bool write_head(struct sink *s, struct slice frame)
+{
+    static const uint8_t qualities[] = {
+        [CADU_UNKNOWN] = MODEM_QUALITY_NOT_SAID, [CADU_GOOD] = SLE_GOOD, [CADU_ERRED] = SLE_ERRED};
+    uint8_t head[MODEM_FRONT_MAX];
+    uint64_t now = clock_wall();
+    s->last_time = now > s->last_time + 1000 ? now : s->last_time + 1000;
+    const struct modem_unit u = {.kind = MODEM_FRAME,
+                                 .quality = qualities[s->quality],
+                                 .locks = {.frame = SLE_IN_LOCK,
+                                           .symbol = SLE_LOCK_UNKNOWN,
+                                           .subcarrier = SLE_LOCK_UNKNOWN,
+                                           .carrier = SLE_LOCK_UNKNOWN},
+                                 .time = sle_time_of(s->last_time),
+                                 .missing = MODEM_MISSING_NOT_SAID,
+                                 .data = frame};
+    return write_octets(s, head, modem_write(&u, head));
+}
+
 bool sink_frame(struct sink *s, struct slice frame)
 {
     if (s->o->input == NULL && rng_chance(&s->rng, s->o->erase)) { /* else the source does */
@@ -127,6 +149,8 @@ bool sink_frame(struct sink *s, struct slice frame)
             return write_unit(s, s->coded, n);
         return write_symbols(s, symbol_writer_encode(&s->writer, s->coded, n, s->symbols), false);
     }
+    if (s->o->to == CONTENT_MODEM && !write_head(s, frame))
+        return false;
     if (s->o->randomise)
         pn_apply(s->o->sequence, frame.data, s->coded, frame.len);
     else

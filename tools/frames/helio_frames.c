@@ -93,10 +93,13 @@ static enum frame_kind parse_kind(struct argp_state *state, const char *text)
 
 static enum content parse_content(struct argp_state *state, const char *option, const char *text)
 {
-    static const char *const names[CONTENTS] = {"frames", "cadu", "cltu", "packets"};
-    int i = find_word(text, names, CONTENTS);
+    static const char *const names[CONTENTS] = {"frames", "cadu", "cltu", "packets", "modem"};
+    bool read = strcmp(option, "from") == 0;
+    int i = find_word(text, names, read ? CONTENT_MODEM : CONTENTS);
     if (i < 0)
-        argument_want(state, option, text, "frames, cadu, cltu or packets");
+        argument_want(state, option, text,
+                      read ? "frames, cadu, cltu or packets"
+                           : "frames, cadu, cltu, packets or modem");
     return (enum content)i;
 }
 
@@ -292,6 +295,8 @@ static void check_line(struct argp_state *state, struct parse *p)
         argp_error(state, "CLTUs carry TC frames: --kind tc is missing");
     if ((o->from == CONTENT_CADU || o->to == CONTENT_CADU) && f->kind == FRAME_TC)
         argp_error(state, "TC frames have no markers: they are in CLTUs");
+    if (o->to == CONTENT_MODEM && f->kind == FRAME_TC)
+        argp_error(state, "--to modem: the heads are of telemetry");
     if (frame_format_problem(f) != NULL)
         argp_error(state, "%s", frame_format_problem(f));
     check_codes(state, o);
@@ -389,7 +394,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     }
 #define OUTPUT                                                                                     \
     {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},                               \
-        {"to", KEY_TO, "WHAT", 0, "frames (default), cadu, cltu or packets", 1},                   \
+        {"to", KEY_TO, "WHAT", 0, "frames (default), cadu, cltu, packets or modem", 1},            \
         {"randomise", KEY_RANDOMISE, NULL, 0, "Randomise what is written", 1},                     \
         {"bit-errors", KEY_ERRORS, "SHARE", 0, "Invert that share of the bits, by chance", 7},     \
     {                                                                                              \
@@ -453,6 +458,7 @@ static const struct command commands[] = {
      "  helio-frames convert --from packets -l 256 /tmp/a.packets -o /tmp/s.frames\n"
      "  helio-frames convert --erase 0.1 --to cadu /tmp/a.frames -o /tmp/b.cadu\n"
      "  helio-frames convert --from cadu --rs 223 /tmp/r.cadu -o /tmp/r.frames\n"
+     "  helio-frames convert --from cadu --rs 223 --to modem /tmp/r.cadu -o /tmp/r\n"
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)

@@ -23,6 +23,7 @@ enum content {
     CONTENT_CADU,    /* each behind its marker, coded or not, at any bit */
     CONTENT_CLTU,    /* TC frames in CLTUs */
     CONTENT_PACKETS, /* packets one after the other */
+    CONTENT_MODEM,   /* frames behind the heads of docs/helio-sle.md; written alone */
     CONTENTS
 };
 
@@ -151,6 +152,8 @@ struct sink {
     struct rs rs;
     struct cadu_format cadu;
     struct symbol_writer writer;
+    enum cadu_quality quality; /* of the frame that is written next, as the user knows it */
+    uint64_t last_time;        /* of heads, Unix time in ns */
     struct rng rng;
     uint64_t next_error;                        /* bits until one is inverted */
     uint64_t frames, packets, too_long, erased; /* too_long: packets that no TC frame holds */
