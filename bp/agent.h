@@ -257,7 +257,8 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
 /* As agent_receive, of a link that can wait. *waits: there is no room for the bundle, nor for any
  * other one of the neighbour (the node is full, or what it leaves this neighbour, or its only
  * source has its part): nothing happened and nothing is counted, the bundle is the caller's still,
- * who offers it again later (`again`). */
+ * who offers it again later (`again`). A fragment without a place among fragments (assemblies_max,
+ * fragments_max, fragments_all_max) never waits: it would stop the neighbour's other bundles. */
 enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                bool again, bool *waits, struct agent_now now);
 

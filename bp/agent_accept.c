@@ -106,12 +106,14 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     struct room room;
     holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
-    if (refusal == REFUSE_NONE)
+    const bool room_found = refusal == REFUSE_NONE;
+    if (room_found)
         refusal = admit_for(a, h, &holder, whole, out);
     if (refusal == REFUSE_NONE) {
         room_take(a, &room);
     } else {
-        *waits = room_waits(a, &holder, refusal, whole->len);
+        /* only fragments lack places of fragments: they must not stop the neighbour's bundles */
+        *waits = !room_found && room_waits(a, &holder, refusal, whole->len);
         if (refusal == REFUSE_QUEUE)
             bound_refused(a, &holder.way);
         room_cancel(a, &room);

@@ -249,6 +249,35 @@ START_TEST(refusals_and_limits)
 }
 END_TEST
 
+/* Of a link that can wait: what lacks a place among fragments is refused, so that the neighbour's
+ * other bundles go on. */
+START_TEST(no_fragment_stops_its_neighbour)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    c.assemblies_max = 4;
+    c.fragments_max = 3;
+    relay_init(&n, &c);
+    for (size_t at = 0; at < 6; at += 2)
+        piece(&n, 1, at, at + 2);
+    for (uint64_t other = 2; other < 5; other++)
+        piece(&n, other, 0, 2);
+    skip(&n);
+    struct bundle b[] = {piece_of(TEXT, 1, 6, 8), piece_of(TEXT, 5, 0, 2)}; /* a fourth; a fifth */
+    for (uint64_t i = 0; i < 2; i++) {
+        bool waits = true;
+        enum agent_refusal refusal =
+            agent_offer(n.a, 0, bundle_encode_copy(&b[i]), 70 + i, false, &waits, n.now);
+        ck_assert(refusal == REFUSE_FULL || refusal == REFUSE_QUOTA);
+        ck_assert(!waits);
+    }
+    drain(&n);
+    ck_assert_ptr_nonnull(strstr(n.trace, "refuse link 70: "));
+    ck_assert_ptr_nonnull(strstr(n.trace, "refuse link 71: "));
+    binder_fini(&n);
+}
+END_TEST
+
 /* Nobody can tell which length is right before one of them is whole. */
 START_TEST(a_wrong_total_does_not_end_the_bundle)
 {
@@ -416,6 +445,7 @@ int main(void)
     tcase_add_test(t, the_bundle_itself_is_faster);
     tcase_add_test(t, the_fragments_are_faster);
     tcase_add_test(t, refusals_and_limits);
+    tcase_add_test(t, no_fragment_stops_its_neighbour);
     tcase_add_test(t, a_wrong_total_does_not_end_the_bundle);
     tcase_add_test(t, the_bundle_itself_ends_fragments_of_every_total);
     tcase_add_test(t, a_bundle_is_known_as_long_as_its_last_fragment_lives);
