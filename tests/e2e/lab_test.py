@@ -19,7 +19,7 @@ from pathlib import Path
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 
-from heliograph import lab_derive, lab_file, lab_plan, lab_state, places  # noqa: E402
+from heliograph import lab_derive, lab_file, lab_plan, places  # noqa: E402
 
 
 def lab(*words, code=0, timeout=1400, cwd=None):
