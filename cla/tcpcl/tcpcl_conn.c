@@ -214,13 +214,16 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 
 /* ---- the pump ---- */
 
-/* False: the stream takes no more now, or there is no more. */
-static bool write_some(struct tcpcl_conn *c, tick now)
+/* False: the stream takes no more now, there is no more, or *room, the parts that may still be
+ * written, is used up. */
+static bool write_some(struct tcpcl_conn *c, size_t *room, tick now)
 {
     struct slice parts[STREAM_PARTS_MAX];
-    size_t want = 0, n = tcpcl_output(c->session, parts, STREAM_PARTS_MAX, now);
+    size_t max = *room < STREAM_PARTS_MAX ? *room : STREAM_PARTS_MAX, want = 0;
+    size_t n = max == 0 ? 0 : tcpcl_output(c->session, parts, max, now);
     if (n == 0)
         return false;
+    *room -= n;
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
     size_t got = stream_write(c->stream, parts, n);
@@ -238,7 +241,7 @@ static void watch_stream(struct tcpcl_conn *c, tick now)
         stream_read(c->stream, reads);
     }
     tcpcl_wake_at(c->endpoint, tcpcl_deadline(c->session));
-    if ((rests || tcpcl_stopped(c->session)) && list_empty(&c->later)) {
+    if ((rests || c->unwritten || tcpcl_stopped(c->session)) && list_empty(&c->later)) {
         list_add_tail(&c->endpoint->stopped, &c->later);
         tcpcl_more_at(c->endpoint, rests ? tcpcl_rests_until(c) : 0);
     }
@@ -257,6 +260,7 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
     const struct world *w = c->endpoint->world;
     struct tcpcl_notice n;
     tick now = 0;
+    size_t room = TCPCL_TURN_PARTS;
     bool more = true;
     list_sub(&c->todo);
     if (c->stream == NULL || c->pumping)
@@ -270,8 +274,9 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
         settle_account(c, tcpcl_held(c->session));
         now = world_now(w);
         tcpcl_time_end(c, now);
-        more = write_some(c, now) || more;
+        more = write_some(c, &room, now) || more;
     }
+    c->unwritten = room == 0;
     c->pumping = false;
     if (tcpcl_state(c->session) == TCPCL_IN_OVER)
         end_conn(c);
@@ -486,9 +491,10 @@ static void end_conn(struct tcpcl_conn *c)
  * the stream takes them at once. */
 void tcpcl_conn_drop(struct tcpcl_conn *c)
 {
+    size_t room = TCPCL_TURN_PARTS;
     assert(!c->pumping);
     tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->endpoint->world));
-    while (write_some(c, world_now(c->endpoint->world)))
+    while (write_some(c, &room, world_now(c->endpoint->world)))
         continue;
     bury_conn(c);
 }

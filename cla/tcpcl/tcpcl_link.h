@@ -18,6 +18,9 @@ struct json_t;
  * others had their turn. Sessions in which something waits share them, down to TCPCL_TURN_LEAST. */
 #define TCPCL_TURN 1024
 #define TCPCL_TURN_LEAST 64
+/* What a session writes in one turn: heads and data are a part each. A peer's segment MRU may be
+ * one octet. */
+#define TCPCL_TURN_PARTS (2 * TCPCL_TURN)
 /* While rounds of the loop take long (base/turn_size.h) all of them have fewer messages, down to:
  */
 #define TCPCL_TURN_SHORT 16
@@ -146,6 +149,7 @@ struct tcpcl_conn {
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
     struct tcpcl_time time;
     bool active, up, was_up, reading, pumping;
+    bool unwritten;                 /* its last turn ended before the stream took no more */
     bool can_tls;                   /* this side can */
     bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
     int trusted_by;                 /* enum tcpcl_tls_peer, of those admitted */
