@@ -185,7 +185,7 @@ static int check_services(const struct frame_keys *k, const char **key, char *wh
                      "frames would come twice; write this or sle_raf, not both");
     if (k->sle_master && !rcf)
         return wrong(key, "sle_master", why, why_cap,
-                     "counts only with sle_rcf; write that, or leave this away");
+                     "counts only with sle_rcf; write that, or remove this key");
     if (cltu && k->out.kind != FRAMES_CLTU)
         return wrong(key, "sle_cltu", why, why_cap, "CLTUs leave; write frames: cltu");
     if ((raf || rcf) && in != FRAMES_AOS && in != FRAMES_TM && in != FRAMES_USLP)
@@ -211,7 +211,7 @@ static int check_credentials(const struct frame_keys *k, const char **key, char 
         return wrong(key, "sle_provider_password", why, why_cap, hex);
     if (k->sle_auth == SLE_AUTH_NONE && (ours || theirs))
         return wrong(key, ours ? "sle_password" : "sle_provider_password", why, why_cap,
-                     "counts only with sle_auth: bind or all; write that, or leave this away");
+                     "counts only with sle_auth: bind or all; write that, or remove this key");
     if (k->sle_auth != SLE_AUTH_NONE && (!ours || !theirs))
         return wrong(key, "sle_auth", why, why_cap,
                      "needs sle_password and sle_provider_password, in hexadecimal");
@@ -250,7 +250,7 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (is_given(given[i].value))
             return wrong(key, given[i].key, why, why_cap,
-                         "counts only with frame_port: sle; write that, or leave this away");
+                         "counts only with frame_port: sle; write that, or remove this key");
     return 0;
 }
 
@@ -259,7 +259,7 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     bool file = k->wire == FRAME_WIRE_FILE;
     if (!file && (is_given(k->record) || is_given(k->replay)))
         return wrong(key, is_given(k->record) ? "frame_record" : "frame_replay", why, why_cap,
-                     "counts only with frame_port: file; write that, or leave this away");
+                     "counts only with frame_port: file; write that, or remove this key");
     if (file && !is_given(k->record) && !is_given(k->replay))
         return wrong(key, "frame_port", why, why_cap,
                      "neither frame_record nor frame_replay names a file");

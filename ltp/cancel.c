@@ -104,8 +104,10 @@ static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s
         *peer = open != NULL ? open->peer : over->peer;
     else
         *peer = is_export ? ltp_peer_only(l) : ltp_peer_find(l, s->id.originator);
-    if (*peer == NULL)
+    if (*peer == NULL) {
+        l->refused_peer = s->id.originator;
         return VERDICT_UNKNOWN_PEER;
+    }
     uint8_t type = is_export ? LTP_CAR : LTP_CAS;
     ltp_peer_ack(l, *peer, (struct ack){.type = type, .id = s->id, .cause = CAUSE_FIRST});
     if (over != NULL)

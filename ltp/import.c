@@ -56,8 +56,10 @@ static bool find_room(struct ltp *l, struct peer *p, tick now)
 /* May a first segment of peer p open a session? */
 static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, struct peer *p, tick now)
 {
-    if (p == NULL)
+    if (p == NULL) {
+        l->refused_peer = s->id.originator;
         return VERDICT_UNKNOWN_PEER;
+    }
     if (!ltp_service_known(l, s->client_service))
         return VERDICT_NO_CLIENT_SERVICE;
     if (s->offset + s->data.len > p->span.block_max)

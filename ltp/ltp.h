@@ -236,7 +236,8 @@ int ltp_link(struct ltp *l, uint64_t peer, bool up, tick now);
 int ltp_source(struct ltp *l, uint64_t peer, struct slice source, size_t match);
 
 /* Engine number of the peer whose segment was the latest with VERDICT_WRONG_SOURCE,
- * VERDICT_AUTH_MISSING, VERDICT_AUTH_BAD or VERDICT_BAD_COOKIE; 0: there was none. */
+ * VERDICT_AUTH_MISSING, VERDICT_AUTH_BAD or VERDICT_BAD_COOKIE, or session originator of the latest
+ * one with VERDICT_UNKNOWN_PEER; 0: there was none. */
 uint64_t ltp_refused_peer(const struct ltp *l);
 
 /* Client services that accept blocks; blocks for others are cancelled with LTP_UNREACH. Service 1

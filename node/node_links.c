@@ -282,7 +282,7 @@ static void tell_holder(const struct node_link *l, char *why, size_t cap)
                  other->config->name, other->config->adapter);
         return;
     }
-    snprintf(why + used, cap - used, "; another program has it (ss -ap tells which)");
+    snprintf(why + used, cap - used, "; another program uses it (ss -lnptu shows which)");
 }
 
 static int open_link(struct node_link *l, char *why, size_t cap)
@@ -307,6 +307,9 @@ static int open_link(struct node_link *l, char *why, size_t cap)
     int err = c->ops->open(&cla, &env, c->settings, why, cap);
     if (helio_errno(err) == EADDRINUSE)
         tell_holder(l, why, cap);
+    else if (helio_errno(err) == EADDRNOTAVAIL)
+        snprintf(why + strlen(why), cap - strlen(why),
+                 "; this machine does not have that address (ip addr shows those that it has)");
     if (err < 0)
         node_self_end(l);
     return err < 0 ? err : begin_link(l, cla);
@@ -494,7 +497,7 @@ static bool on_peer(void *context, struct cla *c, struct cla *fresh, const struc
     if (serve_link(l, host->config) < 0 || add_peer_route(l) < 0 || node_plan_link(l) < 0)
         l->over = true;
     if (node_watch_line(l))
-        say(&n->say, LEVEL_INFO, "link %s came in", own->name);
+        say(&n->say, LEVEL_INFO, "link %s: an unconfigured peer connected", own->name);
     node_wake(n);
     return true;
 }

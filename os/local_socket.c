@@ -43,8 +43,8 @@ int local_socket_connect_within(const char *path, tick timeout, char *why, size_
         int err = errno;
         snprintf(why, why_cap, "%s: %s", path,
                  err == EAGAIN   ? "it is stopped, or hangs: many wait for it"
-                 : err == EACCES ? "not permitted: it is for its owner and the members of its "
-                                   "group (ls -l shows them)"
+                 : err == EACCES ? "not permitted: it is for its owner and the members of its group, "
+                                   "who need permission for its folder, too (ls -ld shows both)"
                                  : strerror(err));
         if (fd >= 0)
             close(fd);

@@ -22,7 +22,9 @@ int tls_verify(int ok, X509_STORE_CTX *x)
     SSL *ssl = X509_STORE_CTX_get_ex_data(x, SSL_get_ex_data_X509_STORE_CTX_idx());
     struct tls_stream *s = SSL_get_app_data(ssl);
     const char *fault = NULL;
-    if (ok != 1)
+    if (ok != 1 && X509_STORE_CTX_get_error(x) == X509_V_ERR_DEPTH_ZERO_SELF_SIGNED_CERT)
+        fault = "self-signed certificate, which is not among the trusted ones";
+    else if (ok != 1)
         fault = X509_verify_cert_error_string(X509_STORE_CTX_get_error(x));
     else if (X509_STORE_CTX_get_error_depth(x) == 0)
         fault = certificate_judge(X509_STORE_CTX_get_current_cert(x), s->any_purpose);

@@ -60,7 +60,7 @@ static void check_order(const struct chan_handover *o, size_t i, uint32_t line, 
                         struct conf_errors *errors)
 {
     if (i == 0 && o[0].drop)
-        conf_error(errors, line, "%sin_flight: there is nothing before the first; leave it away",
+        conf_error(errors, line, "%sin_flight: there is nothing before the first; remove it",
                    where);
     if (i > 0 && o[i].at <= o[i - 1].at)
         conf_error(errors, line, "%sat: not later than the one before; write them in order of time",

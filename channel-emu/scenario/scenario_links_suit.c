@@ -27,7 +27,7 @@ static void check_shared(const struct scenario_links *s, const struct scenario_l
         conf_error(errors, l->line,
                    "links.%s.%s.%s: the direction shares a transmitter; write it at shared.%s%s",
                    l->name, ways[way], key, name,
-                   w->off == 1 ? ", which knows no contacts: leave it away" : "");
+                   w->off == 1 ? ", which knows no contacts: remove it" : "");
 }
 
 /* Is anything of this link sent over `to`, beside what `but` sends? */

@@ -208,7 +208,7 @@ static int check_auth(const struct ltp_link_config *k, const char **key, char *w
     if (unused != NULL)
         return wrong(key, unused, why, why_cap,
                      "is given, and auth is off: nothing is authenticated; write auth: require, or "
-                     "leave this away");
+                     "remove this key");
     if (cookie_of(k, cookie) < 0)
         return wrong(key, "cookie", why, why_cap,
                      "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
@@ -305,7 +305,7 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
                      (unsigned long long)k->held_bytes);
     if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
         return wrong(key, k->sessions_bytes != 0 ? "sessions_bytes" : "sessions_age", why, why_cap,
-                     "counts only with sessions: auto; write that, or leave this away");
+                     "counts only with sessions: auto; write that, or remove this key");
     if (check_unknown(k, key, why, why_cap) != 0 ||
         frame_keys_check(&k->frames, key, why, why_cap) != 0)
         return HELIO_EINVAL;
@@ -314,11 +314,11 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
                      "a segment has to fit a TC frame; write a longer one, or frame_segments: yes");
     if (k->frames.out.kind != FRAMES_OFF && k->accept_unknown != 0)
         return wrong(key, "accept_unknown", why, why_cap,
-                     "a link with frames has one peer; leave this away, or write frames: off");
+                     "a link with frames has one peer; remove this key, or write frames: off");
     if (k->source != ADDRESS_CHECK_HOST && k->frames.out.kind != FRAMES_OFF &&
         k->frames.wire != FRAME_WIRE_UDP)
         return wrong(key, "source", why, why_cap,
-                     "counts only for datagrams; leave this away, or write frame_port: datagrams");
+                     "counts only for datagrams; remove this key, or write frame_port: datagrams");
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");

@@ -156,6 +156,8 @@ bool ltp_endpoint_input(struct ltp_endpoint *h)
         if (PORT_UNLIKELY(v == VERDICT_WRONG_SOURCE || v == VERDICT_AUTH_MISSING ||
                           v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
             source_refuse(h, from, v);
+        else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER))
+            source_refuse_unknown(h, from);
     }
     return true;
 }

@@ -26,6 +26,14 @@ struct ltp_endpoint_gather {
     bool little; /* in this turn datagrams came, but not many, and soon after others */
 };
 
+/* Refused segments: in the name of the peer, sent from another address (see `source`) or without
+ * the right authentication or cookie; or of an LTP engine that no link has as peer. */
+struct link_refusals {
+    uint64_t count;
+    struct address from; /* the latest of them */
+    tick quiet;          /* until then no more is said of them */
+};
+
 /* A local address: one socket, one LTP engine, the links that go through them. */
 struct ltp_endpoint {
     struct ltp_endpoint *next; /* in *anchor */
@@ -57,6 +65,7 @@ struct ltp_endpoint {
         host; /* unconfigured peers' bundles come in by it; NULL: there are no unconfigured peers */
     struct udp_peer *unconfigured_to; /* by place */
     struct bucket unconfigured_bucket;
+    struct link_refusals unknown_refusals;
     uint64_t next_token;
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
@@ -82,14 +91,6 @@ struct link_counters {
     uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
     uint64_t by_colour[3];                         /* bundles given to the engine */
     uint64_t air_bytes;                            /* segments, or frames, and overhead */
-};
-
-/* Refused segments in the name of the peer: sent from another address (see `source`), or without
- * the right authentication or cookie. */
-struct link_refusals {
-    uint64_t count;
-    struct address from; /* the latest of them */
-    tick quiet;          /* until then no more is said of them */
 };
 
 struct link {
@@ -203,9 +204,11 @@ void link_say(struct link *l, int level, const char *format, ...)
 
 /* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
  * says. refuse: the engine refused the latest one for its address, or for its authentication.
- * warn: the link listens at all addresses without authentication: that is logged. */
+ * refuse_unknown: it came from an LTP engine that no link has as peer. Both are logged, at most
+ * once a minute. warn: the link listens at all addresses without authentication: that is logged. */
 void source_set(struct link *l);
 void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
+void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from);
 void source_warn(struct link *l);
 void source_status(const struct link *l, struct json_t *object);
 

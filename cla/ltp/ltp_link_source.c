@@ -102,6 +102,27 @@ void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verd
         say_auth(l, peer, why);
 }
 
+void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from)
+{
+    assert(h->busy && from != NULL);
+    const uint64_t peer = ltp_refused_peer(h->engine);
+    struct link_refusals *r = &h->unknown_refusals;
+    if (list_empty(&h->links) || peer == h->engine_number) /* a cancel of no session of ours */
+        return;
+    r->count++;
+    if (h->now < r->quiet)
+        return;
+    r->quiet = tick_add(h->now, SAY_PAUSE);
+    char at[ADDRESS_TEXT_MAX] = "the frames";
+    if (!h->framed)
+        address_write(from, at);
+    link_say(container_of(list_first(&h->links), struct link, node), 1,
+             "segments of LTP engines that no link has as peer are refused (%" PRIu64
+             " so far): the latest, of engine %" PRIu64
+             ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write accept_unknown",
+             r->count, peer, at, peer);
+}
+
 void source_warn(struct link *l)
 {
     const struct ltp_link_config *k = l->config;

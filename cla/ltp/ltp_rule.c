@@ -58,7 +58,7 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
     if (r->rule.size_max != 0 && r->rule.size_max < r->rule.size_min)
         return wrong(key, "size_max", why, cap, "is below size_min; raise it or lower that");
     if (r->red != 0 && r->colour != LTP_LINK_RED)
-        return wrong(key, "red", why, cap, "counts only with colour: red; leave it away");
+        return wrong(key, "red", why, cap, "counts only with colour: red; remove it");
     return 0;
 }
 

@@ -159,11 +159,25 @@ static void tell_peer_term(struct tcpcl_conn *c)
     assert(c->link != NULL);
     const bool refused = !c->was_up || reason == TCPCL_TERM_CONTACT_FAILURE;
     if (reason == TCPCL_TERM_UNKNOWN)
-        tcpcl_say(c->link, refused ? 1 : 2, "a session is over: %s",
+        tcpcl_say(c->link, refused ? 1 : 2, "a session ended: %s",
                   tcpcl_end_text(TCPCL_END_PEER_TERM));
     else
-        tcpcl_say(c->link, refused ? 1 : 2, "a session is over: %s, reason: %s",
-                  tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason));
+        tcpcl_say(c->link, refused ? 1 : 2, "a session ended: %s, reason: %s%s",
+                  tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason),
+                  refused ? "; the peer's log has the details" : "");
+}
+
+/* The stream ended with an error, before the peer's contact header or behind it. */
+static void tell_broken(struct tcpcl_conn *c)
+{
+    struct stream_place to;
+    char text[TCPCL_PLACE_MAX];
+    assert(c->link != NULL && c->error != 0);
+    if (c->n.rx[0] == 0 && c->active && tcpcl_remote(c->link->config, &to))
+        tcpcl_say(c->link, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
+                  tcpcl_tls_why(c));
+    else
+        tcpcl_say(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
 }
 
 static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
@@ -177,11 +191,9 @@ static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
     if (end == TCPCL_END_PEER_TERM)
         tell_peer_term(c);
     else if (end == TCPCL_END_STREAM && c->error != 0)
-        tcpcl_say(l, 1, "%s: %s", c->n.rx[0] == 0 ? "cannot connect" : tcpcl_end_text(end),
-                  tcpcl_tls_why(c));
-    else if (end != TCPCL_END_TLS) /* which has been told */
-        tcpcl_say(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session is over: %s",
-                  tcpcl_end_text(end));
+        tell_broken(c);
+    else if (end != TCPCL_END_TLS) /* which has been logged */
+        tcpcl_say(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session ended: %s", tcpcl_end_text(end));
 }
 
 static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)

@@ -50,8 +50,9 @@ static void admit_called(struct tcpcl_conn *c)
     char peer[EID_TEXT_MAX];
     l->peer_mismatch++;
     eid_text(&l->env.peer, peer);
-    tcpcl_say(l, 1, "the peer that answers is \"%s\", not %s", tcpcl_peer(c->session)->node_id,
-              peer);
+    tcpcl_say(l, 1,
+              "the peer at remote is \"%s\", and this link's peer is %s; change one of both keys",
+              tcpcl_peer(c->session)->node_id, peer);
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
 }
 
@@ -112,10 +113,11 @@ static void refuse_unknown(struct tcpcl_conn *c)
     struct tcpcl_endpoint *h = c->endpoint;
     h->unknown_refused++;
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
-    tcpcl_say(container_of(list_first(&h->links), struct tcpcl_link, node), 1,
-              "no link names \"%s\", who connected and is refused (%llu so far); peers: above 0 "
-              "would let such in",
-              tcpcl_peer(c->session)->node_id, (unsigned long long)h->unknown_refused);
+    tcpcl_say(
+        container_of(list_first(&h->links), struct tcpcl_link, node), 1,
+        "the unconfigured peer \"%s\" connected and is refused (%llu so far); add a link with "
+        "this peer, or accept unconfigured peers with peers above 0",
+        tcpcl_peer(c->session)->node_id, (unsigned long long)h->unknown_refused);
 }
 
 static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)

@@ -101,9 +101,16 @@ static void warn_of_end(struct tcpcl_link *l)
     struct tls_own own;
     int64_t now = (int64_t)(world_wall(l->env.world) / TICK_S);
     tls_own(l->tls, &own);
-    if (now > 0 && own.not_after > 0 && now > own.not_after - SOON)
-        tcpcl_tls_say(l, 1, "%s: this node's certificate %s in %lld hours", keys[0],
-                      now > own.not_after ? "has ended, less than" : "ends",
+    if (now <= 0 || own.not_after <= 0 || now <= own.not_after - SOON)
+        return;
+    if (now > own.not_after)
+        tcpcl_tls_say(
+            l, 1,
+            "%s: this node's certificate ended %lld hours ago, and peers refuse it; write "
+            "a new one",
+            keys[0], (long long)((now - own.not_after) / 3600));
+    else
+        tcpcl_tls_say(l, 1, "%s: this node's certificate ends in %lld hours", keys[0],
                       (long long)((own.not_after - now) / 3600));
 }
 

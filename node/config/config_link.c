@@ -79,7 +79,9 @@ static void check_peer(const struct eid *node, const struct conf_tree *map, cons
                        const struct config_link *l, struct conf_errors *errors)
 {
     const struct conf_tree *t = conf_child(map, "peer");
-    if (t == NULL || eid_is_none(&l->peer))
+    struct eid parsed;
+    if (t == NULL || t->kind != CONF_SCALAR || eid_parse(t->text, &parsed) < 0 ||
+        eid_is_none(&l->peer))
         return;
     char text[EID_TEXT_MAX];
     struct eid own = eid_node(&l->peer);
@@ -177,7 +179,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
         config_lists_read(l->ops->lists, l->settings, map, where, errors);
     read_weights(map, where, l, errors);
     if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
-        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; leave it away",
+        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; remove it",
                    where, l->ops->name);
     check_name(map, l, errors);
     check_peer(node, map, where, l, errors);

@@ -233,8 +233,8 @@ class AccessTest(NodeCase):
         self.assertIn("not permitted: it is for its owner and the members of its group", done)
         words = [self.lab.program("helio-ping"), "--socket", self.lab.socket(1), "-c", "1", "ipn:1.128"]
         done = run_as(NOBODY, NOBODY, [], lambda: list(map(str, (lambda p: (p.returncode, p.stderr))(subprocess.run(words, capture_output=True, text=True)))))
-        self.assertEqual(done, ["1", f"helio-ping: {self.lab.socket(1)}: not permitted: the node is there, and its socket is for its user and the "
-                                     "members of its group (ls -l shows them)\n"])
+        self.assertEqual(done, ["1", f"helio-ping: {self.lab.socket(1)}: not permitted: it is for its owner and the members of its group, who need "
+                                     "permission for its folder, too (ls -ld shows both)\n"])
 
     def test_group_of_others(self):
         """A socket is given to a group of its owner's; what the start could not do, --check tells."""

@@ -54,6 +54,7 @@ START_TEST(refused_by_default)
     RUN_UNTIL(w, rig_verdict(w->b.link, "unknown_peer") > 0, 10000);
     ck_assert_uint_gt(rig_verdict(w->b.link, "unknown_peer"), 0);
     ck_assert_uint_eq(w->b.received, 0);
+    ck_assert_ptr_nonnull(strstr(w->b.said_text, "no link has as peer are refused (1 so far)"));
     scene_free(w);
 }
 END_TEST
