@@ -39,13 +39,29 @@ void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
     va_end(args);
 }
 
+/* Each message (its format) has its own pause, so that one does not hide another. */
+static bool may_say(struct tcpcl_link *l, const char *format)
+{
+    const tick now = world_now(l->env.world);
+    struct tcpcl_said *free_one = NULL;
+    for (unsigned i = 0; i < TCPCL_SAID_MAX; i++) {
+        struct tcpcl_said *s = &l->said[i];
+        if (s->format == format && now < s->after)
+            return false;
+        if (free_one == NULL && now >= s->after)
+            free_one = s;
+    }
+    if (free_one == NULL)
+        return false;
+    *free_one = (struct tcpcl_said){format, tick_add(now, SAY_PAUSE)};
+    return true;
+}
+
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
 {
     va_list args;
-    tick now = world_now(l->env.world);
-    if (now < l->say_after)
+    if (!may_say(l, format))
         return;
-    l->say_after = tick_add(now, SAY_PAUSE);
     va_start(args, format);
     say_args(l, level, format, args);
     va_end(args);
@@ -54,10 +70,8 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
 {
     va_list args;
-    tick now = world_now(l->env.world);
-    if (level < 2 && now < l->tls_say_after)
+    if (level < 2 && !may_say(l, format))
         return;
-    l->tls_say_after = tick_add(now, SAY_PAUSE);
     va_start(args, format);
     say_args(l, level, format, args);
     va_end(args);

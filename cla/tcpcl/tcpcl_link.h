@@ -101,6 +101,13 @@ enum tcpcl_claim {
 #define TCPCL_PROBE (5 * TICK_S)        /* for the peer's system to acknowledge a KEEPALIVE */
 #define TCPCL_PROBE_PAUSE (10 * TICK_S) /* from one probe of a session to the next */
 
+#define TCPCL_SAID_MAX 16 /* messages that are logged at most once in 10 s each */
+
+struct tcpcl_said {
+    const char *format;
+    tick after; /* then it may be logged again */
+};
+
 struct tcpcl_link {
     struct cla cla;
     struct list node; /* in endpoint->links or ->leaving */
@@ -114,9 +121,9 @@ struct tcpcl_link {
     bool unconfigured; /* it came in by `peer` */
     bool wanted;
     bool told, told_up;
-    tick retry_at;                  /* of the next connection; TICK_NEVER: none is wanted */
-    tick pause;                     /* before the one after it */
-    tick say_after, tls_say_after;  /* then the next trouble is told; of TLS */
+    tick retry_at; /* of the next connection; TICK_NEVER: none is wanted */
+    tick pause;    /* before the one after it */
+    struct tcpcl_said said[TCPCL_SAID_MAX];
     tick keepalive_say_after;       /* of keepalives that are too short for the path */
     uint8_t host[ADDRESS_KEY_HOST]; /* that has the name, as address_key has it; with has_host */
     bool has_host;
@@ -217,13 +224,13 @@ bool tcpcl_claimed(const struct tcpcl_link *l);
 /* tcpcl_peer.c: the session says who the peer is: it is let in, or ended. */
 void tcpcl_admit_peer(struct tcpcl_conn *c);
 
-/* tcpcl_link.c. tell: always. say: now and then; what a peer can bring about must not fill the log.
- */
+/* tcpcl_link.c. tell: always. say: each format at most once in 10 s, because what a peer can bring
+ * about must not fill the log. */
 void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same about TLS, which other trouble does not keep quiet. */
+/* The same about TLS; information (level 2) is always logged. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A session is established: does silence end it sooner than this path allows? Then that is told,

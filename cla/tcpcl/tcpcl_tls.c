@@ -90,9 +90,9 @@ static void read_again(struct tcpcl_link *l, struct tcpcl_tls_counters *n)
     if (r == 0) {
         tcpcl_tls_say(l, 2, "the certificates were read again");
     } else {
-        l->tls_say_after = 0; /* once for each change of the files */
-        tcpcl_tls_say(l, 1, "%s: %s; the certificates that were read before stay in use",
-                      keys[file], r == HELIO_EINVAL ? why : helio_strerror(r));
+        /* once for each change of the files */
+        tcpcl_tell(l, 1, "%s: %s; the certificates that were read before stay in use", keys[file],
+                   r == HELIO_EINVAL ? why : helio_strerror(r));
     }
 }
 

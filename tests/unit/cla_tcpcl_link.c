@@ -188,6 +188,20 @@ START_TEST(short_keepalives_are_told)
 }
 END_TEST
 
+START_TEST(one_message_hides_no_other)
+{
+    struct pair *p = pair_new();
+    ck_assert_int_eq(eid_parse("ipn:7.0", &p->a.peer), 0); /* not b's */
+    ck_assert_int_eq(side_open(p, &p->a), 0);              /* nobody listens */
+    pair_pass(p, 100 * TICK_MS);
+    ck_assert_ptr_nonnull(strstr(p->a.told, "cannot connect to "));
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    pair_pass(p, 2 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(p->a.told, "the peer at remote is \"ipn:"));
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(connects_again_with_a_growing_pause)
 {
     struct pair *p = pair_new();
@@ -562,6 +576,7 @@ int main(void)
     tcase_add_test(t, window_of_bytes);
     tcase_add_test(t, down_and_up);
     tcase_add_test(t, short_keepalives_are_told);
+    tcase_add_test(t, one_message_hides_no_other);
     tcase_add_test(t, connects_again_with_a_growing_pause);
     tcase_add_test(t, lost_with_the_session);
     tcase_add_test(t, taken_back);
