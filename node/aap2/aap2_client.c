@@ -433,10 +433,11 @@ static int connect_stream(struct aap2_client *c, const char *path, char why[AAP2
         snprintf(why, AAP2_WHY_MAX, "the path of a socket has at most %d characters: %.100s…",
                  STREAM_PATH_MAX, path);
     else if (helio_errno(r) == EACCES || helio_errno(r) == EPERM)
-        snprintf(why, AAP2_WHY_MAX,
-                 "%.120s: not permitted: it is for its owner and the members of its group, who need "
-                 "permission for its folder, too (ls -ld shows both)",
-                 path);
+        snprintf(
+            why, AAP2_WHY_MAX,
+            "%.120s: not permitted: it is for its owner and the members of its group, who need "
+            "permission for its folder, too (ls -ld shows both)",
+            path);
     else if (r < 0)
         snprintf(why, AAP2_WHY_MAX, "no node answers at %.120s: %s", path, helio_strerror(r));
     return r < 0 ? HELIO_EIO : 0;
