@@ -130,20 +130,6 @@ static void tell_up(struct tcpcl_conn *c, bool up)
     tcpcl_tell_link(l);
 }
 
-/* A peer that has not identified itself: its connection is told of where TLS is the reason. */
-static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
-{
-    struct address at;
-    char from[ADDRESS_TEXT_MAX] = "a UNIX socket";
-    c->endpoint->ends[end]++;
-    if (end != TCPCL_END_NO_TLS || list_empty(&c->endpoint->links))
-        return;
-    if (stream_peer(c->stream, &at))
-        address_write(&at, from);
-    tcpcl_tls_say(container_of(list_first(&c->endpoint->links), struct tcpcl_link, node), 1,
-                  "a connection from %s is refused: %s", from, tcpcl_end_text(end));
-}
-
 /* The reason of the peer's SESS_TERM; there is one in a connection. */
 static unsigned peer_reason(const struct tcpcl_conn *c)
 {
@@ -151,6 +137,29 @@ static unsigned peer_reason(const struct tcpcl_conn *c)
     while (reason > TCPCL_TERM_UNKNOWN && c->n.term_rx[reason] == 0)
         reason--;
     return reason;
+}
+
+/* A peer that has not identified itself: its connection is told of where TLS is the reason. */
+static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
+{
+    struct address at;
+    char from[ADDRESS_TEXT_MAX] = "a UNIX socket";
+    c->endpoint->ends[end]++;
+    const bool no_tls =
+        end == TCPCL_END_PEER_TERM && !c->secure && peer_reason(c) == TCPCL_TERM_CONTACT_FAILURE;
+    if ((end != TCPCL_END_NO_TLS && !no_tls) || list_empty(&c->endpoint->links))
+        return;
+    if (stream_peer(c->stream, &at))
+        address_write(&at, from);
+    struct tcpcl_link *l = container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
+    if (no_tls)
+        tcpcl_tls_say(
+            l, 1,
+            "the peer at %s ended the connection without TLS, reason: contact failure; it "
+            "may require TLS",
+            from);
+    else
+        tcpcl_tls_say(l, 1, "a connection from %s is refused: %s", from, tcpcl_end_text(end));
 }
 
 static void tell_peer_term(struct tcpcl_conn *c)
@@ -192,7 +201,7 @@ static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
         tell_peer_term(c);
     else if (end == TCPCL_END_STREAM && c->error != 0)
         tell_broken(c);
-    else if (end != TCPCL_END_TLS) /* which has been logged */
+    else if (end != TCPCL_END_TLS && end != TCPCL_END_NOT_ADMITTED) /* which have been logged */
         tcpcl_say(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session ended: %s", tcpcl_end_text(end));
 }
 
