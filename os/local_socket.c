@@ -42,10 +42,11 @@ int local_socket_connect_within(const char *path, tick timeout, char *why, size_
     if (fd < 0 || connect_within(fd, &a, timeout) < 0) {
         int err = errno;
         snprintf(why, why_cap, "%s: %s", path,
-                 err == EAGAIN   ? "it is stopped, or hangs: many wait for it"
-                 : err == EACCES ? "not permitted: it is for its owner and the members of its group, "
-                                   "who need permission for its folder, too (ls -ld shows both)"
-                                 : strerror(err));
+                 err == EAGAIN ? "it is stopped, or hangs: many wait for it"
+                 : err == EACCES
+                     ? "not permitted: it is for its owner and the members of its group, "
+                       "who need permission for its folder, too (ls -ld shows both)"
+                     : strerror(err));
         if (fd >= 0)
             close(fd);
         return err == ECONNREFUSED || err == ENOENT ? HELIO_ENOENT : HELIO_EIO;
