@@ -35,7 +35,7 @@ static const struct argp_option options[] = {
     {"resume", OPT_RESUME, NULL, 0, "Ask first what is there, and send what is missing", 0},
     {"no-wait", OPT_NO_WAIT, NULL, 0, "Done when the node has it, not when the receiver says so",
      0},
-    {"wait", OPT_WAIT, "TIME", 0, "How long a word of the receiver is waited for [lifetime]", 0},
+    {"wait", OPT_WAIT, "TIME", 0, "Time to wait for an answer of the receiver [lifetime]", 0},
     {"ask", OPT_ASK, "TIME", 0,
      "The receiver is asked what is there so long after the last piece; then ever later [10]", 0},
     {"lifetime", 'l', "TIME", 0, "Lifetime of the bundles, in seconds or with a unit [1d]", 0},
