@@ -108,7 +108,7 @@ struct world {
     struct list ends;    /* struct round_end.node */
     struct list *walk;   /* the alarm after the one that goes off */
     tick earliest;       /* no alarm is due before it */
-    struct pipes *pipes; /* of a world whose streams are in memory (tools/sim/pipes.h) */
+    struct pipes *pipes; /* of a world whose streams are in memory (sim/pipes.h) */
     size_t owner; /* whose part of it acts now, where there are several: a number of the world's
                    * own. What is made has it, and acts with it. */
     bool wakeups_free; /* a wake-up costs nothing: there is no use in gathering work for one */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define PEER_STEPS 20000 /* of the world in one call: more are a loop without an end */
 #define PEER_KEPT 65536

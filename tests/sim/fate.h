@@ -4,8 +4,8 @@
 #ifndef TESTS_SIM_FATE_H
 #define TESTS_SIM_FATE_H
 
+#include "sim/sim_world.h"
 #include "tests/sim/trace.h"
-#include "tools/sim/sim_world.h"
 
 enum fate_action { FATE_DROP, FATE_DUP, FATE_HOLD, FATE_SWAP };
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/sim/sim_world.h"
+#include "sim/sim_world.h"
 
 #define OCTET 0xc3
 #define BLOCK 50000

@@ -4,7 +4,7 @@
 #ifndef TESTS_SIM_FLIGHTS_H
 #define TESTS_SIM_FLIGHTS_H
 
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 struct flight {
     struct list node;

@@ -12,7 +12,7 @@
 #include "base/rng.h"
 #include "cla/ltp/ltp_config.h"
 #include "node/node.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define HISTORY_BUNDLES 48
 #define HISTORY_EVENTS 48

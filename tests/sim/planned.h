@@ -13,7 +13,7 @@
 #include "node/node.h"
 #include "node/plan/node_plan.h"
 #include "route/plan_route.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define PLANNED_NODES 100
 #define PLANNED_BUNDLES 12000

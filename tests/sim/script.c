@@ -12,11 +12,11 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "sim/sim_world.h"
 #include "tests/sim/fate.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/options.h"
 #include "tests/sim/trace.h"
-#include "tools/sim/sim_world.h"
 
 #define WORDS_MAX 32
 

@@ -13,9 +13,9 @@
 
 #include "base/rng.h"
 #include "ltp/segment.h"
+#include "sim/sim_world.h"
 #include "tests/sim/ledger.h"
 #include "tests/sim/soak.h"
-#include "tools/sim/sim_world.h"
 
 struct soak {
     const struct soak_case *c;

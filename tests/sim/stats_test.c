@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "tools/sim/sim_stats.h"
+#include "sim/sim_stats.h"
 
 static struct sim_stats stats;
 

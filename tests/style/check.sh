@@ -48,6 +48,8 @@ for folder in node node/*/; do
 done
 # contact plans know no bundles: only the router does
 git grep -nE '^#include "bp/' -- 'route/*.[ch]' | grep -vE '^route/plan_router' && fail "route/: only the router knows bundles"
+may sim os base ltp sim channel-emu/chan channel-emu/scenario
+git grep -nE '^#include "tools/' -- '*.[ch]' ':!tools' ':!tests' && fail "tools/ is for the programs alone"
 # the session of TCPCL is pure: base only
 for f in cla/tcpcl/tcpcl_{wire,session,parse,import,export,plan,check}.c cla/tcpcl/tcpcl_{wire,session,session_private}.h; do
     grep -nHE '^#include "' "$f" | grep -vE '"(base/|cla/tcpcl/tcpcl_(wire|session|session_private)\.h)' && fail "$f: a session is pure: base only"
@@ -59,7 +61,7 @@ for folder in cla/*/; do
 done
 # and nobody else names one
 for name in $(grep -ohP '^    \.name = "\K[^"]+' cla/*/*.c); do
-    git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'node/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
+    git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'node/*.[ch]' 'sim/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
         grep -vE '^cla/[a-z]+/' && fail "the adapter $name is named outside its folder"
 done
 git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z]+/|cla_table\.c:)' &&
@@ -96,7 +98,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,route,frames,sle,cla,channel-emu,node,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,route,frames,sle,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
@@ -111,7 +113,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|route|frames|sle|cla|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|route|frames|sle|cla|sim|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_wire.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define SIDE_TOKENS 64
 

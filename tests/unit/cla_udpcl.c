@@ -7,7 +7,7 @@
 #include "bp/bundle.h"
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 static struct buf *bundle_of(size_t payload)
 {

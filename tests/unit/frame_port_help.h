@@ -10,7 +10,7 @@
 
 #include "base/err.h"
 #include "cla/frame_keys.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 enum { SENT_MAX = 600, LONGEST = 3000, FLIGHTS = 4000, DELAY = 5 * TICK_MS };
 

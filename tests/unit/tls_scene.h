@@ -7,8 +7,8 @@
 #include "base/rng.h"
 #include "os/address.h"
 #include "os/tls.h"
+#include "sim/virtual.h"
 #include "tests/unit/tls_help.h"
-#include "tools/sim/virtual.h"
 
 UNUSED_HERE static uint8_t byte_at(size_t i)
 {

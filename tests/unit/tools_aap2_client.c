@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "node/aap2/aap2_client.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define TIMEOUT (10 * TICK_S)
 

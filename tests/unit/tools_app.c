@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "node/app/app.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 struct rig {
     struct rng dice;

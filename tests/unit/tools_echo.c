@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "node/node.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 static struct virtual_world world;
 static struct rng dice;

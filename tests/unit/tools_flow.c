@@ -6,7 +6,7 @@
 #include <stdlib.h>
 
 #include "base/rng.h"
-#include "tools/sim/flow.h"
+#include "sim/flow.h"
 
 #define SEGMENT 1428
 #define RTT (100 * TICK_MS)

@@ -11,7 +11,7 @@
 
 #include "node/config/config_link.h"
 #include "node/node.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #define UNUSED_HERE __attribute__((unused))
 

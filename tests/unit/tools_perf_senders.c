@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sim/virtual.h"
 #include "tools/perf/perf_senders.h"
-#include "tools/sim/virtual.h"
 
 #define SESSION 77
 

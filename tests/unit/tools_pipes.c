@@ -8,7 +8,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "tools/sim/pipes.h"
+#include "sim/pipes.h"
 
 #define DELAY 1000
 

@@ -10,7 +10,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "os/address.h"
-#include "tools/sim/pipes.h"
+#include "sim/pipes.h"
 
 #define DELAY (10 * TICK_MS)
 #define SEEDS 100

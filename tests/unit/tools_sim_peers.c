@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "tools/sim/sim_peers.h"
+#include "sim/sim_peers.h"
 
 static struct sim_peers crowd;
 static struct sim_peers_result result;

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 #define SEEDS 3
 #define FRAMES 1000u

@@ -13,11 +13,11 @@
 
 #include "base/hash.h"
 #include "base/list.h"
+#include "sim/rounds.h"
 #include "tools/analyze/analyze_series.h"
 #include "tools/analyze/drop_row.h"
 #include "tools/analyze/seglog_row.h"
 #include "tools/hist.h"
-#include "tools/rounds.h"
 
 #define ANALYZE_GAPS_MAX 64
 #define ANALYZE_GAP (10 * TICK_S)

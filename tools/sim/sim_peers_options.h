@@ -7,7 +7,7 @@
 #include <stdio.h>
 
 #include "channel-emu/trace/trace_file.h"
-#include "tools/sim/sim_peers.h"
+#include "sim/sim_peers.h"
 
 struct sim_peers_options {
     struct sim_peers peers; /* count 0: a pair of nodes is wanted */

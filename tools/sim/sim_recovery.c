@@ -9,7 +9,7 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 #define SESSIONS_AUTO_MAX 4096
 

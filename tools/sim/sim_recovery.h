@@ -6,7 +6,7 @@
 
 #include <argp.h>
 
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 #define SIM_RTO (30 * TICK_MS) /* where nothing else is known */
 

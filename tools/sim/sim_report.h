@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 /* `trace` is the name that the user gave. Returns 0 or HELIO_ENOMEM, HELIO_EIO. */
 int sim_report_json(FILE *out, const struct sim_params *p, const char *trace,

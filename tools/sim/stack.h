@@ -20,11 +20,11 @@
 #include "channel-emu/scenario/scenario_links_run.h"
 #include "node/app/apps.h"
 #include "os/log_writer.h"
+#include "sim/virtual.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
 #include "tools/ping/ping.h"
-#include "tools/sim/virtual.h"
 #include "tools/sle/station.h"
 
 #define STACK_NODES_MAX 32

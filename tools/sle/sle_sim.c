@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Provider and user of bench in virtual time: both as they are, in one world (tools/sim/virtual.h),
+ * Provider and user of bench in virtual time: both as they are, in one world (sim/virtual.h),
  * and between them a line both ways (channel-emu/chan) with TCP's congestion control on it
- * (tools/sim/path.h). The earliest of a frame's arrival and an alarm is done, until the user ends.
+ * (sim/path.h). The earliest of a frame's arrival and an alarm is done, until the user ends.
  *
  * What can go wrong: the options (exit 2 before), memory; an association that did not go in order.
  */
@@ -11,7 +11,7 @@
 #include "base/rng.h"
 #include "channel-emu/chan/chan.h"
 #include "conf/json_number.h"
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 #include "tools/sle/helio_sle.h"
 #include "tools/sle/sle_station.h"
 

@@ -5,14 +5,14 @@
  * green ones are over when they are sent, so that only what arrived of them is counted. Only memory
  * can run out.
  */
-#include "tools/sim/sim_peers.h"
+#include "sim/sim_peers.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "tools/sim/sim_world.h"
+#include "sim/sim_world.h"
 
 #define SENDER 0
 #define FIRST_ENGINE 2 /* of the peers */

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a simulated experiment measures of each of its sessions, and the figures made of them. */
-#ifndef TOOLS_SIM_STATS_H
-#define TOOLS_SIM_STATS_H
+#ifndef SIM_STATS_H
+#define SIM_STATS_H
 
 #include "base/hash.h"
 #include "base/ranges.h"
 #include "ltp/event.h"
-#include "tools/rounds.h"
+#include "sim/rounds.h"
 
 /* Equal parts of the window in which what the channel carried is counted: their spread says how
  * sure the whole is. */

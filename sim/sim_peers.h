@@ -5,10 +5,10 @@
  * line of its own. A share of the blocks is red, the rest green. Pure; the same parameters give the
  * same events.
  */
-#ifndef TOOLS_SIM_PEERS_H
-#define TOOLS_SIM_PEERS_H
+#ifndef SIM_PEERS_H
+#define SIM_PEERS_H
 
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 #define SIM_PEERS_MAX 16
 

@@ -5,7 +5,7 @@
  * acknowledgement under way, and one that is lost waits for the window. What can go wrong: memory,
  * then the path is dead.
  */
-#include "tools/sim/path.h"
+#include "sim/path.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * Nothing happens by itself here: the owner advances the clock, lets alarms go off and datagrams
  * arrive, and settles what was closed. What can go wrong: two ports want one address; memory.
  */
-#include "tools/sim/virtual.h"
+#include "sim/virtual.h"
 
 #include <assert.h>
 #include <errno.h>

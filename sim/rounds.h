@@ -6,8 +6,8 @@
  * mean cycles x the length of one is time. A checkpoint that closes a repetition has the cycles of
  * the report that it answers and one more; a report has those of the checkpoint that it answers.
  */
-#ifndef TOOLS_ROUNDS_H
-#define TOOLS_ROUNDS_H
+#ifndef SIM_ROUNDS_H
+#define SIM_ROUNDS_H
 
 #include <stdbool.h>
 #include <stddef.h>

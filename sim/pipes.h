@@ -10,14 +10,14 @@
  * only the latter has more room when stream_buffers asks for it.
  *
  * Streams to an address may have a way of their own between the owners of their ends (pipe_wire):
- * then they go in frames that their owner carries, and what is lost goes again (tools/sim/path.h).
+ * then they go in frames that their owner carries, and what is lost goes again (sim/path.h).
  * A stream begins with an octet each way and ends with one, so that both take their time, too.
  */
-#ifndef TOOLS_PIPES_H
-#define TOOLS_PIPES_H
+#ifndef SIM_PIPES_H
+#define SIM_PIPES_H
 
 #include "os/world.h"
-#include "tools/sim/path.h"
+#include "sim/path.h"
 
 /* Room of a stream that nobody asked more for, as on Linux. */
 #define PIPE_BYTES 212992

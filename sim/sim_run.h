@@ -4,14 +4,14 @@
  * long as it lasts, as many at a time as sessions are permitted. The way back has a channel of its
  * own. Pure; the same parameters give the same events.
  */
-#ifndef TOOLS_SIM_RUN_H
-#define TOOLS_SIM_RUN_H
+#ifndef SIM_RUN_H
+#define SIM_RUN_H
 
 #include "channel-emu/chan/chan.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "ltp/event.h"
 #include "ltp/ltp.h"
-#include "tools/sim/sim_stats.h"
+#include "sim/sim_stats.h"
 
 enum sim_colour { SIM_RED, SIM_GREEN, SIM_ORANGE };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is inside streams in memory: for tools/sim/pipes*.c alone. */
-#ifndef TOOLS_PIPES_IMPL_H
-#define TOOLS_PIPES_IMPL_H
+#ifndef SIM_PIPES_IMPL_H
+#define SIM_PIPES_IMPL_H
 
 #include "base/buf.h"
 #include "os/address.h"
-#include "tools/sim/pipes.h"
+#include "sim/pipes.h"
 
 struct pipe_event {
     tick due; /* TICK_NEVER: none */

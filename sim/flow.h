@@ -8,8 +8,8 @@
  * Pure: it is told octets and times. The window does not grow while it is not what bounds the
  * sender.
  */
-#ifndef TOOLS_FLOW_H
-#define TOOLS_FLOW_H
+#ifndef SIM_FLOW_H
+#define SIM_FLOW_H
 
 #include <stdbool.h>
 #include <stdint.h>

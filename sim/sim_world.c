@@ -6,7 +6,7 @@
  * Only memory can run out, and only while the world is built; a frame that the channel has no
  * memory for is counted there as lost.
  */
-#include "tools/sim/sim_world.h"
+#include "sim/sim_world.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -13,8 +13,8 @@
  * it the sender hears what has come as late as the shortest way is long, and what may go is its
  * window's affair; the wait's end counts all that is under way as lost.
  */
-#ifndef TOOLS_PATH_H
-#define TOOLS_PATH_H
+#ifndef SIM_PATH_H
+#define SIM_PATH_H
 
 #include <stdbool.h>
 
@@ -22,7 +22,7 @@
 #include "base/ranges.h"
 #include "base/slice.h"
 #include "base/tick.h"
-#include "tools/sim/flow.h"
+#include "sim/flow.h"
 
 #define PATH_OCTETS 1428 /* of the stream, in a frame */
 #define PATH_FRAME_MAX (sizeof(struct path_head) + PATH_OCTETS)

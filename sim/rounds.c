@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Only serial numbers behind a repetition are kept: those of a block's first sending have no cycle.
  * The latest are asked for most. What can go wrong: memory. */
-#include "tools/rounds.h"
+#include "sim/rounds.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * as ever, and become readable as their octets come in order. What can go wrong: memory; nothing is
  * heard of the other end for very long; the owner of the wire resets them, or one end disappears.
  */
-#include "tools/sim/pipes_impl.h"
+#include "sim/pipes_impl.h"
 
 #include <assert.h>
 #include <errno.h>

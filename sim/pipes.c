@@ -4,7 +4,7 @@
  * that end reads, its user gets the piece. What can go wrong: nobody listens at the place, or
  * somebody does already; memory, then a write takes nothing and its stream ends.
  */
-#include "tools/sim/pipes_impl.h"
+#include "sim/pipes_impl.h"
 
 #include <assert.h>
 #include <errno.h>

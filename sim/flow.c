@@ -3,7 +3,7 @@
  * Growth by acknowledgements, reduction once for all losses of a round trip. Nothing can go wrong
  * here; who sends more than there is room for is wrong.
  */
-#include "tools/sim/flow.h"
+#include "sim/flow.h"
 
 #include <assert.h>
 #include <string.h>

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The sender's events carry all but losses and deliveries, which the simulation knows by itself:
- * nothing is inferred. Retransmission cycles are those of tools/rounds.h. Without memory for a
+ * nothing is inferred. Retransmission cycles are those of sim/rounds.h. Without memory for a
  * session the run goes on and says at its end that the figures are not complete.
  */
-#include "tools/sim/sim_stats.h"
+#include "sim/sim_stats.h"
 
 #include <assert.h>
 #include <math.h>

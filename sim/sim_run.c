@@ -4,14 +4,14 @@
  * since their bytes do not matter. What the channel drops is known as it enters, so a lost
  * checkpoint is counted, not guessed. Only memory can run out.
  */
-#include "tools/sim/sim_run.h"
+#include "sim/sim_run.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
-#include "tools/sim/sim_world.h"
+#include "sim/sim_world.h"
 
 #define SENDER 0
 #define FOLLOW_FOR 4      /* durations, at most */

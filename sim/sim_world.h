@@ -5,8 +5,8 @@
  * it. Things at the same time happen in a fixed order: what the caller does by itself, arrivals,
  * engine timers, lines that become free; then the lower index; then the earlier insertion.
  */
-#ifndef TOOLS_SIM_WORLD_H
-#define TOOLS_SIM_WORLD_H
+#ifndef SIM_WORLD_H
+#define SIM_WORLD_H
 
 #include "base/bucket.h"
 #include "channel-emu/chan/chan.h"

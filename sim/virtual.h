@@ -5,13 +5,13 @@
  * datagrams that arrive, alarms by rank and making. Datagrams are carried by its owner: a
  * simulator's channels, a test's dice. Wake-ups cost nothing.
  */
-#ifndef TOOLS_SIM_VIRTUAL_H
-#define TOOLS_SIM_VIRTUAL_H
+#ifndef SIM_VIRTUAL_H
+#define SIM_VIRTUAL_H
 
 #include "base/rng.h"
 #include "os/udp_io.h"
 #include "os/world.h"
-#include "tools/sim/pipes.h"
+#include "sim/pipes.h"
 
 /* A port with its address; they lie in the order in which they were opened. */
 struct virtual_port {
