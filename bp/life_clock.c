@@ -6,7 +6,8 @@
 
 #include <string.h>
 
-#include "bp/store_record.h"
+#include "base/cursor.h"
+#include "base/err.h"
 
 static bool same_boot(const struct life_clock *a, const struct life_clock *b)
 {
@@ -59,19 +60,21 @@ int64_t life_clock_step(int64_t *last_ms, uint64_t mono_ms, uint64_t dtn_ms)
 
 void life_clock_write(const struct life_clock *c, uint8_t out[LIFE_CLOCK_NOTE])
 {
-    memcpy(out, c->boot, LIFE_CLOCK_BOOT);
-    store_number_write(c->mono_ms, out + LIFE_CLOCK_BOOT);
-    store_number_write(c->dtn_ms, out + LIFE_CLOCK_BOOT + 8);
-    store_number_write(c->life_ms, out + LIFE_CLOCK_BOOT + 16);
+    struct writer w = writer_of(out, LIFE_CLOCK_NOTE);
+    writer_bytes(&w, c->boot, LIFE_CLOCK_BOOT);
+    writer_number(&w, c->mono_ms, 8);
+    writer_number(&w, c->dtn_ms, 8);
+    writer_number(&w, c->life_ms, 8);
 }
 
 int life_clock_read(const uint8_t *in, size_t len, struct life_clock *out)
 {
     if (len != LIFE_CLOCK_NOTE)
         return HELIO_EFORMAT;
-    memcpy(out->boot, in, LIFE_CLOCK_BOOT);
-    out->mono_ms = store_number_read(in + LIFE_CLOCK_BOOT);
-    out->dtn_ms = store_number_read(in + LIFE_CLOCK_BOOT + 8);
-    out->life_ms = store_number_read(in + LIFE_CLOCK_BOOT + 16);
+    struct reader r = reader_of(in, len);
+    memcpy(out->boot, reader_take(&r, LIFE_CLOCK_BOOT).data, LIFE_CLOCK_BOOT);
+    out->mono_ms = reader_number(&r, 8);
+    out->dtn_ms = reader_number(&r, 8);
+    out->life_ms = reader_number(&r, 8);
     return 0;
 }

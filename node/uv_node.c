@@ -13,7 +13,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "bp/store_record.h"
 #include "node/app/apps.h"
 #include "node/control/control.h"
 #include "node/http/http_listen.h"
@@ -33,6 +32,7 @@
 #include "os/users.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
+#include "store/store_record.h"
 
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */
 #define TROUBLE_PAUSE (10 * TICK_S)

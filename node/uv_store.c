@@ -23,11 +23,11 @@
 #include <unistd.h>
 #include <uv.h>
 
-#include "bp/store_record.h"
 #include "node/storage.h"
 #include "os/lock.h"
 #include "os/store_lock.h"
 #include "os/uv_bell.h"
+#include "store/store_record.h"
 
 #define ANSWERS_MAX 32 /* told in one round of the loop */
 

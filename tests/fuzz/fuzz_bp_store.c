@@ -2,7 +2,7 @@
 /* A row that a reader takes is, written again, the same bytes: nothing in it is without meaning. */
 #include <assert.h>
 
-#include "bp/store_record.h"
+#include "store/store_record.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

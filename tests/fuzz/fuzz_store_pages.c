@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_pages.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -35,6 +35,7 @@ may os base os
 may conf base conf
 may ltp base ltp
 may bp base bp
+may store base bp store
 may route base bp route
 may frames base frames
 may sle base sle
@@ -44,7 +45,7 @@ may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
 may cla/tcpcl os base bp cla conf
 for folder in node node/*/; do
-    may "${folder%/}" os base ltp bp route cla conf frames sle node
+    may "${folder%/}" os base ltp bp route cla conf frames sle node store
 done
 # contact plans know no bundles: only the router does
 git grep -nE '^#include "bp/' -- 'route/*.[ch]' | grep -vE '^route/plan_router' && fail "route/: only the router knows bundles"
@@ -87,7 +88,7 @@ only 'cbor.h' '^bp/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_openssl\.c|cla/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
-only 'lmdb.h' '^bp/store_lmdb[a-z_]*\.[ch]$'
+only 'lmdb.h' '^store/store_lmdb[a-z_]*\.[ch]$'
 only 'microhttpd.h' '^node/http/http_server\.c$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'udt.h' '^tests/transfers/transfer_udt\.cpp$'
@@ -98,7 +99,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,route,frames,sle,cla,channel-emu,node,sim,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
@@ -113,7 +114,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|route|frames|sle|cla|sim|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|store|route|frames|sle|cla|sim|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 
 #include "base/rng.h"
-#include "bp/store_record.h"
+#include "store/store_record.h"
 #include "store_help.h"
 
 #define BUNDLES 40

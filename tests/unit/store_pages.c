@@ -7,8 +7,8 @@
 #include <sys/wait.h>
 
 #include "base/rng.h"
-#include "bp/store_lmdb.h"
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb.h"
+#include "store/store_lmdb_pages.h"
 #include "store_help.h"
 
 #define LIMIT (UINT64_C(64) << 20)

@@ -13,7 +13,7 @@
 #include <sys/uio.h>
 
 #include "base/rng.h"
-#include "bp/store_record.h"
+#include "store/store_record.h"
 #include "store_help.h"
 
 #define STEPS 24

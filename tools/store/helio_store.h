@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #include "bp/agent_head.h"
-#include "bp/store_lmdb.h"
+#include "store/store_lmdb.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 

@@ -6,10 +6,10 @@
 
 #include "base/tick.h"
 #include "bp/life_clock.h"
-#include "bp/store_record.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
 #include "os/machine_boot.h"
+#include "store/store_record.h"
 #include "tools/store/helio_store.h"
 
 bool head_read(const struct store_row *row, struct agent_head *out)

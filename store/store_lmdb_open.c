@@ -15,8 +15,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bp/store_lmdb_impl.h"
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_impl.h"
+#include "store/store_lmdb_pages.h"
 
 #define MARKS_DEFAULT 1000000
 #define SLACK_BYTES (UINT64_C(1) << 30)

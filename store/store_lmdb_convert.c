@@ -6,7 +6,7 @@
  * of its length is set aside. Bundles and marks stay where they are.
  */
 #include "base/crc.h"
-#include "bp/store_lmdb_impl.h"
+#include "store/store_lmdb_impl.h"
 
 #define BATCH_ROWS 4096
 #define BATCH_BYTES (UINT64_C(256) << 20) /* of bundles read for their check values */

@@ -3,8 +3,8 @@
  * Rows of the store as bytes, each with a CRC-32C over itself and over the key under which it lies:
  * a row that is damaged, or lies under another's key, is not taken for a good one.
  */
-#ifndef BP_STORE_RECORD_H
-#define BP_STORE_RECORD_H
+#ifndef STORE_RECORD_H
+#define STORE_RECORD_H
 
 #include "bp/store.h"
 

@@ -5,7 +5,7 @@
  * of their places, in the order of their keys, lies behind the page's header and ends at `lower`.
  * What can go wrong: any octet of a page may be any value.
  */
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_pages.h"
 
 #include <stdio.h>
 #include <string.h>

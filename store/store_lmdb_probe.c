@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "bp/store_lmdb_impl.h"
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_impl.h"
+#include "store/store_lmdb_pages.h"
 
 struct probe {
     int rc;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the files of the LMDB store share; not for others. */
-#ifndef BP_STORE_LMDB_IMPL_H
-#define BP_STORE_LMDB_IMPL_H
+#ifndef STORE_LMDB_IMPL_H
+#define STORE_LMDB_IMPL_H
 
 #include <lmdb.h>
 
 #include "base/list.h"
-#include "bp/store_lmdb.h"
-#include "bp/store_record.h"
+#include "store/store_lmdb.h"
+#include "store/store_record.h"
 
 #define LMDB_TABLES 8 /* with room for that of the older format */
 #define LMDB_DATA "/data.mdb"

@@ -7,7 +7,7 @@
  */
 #include <assert.h>
 
-#include "bp/store_lmdb_impl.h"
+#include "store/store_lmdb_impl.h"
 
 #define FORGET_BATCH 16384 /* each call is a commit: some a second at most, and none takes long */
 

@@ -6,8 +6,8 @@
  * MDB_page, MDB_meta, MDB_db and MDB_node in mdb.c; numbers are the machine's own. Not for others
  * than the files of the LMDB store.
  */
-#ifndef BP_STORE_LMDB_PAGES_H
-#define BP_STORE_LMDB_PAGES_H
+#ifndef STORE_LMDB_PAGES_H
+#define STORE_LMDB_PAGES_H
 
 #include <stdbool.h>
 #include <stdint.h>

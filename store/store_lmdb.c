@@ -20,8 +20,8 @@
 #include <sys/stat.h>
 
 #include "base/crc.h"
-#include "bp/store_lmdb_impl.h"
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_impl.h"
+#include "store/store_lmdb_pages.h"
 
 #define NOTE_NAME_MAX 32
 #define RESERVE (UINT64_C(1) << 20) /* bytes that puts leave for removals */

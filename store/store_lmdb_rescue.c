@@ -11,8 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "bp/store_lmdb_impl.h"
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_impl.h"
+#include "store/store_lmdb_pages.h"
 
 #define BATCH_BYTES (UINT64_C(64) << 20)
 #define BATCH_ROWS 4096

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/store_lmdb_pages.h"
+#include "store/store_lmdb_pages.h"
 
 #define TABLE_NAME_MAX 24
 

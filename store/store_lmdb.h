@@ -4,8 +4,8 @@
  * has it open. A damaged tree of pages may end the process in a signal: who walks does it in a
  * child process, and goes on behind the row where that ended; or asks store_lmdb_check before.
  */
-#ifndef BP_STORE_LMDB_H
-#define BP_STORE_LMDB_H
+#ifndef STORE_LMDB_H
+#define STORE_LMDB_H
 
 #include "bp/store.h"
 

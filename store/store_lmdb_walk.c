@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/crc.h"
-#include "bp/store_lmdb_impl.h"
+#include "store/store_lmdb_impl.h"
 
 enum { WALK_HEADS, WALK_OLD, WALK_ASIDE, WALK_BUNDLES, WALK_TABLES };
 

@@ -4,7 +4,7 @@
  * of marks, whose rows of the oldest format are empty). What can go wrong is a row
  * that is not what was written, and that is all a reader says of it.
  */
-#include "bp/store_record.h"
+#include "store/store_record.h"
 
 #include <assert.h>
 
