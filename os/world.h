@@ -68,7 +68,7 @@ struct round_end {
 
 struct port;
 
-/* Those that carry datagrams themselves (cla/frame_port.h) have ops of their own. */
+/* Those that carry datagrams themselves (cla/framed/frame_port.h) have ops of their own. */
 struct port_ops {
     void (*watch)(struct port *p, bool read, bool write);
     void (*close)(struct port *p, void (*closed)(void *context), void *context);

@@ -5,7 +5,7 @@
 
 #include "base/tick.h"
 #include "cla/cla.h"
-#include "cla/frame_keys.h"
+#include "cla/framed/frame_keys.h"
 #include "cla/udp_keys.h"
 #include "ltp/ltp.h"
 

@@ -6,8 +6,8 @@
 #include "base/bucket.h"
 #include "base/hash.h"
 #include "base/list.h"
-#include "cla/frame_keys.h"
-#include "cla/frame_port.h"
+#include "cla/framed/frame_keys.h"
+#include "cla/framed/frame_port.h"
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
@@ -44,7 +44,7 @@ struct ltp_endpoint {
     struct world *world;
     struct port *port;        /* NULL: not open yet */
     struct udp_io *io;        /* of the port */
-    bool framed;              /* the port is one of cla/frame_port.h */
+    bool framed;              /* the port is one of cla/framed/frame_port.h */
     bool leaves, arrives;     /* what it says of its wire; others: true */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     int source;               /* of the frames, likewise */

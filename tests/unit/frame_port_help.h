@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_keys.h"
+#include "cla/framed/frame_keys.h"
 #include "sim/virtual.h"
 
 enum { SENT_MAX = 600, LONGEST = 3000, FLIGHTS = 4000, DELAY = 5 * TICK_MS };

@@ -4,8 +4,8 @@
 #ifndef TESTS_UNIT_FRAME_SLE_HELP_H
 #define TESTS_UNIT_FRAME_SLE_HELP_H
 
-#include "cla/sle_conn.h"
-#include "cla/sle_digest.h"
+#include "cla/framed/sle_conn.h"
+#include "cla/framed/sle_digest.h"
 #include "frame_port_help.h"
 #include "sle/provider.h"
 

@@ -21,8 +21,8 @@
 
 #include "base/buf.h"
 #include "base/list.h"
-#include "cla/sle_conn.h"
-#include "cla/sle_digest.h"
+#include "cla/framed/sle_conn.h"
+#include "cla/framed/sle_digest.h"
 #include "os/log_writer.h"
 #include "os/say.h"
 #include "os/world.h"

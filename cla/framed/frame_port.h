@@ -2,14 +2,14 @@
 /*
  * A datagram port (os/world.h) over CCSDS frames: each datagram is an encapsulation packet of one
  * virtual channel. The two directions have frames of their own kinds, as a spacecraft has: AOS, TM
- * or USLP down, TC in CLTUs up. What the frames leave and arrive by is a wire (cla/frame_wire.h).
- * To its user it is a port like any other; it has one peer. A frame that is lost costs the
- * datagrams that had octets in it.
+ * or USLP down, TC in CLTUs up. What the frames leave and arrive by is a wire
+ * (cla/framed/frame_wire.h). To its user it is a port like any other; it has one peer. A frame that
+ * is lost costs the datagrams that had octets in it.
  */
 #ifndef CLA_FRAME_PORT_H
 #define CLA_FRAME_PORT_H
 
-#include "cla/frame_line.h"
+#include "cla/framed/frame_line.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 #include "os/udp_io.h"

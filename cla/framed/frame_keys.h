@@ -5,7 +5,7 @@
 #define CLA_FRAME_KEYS_H
 
 #include "base/tick.h"
-#include "cla/frame_port.h"
+#include "cla/framed/frame_port.h"
 #include "conf/conf_value.h"
 
 enum frame_keys_kind {

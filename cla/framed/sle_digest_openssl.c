@@ -4,7 +4,7 @@
 #include <openssl/evp.h>
 #include <stdlib.h>
 
-#include "cla/sle_digest.h"
+#include "cla/framed/sle_digest.h"
 
 struct sle_digests {
     EVP_MD_CTX *context;

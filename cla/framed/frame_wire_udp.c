@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_wire.h"
+#include "cla/framed/frame_wire.h"
 #include "os/udp_io.h"
 
 #define READ_BYTES (256 * 1024)

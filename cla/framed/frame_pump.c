@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One alarm tells all that did not come from the loop itself. What can go wrong: memory for the
  * stream, at the beginning. */
-#include "cla/frame_pump.h"
+#include "cla/framed/frame_pump.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
  * go wrong: the wire cannot be opened, memory, at the beginning; later on frames with errors, gaps,
  * and a wire that is full, which the user is told like that of any port.
  */
-#include "cla/frame_port.h"
+#include "cla/framed/frame_port.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 #ifndef CLA_FRAME_PUMP_H
 #define CLA_FRAME_PUMP_H
 
-#include "cla/frame_wire.h"
+#include "cla/framed/frame_wire.h"
 
 struct frame_pump;
 

@@ -20,9 +20,9 @@
 
 #include "base/allowance.h"
 #include "base/err.h"
-#include "cla/frame_pump.h"
-#include "cla/sle_conn.h"
-#include "cla/sle_digest.h"
+#include "cla/framed/frame_pump.h"
+#include "cla/framed/sle_conn.h"
+#include "cla/framed/sle_digest.h"
 #include "sle/user.h"
 
 #define READY_MAX 64         /* frames that wait to be read */

@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_pump.h"
+#include "cla/framed/frame_pump.h"
 
 #define OUT_BYTES (256 * 1024)
 #define RETRY TICK_S

@@ -8,7 +8,7 @@
 #define CLA_FRAME_LINE_H
 
 #include "base/list.h"
-#include "cla/frame_wire.h"
+#include "cla/framed/frame_wire.h"
 #include "frames/cltu.h"
 #include "frames/frame.h"
 

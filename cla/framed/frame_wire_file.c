@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "cla/frame_pump.h"
+#include "cla/framed/frame_pump.h"
 #include "os/log_writer.h"
 
 #define WRITE_LATEST (200 * TICK_MS)

@@ -10,7 +10,7 @@
  * the urgent octet goes out, what still comes is read and dropped until the stream ends or the
  * link's time is over.
  */
-#include "cla/sle_conn.h"
+#include "cla/framed/sle_conn.h"
 
 #include <assert.h>
 #include <stdio.h>

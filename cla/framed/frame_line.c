@@ -4,7 +4,7 @@
  * ports as copies in their queues. What can go wrong: memory, and a port that does not read, whose
  * frames are lost as if they had been on the way; both are counted.
  */
-#include "cla/frame_line.h"
+#include "cla/framed/frame_line.h"
 
 #include <assert.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kinds of wires. */
-#include "cla/frame_wire.h"
+#include "cla/framed/frame_wire.h"
 
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What goes wrong is the user's: a frame that is too short or too long for its kind, numbers that
  * do not fit its fields, keys of one kind of frames or wire with another one. */
-#include "cla/frame_keys.h"
+#include "cla/framed/frame_keys.h"
 
 #include <assert.h>
 #include <stdio.h>
