@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is inside streams in memory: for tools/sim/pipes*.c alone. */
+/* What is inside streams in memory: for sim/pipes*.c alone. */
 #ifndef SIM_PIPES_IMPL_H
 #define SIM_PIPES_IMPL_H
 
