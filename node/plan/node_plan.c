@@ -7,8 +7,10 @@
  */
 #include "node/plan/node_plan.h"
 
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "node/plan/plan_draft.h"
 #include "node/plan/plan_link.h"
@@ -36,6 +38,19 @@ static int new_plan(const struct node *n, struct plan **out)
     return plan_new(out, &config);
 }
 
+/* A pipe, a terminal or a device would stop the whole node until somebody writes to it. */
+static int check_regular(const char *path, struct conf_errors *e)
+{
+    struct stat st;
+    if (stat(path, &st) != 0)
+        conf_error(e, 0, "cannot be read: %s", strerror(errno));
+    else if (!S_ISREG(st.st_mode))
+        conf_error(e, 0, "is no regular file, which a node's plan must be");
+    else
+        return 0;
+    return HELIO_EFORMAT;
+}
+
 int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
                    struct conf_errors *e)
 {
@@ -46,6 +61,8 @@ int node_plan_read(struct node *n, const char *path, struct plan **out, bool *da
     int rc = new_plan(n, out);
     if (rc < 0)
         conf_error(e, 0, "%s", helio_strerror(rc));
+    else
+        rc = check_regular(path, e);
     if (rc == 0 && (plan_file_read(&d, path, plan_format_guess(path), e) < 0 ||
                     plan_draft_build(&d, *out, e) < 0))
         rc = HELIO_EFORMAT;

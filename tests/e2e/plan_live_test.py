@@ -125,14 +125,15 @@ class PlanLiveTest(NodeCase):
         self.assertEqual(code, 2)
         self.assertIn(f"{plan}:2:", text)
         self.assertIn("soon", text)
-        for words in (("plan", "reload", self.lab.path("nowhere")), ("contact", "remove", "1", "2"), ("contact", "remove", "3", "2", "x"),
+        os.mkfifo(self.lab.path("pipe"))  # nobody writes to it: reading it would stop the node
+        for words in (("plan", "reload", self.lab.path("nowhere")), ("plan", "reload", self.lab.path("pipe")), ("plan", "reload", "/dev"), ("contact", "remove", "1", "2"), ("contact", "remove", "3", "2", "x"),
                       ("contact", "add", "from=1", "to=2", "start=90min", "end=3h", "rate=1Mbit/s"),
                       ("contact", "add", "from=1", "to=2", "end=2000-01-01T00:00:00Z", "rate=1Mbit/s"),
                       ("contact", "add", "from=1", "to=2", "end=30min", "speed=1Mbit/s"),
                       ("contact", "add", "from=1", "to=2", "end=30min", "rate=1Mbit/s", "owlt=1s")):
             code, text = self.ctl(1, *words)
             self.assertEqual(code, 2, words)
-            self.assertRegex(text, "nowhere|next one begins at|write|overlaps|not after its start|unknown", words)
+            self.assertRegex(text, "nowhere|no regular file|next one begins at|write|overlaps|not after its start|unknown", words)
         before = self.lab.control(1, "plan")
         self.assertEqual((before["contacts"], before["ranges"], before["changes"], len(self.waits())), (2, 1, 0, 1))
         now = self.write_plan(FAR.replace("start: 1h, ", ""), "now.yaml")
