@@ -72,7 +72,6 @@ void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_
     a->refuse = !ok;
     if (!ok)
         tcpcl_waste(s);
-    s->in.dropped += ok ? 0 : a->length;
     a->refusal = (uint8_t)reason;
     s->answers.bundles--;
     s->answers.bytes -= a->length;
@@ -93,7 +92,6 @@ static void refuse_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason)
 {
     uint64_t id = s->import.id;
     s->in.skip = true;
-    s->in.dropped += tcpcl_held(s);
     tcpcl_waste(s);
     add_refusal(s, id, reason);
     tcpcl_import_drop(s);

@@ -46,7 +46,6 @@ struct tcpcl_time {
     tick rest_ends; /* its messages took long: until then, at most, it rests when others do */
     tick debt;      /* taken beyond what is fair; <= TCPCL_LONG */
     tick taken;     /* in all, since there is a debt */
-    tick nothing;   /* for data that were read for nothing, since the last rest */
     tick each;      /* of one message, the most of late */
     uint32_t units; /* messages of the next turn, 1 to TCPCL_TURN */
     uint32_t left;  /* of this turn */
@@ -54,7 +53,7 @@ struct tcpcl_time {
     tick began;     /* the measurement that runs; what was left of the session's turn then: */
     uint32_t before;
     uint64_t bundles, bytes; /* that were received in it */
-    uint64_t dropped;        /* of the session, when the last one ended */
+    uint64_t dropped;        /* of the session, before it */
 };
 
 /* A local endpoint: a local address, the links that share it, and connections whose peer has not

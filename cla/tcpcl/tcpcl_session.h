@@ -180,8 +180,8 @@ void tcpcl_turn(struct tcpcl_session *s, uint32_t messages);
 uint32_t tcpcl_turn_left(const struct tcpcl_session *s);
 bool tcpcl_stopped(const struct tcpcl_session *s);
 
-/* Bytes of data that were read for nothing: of no transfer, or of one that was refused, or whose
- * bundle was. */
+/* Bytes of data that were read and dropped, since they are of no transfer, or of one that was
+ * refused. */
 uint64_t tcpcl_dropped(const struct tcpcl_session *s);
 
 /* It rests (on): no message is understood and nothing is read. KEEPALIVEs go out, and the peer's

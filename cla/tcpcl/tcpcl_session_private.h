@@ -88,7 +88,7 @@ struct tcpcl_session {
         uint64_t id, items, left; /* bytes of items, of data that are still to come */
         size_t value;             /* of `items`: of a value that is dropped */
         bool skip;                /* the data of this segment are dropped */
-        uint64_t dropped;         /* bytes of such data, and of bundles that were refused */
+        uint64_t dropped;         /* bytes of such data */
         bool items_bad;           /* the list of items is not whole: the rest is dropped */
     } in;
 

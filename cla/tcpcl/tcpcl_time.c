@@ -5,7 +5,7 @@
  * of TURN_TIME (TCPCL_TURN_ALONE for one session alone), or one. A session whose messages take
  * longer than a fair time, whether each by much or all of them by a little, rests for as long as
  * they took. All sessions that did so of late rest at the same time, so that together they have
- * half of the loop's time. Data that are read for nothing are not measured where they are read:
+ * half of the loop's time. Data that are read and dropped are not measured where they are read:
  * they count as TCPCL_BYTE_TIME for each byte.
  *
  * What can go wrong: the operating system suspends this process in the middle of a message. Then
@@ -75,10 +75,10 @@ static tick *find_rest(struct tcpcl_conn *c, bool make)
 static void begin_rest(struct tcpcl_conn *c, tick now)
 {
     struct tcpcl_endpoint *h = c->endpoint;
-    const tick taken = c->time.taken + c->time.nothing;
+    const tick taken = c->time.taken;
     /* Of the others' rest, what this one did not let pass. */
     const tick left = h->rests_until + taken > now ? h->rests_until + taken - now : 0;
-    c->time.debt = c->time.nothing = 0;
+    c->time.debt = 0;
     c->time.rest_ends = tick_add(now, TCPCL_REST_MAX);
     h->rests_until = tick_min(tick_add(now, left + taken), c->time.rest_ends);
     if (c->link != NULL)
@@ -115,6 +115,7 @@ void tcpcl_time_begin(struct tcpcl_conn *c, tick now)
     t->bundles = 0;
     t->bytes = 0;
     t->before = tcpcl_turn_left(c->session);
+    t->dropped = tcpcl_dropped(c->session);
 }
 
 void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes)
@@ -142,19 +143,17 @@ static tick slice_of_turn(const struct tcpcl_endpoint *h)
 void tcpcl_time_end(struct tcpcl_conn *c, tick now)
 {
     struct tcpcl_time *t = &c->time;
-    const uint64_t dropped = tcpcl_dropped(c->session);
-    const tick took = time_taken(c->endpoint, t->began, now);
+    const tick dropped = (tcpcl_dropped(c->session) - t->dropped) * TCPCL_BYTE_TIME;
+    const tick took = time_taken(c->endpoint, t->began, now) + dropped;
     const uint32_t left = tcpcl_turn_left(c->session);
     const uint32_t messages = t->before > left ? t->before - left : 0;
     const tick fair = (messages + t->bundles) * TCPCL_MESSAGE_TIME + t->bytes * TCPCL_BYTE_TIME;
     t->left -= messages < t->left ? messages : t->left;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(c->endpoint));
-    t->nothing += (dropped - t->dropped) * TCPCL_BYTE_TIME;
-    t->dropped = dropped;
     t->taken = t->debt > 0 ? t->taken + took : took;
     t->debt = t->debt + took > fair ? t->debt + took - fair : 0;
-    if (t->debt + t->nothing > TCPCL_LONG)
+    if (t->debt > TCPCL_LONG)
         begin_rest(c, now);
 }
 
