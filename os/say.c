@@ -95,11 +95,13 @@ size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const 
     return used;
 }
 
-/* A pipe, socket or terminal that can be written takes a line without waiting. */
+/* A pipe, socket or terminal that can be written takes a line without waiting. If the kernel cannot
+ * say so (it lacks memory), the line counts for more than the wait. */
 static bool write_line(const char *line, size_t len)
 {
     struct pollfd p = {.fd = STDERR_FILENO, .events = POLLOUT};
-    return poll(&p, 1, 0) == 1 && (p.revents & POLLOUT) != 0 &&
+    const int n = poll(&p, 1, 0);
+    return (n < 0 || (n == 1 && (p.revents & POLLOUT) != 0)) &&
            write(STDERR_FILENO, line, len) == (ssize_t)len;
 }
 

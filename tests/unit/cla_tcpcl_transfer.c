@@ -476,8 +476,10 @@ START_TEST(read_where_it_belongs)
     }
     expect_notice(&e, TCPCL_RECEIVED);
     ck_assert_uint_eq(e.notices[0].bundle->len, 0x80000);
+    bool same = true; /* one assertion for all: each takes a system call */
     for (size_t i = 0; i < 0x80000; i++)
-        ck_assert(buf_data(e.notices[0].bundle)[i] == 'x');
+        same = same && buf_data(e.notices[0].bundle)[i] == 'x';
+    ck_assert(same);
     finish_end(&e);
 }
 END_TEST
