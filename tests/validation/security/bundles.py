@@ -79,9 +79,9 @@ def shares():
                 peer.wait(lambda m: False, 1.5)
                 taken.append(len({m[2] for m in peer.got if m[0] == wire.XFER_ACK}))
         held = node.ask("status")["bundles"]
-    yield Claim("the first neighbour's flood (count: 1000)", "docs/heliod.md", "each of the three can always have 75,000 bundles here, and none more than 750,000 and what is set apart",
+    yield Claim("the first neighbour's flood (count: 1000)", "docs/heliod.md", "each of these three parties always finds 75,000 places. None gets more than 750,000 plus the parts of the queues",
                 f"{taken[0]} taken", 675 < taken[0] <= 775)
-    yield Claim("the second neighbour after that", "docs/heliod.md", "each of the three can always have 75,000 bundles here, and none more than 750,000 and what is set apart",
+    yield Claim("the second neighbour after that", "docs/heliod.md", "each of these three parties always finds 75,000 places. None gets more than 750,000 plus the parts of the queues",
                 f"{taken[1]} taken, {held} held", 75 <= taken[1] <= 125 and held <= 1000)
 
 
@@ -109,8 +109,8 @@ def echo():
     hosts = Hosts()
     with Node(hosts, {"links": [link(hosts)]}):
         for name, words, source, payload, bound, rate in (
-                ("one payload 200 times", "32 with one and the same payload, and one more each minute", 7, lambda n: b"same", 32, 1 / 60),
-                ("2,000 payloads", "a source gets at most 1,000 answers at once and one more each 10 ms", 8, lambda n: b"%d" % n, 1000, 100)):
+                ("one payload 200 times", "It gets at most 32 answers with the same payload, and one more each minute", 7, lambda n: b"same", 32, 1 / 60),
+                ("2,000 payloads", "A source gets at most 1,000 answers at once, and one more each 10 ms", 8, lambda n: b"%d" % n, 1000, 100)):
             with Peer(hosts.node()) as peer:
                 begin = time.monotonic()
                 for n in range(200 if bound == 32 else 2000):

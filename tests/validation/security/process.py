@@ -39,9 +39,9 @@ def permissions():
             paths = [node.socket, node.socket + ".ctl"]
             until(lambda: [wider.add(mode_of(p) & ~0o660) for p in paths if os.path.exists(p)] and node.answers(), 10)
             sockets, files = [f"{mode_of(p):04o}" for p in paths], [f"{mode_of(p):04o}" for p in logs.values()]
-        yield Claim(f"sockets of a node with umask {umask:03o}", PAGE, "(0660), whatever the umask; they never have wider permissions, not even while they are made",
+        yield Claim(f"sockets of a node with umask {umask:03o}", PAGE, "(0660), whatever the umask. They never have wider permissions, not even while the node makes them",
                     " ".join(sockets) + ("" if wider <= {0} else f", wider: {wider}"), sockets == ["0660"] * 2 and wider <= {0})
-        yield Claim(f"logs of a node with umask {umask:03o}", PAGE, "Logs that the node makes have 0640", " ".join(files), files == ["0640"] * 2)
+        yield Claim(f"logs of a node with umask {umask:03o}", PAGE, "Logs that the node makes have mode 0640", " ".join(files), files == ["0640"] * 2)
     hosts = Hosts()
     with Node(hosts, {"socket_mode": "0600", "control_mode": "0666", "socket_group": str(READER), "control_group": str(ADMIN)}) as node:
         have = [(f"{mode_of(p):04o}", os.stat(p).st_gid) for p in (node.socket, node.socket + ".ctl")]
@@ -70,7 +70,7 @@ def roles():
         wrong = [" ".join(w) for w, r in zip(CHANGES, refused) if r.returncode != 1]
         yield Claim("a reader asks", PAGE, "others who may open control only read", f"{sum(r.returncode == 0 for r in answers)} of {len(QUESTIONS)} answered",
                     all(r.returncode == 0 for r in answers))
-        yield Claim("a reader asks for a change", PAGE, "Everybody else who may open the socket is a reader, and such a request ends with an error that says so",
+        yield Claim("a reader asks for a change", PAGE, "All other users who may open the socket are readers; such a request of a reader ends with an error",
                     f"{len(CHANGES) - len(wrong)} of {len(CHANGES)} refused, {logged} in the log", not wrong and logged >= len(CHANGES) and "control_refused" in json.dumps(counted))
         done = as_user(CHANGES[0], [ADMIN])
         who = re.search(r"info: control: (\S+) \(uid 65534\), pid (\d+) changed: link \{\"name\": \"to-2\", \"state\": \"down\"\}", node.log().decode())
@@ -261,7 +261,7 @@ def failed_starts():
     ours = sum(code == 1 for _, code, _ in rows)
     yield Claim("starts that fail: ports, sockets, store, logs, files, memory", "SECURITY.md", "exit 1 with a message, nothing left behind",
                 f"{ours} of {len(rows)} end with 1 and a message, {len(rows) - ours - len(wrong)} in the loader" + "".join("; " + w for w in wrong[:5]), not wrong and ours > 20)
-    yield Claim("the node that had them", PAGE, "refuses to start and says why", "answers" if alive else "does not answer", alive)
+    yield Claim("the node that had them", PAGE, "refuses to start and names the reason", "answers" if alive else "does not answer", alive)
     hosts = Hosts()
     pathlib.Path(hosts.path("file")).write_text("", encoding="ascii")
     codes = []
@@ -269,7 +269,7 @@ def failed_starts():
         with Node(hosts, keys, name="late", wait=False) as node:
             until(lambda n=node: n.process.poll() is not None, 10)
             codes.append(node.process.poll())
-    yield Claim("missing folders, a file in the way, unknown keys and groups", PAGE, "is a mistake of the configuration (exit code 2)", f"exit codes {codes}", codes == [2] * 5)
+    yield Claim("missing folders, a file in the way, unknown keys and groups", PAGE, "is an error of the configuration (exit code 2)", f"exit codes {codes}", codes == [2] * 5)
 
 
 @check
@@ -309,7 +309,7 @@ def applications():
                 while s.recv(1000):
                     pass
             took = time.monotonic() - begin
-        yield Claim("an application that is not configured", PAGE, "A connection that is not configured 30 s after it began is ended", f"ended after {took:.1f} s", 29 < took < 35)
+        yield Claim("an application that is not configured", PAGE, "A connection without a configuration after 30 s is ended", f"ended after {took:.1f} s", 29 < took < 35)
 
 
 @check
@@ -351,11 +351,11 @@ def confined():
     with Node(hosts, {"sandbox": "on"}, name="confined") as node:
         status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{node.process.pid}/status").read_text(encoding="ascii").splitlines() if ":\t" in line)
         answer, log = node.ask("plan-reload", file=plan), node.log().decode()
-    yield Claim("sandbox: on, system calls", PAGE, "seccomp limits its system calls", f"Seccomp {status['Seccomp']}, NoNewPrivs {status['NoNewPrivs']}", status["Seccomp"] == "2")
+    yield Claim("sandbox: on, system calls", PAGE, "Calls that are not in the list fail with EPERM", f"Seccomp {status['Seccomp']}, NoNewPrivs {status['NoNewPrivs']}", status["Seccomp"] == "2")
     if "Landlock" in log and "warning" in log:
         yield Claim("sandbox: on, without Landlock", PAGE, "or warns of what the kernel lacks", "the log warns", True)
     else:
-        yield Claim("sandbox: on, a file elsewhere", PAGE, 'is "Permission denied" until the node is started anew', answer.get("error", "")[-60:], "ermission denied" in answer.get("error", ""))
+        yield Claim("sandbox: on, a file elsewhere", PAGE, 'fails with "Permission denied" until the node is restarted', answer.get("error", "")[-60:], "ermission denied" in answer.get("error", ""))
 
 
 # sections of heliod --keys, and the pages of their tables
