@@ -71,8 +71,8 @@ int life_clock_read(const uint8_t *in, size_t len, struct life_clock *out)
 {
     if (len != LIFE_CLOCK_NOTE)
         return HELIO_EFORMAT;
-    struct reader r = reader_of(in, len);
-    memcpy(out->boot, reader_take(&r, LIFE_CLOCK_BOOT).data, LIFE_CLOCK_BOOT);
+    memcpy(out->boot, in, LIFE_CLOCK_BOOT);
+    struct reader r = reader_of(in + LIFE_CLOCK_BOOT, len - LIFE_CLOCK_BOOT);
     out->mono_ms = reader_number(&r, 8);
     out->dtn_ms = reader_number(&r, 8);
     out->life_ms = reader_number(&r, 8);
