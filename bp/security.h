@@ -128,7 +128,8 @@ enum security_verdict security_sign(struct security_bundle *b, const struct secu
 
 /*
  * Encrypts the targets in place and adds a block confidentiality block (RFC 9173 §4.8.1).
- * Forbidden: the primary block, another BCB, a target that is already encrypted, a target whose BIB
+ * Forbidden: the primary block, another BCB, a BIB of which no target is encrypted or asked for
+ * (RFC 9172 §3.8), a target that is already encrypted, a target whose BIB
  * is neither encrypted nor, with all of its targets, asked for in this request (RFC 9172 §3.9:
  * results of other targets would have to move to another BIB), and fragments. One IV serves
  * all targets of a block. That reuses an IV unless each target has a block of its own, so more than
@@ -137,6 +138,15 @@ enum security_verdict security_sign(struct security_bundle *b, const struct secu
  */
 enum security_verdict security_encrypt(struct security_bundle *b, const struct security_request *r,
                                        const struct crypto *crypto);
+
+/*
+ * The same with a block, and so an IV, for each target and for the BIB of each target. r->iv is
+ * empty and r->number 0. `failed`: the target that the verdict is about. If it is not SECURITY_OK,
+ * some targets may be encrypted: the caller drops the bundle.
+ */
+enum security_verdict security_encrypt_each(struct security_bundle *b,
+                                            const struct security_request *r,
+                                            const struct crypto *crypto, uint64_t *failed);
 
 /* One security operation of a bundle (RFC 9172 §3.2): a security block and one of its targets. */
 struct security_operation {

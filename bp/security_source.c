@@ -58,6 +58,20 @@ static bool asks_for(const struct security_request *r, uint64_t number)
     return false;
 }
 
+/* RFC 9172 §3.8: an integrity block is encrypted together with one of its targets, or after it. */
+static bool shares_target(const struct security_bundle *b, const struct security_request *together,
+                          const struct bundle_block *bib)
+{
+    struct security_block s;
+    if (security_block_parse(SECURITY_BIB, bib->data, &s) != NULL)
+        return false;
+    for (size_t i = 0; i < s.targets_len; i++) {
+        if (asks_for(together, s.targets[i]) || security_is_encrypted(b, s.targets[i]))
+            return true;
+    }
+    return false;
+}
+
 /* Is an integrity block encrypted, or asked for, with all of its targets? The results of other
  * targets would be hidden from their verifiers. */
 static bool goes_along(const struct security_bundle *b, const struct security_request *r,
@@ -96,7 +110,7 @@ static enum security_verdict may_encrypt(struct security_bundle *b,
     const struct bundle_block *block = security_find(b, target);
     if (block == NULL)
         return SECURITY_NO_TARGET;
-    if (block->type == SECURITY_BCB)
+    if (block->type == SECURITY_BCB || (block->type == SECURITY_BIB && !shares_target(b, r, block)))
         return SECURITY_CONFLICT;
     /* RFC 9172 §3.9: the integrity block of an encrypted target must be encrypted as well. */
     const size_t bib = security_targeting(b, SECURITY_BIB, target);
@@ -118,13 +132,15 @@ static bool is_legal(const struct security_request *r, uint64_t type)
 }
 
 static enum security_verdict check_request(struct security_bundle *b,
-                                           const struct security_request *r, uint64_t type)
+                                           const struct security_request *r,
+                                           const struct security_request *together, uint64_t type)
 {
     if (!is_legal(r, type) || has_unreadable(b))
         return SECURITY_CONFLICT;
     for (size_t i = 0; i < r->targets_len; i++) {
-        const enum security_verdict v =
-            type == SECURITY_BIB ? may_sign(b, r->targets[i]) : may_encrypt(b, r, r->targets[i]);
+        const enum security_verdict v = type == SECURITY_BIB
+                                            ? may_sign(b, r->targets[i])
+                                            : may_encrypt(b, together, r->targets[i]);
         if (v != SECURITY_OK)
             return v;
     }
@@ -279,10 +295,11 @@ static enum security_verdict seal_targets(struct source *s)
 
 static enum security_verdict apply_request(struct security_bundle *b,
                                            const struct security_request *r,
+                                           const struct security_request *together,
                                            const struct crypto *crypto, uint64_t type)
 {
     struct source s;
-    enum security_verdict v = check_request(b, r, type);
+    enum security_verdict v = check_request(b, r, together, type);
     if (v != SECURITY_OK)
         return v;
     s.bundle = b;
@@ -306,11 +323,50 @@ static enum security_verdict apply_request(struct security_bundle *b,
 enum security_verdict security_sign(struct security_bundle *b, const struct security_request *r,
                                     const struct crypto *crypto)
 {
-    return apply_request(b, r, crypto, SECURITY_BIB);
+    return apply_request(b, r, r, crypto, SECURITY_BIB);
 }
 
 enum security_verdict security_encrypt(struct security_bundle *b, const struct security_request *r,
                                        const struct crypto *crypto)
 {
-    return apply_request(b, r, crypto, SECURITY_BCB);
+    return apply_request(b, r, r, crypto, SECURITY_BCB);
+}
+
+/* The targets with their integrity blocks, each of these in front of its target. False: too many.
+ */
+static bool add_integrity(const struct security_bundle *b, const struct security_request *r,
+                          struct security_request *all)
+{
+    *all = *r;
+    all->targets_len = 0;
+    for (size_t i = 0; i < r->targets_len; i++) {
+        const size_t bib = security_targeting(b, SECURITY_BIB, r->targets[i]);
+        const uint64_t add[2] = {bib < b->len ? b->at[bib].number : r->targets[i], r->targets[i]};
+        for (size_t k = 0; k < 2; k++) {
+            if (asks_for(all, add[k]) || (k == 0 && security_is_encrypted(b, add[k])))
+                continue;
+            if (all->targets_len == SECURITY_TARGETS_MAX)
+                return false;
+            all->targets[all->targets_len++] = add[k];
+        }
+    }
+    return true;
+}
+
+enum security_verdict security_encrypt_each(struct security_bundle *b,
+                                            const struct security_request *r,
+                                            const struct crypto *crypto, uint64_t *failed)
+{
+    struct security_request all, one = *r;
+    *failed = r->targets_len > 0 ? r->targets[0] : 1;
+    if (r->targets_len == 0 || r->iv.len > 0 || r->number != 0 || !add_integrity(b, r, &all))
+        return SECURITY_CONFLICT;
+    one.targets_len = 1;
+    for (size_t i = 0; i < all.targets_len; i++) {
+        *failed = one.targets[0] = all.targets[i];
+        const enum security_verdict v = apply_request(b, &one, &all, crypto, SECURITY_BCB);
+        if (v != SECURITY_OK)
+            return v;
+    }
+    return SECURITY_OK;
 }

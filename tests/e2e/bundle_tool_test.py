@@ -119,6 +119,10 @@ class Tool(unittest.TestCase):
             got = json.loads(out)
             self.assertEqual((code, got["correct"], [o["target"] for o in got["operations"]]), (0, True, [0, 1]))
             self.assertEqual(run("verify", "-k", aes, "-", stdin=signed)[0], 1)
+            blocks = json.loads(run("explain", "--json", "-", stdin=signed)[1])["security_blocks"]
+            code, out, err = run("encrypt", "-k", aes, "-t", str(blocks[0]["block"]), "-", stdin=signed)
+            self.assertEqual((code, out), (1, b""))  # an integrity block without its target: RFC 9172 section 3.8
+            self.assertIn("RFC 9172 does not allow", err)
             altered = signed.replace(b"hello", b"hallo")
             code, out, _ = run("verify", "-k", mac, "-", stdin=altered)
             self.assertEqual(code, 1)

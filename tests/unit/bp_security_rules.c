@@ -83,6 +83,7 @@ START_TEST(forbidden_operations)
     assert_refused(&b, &seal, true, SECURITY_CONFLICT, A1);  /* its BIB would stay readable */
     sign.targets[0] = seal.targets[0] = 2;
     assert_refused(&b, &sign, false, SECURITY_CONFLICT, A1); /* a BIB over a BIB */
+    assert_refused(&b, &seal, true, SECURITY_CONFLICT, A1);  /* a BIB without its target: §3.8 */
     sign.targets[0] = seal.targets[0] = 9;
     assert_refused(&b, &sign, false, SECURITY_NO_TARGET, A1);
     assert_refused(&b, &seal, true, SECURITY_NO_TARGET, A1);
@@ -191,6 +192,31 @@ START_TEST(overlaps_and_unreadable_blocks)
 }
 END_TEST
 
+/* RFC 9172 §3.8, §3.9: a target and its integrity block, each with an IV of its own; the integrity
+ * block alone only when its target is encrypted already. */
+START_TEST(targets_with_their_integrity_blocks)
+{
+    struct security_bundle b;
+    struct key k;
+    uint64_t failed;
+    set_key(&k, AES_KEY AES_KEY);
+    struct security_request seal = request(SECURITY_AES_256, 7, 0, 2);
+    seal.key = k.slice;
+    read_hex(A1, &b);
+    ck_assert_int_eq(security_encrypt_each(&b, &seal, &crypto, &failed), SECURITY_CONFLICT);
+    ck_assert_uint_eq(failed, 2);
+    assert_bytes(&b, A1);
+    seal.targets[0] = 1;
+    ck_assert_int_eq(security_encrypt_each(&b, &seal, &crypto, &failed), SECURITY_OK);
+    ck_assert(security_is_encrypted(&b, 1) && security_is_encrypted(&b, 2));
+    ck_assert_uint_eq(b.len, 4);
+    ck_assert_int_eq(decrypt(&b, 4, 0, k.slice), SECURITY_OK); /* the payload's */
+    ck_assert_int_eq(decrypt(&b, 3, 0, k.slice), SECURITY_OK);
+    assert_bytes(&b, A1);
+    security_bundle_fini(&b);
+}
+END_TEST
+
 static bool fails(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
                   size_t len, uint8_t tag[CRYPTO_TAG])
 {
@@ -226,6 +252,7 @@ static void add(TCase *t)
     tcase_add_test(t, numbers_of_removed_targets_stay_free);
     tcase_add_test(t, reserved_flags_count_as_zero);
     tcase_add_test(t, overlaps_and_unreadable_blocks);
+    tcase_add_test(t, targets_with_their_integrity_blocks);
     tcase_add_test(t, failing_library_leaves_the_bundle);
 }
 

@@ -304,41 +304,16 @@ static int sign_bundle(const struct secure_options *o, struct security_bundle *b
     return code;
 }
 
-/* Encrypts the integrity block of a target first, so that RFC 9172 §3.9 is kept. */
-static enum security_verdict encrypt_integrity(struct security_bundle *b,
-                                               struct security_request *r, uint64_t target,
-                                               const struct crypto *crypto)
-{
-    struct security_block s;
-    for (size_t i = 0; i < b->len; i++) {
-        if (b->at[i].type != SECURITY_BIB || security_is_encrypted(b, b->at[i].number) ||
-            security_block_parse(SECURITY_BIB, b->at[i].data, &s) != NULL)
-            continue;
-        for (size_t k = 0; k < s.targets_len; k++) {
-            if (s.targets[k] != target)
-                continue;
-            r->targets[0] = b->at[i].number;
-            return security_encrypt(b, r, crypto);
-        }
-    }
-    return SECURITY_OK;
-}
-
 /* A block for each target, since one IV must not serve two. */
 static int encrypt_bundle(const struct secure_options *o, struct security_bundle *b,
                           const struct crypto *crypto)
 {
-    for (size_t i = 0; i < o->targets_len; i++) {
-        struct security_request r = request_of(o, b);
-        r.targets_len = 1;
-        enum security_verdict v = encrypt_integrity(b, &r, o->targets[i], crypto);
-        r.targets[0] = o->targets[i];
-        if (v == SECURITY_OK)
-            v = security_encrypt(b, &r, crypto);
-        if (v != SECURITY_OK)
-            return refuse_target(o, o->targets[i], v);
-    }
-    return EXIT_DONE;
+    struct security_request r = request_of(o, b);
+    uint64_t failed;
+    memcpy(r.targets, o->targets, o->targets_len * sizeof *r.targets);
+    r.targets_len = o->targets_len;
+    const enum security_verdict v = security_encrypt_each(b, &r, crypto, &failed);
+    return v == SECURITY_OK ? EXIT_DONE : refuse_target(o, failed, v);
 }
 
 /* A security source is a node's own endpoint: null, local and group ids name no node. */
