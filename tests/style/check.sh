@@ -39,8 +39,10 @@ may store base bp store
 may route base bp route
 may frames base frames
 may sle base sle
-may cla os base ltp bp cla conf frames sle
-may cla/ltp os base ltp bp cla conf frames
+may erasure base erasure
+may erasure/isal erasure
+may cla os base ltp bp cla conf frames sle erasure
+may cla/ltp os base ltp bp cla conf frames erasure
 may cla/framed os base bp cla conf frames sle
 may cla/udp os base bp cla conf
 may cla/bibe os base bp cla conf
@@ -96,13 +98,14 @@ only 'microhttpd.h' '^node/http/http_server\.c$'
 only 'pcap.h' '^(channel-emu/emu/emu_pcap|tools/analyze/pcap_input)\.c$'
 only 'udt.h' '^tests/transfers/transfer_udt\.cpp$'
 only 'srt/srt.h' '^tests/transfers/transfer_srt\.c$'
+only 'isa-l/[a-z_]+.h' '^erasure/isal/gf_isal\.c$'
 only 'yaml.h' '^conf/conf_tree\.c$'
 # tests rely on the check functions, which therefore assert with NDEBUG, too
 for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
     grep -q '^#undef NDEBUG' "$f" || fail "$f: a check function without #undef NDEBUG before it"
 done
 # a stack trace says where one is, and C++ can read what is C
-mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,cla,channel-emu,node,sim,tools}/'*.[ch]' |
+mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
     grep -v '^bp/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it

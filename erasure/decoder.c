@@ -1,0 +1,427 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiver. A segment is given on at once, and its symbol is kept in the matrix. When a
+ * codeword has as many symbols, repair symbols included, as it has segments, its lost segments are
+ * computed. A matrix without missing segments ends; its number is remembered, so that late packets
+ * open no second one. What can go wrong: too few symbols arrive, then the matrix fails after
+ * `hold`; packets do not fit the configuration or their matrix; repaired segments have a wrong CRC,
+ * because packets of another sender were mixed in. When no place is free, a new matrix displaces
+ * the one with the fewest symbols: whoever wants to displace honest matrices has to send as many
+ * packets.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "erasure/code.h"
+#include "erasure/packet.h"
+
+enum { ENDED_MAX = 64 };
+
+struct matrix {
+    bool open;
+    uint32_t number;
+    unsigned segments; /* of the matrix; 0: no repair segment has said it */
+    unsigned rows;
+    size_t width;              /* octets of its repair symbols */
+    unsigned have;             /* segments that are here, or were repaired */
+    unsigned arrived;          /* packets that were kept */
+    unsigned beyond;           /* the highest index of a segment, and one more */
+    bool repaired;             /* a segment of it was */
+    tick opened, tail, latest; /* first packet; first repair segment; last packet */
+    uint8_t *symbols; /* of all segments, then of all repair segments by row and codeword */
+    uint8_t *present; /* a flag for each of them */
+    uint16_t data[ERASURE_DEPTH_MAX], repair[ERASURE_DEPTH_MAX]; /* symbols of each codeword */
+};
+
+struct erasure_decoder {
+    struct erasure_config config;
+    size_t symbol; /* octets of a place for a symbol */
+    struct matrix *matrices;
+    struct code *code;
+    struct code_word word;
+    uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
+    unsigned ended_next;
+    unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
+    struct erasure_received n;
+};
+
+static unsigned symbols_of(const struct erasure_config *c)
+{
+    return c->span + c->rows * c->depth;
+}
+
+uint64_t erasure_decoder_bytes(const struct erasure_config *c)
+{
+    uint64_t symbol = ERASURE_SYMBOL_HEAD + c->segment_max;
+    return c->matrices * (symbols_of(c) * (symbol + 1)) + CODE_LOST_MAX * symbol +
+           (uint64_t)CODE_LOST_MAX * (CODE_LOST_MAX + 1) * (GF_TABLE_BYTES_MAX + 1);
+}
+
+int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_config *config)
+{
+    assert(erasure_config_problem(config) == NULL);
+    struct erasure_decoder *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return HELIO_ENOMEM;
+    d->config = *config;
+    d->symbol = ERASURE_SYMBOL_HEAD + config->segment_max;
+    d->matrices = calloc(config->matrices, sizeof *d->matrices);
+    memset(d->ended, 0xff, sizeof d->ended);
+    bool ok = d->matrices != NULL && code_new(&d->code, config->math, d->symbol) == 0;
+    for (unsigned i = 0; ok && i < config->matrices; i++) {
+        struct matrix *m = &d->matrices[i];
+        m->symbols = malloc(symbols_of(config) * d->symbol); /* untouched pages cost nothing */
+        m->present = malloc(symbols_of(config));
+        ok = m->symbols != NULL && m->present != NULL;
+    }
+    if (!ok) {
+        erasure_decoder_free(d);
+        return HELIO_ENOMEM;
+    }
+    *out = d;
+    return 0;
+}
+
+void erasure_decoder_free(struct erasure_decoder *d)
+{
+    if (d == NULL)
+        return;
+    for (unsigned i = 0; d->matrices != NULL && i < d->config.matrices; i++) {
+        free(d->matrices[i].symbols);
+        free(d->matrices[i].present);
+    }
+    free(d->matrices);
+    code_free(d->code);
+    free(d);
+}
+
+/* ---- matrices ---- */
+
+static bool has_ended(const struct erasure_decoder *d, uint32_t number)
+{
+    for (unsigned i = 0; i < ENDED_MAX; i++)
+        if (d->ended[i] == number)
+            return true;
+    return false;
+}
+
+/* It has ended: with missing segments it has failed. */
+static void end_matrix(struct erasure_decoder *d, struct matrix *m)
+{
+    unsigned all = m->segments > 0 ? m->segments : m->beyond;
+    assert(m->open && m->have <= all);
+    if (m->segments == 0 && m->have == all && all < d->config.span)
+        d->n.whole++; /* its repair segments were lost, and nobody needs them */
+    else if (m->have < all)
+        d->n.failed++;
+    else if (m->repaired)
+        d->n.repaired++;
+    else
+        d->n.whole++;
+    d->n.segments_lost += all - m->have;
+    d->ended[d->ended_next] = m->number;
+    d->ended_next = (d->ended_next + 1) % ENDED_MAX;
+    m->open = false;
+}
+
+static struct matrix *find_matrix(struct erasure_decoder *d, uint32_t number)
+{
+    for (unsigned i = 0; i < d->config.matrices; i++)
+        if (d->matrices[i].open && d->matrices[i].number == number)
+            return &d->matrices[i];
+    return NULL;
+}
+
+/* A free place, or that of the matrix with the fewest packets. */
+static struct matrix *find_place(struct erasure_decoder *d)
+{
+    struct matrix *least = &d->matrices[0];
+    for (unsigned i = 0; i < d->config.matrices; i++) {
+        struct matrix *m = &d->matrices[i];
+        if (!m->open)
+            return m;
+        least = m->arrived < least->arrived ? m : least;
+    }
+    unsigned before = (unsigned)d->n.failed;
+    end_matrix(d, least);
+    d->n.displaced += (unsigned)d->n.failed - before;
+    return least;
+}
+
+static struct matrix *open_matrix(struct erasure_decoder *d, uint32_t number, tick now)
+{
+    struct matrix *m = find_place(d);
+    uint8_t *symbols = m->symbols, *present = m->present;
+    memset(present, 0, symbols_of(&d->config));
+    *m = (struct matrix){.open = true,
+                         .number = number,
+                         .opened = now,
+                         .tail = TICK_NEVER,
+                         .symbols = symbols,
+                         .present = present};
+    return m;
+}
+
+static uint8_t *symbol_at(const struct erasure_decoder *d, const struct matrix *m, unsigned place)
+{
+    assert(place < symbols_of(&d->config));
+    return m->symbols + place * d->symbol;
+}
+
+/* Segments of a codeword; the matrix' size is known. */
+static unsigned size_of(const struct erasure_decoder *d, const struct matrix *m, unsigned word)
+{
+    assert(m->segments > 0);
+    return word < m->segments ? (m->segments - word - 1) / d->config.depth + 1 : 0;
+}
+
+/* ---- repair ---- */
+
+/* Lists what is known and lost of a codeword. */
+static void list_word(struct erasure_decoder *d, const struct matrix *m, unsigned word)
+{
+    struct code_word *w = &d->word;
+    unsigned size = size_of(d, m, word), depth = d->config.depth, rows = 0;
+    w->known = w->lost = 0;
+    w->len = m->width;
+    for (unsigned i = 0; i < size; i++) {
+        unsigned place = i * depth + word;
+        if (m->present[place]) {
+            w->data[w->known] = symbol_at(d, m, place);
+            w->known_at[w->known++] = (uint8_t)i;
+        } else {
+            w->out[w->lost] = symbol_at(d, m, place);
+            w->lost_at[w->lost++] = (uint8_t)i;
+        }
+    }
+    for (unsigned row = 0; row < m->rows && rows < w->lost; row++) {
+        unsigned place = d->config.span + row * depth + word;
+        if (!m->present[place])
+            continue;
+        w->repair[rows] = symbol_at(d, m, place);
+        w->rows[rows++] = (uint8_t)row;
+    }
+    assert(rows == w->lost);
+}
+
+/* Is it a segment whose packet had this CRC? */
+static bool is_right(const struct matrix *m, const uint8_t *symbol, unsigned index)
+{
+    size_t len = get_u16(symbol);
+    struct packet_head h = {.matrix = m->number, .index = (uint16_t)index};
+    if (len == 0 || ERASURE_SYMBOL_HEAD + len > m->width)
+        return false;
+    return packet_crc(&h, slice_of(symbol + ERASURE_SYMBOL_HEAD, len), slice_of(NULL, 0)) ==
+           get_u32(symbol + 2);
+}
+
+static void count_delay(struct erasure_decoder *d, const struct matrix *m, unsigned index, tick now)
+{
+    tick span = m->tail - m->opened;
+    tick due = m->opened + (tick)((double)span * index / m->segments);
+    tick delay = now > due ? now - due : 0;
+    d->n.delay_sum += delay;
+    d->n.delay_max = tick_max(d->n.delay_max, delay);
+}
+
+/* Repairs a codeword that has enough symbols; what is right is ready to be fetched. */
+static void repair_word(struct erasure_decoder *d, struct matrix *m, unsigned word, tick now)
+{
+    struct code_word *w = &d->word;
+    list_word(d, m, word);
+    code_repair(d->code, w);
+    for (unsigned i = 0; i < w->lost; i++) {
+        unsigned index = w->lost_at[i] * d->config.depth + word;
+        if (!is_right(m, w->out[i], index)) {
+            d->n.segments_corrupt++;
+            continue;
+        }
+        memset(w->out[i] + m->width, 0, d->symbol - m->width);
+        m->present[index] = 1;
+        m->data[word]++;
+        m->have++;
+        m->repaired = true;
+        d->n.segments_repaired++;
+        count_delay(d, m, index, now);
+        w->out[d->ready++] = w->out[i];
+    }
+    if (m->data[word] < size_of(d, m, word)) /* wrong symbols are in it: it is not tried again */
+        m->repair[word] = 0;
+}
+
+static void look_at_word(struct erasure_decoder *d, struct matrix *m, unsigned word, tick now)
+{
+    if (m->segments > 0 && m->repair[word] > 0 && m->data[word] < size_of(d, m, word) &&
+        m->data[word] + m->repair[word] >= size_of(d, m, word))
+        repair_word(d, m, word, now);
+    unsigned all = m->segments > 0 ? m->segments : d->config.span;
+    if (m->have == all)
+        end_matrix(d, m);
+}
+
+/* ---- packets ---- */
+
+static void keep_symbol(const struct erasure_decoder *d, struct matrix *m, unsigned place,
+                        struct slice body, const struct packet_head *h)
+{
+    uint8_t *symbol = symbol_at(d, m, place);
+    size_t head = h->repair ? 0 : ERASURE_SYMBOL_HEAD;
+    assert(head + body.len <= d->symbol);
+    if (!h->repair) {
+        put_u16(symbol, (unsigned)body.len);
+        put_u32(symbol + 2, h->crc);
+    }
+    memcpy(symbol + head, body.data, body.len);
+    memset(symbol + head + body.len, 0, d->symbol - head - body.len);
+    m->present[place] = 1;
+    m->arrived++;
+}
+
+static enum erasure_verdict take_segment(struct erasure_decoder *d, struct matrix *m,
+                                         const struct packet_head *h, struct slice body, tick now)
+{
+    unsigned word = h->index % d->config.depth;
+    if (m->segments > 0 && h->index >= m->segments)
+        return ERASURE_MISMATCH;
+    if (m->present[h->index])
+        return ERASURE_DUPLICATE;
+    keep_symbol(d, m, h->index, body, h);
+    m->beyond = h->index >= m->beyond ? h->index + 1u : m->beyond;
+    m->data[word]++;
+    m->have++;
+    m->latest = now;
+    look_at_word(d, m, word, now);
+    return ERASURE_SEGMENT;
+}
+
+static bool fits_matrix(const struct matrix *m, const struct packet_head *h, size_t width)
+{
+    if (m->segments == 0)
+        return h->segments >= m->beyond;
+    return m->segments == h->segments && m->rows == h->rows && m->width == width;
+}
+
+static enum erasure_verdict take_repair(struct erasure_decoder *d, struct matrix *m,
+                                        const struct packet_head *h, struct slice body, tick now)
+{
+    unsigned width = h->segments < h->depth ? h->segments : h->depth;
+    unsigned row = h->index / width, word = h->index % width;
+    unsigned place = d->config.span + row * d->config.depth + word;
+    if (!fits_matrix(m, h, body.len))
+        return ERASURE_MISMATCH;
+    if (m->present[place])
+        return ERASURE_DUPLICATE;
+    keep_symbol(d, m, place, body, h);
+    m->tail = m->segments == 0 ? now : m->tail;
+    m->segments = h->segments;
+    m->rows = h->rows;
+    m->width = body.len;
+    m->repair[word]++;
+    m->latest = now;
+    look_at_word(d, m, word, now);
+    return ERASURE_REPAIR;
+}
+
+/* Does the packet fit the configuration? */
+static bool fits_config(const struct erasure_decoder *d, const struct packet_head *h, size_t len)
+{
+    const struct erasure_config *c = &d->config;
+    if (!h->repair)
+        return h->index < c->span && len <= c->segment_max;
+    unsigned width = h->segments < h->depth ? h->segments : h->depth;
+    return h->depth == c->depth && h->segments > 0 && h->segments <= c->span && h->rows > 0 &&
+           h->rows <= c->rows && h->index < width * h->rows && len > ERASURE_SYMBOL_HEAD &&
+           len <= d->symbol;
+}
+
+static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice packet, tick now,
+                                        struct slice *segment)
+{
+    struct packet_head h;
+    struct slice body;
+    enum erasure_verdict v = packet_parse(packet, &h, &body);
+    if (v != ERASURE_SEGMENT && v != ERASURE_REPAIR)
+        return v;
+    if (!fits_config(d, &h, body.len))
+        return ERASURE_MISMATCH;
+    struct matrix *m = find_matrix(d, h.matrix);
+    bool late = m == NULL && has_ended(d, h.matrix);
+    if (m == NULL && !late)
+        m = open_matrix(d, h.matrix, now);
+    if (!late)
+        v = h.repair ? take_repair(d, m, &h, body, now) : take_segment(d, m, &h, body, now);
+    else
+        v = ERASURE_LATE;
+    if (!h.repair && (v == ERASURE_SEGMENT || v == ERASURE_LATE))
+        *segment = body;
+    return v;
+}
+
+enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct slice packet, tick now,
+                                           struct slice *segment)
+{
+    *segment = slice_of(NULL, 0);
+    d->ready = d->ready_next = 0;
+    enum erasure_verdict v = take_packet(d, packet, now, segment);
+    d->n.verdicts[v]++;
+    return v;
+}
+
+bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment)
+{
+    if (d->ready_next == d->ready)
+        return false;
+    const uint8_t *symbol = d->word.out[d->ready_next++];
+    *segment = slice_of(symbol + ERASURE_SYMBOL_HEAD, get_u16(symbol));
+    return true;
+}
+
+tick erasure_decoder_deadline(const struct erasure_decoder *d)
+{
+    tick due = TICK_NEVER;
+    for (unsigned i = 0; i < d->config.matrices; i++)
+        if (d->matrices[i].open)
+            due = tick_min(due, tick_add(d->matrices[i].latest, d->config.hold));
+    return due;
+}
+
+void erasure_decoder_expire(struct erasure_decoder *d, tick now)
+{
+    for (unsigned i = 0; i < d->config.matrices; i++) {
+        struct matrix *m = &d->matrices[i];
+        if (m->open && tick_add(m->latest, d->config.hold) <= now)
+            end_matrix(d, m);
+    }
+}
+
+const struct erasure_received *erasure_decoder_counters(const struct erasure_decoder *d)
+{
+    return &d->n;
+}
+
+/* Tests rely on it: it asserts in release builds, too. */
+#undef NDEBUG
+#include <assert.h>
+
+static void check_matrix(const struct erasure_decoder *d, const struct matrix *m)
+{
+    unsigned have = 0, repairs = 0;
+    for (unsigned s = 0; s < d->config.span; s++)
+        have += m->present[s];
+    for (unsigned s = d->config.span; s < symbols_of(&d->config); s++)
+        repairs += m->present[s];
+    assert(have == m->have && have <= (m->segments > 0 ? m->segments : d->config.span));
+    assert(m->arrived <= have + repairs && (repairs == 0) == (m->segments == 0));
+    assert(m->segments == 0 || m->beyond <= m->segments);
+    assert(!has_ended(d, m->number));
+}
+
+void erasure_decoder_check(const struct erasure_decoder *d)
+{
+    for (unsigned i = 0; i < d->config.matrices; i++)
+        if (d->matrices[i].open)
+            check_matrix(d, &d->matrices[i]);
+    assert(d->ready_next <= d->ready && d->ready <= CODE_LOST_MAX);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Erasure code under LTP: the sender groups segments into matrices and sends repair segments behind
+ * each matrix; the receiver computes lost segments from them, without a retransmission.
+ *
+ * The segments of a matrix are numbered 0, 1, … `span` - 1. With depth D, segment s is at position
+ * s / D of codeword s mod D, so that a fade hits all codewords alike. Each codeword is a systematic
+ * Reed-Solomon code over GF(2^8) (erasure/code.h). Segments are transmitted at once and unchanged,
+ * behind a header of 10 octets. All integers are in network byte order.
+ *
+ *      0               1               2               3
+ *     +---------------+-----------------------------------------------+
+ *     | 0xE0 or 0xE1  | matrix number                                 |
+ *     +---------------+---------------+-------------------------------+
+ *     | index                         | CRC-32C of the whole packet   |
+ *     +-------------------------------+-------------------------------+
+ *     | with this field as zero       | 0xE0: the segment …
+ *     +-------------------------------+
+ *
+ * 0xE0 is a segment, and index is its number. 0xE1 is a repair segment; its index is row x W +
+ * codeword, where W is the smaller one of D and the number of segments. Behind its CRC follow:
+ *
+ *     +-------------------------------+---------------+---------------+
+ *     | segments of the matrix        | depth D       | rows M        |
+ *     +-------------------------------+---------------+---------------+
+ *     | repair symbol, as long as the longest symbol of the matrix …
+ *
+ * The symbol of a segment is its length (2 octets), the CRC of its packet (4 octets), and the
+ * segment itself; zeros follow up to the length of the longest one. So a repaired segment is
+ * checked by the CRC of the packet that was lost.
+ *
+ * The high half of the first octet is 14, which no LTP segment has as its version: a receiver
+ * without this code counts such packets as segments of an unknown version, and a receiver with it
+ * notices segments of a sender without it.
+ *
+ * Both ends need the same span, depth and rows. Nothing is negotiated.
+ */
+#ifndef ERASURE_ERASURE_H
+#define ERASURE_ERASURE_H
+
+#include <stdbool.h>
+
+#include "base/slice.h"
+#include "base/tick.h"
+#include "erasure/gf.h"
+
+#define ERASURE_HEAD 10        /* octets before a segment */
+#define ERASURE_REPAIR_HEAD 14 /* octets before a repair symbol */
+#define ERASURE_SYMBOL_HEAD 6  /* octets of a symbol before the segment */
+/* A repair segment is longer than the longest segment by so many octets. */
+#define ERASURE_BEYOND (ERASURE_REPAIR_HEAD + ERASURE_SYMBOL_HEAD)
+
+#define ERASURE_DEPTH_MAX 255
+#define ERASURE_SEGMENT_MAX 65400
+#define ERASURE_MATRICES_MAX 64
+
+struct erasure_config {
+    unsigned span;      /* segments of a full matrix: 1 to depth x (255 - rows), at most 65535 */
+    unsigned depth;     /* codewords: 1 to ERASURE_DEPTH_MAX */
+    unsigned rows;      /* repair segments of each codeword of a full matrix: 1 to 254 */
+    size_t segment_max; /* octets of the longest segment: 1 to ERASURE_SEGMENT_MAX */
+    tick wait;          /* sender: a matrix that is not full ends so long after its first segment */
+    tick hold;          /* receiver: a matrix without arrivals for so long has failed */
+    unsigned matrices;  /* receiver: open matrices: 1 to ERASURE_MATRICES_MAX. Each has room for all
+                         * of its  segments and repair segments */
+    uint32_t first;     /* sender: the first matrix number, random, modulo 2^24 */
+    const struct gf_math *math; /* outlives the coder */
+};
+
+/*
+ * Chooses depth and rows. rate is the share of segments among all, above 0 and below 1; depth 0
+ * takes the smallest one that the code allows. NULL, and *c has span, depth and rows; or a text
+ * that says what would be right.
+ */
+const char *erasure_config_set(struct erasure_config *c, unsigned span, double rate,
+                               unsigned depth);
+
+/* NULL, or a text that says what is out of range. */
+const char *erasure_config_problem(const struct erasure_config *c);
+
+/* Octets of memory that a sender, or a receiver, may use. */
+uint64_t erasure_encoder_bytes(const struct erasure_config *c);
+uint64_t erasure_decoder_bytes(const struct erasure_config *c);
+
+/* ---- sender ---- */
+
+struct erasure_encoder;
+
+struct erasure_sent {
+    uint64_t segments, repairs;        /* packets of each kind */
+    uint64_t repair_octets;            /* of repair packets */
+    uint64_t matrices, short_matrices; /* matrices that ended; of these, before they were full */
+    uint64_t unsent; /* repair segments that had to make room for the next matrix */
+};
+
+/* 0 or HELIO_ENOMEM; the configuration has no problem. */
+int erasure_encoder_new(struct erasure_encoder **out, const struct erasure_config *config);
+void erasure_encoder_free(struct erasure_encoder *e); /* NULL is allowed */
+
+/* Takes a segment of two parts, 1 to segment_max octets in all, and writes the header of its
+ * packet: the caller transmits head, first, rest. A full matrix ends. If repair segments of the
+ * matrix before it are still pending then, they are dropped (unsent). */
+void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct slice rest, tick now,
+                         uint8_t head[ERASURE_HEAD]);
+
+/* Are repair segments pending? Then the next one is written: ERASURE_BEYOND + segment_max octets of
+ * room. Returns its length, 0 when none is pending. */
+bool erasure_encoder_pending(const struct erasure_encoder *e);
+size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet);
+
+/* When the matrix that is not full ends; TICK_NEVER: nothing is in it, or the repair segments of
+ * the one before it are pending. */
+tick erasure_encoder_deadline(const struct erasure_encoder *e);
+void erasure_encoder_expire(struct erasure_encoder *e, tick now);
+
+const struct erasure_sent *erasure_encoder_counters(const struct erasure_encoder *e);
+
+/* ---- receiver ---- */
+
+enum erasure_verdict {
+    ERASURE_SEGMENT,   /* a segment, to be used */
+    ERASURE_REPAIR,    /* a repair segment was kept */
+    ERASURE_DUPLICATE, /* it was here before */
+    ERASURE_LATE,      /* a segment of a matrix that has ended, to be used; or its repair segment */
+    ERASURE_UNCODED,   /* no packet of this code: the peer sends plain segments, or others */
+    ERASURE_MALFORMED, /* too short or too long */
+    ERASURE_BAD_CRC,   /* it was corrupted */
+    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix */
+    ERASURE_VERDICTS
+};
+
+struct erasure_received {
+    uint64_t verdicts[ERASURE_VERDICTS]; /* of packets */
+    uint64_t whole;                      /* matrices that lost no segment */
+    uint64_t repaired;                   /* matrices whose lost segments were all repaired */
+    uint64_t failed;                     /* matrices that ended with segments missing */
+    uint64_t displaced;                  /* of these, to make room for another one */
+    uint64_t segments_repaired;
+    uint64_t segments_lost;    /* missing in failed matrices, as far as their size is known */
+    uint64_t segments_corrupt; /* repaired, but their CRC was wrong: not used */
+    tick delay_sum,
+        delay_max; /* of repaired segments: from when they should have arrived, estimated */
+};
+
+struct erasure_decoder;
+
+/* 0 or HELIO_ENOMEM; the configuration has no problem. */
+int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_config *config);
+void erasure_decoder_free(struct erasure_decoder *d); /* NULL is allowed */
+
+/* Takes a packet. *segment is what it contains, in its own memory; of length 0 when there is
+ * nothing to use. Afterwards erasure_decoder_next gives repaired segments; those that were not
+ * fetched by the next input are lost. */
+enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct slice packet, tick now,
+                                           struct slice *segment);
+/* The next repaired segment; it holds until the next input. False: no more. */
+bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment);
+
+/* When a matrix has waited for long enough; TICK_NEVER: none is open. */
+tick erasure_decoder_deadline(const struct erasure_decoder *d);
+void erasure_decoder_expire(struct erasure_decoder *d, tick now);
+
+const struct erasure_received *erasure_decoder_counters(const struct erasure_decoder *d);
+
+/* Asserts what is always true of it (for tests). */
+void erasure_decoder_check(const struct erasure_decoder *d);
+
+#endif

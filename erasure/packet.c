@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Headers are written and read octet by octet. A wrong CRC makes a packet a lost one. */
+#include "erasure/packet.h"
+
+#include <assert.h>
+
+#include "base/crc.h"
+
+size_t packet_write(const struct packet_head *h, uint8_t *out)
+{
+    assert(h->matrix < PACKET_MATRICES);
+    put_u32(out, (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) << 24 | h->matrix);
+    put_u16(out + 4, h->index);
+    put_u32(out + 6, h->crc);
+    if (!h->repair)
+        return ERASURE_HEAD;
+    put_u16(out + 10, h->segments);
+    out[12] = h->depth;
+    out[13] = h->rows;
+    return ERASURE_REPAIR_HEAD;
+}
+
+uint32_t packet_crc(const struct packet_head *h, struct slice first, struct slice rest)
+{
+    uint8_t head[ERASURE_REPAIR_HEAD];
+    struct packet_head plain = *h;
+    plain.crc = 0;
+    uint32_t crc = crc32c(0, head, packet_write(&plain, head));
+    crc = first.len > 0 ? crc32c(crc, first.data, first.len) : crc;
+    return rest.len > 0 ? crc32c(crc, rest.data, rest.len) : crc;
+}
+
+enum erasure_verdict packet_parse(struct slice packet, struct packet_head *h, struct slice *body)
+{
+    const uint8_t *p = packet.data;
+    if (packet.len == 0 || (p[0] != PACKET_SEGMENT && p[0] != PACKET_REPAIR))
+        return ERASURE_UNCODED;
+    *h = (struct packet_head){.repair = p[0] == PACKET_REPAIR};
+    size_t n = h->repair ? ERASURE_REPAIR_HEAD : ERASURE_HEAD;
+    if (packet.len <= n)
+        return ERASURE_MALFORMED;
+    h->matrix = get_u32(p) & (PACKET_MATRICES - 1);
+    h->index = get_u16(p + 4);
+    h->crc = get_u32(p + 6);
+    if (h->repair) {
+        h->segments = get_u16(p + 10);
+        h->depth = p[12];
+        h->rows = p[13];
+    }
+    *body = slice_of(p + n, packet.len - n);
+    if (packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)
+        return ERASURE_BAD_CRC;
+    return h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
+}

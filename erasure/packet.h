@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Headers of packets, as erasure/erasure.h draws them. */
+#ifndef ERASURE_PACKET_H
+#define ERASURE_PACKET_H
+
+#include "erasure/erasure.h"
+
+#define PACKET_SEGMENT 0xE0u
+#define PACKET_REPAIR 0xE1u
+#define PACKET_MATRICES (UINT32_C(1) << 24) /* matrix numbers are modulo this */
+
+struct packet_head {
+    bool repair;
+    uint32_t matrix;
+    uint16_t index;
+    uint32_t crc;
+    uint16_t segments; /* these three of repair segments */
+    uint8_t depth, rows;
+};
+
+/* Writes ERASURE_HEAD or ERASURE_REPAIR_HEAD octets and returns how many. */
+size_t packet_write(const struct packet_head *h, uint8_t *out);
+
+/* The CRC of a packet: of its header, which has `crc` 0 for this, and of two parts of the rest. */
+uint32_t packet_crc(const struct packet_head *h, struct slice first, struct slice rest);
+
+/* Reads a header; *body is what is behind it. ERASURE_SEGMENT or ERASURE_REPAIR, or why not. */
+enum erasure_verdict packet_parse(struct slice packet, struct packet_head *h, struct slice *body);
+
+static inline void put_u16(uint8_t *p, unsigned v)
+{
+    p[0] = (uint8_t)(v >> 8);
+    p[1] = (uint8_t)v;
+}
+
+static inline void put_u32(uint8_t *p, uint32_t v)
+{
+    put_u16(p, v >> 16);
+    put_u16(p + 2, v & 0xffff);
+}
+
+static inline uint16_t get_u16(const uint8_t *p)
+{
+    return (uint16_t)(p[0] << 8 | p[1]);
+}
+
+static inline uint32_t get_u32(const uint8_t *p)
+{
+    return (uint32_t)get_u16(p) << 16 | get_u16(p + 2);
+}
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the erasure code costs, on one core, in Gbit/s of segments of 1024 octets, with each
+ * arithmetic of this build: a sender that adds segments to matrices and writes their repair
+ * segments; a receiver that lost nothing; a receiver that lost as many segments of each codeword as
+ * can be repaired. The best of several rounds. JSON on standard output.
+ *
+ *   bench_erasure [--quick]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/rng.h"
+#include "erasure/erasure.h"
+
+enum { LEN = 1024, PACKET = LEN + ERASURE_BEYOND };
+
+struct bench {
+    struct erasure_config config;
+    struct erasure_decoder *decoder;
+    uint8_t *segments;
+    uint8_t *packets; /* of a matrix: its segments, then its repair segments */
+    uint64_t sum;     /* so that nothing is left out */
+};
+
+static double now_s(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+    return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* Of one whole matrix, s. */
+static double encode(struct bench *b, uint32_t number)
+{
+    struct erasure_encoder *e;
+    struct erasure_config c = b->config;
+    c.first = number;
+    if (erasure_encoder_new(&e, &c) != 0)
+        abort();
+    double start = now_s();
+    uint8_t head[ERASURE_HEAD];
+    for (unsigned i = 0; i < c.span; i++)
+        erasure_encoder_add(e, slice_of(NULL, 0), slice_of(b->segments + (size_t)i * LEN, LEN), 0,
+                            number % 2 ? head : b->packets + (size_t)i * PACKET);
+    uint8_t *repair = b->packets + (size_t)c.span * PACKET;
+    while (erasure_encoder_output(e, repair) > 0)
+        repair += PACKET;
+    double took = now_s() - start;
+    for (unsigned i = 0; i < c.span; i++) {
+        uint8_t *packet = b->packets + (size_t)i * PACKET;
+        memcpy(packet + ERASURE_HEAD, b->segments + (size_t)i * LEN, LEN);
+        b->sum += packet[0];
+    }
+    erasure_encoder_free(e);
+    return took;
+}
+
+static void input(struct bench *b, unsigned i, size_t len)
+{
+    struct slice s;
+    erasure_decoder_input(b->decoder, slice_of(b->packets + (size_t)i * PACKET, len), 0, &s);
+    b->sum += s.len;
+    while (erasure_decoder_next(b->decoder, &s))
+        b->sum += s.len;
+}
+
+static double decode(struct bench *b, unsigned lost)
+{
+    const struct erasure_config *c = &b->config;
+    double start = now_s();
+    for (unsigned i = lost; i < c->span; i++)
+        input(b, i, ERASURE_HEAD + LEN);
+    for (unsigned i = 0; i < c->rows * c->depth && lost > 0; i++)
+        input(b, c->span + i, PACKET);
+    return now_s() - start;
+}
+
+static void run(const struct gf_math *math, double rate, unsigned span, unsigned rounds, bool first)
+{
+    struct bench b = {.config = {.segment_max = LEN, .matrices = 2, .math = math, .hold = TICK_S}};
+    if (erasure_config_set(&b.config, span, rate, 0) != NULL)
+        abort();
+    unsigned repairs = b.config.rows * b.config.depth;
+    b.segments = malloc((size_t)span * LEN);
+    b.packets = malloc((size_t)(span + repairs) * PACKET);
+    if (b.segments == NULL || b.packets == NULL || erasure_decoder_new(&b.decoder, &b.config) != 0)
+        abort();
+    struct rng r;
+    rng_init(&r, 1);
+    for (size_t i = 0; i < (size_t)span * LEN; i++)
+        b.segments[i] = (uint8_t)rng_u64(&r);
+    double best[3] = {1e9, 1e9, 1e9};
+    unsigned lost = repairs < span ? repairs : span;
+    for (uint32_t n = 0; n < rounds; n++) {
+        double took[3] = {encode(&b, 4 * n), decode(&b, 0), 0};
+        encode(&b, 4 * n + 2);
+        took[2] = decode(&b, lost);
+        for (int i = 0; i < 3; i++)
+            best[i] = took[i] < best[i] ? took[i] : best[i];
+    }
+    if (erasure_decoder_counters(b.decoder)->repaired != rounds)
+        abort();
+    double bits = (double)span * LEN * 8 / 1e9;
+    printf(
+        "%s  {\"arithmetic\": \"%s\", \"rate\": %.2f, \"span\": %u, \"depth\": %u, \"rows\": %u, "
+        "\"encode_gbit_s\": %.2f, \"decode_whole_gbit_s\": %.2f, \"decode_repair_gbit_s\": %.2f}",
+        first ? "" : ",\n", math->name, rate, span, b.config.depth, b.config.rows, bits / best[0],
+        bits / best[1], bits / best[2]);
+    erasure_decoder_free(b.decoder);
+    free(b.segments);
+    free(b.packets);
+}
+
+int main(int argc, char **argv)
+{
+    bool quick = argc > 1 && strcmp(argv[1], "--quick") == 0;
+    const struct gf_math *maths[] = {&GF_FASTEST, &gf_portable};
+    const struct {
+        double rate;
+        unsigned span;
+    } codes[] = {{0.94, 1024}, {0.87, 1024}, {0.76, 1024}, {0.76, 8192}};
+    unsigned count = maths[0] == maths[1] ? 1 : 2, codes_len = quick ? 1 : 4;
+    printf("[\n");
+    for (unsigned m = 0; m < count; m++)
+        for (unsigned i = 0; i < codes_len; i++)
+            run(maths[m], codes[i].rate, codes[i].span, quick ? 2 : 10, m == 0 && i == 0);
+    printf("\n]\n");
+    return 0;
+}
