@@ -92,6 +92,22 @@ struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n)
     return NULL;
 }
 
+static uint64_t reverse_bits(uint64_t x)
+{
+    uint64_t out = 0;
+    for (int i = 0; i < 64; i++, x >>= 1)
+        out = out << 1 | (x & 1);
+    return out;
+}
+
+/* The cursor counts with its highest bit first: when the table doubles, a chain that was seen falls
+ * apart into two that are behind the cursor, too. */
+uint64_t hash_scan(const struct hash *h, uint64_t cursor, struct hash_node **chain)
+{
+    *chain = h->slots[cursor & h->mask];
+    return reverse_bits(reverse_bits(cursor | ~(uint64_t)h->mask) + 1);
+}
+
 static uint64_t turn_left(uint64_t x, int bits)
 {
     return x << bits | x >> (64 - bits);

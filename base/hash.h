@@ -38,6 +38,12 @@ struct hash_node *hash_next(const struct hash_node *n);
 /* Visits all nodes: start with NULL. The table must not change in between. */
 struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n);
 
+/* Visits all nodes, one chain a call, and the table may change in between: what is in it all the
+ * time is seen once, and what comes or goes meanwhile at most once. Starts with cursor 0; *chain is
+ * the first node of the chain (its hash_node.next the next one), NULL for an empty one. Returns the
+ * next cursor; 0: that was the last chain. */
+uint64_t hash_scan(const struct hash *h, uint64_t cursor, struct hash_node **chain);
+
 static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
 {
     uint64_t x = seed ^ (a * UINT64_C(0x9e3779b97f4a7c15)) ^ (b + UINT64_C(0x7f4a7c159e3779b9));

@@ -455,6 +455,13 @@ size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_
  * push between two pieces. 0: there are no more. */
 size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bundle_info *out,
                           size_t max);
+/* The same, a few a call, and pushes may come in between: each bundle that is here all the time is
+ * seen once. cursor: 0, then what the last call returned, until that is 0. */
+uint64_t agent_bundles_scan(const struct agent *a, uint64_t cursor,
+                            void (*see)(void *context, const struct agent_bundle_info *b),
+                            void *context);
+/* The bundle with this key; false: there is none. */
+bool agent_bundle_find(const struct agent *a, uint64_t key, struct agent_bundle_info *out);
 /* How long the one that is here longest has been at this node, of those at the heads of the link's
  * queues or on the link; UINT64_MAX: there is none. */
 uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now);

@@ -234,6 +234,29 @@ static uint64_t end_by_clock(const struct agent *a, const struct record *r)
     return until == UINT64_MAX || until < life ? until : a->now.dtn_ms + (until - life);
 }
 
+/* False: it is a part of a bundle that is shown. */
+static bool describe_bundle(const struct agent *a, const struct record *r,
+                            struct agent_bundle_info *out)
+{
+    struct agent_head h;
+    if (r->whole || r->copy)
+        return false;
+    record_head(r, &h);
+    *out = (struct agent_bundle_info){
+        .key = r->key,
+        .id = h.id,
+        .destination = h.destination,
+        .bytes = r->bytes,
+        .age_ms = r->restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
+        .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
+        .state = state_text(r),
+        .link = record_link(r),
+        .priority = r->qos.priority,
+        .ordinal = r->qos.ordinal,
+    };
+    return true;
+}
+
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max)
 {
     return agent_bundles_next(a, 0, out, max);
@@ -249,22 +272,26 @@ size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bu
     struct hash_node *n = hash_walk(&a->by_key, last == NULL ? NULL : &last->by_key);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
-        if (r->whole || r->copy)
-            continue;
-        struct agent_head h;
-        record_head(r, &h);
-        out[len++] = (struct agent_bundle_info){
-            .key = r->key,
-            .id = h.id,
-            .destination = h.destination,
-            .bytes = r->bytes,
-            .age_ms = r->restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
-            .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
-            .state = state_text(r),
-            .link = record_link(r),
-            .priority = r->qos.priority,
-            .ordinal = r->qos.ordinal,
-        };
+        len += describe_bundle(a, r, &out[len]);
     }
     return len;
+}
+
+uint64_t agent_bundles_scan(const struct agent *a, uint64_t cursor,
+                            void (*see)(void *context, const struct agent_bundle_info *b),
+                            void *context)
+{
+    struct hash_node *n;
+    struct agent_bundle_info b;
+    const uint64_t next = hash_scan(&a->by_key, cursor, &n);
+    for (; n != NULL; n = n->next)
+        if (describe_bundle(a, container_of(n, struct record, by_key), &b))
+            see(context, &b);
+    return next;
+}
+
+bool agent_bundle_find(const struct agent *a, uint64_t key, struct agent_bundle_info *out)
+{
+    const struct record *r = record_find(a, key);
+    return r != NULL && describe_bundle(a, r, out);
 }

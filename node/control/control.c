@@ -14,6 +14,7 @@
 #include "conf/json_number.h"
 #include "node/app/apps.h"
 #include "node/config/config_link.h"
+#include "node/control/control_list.h"
 #include "node/node_log.h"
 #include "node/node_reload.h"
 #include "node/storage.h"
@@ -198,7 +199,6 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);
     json_object_set_new(out, "node", node);
-    control_link_counters(n, out);
 }
 
 /* The names of the links, for a person who wrote another one. */
@@ -422,32 +422,40 @@ static void do_reload(struct node *n, const json_t *in, json_t *out)
         fail_request(out, "this node has no file, or it is stopping");
 }
 
+static void do_nothing(struct node *n, const json_t *in, json_t *out)
+{
+    (void)n;
+    (void)in;
+    (void)out;
+}
+
 static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
     bool changes; /* the node: for administrators, and logged */
+    struct control_list *(*list)(struct node *n, const json_t *in, json_t *out); /* NULL: none */
 } commands[] = {
-    {"status", do_status, false},
-    {"links", control_links, false},
-    {"sessions", control_sessions, false},
-    {"bundles", control_bundles, false},
-    {"backlog", control_backlog, false},
-    {"routes", control_routes, false},
-    {"top", control_top, false},
-    {"reload", do_reload, true},
-    {"counters", do_counters, false},
-    {"link", do_link, true},
-    {"delete", control_delete, true},
-    {"cancel", do_cancel, true},
-    {"flush", do_flush, false},
-    {"route", do_route, true},
-    {"link-add", do_link_add, true},
-    {"link-set", do_link_set, true},
-    {"link-remove", do_link_remove, true},
-    {"plan", control_plan, false},
-    {"plan-reload", control_plan_reload, true},
-    {"contact", control_contact, true},
-    {"range", control_range, true},
+    {"status", do_status, false, NULL},
+    {"links", do_nothing, false, control_links},
+    {"sessions", do_nothing, false, control_sessions},
+    {"bundles", do_nothing, false, control_bundles},
+    {"backlog", control_backlog, false, NULL},
+    {"routes", control_routes, false, NULL},
+    {"top", control_top, false, NULL},
+    {"reload", do_reload, true, NULL},
+    {"counters", do_counters, false, control_link_counters},
+    {"link", do_link, true, NULL},
+    {"delete", control_delete, true, NULL},
+    {"cancel", do_cancel, true, NULL},
+    {"flush", do_flush, false, NULL},
+    {"route", do_route, true, NULL},
+    {"link-add", do_link_add, true, NULL},
+    {"link-set", do_link_set, true, NULL},
+    {"link-remove", do_link_remove, true, NULL},
+    {"plan", control_plan, false, NULL},
+    {"plan-reload", control_plan_reload, true, NULL},
+    {"contact", control_contact, true, NULL},
+    {"range", control_range, true, NULL},
 };
 
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
@@ -501,14 +509,15 @@ static void run_command(struct node *n, const struct command *c, const struct co
     tell_refusal(n, c, who);
 }
 
-struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
-                              size_t len)
+struct json_t *control_ask(struct node *n, const struct control_who *who, const char *line,
+                           size_t len, struct control_list **list)
 {
     json_error_t error;
     json_t *out = json_object();
     json_t *in = json_loadb(line, len, 0, &error);
     const char *cmd = json_string_value(json_object_get(in, "cmd"));
     const struct command *found = NULL;
+    *list = NULL;
     for (size_t i = 0; cmd != NULL && i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, cmd) == 0)
             found = &commands[i];
@@ -525,6 +534,18 @@ struct json_t *control_answer(struct node *n, const struct control_who *who, con
             "contact, range");
     else
         run_command(n, found, who, in, out);
+    if (found != NULL && found->list != NULL)
+        *list = found->list(n, in, out);
     json_decref(in);
+    return out;
+}
+
+struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
+                              size_t len)
+{
+    struct control_list *list;
+    json_t *out = control_ask(n, who, line, len, &list);
+    if (list != NULL)
+        control_list_all(list, out);
     return out;
 }

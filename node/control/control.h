@@ -15,6 +15,7 @@
 
 #define CONTROL_LINE_MAX 32768 /* longest request */
 
+struct control_list;
 struct json_t;
 
 /* The asking user. A reader only asks; an administrator's changes are logged with the user's name.
@@ -24,7 +25,11 @@ struct control_who {
     const char *name; /* of a reader and an administrator, for people; borrowed */
 };
 
-/* The answer to one request line; a new JSON object, NULL when memory is out. */
+/* The answer to one request line; a new JSON object, NULL when memory is out. *list: what the
+ * object lacks yet (control_list.h), the caller's; NULL: nothing. */
+struct json_t *control_ask(struct node *n, const struct control_who *who, const char *line,
+                           size_t len, struct control_list **list);
+/* The same, with its list, however long that is. */
 struct json_t *control_answer(struct node *n, const struct control_who *who, const char *line,
                               size_t len);
 
@@ -32,19 +37,21 @@ struct json_t *control_answer(struct node *n, const struct control_who *who, con
  * else since the node cannot, now. Returns false. */
 bool control_refuse(struct json_t *out, bool wrong, const char *why);
 
-/* control_view.c: links and what there is to watch of them. */
-void control_links(struct node *n, const struct json_t *in, struct json_t *out);
-void control_sessions(struct node *n, const struct json_t *in, struct json_t *out);
+/* control_view.c: links and what there is to watch of them. Lists are new, the caller's; NULL:
+ * `out` says why there is none. Of links' counters: only what is counted. */
+struct control_list *control_links(struct node *n, const struct json_t *in, struct json_t *out);
+struct control_list *control_sessions(struct node *n, const struct json_t *in, struct json_t *out);
+struct control_list *control_link_counters(struct node *n, const struct json_t *in,
+                                           struct json_t *out);
 void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
 void control_top(struct node *n, const struct json_t *in, struct json_t *out);
 /* The same of these links only, in their order. */
 void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
                       struct json_t *out);
-void control_link_counters(struct node *n, struct json_t *out); /* of links: only what is counted */
 void control_share(const struct node *n, uint32_t link, struct json_t *o);
 
 /* control_bundles.c: what waits: which, how much for whom; to be deleted. */
-void control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
+struct control_list *control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
 void control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
 void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
 

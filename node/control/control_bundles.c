@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What waits at the node: those bundles that an operator asks for, the first of them in the order
- * that he wants; how much there is for whom; and their deletion. All are walked, in pieces. What
- * can go wrong: a word that is not understood; memory.
+ * that the request names; how much there is for whom; and their deletion. A list of bundles is made
+ * in steps: all are looked at, the first ones are put in order, then shown if they are still here.
+ * What can go wrong: a word that is not understood; memory.
  */
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "conf/json_number.h"
 #include "node/control/control.h"
+#include "node/control/control_list.h"
 #include "node/node_meter.h"
 
-#define PIECE 64
 #define SHOWN 1000 /* unless another number is asked for */
 #define SHOWN_MAX 100000
 #define DELETED_MAX 10000 /* by one request: the next one goes on */
@@ -101,119 +103,156 @@ static bool fits_filter(const struct node *n, const struct filter *f,
 
 /* ---- orders ---- */
 
-#define ORDER(x, y) (((x) > (y)) - ((x) < (y)))
+#define RANKS 8 /* numbers of 64 bits, the first one counts most */
 
-static int by_key(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    return ORDER(x->key, y->key);
-}
-
-static int by_size(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    return x->bytes != y->bytes ? ORDER(y->bytes, x->bytes) : by_key(a, b);
-}
-
-static int by_age(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    return x->age_ms != y->age_ms ? ORDER(y->age_ms, x->age_ms) : by_key(a, b);
-}
-
-static int by_expiry(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    return x->expires_ms != y->expires_ms ? ORDER(x->expires_ms, y->expires_ms) : by_key(a, b);
-}
-
-static int by_priority(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    return x->priority != y->priority ? ORDER(y->priority, x->priority) : by_key(a, b);
-}
-
-static int compare_eids(const struct eid *a, const struct eid *b)
-{
-    char s[EID_TEXT_MAX], t[EID_TEXT_MAX];
-    bool ipn = a->scheme == EID_IPN && b->scheme == EID_IPN && a->allocator == b->allocator;
-    if (ipn && (a->node != b->node || a->service != b->service))
-        return a->node != b->node ? ORDER(a->node, b->node) : ORDER(a->service, b->service);
-    eid_text(a, s);
-    eid_text(b, t);
-    return strcmp(s, t);
-}
-
-static int by_destination(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    int order = compare_eids(&x->destination, &y->destination);
-    return order != 0 ? order : by_key(a, b);
-}
-
-static int by_source(const void *a, const void *b)
-{
-    const struct agent_bundle_info *x = a, *y = b;
-    int order = compare_eids(&x->id.source, &y->id.source);
-    return order != 0 ? order : by_key(a, b);
-}
-
-typedef int bundle_order(const void *a, const void *b);
-
-/* NULL: there is no such order, which was said. */
-static bundle_order *read_order(const json_t *in, json_t *out)
-{
-    static const struct {
-        const char *word;
-        bundle_order *order;
-    } orders[] = {{"key", by_key},           {"bytes", by_size},
-                  {"age", by_age},           {"expires", by_expiry},
-                  {"priority", by_priority}, {"destination", by_destination},
-                  {"source", by_source}};
-    const char *word = json_string_value(json_object_get(in, "sort"));
-    if (word == NULL)
-        return by_key;
-    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++)
-        if (strcmp(orders[i].word, word) == 0)
-            return orders[i].order;
-    control_refuse(out, true,
-                   "sort: write key, bytes, age, expires, priority, destination or source");
-    return NULL;
-}
-
-/* ---- the walk ---- */
-
-/* The first `most` of those that fit: twice as many are gathered, then the rest goes. */
-struct choice {
-    struct agent_bundle_info *at;
-    size_t len, most;
-    uint64_t fit; /* in all */
-    bundle_order *order;
+/* A bundle's place in the order: the smallest is first. */
+struct choice_row {
+    uint64_t by[RANKS], key;
 };
 
-static void cut_choice(struct choice *c)
+enum order { BY_KEY, BY_BYTES, BY_AGE, BY_EXPIRY, BY_PRIORITY, BY_DESTINATION, BY_SOURCE, ORDERS };
+
+static const char *const order_words[ORDERS] = {"key",      "bytes",       "age",   "expires",
+                                                "priority", "destination", "source"};
+
+static uint64_t word_of(const char *text, size_t len)
 {
-    qsort(c->at, c->len, sizeof *c->at, c->order);
-    c->len = c->len > c->most ? c->most : c->len;
+    uint64_t word = 0;
+    for (size_t i = 0; i < sizeof word; i++)
+        word = word << 8 | (i < len ? (uint8_t)text[i] : 0);
+    return word;
 }
 
-static void walk_bundles(const struct node *n, const struct filter *f, struct choice *c)
+/* Numbers of ipn are numbers; of other names their first 64 characters count. */
+static void rank_eid(const struct eid *e, uint64_t by[RANKS])
 {
-    struct agent_bundle_info piece[PIECE];
-    uint64_t last = 0;
-    size_t got;
-    while ((got = agent_bundles_next(n->agent, last, piece, PIECE)) > 0) {
-        for (size_t i = 0; i < got; i++) {
-            if (!fits_filter(n, f, &piece[i]))
-                continue;
-            c->fit++;
-            if (c->len == 2 * c->most)
-                cut_choice(c);
-            c->at[c->len++] = piece[i];
-        }
-        last = piece[got - 1].key;
+    char text[EID_TEXT_MAX];
+    if (e->scheme == EID_IPN) {
+        by[0] = word_of("ipn:", 4) | (e->allocator & UINT32_MAX);
+        by[1] = e->node;
+        by[2] = e->service;
+        return;
     }
-    cut_choice(c);
+    const size_t len = eid_text(e, text);
+    for (size_t i = 0; i < RANKS && i * 8 < len; i++)
+        by[i] = word_of(text + i * 8, len - i * 8);
+}
+
+static struct choice_row rank_bundle(const struct agent_bundle_info *b, enum order order)
+{
+    struct choice_row row = {.key = b->key};
+    switch (order) {
+    case BY_BYTES:
+        row.by[0] = ~b->bytes;
+        break;
+    case BY_AGE:
+        row.by[0] = ~b->age_ms;
+        break;
+    case BY_EXPIRY:
+        row.by[0] = b->expires_ms;
+        break;
+    case BY_PRIORITY:
+        row.by[0] = ~(uint64_t)b->priority;
+        break;
+    case BY_DESTINATION:
+        rank_eid(&b->destination, row.by);
+        break;
+    case BY_SOURCE:
+        rank_eid(&b->id.source, row.by);
+        break;
+    case BY_KEY:
+    case ORDERS:
+        break;
+    }
+    return row;
+}
+
+static bool is_before(const struct choice_row *a, const struct choice_row *b)
+{
+    for (size_t i = 0; i < RANKS; i++)
+        if (a->by[i] != b->by[i])
+            return a->by[i] < b->by[i];
+    return a->key < b->key;
+}
+
+/* False: there is no such order, which was said. */
+static bool read_order(const json_t *in, enum order *order, json_t *out)
+{
+    const char *word = json_string_value(json_object_get(in, "sort"));
+    *order = BY_KEY;
+    for (int i = 0; word != NULL && i < ORDERS; i++)
+        if (strcmp(order_words[i], word) == 0) {
+            *order = (enum order)i;
+            return true;
+        }
+    return word == NULL ||
+           control_refuse(out, true,
+                          "sort: write key, bytes, age, expires, priority, destination or source");
+}
+
+/* ---- the choice ---- */
+
+/* The first `most` of those that fit, in a heap whose top is the last of them. */
+struct choice {
+    const struct node *node;
+    struct filter filter;
+    enum order order;
+    struct choice_row *at;
+    size_t len, most;
+    uint64_t fit;    /* in all */
+    uint64_t cursor; /* of agent_bundles_scan */
+};
+
+static int open_choice(struct choice *c, const struct node *n, size_t most)
+{
+    c->node = n;
+    c->most = most;
+    c->at = malloc(most * sizeof *c->at);
+    return c->at == NULL ? HELIO_ENOMEM : 0;
+}
+
+/* Puts a row to the place of the top of [0, len), which is free. */
+static void sift_down(struct choice_row *at, size_t len, struct choice_row row)
+{
+    size_t hole = 0;
+    for (size_t child; (child = 2 * hole + 1) < len; hole = child) {
+        child += child + 1 < len && is_before(&at[child], &at[child + 1]);
+        if (!is_before(&row, &at[child]))
+            break;
+        at[hole] = at[child];
+    }
+    at[hole] = row;
+}
+
+static void sift_up(struct choice_row *at, size_t hole, struct choice_row row)
+{
+    for (size_t parent; hole > 0; hole = parent) {
+        parent = (hole - 1) / 2;
+        if (!is_before(&at[parent], &row))
+            break;
+        at[hole] = at[parent];
+    }
+    at[hole] = row;
+}
+
+static void see_bundle(void *context, const struct agent_bundle_info *b)
+{
+    struct choice *c = context;
+    if (!fits_filter(c->node, &c->filter, b))
+        return;
+    const struct choice_row row = rank_bundle(b, c->order);
+    c->fit++;
+    if (c->len < c->most)
+        sift_up(c->at, c->len++, row);
+    else if (is_before(&row, &c->at[0]))
+        sift_down(c->at, c->len, row);
+}
+
+/* True: there are more to look at. */
+static bool look_on(struct choice *c)
+{
+    c->cursor = agent_bundles_scan(c->node->agent, c->cursor, see_bundle, c);
+    return c->cursor != 0;
 }
 
 static json_t *bundle_json(const struct node *n, const struct agent_bundle_info *b)
@@ -240,43 +279,98 @@ static json_t *bundle_json(const struct node *n, const struct agent_bundle_info 
     return o;
 }
 
-void control_bundles(struct node *n, const struct json_t *in, struct json_t *out)
+/* ---- the list ---- */
+
+struct bundle_list {
+    struct control_list base;
+    json_t *request; /* whose words the filter has */
+    struct choice choice;
+    bool looked;  /* at all bundles; from then on rows [heap, choice.len) are in order */
+    size_t heap;  /* rows that are still in the heap */
+    size_t shown; /* then so many have been shown, or are no longer here */
+};
+
+/* Looks at all, then brings one row after the other to its place. */
+static bool prepare_bundles(struct control_list *l)
 {
-    struct filter f;
-    const json_t *limit = json_object_get(in, "limit");
-    struct choice c = {.most = SHOWN, .order = read_order(in, out)};
-    if (c.order == NULL || !read_filter(n, in, &f, out))
-        return;
-    if (json_is_integer(limit) && json_integer_value(limit) > 0)
-        c.most = (size_t)json_integer_value(limit);
-    c.most = c.most > SHOWN_MAX ? SHOWN_MAX : c.most;
-    c.at = calloc(2 * c.most, sizeof *c.at);
-    if (c.at == NULL) {
-        control_refuse(out, false, "out of memory");
-        return;
+    struct bundle_list *b = container_of(l, struct bundle_list, base);
+    struct choice *c = &b->choice;
+    if (!b->looked) {
+        b->looked = !look_on(c);
+        b->heap = c->len;
+        return true;
     }
-    walk_bundles(n, &f, &c);
-    json_t *list = json_array();
-    for (size_t i = 0; i < c.len; i++)
-        json_array_append_new(list, bundle_json(n, &c.at[i]));
-    free(c.at);
-    json_object_set_new(out, "total", json_number(agent_counters(n->agent)->bundles));
-    json_object_set_new(out, "fit", json_number(c.fit));
-    json_object_set_new(out, "bundles", list);
+    if (b->heap < 2)
+        return false;
+    const struct choice_row last = c->at[0], other = c->at[--b->heap];
+    sift_down(c->at, b->heap, other);
+    c->at[b->heap] = last;
+    return true;
+}
+
+static void head_bundles(const struct control_list *l, struct json_t *out)
+{
+    const struct bundle_list *b = container_of(l, struct bundle_list, base);
+    json_object_set_new(out, "total", json_number(agent_counters(l->node->agent)->bundles));
+    json_object_set_new(out, "fit", json_number(b->choice.fit));
+}
+
+static bool next_bundle(struct control_list *l, struct json_t **item)
+{
+    struct bundle_list *b = container_of(l, struct bundle_list, base);
+    struct agent_bundle_info info;
+    if (b->shown == b->choice.len)
+        return false;
+    if (agent_bundle_find(l->node->agent, b->choice.at[b->shown++].key, &info))
+        *item = bundle_json(l->node, &info);
+    return true;
+}
+
+static void free_bundles(struct control_list *l)
+{
+    struct bundle_list *b = container_of(l, struct bundle_list, base);
+    json_decref(b->request);
+    free(b->choice.at);
+    free(b);
+}
+
+struct control_list *control_bundles(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    static const struct control_list_ops ops = {"bundles", prepare_bundles, head_bundles,
+                                                next_bundle, free_bundles};
+    const json_t *limit = json_object_get(in, "limit");
+    struct bundle_list *b = calloc(1, sizeof *b);
+    size_t most = SHOWN;
+    if (json_is_integer(limit) && json_integer_value(limit) > 0)
+        most = (size_t)json_integer_value(limit);
+    most = most > SHOWN_MAX ? SHOWN_MAX : most;
+    if (b == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    b->base = (struct control_list){.ops = &ops, .node = n};
+    b->request = json_incref((json_t *)(uintptr_t)in);
+    if (read_order(in, &b->choice.order, out) && read_filter(n, in, &b->choice.filter, out)) {
+        if (open_choice(&b->choice, n, most) == 0)
+            return &b->base;
+        control_refuse(out, false, "out of memory");
+    }
+    free_bundles(&b->base);
+    return NULL;
 }
 
 /* ---- deletion ---- */
 
 static void delete_fitting(struct node *n, const struct filter *f, json_t *out)
 {
-    struct choice c = {.most = DELETED_MAX, .order = by_key};
-    c.at = calloc(2 * c.most, sizeof *c.at);
-    if (c.at == NULL) {
+    struct choice c = {.filter = *f, .order = BY_KEY};
+    uint64_t deleted = 0;
+    if (open_choice(&c, n, DELETED_MAX) < 0) {
         control_refuse(out, false, "out of memory");
         return;
     }
-    walk_bundles(n, f, &c);
-    uint64_t deleted = 0;
+    while (look_on(&c))
+        ;
     for (size_t i = 0; i < c.len; i++)
         deleted += node_delete(n, c.at[i].key) == 0;
     json_object_set_new(out, "deleted", json_number(deleted));

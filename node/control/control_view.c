@@ -7,11 +7,13 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "conf/json_number.h"
 #include "node/app/apps.h"
 #include "node/control/control.h"
+#include "node/control/control_list.h"
 #include "node/node_meter.h"
 #include "node/storage.h"
 
@@ -119,64 +121,116 @@ static void set_failures(const struct node_link *l, json_t *o)
     json_object_set_new(o, "failed_because", by_reason);
 }
 
-void control_links(struct node *n, const struct json_t *in, struct json_t *out)
+static json_t *link_json(struct node *n, const struct node_link *l)
 {
-    (void)in;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
-            continue;
-        json_t *o = json_object();
-        set_text(o, "name", l->config->name);
-        set_text(o, "adapter", l->config->adapter);
-        set_eid(o, "peer", &l->config->peer);
-        set_text(o, "state", l->up ? "up" : "down");
-        set_int(o, "sent", l->sent);
-        set_int(o, "failed", l->failed);
-        set_failures(l, o);
-        if (l->cla != NULL && l->cla->ops->inbound) {
-            set_int(o, "peers_in", l->peers);
-            set_int(o, "peers_refused", l->peers_refused);
-        }
-        set_int(o, "received", l->received);
-        set_int(o, "held", l->held_len);
-        set_int(o, "held_bytes", l->held_bytes);
-        set_int(o, "held_total", l->held_total);
-        control_share(n, l->index, o);
-        set_backlog(n, l, o);
-        set_bound(n, l, o);
-        set_watch(n, l, o);
-        if (l->cla != NULL && l->cla->ops->status != NULL)
-            l->cla->ops->status(l->cla, o);
-        json_array_append_new(list, o);
+    json_t *o = json_object();
+    set_text(o, "name", l->config->name);
+    set_text(o, "adapter", l->config->adapter);
+    set_eid(o, "peer", &l->config->peer);
+    set_text(o, "state", l->up ? "up" : "down");
+    set_int(o, "sent", l->sent);
+    set_int(o, "failed", l->failed);
+    set_failures(l, o);
+    if (l->cla != NULL && l->cla->ops->inbound) {
+        set_int(o, "peers_in", l->peers);
+        set_int(o, "peers_refused", l->peers_refused);
     }
-    json_object_set_new(out, "links", list);
+    set_int(o, "received", l->received);
+    set_int(o, "held", l->held_len);
+    set_int(o, "held_bytes", l->held_bytes);
+    set_int(o, "held_total", l->held_total);
+    control_share(n, l->index, o);
+    set_backlog(n, l, o);
+    set_bound(n, l, o);
+    set_watch(n, l, o);
+    if (l->cla != NULL && l->cla->ops->status != NULL)
+        l->cla->ops->status(l->cla, o);
+    return o;
+}
+
+/* ---- lists of links ---- */
+
+struct link_list {
+    struct control_list base;
+    size_t at;        /* in node.links */
+    json_t *sessions; /* of the link before `at`; NULL: none */
+    size_t session;
+};
+
+static struct link_list *links_of(struct control_list *l)
+{
+    return container_of(l, struct link_list, base);
+}
+
+static void free_links(struct control_list *l)
+{
+    json_decref(links_of(l)->sessions);
+    free(links_of(l));
+}
+
+static struct control_list *list_links(struct node *n, const struct control_list_ops *ops,
+                                       struct json_t *out)
+{
+    struct link_list *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    l->base = (struct control_list){.ops = ops, .node = n};
+    return &l->base;
+}
+
+static bool next_link(struct control_list *l, struct json_t **item)
+{
+    struct link_list *x = links_of(l);
+    if (x->at >= l->node->links_len)
+        return false;
+    const struct node_link *link = l->node->links[x->at++];
+    if (link != NULL)
+        *item = link_json(l->node, link);
+    return true;
+}
+
+struct control_list *control_links(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    static const struct control_list_ops ops = {"links", NULL, NULL, next_link, free_links};
+    (void)in;
+    return list_links(n, &ops, out);
+}
+
+static void take_sessions(struct link_list *x, const struct node_link *link)
+{
+    json_t *o = json_object();
+    json_decref(x->sessions);
+    x->session = 0;
+    if (link != NULL && link->cla != NULL && link->cla->ops->status != NULL)
+        link->cla->ops->status(link->cla, o);
+    x->sessions = json_incref(json_object_get(o, "sessions"));
+    json_decref(o);
 }
 
 /* The adapters' own lists of sessions, with the link's name in each. */
-void control_sessions(struct node *n, const struct json_t *in, struct json_t *out)
+static bool next_session(struct control_list *l, struct json_t **item)
 {
-    (void)in;
-    json_t *list = json_array();
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
-            continue;
-        json_t *o = json_object(), *sessions, *item;
-        size_t at;
-        if (l->cla != NULL && l->cla->ops->status != NULL)
-            l->cla->ops->status(l->cla, o);
-        sessions = json_object_get(o, "sessions");
-        json_array_foreach(sessions, at, item)
-        {
-            json_t *copy = json_copy(item);
-            set_text(copy, "link", l->config->name);
-            json_array_append_new(list, copy);
-        }
-        json_decref(o);
+    struct link_list *x = links_of(l);
+    if (x->session < json_array_size(x->sessions)) {
+        const struct node_link *link = l->node->links[x->at - 1];
+        *item = json_copy(json_array_get(x->sessions, x->session++));
+        if (link != NULL)
+            set_text(*item, "link", link->config->name);
+        return true;
     }
-    json_object_set_new(out, "sessions", list);
+    if (x->at >= l->node->links_len)
+        return false;
+    take_sessions(x, l->node->links[x->at++]);
+    return true;
+}
+
+struct control_list *control_sessions(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    static const struct control_list_ops ops = {"sessions", NULL, NULL, next_session, free_links};
+    (void)in;
+    return list_links(n, &ops, out);
 }
 
 /* ---- counters ---- */
@@ -236,30 +290,42 @@ static json_t *only_counters(const json_t *o)
     return kept;
 }
 
-void control_link_counters(struct node *n, struct json_t *out)
+static json_t *link_counters(const struct node *n, const struct node_link *l)
 {
-    json_t *list = json_array();
-    for (size_t i = 0; i < n->links_len; i++) {
-        struct node_link *l = n->links[i];
-        if (l == NULL)
-            continue;
-        json_t *all = json_object();
-        set_int(all, "sent", l->sent);
-        set_int(all, "failed", l->failed);
-        struct agent_bound bound;
-        if (agent_bound(n->agent, l->index, &bound))
-            set_int(all, "queue_refused", bound.refused);
-        set_int(all, "received", l->received);
-        set_int(all, "peers_refused", l->peers_refused);
-        set_failures(l, all);
-        if (l->cla != NULL && l->cla->ops->status != NULL)
-            l->cla->ops->status(l->cla, all);
-        json_t *o = only_counters(all);
-        set_text(o, "name", l->config->name);
-        json_array_append_new(list, o);
-        json_decref(all);
-    }
-    json_object_set_new(out, "links", list);
+    json_t *all = json_object();
+    struct agent_bound bound;
+    set_int(all, "sent", l->sent);
+    set_int(all, "failed", l->failed);
+    if (agent_bound(n->agent, l->index, &bound))
+        set_int(all, "queue_refused", bound.refused);
+    set_int(all, "received", l->received);
+    set_int(all, "peers_refused", l->peers_refused);
+    set_failures(l, all);
+    if (l->cla != NULL && l->cla->ops->status != NULL)
+        l->cla->ops->status(l->cla, all);
+    json_t *o = only_counters(all);
+    set_text(o, "name", l->config->name);
+    json_decref(all);
+    return o;
+}
+
+static bool next_counters(struct control_list *l, struct json_t **item)
+{
+    struct link_list *x = links_of(l);
+    if (x->at >= l->node->links_len)
+        return false;
+    const struct node_link *link = l->node->links[x->at++];
+    if (link != NULL)
+        *item = link_counters(l->node, link);
+    return true;
+}
+
+struct control_list *control_link_counters(struct node *n, const struct json_t *in,
+                                           struct json_t *out)
+{
+    static const struct control_list_ops ops = {"links", NULL, NULL, next_counters, free_links};
+    (void)in;
+    return list_links(n, &ops, out);
 }
 
 /* ---- routes ---- */

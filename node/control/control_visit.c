@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The operator's visits. A connection asks one line at a time and reads the answer; it is read on
- * when the answer is written, so that nothing queues. What can go wrong: a line that is too long
- * ends the connection; connections that say nothing: when there are too many, one of them gives way
- * to the new one.
+ * when the answer is written, so that nothing queues. Answers are made in turns of the connections,
+ * in short steps, for a tenth of the loop's time (os/paced.h). What can go wrong: a line that is
+ * too long ends the connection; connections that say nothing: when there are too many, one of them
+ * gives way to the new one.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -15,16 +16,21 @@
 #include "base/err.h"
 #include "base/list.h"
 #include "node/control/control.h"
+#include "node/control/control_reply.h"
+#include "os/paced.h"
 #include "os/users.h"
 #include "os/world.h"
 
 #define VISITORS_MAX 32
+#define SHARE 10             /* one part of so many, of the loop's time */
+#define LEAST (50 * TICK_US) /* that a request takes, with its reading and writing */
 
 struct control {
     struct node *node;
     struct stream_listener *listener;
     struct list all; /* struct visitor, the one that was silent for longest first */
     size_t visitors;
+    struct paced turns; /* of struct visitor.turn */
     uint64_t gave_way;
     bool has_admins; /* not all visitors are administrators, but members of this group: */
     unsigned admins;
@@ -32,12 +38,15 @@ struct control {
 
 struct visitor {
     struct list node;
+    struct list turn; /* in control.turns: a line, or an answer, is to go on */
     struct control *control;
     struct stream *stream;
+    unsigned pid; /* of the process that connected; 0: not known */
+    size_t same;  /* connections of that process */
+    bool judged;  /* with the first request: */
     bool admin;
     char name[USERS_TEXT_MAX + 24]; /* who it is, for the log and for answers */
-    char *answer;                   /* [answer_done, answer_len) is not written yet; NULL: none */
-    size_t answer_len, answer_done;
+    struct control_reply reply;
     bool asked; /* a whole line, once */
     size_t len; /* of line: what was read and not answered */
     char line[CONTROL_LINE_MAX];
@@ -47,111 +56,35 @@ static void close_visitor(struct visitor *v)
 {
     stream_close(v->stream);
     list_sub(&v->node);
+    list_sub(&v->turn);
     v->control->visitors--;
-    free(v->answer);
+    control_reply_fini(&v->reply);
     free(v);
 }
 
-/* True: all of it is. */
-static bool write_answer(struct visitor *v)
+/* True: all of the text that there is. */
+static bool write_text(struct visitor *v)
 {
-    struct slice rest =
-        slice_of((const uint8_t *)v->answer + v->answer_done, v->answer_len - v->answer_done);
-    v->answer_done += stream_write(v->stream, &rest, 1);
-    if (v->answer_done < v->answer_len)
+    struct control_reply *r = &v->reply;
+    const struct slice rest = slice_of((const uint8_t *)r->text + r->done, r->len - r->done);
+    if (rest.len > 0)
+        r->done += stream_write(v->stream, &rest, 1);
+    if (r->done < r->len)
         return false;
-    free(v->answer);
-    v->answer = NULL;
+    if (control_reply_whole(r))
+        control_reply_fini(r);
     return true;
 }
 
-/* Asks the node about the first n bytes, a line. False: memory is out. */
-static bool make_answer(struct visitor *v, size_t n)
+static bool has_line(const struct visitor *v)
 {
-    const struct control_who who = {.admin = v->admin, .name = v->name};
-    struct json_t *answer = control_answer(v->control->node, &who, v->line, n);
-    v->len -= n + 1;
-    memmove(v->line, v->line + n + 1, v->len);
-    if (answer == NULL)
-        return false;
-    v->answer_done = 0;
-    v->answer_len = json_dumpb(answer, NULL, 0, JSON_COMPACT) + 1;
-    v->answer = malloc(v->answer_len);
-    if (v->answer != NULL) {
-        json_dumpb(answer, v->answer, v->answer_len - 1, JSON_COMPACT);
-        v->answer[v->answer_len - 1] = '\n';
-    }
-    json_decref(answer);
-    return v->answer != NULL;
+    return memchr(v->line, '\n', v->len) != NULL;
 }
 
-/* Answers whole lines until one's answer has to wait, or there are none. */
-static void take_lines(struct visitor *v)
+/* Something to do, as soon as what there is has been written. */
+static bool has_more(const struct visitor *v)
 {
-    const char *end;
-    assert(v->answer == NULL);
-    list_sub(&v->node);
-    list_add_tail(&v->control->all, &v->node);
-    while ((end = memchr(v->line, '\n', v->len)) != NULL) {
-        v->asked = true;
-        if (!make_answer(v, (size_t)(end - v->line))) {
-            close_visitor(v);
-            return;
-        }
-        if (!write_answer(v)) {
-            stream_read(v->stream, false);
-            return;
-        }
-    }
-    if (v->len == sizeof v->line)
-        close_visitor(v);
-    else
-        stream_read(v->stream, true);
-}
-
-static uint8_t *find_space(void *context, size_t *len)
-{
-    struct visitor *v = context;
-    *len = sizeof v->line - v->len;
-    return (uint8_t *)v->line + v->len;
-}
-
-static void on_fed(void *context, size_t len)
-{
-    struct visitor *v = context;
-    v->len += len;
-    take_lines(v);
-}
-
-static void on_writable(void *context)
-{
-    struct visitor *v = context;
-    if (v->answer == NULL || write_answer(v))
-        take_lines(v);
-}
-
-static void on_ended(void *context, int error)
-{
-    (void)error;
-    close_visitor(context);
-}
-
-static const struct stream_user user = {find_space, on_fed, on_writable, on_ended};
-
-/* Who never asked goes first, then who was silent for longest. */
-static void make_room(struct control *c)
-{
-    assert(c->visitors > 0);
-    struct visitor *least = container_of(list_first(&c->all), struct visitor, node);
-    list_for_each (l, &c->all) {
-        struct visitor *v = container_of(l, struct visitor, node);
-        if (!v->asked) {
-            least = v;
-            break;
-        }
-    }
-    c->gave_way++;
-    close_visitor(least);
+    return !control_reply_whole(&v->reply) || has_line(v);
 }
 
 static void judge_visitor(struct visitor *v)
@@ -170,9 +103,120 @@ static void judge_visitor(struct visitor *v)
                stream_is_member(v->stream, c->admins);
 }
 
+/* Asks the node about the first line. */
+static void ask_node(struct visitor *v)
+{
+    const char *end = memchr(v->line, '\n', v->len);
+    struct control_list *list;
+    if (!v->judged)
+        judge_visitor(v);
+    v->judged = true;
+    const struct control_who who = {.admin = v->admin, .name = v->name};
+    const size_t n = (size_t)(end - v->line);
+    struct json_t *answer = control_ask(v->control->node, &who, v->line, n, &list);
+    v->len -= n + 1;
+    memmove(v->line, end + 1, v->len);
+    control_reply_begin(&v->reply, answer, list);
+}
+
+/* One request, or the next piece of its answer. */
+static bool do_turn(void *context, struct list *turn)
+{
+    struct visitor *v = container_of(turn, struct visitor, turn);
+    const struct control *c = context;
+    if (control_reply_whole(&v->reply))
+        ask_node(v);
+    if (!control_reply_step(&v->reply, c->node->world)) {
+        close_visitor(v);
+        return false;
+    }
+    if (!write_text(v))
+        return false; /* on_writable follows */
+    const bool more = has_more(v);
+    if (!more)
+        stream_read(v->stream, true);
+    return more;
+}
+
+/* May close it. */
+static void go_on(struct visitor *v)
+{
+    const bool more = has_more(v);
+    if (more || v->len == sizeof v->line)
+        stream_read(v->stream, false);
+    else
+        stream_read(v->stream, true);
+    if (more)
+        paced_add(&v->control->turns, &v->turn);
+    else if (v->len == sizeof v->line)
+        close_visitor(v);
+}
+
+static uint8_t *find_space(void *context, size_t *len)
+{
+    struct visitor *v = context;
+    *len = sizeof v->line - v->len;
+    return (uint8_t *)v->line + v->len;
+}
+
+static void on_fed(void *context, size_t len)
+{
+    struct visitor *v = context;
+    v->len += len;
+    if (has_line(v)) {
+        v->asked = true;
+        list_sub(&v->node);
+        list_add_tail(&v->control->all, &v->node);
+    }
+    go_on(v);
+}
+
+static void on_writable(void *context)
+{
+    struct visitor *v = context;
+    if (write_text(v))
+        go_on(v);
+}
+
+static void on_ended(void *context, int error)
+{
+    (void)error;
+    close_visitor(context);
+}
+
+static const struct stream_user user = {find_space, on_fed, on_writable, on_ended};
+
+static void count_same(const struct control *c)
+{
+    list_for_each (l, &c->all) {
+        struct visitor *v = container_of(l, struct visitor, node);
+        v->same = 0;
+        list_for_each (m, &c->all)
+            v->same += container_of(m, struct visitor, node)->pid == v->pid;
+    }
+}
+
+/* Of the process that has most connections: who never asked goes first, then who was silent for
+ * longest. */
+static void make_room(struct control *c)
+{
+    struct visitor *least = NULL;
+    count_same(c);
+    list_for_each (l, &c->all) {
+        struct visitor *v = container_of(l, struct visitor, node);
+        if (least == NULL || v->same > least->same ||
+            (v->same == least->same && least->asked && !v->asked))
+            least = v;
+    }
+    assert(least != NULL);
+    c->gave_way++;
+    close_visitor(least);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct control *c = context;
+    struct stream_peer who;
     if (c->visitors == VISITORS_MAX)
         make_room(c);
     struct visitor *v = calloc(1, sizeof *v);
@@ -182,7 +226,8 @@ static void on_accepted(void *context, struct stream *s)
     }
     v->control = c;
     v->stream = s;
-    judge_visitor(v);
+    list_init(&v->turn);
+    v->pid = stream_user_of(s, &who) ? who.pid : 0;
     c->visitors++;
     list_add_tail(&c->all, &v->node);
     stream_use(s, &user, v);
@@ -206,8 +251,10 @@ int control_open(struct control **out, struct node *n, const struct stream_place
         free(c);
         return HELIO_ENOENT;
     }
+    paced_init(&c->turns, n->world, SHARE, LEAST, do_turn, c);
     int r = stream_listen(n->world, &c->listener, at, on_accepted, c);
     if (r < 0) {
+        paced_fini(&c->turns);
         snprintf(why, why_cap, "%s: %s", at->path, helio_strerror(r));
         free(c);
         return HELIO_EIO;
@@ -221,6 +268,7 @@ void control_close(struct control *c)
     stream_unlisten(c->listener);
     list_for_each_safe (l, &c->all)
         close_visitor(container_of(l, struct visitor, node));
+    paced_fini(&c->turns);
 }
 
 uint64_t control_gave_way(const struct control *c)

@@ -10,13 +10,6 @@
 
 #include "base/err.h"
 
-void http_pace_made(struct http_pace *p, tick now, tick took)
-{
-    const tick oldest = now > HTTP_PACE_KEPT ? now - HTTP_PACE_KEPT : 0;
-    const tick from = p->next > oldest ? p->next : oldest;
-    p->next = from + HTTP_PACE_SHARE * (took > HTTP_PACE_LEAST ? took : HTTP_PACE_LEAST);
-}
-
 int http_desk_init(struct http_desk *d, void (*ring)(void *context), void *context)
 {
     *d = (struct http_desk){.ring = ring, .context = context};

@@ -3,7 +3,7 @@
  * Between the thread of the HTTP server and the program's loop. The thread asks for a text and
  * waits; the loop makes it from what it knows at the moment. Texts of one kind are made for a
  * fiftieth of the loop's time at most: a request that comes sooner gets the last one again
- * (http_pace).
+ * (base/pace.h).
  */
 #ifndef NODE_HTTP_DESK_H
 #define NODE_HTTP_DESK_H
@@ -11,23 +11,11 @@
 #include <semaphore.h>
 #include <stdatomic.h>
 
-#include "base/tick.h"
+#include "base/pace.h"
 #include "node/http/http_answer.h"
 
 #define HTTP_PACE_SHARE 50              /* one part of so many, of the loop's time */
 #define HTTP_PACE_LEAST (200 * TICK_US) /* that a text takes, with its hand-over */
-#define HTTP_PACE_KEPT TICK_S           /* so much time that was not used is */
-
-struct http_pace {
-    tick next; /* when the next text may be made; 0: at once */
-};
-
-static inline bool http_pace_may(const struct http_pace *p, tick now)
-{
-    return p->next <= now;
-}
-/* One was made, and took so long. */
-void http_pace_made(struct http_pace *p, tick now, tick took);
 
 enum http_desk_state { HTTP_DESK_FREE, HTTP_DESK_ASKED, HTTP_DESK_ANSWERED };
 

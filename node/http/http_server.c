@@ -40,7 +40,7 @@
 struct kept {
     struct MHD_Response *response; /* NULL: none yet */
     char link[LINK_CAP];           /* of HTTP_SESSIONS */
-    struct http_pace pace;
+    struct pace pace;
 };
 
 struct http_server {
@@ -200,7 +200,7 @@ static bool renew_kept(struct http_server *h, enum http_kind kind, const char *l
     if (!http_desk_ask(h->config.desk, kind, link, &a))
         return false;
     const tick now = clock_now();
-    http_pace_made(&k->pace, now, now - began);
+    pace_made(&k->pace, now, now - began);
     if (a.status != MHD_HTTP_OK) {
         *refusal = a;
         return false;
@@ -224,7 +224,7 @@ static enum MHD_Result answer_figures(struct http_server *h, struct MHD_Connecti
         http_refusal(MHD_HTTP_SERVICE_UNAVAILABLE, "too many requests; ask again in a second\n");
     link = kind != HTTP_SESSIONS || link == NULL || strlen(link) >= LINK_CAP ? "" : link;
     const bool same = k->response != NULL && strcmp(k->link, link) == 0;
-    if (http_pace_may(&k->pace, clock_now()) ? renew_kept(h, kind, link, &refusal) : same)
+    if (pace_may(&k->pace, clock_now()) ? renew_kept(h, kind, link, &refusal) : same)
         return MHD_queue_response(c, MHD_HTTP_OK, k->response);
     return queue_answer(c, &refusal);
 }
@@ -391,6 +391,8 @@ int http_server_start(struct http_server **out, const struct http_server_config 
     if (err == 0) {
         h->config = *config;
         http_visits_init(&h->visits);
+        for (size_t i = 0; i < HTTP_PAGE; i++)
+            h->kept[i].pace = (struct pace){.share = HTTP_PACE_SHARE, .least = HTTP_PACE_LEAST};
         h->stop = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
         err = h->stop < 0 ? helio_from_errno(errno) : 0;
     }

@@ -103,12 +103,43 @@ START_TEST(digest)
 }
 END_TEST
 
+/* The table grows from 16 slots to 4,096 while it is scanned, and half of what comes goes again. */
+START_TEST(scan_while_it_changes)
+{
+    enum { FIRST = 100, MOST = 4000 };
+    static struct hash_node nodes[MOST];
+    unsigned char seen[MOST] = {0};
+    struct hash h;
+    struct hash_node *chain;
+    size_t len = 0;
+    uint64_t cursor = 0;
+    ck_assert_int_eq(hash_init(&h, 1), 0);
+    for (; len < FIRST; len++)
+        hash_add(&h, &nodes[len], hash_mix(1, len, 0));
+    do {
+        cursor = hash_scan(&h, cursor, &chain);
+        for (; chain != NULL; chain = chain->next)
+            seen[chain - nodes]++;
+        for (size_t end = len + 40 < MOST ? len + 40 : MOST; len < end; len++) {
+            hash_add(&h, &nodes[len], hash_mix(1, len, 0));
+            if (len % 2 == 1)
+                hash_sub(&h, &nodes[len - 1]);
+        }
+    } while (cursor != 0);
+    ck_assert_uint_gt(len, FIRST);
+    for (size_t i = 0; i < MOST; i++)
+        ck_assert(i < FIRST ? seen[i] == 1 : seen[i] <= 1);
+    hash_fini(&h);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_hash");
     TCase *t = tcase_create("hash");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, add_find_sub);
+    tcase_add_test(t, scan_while_it_changes);
     tcase_add_test(t, bytes_and_seeds);
     tcase_add_test(t, secret);
     tcase_add_test(t, digest);

@@ -1,44 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The HTTP server's thread asks the loop for texts: how often, and what if the loop ends. */
+/* The HTTP server's thread asks the loop for texts, or the loop ends. */
 #include <check.h>
 #include <pthread.h>
 #include <stdlib.h>
 
 #include "node/http/http_desk.h"
-
-#define TOOK (10 * TICK_MS)
-
-/* Whoever asked seldom is answered at once, several times; whoever goes on has a fiftieth. */
-START_TEST(pace)
-{
-    struct http_pace p = {0};
-    tick now = 100 * TICK_S;
-    unsigned made = 0;
-    for (tick end = now + 100 * TICK_S; now < end; now += TICK_MS)
-        if (http_pace_may(&p, now)) {
-            http_pace_made(&p, now, TOOK);
-            made++;
-        }
-    const unsigned share = (unsigned)(100 * TICK_S / (HTTP_PACE_SHARE * TOOK));
-    ck_assert_uint_ge(made, share);
-    ck_assert_uint_le(made, share + 3);
-    http_pace_made(&p, now, TOOK);
-    ck_assert(!http_pace_may(&p, now));
-    ck_assert(http_pace_may(&p, now + 2 * HTTP_PACE_SHARE * TOOK));
-}
-END_TEST
-
-START_TEST(pace_of_quick_ones)
-{
-    struct http_pace p = {0};
-    const tick now = 100 * TICK_S;
-    unsigned made = 0;
-    for (; http_pace_may(&p, now); made++)
-        http_pace_made(&p, now, 1);
-    ck_assert_uint_le(made, (unsigned)(HTTP_PACE_KEPT / (HTTP_PACE_SHARE * HTTP_PACE_LEAST)) + 1);
-    ck_assert_uint_gt(made, 10); /* a person, or several scrapers, notice nothing */
-}
-END_TEST
 
 struct scene {
     struct http_desk desk;
@@ -112,8 +78,6 @@ int main(void)
 {
     Suite *s = suite_create("http_desk");
     TCase *t = tcase_create("http_desk");
-    tcase_add_test(t, pace);
-    tcase_add_test(t, pace_of_quick_ones);
     tcase_add_test(t, answered);
     tcase_add_test(t, closed);
     suite_add_tcase(s, t);

@@ -13,15 +13,11 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "base/allowance.h"
-
 #define CLOCK (200 * TICK_MS)
 #define CLOCK_MOVED (100 * TICK_US)
 #define CLOCK_SPAN (2 * TICK_US) /* between two looks at the clock, that will do */
 #define CLOCK_TRIES 5
-#define REFUSALS 20           /* told at once */
-#define REFUSALS_PAUSE TICK_S /* and one more after each */
-#define UNBOUND_MAX 512       /* connections without a BIND; the oldest gives way */
+#define UNBOUND_MAX 512 /* connections without a BIND; the oldest gives way */
 
 static struct instance *find_instance(struct station *t, const struct sle_instance *s)
 {
@@ -40,14 +36,14 @@ static void on_bound(struct visit *v, const struct sle_link *l)
     v->instance->conn = v->conn;
     if (catchup_can(v->instance))
         catchup_bound(v->instance);
-    say(&v->station->log, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
-        v->instance->config->id, sle_link_peer(l), sle_link_version(l), v->from);
+    station_say(v->station, LINES_SERVICE, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
+                v->instance->config->id, sle_link_peer(l), sle_link_version(l), v->from);
 }
 
 static void on_started(struct visit *v, const struct sle_notice *n)
 {
     struct instance *i = v->instance;
-    say(&v->station->log, LEVEL_INFO, "%s: started", i->config->id);
+    station_say(v->station, LINES_SERVICE, LEVEL_INFO, "%s: started", i->config->id);
     if (i->config->service == SLE_FCLTU)
         uplink_wake(i);
     else if (i->config->mode == SLE_OFFLINE)
@@ -83,14 +79,6 @@ static bool is_refusal(enum sle_end end)
     return end == SLE_END_REFUSED || end == SLE_END_AUTH;
 }
 
-static void tell_refusals(struct station *t)
-{
-    if (t->untold > 0)
-        say(&t->log, LEVEL_WARNING, "%" PRIu64 " more connections were refused or broken off",
-            t->untold);
-    t->untold = 0;
-}
-
 /* Why the association ended, in one line. */
 static void tell_over(struct visit *v, const struct sle_link *l, const struct sle_notice *n)
 {
@@ -98,18 +86,14 @@ static void tell_over(struct visit *v, const struct sle_link *l, const struct sl
     const char *who = *sle_link_peer(l) != '\0' ? sle_link_peer(l) : "unknown";
     const char *what = v->instance != NULL ? v->instance->config->id : "no instance";
     if (n->end == SLE_END_UNBOUND) {
-        say(&t->log, LEVEL_INFO, "%s: unbound by %s", what, who);
+        station_say(t, LINES_SERVICE, LEVEL_INFO, "%s: unbound by %s", what, who);
         return;
     }
     t->refused += is_refusal(n->end) ? 1 : 0;
-    if (!allowance_take(&t->refusals, REFUSALS_PAUSE, REFUSALS, world_now(t->world))) {
-        t->untold++;
-        return;
-    }
     const char *why = sle_conn_reason(n);
     bool nobody = n->end == SLE_END_CLOSED && v->instance == NULL; /* who only looked */
-    say(&t->log, nobody ? LEVEL_INFO : LEVEL_WARNING, "%s: %s at %s: %s%s%s", what, who, v->from,
-        sle_end_text(n->end), *why != '\0' ? ": " : "", why);
+    station_say(t, LINES_REFUSED, nobody ? LEVEL_INFO : LEVEL_WARNING, "%s: %s at %s: %s%s%s", what,
+                who, v->from, sle_end_text(n->end), *why != '\0' ? ": " : "", why);
 }
 
 static void on_notice(void *context, struct sle_conn *c, const struct sle_notice *n)
@@ -124,7 +108,7 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         on_started(v, n);
         break;
     case SLE_STOPPED_BY_USER:
-        say(&v->station->log, LEVEL_INFO, "%s: stopped", v->instance->config->id);
+        station_say(v->station, LINES_SERVICE, LEVEL_INFO, "%s: stopped", v->instance->config->id);
         end_service(v->instance);
         if (address_given(&v->instance->config->connect)) /* who has bound unbinds */
             (void)sle_provider_unbind(v->instance->sle, SLE_UNBIND_SUSPEND, sle_conn_now(c));
@@ -152,9 +136,9 @@ static void on_gone(void *context, struct sle_conn *c, int error)
 {
     struct visit *v = context;
     (void)error; /* SLE_OVER has told it */
-    if (*sle_conn_why(c) != '\0' && allowance_take(&v->station->refusals, REFUSALS_PAUSE, REFUSALS,
-                                                   world_now(v->station->world)))
-        say(&v->station->log, LEVEL_WARNING, "%s: TLS: %s", v->from, sle_conn_why(c));
+    if (*sle_conn_why(c) != '\0')
+        station_say(v->station, LINES_REFUSED, LEVEL_WARNING, "%s: TLS: %s", v->from,
+                    sle_conn_why(c));
     if (v->instance != NULL && v->instance->conn == c) {
         v->instance->conn = NULL;
         end_service(v->instance);
@@ -180,7 +164,8 @@ static void tell_no_room(struct station *t, struct stream *s)
 {
     stream_reset(s);
     t->refused++;
-    say(&t->log, LEVEL_WARNING, "a connection was refused: there are too many, or memory is out");
+    station_say(t, LINES_REFUSED, LEVEL_WARNING,
+                "a connection was refused: there are too many, or memory is out");
 }
 
 /* Connections that say nothing would keep users out until each has had its time for the BIND. */
@@ -324,7 +309,7 @@ static void on_clock(void *context)
         for (size_t i = 0; i < t->settings->instances_len; i++)
             if (t->instances[i].source != NULL)
                 tell_losses(&t->instances[i]);
-        tell_refusals(t);
+        station_tell_untold(t);
     }
     alarm_set(&t->clock, world_now(t->world) + CLOCK);
 }
@@ -481,10 +466,8 @@ void station_end(struct station *t)
     sle_host_fini(&t->host);
     if (t->listener != NULL)
         stream_unlisten(t->listener);
-    if (t->status != NULL)
-        stream_unlisten(t->status);
-    if (t->control != NULL)
-        stream_unlisten(t->control);
+    status_end(t);
+    station_control_end(t);
     while (!list_empty(&t->visits)) {
         struct visit *v = container_of(list_first(&t->visits), struct visit, node);
         sle_conn_free(v->conn);

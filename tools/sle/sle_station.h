@@ -17,6 +17,7 @@
  *   sle_station_status.c   status as JSON
  *   sle_station_metrics.c  the same for Prometheus
  *   sle_station_control.c  what an operator orders
+ *   sle_station_lines.c    lines of the log that others cause
  */
 #ifndef TOOLS_SLE_STATION_H
 #define TOOLS_SLE_STATION_H
@@ -26,7 +27,9 @@
 #include "base/list.h"
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
+#include "os/paced.h"
 #include "os/recording.h"
+#include "os/say.h"
 #include "os/udp_io.h"
 #include "os/world.h"
 #include "tools/sle/sle_datagrams.h"
@@ -148,6 +151,13 @@ struct instance {
     struct sle_locks locks;                /* likewise */
 };
 
+/* Lines of the log that others can cause as often as they like: each kind has an allowance. */
+enum station_line { LINES_REFUSED, LINES_SERVICE, LINES_CONTROL, LINES_SOURCE, LINES_COUNT };
+struct station_lines {
+    tick spent;      /* base/allowance.h */
+    uint64_t untold; /* those that were left out, until station_tell_untold */
+};
+
 struct station {
     struct world *world;
     const struct settings *settings;
@@ -157,17 +167,28 @@ struct station {
     struct sle_secure secure; /* tls NULL: off */
     struct say log;
     struct stream_listener *listener, *status, *control;
-    size_t talks;       /* connections of the control socket */
+    size_t talks;        /* connections of the control socket */
+    struct list talking; /* those */
+    struct paced turns;  /* their lines */
+    size_t answers;      /* connections of the status socket */
+    struct list answering;
+    struct paced status_turns;
     struct list visits; /* connections */
     struct source *sources;
     struct instance *instances;
     struct alarm clock;
     uint64_t unix_zero; /* Unix time at tick 0, as the engine has it */
     uint64_t refused;   /* connections and BINDs */
-    tick refusals;      /* base/allowance.h */
-    uint64_t untold, ticks;
+    struct station_lines lines[LINES_COUNT];
+    uint64_t ticks;
     bool open, ending;
 };
+
+/* As say, within the allowance of this kind. */
+void station_say(struct station *t, enum station_line kind, enum say_level level,
+                 const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* How many were left out. */
+void station_tell_untold(struct station *t);
 
 /* A user's connection. */
 struct visit {
@@ -280,6 +301,8 @@ bool events_production(struct instance *i, enum sle_uplink_production p, tick no
 void events_end(struct instance *i);
 
 int status_open(struct station *t);
+void status_end(struct station *t);
 int station_control_open(struct station *t);
+void station_control_end(struct station *t);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The control socket: a connection sends one line (sle_control.h), and has “ok” or what is wrong as
- * its answer. What can go wrong: a line that is too long, or never comes: the connection is the
- * operator's own, of whom few are served at once.
+ * its answer. Lines are obeyed in the order in which they came, for a tenth of the loop's time, and
+ * few of them are logged each second. What can go wrong: a line that is too long, or never comes:
+ * the connection is the operator's own, of whom few are served at once.
  */
 #include <stdlib.h>
 
@@ -11,8 +12,12 @@
 
 #define TALKS_MAX 16 /* connections at once */
 #define ANSWER_MAX 256
+#define SHARE 10             /* one part of so many, of the loop's time */
+#define LEAST (50 * TICK_US) /* that a line takes, with its reading and its answer */
 
 struct talk {
+    struct list node; /* in station.talking */
+    struct list turn; /* in station.turns: its line is to be obeyed */
     struct station *station;
     struct stream *stream;
     size_t len, done;
@@ -71,6 +76,8 @@ static const char *obey(struct station *t, const struct control_order *o)
 static void end_talk(struct talk *a)
 {
     a->station->talks--;
+    list_sub(&a->node);
+    list_sub(&a->turn);
     stream_close(a->stream);
     free(a);
 }
@@ -102,29 +109,36 @@ static void answer_talk(struct talk *a, const char *text)
     on_writable(a);
 }
 
-static void on_fed(void *context, size_t len)
+static bool obey_line(void *context, struct list *turn)
 {
-    struct talk *a = context;
+    struct station *t = context;
+    struct talk *a = container_of(turn, struct talk, turn);
     struct control_order o;
     char why[ANSWER_MAX - 1];
-    a->len += len;
-    if (a->answered)
-        return;
     const uint8_t *end = memchr(a->line, '\n', a->len);
-    if (end == NULL && a->len < sizeof a->line)
-        return;
     if (end == NULL) {
         answer_talk(a, "the line is too long");
-        return;
+        return false;
     }
     if (!control_parse(slice_of(a->line, (size_t)(end - a->line)), &o, why, sizeof why)) {
         answer_talk(a, why);
-        return;
+        return false;
     }
-    const char *text = obey(a->station, &o);
-    say(&a->station->log, LEVEL_INFO, "control: %.*s: %s", (int)(end - a->line),
-        (const char *)a->line, text);
+    const char *text = obey(t, &o);
+    station_say(t, LINES_CONTROL, LEVEL_INFO, "control: %.*s: %s", (int)(end - a->line),
+                (const char *)a->line, text);
     answer_talk(a, text);
+    return false;
+}
+
+static void on_fed(void *context, size_t len)
+{
+    struct talk *a = context;
+    a->len += len;
+    if (a->answered || (memchr(a->line, '\n', a->len) == NULL && a->len < sizeof a->line))
+        return;
+    stream_read(a->stream, false);
+    paced_add(&a->station->turns, &a->turn);
 }
 
 static void on_ended(void *context, int error)
@@ -144,6 +158,8 @@ static void on_accepted(void *context, struct stream *s)
         return;
     }
     t->talks++;
+    list_add_tail(&t->talking, &a->node);
+    list_init(&a->turn);
     a->station = t;
     a->stream = s;
     stream_use(s, &stream_user, a);
@@ -155,9 +171,22 @@ int station_control_open(struct station *t)
     const char *path = t->settings->control;
     if (*path == '\0')
         return 0;
+    list_init(&t->talking);
+    paced_init(&t->turns, t->world, SHARE, LEAST, obey_line, t);
     int e = stream_listen(t->world, &t->control, &(struct stream_place){.path = path, .mode = 0600},
                           on_accepted, t);
     if (e < 0)
         say(&t->log, LEVEL_ERROR, "control: %s: %s", path, helio_strerror(e));
     return e;
+}
+
+void station_control_end(struct station *t)
+{
+    if (t->turns.world == NULL)
+        return;
+    if (t->control != NULL)
+        stream_unlisten(t->control);
+    list_for_each_safe (l, &t->talking)
+        end_talk(container_of(l, struct talk, node));
+    paced_fini(&t->turns);
 }

@@ -41,9 +41,10 @@ static void drop_job(struct event_jobs *e, struct job *j)
 
 static void finish_job(struct instance *i, struct job *j, enum sle_notification how, tick now)
 {
-    say(&i->station->log, how == SLE_ASYNC_ACTIONS_DONE ? LEVEL_INFO : LEVEL_WARNING,
-        "%s: event %" PRIu64 ", invocation %" PRIu32 ": %s", i->config->id, j->event->id,
-        j->invocation, sle_notification_text(how));
+    station_say(i->station, LINES_SERVICE,
+                how == SLE_ASYNC_ACTIONS_DONE ? LEVEL_INFO : LEVEL_WARNING,
+                "%s: event %" PRIu64 ", invocation %" PRIu32 ": %s", i->config->id, j->event->id,
+                j->invocation, sle_notification_text(how));
     uint32_t invocation = j->invocation;
     drop_job(&i->events, j);
     sle_provider_event_done(i->sle, invocation, how, now);
@@ -194,9 +195,9 @@ void events_take(struct instance *i, const struct sle_notice *n)
 {
     const struct sle_event *thrown = &n->u.event;
     unsigned diag = accept_event(i, thrown);
-    say(&i->station->log, diag == SLE_OK ? LEVEL_INFO : LEVEL_WARNING,
-        "%s: event %" PRIu32 ", invocation %" PRIu32 ": %s", i->config->id, thrown->event,
-        thrown->invocation, diag == SLE_OK ? "accepted" : "refused");
+    station_say(i->station, LINES_SERVICE, diag == SLE_OK ? LEVEL_INFO : LEVEL_WARNING,
+                "%s: event %" PRIu32 ", invocation %" PRIu32 ": %s", i->config->id, thrown->event,
+                thrown->invocation, diag == SLE_OK ? "accepted" : "refused");
     sle_provider_answer_event(i->sle, n->invoke_id, diag, world_now(i->station->world));
     if (diag == SLE_OK && i->events.len == 1)
         alarm_set(&i->events.alarm, 0); /* behind the return */

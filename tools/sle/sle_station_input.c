@@ -161,12 +161,13 @@ static void on_writable(void *context)
 static void on_ended(void *context, int error)
 {
     struct source *x = context;
-    say(&x->station->log, LEVEL_WARNING, "source %s: the connection has ended: %s", x->config->name,
-        error < 0 ? helio_strerror(error) : "by the peer");
+    station_say(x->station, LINES_SOURCE, LEVEL_WARNING, "source %s: the connection has ended: %s",
+                x->config->name, error < 0 ? helio_strerror(error) : "by the peer");
     const bool cut =
         x->config->modem ? modem_cut(x) : (x->filled - x->used) % x->config->frame != 0;
     if (cut)
-        say(&x->station->log, LEVEL_WARNING, "source %s: it ended within a frame", x->config->name);
+        station_say(x->station, LINES_SOURCE, LEVEL_WARNING, "source %s: it ended within a frame",
+                    x->config->name);
     stream_close(x->stream);
     x->stream = NULL;
     if (!x->config->modem)
@@ -179,14 +180,14 @@ static void on_accepted(void *context, struct stream *s)
 {
     struct source *x = context;
     if (x->stream != NULL) {
-        say(&x->station->log, LEVEL_WARNING,
-            "source %s: a second connection is refused, one is open", x->config->name);
+        station_say(x->station, LINES_SOURCE, LEVEL_WARNING,
+                    "source %s: a second connection is refused, one is open", x->config->name);
         stream_reset(s);
         return;
     }
     x->stream = s;
     stream_use(s, &stream_user, x);
-    say(&x->station->log, LEVEL_INFO, "source %s: connected", x->config->name);
+    station_say(x->station, LINES_SOURCE, LEVEL_INFO, "source %s: connected", x->config->name);
     source_run(x);
 }
 

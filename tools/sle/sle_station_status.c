@@ -89,7 +89,14 @@ static char *status_text(const struct station *t)
 
 /* ---- the socket ---- */
 
+#define ANSWERS_MAX 64       /* connections at once */
+#define SHARE 10             /* one part of so many, of the loop's time */
+#define LEAST (50 * TICK_US) /* that an answer takes, with its writing */
+
 struct answer {
+    struct list node; /* in station.answering */
+    struct list turn; /* in station.status_turns: it has no text yet */
+    struct station *station;
     struct stream *stream;
     char *text;
     size_t len, done;
@@ -98,6 +105,9 @@ struct answer {
 
 static void end_answer(struct answer *a)
 {
+    a->station->answers--;
+    list_sub(&a->node);
+    list_sub(&a->turn);
     stream_close(a->stream);
     free(a->text);
     free(a);
@@ -119,6 +129,8 @@ static void on_fed(void *context, size_t len)
 static void on_writable(void *context)
 {
     struct answer *a = context;
+    if (a->text == NULL)
+        return;
     struct slice rest = slice_of(a->text + a->done, a->len - a->done);
     a->done += stream_write(a->stream, &rest, 1);
     if (a->done == a->len)
@@ -133,21 +145,34 @@ static void on_ended(void *context, int error)
 
 static const struct stream_user stream_user = {find_space, on_fed, on_writable, on_ended};
 
+static bool make_answer(void *context, struct list *turn)
+{
+    struct answer *a = container_of(turn, struct answer, turn);
+    a->text = status_text(context);
+    if (a->text == NULL) {
+        end_answer(a);
+        return false;
+    }
+    a->len = strlen(a->text);
+    on_writable(a);
+    return false;
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
-    struct answer *a = calloc(1, sizeof *a);
-    if (a != NULL)
-        a->text = status_text(t);
-    if (a == NULL || a->text == NULL) {
-        free(a);
+    struct answer *a = t->answers < ANSWERS_MAX ? calloc(1, sizeof *a) : NULL;
+    if (a == NULL) {
         stream_close(s);
         return;
     }
-    a->len = strlen(a->text);
+    t->answers++;
+    a->station = t;
     a->stream = s;
+    list_add_tail(&t->answering, &a->node);
+    list_init(&a->turn);
     stream_use(s, &stream_user, a);
-    on_writable(a);
+    paced_add(&t->status_turns, &a->turn);
 }
 
 int status_open(struct station *t)
@@ -155,9 +180,22 @@ int status_open(struct station *t)
     const char *path = t->settings->status;
     if (*path == '\0')
         return 0;
+    list_init(&t->answering);
+    paced_init(&t->status_turns, t->world, SHARE, LEAST, make_answer, t);
     int e =
         stream_listen(t->world, &t->status, &(struct stream_place){.path = path}, on_accepted, t);
     if (e < 0)
         say(&t->log, LEVEL_ERROR, "status: %s: %s", path, helio_strerror(e));
     return e;
+}
+
+void status_end(struct station *t)
+{
+    if (t->status_turns.world == NULL)
+        return;
+    if (t->status != NULL)
+        stream_unlisten(t->status);
+    list_for_each_safe (l, &t->answering)
+        end_answer(container_of(l, struct answer, node));
+    paced_fini(&t->status_turns);
 }

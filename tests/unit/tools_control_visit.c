@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The control socket in virtual time: what a flood of requests leaves to others, and long answers
+ * in pieces. */
+#include <check.h>
+#include <jansson.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "node/control/control.h"
+#include "node/control/control_list.h"
+#include "os/paced.h"
+#include "tests/fuzz/virtual_node.h"
+
+#define PLACE "control"
+#define BUNDLES 1500u
+#define FLOODERS 4
+
+/* Nobody connects: all bundles stay. */
+static const char text[] =
+    "node: ipn:1.0\nsocket: node\nstore: {durability: none}\n"
+    "links:\n"
+    "  - {name: t, adapter: tcpcl, local: '127.0.0.1:4556', tls: off, peer: ipn:4.0}\n"
+    "routes: [{to: 'ipn:4.*', via: t}]\n";
+
+struct visit {
+    struct stream *stream;
+    size_t answers; /* whole lines */
+    size_t len;
+    char line[1 << 20]; /* the last one, if `kept` */
+    bool kept;
+    uint8_t space[4096];
+};
+
+static uint8_t *find_space(void *context, size_t *len)
+{
+    struct visit *v = context;
+    *len = sizeof v->space;
+    return v->space;
+}
+
+static void on_fed(void *context, size_t len)
+{
+    struct visit *v = context;
+    for (size_t i = 0; i < len; i++) {
+        v->answers += v->space[i] == '\n';
+        if (v->kept && v->len < sizeof v->line - 1 && v->space[i] != '\n')
+            v->line[v->len++] = (char)v->space[i];
+    }
+    v->line[v->len] = '\0';
+}
+
+static void on_writable(void *context)
+{
+    (void)context;
+}
+
+static void on_ended(void *context, int error)
+{
+    ck_abort_msg("the connection of %p ended: %d", context, error);
+}
+
+static const struct stream_user user = {find_space, on_fed, on_writable, on_ended};
+
+static struct visit *open_visit(struct virtual_node *n)
+{
+    struct visit *v = calloc(1, sizeof *v);
+    const struct stream_place at = {.path = PLACE};
+    ck_assert_ptr_nonnull(v);
+    ck_assert_int_eq(stream_connect(&n->v.world, &v->stream, &at, &user, v), 0);
+    node_play(n, 10 * TICK_MS);
+    stream_read(v->stream, true);
+    return v;
+}
+
+static void close_visit(struct visit *v)
+{
+    stream_close(v->stream);
+    free(v);
+}
+
+/* Returns how much of it there was room for. */
+static size_t ask(struct visit *v, const char *line)
+{
+    const struct slice all = slice_of(line, strlen(line));
+    return stream_write(v->stream, &all, 1);
+}
+
+static void send_one(struct virtual_node *n, uint64_t service)
+{
+    struct agent_request q = {.source = eid_ipn(0, 1, service),
+                              .destination = eid_ipn(0, 4, service % 7 + 1),
+                              .report_to = eid_none(),
+                              .lifetime_ms = 86400000,
+                              .crc = -1};
+    q.payload = buf_new(BUNDLE_HEAD_MAX, 100 + BUNDLE_TAIL_MAX);
+    ck_assert_ptr_nonnull(q.payload);
+    memset(buf_append(q.payload, 100), 'x', 100);
+    ck_assert_int_eq(agent_send(n->node.agent, &q, node_now(&n->node), NULL), REFUSE_NONE);
+    node_wake(&n->node);
+}
+
+static struct virtual_node *begin(void)
+{
+    struct virtual_node *n = node_begin(node_config(text));
+    const struct stream_place at = {.path = PLACE};
+    char why[200];
+    for (uint64_t i = 1; i <= BUNDLES; i++)
+        send_one(n, i);
+    node_play(n, 10 * TICK_S);
+    ck_assert_int_eq(control_open(&n->node.control, &n->node, &at, why, sizeof why), 0);
+    return n;
+}
+
+static void end(struct virtual_node *n)
+{
+    control_close(n->node.control);
+    control_free(n->node.control);
+    n->node.control = NULL;
+    node_end(n);
+}
+
+#define LIST "{\"cmd\": \"bundles\", \"sort\": \"destination\", \"limit\": 100000}\n"
+
+/* The text of an answer in pieces is that of the answer made at once: all bundles, in order. */
+START_TEST(answer_in_pieces)
+{
+    struct virtual_node *n = begin();
+    struct visit *v = open_visit(n);
+    const struct control_who who = {true, "the test"};
+    v->kept = true;
+    ck_assert_uint_eq(ask(v, LIST), strlen(LIST));
+    for (int i = 0; i < 100 && v->answers == 0; i++)
+        node_play(n, 10 * TICK_MS);
+    ck_assert_uint_eq(v->answers, 1);
+    struct json_t *whole = control_answer(&n->node, &who, LIST, strlen(LIST) - 1);
+    struct json_t *pieces = json_loads(v->line, 0, NULL);
+    const struct json_t *rows = json_object_get(pieces, "bundles"), *row;
+    ck_assert_ptr_nonnull(pieces);
+    ck_assert_uint_eq(json_array_size(rows), BUNDLES);
+    const char *before = "";
+    for (size_t i = 0; i < BUNDLES; i++) {
+        row = json_array_get(rows, i);
+        const char *to = json_string_value(json_object_get(row, "destination"));
+        ck_assert_int_ge(strcmp(to, before), 0);
+        before = to;
+        const json_t *same = json_array_get(json_object_get(whole, "bundles"), i);
+        ck_assert(json_equal(json_object_get(row, "key"), json_object_get(same, "key")));
+    }
+    ck_assert(json_equal(json_object_get(pieces, "fit"), json_object_get(whole, "fit")));
+    json_decref(whole);
+    json_decref(pieces);
+    close_visit(v);
+    end(n);
+}
+END_TEST
+
+/* Four connections ask for lists without end. The node's steps for them are counted by their cost:
+ * in virtual time each is charged with 50 µs, of which a tenth of the time is made. Another
+ * connection is answered in its turn. */
+START_TEST(flood_has_a_share)
+{
+    struct virtual_node *n = begin();
+    struct visit *flood[FLOODERS], *honest = open_visit(n);
+    const unsigned steps = 2 * BUNDLES / 256 + BUNDLES / 256; /* of one list, at least */
+    size_t answers = 0, asked = 0;
+    for (size_t i = 0; i < FLOODERS; i++)
+        flood[i] = open_visit(n);
+    for (int ms = 0; ms < 3000; ms++) {
+        for (size_t i = 0; i < FLOODERS; i++)
+            (void)ask(flood[i], LIST);
+        if (ms % 100 == 50)
+            asked += ask(honest, "{\"cmd\": \"status\"}\n") > 0;
+        node_play(n, TICK_MS);
+        if (ms % 100 == 99)
+            ck_assert_uint_eq(honest->answers, asked);
+    }
+    for (size_t i = 0; i < FLOODERS; i++)
+        answers += flood[i]->answers;
+    ck_assert_uint_gt(answers, 0);
+    ck_assert_uint_le(answers * steps, (3 + 1) * 2000); /* and the second that is kept */
+    for (size_t i = 0; i < FLOODERS; i++)
+        close_visit(flood[i]);
+    close_visit(honest);
+    end(n);
+}
+END_TEST
+
+/* A list whose rows go away while it is made. */
+START_TEST(bundles_end_meanwhile)
+{
+    struct virtual_node *n = begin();
+    const struct control_who who = {true, "the test"};
+    struct control_list *l;
+    struct json_t *out = control_ask(&n->node, &who, LIST, strlen(LIST) - 1, &l), *item;
+    size_t shown = 0;
+    uint64_t key = 1;
+    ck_assert_ptr_nonnull(l);
+    while (l->ops->prepare(l))
+        if (key % 2 == 0 && key <= BUNDLES)
+            (void)node_delete(&n->node, key++);
+        else
+            key++;
+    for (key = 1; key <= BUNDLES / 2; key++)
+        (void)node_delete(&n->node, key);
+    for (item = NULL; l->ops->next(l, &item); item = NULL) {
+        shown += item != NULL;
+        json_decref(item);
+    }
+    ck_assert_uint_eq(shown, BUNDLES / 4);
+    control_list_free(l);
+    json_decref(out);
+    end(n);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("control_visit");
+    TCase *t = tcase_create("all");
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, answer_in_pieces);
+    tcase_add_test(t, flood_has_a_share);
+    tcase_add_test(t, bundles_end_meanwhile);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
