@@ -9,7 +9,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
-#include "bp/eid.h"
+#include "bp/codec/eid.h"
 #include "conf/conf_value.h"
 #include "ltp/event.h"
 #include "os/address.h"

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
-# find_package(Heliograph COMPONENTS ltp bp chan): the targets Heliograph::ltp, Heliograph::bp, Heliograph::chan.
+# find_package(Heliograph COMPONENTS ltp bp-codec chan): the targets Heliograph::ltp, Heliograph::bp-codec, Heliograph::chan.
 include(CMakeFindDependencyMacro)
 find_dependency(PkgConfig)
-if(NOT Heliograph_FIND_COMPONENTS OR "bp" IN_LIST Heliograph_FIND_COMPONENTS)
+if(NOT Heliograph_FIND_COMPONENTS OR Heliograph_FIND_COMPONENTS MATCHES "bp-(codec|agent)")
     pkg_check_modules(CBOR QUIET IMPORTED_TARGET libcbor)
     if(NOT CBOR_FOUND)
         set(Heliograph_FOUND FALSE)
-        set(Heliograph_NOT_FOUND_MESSAGE "Heliograph::bp needs libcbor, which pkg-config does not find")
+        set(Heliograph_NOT_FOUND_MESSAGE "Heliograph::bp-codec needs libcbor, which pkg-config does not find")
         return()
     endif()
 endif()
@@ -16,6 +16,6 @@ foreach(component ${Heliograph_FIND_COMPONENTS})
         set(Heliograph_${component}_FOUND TRUE)
     elseif(Heliograph_FIND_REQUIRED_${component})
         set(Heliograph_FOUND FALSE)
-        set(Heliograph_NOT_FOUND_MESSAGE "Heliograph has no component ${component}; it has base, ltp, bp, route, frames, sle and chan")
+        set(Heliograph_NOT_FOUND_MESSAGE "Heliograph has no component ${component}; it has base, ltp, bp-codec, bp-agent, route, frames, sle and chan")
     endif()
 endforeach()

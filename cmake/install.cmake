@@ -2,12 +2,16 @@
 # What a program of somebody else needs of the engines: libraries, headers, pkg-config files, a CMake package.
 include(CMakePackageConfigHelpers)
 
-# helio_install_library(NAME HEADERS … REQUIRES … LIBS …): the target helio_NAME as libhelio-NAME, its headers below
-# include/heliograph/NAME, helio-NAME.pc with what it REQUIRES (pkg-config names) and the plain LIBS. FOLDER: where
-# the headers are, if not here.
+# helio_install_library(NAME HEADERS … REQUIRES … LIBS …): the target helio_NAME as libhelio-NAME (with - for _), its
+# headers below include/heliograph/INCLUDE (default: NAME), helio-NAME.pc with what it REQUIRES (pkg-config names) and
+# the plain LIBS. FOLDER: where the headers are, if not here.
 function(helio_install_library name)
-    cmake_parse_arguments(A "" "FOLDER" "HEADERS;REQUIRES;LIBS" ${ARGN})
-    set_target_properties(helio_${name} PROPERTIES OUTPUT_NAME helio-${name} EXPORT_NAME ${name}
+    cmake_parse_arguments(A "" "FOLDER;INCLUDE" "HEADERS;REQUIRES;LIBS" ${ARGN})
+    string(REPLACE "_" "-" installed_name ${name})
+    if(NOT A_INCLUDE)
+        set(A_INCLUDE ${name})
+    endif()
+    set_target_properties(helio_${name} PROPERTIES OUTPUT_NAME helio-${installed_name} EXPORT_NAME ${installed_name}
                                                    POSITION_INDEPENDENT_CODE ON)
     # An archive of nothing but link-time code serves only the compiler that made it.
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_INTERPROCEDURAL_OPTIMIZATION)
@@ -19,7 +23,7 @@ function(helio_install_library name)
     # Installed headers name each other as their users do: <heliograph/ltp/ltp.h>.
     set(installed)
     foreach(header ${A_HEADERS})
-        set(out ${CMAKE_BINARY_DIR}/include/heliograph/${name}/${header})
+        set(out ${CMAKE_BINARY_DIR}/include/heliograph/${A_INCLUDE}/${header})
         add_custom_command(OUTPUT ${out}
                            COMMAND ${CMAKE_COMMAND} -DFROM=${CMAKE_CURRENT_SOURCE_DIR}/${A_FOLDER}/${header} -DTO=${out}
                                    -P ${PROJECT_SOURCE_DIR}/cmake/header.cmake
@@ -28,7 +32,7 @@ function(helio_install_library name)
     endforeach()
     add_custom_target(headers_${name} ALL DEPENDS ${installed})
     add_dependencies(programs headers_${name} helio_${name}) # who builds these alone can install, too
-    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${name} COMPONENT dev)
+    install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${A_INCLUDE} COMPONENT dev)
 
     list(JOIN A_REQUIRES " " requires)
     list(JOIN A_LIBS " " libs)
@@ -40,8 +44,8 @@ function(helio_install_library name)
         string(REGEX REPLACE "/$" "" up "${up}")
         set(prefix "\${pcfiledir}/${up}")
     endif()
-    configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${CMAKE_BINARY_DIR}/helio-${name}.pc @ONLY)
-    install(FILES ${CMAKE_BINARY_DIR}/helio-${name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
+    configure_file(${PROJECT_SOURCE_DIR}/cmake/library.pc.in ${CMAKE_BINARY_DIR}/helio-${installed_name}.pc @ONLY)
+    install(FILES ${CMAKE_BINARY_DIR}/helio-${installed_name}.pc DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT dev)
 endfunction()
 
 function(helio_path_from_prefix out dir)

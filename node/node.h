@@ -7,7 +7,7 @@
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 
-#include "bp/agent.h"
+#include "bp/agent/agent.h"
 #include "node/app/echo.h"
 #include "node/config/config.h"
 #include "node/node_clock.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The node's wall clock against what it knows better: steps are told and counted, and lifetimes go
- * on by what has passed (bp/life_clock.h), also over restarts when there is a store. */
+ * on by what has passed (bp/agent/life_clock.h), also over restarts when there is a store. */
 #ifndef NODE_CLOCK_H
 #define NODE_CLOCK_H
 
-#include "bp/life_clock.h"
+#include "bp/agent/life_clock.h"
 
 struct node;
 

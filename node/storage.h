@@ -7,8 +7,8 @@
 #ifndef NODE_STORAGE_H
 #define NODE_STORAGE_H
 
-#include "bp/agent.h"
-#include "bp/store.h"
+#include "bp/agent/agent.h"
+#include "bp/agent/store.h"
 
 struct uv_loop_s;
 struct storage;

@@ -8,7 +8,7 @@
  * else: each answer makes work (a bundle is forwarded, an application reads on), and links wait.
  *
  * Of many removals (bundles that end together) a transaction has some only, so that no put waits
- * for all of them: it is as long as the agent's window of puts (bp/agent_storing.c) makes it.
+ * for all of them: it is as long as the agent's window of puts (bp/agent/agent_storing.c) makes it.
  *
  * What can go wrong: a put that the limit refuses fails alone; if removals are left, it is tried
  * again after them, since they make room. A commit that fails (the medium is

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which boot of the machine this is, for bp/life_clock.h. */
+/* Which boot of the machine this is, for bp/agent/life_clock.h. */
 #ifndef OS_MACHINE_BOOT_H
 #define OS_MACHINE_BOOT_H
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A contact plan as the bundle agent's router (bp/router.h). A bundle goes to the link of the first
- * hop of its best route while that contact lasts, and waits apart until it begins; what is in a
- * queue has its volume booked along the whole route. Asked anew is the queue of a link whose
+ * A contact plan as the bundle agent's router (bp/agent/router.h). A bundle goes to the link of the
+ * first hop of its best route while that contact lasts, and waits apart until it begins; what is in
+ * a queue has its volume booked along the whole route. Asked anew is the queue of a link whose
  * contact has ended, or that stays down although it has begun, and all when one comes up that was
  * missed. Pure. Times of the plan are ahead of the agent's by so much as plan_router_ahead says:
  * what a wall clock is ahead of the agent's clock, or 0.
@@ -10,7 +10,7 @@
 #ifndef ROUTE_PLAN_ROUTER_H
 #define ROUTE_PLAN_ROUTER_H
 
-#include "bp/router.h"
+#include "bp/agent/router.h"
 #include "route/plan_route.h"
 
 struct plan_router;

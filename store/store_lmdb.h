@@ -7,7 +7,7 @@
 #ifndef STORE_LMDB_H
 #define STORE_LMDB_H
 
-#include "bp/store.h"
+#include "bp/agent/store.h"
 
 enum store_row_state {
     STORE_ROW_WHOLE,

@@ -6,7 +6,7 @@
 #ifndef STORE_RECORD_H
 #define STORE_RECORD_H
 
-#include "bp/store.h"
+#include "bp/agent/store.h"
 
 /* 1 had no check values (ends without one are its); 2 no bundles within their heads' rows, and its
  * marks had a second table. */

@@ -9,8 +9,8 @@
 
 #include "base/list.h"
 #include "base/tick.h"
-#include "bp/bibe.h"
-#include "bp/eid.h"
+#include "bp/codec/bibe.h"
+#include "bp/codec/eid.h"
 
 struct bibe_joins {
     struct list all;             /* struct bibe_join, the oldest first */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/bibe/bibe_link.h"
 
 #define OPEN_MAX 8 /* segments of one bundle that the node is storing */

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/bibe/bibe_link.h"
 
 static struct bibe_link *link_of(struct cla *c)

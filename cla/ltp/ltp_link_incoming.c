@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/ltp/ltp_link.h"
 
 static void answer_block(struct ltp_endpoint *h, struct ltp_session_id id, bool ok)

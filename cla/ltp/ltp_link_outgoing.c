@@ -11,7 +11,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/ltp/ltp_link.h"
 
 #define ORANGE_SILENT_MAX 8

@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 #define AT(field) offsetof(struct ltp_link_rule, field)
 

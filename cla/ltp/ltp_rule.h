@@ -4,7 +4,7 @@
 #ifndef CLA_LTP_RULE_H
 #define CLA_LTP_RULE_H
 
-#include "bp/rule.h"
+#include "bp/agent/rule.h"
 #include "cla/cla.h"
 #include "cla/ltp/ltp_config.h"
 

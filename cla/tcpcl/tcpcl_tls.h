@@ -6,7 +6,7 @@
 #ifndef CLA_TCPCL_TLS_H
 #define CLA_TCPCL_TLS_H
 
-#include "bp/eid.h"
+#include "bp/codec/eid.h"
 #include "os/tls.h"
 
 #define TCPCL_SHAKES_MAX 8 /* handshakes at once of those who connect from one host */

@@ -6,7 +6,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 const char *udpcl_verdict_name(enum udpcl_verdict v)
 {

@@ -6,8 +6,8 @@
 #ifndef NODE_CONFIG_H
 #define NODE_CONFIG_H
 
-#include "bp/agent.h"
-#include "bp/store.h"
+#include "bp/agent/agent.h"
+#include "bp/agent/store.h"
 #include "cla/cla.h"
 #include "conf/conf_tree.h"
 #include "os/say.h"

@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "base/crc.h"
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 enum { PAYLOAD = 500000, ROUNDS = 400 };
 

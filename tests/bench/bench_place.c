@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "bp/agent.h"
+#include "bp/agent/agent.h"
 
 #define DTN_MS UINT64_C(800000000000)
 

@@ -16,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "bp/agent.h"
-#include "bp/store.h"
+#include "bp/agent/agent.h"
+#include "bp/agent/store.h"
 
 #define BATCH 10000
 #define DTN_MS UINT64_C(800000000000)

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "bp/store.h"
+#include "bp/agent/store.h"
 #ifdef BENCH_SQLITE
 #include "store_sqlite.h"
 #endif

@@ -3,7 +3,7 @@
 #ifndef BENCH_STORE_SQLITE_H
 #define BENCH_STORE_SQLITE_H
 
-#include "bp/store.h"
+#include "bp/agent/store.h"
 
 extern const struct store_ops store_sqlite;
 

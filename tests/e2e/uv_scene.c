@@ -10,7 +10,7 @@
 
 #include "base/crc.h"
 #include "base/rng.h"
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 #define FRAME 7
 

@@ -2,7 +2,7 @@
 /* A status report that can be read can be written and read again. */
 #include <stdlib.h>
 
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -9,7 +9,7 @@
 #include <assert.h>
 #include <stdlib.h>
 
-#include "bp/agent.h"
+#include "bp/agent/agent.h"
 
 #define KEYS 256
 #define PUSHES 20     /* of one input: more of them find nothing more, and take longer */

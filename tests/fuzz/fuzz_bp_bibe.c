@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bibe.h"
+#include "bp/codec/bibe.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * again as the same bundle; a lint of a strict bundle finds nothing fatal. */
 #include <stdlib.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/check.h"
+#include "bp/codec/check.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -3,7 +3,7 @@
  * where it ends. */
 #include <assert.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 

@@ -2,7 +2,7 @@
 /* Whatever a priority block holds: what can be read can be written and read again. */
 #include <stdlib.h>
 
-#include "bp/qos.h"
+#include "bp/codec/qos.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,7 +4,7 @@
  * leaves a bundle that can be written. */
 #include <stdlib.h>
 
-#include "bp/security.h"
+#include "bp/codec/security.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

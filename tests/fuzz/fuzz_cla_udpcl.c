@@ -3,7 +3,7 @@
  */
 #include <assert.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/udp/udpcl_verdict.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);

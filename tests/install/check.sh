@@ -81,7 +81,7 @@ for cc in 'gcc -x c' 'g++ -x c++' 'clang -x c' 'clang++ -x c++'; do
     "$out/example" | tee "$out/example.txt"
 done
 # shellcheck disable=SC2046
-g++ "$source/tests/install/consumer/eid.cpp" $(pkg-config --cflags --libs helio-bp) -o "$out/eid"
+g++ "$source/tests/install/consumer/eid.cpp" $(pkg-config --cflags --libs helio-bp-agent) -o "$out/eid"
 "$out/eid" || fail "the bundle library does not work"
 
 cmake -S "$source/tests/install/consumer" -B "$out/consumer" -DCMAKE_PREFIX_PATH="$prefix" -DEXAMPLE="$example" \

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 #define TIME_MS UINT64_C(757382400000)
 

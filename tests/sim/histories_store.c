@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/agent_head.h"
+#include "bp/agent/agent_head.h"
 #include "node/storage.h"
 #include "tests/sim/histories.h"
 

@@ -34,7 +34,8 @@ may base base
 may os base os
 may conf base conf
 may ltp base ltp
-may bp base bp
+may bp/codec base bp/codec
+may bp/agent base bp/codec bp/agent
 may store base bp store
 may route base bp route
 may frames base frames
@@ -89,7 +90,7 @@ done
 only() { # HEADER PATTERN-OF-FILES
     git grep -lE "^#include <$1>" -- '*.c' '*.h' | grep -vE "$2" && fail "<$1> is included outside its one place"
 }
-only 'cbor.h' '^bp/cbor\.c$'
+only 'cbor.h' '^bp/codec/cbor\.c$'
 only 'uv.h' '(^|/)uv_[a-z0-9_]+\.[ch]$'
 only 'openssl/[a-z0-9_]+.h' '^(cla/ltp/auth_openssl\.c|os/tls_[a-z]+\.[ch]|os/crypto_openssl\.c|cla/framed/sle_digest_openssl\.c|tools/(files/files_digest|perf/perf_echo)_openssl\.c|tests/(unit/(cla_auth\.c|tls_help\.h)|fuzz/fuzz_cla_tls\.c))$'
 only 'matio.h' '^(channel-emu/trace/trace_mat(_path)?|tests/e2e/traces_mat)\.[ch]$'
@@ -106,7 +107,7 @@ for f in $(git grep -lE '^void [a-z_]*check\(const' -- '*.c'); do
 done
 # a stack trace says where one is, and C++ can read what is C
 mapfile -t named < <(git ls-files {base,os,conf,ltp,bp,store,route,frames,sle,erasure,cla,channel-emu,node,sim,tools}/'*.[ch]' |
-    grep -v '^bp/agent_forward\.c')
+    grep -v '^bp/agent/agent_forward\.c')
 python3 tests/style/names.py "${named[@]}" || fail "names (above)"
 # assertions for 1000 lines, headers counted: what a folder promises itself is said where it relies on it
 dense() { # AT-LEAST FOLDER...

@@ -40,7 +40,7 @@ def check_row(where, line, folder):
         wrong.append(f"{where}: a row needs a section, code and a test")
     for name in code:
         file, _, function = name.partition(":")
-        path = root / file if "/" in file else root / folder / file
+        path = root / file if "/" in file else next((root / folder).rglob(file), root / folder / file)
         if not has_function(path, function):
             wrong.append(f"{where}: no function {function} in {path.relative_to(root)}")
     wrong.extend(f"{where}: no test {t}" for t in tests if not has_test(t))

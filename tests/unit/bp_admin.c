@@ -3,7 +3,7 @@
 #include "bp_help.h"
 
 #include "base/rng.h"
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 static void assert_report(const struct status_report *a, const struct status_report *b)
 {

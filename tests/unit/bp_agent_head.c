@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "bp/agent_head.h"
+#include "bp/agent/agent_head.h"
 
 #define NUMBERS 11
 

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/agent.h"
+#include "bp/agent/agent.h"
 #include "tests/unit/store/store_memory.h"
 
 #define START_MS UINT64_C(800000000000) /* DTN time when the test begins */

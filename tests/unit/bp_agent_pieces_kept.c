@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fragments that wait for the others: over restarts, in the store only, until they expire. */
-#include "bp/agent_head.h"
+#include "bp/agent/agent_head.h"
 #include "bp_agent_piece.h"
 
 START_TEST(restart_in_the_middle)

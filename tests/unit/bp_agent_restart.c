@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Restarts, bundles that are only in the store, status reports, and memory that runs out. */
 #include "base/rng.h"
-#include "bp/agent_head.h"
+#include "bp/agent/agent_head.h"
 #include "bp_agent_help.h"
 
 static void add_ways(struct binder *n)

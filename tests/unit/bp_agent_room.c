@@ -7,7 +7,7 @@
 #include <inttypes.h>
 
 #include "base/rng.h"
-#include "bp/qos.h"
+#include "bp/codec/qos.h"
 #include "bp_agent_help.h"
 
 #define FULL "the node's limit of bundles or bytes is reached"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Payloads of encapsulating bundles (draft-ietf-dtn-bibe-00 §5.3), and how deep they are. */
-#include "bp/bibe.h"
+#include "bp/codec/bibe.h"
 #include "bp_help.h"
 
 static struct buf *bytes_of(const char *text)

@@ -3,7 +3,7 @@
 #include "bp_help.h"
 
 #include "base/rng.h"
-#include "bp/qos.h"
+#include "bp/codec/qos.h"
 
 /* RFC 9173 appendix A: bundles in full. */
 #define A1_PLAIN                                                                                   \

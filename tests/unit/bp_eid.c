@@ -3,7 +3,7 @@
 #include "bp_help.h"
 
 #include "base/hash.h"
-#include "bp/check.h"
+#include "bp/codec/check.h"
 
 static struct eid parsed(const char *text)
 {

@@ -3,7 +3,7 @@
 #include "bp_help.h"
 
 #include "base/err.h"
-#include "bp/eid.h"
+#include "bp/codec/eid.h"
 
 static bool matches(const char *pattern, const char *text)
 {

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 /* Bytes of a hexadecimal text; blanks are skipped. */
 static inline size_t unhex(const char *text, uint8_t *out, size_t cap)

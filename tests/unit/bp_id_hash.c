@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "bp/agent_head.h"
+#include "bp/agent/agent_head.h"
 
 #define SEED 7
 

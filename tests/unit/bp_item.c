@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "bp/cbor.h"
+#include "bp/codec/cbor.h"
 
 #define CAP 16
 

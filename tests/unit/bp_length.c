@@ -3,7 +3,7 @@
 #include <check.h>
 #include <stdlib.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 static struct buf *sample(size_t payload_len, enum crc_type crc)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lifetimes under clocks that are set, missing and wrong: what has passed counts. */
-#include "bp/life_clock.h"
+#include "bp/agent/life_clock.h"
 #include "bp_agent_help.h"
 
 #define DAY UINT64_C(86400000)

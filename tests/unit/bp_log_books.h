@@ -11,7 +11,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "bp/agent.h"
+#include "bp/agent/agent.h"
 
 #define LOG_KEYS 8192
 #define LOG_COLUMNS 20

@@ -5,8 +5,8 @@
 
 #include <check.h>
 
-#include "bp/block.h"
-#include "bp/qos.h"
+#include "bp/codec/block.h"
+#include "bp/codec/qos.h"
 
 static struct bundle with_block(uint64_t type, const void *content, size_t len)
 {

@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "bp/rule.h"
+#include "bp/agent/rule.h"
 
 static struct eid eid_of(const char *text)
 {

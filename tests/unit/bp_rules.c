@@ -3,7 +3,7 @@
 #include "bp_help.h"
 
 #include "base/crc.h"
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 /* How a bundle fares: refused always, refused in strict mode only, or noted. */
 enum fate { ALWAYS, STRICT_ONLY, NOTED };

@@ -6,7 +6,7 @@
 #include "bp_help.h"
 
 #include "base/rng.h"
-#include "bp/security.h"
+#include "bp/codec/security.h"
 #include "os/crypto.h"
 
 #define PRIMARY "88070000820282010282028202018202820201820018281a000f4240"

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/rng.h"
-#include "bp/seen.h"
+#include "bp/agent/seen.h"
 
 #define MAX 1000
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/ltp/ltp_config.h"
 #include "cla/ltp/ltp_rule.h"
 

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
 #include "sim/virtual.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bp/store.h"
+#include "bp/agent/store.h"
 
 struct place {
     char dir[64];

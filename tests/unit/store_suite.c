@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "bp/store.h"
+#include "bp/agent/store.h"
 #include "store_help.h"
 #include "tests/unit/store/store_memory.h"
 

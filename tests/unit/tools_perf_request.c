@@ -4,8 +4,8 @@
 #include <check.h>
 #include <string.h>
 
-#include "bp/bundle.h"
-#include "bp/qos.h"
+#include "bp/codec/bundle.h"
+#include "bp/codec/qos.h"
 #include "tools/perf/perf_request.h"
 #include "tools/perf/perf_wire.h"
 

@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "bp/event.h"
+#include "bp/agent/event.h"
 
 /* A text of the line as it stands there, with its quotes if it has any; a view. */
 struct bundle_text {

@@ -12,7 +12,7 @@
 #include <time.h>
 
 #include "base/units.h"
-#include "bp/qos.h"
+#include "bp/codec/qos.h"
 #include "os/arguments.h"
 #include "os/clock.h"
 #include "tools/bundle/helio_bundle.h"

@@ -5,7 +5,7 @@
 
 #include <argp.h>
 
-#include "bp/security.h"
+#include "bp/codec/security.h"
 
 enum { SECURE_KEYS_MAX = 8 };
 

@@ -10,8 +10,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "bp/admin.h"
-#include "bp/qos.h"
+#include "bp/codec/admin.h"
+#include "bp/codec/qos.h"
 #include "conf/json_number.h"
 #include "os/arguments.h"
 #include "tools/bundle/helio_bundle.h"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "bp/eid.h"
+#include "bp/codec/eid.h"
 #include "os/arguments.h"
 #include "tools/files/send_run.h"
 #include "tools/perf/perf_process.h"

@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 
 #define GIVEN_MAX 4096 /* bundles that the node has not confirmed, in rate mode */
 #define BIG_BODY 65536 /* from here on bundles are written one by one */

@@ -7,7 +7,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 #define PERF_HINT_TEXT 160
 

@@ -9,7 +9,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 #include "tools/perf/perf_link.h"
 #include "tools/perf/perf_session.h"
 

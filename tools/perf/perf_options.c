@@ -12,7 +12,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "bp/qos.h"
+#include "bp/codec/qos.h"
 #include "os/arguments.h"
 #include "tools/perf/perf_wire.h"
 

@@ -7,8 +7,8 @@
 #include <math.h>
 
 #include "base/cursor.h"
-#include "bp/bundle.h"
-#include "bp/qos.h"
+#include "bp/codec/bundle.h"
+#include "bp/codec/qos.h"
 #include "tools/perf/perf_wire.h"
 
 #define RATE_MAX 1e13 /* as in perf_options_rate */

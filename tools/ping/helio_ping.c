@@ -8,7 +8,7 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "bp/eid.h"
+#include "bp/codec/eid.h"
 #include "os/arguments.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "bp/bundle.h"
+#include "bp/codec/bundle.h"
 #include "tools/perf/perf_report.h"
 
 static const char magic[8] = "HPNG";

@@ -9,7 +9,7 @@
 #include <jansson.h>
 
 #include "base/tick.h"
-#include "bp/admin.h"
+#include "bp/codec/admin.h"
 
 #define PING_MARKS 1024 /* the latest pings whose reports are known */
 #define PING_EARLY 64   /* reports that wait for the node's answer */

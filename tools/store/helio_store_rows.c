@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "base/tick.h"
-#include "bp/life_clock.h"
+#include "bp/agent/life_clock.h"
 #include "conf/json_number.h"
 #include "os/clock.h"
 #include "os/machine_boot.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The bundle library from C++: an endpoint and a bundle agent.
-#include <heliograph/bp/agent.h>
+#include <heliograph/bp/agent/agent.h>
 
 int main()
 {

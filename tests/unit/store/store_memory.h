@@ -3,7 +3,7 @@
 #ifndef TESTS_STORE_MEMORY_H
 #define TESTS_STORE_MEMORY_H
 
-#include "bp/store.h"
+#include "bp/agent/store.h"
 
 extern const struct store_ops store_memory;
 

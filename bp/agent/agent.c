@@ -1,0 +1,469 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bundle agent's frame: construction, the outcomes of storing and loading, expiry, deletion. An
+ * outcome for a bundle that is gone by then, or that was not asked for, is ignored. A failed store
+ * refuses the bundle; a failed load is tried again, and the bundle is given up after LOAD_TRIES or
+ * when its bytes are damaged.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+const char *agent_refusal_text(enum agent_refusal r)
+{
+#define REFUSAL_TEXT(name, text) [REFUSE_##name] = text,
+    static const char *const texts[REFUSE_COUNT] = {AGENT_REFUSALS(REFUSAL_TEXT)};
+#undef REFUSAL_TEXT
+    return (unsigned)r < REFUSE_COUNT ? texts[r] : "unknown";
+}
+
+const char *agent_refusal_word(enum agent_refusal r)
+{
+#define REFUSAL_WORD(name, text) [REFUSE_##name] = #name,
+    static const char *const words[REFUSE_COUNT] = {AGENT_REFUSALS(REFUSAL_WORD)};
+#undef REFUSAL_WORD
+    return (unsigned)r < REFUSE_COUNT ? words[r] : "unknown";
+}
+
+const char *agent_end_text(enum agent_end e)
+{
+#define END_TEXT(name, text) [END_##name] = text,
+    static const char *const texts[END_COUNT] = {AGENT_ENDS(END_TEXT)};
+#undef END_TEXT
+    return (unsigned)e < END_COUNT ? texts[e] : "unknown";
+}
+
+static uint64_t or_default(uint64_t value, uint64_t otherwise)
+{
+    return value == 0 ? otherwise : value;
+}
+
+enum { SEEN_SHARE = 8, SEEN_LEAST = 1024 };
+
+/* So that these ids have a place in the memory that bundles may take, and no more than a part. */
+static uint64_t seen_limit(const struct agent_config *c)
+{
+    const uint64_t max = or_default(c->seen_max, 1000000);
+    const uint64_t memory = c->memory_only ? c->held_bytes : c->total_bytes;
+    const uint64_t share = memory / SEEN_SHARE / SEEN_ID_BYTES;
+    if (memory == 0 || share >= max)
+        return max;
+    return share >= SEEN_LEAST ? share : max < SEEN_LEAST ? max : SEEN_LEAST;
+}
+
+static void set_defaults(struct agent_config *c)
+{
+    c->default_lifetime_ms = or_default(c->default_lifetime_ms, UINT64_C(86400000));
+    c->bundle_max = or_default(c->bundle_max, UINT64_C(1) << 30);
+    c->extensions_max = or_default(c->extensions_max, UINT64_C(256) << 10);
+    c->held_bundles = or_default(c->held_bundles, 1000000);
+    c->held_bytes = or_default(c->held_bytes, UINT64_C(20) << 30);
+    c->memory_bytes = or_default(c->memory_bytes, UINT64_C(256) << 20);
+    if (c->total_bytes > 0 && !c->memory_only && c->memory_bytes > c->total_bytes / 4)
+        c->memory_bytes = c->total_bytes / 4; /* the rest is for records */
+    c->seen_max = seen_limit(c);
+    c->returns_max = or_default(c->returns_max, 65536);
+    c->assemblies_max = or_default(c->assemblies_max, 1024);
+    c->fragments_max = or_default(c->fragments_max, 4096);
+    c->fragments_all_max = or_default(c->fragments_all_max, 262144);
+    c->assembly_idle = or_default(c->assembly_idle, 10 * TICK_S);
+    c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
+    c->source_percent = or_default(c->source_percent, 100);
+    c->report_rate = or_default(c->report_rate, 100);
+    c->place_slice = or_default(c->place_slice, PLACE_SLICE);
+    c->retry_min = or_default(c->retry_min, TICK_S);
+    c->retry_max = or_default(c->retry_max, 60 * TICK_S);
+    if (c->retry_max < c->retry_min)
+        c->retry_max = c->retry_min;
+}
+
+static int tables_init(struct agent *a, uint64_t seed)
+{
+    if (hash_init(&a->by_key, seed) < 0)
+        return HELIO_ENOMEM;
+    if (hash_init(&a->by_id, seed) < 0)
+        goto by_key;
+    if (hash_init(&a->endpoints, seed) < 0)
+        goto by_id;
+    if (hash_init(&a->registrations, seed) < 0)
+        goto endpoints;
+    if (hash_init(&a->assemblies, seed) < 0)
+        goto registrations;
+    if (hash_init(&a->kinds, seed) < 0)
+        goto assemblies;
+    if (hash_init(&a->declined, seed) < 0)
+        goto kinds;
+    seen_init(&a->seen, seed, a->config.seen_max);
+    if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
+        goto seen;
+    if (hash_init(&a->turns, seed) < 0)
+        goto returns;
+    if (quota_init(a) < 0)
+        goto turns;
+    return 0;
+turns:
+    hash_fini(&a->turns);
+returns:
+    returns_fini(&a->returns);
+seen:
+    seen_fini(&a->seen);
+    hash_fini(&a->declined);
+kinds:
+    hash_fini(&a->kinds);
+assemblies:
+    hash_fini(&a->assemblies);
+registrations:
+    hash_fini(&a->registrations);
+endpoints:
+    hash_fini(&a->endpoints);
+by_id:
+    hash_fini(&a->by_id);
+by_key:
+    hash_fini(&a->by_key);
+    return HELIO_ENOMEM;
+}
+
+int agent_new(struct agent **out, const struct agent_config *config)
+{
+    if (!eid_is_node(&config->node) || eid_is_none(&config->node) || eid_is_local(&config->node) ||
+        config->crc > CRC_32C || config->reserve_percent > 100 || config->source_percent > 100 ||
+        config->queue_percent > 100 || config->hop_limit > 255 || config->report_rate > TICK_S)
+        return HELIO_EINVAL;
+    struct agent *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return HELIO_ENOMEM;
+    a->config = *config;
+    set_defaults(&a->config);
+    a->primary_crc = config->crc == CRC_NONE ? CRC_32C : config->crc; /* §4.3.1 */
+    if (tables_init(a, config->seed) < 0) {
+        free(a);
+        return HELIO_ENOMEM;
+    }
+    agenda_init(&a->timers);
+    routes_init(&a->routes);
+    a->router = routes_router(&a->routes);
+    storing_init(&a->storing);
+    list_init(&a->answers);
+    list_init(&a->recalls);
+    list_init(&a->removals);
+    list_init(&a->restored);
+    list_init(&a->leaving);
+    list_init(&a->resuming);
+    list_init(&a->asking);
+    heap_init(&a->moving);
+    kinds_init(&a->apart_kinds);
+    list_init(&a->ready);
+    list_init(&a->spent);
+    list_init(&a->gathering);
+    a->next_key = 1;
+    if (endpoint_open_admin(a) < 0) {
+        agent_free(a);
+        return HELIO_ENOMEM;
+    }
+    *out = a;
+    return 0;
+}
+
+static void free_records(struct agent *a)
+{
+    /* Ended records that wait for their answer only are in no other list. */
+    list_for_each_safe (it, &a->answers) {
+        struct record *r = container_of(it, struct record, answer);
+        if (r->state == STATE_GONE && !r->stored)
+            free(r);
+    }
+    list_for_each_safe (it, &a->recalls) {
+        struct record *r = container_of(it, struct record, answer);
+        if (r->state == STATE_GONE && (r->whole || r->copy))
+            free(r);
+    }
+    list_for_each_safe (it, &a->removals) {
+        free(container_of(it, struct record, node));
+    }
+    struct hash_node *n = hash_walk(&a->by_key, NULL);
+    while (n != NULL) {
+        struct hash_node *next = hash_walk(&a->by_key, n);
+        struct record *r = container_of(n, struct record, by_key);
+        kind_leave(a, r);
+        record_release(a, r);
+        if (!r->copy)
+            free(r->fan);
+        free(r);
+        n = next;
+    }
+}
+
+void agent_free(struct agent *a)
+{
+    if (a == NULL)
+        return;
+    free_records(a);
+    endpoints_free(a);
+    struct hash_node *n;
+    while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
+        assembly_free(a, container_of(n, struct assembly, by_id));
+    links_fini(a);
+    lane_free_spent(a);
+    turns_free(a);
+    quota_fini(a);
+    free(a->polled);
+    free(a->notices);
+    routes_fini(&a->routes);
+    agenda_fini(&a->timers);
+    returns_fini(&a->returns);
+    seen_fini(&a->seen);
+    heap_fini(&a->moving);
+    hash_fini(&a->kinds);
+    declined_fini(a);
+    hash_fini(&a->assemblies);
+    hash_fini(&a->registrations);
+    hash_fini(&a->endpoints);
+    hash_fini(&a->by_id);
+    hash_fini(&a->by_key);
+    free(a);
+}
+
+void agent_begin(struct agent *a, struct agent_now now)
+{
+    a->now = now;
+    lane_free_spent(a);
+    if (!a->life_begun)
+        agent_restore_clock(a, now.dtn_ms, now);
+    if (a->anew)
+        agent_place_anew(a);
+    else if (a->place)
+        agent_place_all(a);
+}
+
+/* §5.5: was it this node's overriding lifetime that ended, and not the bundle's own? */
+static enum status_reason expiry_reason(const struct agent *a, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    assert(r->doomed || r->expires <= a->now.now);
+    bool overridden = h.expires_ms - h.arrived_ms == a->config.lifetime_max_ms;
+    return overridden ? REASON_TRAFFIC_PARED : REASON_LIFETIME_EXPIRED;
+}
+
+static void expire_record(struct agent *a, struct record *r)
+{
+    if (a->config.status_reports)
+        agent_report(a, r, STATUS_DELETED, expiry_reason(a, r));
+    record_end(a, r, END_EXPIRED);
+}
+
+static void delete_record(struct agent *a, struct record *r)
+{
+    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    record_end(a, r, END_DELETED);
+}
+
+bool agent_overdue(struct agent *a, struct record *r)
+{
+    if (r->doomed)
+        delete_record(a, r);
+    else if (r->expires <= a->now.now)
+        expire_record(a, r);
+    else
+        return false;
+    return true;
+}
+
+void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_NEW || !list_empty(&r->node))
+        return;
+    r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
+    if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
+        r->has_token = false; /* the link that it came by is gone: nobody waits for an answer */
+    if (r->has_token)
+        list_add_tail(&a->answers, &r->answer);
+    if (!ok) {
+        emit_not_stored(a, r);
+        record_end(a, r, END_NOT_STORED);
+        return;
+    }
+    r->stored = true;
+    if (r->sequence_end > a->sequence_noted)
+        a->sequence_noted = r->sequence_end;
+    emit_record(a, BUNDLE_STORED, r);
+    agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
+    if (agent_overdue(a, r))
+        return;
+    storing_leave(a, r);
+    a->counters.storing--;
+    a->counters.storing_bytes -= record_cost(r);
+    bound_arrive(a, r);
+    agent_place(a, r);
+}
+
+static void give_up(struct agent *a, struct record *r)
+{
+    agent_report(a, r, STATUS_DELETED, REASON_DEPLETED_STORAGE);
+    record_end(a, r, END_UNREADABLE);
+}
+
+enum loaded { LOADED_WELL, LOADED_WRONG, LOADED_NOT };
+
+/* Are these the bytes that were stored? The reading mode is a rule for what comes in: what was
+ * accepted once stays accepted when the configuration is a stricter one now. */
+static enum loaded read_loaded(struct record *r, struct buf *whole)
+{
+    struct bundle b;
+    if (whole == NULL)
+        return LOADED_NOT;
+    if (whole->len != r->bytes)
+        return LOADED_WRONG;
+    const int rc = bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL);
+    if (rc < 0)
+        return rc == HELIO_ENOMEM ? LOADED_NOT : LOADED_WRONG;
+    struct agent_head h;
+    record_head(r, &h);
+    if (!bundle_id_equal(&b.id, &h.id) || !eid_equal(&b.destination, &h.destination) ||
+        b.payload.len != h.payload_len)
+        return LOADED_WRONG;
+    r->payload_off = (size_t)(b.payload.data - buf_data(whole));
+    r->payload_len = b.payload.len;
+    return LOADED_WELL;
+}
+
+void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || !r->loading) {
+        buf_drop(bundle);
+        return;
+    }
+    record_load_done(a, r);
+    const enum loaded how = read_loaded(r, bundle);
+    if (r->fan != NULL) {
+        if (how != LOADED_WELL)
+            emit_record(a, BUNDLE_UNREAD, r);
+        copies_loaded(a, r, how == LOADED_WELL ? bundle : NULL, how == LOADED_WRONG);
+        buf_drop(bundle);
+        return;
+    }
+    /* A fragment is loaded for its whole, which cannot do without it. */
+    struct record *queued = r->assembly == NULL ? r : r->assembly->whole;
+    if (how == LOADED_WELL) {
+        r->load_failures = 0;
+        record_hold(a, r, bundle);
+        lane_wake(a, queued->lane);
+        return;
+    }
+    emit_record(a, BUNDLE_UNREAD, r);
+    if (how == LOADED_WRONG || ++r->load_failures == LOAD_TRIES)
+        give_up(a, queued);
+    else
+        lane_retry(a, queued);
+    buf_drop(bundle);
+}
+
+int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
+{
+    uint8_t bytes[AGENT_ID_MAX];
+    assert(!id->fragment);
+    const struct slice s = slice_of(bytes, agent_id_encode(id, 0, bytes));
+    struct record *r = record_by_id(a, s, agent_id_hash(a->config.seed, s));
+    if (r == NULL || r->state == STATE_GONE)
+        return HELIO_ENOENT;
+    *key = r->key;
+    return 0;
+}
+
+/* The same, also of one that is given away: an application's is taken back, a link is asked to end
+ * it, and the bundle ends with the link's answer. */
+static bool end_due(struct agent *a, struct record *r)
+{
+    bool over = r->doomed || r->expires <= a->now.now;
+    if (!over || r->state != STATE_BUSY)
+        return agent_overdue(a, r);
+    if (r->link == TO_ENDPOINT) {
+        endpoint_take_back(r);
+        return agent_overdue(a, r);
+    }
+    agenda_sub(&a->timers, &r->timer);
+    if (!r->recalled) {
+        assert(list_empty(&r->answer));
+        r->recalled = true;
+        list_add_tail(&a->recalls, &r->answer);
+    }
+    return true;
+}
+
+static void doom_copy(struct agent *a, struct record *c)
+{
+    if (c->state == STATE_PIECE && c->assembly->whole != NULL)
+        c = c->assembly->whole;
+    c->doomed = true;
+    if (c->state == STATE_COPIED)
+        copies_each(a, c, doom_copy);
+    else
+        end_due(a, c);
+}
+
+int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL)
+        return HELIO_ENOENT;
+    if (r->state == STATE_PIECE && r->assembly->whole != NULL)
+        r = r->assembly->whole;
+    /* What the binder has in hand ends with its outcome. */
+    r->doomed = true;
+    if (r->state == STATE_COPIED)
+        copies_each(a, r, doom_copy);
+    else if (r->state != STATE_NEW)
+        end_due(a, r);
+    return 0;
+}
+
+#define EXPIRE_SLICE                                                                               \
+    128 /* bundles that end in one call: an application may let many end at once                   \
+         */
+
+void agent_expire(struct agent *a, struct agent_now now)
+{
+    agent_begin(a, now);
+    const struct router_ops *ops = a->router.ops;
+    if (ops->deadline != NULL && ops->deadline(a->router.state) <= now.now &&
+        ops->expire(a->router.state, now.now))
+        agent_place_touched(a);
+    else
+        agent_place_slice(a);
+    uint64_t n = EXPIRE_SLICE; /* of many that are due at once, the rest comes after */
+    n = n < a->config.place_slice ? n : a->config.place_slice;
+    for (; n > 0 && agenda_due(&a->timers) <= now.now && agenda_len(&a->timers) > 0; n--) {
+        struct record *r = container_of(agenda_first(&a->timers), struct record, timer);
+        if (end_due(a, r))
+            continue;
+        if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
+            agent_proceed(a, r);
+        } else if (r->state == STATE_PAUSED) {
+            lane_return(a, r);
+        } else {
+            assert(r->state == STATE_UNPLACED);
+            kind_retry(a, r);
+            agent_place(a, r);
+        }
+    }
+}
+
+tick agent_deadline(const struct agent *a)
+{
+    const struct router_ops *ops = a->router.ops;
+    if (a->place || a->anew || agent_places(a))
+        return 0;
+    tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
+    return tick_min(due, agenda_due(&a->timers));
+}
+
+const struct agent_counters *agent_counters(const struct agent *a)
+{
+    return &a->counters;
+}

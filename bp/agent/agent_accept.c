@@ -1,0 +1,485 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How bundles come in: from an application (RFC 9171 §5.2), which is encoded around its payload in
+ * place, or from a link (§5.6), which stays as it came. Every check is done before anything
+ * changes; the reason of a refusal is returned and counted. An accepted bundle waits for the store;
+ * only then is it confirmed, and only then does it go on.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+static uint64_t add_sat(uint64_t x, uint64_t y)
+{
+    return y > UINT64_MAX - x ? UINT64_MAX : x + y;
+}
+
+static struct agent_qos qos_of(const struct bundle *b)
+{
+    struct bundle_qos q;
+    bundle_qos(b, &q);
+    return (struct agent_qos){.priority = (uint8_t)q.priority,
+                              .ordinal = q.priority == BUNDLE_EXPEDITED ? q.ordinal : 0,
+                              .critical = (q.flags & QOS_CRITICAL) != 0};
+}
+
+static void head_of(const struct agent *a, const struct bundle *b, bool from_link,
+                    struct agent_head *h)
+{
+    *h = (struct agent_head){
+        .from_link = from_link,
+        .rewrite = from_link || b->has_age,
+        .has_hops = b->has_hops,
+        .flags = b->flags,
+        .arrived_ms = agent_life(a),
+        .lifetime_ms = b->lifetime_ms,
+        .age_ms = b->has_age ? b->age_ms : 0,
+        .hop_limit = b->hop_limit,
+        .hop_count = b->hop_count,
+        .payload_len = b->payload.len,
+    };
+    h->destination = b->destination; /* EIDs are wide: no copies of copies */
+    h->report_to = b->report_to;
+    h->id = b->id;
+    h->qos = qos_of(b);
+    uint64_t left = bundle_life_left(b, a->now.dtn_ms);
+    /* §4.3.1: an overriding lifetime, for this node only; the bundle keeps its own. */
+    if (left > a->config.lifetime_max_ms)
+        left = a->config.lifetime_max_ms;
+    h->expires_ms = add_sat(h->arrived_ms, left);
+}
+
+static bool expired(const struct agent *a, const struct agent_head *h)
+{
+    return h->expires_ms <= agent_life(a) && h->expires_ms != UINT64_MAX;
+}
+
+/* There is room. The bundle is the node's from here on, and the holder too, unless this fails. */
+static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
+                                    const struct holder *holder, struct buf *whole,
+                                    struct record **out)
+{
+    struct assembly *as = NULL;
+    if (h->id.fragment && agent_is_here(a, &h->destination)) {
+        enum agent_refusal refusal = fragment_enter(a, h, holder, false, &as);
+        if (refusal != REFUSE_NONE)
+            return refusal;
+    }
+    struct record *r;
+    if (record_new(a, h, a->next_key, whole->len, holder, &r) < 0) {
+        if (as != NULL)
+            fragment_leave(a, as, END_NOT_STORED);
+        return REFUSE_NO_MEMORY;
+    }
+    a->next_key++;
+    fragment_entered(a, r, as);
+    r->state = STATE_NEW;
+    r->rewrite = h->rewrite;
+    r->arrived = a->now.now;
+    r->expires = agent_expiry(a, h->expires_ms);
+    a->counters.storing++;
+    a->counters.storing_bytes += record_cost(r);
+    bound_begin(a, r);
+    record_hold(a, r, whole);
+    storing_enter(a, r);
+    *out = r;
+    return REFUSE_NONE;
+}
+
+/* Is this lack of room one that passes, and one of all bundles of the neighbour? A bundle that is
+ * alone in its way has no room at any time. */
+static bool room_waits(const struct agent *a, const struct holder *h, enum agent_refusal refusal,
+                       uint64_t bytes)
+{
+    if (refusal == REFUSE_FULL)
+        return a->counters.bundles > 0 && bytes < a->config.held_bytes / 2;
+    return refusal == REFUSE_QUOTA && quota_waits(a, h);
+}
+
+/* way: the link that it will go to, TO_ENDPOINT or ASIDE. *waits: when refused, as agent_offer. */
+static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
+                                       struct buf *whole, bool *waits, struct record **out)
+{
+    struct holder holder;
+    if (quota_open(a, h, &holder) < 0)
+        return REFUSE_NO_MEMORY;
+    struct room room;
+    holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
+    enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
+    const bool room_found = refusal == REFUSE_NONE;
+    if (room_found)
+        refusal = admit_for(a, h, &holder, whole, out);
+    if (refusal == REFUSE_NONE) {
+        room_take(a, &room);
+    } else {
+        /* only fragments lack places of fragments: they must not stop the neighbour's bundles */
+        *waits = !room_found && room_waits(a, &holder, refusal, whole->len);
+        if (refusal == REFUSE_QUEUE)
+            bound_refused(a, &holder.way);
+        room_cancel(a, &room);
+        quota_close(a, &holder);
+    }
+    return refusal;
+}
+
+/* §4.2.7: the number is not reset when the time advances (it may be), so that ids are unique
+ * whatever the clock does, and also without one; over a restart it goes on above what the store
+ * noted. */
+static void stamp_arrival(const struct agent *a, struct bundle_id *id)
+{
+    id->time_ms = a->now.dtn_ms; /* 0: no clock */
+    id->sequence = a->sequence;
+}
+
+enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
+                                   uint64_t user, struct record **out)
+{
+    stamp_arrival(a, &b->id);
+    b->has_age = b->id.time_ms == 0; /* §4.4.2 */
+    b->age_ms = 0;
+    /* §4.4.3: its first hop is counted when it is written, here or when it goes. */
+    b->has_hops = a->config.hop_limit > 0;
+    b->hop_limit = a->config.hop_limit;
+    b->hop_count = b->has_hops && !b->has_age ? 1 : 0;
+    assert(b->hop_limit <= 255 && b->hop_count <= b->hop_limit);
+    const size_t off = payload->off, len = payload->len;
+    b->payload = buf_slice(payload);
+    struct agent_head h;
+    int link;
+    head_of(a, b, false, &h);
+    h.user = user;
+    const enum agent_refusal way = agent_way(a, &h, NO_LINK, &link);
+    if (way != REFUSE_NONE)
+        return way;
+    if (!endpoint_takes(a, &b->destination, b->flags))
+        return REFUSE_ENDPOINT;
+    if (bundle_encode(b, payload) < 0)
+        return REFUSE_INVALID;
+    struct record *r;
+    bool waits;
+    enum agent_refusal refusal = payload->len > a->config.bundle_max
+                                     ? REFUSE_TOO_LONG
+                                     : admit_bundle(a, &h, link, payload, &waits, &r);
+    if (refusal != REFUSE_NONE) {
+        payload->off = off;
+        payload->len = len;
+        return refusal;
+    }
+    r->payload_off = off - payload->off;
+    r->payload_len = len;
+    record_fit(a, r); /* the room was for the blocks around a payload */
+    r->sequence_end = agent_sequence_end(b->id.sequence);
+    a->sequence = b->id.sequence + 1;
+    emit_record(a, BUNDLE_ACCEPTED, r); /* what is refused, its caller says */
+    *out = r;
+    return REFUSE_NONE;
+}
+
+/* RFC 9758 §5.4: ipn:! does not leave the node. */
+static bool resolve_ways(const struct agent *a, struct eid *e)
+{
+    const struct eid *node = &a->config.node;
+    if (eid_is_local(e) && node->scheme == EID_IPN)
+        *e = eid_ipn(node->allocator, node->node, e->service);
+    return !eid_is_local(e);
+}
+
+/* The agent itself makes the blocks that it knows, at most one of each (§4.4). */
+static bool block_legal(const struct bundle_block *b, bool silent)
+{
+    bool own = b->type <= BLOCK_PAYLOAD || b->type == BLOCK_PREVIOUS_NODE || b->type == BLOCK_AGE ||
+               b->type == BLOCK_HOP_COUNT;
+    /* §4.2.4 */
+    return !own && b->number == 0 && !(silent && (b->flags & BLOCK_REPORT_IF_UNKNOWN));
+}
+
+static bool request_legal(const struct agent *a, const struct agent_request *q)
+{
+    const uint64_t reports = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
+                             BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION;
+    const uint64_t allowed =
+        BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
+    bool anonymous = eid_is_none(&q->source);
+    bool silent = anonymous || (q->flags & BUNDLE_IS_ADMIN);
+    if (q->payload == NULL || eid_is_none(&q->destination) || (q->flags & ~allowed) ||
+        q->crc > CRC_32C ||
+        (q->qos != NULL &&
+         (q->qos->priority >= BUNDLE_PRIORITIES || q->qos->ordinal > QOS_ORDINAL_MAX)))
+        return false;
+    /* §5.2: the source is none, or an endpoint that this node alone is in. */
+    if (!anonymous && (!agent_is_here(a, &q->source) || eid_is_group(&q->source)))
+        return false;
+    if (q->block != NULL && !block_legal(q->block, silent))
+        return false;
+    /* §4.2.3: no reports about administrative records and anonymous bundles */
+    return !((q->flags & reports) && silent);
+}
+
+enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, struct agent_now now,
+                              struct bundle_id *out)
+{
+    agent_begin(a, now);
+    struct bundle b;
+    bundle_init(&b);
+    b.destination = q->destination;
+    b.report_to = q->report_to;
+    if (!request_legal(a, q) || !resolve_ways(a, &b.destination) ||
+        !resolve_ways(a, &b.report_to)) {
+        emit_refused(a, NULL, 0, BUNDLE_FROM_APPLICATION, NO_LINK, REFUSE_INVALID);
+        return REFUSE_INVALID;
+    }
+    b.flags = q->flags | (eid_is_none(&q->source) ? BUNDLE_NO_FRAGMENT : 0);
+    b.crc = a->primary_crc;
+    b.payload_crc = q->crc < 0 ? a->config.crc : (enum crc_type)q->crc;
+    b.id.source = q->source;
+    b.lifetime_ms = q->lifetime_ms == 0 ? a->config.default_lifetime_ms : q->lifetime_ms;
+    if (q->block != NULL)
+        b.others[b.others_len++] = *q->block;
+    uint8_t content[QOS_CONTENT_MAX];
+    if (q->qos != NULL)
+        b.others[b.others_len++] =
+            (struct bundle_block){.type = BLOCK_QOS,
+                                  .flags = BLOCK_REPLICATE,
+                                  .crc = a->config.crc,
+                                  .data = slice_of(content, qos_encode(q->qos, content))};
+    assert(b.others_len <= BUNDLE_INLINE_MAX);
+    struct record *r;
+    enum agent_refusal refusal = agent_originate(a, &b, q->payload, q->user, &r);
+    if (refusal != REFUSE_NONE) {
+        emit_refused(a, &b, 0, BUNDLE_FROM_APPLICATION, NO_LINK, refusal);
+        return refusal;
+    }
+    r->token = q->token;
+    r->has_token = true;
+    if (out != NULL)
+        *out = b.id;
+    return REFUSE_NONE;
+}
+
+/* §5.6 step 4: blocks of unknown type. */
+static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
+                                       const struct agent_head *h, bool again)
+{
+    bool report = false, remove = false;
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    while (bundle_next(b, &w, &block)) {
+        if (w.offset == 0 && bundle_qos_block(b, w.at - 1))
+            continue;
+        report = report || (block.flags & BLOCK_REPORT_IF_UNKNOWN);
+        remove = remove || (block.flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);
+    }
+    if (report && !again)
+        agent_report_now(a, h, STATUS_RECEIVED, REASON_BLOCK_UNSUPPORTED);
+    return remove ? REFUSE_BLOCK : REFUSE_NONE;
+}
+
+static enum agent_refusal judge_bundle(struct agent *a, const struct bundle *b,
+                                       const struct agent_head *h, int from, bool again, int *link)
+{
+    if (expired(a, h))
+        return REFUSE_EXPIRED;
+    enum agent_refusal refusal = judge_blocks(a, b, h, again);
+    if (refusal != REFUSE_NONE)
+        return refusal;
+    const enum agent_refusal way = agent_way(a, h, from, link);
+    if (way != REFUSE_NONE)
+        return way;
+    if (!endpoint_takes(a, &b->destination, b->flags))
+        return REFUSE_ENDPOINT;
+    /* §4.4.3: the hop to the next node counts as well. */
+    if (b->has_hops &&
+        (b->hop_count > b->hop_limit || (*link != TO_ENDPOINT && b->hop_count == b->hop_limit)))
+        return REFUSE_HOP_LIMIT;
+    return REFUSE_NONE;
+}
+
+/* What this node does not keep the peer keeps, unless RFC 9171 has the bundle deleted. */
+bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
+{
+    switch (refusal) {
+    case REFUSE_FULL:
+    case REFUSE_QUOTA:
+    case REFUSE_QUEUE:
+    case REFUSE_STORE:
+    case REFUSE_BUSY:
+    case REFUSE_NO_MEMORY:
+        return true;
+    case REFUSE_EXPIRED:
+    case REFUSE_HOP_LIMIT:
+    case REFUSE_BLOCK:
+    case REFUSE_ENDPOINT:
+        return false;
+    default:
+        return !a->config.confirm_dropped;
+    }
+}
+
+/* §5.10: a bundle that is dropped for good is reported, if it asks for that. */
+static void report_refusal(struct agent *a, const struct agent_head *h, enum agent_refusal refusal)
+{
+    static const enum status_reason reasons[REFUSE_COUNT] = {
+        [REFUSE_EXPIRED] = REASON_LIFETIME_EXPIRED,
+        [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
+        [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,
+        [REFUSE_TOO_LATE] = REASON_NO_CONTACT,
+        [REFUSE_ENDPOINT] = REASON_DESTINATION_UNAVAILABLE,
+        [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
+        [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
+        [REFUSE_MALFORMED] = REASON_BLOCK_UNINTELLIGIBLE,
+    };
+    if (reasons[refusal] != REASON_NONE && !agent_keeps(a, refusal))
+        agent_report_head(a, h, STATUS_DELETED, reasons[refusal]);
+}
+
+/* §5.6 step 3. Who asks for the report is known only when the primary block itself is sound. */
+static void report_malformed(struct agent *a, const struct bundle *b)
+{
+    struct agent_head h;
+    if (!b->primary_sound)
+        return;
+    head_of(a, b, true, &h);
+    report_refusal(a, &h, REFUSE_MALFORMED);
+}
+
+static bool duplicate(const struct agent *a, const struct bundle *b, struct record **held)
+{
+    *held = NULL;
+    if (eid_is_none(&b->id.source))
+        return false;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice s = slice_of(id, agent_id_encode(&b->id, b->payload.len, id));
+    const uint64_t hash = agent_id_hash(a->config.seed, s);
+    *held = record_by_id(a, s, hash);
+    return *held != NULL || seen_has(&a->seen, s) || fragment_known(a, b, held);
+}
+
+/* As long as the first one is not stored, the peer has to keep its copy. So it has while the first
+ * one is on a link: the neighbour may have it already, and this may be the bundle that it hands
+ * back; the end of that transmission would be the end of the bundle. */
+static enum agent_refusal answer_duplicate(const struct record *held)
+{
+    if (held != NULL && held->state == STATE_NEW)
+        return REFUSE_BUSY;
+    if (held != NULL && held->state == STATE_BUSY && held->link != TO_ENDPOINT)
+        return REFUSE_BUSY;
+    return REFUSE_DUPLICATE;
+}
+
+/* Was it here before, and went on? Then it waits longer each time. */
+static void note_return(struct agent *a, struct record *r)
+{
+    unsigned times = r->id_listed ? returns_again(&a->returns, r->by_id.hash) : 0;
+    if (times == 0)
+        return;
+    a->counters.returned++;
+    r->again = true;
+    r->pause = a->config.retry_min;
+    while (--times > 0 && r->pause < a->config.retry_max)
+        r->pause = tick_min(tick_add(r->pause, r->pause), a->config.retry_max);
+}
+
+static int known_link(const struct agent *a, uint32_t link)
+{
+    return link_at(a, link) != NULL ? (int)link : NO_LINK;
+}
+
+/* How a bundle comes from a link. */
+struct offer {
+    bool may_wait, again; /* as agent_offer has them */
+    bool waits;           /* its lack of room passes */
+};
+
+/* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
+static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf *whole,
+                                      struct bundle *b, struct offer *offer,
+                                      enum agent_refusal *answer, struct record **out)
+{
+    struct bundle_findings findings;
+    *out = NULL;
+    if (whole->len > a->config.bundle_max)
+        return *answer = REFUSE_TOO_LONG;
+    const int rc = bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings);
+    if (rc == HELIO_ENOMEM)
+        return *answer = REFUSE_NO_MEMORY;
+    if (rc < 0) {
+        report_malformed(a, b);
+        return *answer = REFUSE_MALFORMED;
+    }
+    if (b->extension_bytes > a->config.extensions_max)
+        return *answer = REFUSE_TOO_LONG;
+    a->counters.lenient += findings.len > 0 && !offer->again;
+    struct record *held;
+    if (duplicate(a, b, &held)) {
+        *answer = answer_duplicate(held);
+        return REFUSE_DUPLICATE;
+    }
+    struct agent_head h;
+    head_of(a, b, true, &h);
+    int from = known_link(a, link);
+    h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
+    int way;
+    enum agent_refusal refusal = judge_bundle(a, b, &h, from, offer->again, &way);
+    if (refusal == REFUSE_NONE && agent_consume(a, b))
+        return *answer = REFUSE_NONE;
+    if (refusal == REFUSE_NONE)
+        refusal = admit_bundle(a, &h, way, whole, &offer->waits, out);
+    if (refusal != REFUSE_NONE)
+        report_refusal(a, &h, refusal);
+    return *answer = refusal;
+}
+
+static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct buf *bundle,
+                                         uint64_t token, struct offer *offer)
+{
+    const int from = known_link(a, link);
+    if (notice_reserve(a) < 0) {
+        emit_refused(a, NULL, bundle->len, BUNDLE_FROM_LINK, from, REFUSE_NO_MEMORY);
+        buf_drop(bundle);
+        return REFUSE_NO_MEMORY;
+    }
+    struct bundle b;
+    struct record *r;
+    enum agent_refusal answer;
+    b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
+    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &answer, &r);
+    if (r != NULL) {
+        r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
+        r->payload_len = b.payload.len;
+        r->token = token;
+        r->has_token = true;
+        r->in_link = link;
+        r->came_from = r->avoid = link_ref(a, from);
+        note_return(a, r);
+        emit_record(a, BUNDLE_ACCEPTED, r);
+        return REFUSE_NONE;
+    }
+    offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;
+    if (offer->waits)
+        return refusal;
+    if (refusal != REFUSE_NO_MEMORY)
+        notice_add(a,
+                   &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
+    bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
+    emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
+    buf_drop(bundle);
+    return refusal;
+}
+
+enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                                 struct agent_now now)
+{
+    struct offer offer = {.may_wait = false};
+    agent_begin(a, now);
+    return receive_bundle(a, link, bundle, token, &offer);
+}
+
+enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
+                               bool again, bool *waits, struct agent_now now)
+{
+    struct offer offer = {.may_wait = true, .again = again};
+    agent_begin(a, now);
+    const enum agent_refusal refusal = receive_bundle(a, link, bundle, token, &offer);
+    *waits = offer.waits;
+    return refusal;
+}

@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the router is asked and told, and the routes of the agent's own one. Endpoints of this node
+ * need no router. Asking changes nothing; a booking is noted when the bundle is in its queue, and
+ * ends with what becomes of it: sent, failed, or taken back when it leaves the queue unsent. What
+ * can go wrong: memory for a new route.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+struct asking {
+    const struct agent *agent;
+    const struct record *record; /* that is asked for; NULL: not here yet */
+    int came_from;               /* a link, or NO_LINK */
+};
+
+static struct router_link describe_link(const struct agent *a, uint32_t link)
+{
+    if (link_at(a, link) == NULL)
+        return (struct router_link){0};
+    const struct lane *l = &link_at(a, link)->lane;
+    return (struct router_link){.used = true,
+                                .up = l->open,
+                                .bundles = l->bundles,
+                                .bytes = l->bytes,
+                                .bytes_of = {l->backlog[BUNDLE_BULK].bytes,
+                                             l->backlog[BUNDLE_NORMAL].bytes,
+                                             l->backlog[BUNDLE_EXPEDITED].bytes},
+                                .bundle_max = link_at(a, link)->bundle_max};
+}
+
+static bool leads_back(const struct agent *a, uint32_t link, int came_from)
+{
+    const struct link *from = link_at(a, came_from);
+    return from != NULL &&
+           ((int)link == came_from || eid_same_node(&link_at(a, link)->peer, &from->peer));
+}
+
+/* A bundle is no backlog to itself. */
+static struct router_link show_link(const void *context, uint32_t link)
+{
+    const struct asking *q = context;
+    struct router_link l = describe_link(q->agent, link);
+    l.back = l.used && leads_back(q->agent, link, q->came_from);
+    if (l.used && q->record != NULL && q->record->lane == &link_at(q->agent, link)->lane) {
+        assert(l.bundles > 0 && l.bytes >= q->record->bytes);
+        l.bundles--;
+        l.bytes -= q->record->bytes;
+        assert(l.bytes_of[q->record->band] >= q->record->bytes);
+        l.bytes_of[q->record->band] -= q->record->bytes;
+    }
+    return l;
+}
+
+static struct router_answer ask_way(const struct agent *a, const struct record *r,
+                                    struct router_query *q)
+{
+    const struct asking asking = {.agent = a, .record = r, .came_from = q->came_from};
+    const struct router_links links = {.context = &asking, .at = show_link};
+    q->now = a->now.now;
+    q->links = &links;
+    struct router_answer answer = a->router.ops->ask(a->router.state, q);
+    assert(answer.verdict != ROUTER_LINK || link_at(a, answer.link) != NULL);
+    assert(answer.verdict != ROUTER_WAIT || answer.until > q->now);
+    assert(answer.booking == 0 || a->router.ops->note != NULL);
+    assert(answer.also_len == 0 || (answer.verdict == ROUTER_LINK && answer.also != NULL));
+    assert(answer.also_len <= ROUTER_COPIES_MAX);
+    assert(answer.fits == 0 || (!q->whole && answer.fits >= ROUTER_FITS_MIN));
+    assert(answer.fits == 0 || answer.also_len == 0);
+    return answer;
+}
+
+/* A group's bundle, or a fragment of one, for somebody here. */
+static bool is_wanted(const struct agent *a, const struct agent_head *h)
+{
+    return endpoint_joined(a, &h->destination);
+}
+
+/* A neighbour hands back what this node forwarded to it: nobody else has the bundle. */
+static bool is_handed_back(const struct agent *a, const struct agent_head *h)
+{
+    uint8_t id[AGENT_ID_MAX];
+    const size_t len = agent_id_encode(&h->id, h->payload_len, id);
+    return returns_known(&a->returns, agent_id_hash(a->config.seed, slice_of(id, len)));
+}
+
+enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
+                             int *link)
+{
+    *link = TO_ENDPOINT;
+    if (agent_is_here(a, &h->destination))
+        return REFUSE_NONE;
+    struct router_query q = {
+        .destination = &h->destination,
+        .bytes = h->payload_len,
+        .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
+        .expires = agent_expiry(a, h->expires_ms),
+        .priority = h->qos.priority,
+        .critical = h->qos.critical,
+        .came_from = came_from,
+        .onward = !a->config.keep_unreachable,
+        .avoid = came_from,
+    };
+    struct router_answer answer = ask_way(a, NULL, &q);
+    if (answer.verdict == ROUTER_NONE && q.onward && came_from != NO_LINK && is_handed_back(a, h)) {
+        q.onward = false;
+        answer = ask_way(a, NULL, &q);
+    }
+    *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
+    if (answer.verdict != ROUTER_NONE)
+        return REFUSE_NONE;
+    *link = TO_ENDPOINT;
+    if (is_wanted(a, h))
+        return REFUSE_NONE;
+    return answer.too_long ? REFUSE_TOO_LONG : answer.too_late ? REFUSE_TOO_LATE : REFUSE_NO_ROUTE;
+}
+
+struct ask_answer ask_router(const struct agent *a, const struct record *r,
+                             const struct agent_head *h)
+{
+    if (r->whole || agent_is_here(a, &h->destination))
+        return (struct ask_answer){.link = TO_ENDPOINT};
+    uint32_t declined[AGENT_DECLINES_MAX];
+    struct router_query q = {
+        .destination = &h->destination,
+        .bytes = split_rest(r),
+        .whole = (h->flags & BUNDLE_NO_FRAGMENT) != 0,
+        .expires = r->expires,
+        .priority = r->qos.priority,
+        .critical = r->qos.critical,
+        .came_from = link_of(a, &r->came_from),
+        .avoid = link_of(a, &r->avoid),
+        .booking = r->booking,
+        .declined = declined,
+        .declined_len = declined_list(a, r, declined),
+    };
+    struct router_answer answer = ask_way(a, r, &q);
+    if (answer.verdict == ROUTER_LINK)
+        return (struct ask_answer){.link = (int)answer.link,
+                                   .booking = answer.booking,
+                                   .fits = answer.fits,
+                                   .also = answer.also,
+                                   .also_len = answer.also_len,
+                                   .here = is_wanted(a, h)};
+    if (answer.verdict == ROUTER_NONE && is_wanted(a, h))
+        return (struct ask_answer){.link = TO_ENDPOINT, .here = h->id.fragment};
+    return (struct ask_answer){.link = ASIDE,
+                               .none = answer.verdict == ROUTER_NONE,
+                               .too_late = answer.too_late,
+                               .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
+}
+
+bool ask_changed(struct agent *a, uint32_t link)
+{
+    const struct router_ops *ops = a->router.ops;
+    const struct router_link state = describe_link(a, link);
+    return ops->changed != NULL && ops->changed(a->router.state, link, &state, a->now.now);
+}
+
+static void tell_router(struct agent *a, const struct record *r, enum router_note_kind kind)
+{
+    const struct router_note n = {.kind = kind,
+                                  .now = a->now.now,
+                                  .booking = r->booking,
+                                  .key = r->key,
+                                  .link = (uint32_t)r->link,
+                                  .bytes = split_rest(r)};
+    assert(r->booking != 0 && r->link >= 0);
+    a->router.ops->note(a->router.state, &n);
+}
+
+void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer)
+{
+    assert(r->lane != NULL && r->link == answer->link);
+    r->fits = answer->fits;
+    if (answer->booking == r->booking)
+        return;
+    ask_ended(a, r, ROUTER_TAKEN_BACK);
+    r->booking = answer->booking;
+    if (answer->booking != 0)
+        tell_router(a, r, ROUTER_PLACED);
+}
+
+void ask_ended(struct agent *a, struct record *r, enum router_note_kind how)
+{
+    if (r->booking != 0)
+        tell_router(a, r, how);
+    r->booking = 0;
+}
+
+struct router agent_routes(struct agent *a)
+{
+    return routes_router(&a->routes);
+}
+
+void agent_router(struct agent *a, const struct router *router)
+{
+    /* one that is not told of bookings has none */
+    struct hash_node *n = a->router.ops->note == NULL ? NULL : hash_walk(&a->by_key, NULL);
+    for (; n != NULL; n = hash_walk(&a->by_key, n))
+        ask_ended(a, container_of(n, struct record, by_key), ROUTER_TAKEN_BACK);
+    a->router = router == NULL ? agent_routes(a) : *router;
+    assert(a->router.ops->ask != NULL);
+    assert((a->router.ops->deadline == NULL) || a->router.ops->expire != NULL);
+    agent_reroute(a);
+}
+
+void agent_reroute(struct agent *a)
+{
+    a->anew = a->counters.bundles > 0;
+}
+
+int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
+{
+    if (link_at(a, link) == NULL)
+        return HELIO_ENOENT;
+    int rc = routes_add(&a->routes, pattern, link);
+    if (rc == 0)
+        agent_reroute(a);
+    return rc;
+}
+
+bool agent_route_at(const struct agent *a, size_t i, struct eid_pattern *pattern, uint32_t *link)
+{
+    if (i >= a->routes.len)
+        return false;
+    *pattern = a->routes.at[i].pattern;
+    *link = a->routes.at[i].link;
+    assert(link_at(a, *link) != NULL);
+    return true;
+}
+
+int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
+{
+    int rc = routes_remove(&a->routes, pattern, link);
+    if (rc == 0)
+        agent_reroute(a);
+    return rc;
+}

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How much may be here for one way: a link, endpoints of this node, or the time until there is a
+ * way. A link may have limits of its own: then what is offered beyond them is refused. And a part
+ * of the node's limits is set apart, in equal shares for each way, beside the accounts of peers and
+ * sources: a bundle for which those have no room is taken into the share of its way. So a link that
+ * stands still, whatever fills its queue, never keeps out what is for another one. A bundle counts
+ * where it went when it came, as long as it is here; after a restart it counts in the accounts.
+ * What can go wrong: a link that is gone; its bundles count for none then.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+static struct way *find_way(const struct agent *a, const struct link_ref *ref)
+{
+    struct agent *own = (struct agent *)(uintptr_t)a; /* for who may change it */
+    if (ref->index == TO_ENDPOINT)
+        return &own->here;
+    if (ref->index == ASIDE)
+        return &own->aside;
+    return link_of(a, ref) == NO_LINK ? NULL : &link_at(a, ref->index)->way;
+}
+
+bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes)
+{
+    const struct link *l = link_of(a, way) == NO_LINK ? NULL : link_at(a, way->index);
+    if (l == NULL)
+        return false;
+    const uint64_t bundles = l->lane.bundles + l->way.coming;
+    const uint64_t there = l->lane.bytes + l->way.coming_bytes;
+    if (l->bundles_max > 0 && bundles >= l->bundles_max)
+        return true;
+    return l->bytes_max > 0 && bundles > 0 &&
+           (bytes > l->bytes_max || there > l->bytes_max - bytes);
+}
+
+bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge)
+{
+    const struct way *w = find_way(a, way);
+    return w != NULL && w->apart[QUOTA_BUNDLES] < a->way_share[QUOTA_BUNDLES] &&
+           charge <= a->way_share[QUOTA_BYTES] &&
+           w->apart[QUOTA_BYTES] <= a->way_share[QUOTA_BYTES] - charge;
+}
+
+void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge)
+{
+    struct way *w = find_way(a, way);
+    a->apart[QUOTA_BUNDLES]++;
+    a->apart[QUOTA_BYTES] += charge;
+    if (w == NULL)
+        return;
+    w->apart[QUOTA_BUNDLES]++;
+    w->apart[QUOTA_BYTES] += charge;
+    assert(w->apart[QUOTA_BUNDLES] <= a->apart[QUOTA_BUNDLES]);
+}
+
+void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge)
+{
+    struct way *w = find_way(a, way);
+    assert(a->apart[QUOTA_BUNDLES] > 0 && a->apart[QUOTA_BYTES] >= charge);
+    a->apart[QUOTA_BUNDLES]--;
+    a->apart[QUOTA_BYTES] -= charge;
+    if (w == NULL)
+        return;
+    assert(w->apart[QUOTA_BUNDLES] > 0 && w->apart[QUOTA_BYTES] >= charge);
+    w->apart[QUOTA_BUNDLES]--;
+    w->apart[QUOTA_BYTES] -= charge;
+}
+
+void bound_begin(struct agent *a, const struct record *r)
+{
+    struct way *w = find_way(a, &r->holder.way);
+    assert(r->state == STATE_NEW);
+    if (w == NULL)
+        return;
+    w->coming++;
+    w->coming_bytes += r->bytes;
+}
+
+void bound_arrive(struct agent *a, const struct record *r)
+{
+    struct way *w = find_way(a, &r->holder.way);
+    if (w == NULL)
+        return;
+    assert(w->coming > 0 && w->coming_bytes >= r->bytes);
+    w->coming--;
+    w->coming_bytes -= r->bytes;
+}
+
+void bound_refused(struct agent *a, const struct link_ref *way)
+{
+    struct way *w = find_way(a, way);
+    if (w != NULL)
+        w->refused++;
+}
+
+bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out)
+{
+    const struct link *l = link_at(a, link);
+    if (l == NULL)
+        return false;
+    *out = (struct agent_bound){.bundles_max = l->bundles_max,
+                                .bytes_max = l->bytes_max,
+                                .refused = l->way.refused,
+                                .apart_bundles = l->way.apart[QUOTA_BUNDLES],
+                                .apart_bytes = l->way.apart[QUOTA_BYTES],
+                                .share_bundles = a->way_share[QUOTA_BUNDLES],
+                                .share_bytes = a->way_share[QUOTA_BYTES]};
+    return true;
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void bound_check(const struct agent *a)
+{
+    uint64_t apart[2] = {0}, coming = 0, ways = 2;
+    assert(a != NULL);
+    for (struct hash_node *n = hash_walk(&a->by_key, NULL); n != NULL;
+         n = hash_walk(&a->by_key, n)) {
+        const struct record *r = container_of(n, struct record, by_key);
+        apart[QUOTA_BUNDLES] += r->holder.apart;
+        coming += r->state == STATE_NEW && find_way(a, &r->holder.way) != NULL;
+    }
+    assert(apart[QUOTA_BUNDLES] == a->apart[QUOTA_BUNDLES]);
+    for (size_t k = 0; k < 2; k++)
+        apart[k] = a->here.apart[k] + a->aside.apart[k];
+    coming -= a->here.coming + a->aside.coming;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        const struct link *l = a->links[i];
+        if (l == NULL)
+            continue;
+        ways++;
+        coming -= l->way.coming;
+        for (size_t k = 0; k < 2; k++)
+            apart[k] += l->way.apart[k];
+    }
+    assert(coming == 0 && ways == a->ways);
+    for (size_t k = 0; k < 2; k++)
+        assert(apart[k] <= a->apart[k]);
+}

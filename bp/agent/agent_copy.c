@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One bundle over several links, or to several registrations. Each way has a copy: a record of its
+ * own that the store does not know, with a place in that link's or registration's queue, pauses and
+ * an outcome of its own. The bundle itself waits in no queue, with its bytes in the store, and ends
+ * when the last copy has: delivered when one was, else forwarded when one was, else as the last
+ * one. A copy whose link or registration goes ends quietly, unless nobody had the bundle yet: then
+ * the bundle is placed anew. After a restart all copies are made again; who had the bundle knows
+ * it. What can go wrong: memory, or COPIES_MAX copies: the bundle waits, and tries later.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+static struct record *first_copy(const struct fan *f)
+{
+    assert(!list_empty(&f->copies));
+    return container_of(list_first(&f->copies), struct record, sibling);
+}
+
+bool copies_room(const struct agent *a, uint64_t more)
+{
+    return more <= COPIES_MAX && a->copies <= COPIES_MAX - more;
+}
+
+static struct fan *fan_of(struct record *r)
+{
+    if (r->copy)
+        return r->fan;
+    assert(r->fan == NULL && r->lane == NULL && r->booking == 0);
+    struct fan *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return NULL;
+    f->original = r;
+    list_init(&f->copies);
+    return f;
+}
+
+static struct record *add_copy(struct agent *a, struct fan *f, struct buf *bytes)
+{
+    struct record *c = record_copy(a, f->original);
+    if (c == NULL)
+        return NULL;
+    c->fan = f;
+    list_add_tail(&f->copies, &c->sibling);
+    f->len++;
+    a->copies++;
+    if (bytes != NULL)
+        record_hold(a, c, buf_keep(bytes));
+    assert(c->copy && c->stored && f->len > 0);
+    return c;
+}
+
+/* The last n go again. */
+static void undo_copies(struct agent *a, struct fan *f, uint64_t n)
+{
+    assert(n <= f->len);
+    f->held = true;
+    for (; n > 0; n--)
+        record_end(a, container_of(f->copies.prev, struct record, sibling), END_DELETED);
+    f->held = false;
+}
+
+struct list *copies_make(struct agent *a, struct record *r, uint64_t n)
+{
+    struct fan *f = fan_of(r);
+    if (f == NULL)
+        return NULL;
+    struct list *before = f->copies.prev;
+    for (uint64_t i = 0; i < n; i++) {
+        if (add_copy(a, f, r->buf) != NULL)
+            continue;
+        undo_copies(a, f, i);
+        if (!r->copy)
+            free(f);
+        return NULL;
+    }
+    if (!r->copy) {
+        record_release(a, r);
+        agenda_sub(&a->timers, &r->timer);
+        r->fan = f;
+        r->state = STATE_COPIED;
+    }
+    assert(before->next != &f->copies && f->len >= n);
+    return before->next;
+}
+
+/* The bundle is one record again, in no list. */
+static void end_fan(struct fan *f)
+{
+    assert(f->len == 0 && list_empty(&f->copies));
+    f->original->fan = NULL;
+    f->original->state = STATE_UNPLACED;
+    free(f);
+}
+
+static enum status_reason reason_of(enum agent_end why)
+{
+    return why == END_EXPIRED      ? REASON_LIFETIME_EXPIRED
+           : why == END_UNREADABLE ? REASON_DEPLETED_STORAGE
+                                   : REASON_TRANSMISSION_CANCELLED;
+}
+
+static void end_original(struct agent *a, struct fan *f)
+{
+    struct record *o = f->original;
+    const enum agent_end last = f->last;
+    const bool delivered = f->delivered, forwarded = f->forwarded;
+    end_fan(f);
+    o->fanned = o->once = true;
+    assert(!delivered || !o->gathered || a->counters.fragments_going_on > 0);
+    a->counters.fragments_going_on -= delivered && o->gathered;
+    if (delivered && !o->gathered) /* else the bundle was, in one */
+        agent_report(a, o, STATUS_DELIVERED, REASON_NONE);
+    if (forwarded)
+        agent_report(a, o, STATUS_FORWARDED, REASON_NONE);
+    if (!delivered && !forwarded)
+        agent_report(a, o, STATUS_DELETED, reason_of(last));
+    record_end(a, o, delivered ? END_DELIVERED : forwarded ? END_FORWARDED : last);
+}
+
+void copies_sub(struct agent *a, struct record *c, enum agent_end why)
+{
+    struct fan *f = c->fan;
+    assert(c->copy && f->len > 0 && a->copies > 0);
+    list_sub(&c->sibling);
+    c->fan = NULL;
+    a->copies--;
+    f->len--;
+    f->last = why;
+    f->delivered = f->delivered || (why == END_DELIVERED && !c->spread);
+    f->forwarded = f->forwarded || why == END_FORWARDED;
+    if (f->len == 0 && !f->held)
+        end_original(a, f);
+}
+
+bool copies_abandon(struct agent *a, struct record *c)
+{
+    struct fan *f = c->fan;
+    struct record *o = f->original;
+    assert(c->copy && f->len > 0 && !f->held);
+    if (f->len > 1 || f->delivered || f->forwarded) {
+        record_end(a, c, END_DELETED);
+        return false;
+    }
+    struct buf *bytes = o->whole && c->buf != NULL ? buf_keep(c->buf) : NULL;
+    f->held = true;
+    record_end(a, c, END_DELETED);
+    end_fan(f);
+    if (bytes != NULL)
+        record_hold(a, o, bytes);
+    if (agent_overdue(a, o))
+        return false;
+    agent_place(a, o);
+    return true;
+}
+
+void copies_each(struct agent *a, struct record *o, void (*fn)(struct agent *a, struct record *c))
+{
+    struct fan *f = o->fan;
+    assert(f != NULL && !o->copy && !f->held);
+    f->held = true;
+    list_for_each_safe (it, &f->copies)
+        fn(a, container_of(it, struct record, sibling));
+    f->held = false;
+    if (f->len == 0)
+        end_original(a, f);
+}
+
+int copies_load(struct agent *a, struct record *c, struct agent_action *out)
+{
+    struct fan *f = c->fan;
+    assert(c->copy && c->buf == NULL && !f->original->whole);
+    list_for_each (it, &f->copies) {
+        const struct record *other = container_of(it, struct record, sibling);
+        if (other->buf == NULL)
+            continue;
+        record_hold(a, c, buf_keep(other->buf));
+        c->payload_off = other->payload_off;
+        c->payload_len = other->payload_len;
+        return 0;
+    }
+    return f->original->loading ? 0 : lane_load(a, f->original, out);
+}
+
+/* Does the whole that it is a piece of wait for its bytes? */
+static bool is_missing(const struct record *c)
+{
+    const struct record *whole = c->state == STATE_PIECE ? c->assembly->whole : NULL;
+    return whole != NULL && whole->lane != NULL && whole->buf == NULL && !c->joined;
+}
+
+static bool wants_bytes(const struct record *c)
+{
+    return c->buf == NULL && (c->state == STATE_FRONT || is_missing(c));
+}
+
+/* Whose queue waits for them. */
+static struct record *queued_of(struct record *c)
+{
+    return c->state == STATE_PIECE ? c->assembly->whole : c;
+}
+
+static void end_unreadable(struct agent *a, struct record *c)
+{
+    if (c->state == STATE_PIECE && !is_missing(c))
+        return; /* it is not needed now, or any more */
+    if (c->state != STATE_BUSY)
+        record_end(a, queued_of(c), END_UNREADABLE);
+}
+
+static void retry_copy(struct agent *a, struct record *c)
+{
+    if (wants_bytes(c))
+        lane_retry(a, queued_of(c));
+}
+
+void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
+{
+    assert(o->fan != NULL && !o->copy && !o->loading);
+    if (bytes == NULL) {
+        copies_each(a, o,
+                    damaged || ++o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
+        return;
+    }
+    o->load_failures = 0;
+    list_for_each (it, &o->fan->copies) {
+        struct record *c = container_of(it, struct record, sibling);
+        if (!wants_bytes(c))
+            continue;
+        record_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
+        c->payload_off = o->payload_off;
+        c->payload_len = o->payload_len;
+        lane_wake(a, queued_of(c)->lane);
+    }
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void copies_check(const struct record *o)
+{
+    uint64_t len = 0;
+    assert(o->fan != NULL && o->fan->original == o && !o->fan->held && o->fan->len > 0);
+    assert(o->buf == NULL && first_copy(o->fan)->copy);
+    list_for_each (it, &o->fan->copies) {
+        const struct record *c = container_of(it, struct record, sibling);
+        assert(c->copy && c->fan == o->fan);
+        assert((c->lane != NULL && c->state >= STATE_FRONT) ||
+               (c->state == STATE_PIECE && o->gathered));
+        assert(!o->whole || c->buf != NULL);
+        len++;
+    }
+    assert(len == o->fan->len);
+}

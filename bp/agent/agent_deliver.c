@@ -1,0 +1,268 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Endpoints of this node (RFC 9171 §5.7), and groups that somebody here has joined: registered ones
+ * get their bundles in order, up to their window; bundles for others wait. An endpoint without
+ * registration and without bundles does not exist, but for the node's own, whose bundles the agent
+ * reads itself. Several registrations share the endpoint's queue, or each has one of its own
+ * (agent_register.c has the registrations). What can go wrong is memory for copies: the bundle
+ * waits.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
+{
+    struct hash_node *n = hash_find(&a->endpoints, eid_hash(a->config.seed, e));
+    for (; n != NULL; n = hash_next(n)) {
+        struct endpoint *found = container_of(n, struct endpoint, by_eid);
+        if (eid_equal(&found->eid, e))
+            return found;
+    }
+    return NULL;
+}
+
+static enum agent_sharing sharing_of(const struct agent *a, const struct eid *eid)
+{
+    uint64_t group, service;
+    for (size_t i = 0; i < a->sharing_len; i++)
+        if (eid_pattern_match(&a->sharing[i].pattern, eid))
+            return a->sharing[i].sharing;
+    return eid_imc(eid, &group, &service) ? AGENT_SHARE_ALL : AGENT_SHARE_ONE;
+}
+
+struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
+{
+    struct endpoint *e = endpoint_find(a, eid);
+    if (e != NULL)
+        return e;
+    e = calloc(1, sizeof *e);
+    if (e == NULL)
+        return NULL;
+    e->eid = *eid;
+    e->sharing = sharing_of(a, eid);
+    list_init(&e->regs);
+    lane_init(&e->lane, 1);
+    hash_add(&a->endpoints, &e->by_eid, eid_hash(a->config.seed, eid));
+    assert(endpoint_find(a, eid) == e);
+    return e;
+}
+
+void endpoint_tidy(struct agent *a, struct lane *l)
+{
+    if (l->open || !lane_empty(l) || l->only != NULL) {
+        lane_wake(a, l);
+        return;
+    }
+    struct endpoint *e = container_of(l, struct endpoint, lane);
+    list_sub(&l->node);
+    assert(e != a->admin && list_empty(&e->regs));
+    hash_sub(&a->endpoints, &e->by_eid);
+    lane_fini(l);
+    free(e);
+}
+
+bool endpoint_joined(const struct agent *a, const struct eid *destination)
+{
+    uint64_t group, service;
+    if (!eid_imc(destination, &group, &service))
+        return false;
+    const struct endpoint *e = endpoint_find(a, destination);
+    return e != NULL && !list_empty(&e->regs);
+}
+
+void endpoints_free(struct agent *a)
+{
+    struct hash_node *n;
+    while ((n = hash_walk(&a->registrations, NULL)) != NULL) {
+        struct registration *g = container_of(n, struct registration, by_reg);
+        hash_sub(&a->registrations, n);
+        lane_fini(&g->lane);
+        free(g);
+    }
+    while ((n = hash_walk(&a->endpoints, NULL)) != NULL) {
+        struct endpoint *e = container_of(n, struct endpoint, by_eid);
+        hash_sub(&a->endpoints, n);
+        lane_fini(&e->lane);
+        free(e);
+    }
+    free(a->sharing);
+}
+
+int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
+                          enum agent_sharing how)
+{
+    if (a->sharing_len == SHARING_RULES_MAX)
+        return HELIO_EAGAIN;
+    struct sharing_rule *grown =
+        realloc(a->sharing, (a->sharing_len + 1) * sizeof *grown); /* a handful, at start */
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    a->sharing = grown;
+    a->sharing[a->sharing_len++] = (struct sharing_rule){.pattern = *pattern, .sharing = how};
+    struct hash_node *n = hash_walk(&a->endpoints, NULL);
+    for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
+        struct endpoint *e = container_of(n, struct endpoint, by_eid);
+        if (list_empty(&e->regs) && lane_empty(&e->lane))
+            e->sharing = sharing_of(a, &e->eid);
+    }
+    return 0;
+}
+
+int endpoint_open_admin(struct agent *a)
+{
+    assert(a->admin == NULL);
+    a->admin = endpoint_get(a, &a->config.node);
+    if (a->admin == NULL)
+        return HELIO_ENOMEM;
+    a->admin->lane.open = true;
+    return 0;
+}
+
+bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags)
+{
+    return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
+}
+
+/* With a registration's own queue it is that one; else who has room, in turn. */
+static struct registration *choose_taker(const struct lane *l)
+{
+    if (l->only != NULL)
+        return l->only;
+    struct endpoint *e = container_of(l, struct endpoint, lane);
+    list_for_each (it, &e->regs) {
+        struct registration *g = container_of(it, struct registration, node);
+        if (g->given + g->owed >= g->window)
+            continue;
+        list_sub(&g->node);
+        list_add_tail(&e->regs, &g->node);
+        return g;
+    }
+    assert(false); /* the queue's window is the sum of theirs */
+    return NULL;
+}
+
+/* To each registration's own queue: what is at the head of the endpoint's, in memory. */
+static void spread_record(struct agent *a, struct record *r)
+{
+    struct endpoint *e = container_of(r->lane, struct endpoint, lane);
+    uint64_t n = 0;
+    list_for_each (it, &e->regs)
+        n++;
+    assert(n > 0 && r->buf != NULL && r->state == STATE_BUSY);
+    const bool room = copies_room(a, n);
+    struct list *c = NULL;
+    if (room && r->copy) {
+        c = copies_make(a, r, n);
+    } else if (room) {
+        lane_leave(a, r);
+        r->state = STATE_UNPLACED;
+        c = copies_make(a, r, n);
+    }
+    if (c == NULL) {
+        if (r->lane != NULL)
+            lane_retry(a, r);
+        else
+            agent_set_aside(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    list_for_each (it, &e->regs) {
+        struct record *copy = container_of(c, struct record, sibling);
+        c = c->next;
+        copy->link = TO_ENDPOINT;
+        record_set_timer(a, copy, copy->expires);
+        lane_add(a, &container_of(it, struct registration, node)->lane, copy, copy->qos.priority,
+                 NULL);
+    }
+    r->spread = r->copy;
+    if (r->copy)
+        record_end(a, r, END_DELIVERED);
+}
+
+int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
+{
+    assert(r->lane != NULL && r->buf != NULL);
+    if (r->lane == &a->admin->lane) {
+        agent_administer(a, r);
+        return 0;
+    }
+    if (r->lane->only == NULL &&
+        container_of(r->lane, struct endpoint, lane)->sharing == AGENT_SHARE_ALL) {
+        spread_record(a, r);
+        return 0;
+    }
+    struct agent_head h;
+    record_head(r, &h);
+    r->taker = choose_taker(r->lane);
+    r->taker->given++;
+    *out = (struct agent_action){
+        .kind = AGENT_DELIVER,
+        .key = r->key,
+        .reg = r->taker->reg,
+        .bundle = buf_keep(r->buf),
+        .payload = slice_of(buf_data(r->buf) + r->payload_off, r->payload_len),
+        .id = h.id,
+        .destination = h.destination,
+        .flags = h.flags,
+        .age_ms = record_age_ms(a, r, h.age_ms),
+        .lifetime_ms = h.lifetime_ms,
+        .priority = r->qos.priority,
+        .ordinal = r->qos.ordinal,
+        .from = link_of(a, &r->came_from) == NO_LINK ? -1 : link_of(a, &r->came_from),
+    };
+    emit_application(a, BUNDLE_HANDED, r, out->reg);
+    if (h.id.time_ms != 0)
+        out->age_ms = a->now.dtn_ms > h.id.time_ms ? a->now.dtn_ms - h.id.time_ms : 0;
+    assert(out->payload.len == r->payload_len && r->payload_off + r->payload_len <= r->buf->len);
+    return 1;
+}
+
+void endpoint_release(struct record *r)
+{
+    if (r->taker == NULL)
+        return;
+    assert(r->taker->given > 0);
+    r->taker->given--;
+    r->taker = NULL;
+}
+
+void endpoint_take_back(struct record *r)
+{
+    assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
+    assert(r->taker != NULL);
+    r->taken_back = true;
+    r->token = r->taker->reg;
+    r->taker->owed++;
+    r->lane->owed++;
+}
+
+/* Others may have it; when none has, it waits for the next registration. */
+static void decline_copy(struct agent *a, struct record *c)
+{
+    struct record *o = c->fan->original;
+    if (copies_abandon(a, c) && o->lane != NULL && o->state != STATE_BUSY)
+        lane_pause(a, o, TICK_NEVER);
+}
+
+void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
+        return;
+    assert(r->lane != NULL && r->stored && r->taker != NULL);
+    const uint64_t reg = r->taker->reg;
+    if (ok) {
+        emit_application(a, BUNDLE_DELIVERED, r, reg);
+        agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
+        record_end(a, r, END_DELIVERED);
+    } else if (!agent_overdue(a, r)) {
+        emit_declined(a, r, reg, "refused by the application");
+        /* It waits for the next registration; this one would refuse it again. */
+        if (r->copy)
+            decline_copy(a, r);
+        else
+            lane_pause(a, r, TICK_NEVER);
+    }
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one place where the agent says what happened to a bundle: the counter is bumped and the
+ * record goes to the sink, so that neither knows what the other does not. Without a sink an event
+ * costs its counter.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+static void count_event(struct agent_counters *c, const struct bundle_event *e)
+{
+    switch (e->kind) {
+    case BUNDLE_ACCEPTED:
+        c->offered++;
+        break;
+    case BUNDLE_REFUSED: /* with a key it was accepted before, and counted as offered */
+        assert(e->code > REFUSE_NONE && e->code < REFUSE_COUNT);
+        c->offered += e->key == 0;
+        c->refused[e->code]++;
+        break;
+    case BUNDLE_CONSUMED:
+        c->offered++;
+        c->consumed++;
+        break;
+    case BUNDLE_STORED:
+        c->received += e->from == BUNDLE_FROM_LINK;
+        c->accepted_local += e->from != BUNDLE_FROM_LINK;
+        break;
+    case BUNDLE_RESTORED:
+        c->restored++;
+        break;
+    case BUNDLE_UNREAD:
+        c->load_failures++;
+        break;
+    case BUNDLE_FAILED:
+        c->send_failures++;
+        break;
+    case BUNDLE_LOST:
+        c->lost++;
+        break;
+    case BUNDLE_DELIVERED:
+        c->delivered += !e->copy;
+        break;
+    case BUNDLE_REPORTED:
+        c->reports_sent++;
+        break;
+    case BUNDLE_ENDED:
+        assert(e->code >= 0 && e->code < END_COUNT);
+        c->ended[e->code] += !e->whole;
+        c->delivered += e->fanned && e->code == END_DELIVERED;
+        break;
+    default: /* a step of its way */
+        break;
+    }
+}
+
+static void emit_event(struct agent *a, struct bundle_event *e)
+{
+    assert(e->kind < BUNDLE_EVENT_COUNT);
+    e->now = a->now.now;
+    if (e->link >= 0 && link_at(a, (uint32_t)e->link) != NULL)
+        e->peer = &link_at(a, (uint32_t)e->link)->peer;
+    count_event(&a->counters, e);
+    if (a->config.sink != NULL)
+        a->config.sink(a->config.sink_context, e);
+}
+
+/* What a head says; it must outlive the event. */
+static void describe_record(struct bundle_event *e, const struct agent_head *h)
+{
+    e->id = &h->id;
+    e->destination = &h->destination;
+    e->payload = h->payload_len;
+    e->lifetime_ms = h->lifetime_ms;
+}
+
+static enum bundle_origin origin_of(const struct agent *a, const struct agent_head *h)
+{
+    if (h->from_link)
+        return BUNDLE_FROM_LINK;
+    return eid_equal(&h->id.source, &a->config.node) ? BUNDLE_FROM_NODE : BUNDLE_FROM_APPLICATION;
+}
+
+/* A function of its own, so that an event that nobody logs has no room for a head on the stack. */
+static void emit_described(struct agent *a, struct bundle_event *e, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    describe_record(e, &h);
+    e->from = origin_of(a, &h);
+    emit_event(a, e);
+    e->id = NULL;
+    e->destination = NULL;
+}
+
+static void emit_with(struct agent *a, struct bundle_event *e, const struct record *r)
+{
+    e->key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
+    e->copy = r->copy;
+    e->fanned = r->fanned && !r->gathered; /* a fragment is delivered with its bundle */
+    e->bytes = r->whole ? 0 : r->bytes;    /* a whole is never encoded */
+    e->whole = r->whole;
+    e->from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
+    if (a->config.sink != NULL)
+        emit_described(a, e, r);
+    else
+        emit_event(a, e);
+}
+
+void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r)
+{
+    struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT};
+    if (kind == BUNDLE_ACCEPTED)
+        e.link = link_at(a, r->came_from.index) != NULL ? r->came_from.index : TO_ENDPOINT;
+    else
+        e.link = record_link(r);
+    emit_with(a, &e, r);
+}
+
+void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                 const char *reason)
+{
+    struct bundle_event e = {.kind = kind, .link = record_link(r), .reason = reason};
+    emit_with(a, &e, r);
+}
+
+void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                      uint64_t reg)
+{
+    struct bundle_event e = {.kind = kind, .link = TO_ENDPOINT, .registration = reg};
+    emit_with(a, &e, r);
+}
+
+void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason)
+{
+    struct bundle_event e = {
+        .kind = BUNDLE_DECLINED, .link = TO_ENDPOINT, .registration = reg, .reason = reason};
+    emit_with(a, &e, r);
+}
+
+void emit_end(struct agent *a, const struct record *r, enum agent_end why)
+{
+    struct bundle_event e = {.kind = BUNDLE_ENDED,
+                             .link = record_link(r),
+                             .reason = agent_end_text(why),
+                             .code = (int)why};
+    emit_with(a, &e, r);
+}
+
+void emit_not_stored(struct agent *a, const struct record *r)
+{
+    struct bundle_event e = {.kind = BUNDLE_REFUSED,
+                             .link = TO_ENDPOINT,
+                             .reason = agent_refusal_word(REFUSE_STORE),
+                             .code = REFUSE_STORE};
+    emit_with(a, &e, r);
+}
+
+void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
+                  int link, enum agent_refusal refusal)
+{
+    struct bundle_event e = {
+        .kind = refusal == REFUSE_NONE ? BUNDLE_CONSUMED : BUNDLE_REFUSED,
+        .bytes = bytes,
+        .from = from,
+        .link = link < 0 ? TO_ENDPOINT : link,
+        .reason = refusal == REFUSE_NONE ? NULL : agent_refusal_word(refusal),
+        .code = (int)refusal,
+    };
+    if (b != NULL) {
+        e.id = &b->id;
+        e.destination = &b->destination;
+        e.payload = b->payload.len;
+        e.lifetime_ms = b->lifetime_ms;
+    }
+    emit_event(a, &e);
+}
+
+void emit_reported(struct agent *a, const struct agent_head *h, const char *item)
+{
+    struct bundle_event e = {
+        .kind = BUNDLE_REPORTED, .from = origin_of(a, h), .link = TO_ENDPOINT, .reason = item};
+    describe_record(&e, h);
+    emit_event(a, &e);
+}
+
+void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t session,
+                   struct agent_now now)
+{
+    agent_begin(a, now);
+    const struct record *r = record_find(a, key);
+    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+        return;
+    struct bundle_event e = {.kind = BUNDLE_CARRIED,
+                             .link = r->link,
+                             .has_session = true,
+                             .originator = originator,
+                             .session = session};
+    emit_with(a, &e, r);
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Forwarding (RFC 9171 §5.4). A bundle that started here is sent as it was encoded. A bundle of a
+ * peer is written anew when its turn comes: this node as previous node (§4.4.1), one hop more
+ * (§4.4.3), the time it stayed here added to its age (§4.4.2), unknown blocks left out that ask for
+ * it (§4.2.4). What was received stays untouched in the store, so that writing it twice gives the
+ * same. When memory for that is out the bundle pauses; when a link fails it is tried again, with
+ * pauses that double. A bundle that an unreliable link has lost goes again at once, but only so
+ * often.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+static void drop_unknown_blocks(struct bundle *b)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_qos_block(b, i))
+            b->others[kept++] = b->others[i];
+    }
+    b->others_len = kept; /* b->encrypted is of the former places, and not asked for any more */
+    b->rest.without |= BLOCK_DROP_IF_UNKNOWN;
+}
+
+/* One that nobody here can read: a block confidentiality block encrypts it. */
+static bool has_encrypted(const struct bundle *b, uint64_t type)
+{
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    bool has = false;
+    while (!has && bundle_next(b, &w, &block))
+        has = block.type == type;
+    return has;
+}
+
+/* The bundle as it leaves here. A bundle has at most one block of each known type (§4.4): beside an
+ * encrypted one goes no second, which would end the bundle at the next node; and to take it out
+ * would leave its confidentiality block without the target (RFC 9172 §3.6). 0 or an error. */
+static int describe(const struct agent *a, const struct record *r, struct bundle *b)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    /* Lenient: it was accepted, perhaps when the configuration was another one. Once for all of its
+     * fragments. */
+    enum bundle_mode mode = r->sent_to == 0 ? BUNDLE_LENIENT : BUNDLE_CHECKED;
+    int rc = bundle_decode(buf_data(r->buf), r->buf->len, mode, b, NULL);
+    if (rc < 0 || !r->rewrite)
+        return rc;
+    drop_unknown_blocks(b);
+    b->has_previous = !has_encrypted(b, BLOCK_PREVIOUS_NODE);
+    b->previous = a->config.node;
+    if (b->has_hops)
+        b->hop_count = h.hop_count + 1;
+    if (b->has_age || (b->id.time_ms == 0 && !has_encrypted(b, BLOCK_AGE))) {
+        b->has_age = true;
+        b->age_ms = record_age_ms(a, r, h.age_ms);
+    }
+    return 0;
+}
+
+/* What the link gets of it; NULL with the reason. */
+static struct buf *outgoing(const struct agent *a, struct record *r, const char **why)
+{
+    uint64_t limit = split_limit(a, r);
+    struct bundle b;
+    *why = "no memory";
+    r->in_hand = 0;
+    if (!r->rewrite && r->sent_to == 0 && (limit == 0 || r->buf->len <= limit))
+        return buf_keep(r->buf);
+    return describe(a, r, &b) < 0 ? NULL : split_next(r, &b, limit, why);
+}
+
+int link_action(struct agent *a, struct record *r, struct agent_action *out)
+{
+    const char *why;
+    struct buf *b = outgoing(a, r, &why);
+    if (b == NULL) {
+        emit_reason(a, BUNDLE_FAILED, r, why);
+        lane_retry(a, r);
+        return 0;
+    }
+    /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
+    if (a->counters.memory_bytes > a->config.memory_bytes)
+        record_release(a, r);
+    emit_record(a, BUNDLE_SENT, r);
+    *out = (struct agent_action){
+        .kind = AGENT_SEND, .key = r->key, .link = (uint32_t)r->link, .bundle = b};
+    return 1;
+}
+
+/* NULL: it is not on a link (any more). */
+static struct record *find_sent(struct agent *a, uint64_t key)
+{
+    struct record *r = record_find(a, key);
+    return r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT ? NULL : r;
+}
+
+void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
+{
+    if (!ok) {
+        agent_failed(a, key, NULL, now);
+        return;
+    }
+    agent_begin(a, now);
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
+        return;
+    const enum split_more more = split_follows(r);
+    if (more != SPLIT_DONE) {
+        emit_record(a, BUNDLE_FRAGMENTED, r);
+        if (more == SPLIT_ASK_ANEW)
+            ask_ended(a, r, ROUTER_SENT);
+        if (agent_overdue(a, r))
+            return;
+        if (more == SPLIT_ASK_ANEW)
+            agent_proceed(a, r);
+        else
+            lane_return(a, r);
+        return;
+    }
+    emit_record(a, BUNDLE_ACKNOWLEDGED, r);
+    ask_ended(a, r, ROUTER_SENT);
+    agent_report(a, r, STATUS_FORWARDED, REASON_NONE);
+    record_end(a, r, END_FORWARDED);
+}
+
+void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
+        return;
+    emit_reason(a, BUNDLE_FAILED, r, reason);
+    ask_ended(a, r, ROUTER_FAILED);
+    if (agent_overdue(a, r))
+        return;
+    r->avoid = link_ref(a, r->link);
+    if (link_at(a, r->link)->lane.open)
+        lane_retry(a, r);
+    else
+        agent_proceed(a, r);
+}
+
+void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reason,
+                struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = find_sent(a, key);
+    if (r == NULL)
+        return;
+    emit_reason(a, BUNDLE_LOST, r, reason);
+    ask_ended(a, r, ROUTER_FAILED);
+    if (agent_overdue(a, r))
+        return;
+    if (++r->losses <= resend) {
+        agent_go_on(a, r);
+        return;
+    }
+    agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
+    record_end(a, r, END_GIVEN_UP);
+}

@@ -1,0 +1,479 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles for this node that come in fragments (RFC 9171 §5.9). Each fragment is stored and
+ * confirmed like a bundle, then placed in the assembly of its bundle; the one that brings the last
+ * missing bytes makes the whole, a record of its own that waits in the endpoint's queue
+ * (agent_join.c puts the bytes together when its turn is near). When the whole ends, all fragments
+ * end, and what is remembered of them is the bundle's id, so that any later fragment or copy of it
+ * is known. A fragment that brings no new byte ends when it is placed. One that expires before all
+ * are here leaves a gap; the others stay. When the bundle itself comes in one piece, that one is
+ * delivered, and the fragments end. When there is no room for another assembly, an older one that
+ * does not grow gives way. When memory is out, a stored fragment is placed later.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+/* The id of the bundle whose fragment this may be. */
+static struct slice bundle_name(const struct bundle_id *id, uint8_t out[AGENT_ID_MAX])
+{
+    struct bundle_id all = *id;
+    all.fragment = false;
+    return slice_of(out, agent_id_encode(&all, 0, out));
+}
+
+static struct slice assembly_name(const struct assembly *as)
+{
+    return slice_of(as->id, as->id_len);
+}
+
+/* A bundle's name may have several assemblies: fragments that do not agree on its total length or
+ * its destination are gathered apart, so that a wrong one cannot end the right ones. At most one of
+ * them has a whole. */
+static struct assembly *assembly_named(struct hash_node *n, struct slice id)
+{
+    for (; n != NULL; n = hash_next(n)) {
+        struct assembly *as = container_of(n, struct assembly, by_id);
+        if (slice_equal(assembly_name(as), id))
+            return as;
+    }
+    return NULL;
+}
+
+/* As a rule there are none: then a bundle's name is not made to look for them. */
+static bool no_assemblies(const struct agent *a)
+{
+    return a->assemblies.len == 0;
+}
+
+static struct assembly *assembly_first(const struct agent *a, struct slice id)
+{
+    return assembly_named(hash_find(&a->assemblies, hash_bytes(a->config.seed, id.data, id.len)),
+                          id);
+}
+
+static struct assembly *assembly_next(const struct assembly *as)
+{
+    return assembly_named(hash_next(&as->by_id), assembly_name(as));
+}
+
+static struct assembly *assembly_with_whole(const struct agent *a, struct slice id)
+{
+    struct assembly *as = assembly_first(a, id);
+    while (as != NULL && as->whole == NULL)
+        as = assembly_next(as);
+    return as;
+}
+
+static void count_begin(struct agent *a, struct assembly *as)
+{
+    as->over = false;
+    a->counters.assemblies++;
+    a->counters.assemblies_begun++;
+}
+
+static struct assembly *assembly_new(struct agent *a, const struct agent_head *h,
+                                     const struct holder *holder, struct slice id)
+{
+    struct assembly *as = calloc(1, sizeof *as + id.len);
+    if (as == NULL)
+        return NULL;
+    as->destination = h->destination;
+    as->total = h->id.total;
+    as->id_len = id.len;
+    memcpy(as->id, id.data, id.len);
+    list_init(&as->pieces);
+    ranges_init(&as->have);
+    hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
+    as->holder = quota_keep(holder);
+    quota_add(a, holder, QUOTA_ASSEMBLIES, 1);
+    as->grown = a->now.now;
+    list_add_tail(&a->gathering, &as->order);
+    count_begin(a, as);
+    return as;
+}
+
+void assembly_free(struct agent *a, struct assembly *as)
+{
+    hash_sub(&a->assemblies, &as->by_id);
+    list_sub(&as->order);
+    quota_sub(a, &as->holder, QUOTA_ASSEMBLIES, 1);
+    quota_close(a, &as->holder);
+    ranges_fini(&as->have);
+    buf_drop(as->joined);
+    free(as);
+}
+
+/* Does the head make sense by itself? An anonymous bundle has no fragments (§4.2.3). */
+static bool legal(const struct agent_head *h)
+{
+    return !eid_is_none(&h->id.source) && h->payload_len > 0 && h->id.offset < h->id.total &&
+           h->payload_len <= h->id.total - h->id.offset;
+}
+
+static bool fits(const struct assembly *as, const struct agent_head *h)
+{
+    return as->total == h->id.total && eid_equal(&as->destination, &h->destination);
+}
+
+static void count_end(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    if (as->over)
+        return;
+    as->over = true;
+    a->counters.assemblies--;
+    a->counters.assemblies_ended[why]++;
+}
+
+/* Without one that was counted: the caller's own hold on it, or a fragment. */
+static void let_go(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    assert(as->fragments > 0);
+    if (--as->fragments > 0)
+        return;
+    count_end(a, as, why);
+    assembly_free(a, as);
+}
+
+void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    a->counters.fragments--;
+    a->counters.fragments_ended[why]++;
+    let_go(a, as, why);
+}
+
+static void end_pieces(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    while (!list_empty(&as->pieces))
+        record_end(a, container_of(list_first(&as->pieces), struct record, node), why);
+}
+
+/* What is missing for one more fragment, of `as` or of a new assembly. */
+static enum agent_refusal lacking(const struct agent *a, const struct holder *holder,
+                                  const struct assembly *as)
+{
+    if ((as == NULL && a->assemblies.len >= a->limits[QUOTA_ASSEMBLIES]) ||
+        a->counters.fragments >= a->limits[QUOTA_FRAGMENTS])
+        return REFUSE_FULL;
+    if ((as == NULL && !quota_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+        !quota_has_room(a, holder, QUOTA_FRAGMENTS, 1))
+        return REFUSE_QUOTA;
+    return REFUSE_NONE;
+}
+
+static bool source_lacks(const struct agent *a, const struct holder *holder,
+                         const struct assembly *as)
+{
+    return (as == NULL && !quota_source_has_room(a, holder, QUOTA_ASSEMBLIES, 1)) ||
+           !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
+}
+
+/* The one that has not grown for longest: of the source, when that has no room, else of the peer;
+ * with `any` of all. It must have been idle for a while: bundles whose fragments come mixed with
+ * those of many others would else push each other out, and none would ever be whole. */
+static struct assembly *find_idle(const struct agent *a, const struct holder *holder,
+                                  const struct assembly *as, bool any)
+{
+    bool by_source = source_lacks(a, holder, as);
+    list_for_each (it, &a->gathering) {
+        struct assembly *old = container_of(it, struct assembly, order);
+        if (tick_add(old->grown, a->config.assembly_idle) > a->now.now)
+            return NULL;
+        bool same =
+            by_source ? old->holder.source == holder->source : old->holder.peer == holder->peer;
+        if (old != as && !list_empty(&old->pieces) && (any || same))
+            return old;
+    }
+    return NULL;
+}
+
+/* Its fragments were accepted: their end is counted, and reported to who asked for it. They are not
+ * remembered, so that they may come again. */
+static void give_way(struct agent *a, struct assembly *as)
+{
+    as->fragments++;
+    list_for_each (it, &as->pieces) {
+        agent_report(a, container_of(it, struct record, node), STATUS_DELETED,
+                     REASON_DEPLETED_STORAGE);
+    }
+    end_pieces(a, as, END_GAVE_WAY);
+    ranges_clear(&as->have);
+    as->stale = false;
+    let_go(a, as, END_GAVE_WAY);
+}
+
+static enum agent_refusal make_room(struct agent *a, const struct holder *holder,
+                                    const struct assembly *as)
+{
+    enum agent_refusal refusal;
+    while ((refusal = lacking(a, holder, as)) != REFUSE_NONE) {
+        struct assembly *old = find_idle(a, holder, as, false);
+        if (old == NULL && refusal == REFUSE_FULL)
+            old = find_idle(a, holder, as, true);
+        if (old == NULL)
+            return refusal;
+        give_way(a, old);
+    }
+    return REFUSE_NONE;
+}
+
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
+                                  const struct holder *holder, bool restored, struct assembly **out)
+{
+    const struct agent_config *c = &a->config;
+    if (!legal(h))
+        return REFUSE_FRAGMENT;
+    if (!restored && h->id.total > c->bundle_max)
+        return REFUSE_TOO_LONG;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&h->id, id);
+    struct assembly *as = assembly_first(a, name);
+    while (as != NULL && !fits(as, h))
+        as = assembly_next(as);
+    if (as != NULL && !restored && as->fragments >= c->fragments_max)
+        return REFUSE_FULL; /* the peer keeps it: places come free again */
+    enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, holder, as);
+    if (refusal != REFUSE_NONE)
+        return refusal;
+    if (as == NULL)
+        as = assembly_new(a, h, holder, name);
+    if (as == NULL)
+        return REFUSE_NO_MEMORY;
+    as->fragments++;
+    a->counters.fragments_in++;
+    a->counters.fragments++;
+    *out = as;
+    return REFUSE_NONE;
+}
+
+void fragment_entered(struct agent *a, struct record *r, struct assembly *as)
+{
+    r->assembly = as;
+    if (as != NULL)
+        quota_add(a, &r->holder, QUOTA_FRAGMENTS, 1);
+}
+
+bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held)
+{
+    const bool names_none = !b->id.fragment && no_assemblies(a);
+    if (names_none || !agent_is_here(a, &b->destination))
+        return false;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&b->id, id);
+    if (assembly_with_whole(a, name) != NULL)
+        return true;
+    if (!b->id.fragment)
+        return false;
+    const uint64_t hash = agent_id_hash(a->config.seed, name);
+    *held = record_by_id(a, name, hash);
+    return *held != NULL || seen_has(&a->seen, name);
+}
+
+/* The bytes that the pieces have, after one of them went. */
+static int count_again(struct assembly *as)
+{
+    ranges_clear(&as->have);
+    list_for_each (it, &as->pieces) {
+        struct agent_head h;
+        record_head(container_of(it, struct record, node), &h);
+        if (ranges_add(&as->have, h.id.offset, h.id.offset + h.payload_len, SIZE_MAX) < 0)
+            return HELIO_ENOMEM;
+    }
+    as->stale = false;
+    return 0;
+}
+
+static int make_whole(struct agent *a, struct assembly *as, const struct record *last,
+                      const struct agent_head *piece)
+{
+    assert(assembly_with_whole(a, assembly_name(as)) == NULL);
+    /* §5.8: but for these the primary blocks of all fragments are the bundle's. */
+    struct agent_head h = *piece;
+    h.id.fragment = false;
+    h.id.offset = h.id.total = 0;
+    h.flags &= ~(uint64_t)BUNDLE_IS_FRAGMENT;
+    h.payload_len = as->total;
+    int rc = record_whole(a, &h, as);
+    if (rc < 0)
+        return rc;
+    as->whole->arrived = last->arrived;
+    as->whole->rest_ms = last->rest_ms;
+    emit_record(a, BUNDLE_ASSEMBLED, as->whole);
+    return 0;
+}
+
+/* From here on the whole's timer counts: it cannot outlive any of its pieces. */
+static void queue_whole(struct agent *a, struct assembly *as)
+{
+    as->whole->expires = TICK_NEVER;
+    list_for_each (it, &as->pieces) {
+        struct record *p = container_of(it, struct record, node);
+        agenda_sub(&a->timers, &p->timer);
+        as->whole->expires = tick_min(as->whole->expires, p->expires);
+    }
+    as->next = as->pieces.next;
+    ranges_clear(&as->have);
+    agent_place(a, as->whole);
+}
+
+/* 1: the piece is one of the assembly now; 0: it has nothing new; or HELIO_ENOMEM. */
+static int gather_pieces(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    struct assembly *as = r->assembly;
+    if (as->over)
+        count_begin(a, as);
+    if (as->stale && count_again(as) < 0)
+        return HELIO_ENOMEM;
+    int rc = ranges_add(&as->have, h->id.offset, h->id.offset + h->payload_len, SIZE_MAX);
+    if (rc <= 0)
+        return rc;
+    if (ranges_has(&as->have, 0, as->total) && make_whole(a, as, r, h) < 0) {
+        as->stale = true;
+        return HELIO_ENOMEM;
+    }
+    r->state = STATE_PIECE;
+    list_add_tail(&as->pieces, &r->node);
+    as->grown = a->now.now;
+    list_sub(&as->order);
+    if (as->whole == NULL)
+        list_add_tail(&a->gathering, &as->order);
+    /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
+    if (lane_memory_full(a, a->config.memory_bytes / 2))
+        record_release(a, r);
+    if (as->whole == NULL)
+        record_set_timer(a, r, r->expires);
+    else
+        queue_whole(a, as);
+    return 1;
+}
+
+/* Was the bundle delivered while this fragment was being stored, or is it here in one piece? */
+static bool superseded(const struct agent *a, const struct assembly *as)
+{
+    const struct slice name = assembly_name(as);
+    const uint64_t hash = agent_id_hash(a->config.seed, name);
+    const struct record *held = record_by_id(a, name, hash);
+    return assembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
+           (held != NULL && held->stored);
+}
+
+static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    r->state = STATE_UNPLACED; /* in no list, so that it can end */
+    if (r->assembly == NULL) { /* restored, with a head that makes no sense */
+        record_end(a, r, END_DELETED);
+        return;
+    }
+    int rc = superseded(a, r->assembly) ? 0 : gather_pieces(a, r, h);
+    if (rc == 0)
+        record_end(a, r, END_REDUNDANT);
+    else if (rc < 0 && r->copy)
+        record_end(a, r, END_GAVE_WAY);
+    else if (rc < 0)
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+}
+
+/* Fragments of a group's bundle are copies, whose originals are known by their own ids, since they
+ * go on; so the bundle is remembered by itself. */
+static void remember_bundle(struct agent *a, const struct assembly *as, enum agent_end why)
+{
+    const struct record *p = container_of(list_first(&as->pieces), struct record, node);
+    assert(!list_empty(&as->pieces));
+    if (!p->copy || why != END_DELIVERED)
+        return;
+    const struct slice name = assembly_name(as);
+    agent_remember(a, name, record_until_ms(a, p));
+}
+
+/* What is remembered of the pieces is the bundle, for as long as the last of them would have
+ * stayed: they need not agree on their age. */
+static void mark_pieces(const struct agent *a, struct assembly *as)
+{
+    tick last = 0;
+    list_for_each (it, &as->pieces) {
+        tick end = container_of(it, struct record, node)->expires;
+        last = end > last ? end : last;
+    }
+    list_for_each (it, &as->pieces) {
+        struct record *p = container_of(it, struct record, node);
+        p->mark_len = as->id_len;
+        if (p->expires > a->now.now) /* one that is over has no mark */
+            p->expires = last;
+    }
+}
+
+/* The pieces of all assemblies of that name: their bytes are of no use any more. */
+static void end_all_pieces(struct agent *a, struct slice name)
+{
+    struct assembly *next, *as = assembly_first(a, name);
+    for (; as != NULL; as = next) {
+        as->fragments++; /* it must outlive the loop */
+        end_pieces(a, as, END_REDUNDANT);
+        next = assembly_next(as);
+        let_go(a, as, END_REDUNDANT);
+    }
+}
+
+bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    if (r->whole)
+        return false;
+    if (h->id.fragment) {
+        place_fragment(a, r, h);
+        return true;
+    }
+    if (!r->from_link || no_assemblies(a))
+        return false;
+    uint8_t id[AGENT_ID_MAX];
+    struct slice name = bundle_name(&h->id, id);
+    if (assembly_with_whole(a, name) != NULL) {
+        r->state = STATE_UNPLACED;
+        record_end(a, r, END_REDUNDANT);
+        return true;
+    }
+    end_all_pieces(a, name);
+    return false;
+}
+
+void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+                     struct assembly *as)
+{
+    assert(c->copy && c->lane == NULL && c->assembly == NULL);
+    c->link = TO_ENDPOINT;
+    c->holder = quota_keep(&c->fan->original->holder);
+    c->holder.apart = false; /* the bundle itself is where it is */
+    fragment_entered(a, c, as);
+    place_fragment(a, c, h);
+}
+
+bool fragment_outrun(struct agent *a, const struct agent_head *h)
+{
+    uint8_t id[AGENT_ID_MAX];
+    const struct slice name = bundle_name(&h->id, id);
+    assert(!h->id.fragment);
+    if (assembly_with_whole(a, name) != NULL)
+        return true;
+    end_all_pieces(a, name);
+    return false;
+}
+
+void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
+{
+    as->fragments++;
+    if (as->joined != NULL)
+        a->counters.memory_bytes -= as->joined->cap;
+    buf_drop(as->joined);
+    as->joined = NULL;
+    as->whole = NULL;
+    as->grown = a->now.now;
+    list_add_tail(&a->gathering, &as->order);
+    mark_pieces(a, as);
+    remember_bundle(a, as, why);
+    end_pieces(a, as, why);
+    count_end(a, as, why);
+    ranges_clear(&as->have);
+    end_all_pieces(a, assembly_name(as));
+    as->stale = false;
+    let_go(a, as, why);
+}

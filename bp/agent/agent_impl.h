@@ -1,0 +1,594 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the files of the bundle agent share; not for others. */
+#ifndef BP_AGENT_IMPL_H
+#define BP_AGENT_IMPL_H
+
+#include "base/agenda.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/ranges.h"
+#include "bp/agent/agent.h"
+#include "bp/agent/agent_head.h"
+#include "bp/agent/agent_kind.h"
+#include "bp/agent/agent_queue.h"
+#include "bp/agent/agent_quota.h"
+#include "bp/agent/returns.h"
+#include "bp/agent/router.h"
+#include "bp/agent/routes.h"
+#include "bp/agent/seen.h"
+
+#define LINKS_MAX (1u << 20) /* indices: a table of 8 bytes each */
+#define QUOTA_OWN 0          /* account of this node's applications */
+#define QUOTA_UNKNOWN 1      /* of peers whose names the store does not know */
+#define PREFETCH 4           /* bundles in memory beyond the window, so that a link never waits */
+#define COPIES_MAX 262144    /* of all bundles that go several ways */
+#define LOAD_TRIES 8         /* a bundle that cannot be read this often is given up */
+#define NO_LINK ROUTER_NO_LINK
+#define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
+#define ASIDE (-3)       /* where a bundle goes that has no way now */
+
+/*
+ * What waits for a link or an endpoint: in queues by priority, then `busy` (given away, outcome
+ * open). Those whose forwarding failed sit in `paused` until their time comes; `resumed` are those
+ * of them whose pause was ended, on their way back to the queues.
+ */
+struct lane {
+    struct list node; /* in agent.ready, when it may have work */
+    struct queues queues;
+    struct list busy, paused, resumed;
+    struct list resuming; /* in agent.resuming, when any are resumed */
+    uint64_t busy_len, window;
+    uint64_t bundles, bytes;                         /* in all of these */
+    struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* of the same; and what went */
+    struct registration *only; /* whose own queue it is; NULL: an endpoint's, or a link's */
+    uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
+    bool open;     /* link up, or endpoint registered */
+    bool gone;     /* its link is none any more: what waits is placed elsewhere */
+};
+
+/* What is admitted for one way: a link, endpoints here, or to wait for a way. */
+struct way {
+    uint64_t apart[2];             /* QUOTA_BUNDLES, QUOTA_BYTES: in what is set apart for it */
+    uint64_t coming, coming_bytes; /* not stored yet */
+    uint64_t refused;
+};
+
+/* Which queue a bundle waits in, of all links that say the same. */
+struct rule_set {
+    uint32_t links;
+    size_t len;
+    struct agent_queue_rule of[];
+};
+
+struct link {
+    struct way way;
+    uint64_t bundles_max, bytes_max; /* 0: none */
+    struct eid peer;
+    uint64_t arriving;   /* bytes */
+    uint32_t life;       /* no two links have the same, whatever their index */
+    uint64_t bundle_max; /* longest bundle that it takes; 0: any */
+    struct lane lane;
+    struct kinds kinds;     /* of its lane: what waits behind the first ones, and what pauses */
+    struct list leaving;    /* in agent.leaving, when it is removed and bundles still wait in it */
+    struct rule_set *rules; /* NULL: none */
+};
+
+/* Exists while it is registered or bundles wait for it. */
+struct endpoint {
+    struct hash_node by_eid;
+    struct eid eid;
+    enum agent_sharing sharing;
+    struct list regs; /* the one whose turn it is first */
+    struct lane lane; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
+                         registrations' own ones */
+};
+
+struct registration {
+    struct hash_node by_reg;
+    struct list node; /* of endpoint.regs */
+    struct endpoint *endpoint;
+    uint64_t reg, window;
+    uint64_t given, owed; /* deliveries without an answer; those of them that were taken back */
+    struct lane lane;     /* AGENT_SHARE_ALL */
+};
+
+/* Which endpoints several may register. */
+struct sharing_rule {
+    struct eid_pattern pattern;
+    enum agent_sharing sharing;
+};
+#define SHARING_RULES_MAX 4096
+
+/* A bundle that goes several ways (agent_copy.c). */
+struct fan {
+    struct record *original; /* COPIED */
+    struct list copies;
+    uint64_t len; /* of these: at least one */
+    bool delivered, forwarded;
+    bool held;           /* being walked */
+    enum agent_end last; /* how the last copy ended */
+};
+
+enum record_state {
+    STATE_NEW,      /* in agent.storing, or with the binder to be stored */
+    STATE_UNPLACED, /* no route now; or just restored: in agent.restored */
+    STATE_PIECE,    /* in the pieces of its assembly */
+    STATE_COPIED,   /* in no list: its copies are */
+    STATE_FRONT,
+    STATE_BACK,
+    STATE_BUSY,
+    STATE_PAUSED,
+    STATE_GONE, /* in agent.removals, or only an answer is due */
+};
+
+/* What one peer, one user of applications, or one source holds of the node. Exists while it is
+ * configured or holds something. */
+struct account {
+    struct hash_node by_id;
+    struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
+    uint64_t used[QUOTA_KINDS];
+    uint64_t pins;      /* bundles, assemblies and checks that refer to it */
+    uint32_t links;     /* configured ones to this peer: it has a share of its own */
+    bool unproven;      /* of all sources of a peer that have not proved themselves, together */
+    struct list proven; /* of a peer: its sources that have; used longest ago first */
+    size_t proven_len;
+    tick proven_next; /* before that no other one does */
+};
+
+/* Whose a bundle is. */
+struct holder {
+    struct account *peer, *source;
+    struct account *user; /* of the application; NULL: a neighbour's, or not known any more */
+    struct link_ref way;  /* where it went when it came: a link, TO_ENDPOINT, ASIDE; else NO_LINK */
+    bool apart;           /* it is in what is set apart for that, and not in the accounts */
+};
+
+/* One bundle at the node. */
+struct record {
+    struct hash_node by_key;
+    union {
+        struct hash_node by_id; /* when id_listed */
+        struct list sibling;    /* copies, which are not: in fan.copies */
+    };
+    struct list node;           /* in the list of its state */
+    struct list answer;         /* in agent.answers; later in agent.recalls */
+    struct list alike;          /* in its kind */
+    struct kind *kind;          /* BACK and PAUSED of a link, and UNPLACED; else NULL */
+    struct heap_node timer;     /* expiry, or the end of its pause */
+    struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
+    enum record_state state;
+    enum bundle_priority band; /* in its lane: its own, or what a rule of the link says */
+    struct queue *queue;       /* FRONT, BACK */
+    uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
+    uint64_t bytes;      /* of the encoded bundle */
+    struct buf *buf;     /* NULL: in the store only */
+    tick arrived;        /* when it came, or was placed after a restart */
+    uint64_t rest_ms;    /* residence before that */
+    /* Noted with it, so that its number is not used after a restart; 0: it did not start here, or
+     * was noted. */
+    uint64_t sequence_end;
+    tick expires;
+    tick pause;                /* the last one; 0 = none yet */
+    int link;                  /* or TO_ENDPOINT */
+    struct link_ref came_from; /* the link that brought it; none: not known, or none did */
+    struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
+    uint64_t booking;          /* the router's name for its use of the link; 0: none */
+    struct lane *lane;
+    struct turn *turn;          /* BACK; NEW that waits for the store */
+    struct turn *place;         /* FRONT, BUSY: the party whose place it has; NULL: none */
+    struct holder holder;       /* not of a whole */
+    struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
+    struct registration *taker; /* BUSY in an endpoint's queue: who has it */
+    struct assembly *assembly;  /* of a fragment for this node, and of its whole */
+    uint32_t load_failures, in_link;
+    uint32_t losses;    /* on unreliable links */
+    uint32_t hand_head; /* bytes that the fragment that the link has is longer than its payload */
+    uint64_t sent_to;   /* bytes of the payload that went on in fragments */
+    uint64_t in_hand;   /* in the fragment that the link has; 0: it has no fragment */
+    uint64_t fits;      /* bytes that still go its present way; 0: any */
+    bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
+    bool again;           /* it was forwarded before: it pauses before it goes on */
+    bool marked;          /* its end here is one for good: it is known when it comes again */
+    bool recalled;        /* given to a link, which was or will be asked to end it */
+    bool taken_back;      /* from an application */
+    bool aside;           /* it waits apart, and that was said */
+    bool was_declined;    /* agent.declined says by which links */
+    bool too_late;        /* no way was in time when it was asked for last */
+    bool copy;            /* of another record, which the store knows */
+    bool spread;          /* a copy that became others: its end tells nothing */
+    bool fanned;          /* it went several ways */
+    bool gathered;        /* one of these is in an assembly: it is a fragment of a group's bundle */
+    bool joined;          /* a piece whose bytes are in the whole */
+    bool once;            /* such a one, or a group's: known when it comes again */
+    bool whole;           /* what fragments make together; the store does not know it */
+    struct agent_qos qos; /* as in the head */
+    enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
+    size_t payload_off, payload_len;   /* within buf's data */
+    size_t id_off, head_len;
+    size_t mark_len; /* of the id: what is remembered when the bundle is gone */
+    uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
+};
+
+/*
+ * Fragments of one bundle for this node that agree on its length and destination. While bytes are
+ * missing each fragment has its own expiry; when the last one is placed, `whole` is made, which
+ * waits in the endpoint's queue for all of them, and ends them all when it ends.
+ */
+struct assembly {
+    struct hash_node by_id;
+    struct eid destination;
+    uint64_t total, fragments; /* bytes; records that have this assembly, stored or not */
+    struct holder holder;      /* who began it */
+    struct list order;         /* in agent.gathering, without `whole` */
+    tick grown;                /* when its last piece came */
+    struct list pieces;        /* stored fragments, each with bytes that those before lack */
+    struct ranges have;        /* bytes of all pieces; with `whole`: those in `joined` */
+    bool stale;                /* have is to be made anew: a piece is gone */
+    bool over;                 /* its whole ended, and was counted; late pieces remain */
+    struct record *whole;
+    struct buf *joined; /* the whole payload in the making */
+    struct list *next;  /* the piece to copy next */
+    size_t id_len;
+    uint8_t id[]; /* of the bundle: what the ids of its fragments begin with */
+};
+
+/* What goes to the store (agent_storing.c). */
+struct storing {
+    struct list ready;     /* asked for at the next poll */
+    struct turns waiting;  /* until the store has fewer */
+    uint64_t given;        /* cost of what is ready, or with the binder */
+    uint64_t party;        /* that brought the last one */
+    tick shared_until;     /* another one did, not long ago */
+    uint64_t sequence_end; /* highest note that went with a bundle */
+};
+
+/* An answer that belongs to no record. */
+struct notice {
+    uint64_t token;
+    uint32_t link;
+    enum agent_refusal refusal;
+    struct bundle_id id;
+};
+
+struct agent {
+    struct agent_config config;
+    struct agent_counters counters;
+    struct agent_now now; /* of the last push */
+    struct hash by_key, by_id, endpoints, registrations, assemblies;
+    struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
+    struct agenda timers;   /* has room for every record */
+    uint64_t copies;
+    struct sharing_rule *sharing; /* the first that matches counts */
+    size_t sharing_len;
+    struct storing storing;
+    struct list answers, recalls, removals, ready;
+    struct list restored;     /* not placed yet */
+    struct list leaving;      /* links */
+    struct list resuming;     /* lanes */
+    struct hash kinds;        /* beside rests */
+    struct kinds apart_kinds; /* of what has no way now */
+    struct list asking;       /* kinds */
+    struct heap moving;       /* has room for every kind */
+    struct list spent;        /* ranks of queues that are empty, to be freed */
+    bool place;               /* what waits apart may have a way now */
+    bool anew;                /* so may those in queues of links have another one */
+    struct record *polled;    /* freed at the next poll: the last action shows its bytes */
+    struct notice *notices;   /* ring */
+    size_t notices_at, notices_len, notices_cap;
+    struct link **links; /* by index; NULL: there is none */
+    uint32_t links_cap, link_lives;
+    struct router router;
+    struct routes routes; /* the router, until there is another one */
+    struct seen seen;
+    struct returns returns;
+    struct hash declined;              /* agent_declined.c */
+    struct hash peers, sources, users; /* accounts */
+    struct hash proven;                /* sources that have accounts of their own */
+    struct hash turns;                 /* of all queues */
+    struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
+    uint64_t parties;      /* peers with a share, this node included */
+    uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
+    uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
+    struct way here, aside;                            /* beside those of links */
+    uint64_t ways;                                     /* all of them */
+    uint64_t way_share[2], apart[2]; /* what is set apart for each; used of that by all, links that
+                                        are gone included */
+    uint64_t next_key;
+    uint64_t
+        life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
+    bool life_begun;
+    uint64_t sequence;       /* of the next bundle that starts here (§4.2.7) */
+    uint64_t sequence_noted; /* the store knows that those below may be used */
+    uint64_t loading_bytes;  /* asked for with LOAD */
+    enum crc_type primary_crc;
+    tick reports_spent; /* of config.report_rate */
+    struct report_share reports[REPORT_PARTIES];
+};
+
+/* agent.c */
+void agent_begin(struct agent *a, struct agent_now now); /* every push starts with it */
+/* Ends a bundle that an operator deleted or whose lifetime is over; true when it was one. */
+bool agent_overdue(struct agent *a, struct record *r);
+
+/* agent_event.c: says what happened to a bundle, and counts it; before the change where the record
+ * ends. Links and lanes are those of the moment. */
+void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r);
+/* reason: static text, or NULL */
+void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                 const char *reason);
+void emit_application(struct agent *a, enum bundle_event_kind kind, const struct record *r,
+                      uint64_t reg);
+void emit_declined(struct agent *a, const struct record *r, uint64_t reg, const char *reason);
+void emit_end(struct agent *a, const struct record *r, enum agent_end why);
+void emit_not_stored(struct agent *a, const struct record *r);
+/* What never got a record; b NULL: it could not be read. REFUSE_NONE: consumed. */
+void emit_refused(struct agent *a, const struct bundle *b, uint64_t bytes, enum bundle_origin from,
+                  int link, enum agent_refusal refusal);
+void emit_reported(struct agent *a, const struct agent_head *h, const char *item);
+
+/* agent_record.c */
+struct record *record_find(const struct agent *a, uint64_t key);
+struct record *record_by_id(const struct agent *a, struct slice id,
+                            uint64_t hash);   /* hash: agent_id_hash of id */
+uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
+enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
+/* Memory for all that is here and arriving; is there room for so many bytes more? */
+uint64_t record_memory_max(const struct agent *a);
+uint64_t record_endpoints_cost(const struct agent *a); /* memory of endpoints that exist, bytes */
+bool record_memory_room(const struct agent *a, uint64_t more);
+/* Could there be room for it if others gave theirs? */
+bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
+bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
+/* In the sums of what is at the node. */
+void record_count(struct agent *a, const struct record *r);
+void record_uncount(struct agent *a, const struct record *r);
+/* On success `holder` is the record's, as one that was kept. */
+int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
+               const struct holder *holder, struct record **out);
+/* What the fragments of `as` make together; in no queue yet. 0 or HELIO_ENOMEM. */
+int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as);
+/* A copy of it, in no queue and without bytes yet. NULL: no memory. */
+struct record *record_copy(struct agent *a, const struct record *original);
+/* May its bytes leave the memory? Not what fragments made together, nor a copy of that. */
+bool record_can_load(const struct record *r);
+void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the reference */
+void record_fit(struct agent *a, struct record *r); /* a small bundle keeps no room around it */
+void record_release(struct agent *a, struct record *r);
+void record_load_done(struct agent *a, struct record *r);
+void record_end(struct agent *a, struct record *r,
+                enum agent_end why); /* out of all; REMOVE follows when stored */
+struct slice record_id(const struct record *r);
+struct slice record_mark(const struct record *r);
+void record_head(const struct record *r, struct agent_head *out);
+void record_set_timer(struct agent *a, struct record *r, tick due);
+
+/* agent_link.c */
+static inline struct link *link_at(const struct agent *a, int64_t link) /* NULL: there is none */
+{
+    return link >= 0 && link < a->links_cap ? a->links[link] : NULL;
+}
+struct link_ref link_ref(const struct agent *a, int link);      /* to what is there now */
+int link_of(const struct agent *a, const struct link_ref *ref); /* its index; NO_LINK: it is gone */
+void links_fini(struct agent *a);
+/* Of links that are removed at most n bundles are placed elsewhere; what is left of n. */
+uint64_t links_leave(struct agent *a, uint64_t n);
+void links_check(const struct agent *a);
+/* The link in whose queue it is; TO_ENDPOINT: none, or one that is removed. */
+static inline int record_link(const struct record *r)
+{
+    return r->lane == NULL || r->lane->gone ? TO_ENDPOINT : r->link;
+}
+
+/* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
+#define ROOM_MAX 256
+struct room {
+    struct record *of[ROOM_MAX]; /* whose places it takes */
+    size_t len;
+};
+void room_enter(struct agent *a, struct record *r);
+void room_leave(struct record *r);
+/* Room for a new bundle, which room_take makes when it is certain; else room_cancel. */
+enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
+                             uint64_t bytes, struct room *out);
+void room_take(struct agent *a, struct room *room);
+void room_cancel(struct agent *a, struct room *room);
+
+/* agent_lane.c */
+void lane_init(struct lane *l, uint64_t window);
+void lane_fini(struct lane *l); /* nothing waits; no memory stays */
+bool lane_empty(const struct lane *l);
+void lane_wake(struct agent *a, struct lane *l);
+/* band: the queue that it waits in; h: its head, of what is no copy. */
+void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band,
+              const struct agent_head *h);
+void lane_free_spent(struct agent *a); /* ranks of queues that nobody walks any more */
+void lane_leave(struct agent *a, struct record *r);
+void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
+void lane_resume(struct agent *a, struct lane *l);   /* all that pauses is resumed */
+void lane_pause(struct agent *a, struct record *r, tick until);
+void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
+int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
+bool lane_memory_full(const struct agent *a, uint64_t more);
+int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
+void lane_check(const struct lane *l);
+
+/* agent_place.c */
+uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
+/* A bundle with this id, if it comes again before until_ms (of agent_life), is a duplicate. */
+void agent_remember(struct agent *a, struct slice id, uint64_t until_ms);
+static inline void count_seen(struct agent *a)
+{
+    a->counters.seen_bytes = seen_bytes(&a->seen);
+    a->counters.displaced = a->seen.displaced;
+}
+uint64_t record_until_ms(const struct agent *a, const struct record *r); /* its end, in that time */
+bool agent_is_here(const struct agent *a, const struct eid *e);
+/* The link is up or down now: bundles that wait for links may have another way. */
+void agent_link_changed(struct agent *a, uint32_t link);
+void agent_place(struct agent *a, struct record *r);
+void agent_leave_link(struct agent *a, struct record *r); /* its link ends: placed elsewhere */
+/* h: its head, or NULL */
+void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until);
+/* What waits apart is asked for, and placed, as far as one slice goes. */
+void agent_place_all(struct agent *a);
+void agent_place_anew(struct agent *a);    /* and what waits in queues of links */
+void agent_place_touched(struct agent *a); /* as the router says of its last change */
+void agent_place_slice(struct agent *a);
+bool agent_places(const struct agent *a); /* there is more to do */
+/* What waits, and is in no kind. False: its place stays as it was. */
+bool agent_place_again(struct agent *a, struct record *r);
+bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
+/* After a pause or a loss: to the head of its lane, or another way. */
+void agent_proceed(struct agent *a, struct record *r);
+/* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
+ * is being asked anew. */
+void agent_go_on(struct agent *a, struct record *r);
+void agent_resume(struct agent *a, struct lane *l); /* all pauses end; long work in slices */
+tick agent_expiry(const struct agent *a, uint64_t expires_ms);
+uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
+
+/* agent_ask.c: what the router is asked and told */
+/* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or ASIDE (there is one later).
+ * Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG for what must not go in fragments. */
+enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
+                             int *link);
+struct ask_answer {
+    int link;                       /* TO_ENDPOINT, a link, or ASIDE */
+    tick until;                     /* ASIDE: when to ask again */
+    bool none;                      /* ASIDE: there is no route at all */
+    bool too_late;                  /* ASIDE: no way is in time */
+    uint64_t booking;               /* of a link; 0: none */
+    uint64_t fits;                  /* likewise; 0: all of it; not for copies */
+    const struct router_copy *also; /* of a link: over these, too; until the next question */
+    size_t also_len;
+    bool here; /* of a link: to this node's endpoint, too; of TO_ENDPOINT: a fragment for a group,
+                  whose copy is gathered here */
+};
+/* Where it goes from here. Changes nothing. */
+struct ask_answer ask_router(const struct agent *a, const struct record *r,
+                             const struct agent_head *h);
+/* The link was added, removed, or is up or down now. True: what waits apart may have a way. */
+bool ask_changed(struct agent *a, uint32_t link);
+/* It is in the queue of its link by this answer; an earlier one's booking is over. */
+void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
+/* Its booking, if it has one, ends so. */
+void ask_ended(struct agent *a, struct record *r, enum router_note_kind how);
+
+/* agent_declined.c: links that a bundle never goes over again. list: those of them that are there
+ * now; how many. */
+size_t declined_list(const struct agent *a, const struct record *r,
+                     uint32_t out[AGENT_DECLINES_MAX]);
+void declined_forget(struct agent *a, struct record *r);
+void declined_fini(struct agent *a);
+
+/* agent_fragment.c: bundles for this node that come in fragments (RFC 9171 §5.9) */
+/* Room for one more fragment in the assembly of its bundle, which is made when it is the first;
+ * older ones that do not grow may give way. */
+enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
+                                  const struct holder *holder, bool restored,
+                                  struct assembly **out);
+/* The record that was made for it is in the assembly. */
+void fragment_entered(struct agent *a, struct record *r, struct assembly *as);
+/* A copy of a fragment that was entered, in no queue; it may end. */
+void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
+                     struct assembly *as);
+/* A bundle of a group comes in one piece: its fragments end. True: they are all here already. */
+bool fragment_outrun(struct agent *a, const struct agent_head *h);
+/* One fragment less; the last one frees. */
+void fragment_leave(struct agent *a, struct assembly *as, enum agent_end why);
+void assembly_free(struct agent *a, struct assembly *as);
+/* Is the bundle (or the one whose fragment it is) here or gone already, beside its own id? */
+bool fragment_known(const struct agent *a, const struct bundle *b, struct record **held);
+/* For a stored bundle whose destination is here: true when it needs no queue. */
+bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h);
+/* The whole is gone: so are its pieces. */
+void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why);
+
+/* agent_copy.c. For a bundle in no queue, or a copy that is to become several: n new copies of it
+ * with its bytes, as far as they are in memory, in no queue; the list node of the first, the others
+ * follow. NULL: no memory, and nothing changed. The bundle is COPIED from then on. */
+struct list *copies_make(struct agent *a, struct record *r, uint64_t n);
+bool copies_room(const struct agent *a, uint64_t more);
+/* One ends: out of its bundle, which ends with the last one. */
+void copies_sub(struct agent *a, struct record *c, enum agent_end why);
+/* Its link or registration is gone, or does not want it. True: it was the only hope, and the bundle
+ * is placed anew. */
+bool copies_abandon(struct agent *a, struct record *c);
+/* fn for each; it may end it. The bundle may end with that. */
+void copies_each(struct agent *a, struct record *original,
+                 void (*fn)(struct agent *a, struct record *c));
+/* As lane_load, for a copy. */
+int copies_load(struct agent *a, struct record *c, struct agent_action *out);
+/* What was asked for came, and the payload's place is in the original; NULL: it did not. */
+void copies_loaded(struct agent *a, struct record *original, const struct buf *bytes, bool damaged);
+void copies_check(const struct record *original);
+
+/* agent_join.c: 1 and a LOAD; or 0: the payload is in whole->buf now, or bytes of a piece are on
+ * their way, or the whole pauses */
+int fragment_join(struct agent *a, struct record *whole, struct agent_action *out);
+
+/* agent_deliver.c */
+struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
+struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
+void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
+/* Has somebody here registered this group (imc)? */
+bool endpoint_joined(const struct agent *a, const struct eid *destination);
+/* An endpoint's queue: its delivery is over. */
+void endpoint_release(struct record *r);
+void endpoints_free(struct agent *a);
+/* Before a delivery without an answer is ended. */
+void endpoint_take_back(struct record *r);
+int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
+/* The administrative endpoint has no application: it takes administrative records only. */
+bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
+int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
+
+/* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all
+ * of it, or the next fragment, which is in r->in_hand then. NULL with a text: it cannot go. */
+struct buf *split_next(struct record *r, const struct bundle *b, uint64_t limit, const char **why);
+/* The most that goes now: what its link takes, and what its way has room for; 0: any. */
+uint64_t split_limit(const struct agent *a, const struct record *r);
+/* Encoded bytes of what has not gone on yet. */
+uint64_t split_rest(const struct record *r);
+/* The link has brought what it had: more of the bundle is to follow, this way or another. */
+enum split_more { SPLIT_DONE, SPLIT_THIS_WAY, SPLIT_ASK_ANEW };
+enum split_more split_follows(struct record *r);
+
+/* agent_forward.c */
+int link_action(struct agent *a, struct record *r, struct agent_action *out);
+
+/* agent_report.c: _head when the bundle asks for it, _now when a block does */
+void agent_report(struct agent *a, const struct record *r, enum status_item item,
+                  enum status_reason reason);
+void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
+                       enum status_reason reason);
+void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
+                      enum status_reason reason);
+/* An administrative record for this node itself, as it comes in whole: read, and done. */
+bool agent_consume(struct agent *a, const struct bundle *b);
+/* The administrative element (RFC 9171 §3.1) takes what is at the head of its queue, in memory. */
+void agent_administer(struct agent *a, struct record *r);
+
+bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer */
+
+/* agent_accept.c: takes the payload on REFUSE_NONE. user: as in a request. */
+enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
+                                   uint64_t user, struct record **out);
+
+/* agent_storing.c: `enter` when it was accepted, `leave` when it is NEW no more. */
+void storing_init(struct storing *s);
+void storing_enter(struct agent *a, struct record *r);
+void storing_leave(struct agent *a, struct record *r);
+int storing_poll(struct agent *a, struct agent_action *out);
+/* given: cost of all NEW ones that do not wait; waiting: how many do. */
+void storing_check(const struct agent *a, uint64_t given, uint64_t waiting);
+uint64_t storing_cost(const struct record *r);
+
+/* agent_poll.c */
+/* What is noted with a bundle that starts here: a restart skips the rest of a block of numbers. */
+uint64_t agent_sequence_end(uint64_t sequence);
+int notice_reserve(struct agent *a); /* 0 or HELIO_ENOMEM */
+void notice_add(struct agent *a, const struct notice *n);
+void notice_forget(struct agent *a, uint32_t link); /* nobody waits for them */
+
+#endif

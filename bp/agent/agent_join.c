@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The payload of a bundle that came in fragments, put together when its turn is near: one buffer
+ * of the whole length, into which the pieces are copied in the order of their arrival; a byte that
+ * came twice is the first one's (RFC 9171 §5.9). Pieces that are only in the store are loaded, a
+ * few ahead, so that at no time more than these and the whole are in memory. When memory is out the
+ * whole pauses; what was copied stays.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+static int start_join(struct agent *a, struct assembly *as)
+{
+    as->joined = buf_new(0, (size_t)as->total);
+    if (as->joined == NULL)
+        return HELIO_ENOMEM;
+    buf_append(as->joined, (size_t)as->total);
+    a->counters.memory_bytes += as->joined->cap;
+    return 0;
+}
+
+static int copy_piece(struct assembly *as, const struct record *p)
+{
+    assert(as->joined != NULL && p->buf != NULL);
+    struct agent_head h;
+    record_head(p, &h);
+    assert(p->payload_len == h.payload_len);
+    const uint8_t *from = buf_data(p->buf) + p->payload_off;
+    uint64_t lo = h.id.offset, hi = lo + h.payload_len;
+    struct range gap = {lo, lo};
+    while (ranges_gap(&as->have, gap.hi, hi, &gap))
+        memcpy(buf_data(as->joined) + gap.lo, from + (gap.lo - lo), (size_t)(gap.hi - gap.lo));
+    return ranges_add(&as->have, lo, hi, SIZE_MAX);
+}
+
+/* Asks for one of the next pieces that are neither here nor on their way. */
+static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *out)
+{
+    struct list *it = as->next;
+    for (int ahead = 0; ahead < PREFETCH && it != &as->pieces; ahead++, it = it->next) {
+        struct record *p = container_of(it, struct record, node);
+        if (p->buf != NULL || p->loading)
+            continue;
+        if (!p->copy)
+            return lane_load(a, p, out);
+        if (copies_load(a, p, out)) /* else it has them now, or they are on their way */
+            return 1;
+    }
+    return 0;
+}
+
+int fragment_join(struct agent *a, struct record *whole, struct agent_action *out)
+{
+    struct assembly *as = whole->assembly;
+    if (as->joined == NULL && start_join(a, as) < 0)
+        goto no_memory;
+    for (; as->next != &as->pieces; as->next = as->next->next) {
+        struct record *p = container_of(as->next, struct record, node);
+        if (p->buf == NULL && ask_piece(a, as, out))
+            return 1;
+        if (p->buf == NULL)
+            return 0;
+        if (copy_piece(as, p) < 0)
+            goto no_memory;
+        p->joined = true;
+        record_release(a, p);
+    }
+    whole->buf = as->joined; /* its bytes are counted already */
+    as->joined = NULL;
+    return 0;
+no_memory:
+    lane_retry(a, whole);
+    return 0;
+}

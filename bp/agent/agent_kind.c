@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A router that answers by destination (router_ops.by_destination) has one answer for all bundles
+ * of a kind. A change asks for the first of each kind; when its way is another one, they move one
+ * by one, over all such kinds in the order of priority, then of their coming. Bundles of other
+ * routers, and those that found no place or memory in a kind, are in the rest of their place, where
+ * each is asked for. All of that goes on in slices: what is due stays due when a call has done its
+ * share, and the agent's deadline is 0 until it is done. What is alike and new meanwhile has the
+ * new answer already.
+ */
+#include "bp/agent/agent_kind.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+/* While questions are left, one step of so many is a move: changes that come faster than all can be
+ * asked do not keep everything where it is. */
+#define MOVE_EACH 8
+
+static void init_kind(struct kind *k, struct kinds *of)
+{
+    k->of = of;
+    list_init(&k->node);
+    list_init(&k->records);
+    list_init(&k->asking);
+    heap_node_init(&k->turn);
+}
+
+void kinds_init(struct kinds *w)
+{
+    list_init(&w->idle);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        init_kind(&w->rest[p], w);
+        w->rest[p].rest = true;
+        w->rest[p].priority = (enum bundle_priority)p;
+    }
+    assert(list_empty(&w->idle));
+}
+
+void kinds_fini(struct kinds *w)
+{
+    assert(list_empty(&w->idle));
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        assert(list_empty(&w->rest[p].records) && list_empty(&w->rest[p].asking));
+        list_sub(&w->rest[p].node);
+    }
+}
+
+static struct kinds *place_of(struct agent *a, const struct record *r)
+{
+    assert(r->lane == NULL || r->link >= 0);
+    return r->lane == NULL ? &a->apart_kinds : &container_of(r->lane, struct link, lane)->kinds;
+}
+
+static bool ref_equal(const struct link_ref *x, const struct link_ref *y)
+{
+    return x->index == y->index && x->life == y->life;
+}
+
+static uint64_t whole_bytes(const struct record *r, const struct agent_head *h)
+{
+    return h->flags & BUNDLE_NO_FRAGMENT ? split_rest(r) : 0;
+}
+
+static bool is_of(const struct kind *k, const struct kinds *of, const struct record *r,
+                  const struct agent_head *h)
+{
+    return k->of == of && k->priority == r->qos.priority && k->critical == r->qos.critical &&
+           k->bytes == whole_bytes(r, h) && ref_equal(&k->came_from, &r->came_from) &&
+           ref_equal(&k->avoid, &r->avoid) && eid_equal(&k->destination, &h->destination);
+}
+
+static struct kind *make_kind(struct agent *a, struct kinds *of, const struct record *r,
+                              const struct agent_head *h, uint64_t hash)
+{
+    if (a->kinds.len >= KINDS_MAX || heap_reserve(&a->moving, a->kinds.len + 1) < 0)
+        return NULL;
+    struct kind *k = calloc(1, sizeof *k);
+    if (k == NULL)
+        return NULL;
+    init_kind(k, of);
+    k->critical = r->qos.critical;
+    k->priority = r->qos.priority;
+    k->bytes = whole_bytes(r, h);
+    k->came_from = r->came_from;
+    k->avoid = r->avoid;
+    k->destination = h->destination;
+    hash_add(&a->kinds, &k->by_key, hash);
+    list_add_tail(&of->idle, &k->node);
+    assert(is_of(k, of, r, h));
+    return k;
+}
+
+/* NULL: there is no place for another one. */
+static struct kind *kind_of(struct agent *a, struct kinds *of, const struct record *r,
+                            const struct agent_head *h)
+{
+    const uint64_t where = (uint64_t)(uintptr_t)of;
+    const uint64_t hash = hash_mix(eid_hash(a->config.seed, &h->destination), where,
+                                   whole_bytes(r, h) << 2 | r->qos.priority);
+    struct hash_node *n = hash_find(&a->kinds, hash);
+    for (; n != NULL; n = hash_next(n)) {
+        struct kind *k = container_of(n, struct kind, by_key);
+        if (is_of(k, of, r, h))
+            return k;
+    }
+    return make_kind(a, of, r, h, hash);
+}
+
+void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    assert(r->kind == NULL && list_empty(&r->alike) && !r->copy);
+    struct kinds *of = place_of(a, r);
+    struct kind *k = NULL;
+    if (a->router.ops->by_destination && !r->was_declined) {
+        struct agent_head own;
+        if (h == NULL)
+            record_head(r, &own);
+        k = kind_of(a, of, r, h == NULL ? &own : h);
+    }
+    r->kind = k != NULL ? k : &of->rest[r->qos.priority];
+    list_add_tail(&r->kind->records, &r->alike);
+    assert(r->kind->of == of);
+}
+
+void kind_leave(struct agent *a, struct record *r)
+{
+    struct kind *k = r->kind;
+    list_sub(&r->alike);
+    r->kind = NULL;
+    if (k == NULL || k->rest || !list_empty(&k->records))
+        return;
+    assert(a->kinds.len > 0);
+    hash_sub(&a->kinds, &k->by_key);
+    heap_sub(&a->moving, &k->turn);
+    list_sub(&k->node);
+    free(k);
+}
+
+void kinds_ask(struct agent *a, struct kinds *w)
+{
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
+        struct kind *rest = &w->rest[p];
+        list_move_all(&rest->records,
+                      rest->asking.prev); /* behind those that were not asked for yet */
+        if (!list_empty(&rest->asking) && list_empty(&rest->node))
+            list_add_tail(&a->asking, &rest->node);
+    }
+    list_move_all(&w->idle, a->asking.prev); /* to its end */
+    assert(list_empty(&w->idle));
+}
+
+void kinds_ask_moving(struct agent *a)
+{
+    struct list first; /* else changes in quick succession would ask and ask, and move nothing */
+    list_init(&first);
+    while (a->moving.len > 0) {
+        struct kind *k = container_of(heap_first(&a->moving), struct kind, turn);
+        heap_sub(&a->moving, &k->turn);
+        list_add_tail(&first, &k->node);
+    }
+    list_move_all(&first, &a->asking);
+}
+
+bool kinds_due(const struct agent *a)
+{
+    return !list_empty(&a->asking) || a->moving.len > 0;
+}
+
+static struct record *first_of(const struct list *l)
+{
+    assert(!list_empty(l));
+    return container_of(list_first(l), struct record, alike);
+}
+
+/* One of them; the most urgent kinds first, then the bundle that came first. */
+static void set_turn(struct agent *a, struct kind *k)
+{
+    const uint64_t key = first_of(&k->records)->key;
+    const uint64_t below = (uint64_t)(BUNDLE_PRIORITIES - 1 - k->priority);
+    int rc = heap_set(&a->moving, &k->turn, below << 62 | (key & (UINT64_MAX >> 2)));
+    assert(rc == 0); /* make_kind saw to it */
+    (void)rc;
+}
+
+static void settle_kind(struct agent *a, struct kind *k)
+{
+    assert(!k->rest && !list_empty(&k->records));
+    heap_sub(&a->moving, &k->turn);
+    list_sub(&k->node);
+    list_add_tail(&k->of->idle, &k->node);
+}
+
+static void place_first(struct agent *a, const struct list *l)
+{
+    struct record *r = first_of(l);
+    kind_leave(a, r);
+    if (!agent_place_again(a, r))
+        kind_enter(a, r, NULL);
+}
+
+static void ask_one(struct agent *a)
+{
+    struct kind *k = container_of(list_first(&a->asking), struct kind, node);
+    if (k->rest && list_empty(&k->asking)) {
+        list_sub(&k->node);
+    } else if (k->rest || !a->router.ops->by_destination) {
+        place_first(a, k->rest ? &k->asking : &k->records); /* k may be gone */
+    } else if (agent_goes_elsewhere(a, first_of(&k->records))) {
+        list_sub(&k->node);
+        set_turn(a, k);
+    } else {
+        settle_kind(a, k);
+    }
+}
+
+static void move_one(struct agent *a)
+{
+    struct kind *k = container_of(heap_first(&a->moving), struct kind, turn);
+    struct record *r = first_of(&k->records);
+    const bool last = k->records.next == k->records.prev;
+    kind_leave(a, r);
+    const bool moved = agent_place_again(a, r);
+    if (!moved)
+        kind_enter(a, r, NULL);
+    if (last)
+        return; /* the kind is gone, or another one is like it */
+    /* Without memory for where it was to go it is in its kind again, and has a time to try. */
+    if (!moved || r->kind == k)
+        settle_kind(a, k);
+    else
+        set_turn(a, k);
+}
+
+void kind_retry(struct agent *a, const struct record *r)
+{
+    struct kind *k = r->kind;
+    if (k == NULL || k->rest || heap_has(&k->turn))
+        return;
+    list_sub(&k->node);
+    list_add_tail(&a->asking, &k->node);
+    assert(kinds_due(a));
+}
+
+void kinds_step(struct agent *a, uint64_t steps)
+{
+    for (; steps > 0 && kinds_due(a); steps--) {
+        const bool move = list_empty(&a->asking) || (a->moving.len > 0 && steps % MOVE_EACH == 0);
+        if (move)
+            move_one(a);
+        else
+            ask_one(a);
+    }
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+static uint64_t check_list(const struct kind *k, const struct list *l)
+{
+    uint64_t n = 0;
+    list_for_each (it, l) {
+        const struct record *r = container_of(it, struct record, alike);
+        assert(r->kind == k && r->qos.priority == k->priority && !r->copy);
+        n++;
+    }
+    return n;
+}
+
+/* Returns how many records they have. */
+static uint64_t check_kinds(const struct list *l)
+{
+    uint64_t n = 0;
+    list_for_each (it, l) {
+        const struct kind *k = container_of(it, struct kind, node);
+        assert(!heap_has(&k->turn) && (k->rest || !list_empty(&k->records)));
+        n += k->rest ? 0 : check_list(k, &k->records);
+    }
+    return n;
+}
+
+static uint64_t check_place(const struct kinds *w)
+{
+    uint64_t n = check_kinds(&w->idle);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        const struct kind *rest = &w->rest[p];
+        assert(rest->rest && rest->of == w && !heap_has(&rest->turn));
+        assert(list_empty(&rest->asking) || !list_empty(&rest->node));
+        n += check_list(rest, &rest->records) + check_list(rest, &rest->asking);
+    }
+    return n;
+}
+
+uint64_t kinds_check(const struct agent *a)
+{
+    uint64_t n = check_place(&a->apart_kinds) + check_kinds(&a->asking);
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        n += a->links[i] == NULL ? 0 : check_place(&a->links[i]->kinds);
+    list_for_each (it, &a->leaving)
+        n += check_place(&container_of(it, struct link, leaving)->kinds);
+    for (size_t i = 0; i < a->moving.len; i++) {
+        const struct kind *k = container_of(a->moving.places[i].node, struct kind, turn);
+        assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));
+        n += check_list(k, &k->records);
+    }
+    assert(a->kinds.len <= KINDS_MAX);
+    return n;
+}

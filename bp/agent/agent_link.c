@@ -1,0 +1,332 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Links come and go while bundles wait. One that goes takes nothing with it: what waits for it, or
+ * was given to it without an answer, is placed anew in the order in which it would have gone, and
+ * nobody waits for an answer to what it brought. So its index is free for another link at once. Of
+ * many that wait, a call places as many as a slice has; the link stays in agent.leaving, where
+ * nobody finds it by its index, until the last one is gone. What can go wrong is memory for a new
+ * one.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bp/agent/agent_impl.h"
+
+#define LINKS_FIRST 8
+
+static int make_room(struct agent *a, uint32_t link)
+{
+    uint32_t cap = a->links_cap == 0 ? LINKS_FIRST : a->links_cap;
+    if (link < a->links_cap)
+        return 0;
+    while (cap <= link)
+        cap *= 2;
+    struct link **grown = realloc(a->links, cap * sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    for (uint32_t i = a->links_cap; i < cap; i++)
+        grown[i] = NULL;
+    a->links = grown;
+    a->links_cap = cap;
+    return 0;
+}
+
+/* NULL is none. */
+static void drop_rules(struct rule_set *set)
+{
+    assert(set == NULL || set->links > 0);
+    if (set != NULL && --set->links == 0)
+        free(set);
+}
+
+/* Links that say the same have one set: neighbours who come in over a link have that link's. NULL:
+ * no memory. */
+static struct rule_set *keep_rules(const struct agent *a, const struct agent_queue_rule *rules,
+                                   size_t len)
+{
+    const size_t size = len * sizeof *rules;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        struct rule_set *set = a->links[i] == NULL ? NULL : a->links[i]->rules;
+        if (set != NULL && set->len == len && memcmp(set->of, rules, size) == 0) {
+            set->links++;
+            return set;
+        }
+    }
+    struct rule_set *set = malloc(sizeof *set + size);
+    if (set == NULL)
+        return NULL;
+    set->links = 1;
+    set->len = len;
+    memcpy(set->of, rules, size);
+    return set;
+}
+
+static void free_link(struct link *l)
+{
+    kinds_fini(&l->kinds);
+    lane_fini(&l->lane);
+    drop_rules(l->rules);
+    free(l);
+}
+
+int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint32_t window)
+{
+    if (link >= LINKS_MAX || window == 0)
+        return HELIO_EINVAL;
+    if (link_at(a, link) != NULL)
+        return HELIO_EEXIST;
+    struct link *l = calloc(1, sizeof *l);
+    a->ways++; /* for the shares */
+    if (l == NULL || make_room(a, link) < 0 || quota_add_peer(a, quota_peer_id(peer)) < 0) {
+        a->ways--;
+        free(l);
+        return HELIO_ENOMEM;
+    }
+    l->peer = *peer;
+    l->life = ++a->link_lives;
+    lane_init(&l->lane, window);
+    kinds_init(&l->kinds);
+    list_init(&l->leaving);
+    a->links[link] = l;
+    a->place = ask_changed(a, link) || a->place;
+    return 0;
+}
+
+struct link_ref link_ref(const struct agent *a, int link)
+{
+    const struct link *l = link_at(a, link);
+    return l == NULL ? (struct link_ref){.index = NO_LINK} : (struct link_ref){link, l->life};
+}
+
+int link_of(const struct agent *a, const struct link_ref *ref)
+{
+    const struct link *l = link_at(a, ref->index);
+    return l != NULL && l->life == ref->life ? ref->index : NO_LINK;
+}
+
+/* Of the answers that are due; bundles know by its life that the link is none any more. */
+static void forget_link(struct agent *a, uint32_t link)
+{
+    list_for_each_safe (it, &a->answers) {
+        struct record *r = container_of(it, struct record, answer);
+        if (!r->from_link || r->in_link != link)
+            continue;
+        list_sub(&r->answer);
+        if (r->state == STATE_GONE && !r->stored)
+            free(r);
+    }
+    notice_forget(a, link);
+}
+
+/* What it was given: at once, since from now on no answer is one to that. */
+static void take_back_given(struct agent *a, struct list *busy)
+{
+    while (!list_empty(busy)) {
+        struct record *r = container_of(list_first(busy), struct record, node);
+        emit_reason(a, BUNDLE_FAILED, r, "the link is removed");
+        ask_ended(a, r, ROUTER_FAILED);
+        if (!agent_overdue(a, r))
+            agent_leave_link(a, r);
+    }
+}
+
+/* The one that would go next; NULL: none is left. */
+static struct record *next_waiting(struct agent *a, struct lane *l)
+{
+    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
+        struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
+        if (q != NULL && list_empty(&q->front))
+            return turns_first(a, &q->back, 0);
+        if (q != NULL)
+            return container_of(list_first(&q->front), struct record, node);
+    }
+    const struct list *from = list_empty(&l->resumed) ? &l->paused : &l->resumed;
+    return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
+}
+
+uint64_t links_leave(struct agent *a, uint64_t n)
+{
+    while (n > 0 && !list_empty(&a->leaving)) {
+        struct link *l = container_of(list_first(&a->leaving), struct link, leaving);
+        struct record *r = next_waiting(a, &l->lane);
+        assert(l->lane.gone && l->lane.busy_len == 0);
+        if (r == NULL) {
+            assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
+            list_sub(&l->leaving);
+            free_link(l);
+            continue;
+        }
+        if (!agent_overdue(a, r))
+            agent_leave_link(a, r);
+        n--;
+    }
+    return n;
+}
+
+int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL)
+        return HELIO_ENOENT;
+    agent_release(a, link, l->arriving);
+    l->lane.open = false;
+    a->links[link] = NULL;
+    routes_remove_link(&a->routes, link);
+    a->place = ask_changed(a, link) || a->place;
+    assert(a->ways > 2);
+    a->ways--;
+    quota_sub_peer(a, quota_peer_id(&l->peer));
+    forget_link(a, link);
+    list_sub(&l->lane.node);
+    take_back_given(a, &l->lane.busy);
+    l->lane.gone = true;
+    list_add_tail(&a->leaving, &l->leaving);
+    (void)links_leave(a, a->config.place_slice);
+    return 0;
+}
+
+int agent_link_service(struct agent *a, uint32_t link, const struct agent_service *s)
+{
+    struct link *l = link_at(a, link);
+    if (l == NULL)
+        return HELIO_ENOENT;
+    const uint32_t usual[BUNDLE_PRIORITIES] = QUEUE_WEIGHTS;
+    const bool none = s->weights[0] == 0 && s->weights[1] == 0 && s->weights[2] == 0;
+    const uint32_t *weights = none ? usual : s->weights;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        if (weights[p] == 0 || weights[p] > AGENT_WEIGHT_MAX)
+            return HELIO_EINVAL;
+    struct rule_set *rules = s->rules_len == 0 ? NULL : keep_rules(a, s->rules, s->rules_len);
+    if (s->rules_len > 0 && rules == NULL)
+        return HELIO_ENOMEM;
+    drop_rules(l->rules);
+    l->rules = rules;
+    l->bundles_max = s->bundles_max;
+    l->bytes_max = s->bytes_max;
+    l->lane.queues.strict = s->strict;
+    memcpy(l->lane.queues.weight, weights, sizeof usual);
+    assert((l->rules == NULL) == (s->rules_len == 0));
+    return 0;
+}
+
+bool agent_backlog(const struct agent *a, uint32_t link,
+                   struct agent_backlog out[BUNDLE_PRIORITIES])
+{
+    const struct link *l = link_at(a, link);
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        out[p] = l == NULL ? (struct agent_backlog){0} : l->lane.backlog[p];
+    return l != NULL;
+}
+
+/* Of the first of a list; what waits longest is first but for what came back. */
+static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
+{
+    if (list_empty(l))
+        return most;
+    const struct record *r = container_of(list_first(l), struct record, node);
+    uint64_t stay = r->rest_ms + (now > r->arrived ? now - r->arrived : 0) / TICK_MS;
+    return stay > most ? stay : most;
+}
+
+static uint64_t queue_stay_ms(const struct queue *q, tick now, uint64_t most)
+{
+    most = stay_ms(&q->front, now, most);
+    list_for_each (p, &q->back.ring) {
+        list_for_each (s, &container_of(p, struct turn, node)->ring)
+            most = stay_ms(&container_of(s, struct turn, node)->ring, now, most);
+    }
+    return most;
+}
+
+uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now)
+{
+    const struct link *l = link_at(a, link);
+    if (l == NULL || l->lane.bundles == 0)
+        return UINT64_MAX;
+    const struct queues *q = &l->lane.queues;
+    uint64_t most = stay_ms(&l->lane.busy, now.now, 0);
+    most = stay_ms(&l->lane.paused, now.now, stay_ms(&l->lane.resumed, now.now, most));
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        most = queue_stay_ms(&q->of[p], now.now, most);
+    list_for_each (it, &q->ranks) { /* 255 at most */
+        most = queue_stay_ms(container_of(it, struct queue, node), now.now, most);
+    }
+    assert(most < UINT64_MAX);
+    return most;
+}
+
+void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link_at(a, link) == NULL)
+        return;
+    struct lane *l = &link_at(a, link)->lane;
+    bool changed = l->open != up;
+    l->open = up;
+    if (changed)
+        agent_link_changed(a, link);
+    if (!up)
+        return;
+    agent_resume(a, l);
+    lane_wake(a, l);
+}
+
+void agent_heard(struct agent *a, uint32_t link, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL || !l->lane.open)
+        return;
+    agent_resume(a, &l->lane);
+    lane_wake(a, &l->lane);
+}
+
+void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct link *l = link_at(a, link);
+    if (l == NULL || l->bundle_max == bundle_max)
+        return;
+    l->bundle_max = bundle_max;
+    agent_reroute(a);
+}
+
+void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)
+{
+    agent_begin(a, now);
+    if (link_at(a, link) == NULL || window == 0)
+        return;
+    struct lane *l = &link_at(a, link)->lane;
+    l->window = window;
+    lane_wake(a, l);
+}
+
+void links_fini(struct agent *a)
+{
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            free_link(a->links[i]);
+    }
+    free(a->links);
+    list_for_each_safe (it, &a->leaving)
+        free_link(container_of(it, struct link, leaving));
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void links_check(const struct agent *a)
+{
+    list_for_each (it, &a->leaving) {
+        const struct link *l = container_of(it, struct link, leaving);
+        lane_check(&l->lane);
+        assert(l->lane.gone && list_empty(&l->lane.node));
+    }
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        assert(a->links[i] == NULL || !a->links[i]->lane.gone);
+    list_for_each (it, &a->resuming)
+        assert(container_of(it, struct lane, resuming)->window > 0);
+}

@@ -1,0 +1,425 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Where a bundle goes: to an endpoint of this node, or where the router says (RFC 9171 §5.4): to
+ * the queue of a link, or apart until a time. What waits in a queue goes on another way when a link
+ * goes up or down, or when the router or its routes change. One that comes again although it
+ * was forwarded pauses, each time twice as long, so that what goes in a circle is not lost and does
+ * not fill the links. Bundles without a way (restored before the routes were told, or their route
+ * is gone) wait apart until a route comes or they expire.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+bool agent_is_here(const struct agent *a, const struct eid *e)
+{
+    return eid_same_node(e, &a->config.node);
+}
+
+void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until)
+{
+    assert(r->lane == NULL && r->booking == 0);
+    r->state = STATE_UNPLACED;
+    kind_enter(a, r, h);
+    record_set_timer(a, r, tick_min(r->expires, until));
+    room_enter(a, r);
+    if (!r->aside) /* once, however often it is asked for */
+        emit_record(a, BUNDLE_WAITING, r);
+    r->aside = true;
+    if (r->stored && lane_memory_full(a, 0) && record_can_load(r))
+        record_release(a, r);
+}
+
+/* NULL: no memory. */
+static struct lane *lane_of(struct agent *a, const struct record *r, const struct agent_head *h)
+{
+    if (r->link != TO_ENDPOINT)
+        return &link_at(a, r->link)->lane;
+    struct endpoint *e = endpoint_get(a, &h->destination);
+    return e == NULL ? NULL : &e->lane;
+}
+
+/* Which of its queues: the first rule of the link that fits decides, else the bundle itself. */
+static enum bundle_priority band_of(const struct agent *a, const struct record *r,
+                                    const struct agent_head *h)
+{
+    const struct link *l = r->link == TO_ENDPOINT ? NULL : link_at(a, r->link);
+    const struct rule_subject s = {.to = &h->destination,
+                                   .from = &h->id.source,
+                                   .bytes = r->bytes,
+                                   .flags = h->flags,
+                                   .priority = r->qos.priority};
+    const struct rule_set *rules = l == NULL ? NULL : l->rules;
+    for (size_t i = 0; rules != NULL && i < rules->len; i++) {
+        if (rule_fits(&rules->of[i].rule, &s))
+            return rules->of[i].queue;
+    }
+    assert(r->qos.priority < BUNDLE_PRIORITIES);
+    return r->qos.priority;
+}
+
+static void place_copy(struct agent *a, struct record *c, const struct agent_head *h, int link,
+                       uint64_t booking, bool again)
+{
+    assert(c->copy && c->lane == NULL);
+    c->link = link;
+    struct lane *l = lane_of(a, c, h);
+    assert(l != NULL); /* the caller saw to it */
+    record_set_timer(a, c, c->expires);
+    lane_add(a, l, c, band_of(a, c, h), NULL);
+    emit_record(a, BUNDLE_QUEUED, c);
+    const struct ask_answer answer = {.link = link, .booking = booking};
+    ask_placed(a, c, &answer);
+    if (again && link != TO_ENDPOINT)
+        lane_pause(a, c, tick_add(a->now.now, c->pause));
+}
+
+/* Of a group: can this node take it for who joined here? */
+static bool enter_here(struct agent *a, const struct record *r, const struct agent_head *h,
+                       struct assembly **as)
+{
+    if (h->id.fragment)
+        return fragment_enter(a, h, &r->holder, false, as) == REFUSE_NONE;
+    return endpoint_get(a, &h->destination) != NULL;
+}
+
+static void place_here(struct agent *a, struct record *c, const struct agent_head *h,
+                       struct assembly *as)
+{
+    if (as != NULL)
+        fragment_gather(a, c, h, as);
+    else if (fragment_outrun(a, h))
+        record_end(a, c, END_REDUNDANT);
+    else
+        place_copy(a, c, h, TO_ENDPOINT, 0, false);
+}
+
+/* One bundle, several ways at once; or a fragment for a group, which is gathered as a copy, so that
+ * it may go on, too. */
+static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
+                         const struct ask_answer *answer)
+{
+    assert(!r->copy && answer->also_len <= ROUTER_COPIES_MAX);
+    assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
+    struct assembly *as = NULL;
+    /* Without room to gather its fragments they go on only. */
+    const bool here = answer->here && enter_here(a, r, h, &as);
+    const uint64_t links = answer->link >= 0 ? 1 + answer->also_len : 0, n = links + here;
+    struct list *it = n > 0 && copies_room(a, n) ? copies_make(a, r, n) : NULL;
+    if (it == NULL) {
+        if (as != NULL)
+            fragment_leave(a, as, END_NOT_STORED);
+        r->link = ASIDE;
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    const bool again = r->again;
+    r->aside = r->again = false;
+    r->gathered = as != NULL;
+    for (uint64_t i = 0; i < n; i++) {
+        struct record *c = container_of(it, struct record, sibling);
+        it = it->next;
+        c->pause = r->pause;
+        if (i == links)
+            place_here(a, c, h, as); /* the last one: it may end with that, and so may the bundle */
+        else if (i == 0)
+            place_copy(a, c, h, answer->link, answer->booking, again);
+        else
+            place_copy(a, c, h, (int)answer->also[i - 1].link, answer->also[i - 1].booking, again);
+    }
+}
+
+static void place_by(struct agent *a, struct record *r, const struct agent_head *h,
+                     const struct ask_answer *answer)
+{
+    uint64_t group, service;
+    assert(r->lane == NULL && r->state != STATE_GONE);
+    r->link = answer->link;
+    a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
+    r->too_late = answer->too_late;
+    r->once = r->once || eid_imc(&h->destination, &group, &service);
+    if (answer->also_len > 0 || answer->here) {
+        place_copies(a, r, h, answer);
+        return;
+    }
+    if (r->link == ASIDE) {
+        agent_set_aside(a, r, h, answer->until);
+        return;
+    }
+    if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
+        return;
+    struct lane *l = lane_of(a, r, h);
+    if (l == NULL) {
+        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        return;
+    }
+    record_set_timer(a, r, r->expires);
+    lane_add(a, l, r, band_of(a, r, h), h);
+    r->aside = false;
+    emit_record(a, BUNDLE_QUEUED, r);
+    ask_placed(a, r, answer);
+    if (r->again && r->link != TO_ENDPOINT)
+        lane_pause(a, r, tick_add(a->now.now, r->pause));
+    r->again = false;
+}
+
+static void place_head(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    assert(r->lane == NULL && list_empty(&r->node));
+    room_leave(r);
+    kind_leave(a, r);
+    const struct ask_answer answer = ask_router(a, r, h);
+    place_by(a, r, h, &answer);
+}
+
+void agent_place(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    place_head(a, r, &h);
+}
+
+static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
+{
+    const int link = r->lane == NULL ? ASIDE : r->link;
+    if (r->lane != NULL && r->lane->gone)
+        return true; /* a new link may have its index */
+    return answer->link != link || answer->also_len > 0 || answer->here;
+}
+
+bool agent_goes_elsewhere(const struct agent *a, const struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    const struct ask_answer answer = ask_router(a, r, &h);
+    return is_elsewhere(r, &answer);
+}
+
+/* True: its link is another one now, or it waits apart. Else at most its booking changed. */
+static bool place_again(struct agent *a, struct record *r)
+{
+    assert(r->state >= STATE_FRONT && r->state < STATE_GONE && r->link != TO_ENDPOINT);
+    if (r->copy)
+        return false; /* this one's way is this link */
+    struct agent_head h;
+    record_head(r, &h);
+    const struct ask_answer answer = ask_router(a, r, &h);
+    if (!is_elsewhere(r, &answer)) {
+        ask_placed(a, r, &answer);
+        return false;
+    }
+    record_load_done(a, r); /* what is being loaded comes for nobody */
+    lane_leave(a, r);
+    r->state = STATE_UNPLACED;
+    place_by(a, r, &h, &answer);
+    return true;
+}
+
+void agent_leave_link(struct agent *a, struct record *r)
+{
+    assert(r->lane != NULL && r->link != TO_ENDPOINT);
+    if (r->copy) {
+        copies_abandon(a, r);
+        return;
+    }
+    record_load_done(a, r);
+    lane_leave(a, r);
+    r->state = STATE_UNPLACED;
+    agent_place(a, r);
+}
+
+void agent_proceed(struct agent *a, struct record *r)
+{
+    if (!place_again(a, r))
+        lane_return(a, r);
+}
+
+/* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
+static bool must_ask(const struct agent *a, const struct record *r)
+{
+    return !r->lane->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
+}
+
+void agent_go_on(struct agent *a, struct record *r)
+{
+    if (r->link != TO_ENDPOINT && must_ask(a, r))
+        agent_proceed(a, r);
+    else
+        lane_return(a, r);
+}
+
+/* The last one first, since each goes to the head of its queue; until all are back the queues give
+ * nothing. What is left of n. */
+static uint64_t resume_some(struct agent *a, uint64_t n)
+{
+    while (n > 0 && !list_empty(&a->resuming)) {
+        struct lane *l = container_of(list_first(&a->resuming), struct lane, resuming);
+        if (list_empty(&l->resumed)) {
+            list_sub(&l->resuming);
+            lane_wake(a, l);
+            continue;
+        }
+        agent_go_on(a, container_of(l->resumed.prev, struct record, node));
+        n--;
+    }
+    return n;
+}
+
+void agent_resume(struct agent *a, struct lane *l)
+{
+    lane_resume(a, l);
+    (void)resume_some(a, a->config.place_slice);
+}
+
+bool agent_place_again(struct agent *a, struct record *r)
+{
+    assert(r->kind == NULL);
+    if (r->state != STATE_UNPLACED)
+        return place_again(a, r);
+    agent_place(a, r);
+    return true;
+}
+
+/* Those of one list that have a better way now. */
+static void place_list_again(struct agent *a, struct list *l)
+{
+    list_for_each_safe (it, l)
+        place_again(a, container_of(it, struct record, node));
+}
+
+/* The few at the head of its queues at once, all others in slices. */
+static void place_link_again(struct agent *a, struct link *l)
+{
+    queues_each_front(&l->lane.queues, place_list_again, a);
+    kinds_ask(a, &l->kinds);
+}
+
+void agent_place_touched(struct agent *a)
+{
+    const struct router_ops *ops = a->router.ops;
+    if (ops->touches == NULL) {
+        agent_place_anew(a);
+        return;
+    }
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL && ops->touches(a->router.state, (int)i))
+            place_link_again(a, a->links[i]);
+    }
+    if (ops->touches(a->router.state, ROUTER_NO_LINK))
+        kinds_ask(a, &a->apart_kinds);
+    agent_place_slice(a);
+}
+
+void agent_link_changed(struct agent *a, uint32_t link)
+{
+    const struct router_ops *ops = a->router.ops;
+    struct link *own = link_at(a, link);
+    const bool changed = ask_changed(a, link);
+    if (changed && ops->touches == NULL)
+        agent_place_all(a);
+    else if (changed)
+        agent_place_touched(a);
+    if (ops->touches != NULL)
+        return;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (i == link || a->links[i] == NULL)
+            continue;
+        struct link *l = a->links[i];
+        struct link *from = own->lane.open ? l : own; /* to this one, as their best; or away */
+        bool waits = from->lane.bundles > 0 && (own->lane.open || l->lane.open);
+        if (!waits || (ops->meet != NULL && !ops->meet(a->router.state, link, i))) /* dear: last */
+            continue;
+        place_link_again(a, from);
+        if (from == own)
+            break; /* all other ways were looked at */
+    }
+    agent_place_slice(a);
+}
+
+void agent_place_anew(struct agent *a)
+{
+    a->anew = false;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            place_link_again(a, a->links[i]);
+    }
+    kinds_ask_moving(a);
+    agent_place_all(a);
+}
+
+uint64_t agent_life_ms(const struct agent *a, struct agent_now now)
+{
+    return a->life_begun ? a->life_base_ms + now.now / TICK_MS : now.dtn_ms;
+}
+
+uint64_t agent_life(const struct agent *a)
+{
+    return agent_life_ms(a, a->now);
+}
+
+uint64_t record_until_ms(const struct agent *a, const struct record *r)
+{
+    return r->expires == TICK_NEVER ? UINT64_MAX : a->life_base_ms + r->expires / TICK_MS;
+}
+
+tick agent_expiry(const struct agent *a, uint64_t expires_ms)
+{
+    uint64_t now_ms = agent_life(a);
+    if (expires_ms <= now_ms)
+        return a->now.now;
+    uint64_t left = expires_ms - now_ms;
+    return left > TICK_NEVER / TICK_MS ? TICK_NEVER : tick_add(a->now.now, left * TICK_MS);
+}
+
+/* A restored bundle meets the clock for the first time. Its head may be of a release whose
+ * lifetimes ended by the wall clock: it stays for its lifetime at most here, too. */
+static void wake_up(const struct agent *a, struct record *r, const struct agent_head *h)
+{
+    r->restored = false;
+    r->arrived = a->now.now;
+    uint64_t life = agent_life(a);
+    r->rest_ms = life > h->arrived_ms ? life - h->arrived_ms : 0;
+    r->expires = agent_expiry(a, h->expires_ms);
+    uint64_t age = record_age_ms(a, r, h->age_ms);
+    uint64_t left = age < h->lifetime_ms ? h->lifetime_ms - age : 0;
+    if (h->lifetime_ms != UINT64_MAX && left < UINT64_MAX - life)
+        r->expires = tick_min(r->expires, agent_expiry(a, life + left));
+}
+
+static void place_restored(struct agent *a)
+{
+    struct record *r = container_of(list_first(&a->restored), struct record, node);
+    struct agent_head h;
+    list_sub(&r->node);
+    record_head(r, &h);
+    wake_up(a, r, &h);
+    place_head(a, r, &h);
+}
+
+bool agent_places(const struct agent *a)
+{
+    return !list_empty(&a->leaving) || !list_empty(&a->resuming) || !list_empty(&a->restored) ||
+           kinds_due(a);
+}
+
+void agent_place_slice(struct agent *a)
+{
+    uint64_t n = links_leave(a, a->config.place_slice);
+    n = resume_some(a, n);
+    for (; n > 0 && !list_empty(&a->restored); n--)
+        place_restored(a);
+    kinds_step(a, n);
+}
+
+void agent_place_all(struct agent *a)
+{
+    a->place = false;
+    kinds_ask(a, &a->apart_kinds);
+    agent_place_slice(a);
+}
+
+uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms)
+{
+    uint64_t stay = r->rest_ms + (a->now.now - r->arrived) / TICK_MS;
+    return stay > UINT64_MAX - age_ms ? UINT64_MAX : age_ms + stay;
+}

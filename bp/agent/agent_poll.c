@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The next action. Answers go first (they are what peers and applications wait for, and they name
+ * bundles that the later actions may end), then what the store has to do, then deliveries and
+ * transmissions of one queue after another. Each action costs O(1), but for the copy of a payload
+ * that came in fragments.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+#define NOTICES_FIRST 64 /* a power of two, as all sizes of the ring */
+
+int notice_reserve(struct agent *a)
+{
+    assert(a->notices_len <= a->notices_cap);
+    if (a->notices_len < a->notices_cap)
+        return 0;
+    size_t cap = a->notices_cap == 0 ? NOTICES_FIRST : 2 * a->notices_cap;
+    struct notice *grown = calloc(cap, sizeof *grown);
+    if (grown == NULL)
+        return HELIO_ENOMEM;
+    for (size_t i = 0; i < a->notices_len; i++)
+        grown[i] = a->notices[(a->notices_at + i) & (a->notices_cap - 1)];
+    free(a->notices);
+    a->notices = grown;
+    a->notices_at = 0;
+    a->notices_cap = cap;
+    assert((cap & (cap - 1)) == 0 && a->notices_len < cap);
+    return 0;
+}
+
+void notice_add(struct agent *a, const struct notice *n)
+{
+    assert(a->notices_len < a->notices_cap);
+    a->notices[(a->notices_at + a->notices_len++) & (a->notices_cap - 1)] = *n;
+}
+
+void notice_forget(struct agent *a, uint32_t link)
+{
+    size_t kept = 0, mask = a->notices_cap - 1;
+    for (size_t i = 0; i < a->notices_len; i++) {
+        struct notice *n = &a->notices[(a->notices_at + i) & mask];
+        if (n->link != link)
+            a->notices[(a->notices_at + kept++) & mask] = *n;
+    }
+    assert(kept <= a->notices_len);
+    a->notices_len = kept;
+}
+
+static int poll_notice(struct agent *a, struct agent_action *out)
+{
+    if (a->notices_len == 0)
+        return 0;
+    const struct notice *n = &a->notices[a->notices_at];
+    /* A duplicate is safe here already: the peer may stop. */
+    bool confirm = n->refusal == REFUSE_NONE || n->refusal == REFUSE_DUPLICATE;
+    *out = (struct agent_action){
+        .kind = confirm ? AGENT_CONFIRM : AGENT_REFUSED,
+        .token = n->token,
+        .from_link = true,
+        .link = n->link,
+        .refusal = n->refusal,
+        .keep = !confirm && agent_keeps(a, n->refusal),
+        .id = n->id,
+    };
+    a->notices_at = (a->notices_at + 1) & (a->notices_cap - 1);
+    assert(a->notices_len > 0 && a->notices_at < a->notices_cap);
+    a->notices_len--;
+    return 1;
+}
+
+static int poll_answer(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->answers))
+        return 0;
+    struct record *r = container_of(list_first(&a->answers), struct record, answer);
+    *out = (struct agent_action){
+        .kind = r->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
+        .key = r->key,
+        .token = r->token,
+        .from_link = r->from_link,
+        .link = r->in_link,
+        .refusal = r->answer_refusal,
+        .keep = r->answer_refusal != REFUSE_NONE,
+    };
+    agent_head_id(slice_of(r->head, r->head_len), r->id_off, &out->id);
+    list_sub(&r->answer);
+    if (r->state == STATE_GONE && !r->stored)
+        free(r);
+    return 1;
+}
+
+/* Numbers are noted in blocks: a restart skips the rest of one. */
+#define SEQUENCE_BLOCK 4096
+
+uint64_t agent_sequence_end(uint64_t sequence)
+{
+    return (sequence / SEQUENCE_BLOCK + 1) * SEQUENCE_BLOCK;
+}
+
+/* Before the removals: a bundle that was taken back is in both lists. */
+static int poll_recall(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->recalls))
+        return 0;
+    struct record *r = container_of(list_first(&a->recalls), struct record, answer);
+    list_sub(&r->answer);
+    *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = r->recalled};
+    if (r->recalled) {
+        out->link = (uint32_t)r->link;
+        return 1;
+    }
+    assert(r->state == STATE_GONE && r->taken_back);
+    out->reg = r->token;
+    if (r->whole || r->copy)
+        a->polled = r; /* else the removal follows */
+    return 1;
+}
+
+static int poll_removal(struct agent *a, struct agent_action *out)
+{
+    if (list_empty(&a->removals))
+        return 0;
+    struct record *r = container_of(list_first(&a->removals), struct record, node);
+    list_sub(&r->node);
+    assert(r->state == STATE_GONE && r->stored);
+    *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
+    if (r->marked && record_until_ms(a, r) > agent_life(a)) {
+        out->mark_id = record_mark(r);
+        out->mark_until_ms = record_until_ms(a, r);
+    }
+    a->polled = r;
+    return 1;
+}
+
+int agent_poll(struct agent *a, struct agent_action *out)
+{
+    free(a->polled);
+    a->polled = NULL;
+    lane_free_spent(a);
+    assert(a->polled == NULL && list_empty(&a->spent));
+    for (;;) {
+        if (poll_notice(a, out) || poll_answer(a, out) || storing_poll(a, out) ||
+            poll_recall(a, out) || poll_removal(a, out))
+            return 1;
+        if (list_empty(&a->ready))
+            return 0;
+        struct lane *l = container_of(list_first(&a->ready), struct lane, node);
+        if (lane_poll(a, l, out))
+            return 1;
+        list_sub(&l->node); /* what ended in it meanwhile (agent_administer) is to be removed */
+    }
+}

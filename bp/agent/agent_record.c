@@ -1,0 +1,461 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The life of one record: made when a bundle is admitted or restored, found by key and by id, ended
+ * once. Ending takes it out of every table and queue at once; its memory stays until the binder has
+ * seen the answer and the removal that are still due. Making one can fail for memory only, and then
+ * changes nothing.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+/* Keys are counted up here: what comes one after the other lies side by side in the table. */
+static uint64_t key_hash(uint64_t key)
+{
+    return key;
+}
+
+struct record *record_find(const struct agent *a, uint64_t key)
+{
+    struct hash_node *n = hash_find(&a->by_key, key_hash(key));
+    for (; n != NULL; n = hash_next(n)) {
+        struct record *r = container_of(n, struct record, by_key);
+        if (r->key == key)
+            return r;
+    }
+    return NULL;
+}
+
+struct slice record_id(const struct record *r)
+{
+    return slice_of(r->head + r->id_off, r->head_len - r->id_off);
+}
+
+struct slice record_mark(const struct record *r)
+{
+    return slice_of(r->head + r->id_off, r->mark_len);
+}
+
+void record_head(const struct record *r, struct agent_head *out)
+{
+    size_t id_off;
+    int rc = agent_head_decode(slice_of(r->head, r->head_len), out, &id_off);
+    assert(rc == 0 && id_off == r->id_off);
+    (void)rc;
+}
+
+struct record *record_by_id(const struct agent *a, struct slice id, uint64_t hash)
+{
+    struct hash_node *n = hash_find(&a->by_id, hash);
+    for (; n != NULL; n = hash_next(n)) {
+        struct record *r = container_of(n, struct record, by_id);
+        if (slice_equal(record_id(r), id))
+            return r;
+    }
+    return NULL;
+}
+
+#define LAST_PART 20       /* of memory, for who has not used up the common room */
+#define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
+#define RECORD_HEAD 96     /* of a head, usually */
+#define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
+#define FIT_LEAST 256      /* nor one for less than so many bytes */
+static_assert(FIT_LEAST >= BUNDLE_HEAD_IPN, "room of the usual size is not taken back");
+
+static uint64_t own_cost(const struct record *r)
+{
+    return sizeof *r + r->head_len + RECORD_SLACK;
+}
+
+uint64_t record_cost(const struct record *r)
+{
+    return own_cost(r) + r->bytes;
+}
+
+static bool exceeds(uint64_t used, uint64_t more, uint64_t limit)
+{
+    return more > limit || used > limit - more;
+}
+
+/* What a bundle takes of the limit of bytes. */
+static uint64_t charge_quota(const struct agent *a, const struct record *r)
+{
+    return a->config.memory_only ? record_cost(r) : r->bytes;
+}
+
+static uint64_t expect_cost(uint64_t bytes)
+{
+    return sizeof(struct record) + RECORD_HEAD + RECORD_SLACK + bytes;
+}
+
+/* What waits for the store is in memory whatever the limit says: a store that is slower than the
+ * links must not fill the memory. */
+static bool storing_full(const struct agent *a, uint64_t cost)
+{
+    const uint64_t storing = a->counters.storing_bytes;
+    return storing > 0 && exceeds(storing, cost, a->config.memory_bytes);
+}
+
+static uint64_t expect_charge(const struct agent *a, uint64_t bytes)
+{
+    return a->config.memory_only ? expect_cost(bytes) : bytes;
+}
+
+bool record_room_elsewhere(const struct agent *a, uint64_t bytes)
+{
+    return !storing_full(a, expect_cost(bytes)) && expect_charge(a, bytes) <= a->config.held_bytes;
+}
+
+bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
+{
+    return quota_source_has_room(a, holder, QUOTA_BUNDLES, 1) &&
+           quota_source_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
+}
+
+static uint64_t kinds_cost(const struct agent *a)
+{
+    return a->kinds.len * (sizeof(struct kind) + RECORD_SLACK);
+}
+
+/* Each bundle may be for another endpoint, of which only the bundle's sender knows: those that are
+ * being stored, too. The node's own name is always there. */
+uint64_t record_endpoints_cost(const struct agent *a)
+{
+    const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.coming;
+    return others * (sizeof(struct endpoint) + RECORD_SLACK);
+}
+
+uint64_t record_memory_max(const struct agent *a)
+{
+    const struct agent_config *c = &a->config;
+    if (c->memory_only)
+        return c->held_bytes;
+    return c->total_bytes > 0 ? c->total_bytes : UINT64_MAX;
+}
+
+bool record_memory_room(const struct agent *a, uint64_t more)
+{
+    const struct agent_counters *n = &a->counters;
+    uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
+                    record_endpoints_cost(a);
+    if (!a->config.memory_only)
+        used += kinds_cost(a) + a->loading_bytes;
+    return !exceeds(used, more, record_memory_max(a));
+}
+
+/* Beside what is set apart for each way. */
+static enum agent_refusal room_in_common(const struct agent *a, const struct holder *holder,
+                                         uint64_t bytes)
+{
+    const struct agent_counters *n = &a->counters;
+    if (n->bundles - a->apart[QUOTA_BUNDLES] >= a->limits[QUOTA_BUNDLES])
+        return REFUSE_FULL;
+    if (!a->config.memory_only &&
+        exceeds(n->bytes - a->apart[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
+        return REFUSE_FULL;
+    if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
+        !quota_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes)))
+        return REFUSE_QUOTA;
+    return REFUSE_NONE;
+}
+
+enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
+{
+    holder->apart = false;
+    const struct agent_config *c = &a->config;
+    const struct agent_counters *n = &a->counters;
+    const uint64_t cost = expect_cost(bytes);
+    if (n->bundles >= c->held_bundles || exceeds(n->bytes, bytes, c->held_bytes))
+        return REFUSE_FULL;
+    if (!record_memory_room(a, cost))
+        return REFUSE_FULL;
+    if (storing_full(a, cost))
+        return REFUSE_FULL;
+    if (bound_full(a, &holder->way, bytes))
+        return REFUSE_QUEUE;
+    const enum agent_refusal common = room_in_common(a, holder, bytes);
+    if (common == REFUSE_NONE)
+        return REFUSE_NONE;
+    holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
+                    record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
+    return holder->apart ? REFUSE_NONE : common;
+}
+
+static struct record *make_record(struct agent *a, const struct agent_head *h, uint64_t key,
+                                  uint64_t bytes)
+{
+    assert(key != 0 && record_find(a, key) == NULL);
+    uint8_t head[AGENT_HEAD_MAX];
+    size_t id_off, len = agent_head_encode(h, head, &id_off);
+    struct record *r = calloc(1, sizeof *r + len);
+    if (r == NULL)
+        return NULL;
+    r->key = key;
+    r->bytes = bytes;
+    r->from_link = h->from_link;
+    r->qos = h->qos;
+    r->head_len = len;
+    r->id_off = id_off;
+    r->mark_len = len - id_off;
+    r->came_from.index = r->avoid.index = NO_LINK;
+    memcpy(r->head, head, len);
+    list_init(&r->node);
+    list_init(&r->answer);
+    list_init(&r->alike);
+    heap_node_init(&r->timer);
+    heap_node_init(&r->claims[0]);
+    heap_node_init(&r->claims[1]);
+    hash_add(&a->by_key, &r->by_key, key_hash(key));
+    return r;
+}
+
+void record_count(struct agent *a, const struct record *r)
+{
+    a->counters.bundles++;
+    a->counters.bytes += r->bytes;
+    a->counters.record_bytes += own_cost(r);
+    if (r->holder.apart) {
+        bound_add(a, &r->holder.way, charge_quota(a, r));
+    } else {
+        quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
+        quota_add(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
+    }
+    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
+}
+
+void record_uncount(struct agent *a, const struct record *r)
+{
+    assert(a->counters.bundles > 0 && a->counters.bytes >= r->bytes);
+    assert(a->counters.record_bytes >= own_cost(r));
+    a->counters.bundles--;
+    a->counters.bytes -= r->bytes;
+    a->counters.record_bytes -= own_cost(r);
+    if (r->holder.apart) {
+        bound_sub(a, &r->holder.way, charge_quota(a, r));
+        return;
+    }
+    quota_sub(a, &r->holder, QUOTA_BUNDLES, 1);
+    quota_sub(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
+}
+
+int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64_t bytes,
+               const struct holder *holder, struct record **out)
+{
+    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+        return HELIO_ENOMEM;
+    struct record *r = make_record(a, h, key, bytes);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
+    r->id_listed = !eid_is_none(&h->id.source);
+    struct slice id = record_id(r);
+    if (r->id_listed)
+        hash_add(&a->by_id, &r->by_id, agent_id_hash(a->config.seed, id));
+    assert(r->key == key && r->state == STATE_NEW);
+    r->holder = *holder;
+    record_count(a, r);
+    *out = r;
+    return 0;
+}
+
+int record_whole(struct agent *a, const struct agent_head *h, struct assembly *as)
+{
+    assert(as->whole == NULL && as->total > 0);
+    /* Its timer takes the place of its pieces' ones: there is room. */
+    struct record *r = make_record(a, h, a->next_key, as->total);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    a->next_key++;
+    r->whole = r->stored = true;
+    r->state = STATE_UNPLACED;
+    r->payload_len = (size_t)as->total;
+    r->assembly = as;
+    as->whole = r;
+    assert(as->whole == r && r->whole);
+    return 0;
+}
+
+struct record *record_copy(struct agent *a, const struct record *original)
+{
+    assert(!original->copy && original->stored);
+    struct agent_head h;
+    if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
+        return NULL;
+    record_head(original, &h);
+    struct record *r = make_record(a, &h, a->next_key, original->bytes);
+    if (r == NULL)
+        return NULL;
+    a->next_key++;
+    r->copy = r->stored = true;
+    list_init(&r->sibling);
+    r->state = STATE_UNPLACED;
+    r->payload_off = original->payload_off;
+    r->payload_len = original->payload_len;
+    r->arrived = original->arrived;
+    r->rest_ms = original->rest_ms;
+    r->expires = original->expires;
+    r->rewrite = original->rewrite;
+    r->came_from = original->came_from;
+    r->avoid = original->avoid;
+    assert(r->copy && !r->id_listed && r->lane == NULL);
+    return r;
+}
+
+bool record_can_load(const struct record *r)
+{
+    return !r->whole && !(r->copy && r->fan->original->whole);
+}
+
+void record_hold(struct agent *a, struct record *r, struct buf *b)
+{
+    assert(r->buf == NULL);
+    r->buf = b;
+    assert(b->refs > 0);
+    a->counters.memory_bytes += b->cap;
+}
+
+void record_fit(struct agent *a, struct record *r)
+{
+    assert(r->buf != NULL && a->counters.memory_bytes >= r->buf->cap);
+    if (r->buf->refs != 1 || r->buf->len > FIT_MAX || r->buf->cap <= r->buf->len + FIT_LEAST)
+        return;
+    a->counters.memory_bytes -= r->buf->cap;
+    r->buf = buf_fit(r->buf);
+    a->counters.memory_bytes += r->buf->cap;
+}
+
+void record_release(struct agent *a, struct record *r)
+{
+    if (r->buf == NULL)
+        return;
+    assert(a->counters.memory_bytes >= r->buf->cap);
+    a->counters.memory_bytes -= r->buf->cap;
+    buf_drop(r->buf);
+    r->buf = NULL;
+}
+
+void record_load_done(struct agent *a, struct record *r)
+{
+    assert(!r->loading || a->loading_bytes >= r->bytes);
+    if (r->loading)
+        a->loading_bytes -= r->bytes;
+    r->loading = false;
+}
+
+static void leave_queue(struct agent *a, struct record *r)
+{
+    assert(r->state != STATE_GONE);
+    if (r->state == STATE_NEW) {
+        assert(a->counters.storing > 0 && a->counters.storing_bytes >= record_cost(r));
+        a->counters.storing--;
+        a->counters.storing_bytes -= record_cost(r);
+        bound_arrive(a, r);
+        storing_leave(a, r);
+        return;
+    }
+    if (r->state == STATE_PIECE && r->assembly->whole == NULL)
+        r->assembly->stale = true;
+    if (r->state < STATE_FRONT)
+        list_sub(&r->node);
+    else
+        lane_leave(a, r);
+}
+
+/* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
+static bool is_final(enum agent_end why)
+{
+    return why != END_FORWARDED && why != END_GIVEN_UP && why != END_DECLINED &&
+           why != END_UNREADABLE && why != END_GAVE_WAY && why != END_DROPPED;
+}
+
+void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)
+{
+    if (seen_add(&a->seen, id, until_ms, agent_life(a)) < 0)
+        a->counters.forgotten++;
+    count_seen(a);
+}
+
+/* A bundle of a peer that ended here must be known when it comes again. */
+static void remember_id(struct agent *a, struct record *r)
+{
+    assert(r->from_link && r->id_listed);
+    uint64_t until_ms = record_until_ms(a, r);
+    if (until_ms <= agent_life(a))
+        return;
+    agent_remember(a, record_mark(r), until_ms);
+}
+
+void record_end(struct agent *a, struct record *r, enum agent_end why)
+{
+    assert(r->state != STATE_GONE);
+    if (r->stored && !r->copy)
+        emit_end(a, r, why);
+    room_leave(r);
+    kind_leave(a, r);
+    leave_queue(a, r);
+    r->state = STATE_GONE;
+    record_load_done(a, r);
+    agenda_sub(&a->timers, &r->timer);
+    hash_sub(&a->by_key, &r->by_key);
+    if (r->id_listed)
+        hash_sub(&a->by_id, &r->by_id);
+    record_release(a, r);
+    declined_forget(a, r);
+    struct assembly *as = r->assembly;
+    assert(r->copy || r->fan == NULL);
+    if (r->copy) {
+        const struct holder kept = r->holder;
+        a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
+        copies_sub(a, r, why);
+        if (r->taken_back)
+            list_add_tail(&a->recalls, &r->answer);
+        else
+            free(r);
+        if (as != NULL) { /* a piece */
+            quota_sub(a, &kept, QUOTA_FRAGMENTS, 1);
+            fragment_leave(a, as, why);
+            quota_close(a, &kept);
+        }
+        return;
+    }
+    if (r->whole) {
+        if (r->taken_back)
+            list_add_tail(&a->recalls, &r->answer);
+        else
+            free(r);
+        fragment_end_all(a, as, why);
+        return;
+    }
+    assert(r->buf == NULL && !heap_has(&r->timer));
+    record_uncount(a, r);
+    /* One that goes several ways is not needed when it comes again: it would go all of them. */
+    r->marked = r->stored && r->from_link && r->id_listed && (is_final(why) || r->once);
+    if (r->marked)
+        remember_id(a, r);
+    else if (r->id_listed && (why == END_FORWARDED || why == END_GIVEN_UP))
+        returns_forwarded(&a->returns, r->by_id.hash);
+    if (r->taken_back)
+        list_add_tail(&a->recalls, &r->answer);
+    if (why == END_FORWARDED || why == END_DELIVERED)
+        quota_prove(a, r);
+    const struct holder holder = r->holder;
+    if (as != NULL)
+        quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
+    if (r->stored)
+        list_add_tail(&a->removals, &r->node);
+    else if (list_empty(&r->answer))
+        free(r);
+    if (as != NULL)
+        fragment_leave(a, as, why);
+    quota_close(a, &holder);
+}
+
+void record_set_timer(struct agent *a, struct record *r, tick due)
+{
+    /* Those that wait for one moment go by their priority when it comes. */
+    const unsigned rank = BUNDLE_PRIORITIES - 1u - r->qos.priority;
+    int rc = agenda_set(&a->timers, &r->timer, due, rank);
+    assert(rc == 0); /* record_new reserved its place */
+    (void)rc;
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Registrations come and go. What one has not confirmed when it ends goes back to the head of the
+ * queue that it shares with others, or waits for the next one; of its own queue, where each gets
+ * all, nothing is kept but what nobody else has had.
+ */
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+static uint64_t reg_hash(const struct agent *a, uint64_t reg)
+{
+    return hash_mix(a->config.seed, reg, 1);
+}
+
+static struct registration *by_reg(const struct agent *a, uint64_t reg)
+{
+    struct hash_node *n = hash_find(&a->registrations, reg_hash(a, reg));
+    for (; n != NULL; n = hash_next(n)) {
+        struct registration *g = container_of(n, struct registration, by_reg);
+        if (g->reg == reg)
+            return g;
+    }
+    return NULL;
+}
+
+/* The one that its deliveries come from. */
+static struct lane *lane_of(struct registration *g)
+{
+    return g->lane.only != NULL ? &g->lane : &g->endpoint->lane;
+}
+
+static struct registration *new_registration(struct agent *a, struct endpoint *e, uint64_t reg,
+                                             uint32_t window)
+{
+    struct registration *g = calloc(1, sizeof *g);
+    if (g == NULL)
+        return NULL;
+    g->reg = reg;
+    g->window = window;
+    g->endpoint = e;
+    lane_init(&g->lane, window);
+    list_add_tail(&e->regs, &g->node);
+    hash_add(&a->registrations, &g->by_reg, reg_hash(a, reg));
+    return g;
+}
+
+int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, uint32_t window,
+                   struct agent_now now)
+{
+    uint64_t group, service;
+    agent_begin(a, now);
+    if (window == 0 || eid_is_none(endpoint) ||
+        (!agent_is_here(a, endpoint) && !eid_imc(endpoint, &group, &service)))
+        return HELIO_EINVAL;
+    if (by_reg(a, reg) != NULL)
+        return HELIO_EEXIST;
+    struct endpoint *e = endpoint_get(a, endpoint);
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    if (e == a->admin || (e->lane.open && e->sharing == AGENT_SHARE_ONE))
+        return HELIO_EEXIST;
+    struct registration *g = new_registration(a, e, reg, window);
+    if (g == NULL) {
+        endpoint_tidy(a, &e->lane);
+        return HELIO_ENOMEM;
+    }
+    if (e->sharing == AGENT_SHARE_ALL) {
+        g->lane.only = g;
+        g->lane.open = true;
+    } else {
+        e->lane.window = e->lane.open ? e->lane.window + window : window;
+    }
+    e->lane.open = true;
+    agent_resume(a, &e->lane);
+    lane_wake(a, &e->lane);
+    assert(e->lane.open && by_reg(a, reg) == g && !list_empty(&e->regs));
+    return 0;
+}
+
+static void abandon_list(struct agent *a, struct list *l)
+{
+    while (!list_empty(l)) {
+        struct record *r = container_of(list_first(l), struct record, node);
+        copies_abandon(a, r);
+    }
+}
+
+/* Its own queue: from now on nothing comes into it. */
+static void empty_own(struct agent *a, struct registration *g)
+{
+    g->lane.open = false;
+    list_sub(&g->lane.node);
+    list_for_each (it, &g->lane.busy)
+        emit_declined(a, container_of(it, struct record, node), g->reg, "application is gone");
+    abandon_list(a, &g->lane.busy);
+    queues_each(&g->lane.queues, abandon_list, a);
+    abandon_list(a, &g->lane.paused);
+    abandon_list(a, &g->lane.resumed);
+    assert(lane_empty(&g->lane) && g->given == 0);
+}
+
+/* To the head of the shared queue, in their order. */
+static void return_shared(struct agent *a, struct registration *g)
+{
+    struct lane *l = &g->endpoint->lane;
+    for (struct list *before, *it = l->busy.prev; it != &l->busy; it = before) {
+        struct record *r = container_of(it, struct record, node);
+        before = it->prev;
+        if (r->taker != g)
+            continue;
+        emit_declined(a, r, g->reg, "application is gone");
+        lane_return(a, r);
+    }
+    assert(g->given == 0 && l->owed >= g->owed && l->window >= g->window);
+    l->owed -= g->owed;
+    l->window -= g->window;
+}
+
+void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct registration *g = by_reg(a, reg);
+    if (g == NULL)
+        return;
+    struct endpoint *e = g->endpoint;
+    hash_sub(&a->registrations, &g->by_reg);
+    list_sub(&g->node); /* what is placed anew does not come to it */
+    if (list_empty(&e->regs)) {
+        e->lane.open = false;
+        list_sub(&e->lane.node);
+    }
+    if (g->lane.only != NULL)
+        empty_own(a, g);
+    else
+        return_shared(a, g);
+    if (e->lane.window == 0)
+        e->lane.window = 1;
+    lane_fini(&g->lane);
+    free(g);
+    endpoint_tidy(a, &e->lane);
+}
+
+void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct registration *g = by_reg(a, reg);
+    if (g == NULL || g->owed == 0)
+        return;
+    struct lane *l = lane_of(g);
+    assert(g->owed > 0 && l->owed >= g->owed);
+    g->owed--;
+    l->owed--;
+    lane_wake(a, l);
+}

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Status reports (RFC 9171 §5.1, §6.1): made when the node's configuration allows it and the bundle
+ * asks for it, sent as bundles that start here, so many a second at most. They are a courtesy: a
+ * report that finds no route, no room or no memory is not sent, and nothing else changes. A record
+ * that is not understood is ignored (RFC 9713 §2): its bundle was delivered all the same.
+ */
+#include <assert.h>
+
+#include "base/allowance.h"
+#include "bp/agent/agent_impl.h"
+
+static bool wanted(const struct agent_head *h, enum status_item item)
+{
+    static const uint64_t asks[STATUS_ITEMS] = {
+        [STATUS_RECEIVED] = BUNDLE_REPORT_RECEPTION,
+        [STATUS_FORWARDED] = BUNDLE_REPORT_FORWARDING,
+        [STATUS_DELIVERED] = BUNDLE_REPORT_DELIVERY,
+        [STATUS_DELETED] = BUNDLE_REPORT_DELETION,
+    };
+    return h->flags & asks[item];
+}
+
+/* §4.2.3: no reports about administrative records, so that reports do not breed, nor about bundles
+ * without a source, whose report would name nothing. A peer's ipn:! (RFC 9758 §5.4) is no endpoint
+ * that this node knows: it would lead out by a route for everything. */
+static bool reportable(const struct agent_head *h)
+{
+    return !(h->flags & BUNDLE_IS_ADMIN) && !eid_is_none(&h->id.source) &&
+           !eid_is_none(&h->report_to) && !eid_is_local(&h->report_to);
+}
+
+#define LATELY TICK_S
+
+static bool asked_lately(const struct report_share *s, tick now)
+{
+    return s->asked != 0 && now < tick_add(s->asked, LATELY);
+}
+
+/* Its place, or that of the party that asked longest ago. */
+static struct report_share *find_share(struct agent *a, uint64_t party)
+{
+    struct report_share *oldest = &a->reports[0];
+    for (size_t i = 0; i < REPORT_PARTIES; i++) {
+        struct report_share *s = &a->reports[i];
+        if (s->asked != 0 && s->party == party)
+            return s;
+        if (s->asked < oldest->asked)
+            oldest = s;
+    }
+    if (!asked_lately(oldest, a->now.now))
+        *oldest = (struct report_share){.party = party};
+    return oldest; /* or they share it */
+}
+
+/* A neighbour, or the applications here, which one cannot tell apart for ever. */
+static uint64_t party_of(const struct agent_head *h)
+{
+    return h->from_link ? h->peer : 0;
+}
+
+/* Reports are small, but a bundle of 100 bytes can ask for two at each node (§5.1). Parties that
+ * ask have equal parts of the rate: nobody's bundles use up what others' are told by. A party that
+ * did not ask in the last second gets its report even if the others have used up the rate: at most
+ * REPORT_PARTIES a second more. */
+static bool within_rate(struct agent *a, const struct agent_head *h)
+{
+    const tick now = a->now.now;
+    const uint64_t rate = a->config.report_rate;
+    assert(rate > 0 && rate <= TICK_S);
+    struct report_share *mine = find_share(a, party_of(h));
+    uint64_t parties = 0;
+    const bool seldom = !asked_lately(mine, now);
+    mine->asked = now > 0 ? now : 1;
+    for (size_t i = 0; i < REPORT_PARTIES; i++)
+        parties += asked_lately(&a->reports[i], now);
+    const uint64_t part = rate / parties > 0 ? rate / parties : 1;
+    const bool own = allowance_take(&mine->spent, TICK_S / part, part, now);
+    const bool within =
+        own && (allowance_take(&a->reports_spent, TICK_S / rate, rate, now) || seldom);
+    a->counters.reports_limited += !within;
+    return within;
+}
+
+void agent_report_now(struct agent *a, const struct agent_head *h, enum status_item item,
+                      enum status_reason reason)
+{
+    if (!a->config.status_reports || !reportable(h) || !within_rate(a, h))
+        return;
+    static const char *const item_words[STATUS_ITEMS] = {[STATUS_RECEIVED] = "received",
+                                                         [STATUS_FORWARDED] = "forwarded",
+                                                         [STATUS_DELIVERED] = "delivered",
+                                                         [STATUS_DELETED] = "deleted"};
+    assert(item < STATUS_ITEMS && item_words[item] != NULL);
+    struct status_report s = {.reason = (uint64_t)reason, .subject = h->id};
+    s.subject_bytes = h->id.fragment ? h->payload_len : 0;
+    s.asserted[item] = true;
+    s.timed[item] = (h->flags & BUNDLE_REPORT_TIME) != 0; /* without a clock 0: not known, §4.2.6 */
+    s.time_ms[item] = a->now.dtn_ms;
+    struct buf *payload = buf_new(BUNDLE_HEAD_MAX, 512 + BUNDLE_TAIL_MAX);
+    if (payload == NULL)
+        return;
+    int len = status_report_encode(&s, buf_data(payload), 512);
+    struct bundle b;
+    bundle_init(&b);
+    b.flags = BUNDLE_IS_ADMIN;
+    b.crc = a->primary_crc;
+    b.payload_crc = a->config.crc;
+    b.destination = h->report_to;
+    b.id.source = a->config.node;
+    b.report_to = eid_none();
+    b.lifetime_ms = a->config.default_lifetime_ms;
+    struct record *r;
+    if (len > 0 && buf_append(payload, (size_t)len) != NULL &&
+        agent_originate(a, &b, payload, 0, &r) == REFUSE_NONE)
+        emit_reported(a, h, item_words[item]);
+    else
+        buf_drop(payload);
+}
+
+void agent_report_head(struct agent *a, const struct agent_head *h, enum status_item item,
+                       enum status_reason reason)
+{
+    if (wanted(h, item))
+        agent_report_now(a, h, item, reason);
+}
+
+void agent_report(struct agent *a, const struct record *r, enum status_item item,
+                  enum status_reason reason)
+{
+    if (!a->config.status_reports || r->copy) /* the bundle is reported, once */
+        return;
+    struct agent_head h;
+    record_head(r, &h);
+    agent_report_head(a, &h, item, reason);
+}
+
+static void read_record(struct agent *a, struct slice payload)
+{
+    struct status_report s;
+    if (status_report_decode(payload.data, payload.len, &s) == 0)
+        a->counters.reports_received++;
+    else
+        a->counters.records_ignored++;
+}
+
+bool agent_consume(struct agent *a, const struct bundle *b)
+{
+    if (!(b->flags & BUNDLE_IS_ADMIN) || b->id.fragment || !agent_is_here(a, &b->destination))
+        return false;
+    read_record(a, b->payload);
+    return eid_is_node(&b->destination);
+}
+
+/* Here come records in fragments, those of this node's own, and what an earlier version stored. */
+void agent_administer(struct agent *a, struct record *r)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    if (h.flags & BUNDLE_IS_ADMIN) {
+        read_record(a, slice_of(buf_data(r->buf) + r->payload_off, r->payload_len));
+        emit_application(a, BUNDLE_DELIVERED, r, 0);
+        record_end(a, r, END_DELIVERED);
+    } else {
+        agent_report_head(a, &h, STATUS_DELETED, REASON_DESTINATION_UNAVAILABLE);
+        record_end(a, r, END_DELETED);
+    }
+}

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A full node that drops (drop_when_full): a bundle for which there is no room takes the place of
+ * bundles that wait, of a lower priority first, then of those that end first, and only of such that
+ * are less than it: of a lower priority, or of the same and ending sooner. What a peer holds within
+ * its share only its own bundles take. What is being stored, is given away, goes several ways, or
+ * is a fragment whose bundle is for this node stays.
+ *
+ * Nothing ends before it is sure that it makes room enough: the places are found, counted as if
+ * they were free, and taken when the new bundle has its record. What can go wrong: there are too
+ * few of them, or more than ROOM_MAX small ones would have to go for one; then it is refused as
+ * ever. Administrative records take no places: they are made while other bundles end.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+enum { OF_PEER, OF_SOURCE }; /* of a record's claims */
+
+static struct heap *heap_of(const struct record *r, int of)
+{
+    struct account *x = of == OF_PEER ? r->holder.peer : r->holder.source;
+    return &x->waiting[r->qos.priority];
+}
+
+void room_enter(struct agent *a, struct record *r)
+{
+    if (!a->config.drop_when_full || r->whole || r->copy || r->assembly != NULL)
+        return;
+    assert(r->stored && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
+    /* Without memory for its places in the heaps it is not dropped. */
+    for (int of = OF_PEER; of <= OF_SOURCE; of++)
+        (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
+}
+
+void room_leave(struct record *r)
+{
+    for (int of = OF_PEER; of <= OF_SOURCE; of++) {
+        if (heap_has(&r->claims[of]))
+            heap_sub(heap_of(r, of), &r->claims[of]);
+    }
+    assert(!heap_has(&r->claims[OF_PEER]) && !heap_has(&r->claims[OF_SOURCE]));
+}
+
+/* What a new bundle would need. */
+struct need {
+    const struct agent_head *head;
+    const struct holder *holder;
+    uint64_t bytes;
+    tick expires;
+};
+
+/* The least of this account that is less than the new one; or NULL. */
+static struct record *least_of(const struct account *x, int of, const struct need *n)
+{
+    const unsigned priority = n->head->qos.priority;
+    for (unsigned p = 0; p <= priority; p++) {
+        struct heap_node *first = heap_first(&x->waiting[p]);
+        if (first == NULL)
+            continue;
+        struct record *r = container_of(first - of, struct record, claims[0]);
+        return p < priority || r->expires < n->expires ? r : NULL;
+    }
+    return NULL;
+}
+
+static bool is_less(const struct record *r, const struct record *than)
+{
+    if (r->qos.priority != than->qos.priority)
+        return r->qos.priority < than->qos.priority;
+    return r->expires < than->expires;
+}
+
+static bool may_take(const struct agent *a, const struct account *peer, const struct need *n)
+{
+    return peer == n->holder->peer || quota_above_share(a, peer);
+}
+
+static struct record *find_least(const struct agent *a, const struct need *n)
+{
+    struct record *least = NULL;
+    if (!record_source_has_room(a, n->holder, n->bytes)) {
+        least = least_of(n->holder->source, OF_SOURCE, n);
+        return least != NULL && may_take(a, least->holder.peer, n) ? least : NULL;
+    }
+    struct hash_node *node = hash_walk(&a->peers, NULL);
+    for (; node != NULL; node = hash_walk(&a->peers, node)) {
+        const struct account *x = container_of(node, struct account, by_id);
+        struct record *r = may_take(a, x, n) ? least_of(x, OF_PEER, n) : NULL;
+        if (r != NULL && (least == NULL || is_less(r, least)))
+            least = r;
+    }
+    return least;
+}
+
+/* Its place is counted as free, or as taken again. */
+static void count_free(struct agent *a, struct record *r, bool is_free)
+{
+    const uint64_t memory = r->buf == NULL ? 0 : r->buf->cap;
+    assert(!is_free || a->counters.memory_bytes >= memory);
+    if (is_free) {
+        record_uncount(a, r);
+        a->counters.memory_bytes -= memory;
+    } else {
+        record_count(a, r);
+        a->counters.memory_bytes += memory;
+    }
+}
+
+enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct holder *holder,
+                             uint64_t bytes, struct room *out)
+{
+    const struct need need = {h, holder, bytes, agent_expiry(a, h->expires_ms)};
+    out->len = 0;
+    enum agent_refusal refusal = record_room(a, holder, bytes);
+    if (refusal == REFUSE_NONE || refusal == REFUSE_QUEUE || !a->config.drop_when_full ||
+        (h->flags & BUNDLE_IS_ADMIN) || !record_room_elsewhere(a, bytes))
+        return refusal;
+    while (refusal != REFUSE_NONE && out->len < ROOM_MAX) {
+        struct record *r = find_least(a, &need);
+        if (r == NULL)
+            break;
+        room_leave(r);
+        count_free(a, r, true);
+        out->of[out->len++] = r;
+        refusal = record_room(a, holder, bytes);
+    }
+    for (size_t i = 0; i < out->len; i++)
+        count_free(a, out->of[i], false);
+    if (refusal != REFUSE_NONE)
+        room_cancel(a, out);
+    return refusal;
+}
+
+void room_cancel(struct agent *a, struct room *room)
+{
+    for (size_t i = 0; i < room->len; i++)
+        room_enter(a, room->of[i]);
+    room->len = 0;
+}
+
+void room_take(struct agent *a, struct room *room)
+{
+    for (size_t i = 0; i < room->len; i++) {
+        agent_report(a, room->of[i], STATUS_DELETED, REASON_DEPLETED_STORAGE);
+        record_end(a, room->of[i], END_DROPPED);
+    }
+    room->len = 0;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles on their way to the store. While the store has few of them each goes to it at once, in
+ * the order in which they came. When it has its window full the others wait here, and users,
+ * neighbours and sources take turns (agent_turn.c): so a bundle waits for what the store has in
+ * hand and for one round, however many bundles others have here. A party alone gets a wide window,
+ * so that one commit serves many bundles; parties that came one after the other lately share a
+ * narrow one, which is what each of them waits for.
+ *
+ * What can go wrong: bundles reach the store in another order than they came in, and a put may
+ * fail. So the note of used sequence numbers that goes with a bundle is the highest of all before.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+#define BUNDLE_COST 8192         /* of each bundle, beside its bytes */
+#define WINDOW_ALONE (64U << 20) /* in the store's hands, of such costs */
+#define WINDOW_SHARED (4U << 20)
+#define SHARED_TIME TICK_S /* after another party's last bundle */
+
+uint64_t storing_cost(const struct record *r)
+{
+    return r->bytes + BUNDLE_COST;
+}
+
+void storing_init(struct storing *s)
+{
+    *s = (struct storing){.party = 0};
+    list_init(&s->ready);
+    turns_init(&s->waiting);
+}
+
+static bool has_room(const struct agent *a)
+{
+    const struct storing *s = &a->storing;
+    return s->given < (a->now.now < s->shared_until ? WINDOW_SHARED : WINDOW_ALONE);
+}
+
+static void note_party(struct agent *a, const struct holder *h)
+{
+    struct storing *s = &a->storing;
+    const uint64_t party = (h->user != NULL ? h->user : h->peer)->by_id.hash;
+    if (party == s->party)
+        return;
+    if (s->party != 0)
+        s->shared_until = tick_add(a->now.now, SHARED_TIME);
+    s->party = party;
+}
+
+void storing_enter(struct agent *a, struct record *r)
+{
+    struct storing *s = &a->storing;
+    assert(r->state == STATE_NEW && r->turn == NULL);
+    note_party(a, &r->holder);
+    if (s->waiting.waiting > 0 || !has_room(a)) {
+        turns_add(a, &s->waiting, r, false);
+        return;
+    }
+    s->given += storing_cost(r);
+    list_add_tail(&s->ready, &r->node);
+}
+
+void storing_leave(struct agent *a, struct record *r)
+{
+    struct storing *s = &a->storing;
+    if (r->turn != NULL) {
+        turns_sub(a, &s->waiting, r);
+        return;
+    }
+    list_sub(&r->node);
+    assert(s->given >= storing_cost(r));
+    s->given -= storing_cost(r);
+}
+
+static struct record *take_waiting(struct agent *a)
+{
+    struct storing *s = &a->storing;
+    struct record *r = has_room(a) ? turns_first(a, &s->waiting, 0) : NULL;
+    if (r == NULL)
+        return NULL;
+    turns_take(a, &s->waiting, r);
+    s->given += storing_cost(r);
+    return r;
+}
+
+static struct record *take_next(struct agent *a)
+{
+    struct list *l = list_first(&a->storing.ready);
+    if (l == NULL)
+        return take_waiting(a);
+    list_sub(l);
+    return container_of(l, struct record, node);
+}
+
+int storing_poll(struct agent *a, struct agent_action *out)
+{
+    struct storing *s = &a->storing;
+    struct record *r = take_next(a);
+    if (r == NULL)
+        return 0;
+    assert(r->state == STATE_NEW && r->buf != NULL);
+    *out = (struct agent_action){
+        .kind = AGENT_STORE,
+        .key = r->key,
+        .head = slice_of(r->head, r->head_len),
+        .bundle = buf_keep(r->buf),
+    };
+    if (r->sequence_end > s->sequence_end)
+        s->sequence_end = r->sequence_end;
+    out->sequence_end = r->sequence_end > a->sequence_noted ? s->sequence_end : 0;
+    return 1;
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void storing_check(const struct agent *a, uint64_t given, uint64_t waiting)
+{
+    turns_check(&a->storing.waiting);
+    assert(a->storing.waiting.waiting == waiting && a->storing.given == given);
+}

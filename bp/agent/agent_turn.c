@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rounds of turns by bytes ("surplus round robin"): who has credit sends; a bundle that is longer
+ * than the credit makes a debt, which the following rounds pay. So each step costs a constant time
+ * for TURN_BYTES of bundles, and a party that floods the queue, under however many names of
+ * sources, has one turn in a round like all others. Where places are few (bundles that a link has
+ * in hand), who has more than its part of them waits for those that have less: small bundles would
+ * take all places for few bytes. Without memory for a turn a bundle waits among
+ * those that belong to nobody.
+ */
+#include "bp/agent/agent_turn.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "bp/agent/agent_impl.h"
+
+#define TURN_BYTES (8 << 10)
+#define TURN_BUNDLE 2048 /* what a bundle costs beside its bytes: small ones make work, too */
+
+static void init_turn(struct turn *x, struct turns *of, struct turn *party, uint64_t id)
+{
+    *x = (struct turn){.of = of, .party = party, .id = id, .credit = TURN_BYTES};
+    list_init(&x->node);
+    list_init(&x->ring);
+}
+
+void turns_init(struct turns *t)
+{
+    list_init(&t->ring);
+    init_turn(&t->plain, t, NULL, 0);
+    init_turn(&t->plain_source, t, &t->plain, 0);
+    t->recent = NULL;
+    t->waiting = 0;
+    t->visited = false;
+}
+
+static struct list *ring_of(struct turns *t, const struct turn *x)
+{
+    return x->party == NULL ? &t->ring : &x->party->ring;
+}
+
+static bool is_plain(const struct turns *t, const struct turn *x)
+{
+    return x == &t->plain || x == &t->plain_source;
+}
+
+static uint64_t key_of(const struct agent *a, const struct turns *t, const struct turn *party,
+                       uint64_t id)
+{
+    const uint64_t at = (uint64_t)(uintptr_t)(party != NULL ? (const void *)party : t);
+    return hash_mix(a->config.seed, id, at);
+}
+
+static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *party, uint64_t id)
+{
+    const uint64_t key = key_of(a, t, party, id);
+    for (struct hash_node *n = hash_find(&a->turns, key); n != NULL; n = hash_next(n)) {
+        struct turn *x = container_of(n, struct turn, by_key);
+        if (x->of == t && x->party == party && x->id == id)
+            return x;
+    }
+    struct turn *x = malloc(sizeof *x);
+    if (x == NULL)
+        return NULL;
+    init_turn(x, t, party, id);
+    hash_add(&a->turns, &x->by_key, key);
+    list_add_tail(ring_of(t, x), &x->node);
+    return x;
+}
+
+/* Copies are their bundle's holder's, what fragments make that of who began it. */
+static const struct holder *holder_of(const struct record *r)
+{
+    return r->copy ? &r->fan->original->holder : r->whole ? &r->assembly->holder : &r->holder;
+}
+
+static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
+{
+    const struct holder *h = holder_of(r);
+    if (h->source != NULL && h->peer != NULL) {
+        const struct account *whose = h->user != NULL ? h->user : h->peer;
+        const uint64_t party_id = whose->by_id.hash, id = h->source->by_id.hash;
+        if (t->recent != NULL && t->recent->id == id && t->recent->party->id == party_id)
+            return t->recent;
+        struct turn *party = get_turn(a, t, NULL, party_id);
+        struct turn *source = party == NULL ? NULL : get_turn(a, t, party, id);
+        if (source != NULL) {
+            t->recent = source;
+            return source;
+        }
+    }
+    if (list_empty(&t->plain.node))
+        list_add_tail(&t->ring, &t->plain.node);
+    if (list_empty(&t->plain_source.node))
+        list_add_tail(&t->plain.ring, &t->plain_source.node);
+    return &t->plain_source;
+}
+
+static void free_turn(struct agent *a, struct turns *t, struct turn *x)
+{
+    assert(x->waiting == 0 && x->places == 0);
+    while (x->party == NULL && !list_empty(&x->ring))
+        free_turn(a, t, container_of(list_first(&x->ring), struct turn, node));
+    assert(list_empty(&x->ring));
+    list_sub(&x->node);
+    x->credit = TURN_BYTES;
+    t->recent = t->recent == x ? NULL : t->recent;
+    if (is_plain(t, x))
+        return;
+    hash_sub(&a->turns, &x->by_key);
+    free(x);
+}
+
+/* Nobody waits: debts are forgotten. */
+static void free_all(struct agent *a, struct turns *t)
+{
+    list_for_each_safe (l, &t->ring) {
+        struct turn *x = container_of(l, struct turn, node);
+        x->credit = TURN_BYTES;
+        while (!list_empty(&x->ring))
+            free_turn(a, t, container_of(list_first(&x->ring), struct turn, node));
+        if (x->places == 0)
+            free_turn(a, t, x);
+    }
+}
+
+static int64_t cost_of(const struct record *r)
+{
+    return (int64_t)r->bytes + TURN_BUNDLE;
+}
+
+void turns_add(struct agent *a, struct turns *t, struct record *r, bool first)
+{
+    assert(r->turn == NULL && list_empty(&r->node));
+    struct turn *x = find_turn(a, t, r);
+    if (first)
+        list_add_head(&x->ring, &r->node);
+    else
+        list_add_tail(&x->ring, &r->node);
+    r->turn = x;
+    x->waiting++;
+    x->party->waiting++;
+    t->waiting++;
+    if (first) { /* it had its turn, and did not go */
+        x->credit += cost_of(r);
+        x->party->credit += cost_of(r);
+    }
+}
+
+void turns_sub(struct agent *a, struct turns *t, struct record *r)
+{
+    struct turn *x = r->turn;
+    assert(x != NULL && x->waiting > 0 && x->party->waiting > 0 && t->waiting > 0);
+    list_sub(&r->node);
+    r->turn = NULL;
+    x->waiting--;
+    x->party->waiting--;
+    if (--t->waiting == 0 && !t->visited)
+        free_all(a, t);
+}
+
+/* Of a party: how many places it may have while others wait. UINT64_MAX: none wait. */
+static uint64_t part_of(const struct turns *t, uint64_t places)
+{
+    uint64_t waiting = 0;
+    bool any = false;
+    if (places == 0 || t->ring.next == t->ring.prev)
+        return UINT64_MAX;
+    list_for_each (l, &t->ring)
+        waiting += container_of(l, struct turn, node)->waiting > 0;
+    const uint64_t part = waiting == 0 ? 0 : (places + waiting - 1) / waiting;
+    list_for_each (l, &t->ring) {
+        const struct turn *x = container_of(l, struct turn, node);
+        any = any || (x->waiting > 0 && x->places < part);
+    }
+    return any ? part : UINT64_MAX;
+}
+
+/* Somebody waits that has less than `part` places. */
+static struct turn *turn_of(struct agent *a, struct turns *t, struct list *ring, uint64_t part)
+{
+    for (;;) {
+        struct turn *x = container_of(list_first(ring), struct turn, node);
+        if (x->waiting > 0 && x->credit > 0 && x->places < part)
+            return x;
+        if (x->waiting == 0 && x->credit >= 0 && x->places == 0) {
+            free_turn(a, t, x);
+            continue;
+        }
+        if (x->credit <= 0)
+            x->credit += TURN_BYTES;
+        list_sub(&x->node);
+        list_add_tail(ring, &x->node);
+    }
+}
+
+struct record *turns_first(struct agent *a, struct turns *t, uint64_t places)
+{
+    if (t->waiting == 0)
+        return NULL;
+    struct turn *party = turn_of(a, t, &t->ring, part_of(t, places));
+    struct turn *source = turn_of(a, t, &party->ring, UINT64_MAX);
+    return container_of(list_first(&source->ring), struct record, node);
+}
+
+void turns_take_place(struct agent *a, struct turns *t, struct record *r)
+{
+    assert(r->place == NULL);
+    r->place = r->turn->party;
+    r->place->places++;
+    turns_take(a, t, r);
+}
+
+void turns_leave(struct agent *a, struct record *r)
+{
+    struct turn *x = r->place;
+    if (x == NULL)
+        return;
+    assert(x->places > 0);
+    r->place = NULL;
+    if (--x->places == 0 && x->of->waiting == 0 && !x->of->visited)
+        free_turn(a, x->of, x);
+}
+
+void turns_take(struct agent *a, struct turns *t, struct record *r)
+{
+    struct turn *x = r->turn;
+    x->credit -= cost_of(r);
+    x->party->credit -= cost_of(r);
+    turns_sub(a, t, r);
+}
+
+void turns_each(struct turns *t, void (*fn)(struct agent *a, struct list *l), struct agent *a)
+{
+    assert(!t->visited);
+    t->visited = true; /* fn reads its list after it took out the last bundle */
+    list_for_each (p, &t->ring)
+        list_for_each (s, &container_of(p, struct turn, node)->ring)
+            fn(a, &container_of(s, struct turn, node)->ring);
+    t->visited = false;
+    if (t->waiting == 0)
+        free_all(a, t);
+}
+
+void turns_free(struct agent *a)
+{
+    struct hash_node *n;
+    while ((n = hash_walk(&a->turns, NULL)) != NULL) {
+        hash_sub(&a->turns, n);
+        free(container_of(n, struct turn, by_key));
+    }
+    hash_fini(&a->turns);
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void turns_check(const struct turns *t)
+{
+    uint64_t all = 0, places = 0;
+    list_for_each (p, &t->ring) {
+        const struct turn *party = container_of(p, struct turn, node);
+        uint64_t sum = 0;
+        assert(party->party == NULL && party->of == t);
+        places += party->places;
+        list_for_each (s, &party->ring) {
+            const struct turn *source = container_of(s, struct turn, node);
+            uint64_t n = 0;
+            list_for_each (it, &source->ring) {
+                assert(container_of(it, struct record, node)->turn == source);
+                n++;
+            }
+            assert(source->party == party && n == source->waiting);
+            sum += n;
+        }
+        assert(sum == party->waiting);
+        all += sum;
+    }
+    assert(all == t->waiting && (all > 0 || places > 0 || list_empty(&t->ring)));
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One array of ids, which are linked by their numbers: chains of a hash table, a list in the order
+ * of arrival (which makes room), and a heap by their ends (so that one that never ends holds up no
+ * other). An id that comes again moves to the list's end. Without memory the id is not remembered,
+ * and the set stays as it was.
+ */
+#include "bp/agent/seen.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hash.h"
+
+#define NONE UINT32_MAX
+#define FIRST_CAP 16u
+
+struct seen_id {
+    uint64_t digest[2];
+    uint64_t until_ms;
+    uint32_t chain;        /* the next one in its slot; of an unused one the next unused one */
+    uint32_t older, newer; /* NONE at the ends */
+    uint32_t place;        /* in the heap */
+};
+
+/* A heap place each, and two slots where the table has just doubled. */
+_Static_assert(sizeof(struct seen_id) + 3 * sizeof(uint32_t) == SEEN_ID_BYTES, "as documented");
+
+void seen_init(struct seen *s, uint64_t seed, uint64_t max)
+{
+    *s = (struct seen){.key = {hash_mix(seed, 1, 0), hash_mix(seed, 2, 0)},
+                       .max = max < SEEN_MAX ? (uint32_t)max : SEEN_MAX,
+                       .oldest = NONE,
+                       .newest = NONE,
+                       .unused = NONE};
+}
+
+void seen_fini(struct seen *s)
+{
+    free(s->ids);
+    free(s->slots);
+    free(s->ends);
+    *s = (struct seen){0};
+}
+
+uint64_t seen_bytes(const struct seen *s)
+{
+    return s->top * (sizeof *s->ids + sizeof *s->ends) + s->slots_len * sizeof *s->slots;
+}
+
+/* --- by digest --- */
+
+static uint32_t *slot_of(const struct seen *s, const uint64_t digest[2])
+{
+    return &s->slots[digest[0] & (s->slots_len - 1)];
+}
+
+static uint32_t find_id(const struct seen *s, const uint64_t digest[2])
+{
+    if (s->len == 0)
+        return NONE;
+    uint32_t i = *slot_of(s, digest);
+    while (i != NONE && (s->ids[i].digest[0] != digest[0] || s->ids[i].digest[1] != digest[1]))
+        i = s->ids[i].chain;
+    return i;
+}
+
+bool seen_has(const struct seen *s, struct slice id)
+{
+    uint64_t digest[2];
+    if (s->len == 0)
+        return false;
+    hash_digest(s->key, id.data, id.len, digest);
+    return find_id(s, digest) != NONE;
+}
+
+static void chain_add(struct seen *s, uint32_t i)
+{
+    uint32_t *slot = slot_of(s, s->ids[i].digest);
+    s->ids[i].chain = *slot;
+    *slot = i;
+}
+
+static void chain_sub(struct seen *s, uint32_t i)
+{
+    uint32_t *at = slot_of(s, s->ids[i].digest);
+    while (*at != i) {
+        assert(*at != NONE);
+        at = &s->ids[*at].chain;
+    }
+    *at = s->ids[i].chain;
+}
+
+/* --- by arrival --- */
+
+static void order_add(struct seen *s, uint32_t i)
+{
+    s->ids[i].older = s->newest;
+    s->ids[i].newer = NONE;
+    *(s->newest == NONE ? &s->oldest : &s->ids[s->newest].newer) = i;
+    s->newest = i;
+}
+
+static void order_sub(struct seen *s, uint32_t i)
+{
+    const struct seen_id *e = &s->ids[i];
+    *(e->older == NONE ? &s->oldest : &s->ids[e->older].newer) = e->newer;
+    *(e->newer == NONE ? &s->newest : &s->ids[e->newer].older) = e->older;
+}
+
+/* --- by end --- */
+
+static void put_place(struct seen *s, uint32_t place, uint32_t i)
+{
+    s->ends[place] = i;
+    s->ids[i].place = place;
+}
+
+/* i belongs at this place, or further up or down. */
+static void place_id(struct seen *s, uint32_t place, uint32_t i)
+{
+    const uint64_t due = s->ids[i].until_ms;
+    while (place > 0 && s->ids[s->ends[(place - 1) / 2]].until_ms > due) {
+        put_place(s, place, s->ends[(place - 1) / 2]);
+        place = (place - 1) / 2;
+    }
+    for (uint32_t down; (down = 2 * place + 1) < s->len; place = down) {
+        if (down + 1 < s->len &&
+            s->ids[s->ends[down + 1]].until_ms < s->ids[s->ends[down]].until_ms)
+            down++;
+        if (s->ids[s->ends[down]].until_ms >= due)
+            break;
+        put_place(s, place, s->ends[down]);
+    }
+    put_place(s, place, i);
+}
+
+static void forget_id(struct seen *s, uint32_t i)
+{
+    assert(s->len > 0 && s->ends[s->ids[i].place] == i);
+    const uint32_t place = s->ids[i].place, last = s->ends[--s->len];
+    if (last != i)
+        place_id(s, place, last); /* it may belong above or below */
+    order_sub(s, i);
+    chain_sub(s, i);
+    s->ids[i].chain = s->unused;
+    s->unused = i;
+}
+
+/* --- room --- */
+
+static int grow_slots(struct seen *s, uint32_t len)
+{
+    uint32_t *slots = malloc(len * sizeof *slots);
+    if (slots == NULL)
+        return HELIO_ENOMEM;
+    memset(slots, 0xff, len * sizeof *slots);
+    free(s->slots);
+    s->slots = slots;
+    s->slots_len = len;
+    for (uint32_t k = 0; k < s->len; k++)
+        chain_add(s, s->ends[k]);
+    return 0;
+}
+
+/* Every id below `cap` is in use. */
+static int grow_arrays(struct seen *s)
+{
+    const uint32_t twice = s->cap == 0 ? FIRST_CAP : 2 * s->cap;
+    const uint32_t cap = twice < s->max ? twice : s->max;
+    struct seen_id *ids = realloc(s->ids, cap * sizeof *ids);
+    if (ids == NULL)
+        return HELIO_ENOMEM;
+    s->ids = ids;
+    uint32_t *ends = realloc(s->ends, cap * sizeof *ends);
+    if (ends == NULL)
+        return HELIO_ENOMEM;
+    s->ends = ends;
+    if (s->slots_len < cap && grow_slots(s, twice) < 0)
+        return HELIO_ENOMEM;
+    s->cap = cap;
+    return 0;
+}
+
+static uint32_t take_unused(struct seen *s)
+{
+    const uint32_t i = s->unused;
+    if (i == NONE)
+        return s->top++;
+    s->unused = s->ids[i].chain;
+    return i;
+}
+
+int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms)
+{
+    uint64_t digest[2];
+    if (s->max == 0)
+        return 0;
+    hash_digest(s->key, id.data, id.len, digest);
+    uint32_t i = find_id(s, digest);
+    if (i != NONE) {
+        order_sub(s, i);
+        order_add(s, i);
+        s->ids[i].until_ms = until_ms;
+        place_id(s, s->ids[i].place, i);
+        return 0;
+    }
+    while (s->len > 0 && s->ids[s->ends[0]].until_ms <= now_ms)
+        forget_id(s, s->ends[0]);
+    if (s->len == s->cap && s->cap < s->max && grow_arrays(s) < 0)
+        return HELIO_ENOMEM;
+    for (; s->len >= s->max; s->displaced++)
+        forget_id(s, s->oldest);
+    i = take_unused(s);
+    assert(i < s->cap && s->len < s->max);
+    memcpy(s->ids[i].digest, digest, sizeof digest);
+    s->ids[i].until_ms = until_ms;
+    chain_add(s, i);
+    order_add(s, i);
+    s->len++;
+    place_id(s, s->len - 1, i);
+    return 0;
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+void seen_check(const struct seen *s)
+{
+    uint32_t n = 0;
+    for (uint32_t i = s->oldest; s->len > 0 && i != NONE; i = s->ids[i].newer, n++) {
+        const struct seen_id *e = &s->ids[i];
+        assert(i < s->top && find_id(s, e->digest) == i && s->ends[e->place] == i);
+        assert(e->place == 0 || s->ids[s->ends[(e->place - 1) / 2]].until_ms <= e->until_ms);
+        assert(e->newer != NONE || s->newest == i);
+    }
+    assert(n == s->len && n <= s->top && s->top <= s->cap && s->cap <= s->max);
+    assert(seen_bytes(s) <= (uint64_t)SEEN_ID_BYTES * s->max + 1024);
+}

@@ -1,0 +1,290 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bundle is an array of blocks: the primary first, the payload last. All extension blocks are
+ * first noted as they are: the first ones in the struct, of all further ones where they lie. Then
+ * those whose type the codec knows are read, unless a block confidentiality block encrypts them.
+ * What can go wrong is a finding with its section and offset, or no memory to sort numbers.
+ */
+#include "bp/codec/block.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#define SECTION_BUNDLE "RFC 9171 §4.1"
+
+/* The extension blocks that were read so far. */
+struct intake {
+    struct bundle *bundle;
+    const uint8_t *from; /* where the first one begins */
+    uint64_t top;        /* the highest number */
+    bool rising;         /* each number was higher than those before */
+};
+
+static void note_twice(struct check *c, size_t at)
+{
+    check_note(c, CHECK_REFUSE, "RFC 9171 §4.3.2", "two blocks of the bundle have the same number",
+               at);
+}
+
+/* Among the few in `others`; those of the rest are looked at when all are there (check_numbers). */
+static void note_number(struct check *c, const struct intake *in, uint64_t number, size_t at)
+{
+    const struct bundle *b = in->bundle;
+    for (size_t i = 0; i < b->others_len && number <= in->top; i++) {
+        if (b->others[i].number == number) {
+            note_twice(c, at);
+            return;
+        }
+    }
+}
+
+static void add_rest(struct check *c, struct bundle *b, const struct bundle_block *block,
+                     const uint8_t *start, const struct item_reader *r, size_t at)
+{
+    struct bundle_rest *rest = &b->rest;
+    if (rest->len == 0)
+        rest->bytes = slice_of(start, 0);
+    const size_t len = (size_t)(r->in.p - rest->bytes.data);
+    if (len > BUNDLE_REST_MAX) {
+        check_note(c, CHECK_LOST, "limit of this implementation",
+                   "the extension blocks behind the first 32 have more than 1 MiB", at);
+        return;
+    }
+    rest->bytes.len = len;
+    rest->len++;
+    rest->flags |= block->flags;
+    rest->secures = rest->secures || block->type == BLOCK_BIB || block->type == BLOCK_BCB;
+}
+
+/* One canonical block; true when it was the payload. */
+static bool read_canonical(struct item_reader *r, struct check *c, struct intake *in)
+{
+    struct bundle *b = in->bundle;
+    assert(b->others_len <= BUNDLE_INLINE_MAX);
+    struct bundle_block block;
+    const uint8_t *start = r->in.p;
+    size_t at = item_at(r);
+    block_read(r, c, &block);
+    if (c->stop)
+        return false;
+    if (block.type == BLOCK_PAYLOAD) {
+        const size_t bytes = (size_t)(start - in->from);
+        b->extension_bytes = bytes < UINT32_MAX ? (uint32_t)bytes : UINT32_MAX;
+        b->payload_flags = block.flags;
+        b->payload_crc = block.crc;
+        b->payload = block.data;
+        return true;
+    }
+    note_number(c, in, block.number, at);
+    in->rising = in->rising && block.number > in->top;
+    in->top = block.number > in->top ? block.number : in->top;
+    if (b->others_len < BUNDLE_INLINE_MAX)
+        b->others[b->others_len++] = block;
+    else
+        add_rest(c, b, &block, start, r, at);
+    return false;
+}
+
+static int compare_numbers(const void *x, const void *y)
+{
+    const uint64_t *a = x, *b = y;
+    return *a < *b ? -1 : *a > *b;
+}
+
+/* Numbers of a bundle with a rest, when they do not rise. 0 or HELIO_ENOMEM. */
+static int check_numbers(struct check *c, const struct intake *in)
+{
+    const struct bundle *b = in->bundle;
+    if (b->rest.len == 0 || in->rising || c->mode == BUNDLE_CHECKED)
+        return 0;
+    uint64_t *numbers = malloc((b->others_len + b->rest.len) * sizeof *numbers);
+    if (numbers == NULL)
+        return HELIO_ENOMEM;
+    struct bundle_walk w = {0};
+    struct bundle_block block;
+    size_t n = 0;
+    bool twice = false;
+    while (bundle_next(b, &w, &block))
+        numbers[n++] = block.number;
+    assert(n == b->others_len + b->rest.len);
+    qsort(numbers, n, sizeof *numbers, compare_numbers);
+    for (size_t i = 1; i < n && !twice; i++)
+        twice = numbers[i] == numbers[i - 1];
+    free(numbers);
+    if (twice)
+        note_twice(c, 0);
+    return 0;
+}
+
+static void read_blocks(struct item_reader *r, struct check *c, struct intake *in, bool open,
+                        uint64_t count)
+{
+    bool payload = false;
+    for (uint64_t i = 1; open || i < count; i++) {
+        enum item_kind next = item_peek(r);
+        if (open && (next == ITEM_BREAK || (payload && next == ITEM_NONE)))
+            break;
+        if (payload)
+            check_note(c, CHECK_REFUSE, SECTION_BUNDLE, "the payload block is the last block",
+                       item_at(r));
+        if (c->stop)
+            return;
+        payload |= read_canonical(r, c, in);
+        if (c->stop)
+            return;
+    }
+    if (open)
+        item_break(r);
+    check_reader(c, r, SECTION_BUNDLE);
+    if (!payload)
+        check_note(c, CHECK_REFUSE, SECTION_BUNDLE, "there is no payload block", item_at(r));
+    if (reader_left(&r->in) > 0)
+        check_note(c, CHECK_REFUSE, SECTION_BUNDLE, "there are bytes behind the bundle's end",
+                   item_at(r));
+}
+
+static void note_wide(struct check *c, const struct item_reader *r)
+{
+    if (r->wide)
+        check_note(c, CHECK_RULE, SECTION_BUNDLE,
+                   "a number, length or count is not in its shortest form (RFC 8949 §4.2.1)",
+                   r->wide_at);
+}
+
+static void read_hops(struct item_reader *r, struct bundle *b)
+{
+    size_t at = item_at(r);
+    if (item_array(r) != 2)
+        item_fail(r, "a hop count is an array of limit and count", at);
+    b->hop_limit = item_uint(r);
+    b->hop_count = item_uint(r);
+}
+
+struct known {
+    bool *has;
+    struct bundle_frame *frame;
+    const char *section;
+};
+
+static bool known_of(struct bundle *b, uint64_t type, struct known *out)
+{
+    if (type == BLOCK_PREVIOUS_NODE)
+        *out = (struct known){&b->has_previous, &b->previous_frame, "RFC 9171 §4.4.1"};
+    else if (type == BLOCK_AGE)
+        *out = (struct known){&b->has_age, &b->age_frame, "RFC 9171 §4.4.2"};
+    else if (type == BLOCK_HOP_COUNT)
+        *out = (struct known){&b->has_hops, &b->hops_frame, "RFC 9171 §4.4.3"};
+    else
+        return false;
+    return true;
+}
+
+static void read_known(struct bundle *b, const struct bundle_block *block, const struct known *k,
+                       struct check *c, const uint8_t *base)
+{
+    struct item_reader r = item_reader_of(base, block->data);
+    assert(!*k->has);
+    *k->has = true;
+    *k->frame =
+        (struct bundle_frame){.number = block->number, .flags = block->flags, .crc = block->crc};
+    if (block->type == BLOCK_PREVIOUS_NODE)
+        b->previous = eid_read(&r, c);
+    else if (block->type == BLOCK_AGE)
+        b->age_ms = item_uint(&r);
+    else
+        read_hops(&r, b);
+    if (r.in.bad)
+        check_note(c, CHECK_REFUSE, k->section, r.why, r.why_at);
+    else if (reader_left(&r.in) > 0)
+        check_note(c, CHECK_REFUSE, k->section, "there are bytes behind the block's content",
+                   item_at(&r));
+    note_wide(c, &r);
+}
+
+/* §4.4: a bundle has at most one block of each of these types, encrypted or not. */
+enum { SEEN_PREVIOUS = 1, SEEN_AGE = 2, SEEN_HOPS = 4 };
+
+static bool note_second(struct check *c, unsigned *seen, const struct bundle_block *block,
+                        const struct known *k, const uint8_t *base)
+{
+    const unsigned bit = block->type == BLOCK_PREVIOUS_NODE ? SEEN_PREVIOUS
+                         : block->type == BLOCK_AGE         ? SEEN_AGE
+                                                            : SEEN_HOPS;
+    const bool second = *seen & bit;
+    *seen |= bit;
+    if (second)
+        check_note(c, CHECK_REFUSE, k->section, "a bundle has at most one block of this type",
+                   (size_t)(block->data.data - base));
+    return second;
+}
+
+/* Takes the known blocks out of b->others, and notes those of the rest. */
+static void read_extensions(struct bundle *b, struct check *c, const uint8_t *base)
+{
+    bool taken[BUNDLE_INLINE_MAX] = {false};
+    unsigned seen = 0;
+    struct known k;
+    for (size_t i = 0; i < b->others_len && !c->stop; i++) {
+        const struct bundle_block *block = &b->others[i];
+        if (!known_of(b, block->type, &k) || note_second(c, &seen, block, &k, base) ||
+            bundle_targeted(b, BLOCK_BCB, block->number))
+            continue;
+        read_known(b, block, &k, c, base);
+        taken[i] = true;
+    }
+    struct bundle_walk w = {.at = b->others_len};
+    struct bundle_block block;
+    while (!c->stop && bundle_next(b, &w, &block)) {
+        if (known_of(b, block.type, &k) && !note_second(c, &seen, &block, &k, base) &&
+            !bundle_targeted(b, BLOCK_BCB, block.number))
+            read_known(b, &block, &k, c, base);
+    }
+    size_t kept = 0;
+    for (size_t i = 0; i < b->others_len; i++) {
+        if (!taken[i])
+            b->others[kept++] = b->others[i];
+    }
+    assert(kept <= b->others_len);
+    b->others_len = kept;
+    bundle_mark_encrypted(b);
+}
+
+int bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle *out)
+{
+    struct item_reader r = item_reader_of(data, slice_of(data, len));
+    struct intake in = {.bundle = out, .rising = true};
+    bundle_init(out);
+    bool open = item_peek(&r) != ITEM_ARRAY;
+    uint64_t count = 0;
+    if (open) {
+        item_array_open(&r);
+        check_reader(c, &r, SECTION_BUNDLE);
+    } else {
+        check_note(c, CHECK_RULE, SECTION_BUNDLE, "a bundle is an array of indefinite length", 0);
+        count = item_array(&r);
+    }
+    if (!c->stop)
+        primary_read(&r, c, out);
+    out->primary_sound = !c->bad && out->crc != CRC_NONE;
+    in.from = r.in.p;
+    if (!c->stop)
+        read_blocks(&r, c, &in, open, count);
+    note_wide(c, &r);
+    const int rc = c->stop ? 0 : check_numbers(c, &in);
+    if (!c->stop)
+        read_extensions(out, c, data);
+    if (!c->stop)
+        bundle_rules(out, c);
+    return rc;
+}
+
+int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
+                  struct bundle_findings *findings)
+{
+    struct check c = {.mode = mode, .findings = findings};
+    if (findings != NULL)
+        findings->len = 0;
+    const int rc = bundle_read(data, len, &c, out);
+    assert(findings == NULL || findings->len <= sizeof findings->at / sizeof findings->at[0]);
+    return c.bad ? HELIO_EFORMAT : rc;
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Fragmentation (RFC 9171 §5.8). A fragment of a fragment keeps the total of the original bundle.
+ * Previous node, hop count and age describe the copy at hand, so each fragment carries them.
+ */
+#include "bp/codec/block.h"
+
+static void keep_replicated(struct bundle *f)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < f->others_len; i++) {
+        if (f->others[i].flags & BLOCK_REPLICATE)
+            f->others[kept++] = f->others[i];
+    }
+    f->others_len = kept;
+    f->rest.need |= BLOCK_REPLICATE;
+}
+
+struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len)
+{
+    if (len == 0 || offset > b->payload.len || len > b->payload.len - offset ||
+        (b->flags & BUNDLE_NO_FRAGMENT))
+        return NULL;
+    struct bundle f = *b;
+    if (!b->id.fragment) {
+        f.flags |= BUNDLE_IS_FRAGMENT;
+        f.id.fragment = true;
+        f.id.offset = 0;
+        f.id.total = b->payload.len;
+    }
+    f.id.offset += offset;
+    f.payload = slice_of(b->payload.data + offset, (size_t)len);
+    if (f.id.offset != 0)
+        keep_replicated(&f);
+    return bundle_encode_copy(&f);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Ranges of ipn patterns (draft-ietf-dtn-eid-pattern), for eid_pattern.c. */
+#ifndef BP_EID_RANGES_H
+#define BP_EID_RANGES_H
+
+#include "bp/codec/eid.h"
+
+/* The parts of an ipn pattern, in the order of its text. */
+enum { PART_ALLOCATOR, PART_NODE, PART_SERVICE };
+
+/* "*", "5", "[1-5,7,9+]" in two or three parts, behind "ipn:". 0 or HELIO_EFORMAT with what is
+ * wrong, static text. */
+int ranges_parse(const char *text, struct eid_ranges out[EID_PARTS], const char **why);
+/* As ranges_parse reads it, with "ipn:"; the shortest form, never longer than what was read.
+ * Returns its length. */
+size_t ranges_text(const struct eid_ranges part[EID_PARTS], char out[EID_TEXT_MAX]);
+
+/* Of one number, of all that the part may have. */
+struct eid_ranges ranges_one(uint64_t number);
+struct eid_ranges ranges_all(size_t part);
+
+bool eid_ranges_have(const struct eid_ranges *r, uint64_t number);
+bool eid_ranges_meet(const struct eid_ranges *a, const struct eid_ranges *b);
+bool eid_ranges_equal(const struct eid_ranges *a, const struct eid_ranges *b);
+/* n: at most 2^n numbers are in it. */
+int eid_ranges_bits(const struct eid_ranges *r);
+
+#endif

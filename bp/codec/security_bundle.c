@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A bundle as a list of blocks, for security operations. The bytes are decoded and checked as any
+ * bundle's; then the blocks are listed in their order, as views. What can go wrong: a malformed
+ * bundle, more blocks than the list holds, no memory.
+ */
+#include <assert.h>
+
+#include "bp/codec/block.h"
+#include "bp/codec/security_private.h"
+
+enum { PRIMARY_LEVELS = 4 }; /* arrays within the primary block: an EID's parts */
+
+static int list_blocks(struct security_bundle *out)
+{
+    const struct slice all = buf_slice(out->bytes);
+    struct item_reader r = item_reader_of(all.data, all);
+    struct check c = {.mode = BUNDLE_CHECKED};
+    if (item_peek(&r) == ITEM_ARRAY)
+        item_array(&r);
+    else
+        item_array_open(&r);
+    item_skip(&r, PRIMARY_LEVELS);
+    do {
+        if (out->len == SECURITY_BLOCKS_MAX)
+            return HELIO_ESPACE;
+        block_read(&r, &c, &out->at[out->len++]);
+    } while (!r.in.bad && out->at[out->len - 1].type != BLOCK_PAYLOAD);
+    return r.in.bad ? HELIO_EFORMAT : 0;
+}
+
+int security_bundle_read(struct buf *bytes, struct security_bundle *out,
+                         struct bundle_findings *findings)
+{
+    assert(bytes != NULL && bytes->refs == 1);
+    out->bytes = bytes;
+    out->len = out->made_len = 0;
+    int rc = bundle_decode(buf_data(bytes), bytes->len, BUNDLE_LENIENT, &out->primary, findings);
+    if (rc == 0)
+        rc = list_blocks(out);
+    if (rc != 0)
+        security_bundle_fini(out);
+    return rc;
+}
+
+void security_bundle_fini(struct security_bundle *b)
+{
+    buf_drop(b->bytes);
+    b->bytes = NULL;
+    b->len = 0;
+}
+
+static size_t size_of(const struct bundle_block *block)
+{
+    return block_head_size(block, block->data.len) + block->data.len + block_tail_size(block->crc);
+}
+
+struct buf *security_bundle_write(const struct security_bundle *b)
+{
+    size_t size = 2 + primary_size(&b->primary);
+    for (size_t i = 0; i < b->len; i++)
+        size += size_of(&b->at[i]);
+    struct buf *out = buf_new(0, size);
+    if (out == NULL)
+        return NULL;
+    struct writer w = writer_of(buf_append(out, size), size);
+    item_put_array_open(&w);
+    primary_write(&w, &b->primary);
+    for (size_t i = 0; i < b->len; i++) {
+        const uint8_t *start = w.p;
+        block_write_head(&w, &b->at[i], b->at[i].data.len);
+        writer_bytes(&w, b->at[i].data.data, b->at[i].data.len);
+        block_write_crc(&w, start, b->at[i].crc);
+    }
+    item_put_break(&w);
+    assert(!w.bad && w.p == w.end);
+    return out;
+}
+
+struct bundle_block *security_find(struct security_bundle *b, uint64_t number)
+{
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].number == number)
+            return &b->at[i];
+    }
+    return NULL;
+}
+
+bool security_insert(struct security_bundle *b, size_t at, const struct bundle_block *block)
+{
+    assert(at < b->len); /* the payload stays the last */
+    if (b->len == SECURITY_BLOCKS_MAX)
+        return false;
+    memmove(&b->at[at + 1], &b->at[at], (b->len - at) * sizeof *b->at);
+    b->at[at] = *block;
+    b->len++;
+    return true;
+}
+
+void security_remove(struct security_bundle *b, size_t at)
+{
+    assert(at + 1 < b->len);
+    b->len--;
+    memmove(&b->at[at], &b->at[at + 1], (b->len - at) * sizeof *b->at);
+}
+
+uint8_t *security_mutable(struct security_bundle *b, struct slice s)
+{
+    if (s.data >= b->made && s.data < b->made + SECURITY_MADE_MAX)
+        return b->made + (s.data - b->made);
+    const uint8_t *start = buf_data(b->bytes);
+    assert(s.len == 0 || (s.data >= start && s.data + s.len <= start + b->bytes->len));
+    return s.len == 0 ? buf_data(b->bytes) : buf_data(b->bytes) + (s.data - start);
+}
+
+/* A security block may name a target that was removed on the way: a new block must not take its
+ * number. */
+bool security_number_used(const struct security_bundle *b, uint64_t number)
+{
+    for (size_t i = 0; i < b->len; i++) {
+        if (b->at[i].number == number)
+            return true;
+    }
+    return security_targeting(b, SECURITY_BIB, number) < b->len || security_is_encrypted(b, number);
+}
+
+uint64_t security_free_number(const struct security_bundle *b)
+{
+    uint64_t number = 2;
+    while (security_number_used(b, number))
+        number++;
+    return number;
+}
