@@ -213,7 +213,7 @@ static bool is_right(const struct matrix *m, const uint8_t *symbol, unsigned ind
     struct packet_head h = {.matrix = m->number, .index = (uint16_t)index};
     if (len == 0 || ERASURE_SYMBOL_HEAD + len > m->width)
         return false;
-    return packet_crc(&h, slice_of(symbol + ERASURE_SYMBOL_HEAD, len), slice_of(NULL, 0)) ==
+    return erasure_packet_crc(&h, slice_of(symbol + ERASURE_SYMBOL_HEAD, len), slice_of(NULL, 0)) ==
            get_u32(symbol + 2);
 }
 
@@ -341,7 +341,7 @@ static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice 
 {
     struct packet_head h;
     struct slice body;
-    enum erasure_verdict v = packet_parse(packet, &h, &body);
+    enum erasure_verdict v = erasure_packet_parse(packet, &h, &body);
     if (v != ERASURE_SEGMENT && v != ERASURE_REPAIR)
         return v;
     if (!fits_config(d, &h, body.len))

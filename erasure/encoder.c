@@ -179,8 +179,8 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
     uint8_t *to[CODE_WORD];
     assert(len > 0 && len <= c->segment_max && s->segments < c->span);
     struct packet_head h = {.matrix = s->number, .index = (uint16_t)s->segments};
-    h.crc = packet_crc(&h, first, rest);
-    packet_write(&h, head);
+    h.crc = erasure_packet_crc(&h, first, rest);
+    erasure_packet_write(&h, head);
     put_u16(e->symbol, (unsigned)len);
     put_u32(e->symbol + 2, h.crc);
     if (first.len > 0)
@@ -219,8 +219,8 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
                             .segments = (uint16_t)s->segments,
                             .depth = (uint8_t)c->depth,
                             .rows = (uint8_t)s->rows};
-    h.crc = packet_crc(&h, symbol, slice_of(NULL, 0));
-    size_t n = packet_write(&h, packet);
+    h.crc = erasure_packet_crc(&h, symbol, slice_of(NULL, 0));
+    size_t n = erasure_packet_write(&h, packet);
     memcpy(packet + n, symbol.data, symbol.len);
     s->next++;
     e->n.repairs++;

@@ -6,7 +6,7 @@
 
 #include "base/crc.h"
 
-size_t packet_write(const struct packet_head *h, uint8_t *out)
+size_t erasure_packet_write(const struct packet_head *h, uint8_t *out)
 {
     assert(h->matrix < PACKET_MATRICES);
     put_u32(out, (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) << 24 | h->matrix);
@@ -20,17 +20,18 @@ size_t packet_write(const struct packet_head *h, uint8_t *out)
     return ERASURE_REPAIR_HEAD;
 }
 
-uint32_t packet_crc(const struct packet_head *h, struct slice first, struct slice rest)
+uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, struct slice rest)
 {
     uint8_t head[ERASURE_REPAIR_HEAD];
     struct packet_head plain = *h;
     plain.crc = 0;
-    uint32_t crc = crc32c(0, head, packet_write(&plain, head));
+    uint32_t crc = crc32c(0, head, erasure_packet_write(&plain, head));
     crc = first.len > 0 ? crc32c(crc, first.data, first.len) : crc;
     return rest.len > 0 ? crc32c(crc, rest.data, rest.len) : crc;
 }
 
-enum erasure_verdict packet_parse(struct slice packet, struct packet_head *h, struct slice *body)
+enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_head *h,
+                                          struct slice *body)
 {
     const uint8_t *p = packet.data;
     if (packet.len == 0 || (p[0] != PACKET_SEGMENT && p[0] != PACKET_REPAIR))
@@ -48,7 +49,7 @@ enum erasure_verdict packet_parse(struct slice packet, struct packet_head *h, st
         h->rows = p[13];
     }
     *body = slice_of(p + n, packet.len - n);
-    if (packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)
+    if (erasure_packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)
         return ERASURE_BAD_CRC;
     return h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
 }

@@ -19,13 +19,14 @@ struct packet_head {
 };
 
 /* Writes ERASURE_HEAD or ERASURE_REPAIR_HEAD octets and returns how many. */
-size_t packet_write(const struct packet_head *h, uint8_t *out);
+size_t erasure_packet_write(const struct packet_head *h, uint8_t *out);
 
 /* The CRC of a packet: of its header, which has `crc` 0 for this, and of two parts of the rest. */
-uint32_t packet_crc(const struct packet_head *h, struct slice first, struct slice rest);
+uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, struct slice rest);
 
 /* Reads a header; *body is what is behind it. ERASURE_SEGMENT or ERASURE_REPAIR, or why not. */
-enum erasure_verdict packet_parse(struct slice packet, struct packet_head *h, struct slice *body);
+enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_head *h,
+                                          struct slice *body);
 
 static inline void put_u16(uint8_t *p, unsigned v)
 {

@@ -75,8 +75,8 @@ static void attack(struct run *r, const uint8_t *data, size_t len)
         h.depth = data[12];
         h.rows = data[13];
     }
-    h.crc = packet_crc(&h, slice_of(packet + head, len - head), slice_of(NULL, 0));
-    packet_write(&h, packet);
+    h.crc = erasure_packet_crc(&h, slice_of(packet + head, len - head), slice_of(NULL, 0));
+    erasure_packet_write(&h, packet);
     r->attacked = true;
     take(r, packet, len);
 }
