@@ -216,6 +216,21 @@ static void watch_lines(struct node *n, int which, const struct log_writer *log,
     w->lines[which] = lost;
 }
 
+/* Connections are not accepted, since the process has no descriptor left. */
+static void watch_descriptors(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const uint64_t all = n->world->no_descriptor;
+    if (all == w->no_descriptor || !watch_may_tell(&w->descriptors, now))
+        return;
+    say(&n->say, LEVEL_ERROR,
+        "no file descriptor was free for a connection, %" PRIu64
+        " times: connections are ended, or "
+        "wait; raise LimitNOFILE of the service (ulimit -n), or limit links' peers",
+        all - w->no_descriptor);
+    w->no_descriptor = all;
+}
+
 void node_watch_tick(struct node *n)
 {
     tick now = world_now(n->world);
@@ -230,6 +245,7 @@ void node_watch_tick(struct node *n)
     watch_unconfigured(n, now);
     watch_expiry(n, now);
     watch_store(n, now);
+    watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);
     watch_lines(n, 1, n->bundle_log, n->config->log.bundles, now);
 }

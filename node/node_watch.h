@@ -38,7 +38,8 @@ struct node_watch {
     int store_error;              /* of the last that failed: HELIO_E* */
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
     uint64_t unconfigured_untold; /* those that were left out since it was told */
-    struct watch_pace expiring, storing, losing[2], unconfigured;
+    uint64_t no_descriptor;
+    struct watch_pace expiring, storing, losing[2], unconfigured, descriptors;
 };
 
 void node_watch_tick(struct node *n); /* once a second */

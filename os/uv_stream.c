@@ -5,9 +5,9 @@
  * and libuv is asked when there is room.
  *
  * What can go wrong: a path that is too long or an address that is none (HELIO_EINVAL), what the
- * system says of sockets; descriptors run out: then a connection that comes is ended at once, for
- * which one is kept in reserve. Without that one, or memory, connections are accepted after a
- * pause.
+ * system says of sockets; descriptors run out: then connections that come are ended at once, for
+ * which one descriptor is kept in reserve, some of them after each pause. Without that one, or
+ * memory, connections are accepted after a pause.
  */
 #include <assert.h>
 #include <errno.h>
@@ -31,7 +31,7 @@
 
 #define BACKLOG 1024   /* connections that the kernel holds; a flood must not keep others out */
 #define ACCEPTS_MAX 16 /* of a listener, before others have their turn */
-#define ACCEPT_PAUSE_MS 100
+#define ACCEPT_PAUSE_MS 100 /* when descriptors or memory have run out */
 /* From one stream, before others have their turn. */
 #define READS_MAX 32
 #define READ_MAX_BYTES ((size_t)256 << 10)
@@ -56,6 +56,7 @@ struct uv_listener {
     uv_poll_t poll;
     uv_timer_t pause;
     uv_loop_t *loop;
+    struct world *world;
     int fd, spare;            /* spare: open, to be given up when there are no others */
     struct sockaddr_un local; /* family 0: none */
 };
@@ -432,13 +433,18 @@ static bool turn_away(struct uv_listener *l)
     return fd >= 0;
 }
 
-/* A socket, or -1: nobody else is to be accepted now. */
+/* A socket, or -1: nobody else is to be accepted now. A peer that connects again and again, while
+ * there are no descriptors, does not keep the loop busy either: a few are turned away, then comes
+ * the pause. */
 static int accept_one(struct uv_listener *l)
 {
     int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
     bool gone = fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED);
     bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
-    if (fd < 0 && !gone && !(full && turn_away(l)))
+    l->world->no_descriptor += full;
+    for (int i = 0; full && i < ACCEPTS_MAX && turn_away(l); i++)
+        ;
+    if (fd < 0 && !gone)
         pause_listener(l);
     return fd;
 }
@@ -528,6 +534,7 @@ static int listen_at(struct world *w, struct stream_listener **out, const struct
     l->base.ops = &uv_stream_ops;
     l->poll.data = l;
     l->loop = uv_world_loop(w);
+    l->world = w;
     uv_timer_init(l->loop, &l->pause);
     l->pause.data = l;
     l->fd = fd;

@@ -111,7 +111,8 @@ struct world {
     struct pipes *pipes; /* of a world whose streams are in memory (sim/pipes.h) */
     size_t owner; /* whose part of it acts now, where there are several: a number of the world's
                    * own. What is made has it, and acts with it. */
-    bool wakeups_free; /* a wake-up costs nothing: there is no use in gathering work for one */
+    uint64_t no_descriptor; /* times that a connection was not accepted: none was free */
+    bool wakeups_free;      /* a wake-up costs nothing: there is no use in gathering work for one */
 };
 
 /* Monotonic, of an origin that the world chose; never goes back. */

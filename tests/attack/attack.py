@@ -163,7 +163,8 @@ class Scene:
 
     def goodput(self, source, destination, payload="100kB", window=16, arguments=()):
         """Mbit/s of application data that was acknowledged within the time of the measurement."""
-        result = self.client(source, destination, self.seconds, "-P", payload, "-W", str(window), *arguments)
+        pace = () if window is None else ("-W", str(window))  # None: the arguments have a rate
+        result = self.client(source, destination, self.seconds, "-P", payload, *pace, *arguments)
         return round(result.get("goodput_bps", 0) / 1e6, 3)
 
     def echo(self, source, destination, count=200, interval="10ms", size=64):

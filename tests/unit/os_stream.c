@@ -489,6 +489,46 @@ static void allow_descriptors(int more)
     ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &few), 0);
 }
 
+static void end_flood(void *context)
+{
+    finish(context);
+}
+
+/* A flood of connections that find no descriptor leaves the loop in peace: they are turned away, or
+ * wait, and are counted. */
+START_TEST(flood_without_descriptors)
+{
+    enum { FLOOD = 200 };
+    struct rig *r = rig_new();
+    const struct stream_place at = {.path = r->path};
+    struct sockaddr_un to = {.sun_family = AF_UNIX};
+    int flood[FLOOD];
+    ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &usual), 0);
+    memcpy(to.sun_path, r->path, strlen(r->path) + 1);
+    ck_assert_int_eq(stream_listen(r->world, &r->listener, &at, accepted, r), 0);
+    for (int i = 0; i < FLOOD; i++) {
+        flood[i] = socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0);
+        ck_assert_int_eq(connect(flood[i], (struct sockaddr *)&to, sizeof to), 0);
+    }
+    allow_descriptors(0);
+    alarm_fini(&r->alarm);
+    alarm_init(&r->alarm, r->world, ALARM_APP, end_flood, r);
+    alarm_set(&r->alarm, world_now(r->world) + 450 * TICK_MS);
+    struct round_end count = {.run = count_round};
+    rounds = 0;
+    world_attach(r->world, &count);
+    uv_world_run(r->world);
+    ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &usual), 0);
+    ck_assert_uint_eq(r->accepted, 0);
+    ck_assert_uint_lt(rounds, 50);
+    ck_assert_uint_ge(r->world->no_descriptor, 2);
+    for (int i = 0; i < FLOOD; i++)
+        close(flood[i]);
+    r->keeper = -1;
+    rig_free(r);
+}
+END_TEST
+
 /* Not even the one in reserve: the connection waits, and the loop is not kept busy. */
 START_TEST(no_descriptor_in_reserve)
 {
@@ -530,6 +570,7 @@ int main(void)
     tcase_add_test(t, a_reset_is_no_end);
     tcase_add_test(t, a_reset_behind_the_urgent_octet);
     tcase_add_test(t, out_of_descriptors);
+    tcase_add_test(t, flood_without_descriptors);
     tcase_add_test(t, no_descriptor_in_reserve);
     Suite *s = suite_create("os_stream");
     suite_add_tcase(s, t);

@@ -269,6 +269,18 @@ static void tell_losses(struct instance *i)
     i->missed_told = lost;
 }
 
+/* Connections are not accepted, since the process has no descriptor left. */
+static void tell_descriptors(struct station *t)
+{
+    if (t->world->no_descriptor == t->no_descriptor)
+        return;
+    station_say(t, LINES_REFUSED, LEVEL_ERROR,
+                "no file descriptor was free for a connection, %" PRIu64
+                " times: connections are ended, or wait; raise the limit (ulimit -n)",
+                t->world->no_descriptor - t->no_descriptor);
+    t->no_descriptor = t->world->no_descriptor;
+}
+
 /* Unix time at tick 0, as exact as two clocks can be read one behind the other. */
 static uint64_t unix_zero(const struct world *w)
 {
@@ -306,6 +318,7 @@ static void on_clock(void *context)
     for (size_t i = 0; i < t->settings->sources_len; i++)
         source_clock(&t->sources[i]);
     if (++t->ticks % 5 == 0) {
+        tell_descriptors(t);
         for (size_t i = 0; i < t->settings->instances_len; i++)
             if (t->instances[i].source != NULL)
                 tell_losses(&t->instances[i]);

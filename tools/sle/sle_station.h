@@ -181,6 +181,7 @@ struct station {
     uint64_t refused;   /* connections and BINDs */
     struct station_lines lines[LINES_COUNT];
     uint64_t ticks;
+    uint64_t no_descriptor; /* of the world, as it was told */
     bool open, ending;
 };
 
