@@ -6,7 +6,7 @@ import time
 
 from attack import drain, main
 from certificates import NODE, Authority
-from tls_handshakes import hello, rate
+from tls_handshakes import HONEST, hello, rate
 
 CONNECTIONS, ADDRESSES, NEW = 2000, 200, 40  # wanted at once; new ones in each twentieth of a second
 CONTACT = b"dtn!\x04\x01"  # RFC 9174 4.1: with TLS
@@ -61,11 +61,11 @@ def run(scene):
                 time.sleep(0.05)
         return drip
 
-    result = {"before": rate(scene)}
+    result = {"before": rate(scene, HONEST)}
     for whose, to in (("beside", beside), ("at it", port)):
         with scene.attack(drip_at(to), settle=3):
-            result[whose] = rate(scene)
-    result["after"] = rate(scene)
+            result[whose] = rate(scene, HONEST)
+    result["after"] = rate(scene, HONEST)
     scene.figure("Mbit/s", result)
     link = scene.control(2, "links")["links"][0]
     scene.figure("unidentified_accepted", link["unidentified_accepted"])
