@@ -101,9 +101,10 @@ struct cla_events {
     /* c->limits are others now, and not because of a call of the node; or ops->reaches answers
      * otherwise. NULL as above. */
     void (*limits)(void *context, struct cla *c);
-    /* Somebody whom no link names came in over this link and has said who he is. `fresh` is the
-     * link to him. True: the node takes it, has filled *events for it (it comes as zeroes), and
-     * will close it as any other. False: the adapter ends it. NULL: nobody is let in. */
+    /* A peer without a configured link connected over this link and identified itself. `fresh` is
+     * the link to that peer. True: the node takes the link, has filled *events for it (zeroes
+     * before), and will close it like any other. False: the adapter ends it. NULL: no such peer is
+     * accepted. */
     bool (*peer)(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                  struct cla_events *events);
     /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL as above. */
@@ -222,7 +223,7 @@ struct cla_ops {
     /* The i-th address that a link with this configuration sends to, for a check that somebody has
      * it. False: there are no more. NULL: it sends to no address. */
     bool (*remote)(const void *config, size_t i, struct address *out);
-    bool inbound; /* it lets in whom no link names, once they have said who they are (`peer`) */
+    bool inbound; /* it accepts peers without a configured link that identify themselves (`peer`) */
     /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
     const char *const *live;
     /* These keys have other values now: `config` (checked) is borrowed instead of the former one.

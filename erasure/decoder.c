@@ -6,8 +6,8 @@
  * open no second one. What can go wrong: too few symbols arrive, then the matrix fails after
  * `hold`; packets do not fit the configuration or their matrix; repaired segments have a wrong CRC,
  * because packets of another sender were mixed in. When no place is free, a new matrix displaces
- * the one with the fewest symbols: whoever wants to displace honest matrices has to send as many
- * packets.
+ * the one with the fewest symbols, so a peer that wants to displace honest matrices has to send as
+ * many packets.
  */
 #include <assert.h>
 #include <stdlib.h>

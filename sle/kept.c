@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Times. All that the engine waits for is in one agenda: of links, of instances, of CLTUs. Whoever
- * asks for the engine's deadline gets its head; whoever says what time it is gets served what is
- * due, in order, one after the other.
+ * Times. One agenda holds all times that the engine waits for: those of links, of instances and of
+ * CLTUs. The engine's deadline is the head of the agenda. sle_expire serves the times that are due,
+ * in order, one after the other.
  *
  * Times that move with each message (heartbeat, silence, returns, latency) are not moved in the
  * agenda: what comes out too early is looked at and kept again. So nothing is missed, and a message

@@ -239,7 +239,7 @@ int scenario_check(const struct scenario *s, struct conf_errors *errors)
 
 tick scenario_origin(const struct scenario_way *w, tick started, tick wall)
 {
-    /* A time of day before the start lies before the clock's zero at worst: as far as it goes. */
+    /* A time of day before the clock's zero becomes zero. */
     tick since = w->start_time - wall, ago = wall - w->start_time;
     return w->start == START_AFTER ? tick_add(started, w->start_time)
            : w->start_time >= wall ? tick_add(started, since)

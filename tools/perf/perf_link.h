@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pair of connections that each end of helio-perf keeps to its node: one sends from the
- * endpoint, one receives for it. When one is gone both are closed, and opened again together.
- * Nothing blocks: whoever has a link calls perf_link_turn whenever the link says `ready`, and when
- * retry_at has come.
+ * endpoint, one receives for it. When one is closed, both are closed and opened again together.
+ * Nothing blocks: the link's owner calls perf_link_turn each time that the link calls `ready`, and
+ * at retry_at.
  */
 #ifndef TOOLS_PERF_LINK_H
 #define TOOLS_PERF_LINK_H

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a program stands on that is an application of a node: the kernel's world, and the signals
- * that tell it to stop. Open, start what the program does, run; whoever is done calls end, from
- * within the world or not; close in any case.
+ * The process of a program that is an application of a node: the kernel's world, and the signals
+ * that stop the program. Open it, start the work, run it. The work calls end when it is done, from
+ * within the world or not. Close it in any case.
  */
 #ifndef TOOLS_PERF_PROCESS_H
 #define TOOLS_PERF_PROCESS_H

@@ -345,12 +345,12 @@ class Session(Processes):
             return
         s, _ = self.listener.accept()
         with s:
-            s.settimeout(60)  # whoever asks may wait for a processor
+            s.settimeout(60)  # the asking program may wait for a processor
             try:
                 line = s.makefile("rb").readline(65536)
                 s.sendall(json.dumps(self.answer(json.loads(line))).encode())
             except (OSError, ValueError):
-                pass  # whoever asked is gone, or asked nothing
+                pass  # the asking program is gone, or asked nothing
 
     def answer(self, question):
         try:

@@ -100,8 +100,8 @@ def way_change(event, what, before, after):
 
 
 def end_changes(lab, link, then, event, addresses):
-    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate (but for a link
-    that is handed over, whose ends are told how they are paced by whoever knows what it passes)."""
+    """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate. For a link
+    that is handed over, the hand-over sets how its ends are paced, because it knows the link's path."""
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
     out, pacing = [], lab_handover.UNTOLD
     for i in range(2):

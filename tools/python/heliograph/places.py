@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """YAML whose every key and value knows the file and line it was written on, and back again.
 
-Scalars stay as they were written ("30ms", "yes", "1.0"): whoever reads the text that is made of them decides what they
-mean. What is wrong with such text is told where it came from.
+Scalars stay as they were written ("30ms", "yes", "1.0"): the reader of the text that is made of them decides what
+they mean. An error in such text names the file and line that the text came from.
 """
 import json
 import os
