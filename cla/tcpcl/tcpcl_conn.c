@@ -168,12 +168,12 @@ static void tell_peer_term(struct tcpcl_conn *c)
     assert(c->link != NULL);
     const bool refused = !c->was_up || reason == TCPCL_TERM_CONTACT_FAILURE;
     if (reason == TCPCL_TERM_UNKNOWN)
-        tcpcl_say(c->link, refused ? 1 : 2, "a session ended: %s",
-                  tcpcl_end_text(TCPCL_END_PEER_TERM));
+        tcpcl_down(c->link, refused ? 1 : 2, "a session ended: %s",
+                   tcpcl_end_text(TCPCL_END_PEER_TERM));
     else
-        tcpcl_say(c->link, refused ? 1 : 2, "a session ended: %s, reason: %s%s",
-                  tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason),
-                  refused ? "; the peer's log has the details" : "");
+        tcpcl_down(c->link, refused ? 1 : 2, "a session ended: %s, reason: %s%s",
+                   tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason),
+                   refused ? "; the peer's log has the details" : "");
 }
 
 /* The stream ended with an error, before the peer's contact header or behind it. */
@@ -183,10 +183,10 @@ static void tell_broken(struct tcpcl_conn *c)
     char text[TCPCL_PLACE_MAX];
     assert(c->link != NULL && c->error != 0);
     if (c->n.rx[0] == 0 && c->active && tcpcl_remote(c->link->config, &to))
-        tcpcl_say(c->link, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
-                  tcpcl_tls_why(c));
+        tcpcl_down(c->link, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
+                   tcpcl_tls_why(c));
     else
-        tcpcl_say(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
+        tcpcl_down(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
 }
 
 static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
@@ -202,7 +202,8 @@ static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
     else if (end == TCPCL_END_STREAM && c->error != 0)
         tell_broken(c);
     else if (end != TCPCL_END_TLS && end != TCPCL_END_NOT_ADMITTED) /* which have been logged */
-        tcpcl_say(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session ended: %s", tcpcl_end_text(end));
+        tcpcl_down(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session ended: %s",
+                   tcpcl_end_text(end));
 }
 
 static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
@@ -456,7 +457,8 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
     int r = c == NULL ? HELIO_ENOMEM : stream_connect(l->env.world, &c->stream, &to, &user, c);
     if (r != 0) {
         l->connects_failed++;
-        tcpcl_say(l, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text), helio_strerror(r));
+        tcpcl_down(l, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
+                   helio_strerror(r));
         if (c != NULL)
             free_conn(c);
         tcpcl_retry_later(l, true);

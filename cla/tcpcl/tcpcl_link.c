@@ -67,6 +67,29 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     va_end(args);
 }
 
+/* Names and subjects are the peer's words: what is not printable ASCII would harm a terminal. */
+static void keep_reason(struct tcpcl_link *l, const char *format, va_list args)
+{
+    vsnprintf(l->reason, sizeof l->reason, format, args);
+    assert(l->reason[0] != '\0');
+    for (char *at = l->reason; *at != '\0'; at++)
+        *at = *at < ' ' || *at > '~' ? '?' : *at;
+    l->reason_at = world_now(l->env.world);
+}
+
+void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    keep_reason(l, format, args);
+    va_end(args);
+    if (!may_say(l, format))
+        return;
+    va_start(args, format);
+    say_args(l, level, format, args);
+    va_end(args);
+}
+
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
 {
     va_list args;

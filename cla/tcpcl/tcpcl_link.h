@@ -101,7 +101,8 @@ enum tcpcl_claim {
 #define TCPCL_PROBE (5 * TICK_S)        /* for the peer's system to acknowledge a KEEPALIVE */
 #define TCPCL_PROBE_PAUSE (10 * TICK_S) /* from one probe of a session to the next */
 
-#define TCPCL_SAID_MAX 16 /* messages that are logged at most once in 10 s each */
+#define TCPCL_SAID_MAX 16    /* messages that are logged at most once in 10 s each */
+#define TCPCL_REASON_MAX 256 /* bytes of the text why a link is down, with its zero */
 
 struct tcpcl_said {
     const char *format;
@@ -121,6 +122,8 @@ struct tcpcl_link {
     bool unconfigured; /* it came in by `peer` */
     bool wanted;
     bool told, told_up;
+    char reason[TCPCL_REASON_MAX]; /* of the last failure or end of a session; "": none yet */
+    tick reason_at;
     tick retry_at; /* of the next connection; TICK_NEVER: none is wanted */
     tick pause;    /* before the one after it */
     struct tcpcl_said said[TCPCL_SAID_MAX];
@@ -230,7 +233,11 @@ void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same about TLS; information (level 2) is always logged. */
+/* The same, and `helioctl links` shows the text as the reason while the link is down: the link
+ * could not connect, its peer was refused, or a session ended. */
+void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+/* The same as tcpcl_say about TLS; information (level 2) is always logged. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* A session is established: does silence end it sooner than this path allows? Then that is told,

@@ -50,9 +50,9 @@ static void admit_called(struct tcpcl_conn *c)
     char peer[EID_TEXT_MAX];
     l->peer_mismatch++;
     eid_text(&l->env.peer, peer);
-    tcpcl_say(l, 1,
-              "the peer at remote is \"%s\", and this link's peer is %s; change one of both keys",
-              tcpcl_peer(c->session)->node_id, peer);
+    tcpcl_down(l, 1,
+               "the peer at remote is \"%s\", and this link's peer is %s; change one of both keys",
+               tcpcl_peer(c->session)->node_id, peer);
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
 }
 

@@ -121,6 +121,22 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
     assert(out->heard > 0);
 }
 
+/* Why the link is down, and for how long that is known. */
+static void put_reason(json_t *o, const struct tcpcl_link *l)
+{
+    const tick now = world_now(l->env.world);
+    assert(l->reason_at <= now);
+    if (l->told_up)
+        return;
+    if (!l->wanted)
+        json_object_set_new(o, "down_because",
+                            json_string("it is set to down; helioctl link NAME up changes that"));
+    else if (l->reason[0] != '\0') {
+        json_object_set_new(o, "down_because", json_string(l->reason));
+        put_number(o, "down_because_ns", now - l->reason_at);
+    }
+}
+
 void tcpcl_status(struct cla *c, struct json_t *object)
 {
     const struct tcpcl_link *l = container_of(c, struct tcpcl_link, cla);
@@ -132,6 +148,7 @@ void tcpcl_status(struct cla *c, struct json_t *object)
         json_array_append_new(sessions, show_session(conn));
     }
     json_object_set_new(object, "up", json_boolean(l->told_up));
+    put_reason(object, l);
     json_object_set_new(object, "sessions", sessions);
     put_number(object, "window", l->cla.limits.window);
     put_number(object, "bundle_max", l->cla.limits.bundle_max);

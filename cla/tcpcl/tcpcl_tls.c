@@ -191,9 +191,12 @@ void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
     c->error = error;
     c->endpoint->tls_n.failed++;
     char from[ADDRESS_TEXT_MAX];
-    tcpcl_tls_say(first_link(c), 1, "the TLS handshake with %s%s failed: %s",
-                  c->active ? "the peer at " : "a connecting peer at ", peer_text(c, from),
-                  tcpcl_tls_why(c));
+    if (c->link != NULL) /* this side connected */
+        tcpcl_down(c->link, 1, "the TLS handshake with the peer at %s failed: %s",
+                   peer_text(c, from), tcpcl_tls_why(c));
+    else
+        tcpcl_tls_say(first_link(c), 1, "the TLS handshake with a connecting peer at %s failed: %s",
+                      peer_text(c, from), tcpcl_tls_why(c));
     c->securing = false;
 }
 
@@ -249,6 +252,22 @@ static enum tcpcl_trust judge_peer(const struct tcpcl_conn *c, const struct tcpc
     return judge_names(c, k, &p, who);
 }
 
+#define REFUSED "the peer at %s that calls itself \"%s\" is refused: %s%s%s"
+
+/* The rules of another link count for unconfigured peers, who are not the reason why it is down. */
+static void tell_refused(const struct tcpcl_conn *c, struct tcpcl_link *rules,
+                         const struct eid *who, enum tcpcl_trust t, const struct tls_peer *p)
+{
+    char from[ADDRESS_TEXT_MAX];
+    const char *at = peer_text(c, from), *name = tcpcl_peer(c->session)->node_id;
+    assert(t > TCPCL_TRUST_GIVEN && t < TCPCL_TRUST_COUNT);
+    const char *which = p->subject[0] != '\0' ? "; its subject is " : "";
+    if (c->link == rules || eid_same_node(&rules->env.peer, who))
+        tcpcl_down(rules, 1, REFUSED, at, name, tcpcl_trust_text(t), which, p->subject);
+    else
+        tcpcl_tls_say(rules, 1, REFUSED, at, name, tcpcl_trust_text(t), which, p->subject);
+}
+
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who)
 {
     struct tls_peer p = {.subject = ""};
@@ -261,10 +280,7 @@ bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const stru
     c->endpoint->tls_n.refused[t]++;
     if (c->secure)
         (void)tls_peer(c->stream, &p);
-    char from[ADDRESS_TEXT_MAX];
-    tcpcl_tls_say(rules, 1, "the peer at %s that calls itself \"%s\" is refused: %s%s%s",
-                  peer_text(c, from), tcpcl_peer(c->session)->node_id, tcpcl_trust_text(t),
-                  p.subject[0] != '\0' ? "; its subject is " : "", p.subject);
+    tell_refused(c, rules, who, t, &p);
     return false;
 }
 

@@ -96,6 +96,11 @@ class TcpclTest(NodeCase):
         self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
         return json.loads(p.stdout)
 
+    def shown(self, number, *words):
+        """Output for people."""
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", *words],
+                              capture_output=True, text=True, timeout=300, check=True).stdout
+
     def links(self, number):
         return {link["name"]: link for link in self.ctl(number, "links")["links"]}
 
@@ -167,6 +172,34 @@ class TcpclTest(NodeCase):
             at += pause
         self.assertLessEqual(connects, most)
         self.assertNotEqual(self.link(1)["state"], "up")
+        self.assertIn('the peer at remote is "ipn:2.0"', self.link(1)["down_because"])
+
+    def test_reason_of_a_link_that_is_down(self):
+        """Nobody listens; then a peer refuses; then the session is up; then it is set to down."""
+        port = self.port()
+        link = self.tcpcl(2, remote=f"127.0.0.1:{port}", reconnect_max="100ms")
+        config = self.lab.write_node(1, [link], log=False)
+        self.lab.start_node(1, config)
+        wait_for(lambda: "down_because" in self.link(1))
+        self.assertRegex(self.link(1)["down_because"], f"^cannot connect to 127.0.0.1:{port}: .*refused")
+        self.assertLess(self.link(1)["down_because_ns"], 60e9)
+        shown = self.shown(1, "links")
+        self.assertRegex(shown, r"DOWN +SINCE +REASON")
+        self.assertRegex(shown, f"to-2 .* cannot connect to 127.0.0.1:{port}: .*refused")
+        server = socket.create_server(("127.0.0.1", port))
+        self.addCleanup(server.close)
+        server.settimeout(300)
+        peer = self.peer(server.accept()[0])
+        peer.contact(False)
+        peer.init("ipn:2.0")
+        peer.s.sendall(bytes((TERM, 0, 4)))
+        peer.s.close()
+        wait_for(lambda: "the peer ended the session, reason: contact failure" in self.link(1).get("down_because", ""))
+        peer = self.peer(server.accept()[0]).establish(False)
+        self.up(1)
+        self.assertNotIn("down_because", self.link(1))
+        self.shown(1, "link", "to-2", "down")
+        wait_for(lambda: "it is set to down" in self.link(1).get("down_because", ""))
 
     def test_two_nodes(self):
         port = self.port()
