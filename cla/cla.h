@@ -171,8 +171,13 @@ struct cla_gauges {
     tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
     tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
                  */
-    uint64_t sessions;       /* open, both ways */
-    uint64_t source_refused; /* datagrams in the peer's name that came from another address */
+    uint64_t sessions;        /* open, both ways */
+    uint64_t source_refused;  /* datagrams in the peer's name that came from another address */
+    bool coded;               /* it has an erasure code; 0 in the fields below without one */
+    uint64_t repairs_sent;    /* repair segments */
+    uint64_t repaired;        /* segments of the peer that repair segments replaced */
+    uint64_t unrepaired;      /* segments of the peer that they could not replace */
+    uint64_t code_mismatches; /* packets of another erasure code, or of none */
 };
 
 struct json_t; /* jansson */

@@ -3,6 +3,7 @@
  * wrong is told by ltp_link_check: a value that makes no sense beside another. */
 #include "cla/ltp/ltp_config.h"
 
+#include <assert.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -124,6 +125,19 @@ const struct conf_option ltp_link_options[] = {
      "waits"},
     UDP_KEYS_SOCKET(AT(udp)),
     FRAME_KEYS(AT(frames)),
+    {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, 0, "off|rs",
+     "repair segments follow each matrix of segments, so that losses cost no retransmission; rs: Reed-Solomon. "
+     "Both ends need the same erasure keys"},
+    {"erasure_rate", OPTION_SHARE, AT(erasure_rate), "0.8", 0, 0, NULL,
+     "share of segments among all, repair segments included: 0.05 to 0.99"},
+    {"erasure_span", OPTION_COUNT, AT(erasure_span), "1024", 1, 65535, NULL,
+     "segments of a matrix"},
+    {"erasure_interleave", OPTION_COUNT, AT(erasure_interleave), "0", 0, ERASURE_DEPTH_MAX, NULL,
+     "codewords of a matrix; 0: as few as the code allows"},
+    {"erasure_time", OPTION_DURATION, AT(erasure_time), "0", 0, HOUR, NULL,
+     "a matrix that is not full ends after so long; 0: 1.1 x the time of its segments at rate"},
+    {"erasure_matrices", OPTION_COUNT, AT(erasure_matrices), "4", 2, ERASURE_MATRICES_MAX, NULL,
+     "matrices that the receiver keeps; each needs the memory of its segments and repair segments"},
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
      "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
      "and what comes without"},
@@ -142,6 +156,11 @@ const struct conf_option ltp_link_options[] = {
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 /* clang-format on */
+
+static bool erases(const struct ltp_link_config *k)
+{
+    return k->erasure != LTP_LINK_ERASURE_OFF;
+}
 
 __attribute__((format(printf, 5, 6))) static int
 wrong(const char **key, const char *which, char *why, size_t cap, const char *format, ...)
@@ -166,15 +185,22 @@ int ltp_link_auth(const struct ltp_link_config *k, struct ltp_auth **out, const 
     return k->auth == LTP_LINK_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
 }
 
+/* The longest segment that a frame has room for. */
+static uint32_t segment_room(const struct ltp_link_config *k)
+{
+    uint32_t mtu = frame_keys_mtu(&k->frames), beyond = erases(k) ? ERASURE_BEYOND : 0;
+    return mtu > beyond ? mtu - beyond : 0;
+}
+
 uint32_t ltp_link_segment(const struct ltp_link_config *k)
 {
-    uint32_t mtu = frame_keys_mtu(&k->frames);
+    uint32_t mtu = segment_room(k);
     return k->segment < mtu ? (uint32_t)k->segment : mtu;
 }
 
 uint32_t ltp_link_extra(const struct ltp_link_config *k)
 {
-    uint32_t segment = ltp_link_segment(k), mtu = frame_keys_mtu(&k->frames);
+    uint32_t segment = ltp_link_segment(k), mtu = segment_room(k);
     uint32_t most = (uint32_t)k->checkpoint_extra;
     if (k->frames.out.kind == FRAMES_OFF)
         return udp_beyond(segment, most);
@@ -277,6 +303,33 @@ static int check_unknown(const struct ltp_link_config *k, const char **key, char
     return 0;
 }
 
+static int check_erasure(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
+{
+    struct erasure_config c;
+    if (!erases(k))
+        return 0;
+    if (k->pace.rate == 0 && k->erasure_time == 0)
+        return wrong(key, "erasure_time", why, cap,
+                     "neither rate nor erasure_time is given: the time of a matrix is not known; "
+                     "write one of them");
+    if (k->accept_unknown != 0)
+        return wrong(
+            key, "accept_unknown", why, cap,
+            "a link with erasure code has one peer; remove this key, or write erasure: off");
+    const char *problem = ltp_link_erasure(k, &c);
+    if (problem != NULL)
+        return wrong(
+            key, k->erasure_rate < 0.05 || k->erasure_rate > 0.99 ? "erasure_rate" : "erasure_span",
+            why, cap, "%s", problem);
+    uint64_t bytes = erasure_decoder_bytes(&c) + erasure_encoder_bytes(&c);
+    if (bytes > k->held_bytes)
+        return wrong(key, "erasure_matrices", why, cap,
+                     "the matrices need %llu bytes, held_bytes allows %llu; lower erasure_matrices "
+                     "or erasure_span, or raise held_bytes",
+                     (unsigned long long)bytes, (unsigned long long)k->held_bytes);
+    return 0;
+}
+
 int ltp_link_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct ltp_link_config *k = config;
@@ -319,10 +372,53 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
         k->frames.wire != FRAME_WIRE_UDP)
         return wrong(key, "source", why, why_cap,
                      "counts only for datagrams; remove this key, or write frame_port: datagrams");
+    if (check_erasure(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
     if (k->aggregate_time != 0 && k->aggregate == 0)
         return wrong(key, "aggregate_time", why, why_cap,
                      "bundles wait for nothing without aggregation; write aggregate: 64kB too");
     return check_auth(k, key, why, why_cap);
+}
+
+/* So many packets of a matrix at the link's rate. */
+static tick packets_time(const struct ltp_link_config *k, uint64_t packets)
+{
+    uint64_t bits = 8 * packets * (k->segment + ERASURE_BEYOND + k->pace.overhead);
+    return k->pace.rate == 0 ? 0 : (tick)((double)bits * 1e9 / (double)k->pace.rate);
+}
+
+/* A matrix that is not full waits for so long. */
+static tick matrix_wait(const struct ltp_link_config *k)
+{
+    tick full = packets_time(k, k->erasure_span);
+    return k->erasure_time != 0 ? k->erasure_time : full + full / 10 + TICK_MS;
+}
+
+static tick repair_time(const struct ltp_link_config *k, const struct erasure_config *c)
+{
+    return packets_time(k, (uint64_t)c->rows * c->depth) + TICK_MS;
+}
+
+const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_config *out)
+{
+    assert(erases(k));
+    *out = (struct erasure_config){
+        .segment_max = (size_t)ltp_link_segment(k) + ltp_link_extra(k),
+        .matrices = (unsigned)k->erasure_matrices,
+        .wait = matrix_wait(k),
+    };
+    const char *problem = erasure_config_set(out, (unsigned)k->erasure_span, k->erasure_rate,
+                                             (unsigned)k->erasure_interleave);
+    if (problem != NULL)
+        return problem;
+    out->hold = tick_add(out->wait, repair_time(k, out));
+    return erasure_config_problem(out);
+}
+
+tick ltp_link_matrix_time(const struct ltp_link_config *k)
+{
+    struct erasure_config c;
+    return erases(k) && ltp_link_erasure(k, &c) == NULL ? c.hold : 0;
 }
 
 uint32_t ltp_link_window(const struct ltp_link_config *k, uint32_t sessions)
@@ -340,7 +436,8 @@ uint64_t ltp_link_engine(const struct eid *node)
 
 tick ltp_link_rto(const struct ltp_link_config *k)
 {
-    return k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
+    tick rto = k->rto != 0 ? k->rto : tick_add(tick_add(k->owlt, k->owlt), k->margin);
+    return tick_add(rto, ltp_link_matrix_time(k));
 }
 
 static struct ltp_recovery own_recovery(const struct ltp_link_config *k)
@@ -405,7 +502,7 @@ struct ltp_span ltp_link_span(const struct ltp_link_config *k, uint64_t peer, ui
         .recovery = ltp_link_recovery(k),
         .profile = (enum ltp_profile)k->peer_profile,
         .report_delay = k->report_delay,
-        .report_defer = k->report_defer,
+        .report_defer = tick_add(k->report_defer, ltp_link_matrix_time(k)),
         .idle_timeout = red_patience(k),
         .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_link_rto(k),
         .confirm_import = confirm,

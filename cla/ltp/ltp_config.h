@@ -7,6 +7,7 @@
 #include "cla/cla.h"
 #include "cla/framed/frame_keys.h"
 #include "cla/udp_keys.h"
+#include "erasure/erasure.h"
 #include "ltp/ltp.h"
 
 /* With aggregation the window has so many bundles for each export session. */
@@ -18,6 +19,7 @@
 enum ltp_link_colour { LTP_LINK_RED, LTP_LINK_GREEN, LTP_LINK_ORANGE };
 enum ltp_link_state { LTP_LINK_UP, LTP_LINK_DOWN };
 enum ltp_link_recovery { LTP_LINK_PLAIN, LTP_LINK_DEFAULT, LTP_LINK_OWN };
+enum ltp_link_erasure_codec { LTP_LINK_ERASURE_OFF, LTP_LINK_ERASURE_RS };
 enum ltp_link_auth { LTP_LINK_AUTH_OFF, LTP_LINK_AUTH_ACCEPT, LTP_LINK_AUTH_REQUIRE };
 
 struct ltp_link_rule; /* cla/ltp/ltp_rule.h */
@@ -49,6 +51,10 @@ struct ltp_link_config {
     bool rto_auto, merge_claims, oldest_first;
     tick rto_min, rto_max, copy_spacing, checkpoint_time, resend_wait;
     uint64_t closing, copies, report_copies, checkpoint_segments;
+    int erasure; /* enum ltp_link_erasure_codec */
+    double erasure_rate;
+    uint64_t erasure_span, erasure_interleave, erasure_matrices;
+    tick erasure_time;
     char *auth_key_file, *auth_peer_key_file, *auth_key_id, *cookie; /* NULL: "" */
 };
 
@@ -69,7 +75,15 @@ uint32_t ltp_link_segment(const struct ltp_link_config *k);
  * stays within the usual limits of paths that the longest segment is within. */
 uint32_t ltp_link_extra(const struct ltp_link_config *k);
 
-/* The retransmission timer: as configured, or 2 x owlt + margin. */
+/* The erasure code as erasure/erasure.h wants it, but for `first` and `math`, when `erasure` is not
+ * off. NULL, or what is wrong. */
+const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_config *out);
+
+/* From a segment of a matrix until its repair segments have arrived, at most; 0 without a code. */
+tick ltp_link_matrix_time(const struct ltp_link_config *k);
+
+/* The retransmission timer: as configured, or 2 x owlt + margin; with erasure code one matrix
+ * longer. */
 tick ltp_link_rto(const struct ltp_link_config *k);
 
 /* How many bundles may be on the link at once, with so many export sessions. */

@@ -51,12 +51,18 @@ void link_touch(struct link *l)
         list_add_tail(&l->endpoint->active, &l->active);
 }
 
+bool link_has_output(const struct link *l)
+{
+    const struct ltp_endpoint *h = l->endpoint;
+    return l->up && (ltp_has_output(h->engine, l->peer) || coded_pending(h->coded));
+}
+
 bool link_is_active(const struct link *l)
 {
     const struct ltp *engine = l->endpoint->engine;
     return !l->told || l->told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
            l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) || l->full ||
-           (l->up && ltp_has_output(engine, l->peer));
+           link_has_output(l);
 }
 
 uint32_t link_window(const struct link *l)
@@ -135,6 +141,17 @@ static void read_clock(struct ltp_endpoint *h)
         take_lateness(h, gone);
 }
 
+void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const struct address *from,
+                          struct slice source)
+{
+    const enum verdict v = ltp_input_from(h->engine, segment.data, segment.len, source, h->now);
+    if (PORT_UNLIKELY(v == VERDICT_WRONG_SOURCE || v == VERDICT_AUTH_MISSING ||
+                      v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
+        source_refuse(h, from, v);
+    else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER))
+        source_refuse_unknown(h, from);
+}
+
 bool ltp_endpoint_input(struct ltp_endpoint *h)
 {
     struct slice datagram, source = slice_of(NULL, 0);
@@ -151,13 +168,10 @@ bool ltp_endpoint_input(struct ltp_endpoint *h)
             source = address_key(from, key);
             assert(source.len <= LTP_SOURCE_MAX);
         }
-        const enum verdict v =
-            ltp_input_from(h->engine, datagram.data, datagram.len, source, h->now);
-        if (PORT_UNLIKELY(v == VERDICT_WRONG_SOURCE || v == VERDICT_AUTH_MISSING ||
-                          v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
-            source_refuse(h, from, v);
-        else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER))
-            source_refuse_unknown(h, from);
+        if (PORT_UNLIKELY(h->coded != NULL))
+            coded_input(h, datagram, from, source);
+        else
+            ltp_endpoint_segment(h, datagram, from, source);
     }
     return true;
 }
@@ -196,6 +210,7 @@ void ltp_endpoint_free(struct ltp_endpoint *h)
     hash_fini(&h->incoming);
     hash_fini(&h->by_peer);
     ltp_free(h->engine);
+    coded_free(h->coded);
     while (!list_empty(&h->outgoing)) {
         struct list *node = list_first(&h->outgoing);
         list_sub(node);
@@ -313,6 +328,8 @@ static int ltp_endpoint_open(struct ltp_endpoint **out, struct link *l, uint64_t
     if (r == 0)
         r = ltp_endpoint_engine(h, l, why, why_cap);
     if (r == 0)
+        r = coded_new(&h->coded, l->config, (uint32_t)world_random(h->world));
+    if (r == 0)
         r = unconfigured_init(h, l, ltp_endpoint_now(h));
     if (r != 0) {
         ltp_endpoint_end(h);
@@ -393,6 +410,12 @@ static int may_join(struct ltp_endpoint *h, const struct link *l, uint64_t engin
                  local);
         return HELIO_EINVAL;
     }
+    if (h->coded != NULL || l->config->erasure != LTP_LINK_ERASURE_OFF) {
+        snprintf(why, why_cap,
+                 "erasure: a link with erasure code has its local address, here %s, for itself",
+                 local);
+        return HELIO_EINVAL;
+    }
     if (h->engine_number != engine) {
         snprintf(why, why_cap, "engine: another link of %s has LTP engine number %llu", local,
                  (unsigned long long)h->engine_number);
@@ -462,6 +485,14 @@ int ltp_endpoint_change(struct link *l, char *why, size_t why_cap)
         return HELIO_EINVAL;
     }
     struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);
+    if (h->coded != NULL &&
+        (size_t)span.segment_max + span.checkpoint_extra > h->coded->config.segment_max) {
+        snprintf(
+            why, why_cap,
+            "segment: with erasure code it can only become shorter; remove the link and add it "
+            "again");
+        return HELIO_EINVAL;
+    }
     span.auth = l->auth;
     span.round_trip = link_round_trip(l);
     int r = ltp_span_set(h->engine, &span, now);

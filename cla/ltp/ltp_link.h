@@ -9,6 +9,7 @@
 #include "cla/framed/frame_keys.h"
 #include "cla/framed/frame_port.h"
 #include "cla/ltp/auth.h"
+#include "cla/ltp/ltp_coded.h"
 #include "cla/ltp/ltp_rule.h"
 #include "ltp/sda.h"
 #include "os/udp_io.h"
@@ -46,6 +47,7 @@ struct ltp_endpoint {
     struct udp_io *io;        /* of the port */
     bool framed;              /* the port is one of cla/framed/frame_port.h */
     bool leaves, arrives;     /* what it says of its wire; others: true */
+    struct ltp_coded *coded;  /* its erasure code; NULL: none */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     int source;               /* of the frames, likewise */
     struct alarm alarm;
@@ -177,6 +179,9 @@ void ltp_endpoint_watch(struct ltp_endpoint *h); /* a turn when the port has som
 /* A turn: begin, what happened (ltp_endpoint_input: datagrams may be there), end. */
 void ltp_endpoint_turn_begin(struct ltp_endpoint *h);
 bool ltp_endpoint_input(struct ltp_endpoint *h); /* false: there were none */
+/* A segment for the engine; source is the key of `from`. */
+void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const struct address *from,
+                          struct slice source);
 void ltp_endpoint_turn_end(struct ltp_endpoint *h);
 void ltp_endpoint_free(struct ltp_endpoint *h);
 
@@ -192,6 +197,8 @@ void ltp_endpoint_kick(struct ltp_endpoint *h);  /* a push from outside: pump so
 void ltp_endpoint_again(struct ltp_endpoint *h); /* from within a turn: another one soon */
 /* Something of the link is another than the last turn left it: the next turn looks at it. */
 void link_touch(struct link *l);
+/* Has it segments or repair segments to send, its link being up? */
+bool link_has_output(const struct link *l);
 /* Has it something to send, or to tell? */
 bool link_is_active(const struct link *l);
 uint32_t link_window(const struct link *l);

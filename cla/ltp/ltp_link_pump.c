@@ -17,6 +17,8 @@
 
 #include <assert.h>
 
+#include "base/port.h"
+
 /* Per turn, so that receiving has its turn; of it, so much is for unconfigured peers before links
  * take all. */
 #define OUTPUT_BYTES (256 * 1024)
@@ -145,6 +147,18 @@ static bool notices(struct ltp_endpoint *h)
     return any;
 }
 
+/* Of `len` bytes, which were added to the batch. */
+static void pay_segment(struct ltp_endpoint *h, struct link *l, struct bucket *bucket, uint64_t len,
+                        uint64_t *budget)
+{
+    uint64_t air = len + (h->framed ? 0 : l->config->pace.overhead);
+    h->quiet = false;
+    bucket_spend(bucket, air, h->now);
+    l->n.air_bytes += air;
+    l->ahead += h->framed ? air : 0;
+    *budget -= air < *budget ? air : *budget;
+}
+
 /* Adds the next segment for a peer to the batch: 1, or 0 when there is none, -1 when the socket is
  * full. */
 static int radiate_segments(struct ltp_endpoint *h, struct link *l, struct bucket *bucket,
@@ -153,19 +167,33 @@ static int radiate_segments(struct ltp_endpoint *h, struct link *l, struct bucke
     assert(*budget > 0 && to != NULL);
     uint32_t segment = (uint32_t)(l->config->segment + l->config->checkpoint_extra);
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
-    if (!udp_room(h->io, head_max) && !udp_flush(h->io))
+    uint32_t before = coded_head(h->coded);
+    if (!udp_room(h->io, head_max + before) && !udp_flush(h->io))
         return -1;
-    struct ltp_out out = {.head = udp_head(h->io, head_max), .head_cap = head_max};
+    uint8_t *head = udp_head(h->io, head_max + before);
+    struct ltp_out out = {.head = head + before, .head_cap = head_max};
     if (ltp_output(h->engine, peer, h->now, &out) == 0)
         return 0;
     assert(out.head_len > 0 && out.head_len <= head_max);
-    udp_add(h->io, to, out.head_len, out.data);
-    h->quiet = false;
-    uint64_t air = out.head_len + out.data.len + (h->framed ? 0 : l->config->pace.overhead);
-    bucket_spend(bucket, air, h->now);
-    l->n.air_bytes += air;
-    l->ahead += h->framed ? air : 0;
-    *budget -= air < *budget ? air : *budget;
+    if (PORT_UNLIKELY(h->coded != NULL))
+        erasure_encoder_add(h->coded->encoder, slice_of(out.head, out.head_len), out.data, h->now,
+                            head);
+    udp_add(h->io, to, before + out.head_len, out.data);
+    pay_segment(h, l, bucket, before + out.head_len + out.data.len, budget);
+    return 1;
+}
+
+/* The same for the next repair segment, which is pending. */
+static int radiate_repair(struct ltp_endpoint *h, struct link *l, uint64_t *budget)
+{
+    uint32_t room = (uint32_t)h->coded->config.segment_max + ERASURE_BEYOND;
+    assert(coded_pending(h->coded));
+    if (!udp_room(h->io, room) && !udp_flush(h->io))
+        return -1;
+    size_t len = erasure_encoder_output(h->coded->encoder, udp_head(h->io, room));
+    assert(len > ERASURE_BEYOND && len <= room);
+    udp_add(h->io, &l->to, (uint32_t)len, slice_of(NULL, 0));
+    pay_segment(h, l, &l->bucket, len, budget);
     return 1;
 }
 
@@ -176,7 +204,9 @@ static bool link_output(struct ltp_endpoint *h, struct link *l, uint64_t *budget
     int r = 1;
     bucket_begin(&l->bucket, h->now);
     while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
-        r = radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
+        r = l->up && coded_pending(h->coded)
+                ? radiate_repair(h, l, budget)
+                : radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
     return r >= 0;
 }
 
@@ -240,7 +270,7 @@ static bool flush_frames(struct ltp_endpoint *h)
     bool flushed = udp_flush(h->io), more = false;
     list_for_each (it, &h->links) {
         struct link *l = container_of(it, struct link, node);
-        more = more || (l->up && ltp_has_output(h->engine, l->peer));
+        more = more || link_has_output(l);
     }
     frame_port_expect(h->port, more);
     list_for_each (it, &h->links)
@@ -269,7 +299,7 @@ static tick wake_active(struct ltp_endpoint *h)
     find_active(h);
     list_for_each_safe (it, &h->active) {
         struct link *l = container_of(it, struct link, active);
-        if (l->up && ltp_has_output(h->engine, l->peer))
+        if (link_has_output(l))
             wake = tick_min(wake, bucket_wake(&l->bucket, h->now));
         else
             bucket_rest(&l->bucket);
@@ -286,6 +316,7 @@ static tick wake_active(struct ltp_endpoint *h)
 static tick wake_time(struct ltp_endpoint *h)
 {
     tick wake = tick_min(ltp_deadline(h->engine), wake_active(h));
+    wake = tick_min(wake, coded_deadline(h->coded));
     if (h->host != NULL && ltp_unconfigured_ready(h->engine))
         wake = tick_min(wake, bucket_wake(&h->unconfigured_bucket, h->now));
     else
@@ -310,6 +341,16 @@ static bool timers_fire(struct ltp_endpoint *h)
     return due;
 }
 
+/* A matrix that waited for long enough ends; its repair segments are the link's output. */
+static void expire_coded(struct ltp_endpoint *h)
+{
+    if (coded_deadline(h->coded) > h->now)
+        return;
+    coded_expire(h->coded, h->now);
+    if (coded_pending(h->coded) && !list_empty(&h->links))
+        link_touch(container_of(list_first(&h->links), struct link, node));
+}
+
 /* When to go on. */
 static void set_alarm(struct ltp_endpoint *h, bool spent)
 {
@@ -330,6 +371,7 @@ void ltp_endpoint_pump(struct ltp_endpoint *h)
     h->quiet = true;
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
+    expire_coded(h);
     find_active(h);
     ltp_endpoint_account(h);
     tell_links(h);

@@ -259,6 +259,7 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .asked = l->hears ? w.asked : TICK_NEVER,
                                .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
+    coded_gauges(l->endpoint->coded, out);
 }
 
 /* What is in force, beside what is configured. */
@@ -286,6 +287,8 @@ void link_status(struct cla *c, struct json_t *object)
     put_socket(object, io != NULL ? io : l->endpoint->io);
     if (l->endpoint->framed)
         put_frames(object, l->endpoint->port, l->config->frames.wire);
+    if (l->endpoint->coded != NULL)
+        coded_status(l->endpoint->coded, object);
     put_ltp(object, ltp_counters(l->endpoint->engine));
     put_span(object, l);
     put_lateness(object, l);

@@ -169,6 +169,10 @@ VALUE(sent, true, s->link->sent)
 VALUE(received, true, s->link->received)
 VALUE(failed, true, s->link->failed)
 VALUE(source_refused, true, s->g.source_refused)
+VALUE(repairs, s->g.coded, s->g.repairs_sent)
+VALUE(repaired, s->g.coded, s->g.repaired)
+VALUE(unrepaired, s->g.coded, s->g.unrepaired)
+VALUE(mismatches, s->g.coded, s->g.code_mismatches)
 #undef VALUE
 
 static const struct family families[] = {
@@ -192,6 +196,13 @@ static const struct family families[] = {
     {"link_bundles_failed_total", "counter", "tries that failed", value_failed},
     {"link_source_refused_total", "counter", "datagrams in the peer's name from another address",
      value_source_refused},
+    {"link_erasure_repair_segments_total", "counter", "repair segments sent", value_repairs},
+    {"link_erasure_repaired_segments_total", "counter",
+     "lost segments of the peer that repair segments replaced", value_repaired},
+    {"link_erasure_lost_segments_total", "counter",
+     "lost segments of the peer that they could not replace", value_unrepaired},
+    {"link_erasure_mismatches_total", "counter",
+     "packets of the peer without erasure code, or with another one", value_mismatches},
 };
 
 static void put_failures(FILE *f, const struct sample *all, size_t len)

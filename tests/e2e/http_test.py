@@ -32,9 +32,9 @@ class HttpTest(unittest.TestCase):
         self.addCleanup(self.lab.__exit__)
         self.port, = self.lab.udp_ports(1)
 
-    def node(self, listen=None, token=None, links=2, extra="", rto="100ms"):
+    def node(self, listen=None, token=None, links=2, extra="", rto="100ms", **keys):
         ports = self.lab.udp_ports(2 * links)
-        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto=rto), rate="1Mbit/s") for i in range(links)]
+        made = [dict(self.lab.link(i + 2, ports[2 * i], ports[2 * i + 1], rto=rto), rate="1Mbit/s", **keys) for i in range(links)]
         http = f"http: {{listen: \"{listen or self.port}\"{', token: ' + token if token else ''}}}\n"
         return self.lab.start_node(1, self.lab.write_node(1, made, log=False, extra=http + extra))
 
@@ -89,7 +89,7 @@ class HttpTest(unittest.TestCase):
 
     def test_every_metric_is_explained(self):
         """The reference, the dashboard and the rules name what there is."""
-        self.node()
+        self.node(erasure="rs")
         there = {name.partition("{")[0] for name in self.metrics()} | {"heliograph_log_lines_lost_total", "heliograph_link_failures_total"}
         optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_store_waiting",
                     "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",

@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each segment that arrives goes to the LTP engine at once; repaired ones follow as soon as a
+ * codeword has enough symbols. What can go wrong: the peer has no erasure code, or another span,
+ * depth or number of rows. Its packets are counted and dropped, and the operator's log hears of
+ * them at most once a minute.
+ */
+#include "cla/ltp/ltp_coded.h"
+
+#include <assert.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdlib.h>
+
+#include "base/err.h"
+#include "cla/ltp/ltp_link.h"
+#include "conf/json_number.h"
+
+#define SAY_PAUSE (60 * TICK_S)
+
+int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random)
+{
+    *out = NULL;
+    if (k->erasure == LTP_LINK_ERASURE_OFF)
+        return 0;
+    struct ltp_coded *c = calloc(1, sizeof *c);
+    if (c == NULL)
+        return HELIO_ENOMEM;
+    const char *problem = ltp_link_erasure(k, &c->config);
+    assert(problem == NULL); /* ltp_link_check has looked */
+    (void)problem;
+    c->config.math = &GF_FASTEST;
+    c->config.first = random;
+    c->checks_source = k->frames.out.kind == FRAMES_OFF && k->source != ADDRESS_CHECK_ANY;
+    int r = erasure_encoder_new(&c->encoder, &c->config);
+    r = r == 0 ? erasure_decoder_new(&c->decoder, &c->config) : r;
+    if (r != 0) {
+        coded_free(c);
+        return r;
+    }
+    *out = c;
+    return 0;
+}
+
+void coded_free(struct ltp_coded *c)
+{
+    if (c == NULL)
+        return;
+    erasure_encoder_free(c->encoder);
+    erasure_decoder_free(c->decoder);
+    free(c);
+}
+
+tick coded_deadline(const struct ltp_coded *c)
+{
+    return c == NULL ? TICK_NEVER
+                     : tick_min(erasure_encoder_deadline(c->encoder),
+                                erasure_decoder_deadline(c->decoder));
+}
+
+void coded_expire(struct ltp_coded *c, tick now)
+{
+    assert(c != NULL);
+    erasure_encoder_expire(c->encoder, now);
+    erasure_decoder_expire(c->decoder, now);
+}
+
+/* Packets that only another configuration explains. */
+static uint64_t count_mismatches(const struct ltp_coded *c)
+{
+    const uint64_t *v = erasure_decoder_counters(c->decoder)->verdicts;
+    return v[ERASURE_UNCODED] + v[ERASURE_MALFORMED] + v[ERASURE_MISMATCH];
+}
+
+static void say_mismatch(struct ltp_endpoint *h, enum erasure_verdict v)
+{
+    struct ltp_coded *c = h->coded;
+    uint64_t all = count_mismatches(c);
+    assert(all > 0);
+    if (h->now < c->quiet || list_empty(&h->links))
+        return;
+    c->quiet = tick_add(h->now, SAY_PAUSE);
+    link_say(container_of(list_first(&h->links), struct link, node), 1,
+             "%s (%" PRIu64
+             " packets so far); both ends need the same erasure keys, here a span of %u "
+             "segments, depth %u, %u rows",
+             v == ERASURE_UNCODED ? "the peer sends segments without erasure code"
+                                  : "packets of the peer have another erasure code",
+             all, c->config.span, c->config.depth, c->config.rows);
+}
+
+void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
+                 struct slice source)
+{
+    struct ltp_coded *c = h->coded;
+    struct slice segment;
+    assert(c != NULL && c->decoder != NULL);
+    if (c->checks_source && !list_empty(&h->links)) {
+        const struct link *l = container_of(list_first(&h->links), struct link, node);
+        if (!address_passes(from, &l->to.address, (enum address_check)l->config->source)) {
+            c->foreign++;
+            return;
+        }
+    }
+    enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
+    if (segment.len > 0)
+        ltp_endpoint_segment(h, segment, from, source);
+    while (erasure_decoder_next(c->decoder, &segment))
+        ltp_endpoint_segment(h, segment, from, source);
+    if (v == ERASURE_UNCODED || v == ERASURE_MALFORMED || v == ERASURE_MISMATCH)
+        say_mismatch(h, v);
+}
+
+void coded_gauges(const struct ltp_coded *c, struct cla_gauges *out)
+{
+    if (c == NULL)
+        return;
+    assert(out != NULL && !out->coded);
+    const struct erasure_received *r = erasure_decoder_counters(c->decoder);
+    out->coded = true;
+    out->repairs_sent = erasure_encoder_counters(c->encoder)->repairs;
+    out->repaired = r->segments_repaired;
+    out->unrepaired = r->segments_lost + r->segments_corrupt;
+    out->code_mismatches = count_mismatches(c);
+}
+
+static void put_number(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+void coded_status(const struct ltp_coded *c, struct json_t *object)
+{
+    assert(c != NULL && object != NULL);
+    const struct erasure_sent *s = erasure_encoder_counters(c->encoder);
+    const struct erasure_received *r = erasure_decoder_counters(c->decoder);
+    json_t *o = json_object(), *sent = json_object(), *received = json_object();
+    put_number(o, "span", c->config.span);
+    put_number(o, "depth", c->config.depth);
+    put_number(o, "rows", c->config.rows);
+    json_object_set_new(o, "arithmetic", json_string(c->config.math->name));
+    put_number(o, "wait_ns", c->config.wait);
+    put_number(sent, "segments", s->segments);
+    put_number(sent, "repair_segments", s->repairs);
+    put_number(sent, "repair_bytes", s->repair_octets);
+    put_number(sent, "matrices", s->matrices);
+    put_number(sent, "short_matrices", s->short_matrices);
+    put_number(sent, "repair_segments_unsent", s->unsent);
+    put_number(received, "segments", r->verdicts[ERASURE_SEGMENT]);
+    put_number(received, "repair_segments", r->verdicts[ERASURE_REPAIR]);
+    put_number(received, "duplicates", r->verdicts[ERASURE_DUPLICATE]);
+    put_number(received, "late", r->verdicts[ERASURE_LATE]);
+    put_number(received, "corrupted", r->verdicts[ERASURE_BAD_CRC]);
+    put_number(received, "mismatches", count_mismatches(c));
+    put_number(received, "foreign", c->foreign);
+    put_number(received, "matrices_whole", r->whole);
+    put_number(received, "matrices_repaired", r->repaired);
+    put_number(received, "matrices_failed", r->failed);
+    put_number(received, "matrices_displaced", r->displaced);
+    put_number(received, "segments_repaired", r->segments_repaired);
+    put_number(received, "segments_lost", r->segments_lost);
+    put_number(received, "segments_corrupt", r->segments_corrupt);
+    put_number(received, "delay_mean_ns",
+               r->segments_repaired == 0 ? 0 : r->delay_sum / r->segments_repaired);
+    put_number(received, "delay_max_ns", r->delay_max);
+    json_object_set_new(o, "sent", sent);
+    json_object_set_new(o, "received", received);
+    json_object_set_new(object, "erasure", o);
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The erasure code of a local endpoint (erasure/erasure.h), between the LTP engine and the port. It
+ * has one sender and one receiver: a link with `erasure` has its local address for itself.
+ */
+#ifndef CLA_LTP_CODED_H
+#define CLA_LTP_CODED_H
+
+#include "base/tick.h"
+#include "cla/ltp/ltp_config.h"
+#include "erasure/erasure.h"
+
+struct json_t;
+struct link;
+struct ltp_endpoint;
+struct address;
+struct cla_gauges;
+
+struct ltp_coded {
+    struct erasure_config config;
+    struct erasure_encoder *encoder;
+    struct erasure_decoder *decoder;
+    bool checks_source; /* only the address of `remote` may send, as `source` says */
+    uint64_t foreign;   /* packets from elsewhere */
+    tick quiet;         /* until then no more is said of them */
+};
+
+/* 0 and *out; NULL there when the link has no erasure code. HELIO_ENOMEM. */
+int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t random);
+void coded_free(struct ltp_coded *c); /* NULL is allowed */
+
+/* Bytes before a segment, which coded_add writes; 0 for NULL. */
+static inline uint32_t coded_head(const struct ltp_coded *c)
+{
+    return c == NULL ? 0 : ERASURE_HEAD;
+}
+
+/* Is a repair segment pending? False for NULL. */
+static inline bool coded_pending(const struct ltp_coded *c)
+{
+    return c != NULL && erasure_encoder_pending(c->encoder);
+}
+
+/* The time for coded_expire; TICK_NEVER for NULL. */
+tick coded_deadline(const struct ltp_coded *c);
+void coded_expire(struct ltp_coded *c, tick now);
+
+/* A datagram that arrived: its segment, and those that it repairs, go to the engine. */
+void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
+                 struct slice source);
+
+/* Its figures in *out; NULL changes nothing. */
+void coded_gauges(const struct ltp_coded *c, struct cla_gauges *out);
+/* Adds an object `erasure`. */
+void coded_status(const struct ltp_coded *c, struct json_t *object);
+
+#endif
