@@ -208,6 +208,10 @@ struct cla_ops {
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* Of a configuration that check accepts: what does not work at this time (s since 1970 UTC), or
+     * soon will not, such as a certificate that ended; returns true with the key and a text. NULL:
+     * nothing. */
+    bool (*warn)(const void *config, int64_t now, const char **key, char *why, size_t why_cap);
     /* Relations between values and the names of the two nodes (peer: dtn:none when not known);
      * returns as check does. NULL: there are none. */
     int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,

@@ -4,6 +4,7 @@
  * keys that were not there are named. Nothing ends the reading: a person sees all errors at once.
  */
 #include "conf/conf_section.h"
+#include "os/input_file.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -71,9 +72,10 @@ static void set_value(const struct conf_option *o, const struct conf_part *part,
     }
     conf_setter *set = part->set != NULL ? part->set : conf_option_set;
     int err = set(o, part->base, t->text, why, sizeof why);
-    if (err < 0)
-        conf_error(errors, t->line, "%s%s: %s", where, t->key,
-                   err == HELIO_ENOMEM ? "out of memory" : why);
+    if (err == HELIO_ENOMEM)
+        conf_no_memory(errors, t->line);
+    else if (err < 0)
+        conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
 }
 
 static bool is_duplicate(const struct conf_tree *map, const struct conf_tree *t)
@@ -199,22 +201,39 @@ static unsigned exposure_of(FILE *f)
     return (unsigned)(st.st_mode & 0777);
 }
 
+static bool is_read(FILE *f, size_t len, struct conf_errors *errors)
+{
+    struct stat st;
+    if (ferror(f))
+        conf_error(errors, 0, "cannot be read: %s", strerror(errno));
+    else if (len == 0 && fstat(fileno(f), &st) == 0 && S_ISFIFO(st.st_mode))
+        conf_error(errors, 0, "is a pipe, and nobody writes to it; write the path of a file");
+    else
+        return true;
+    return false;
+}
+
 char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors)
 {
-    FILE *f = fopen(path, "rb");
-    char *data = f == NULL ? NULL : malloc(CONF_FILE_MAX + 1);
+    char why[128];
+    FILE *f = input_file_any(path, why, sizeof why);
+    if (f == NULL && errno == ENOMEM)
+        conf_no_memory(errors, 0);
+    else if (f == NULL)
+        conf_error(errors, 0, "cannot be read: %s", why);
+    if (f == NULL)
+        return NULL;
+    char *data = malloc(CONF_FILE_MAX + 1);
     if (data == NULL) {
-        conf_error(errors, 0, "cannot be read: %s", strerror(errno));
+        conf_no_memory(errors, 0);
     } else {
         errors->exposed = exposure_of(f);
         *len = fread(data, 1, CONF_FILE_MAX + 1, f);
-        if (ferror(f)) {
-            conf_error(errors, 0, "cannot be read: %s", strerror(errno));
+        if (!is_read(f, *len, errors)) {
             free(data);
             data = NULL;
         }
     }
-    if (f != NULL)
-        fclose(f);
+    fclose(f);
     return data;
 }

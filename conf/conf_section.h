@@ -15,8 +15,8 @@ struct conf_part {
 
 #define CONF_FILE_MAX (UINT32_C(1) << 20)
 
-/* All of a file of at most CONF_FILE_MAX bytes, the caller's to free; its length in *len. NULL with
- * an error. */
+/* All of a file of at most CONF_FILE_MAX bytes, the caller's to free; its length in *len. It may be
+ * a pipe (os/input_file.h). NULL with an error. */
 char *conf_file_read(const char *path, size_t *len, struct conf_errors *errors);
 
 /* The map under the key, or NULL: there is none, it is empty, or it is no map (an error). */

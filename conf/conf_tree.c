@@ -30,6 +30,12 @@ void conf_errors_init(struct conf_errors *e, const char *file)
     *e = (struct conf_errors){.file = file};
 }
 
+void conf_no_memory(struct conf_errors *e, uint32_t line)
+{
+    e->no_memory = true;
+    conf_error(e, line, "out of memory");
+}
+
 void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
 {
     e->total++;
@@ -73,7 +79,7 @@ static char *scalar_text(struct builder *b, const yaml_node_t *n)
     }
     char *text = strndup(value, len);
     if (text == NULL)
-        conf_error(b->errors, line_of(n), "out of memory");
+        conf_no_memory(b->errors, line_of(n));
     return text;
 }
 
@@ -131,7 +137,7 @@ static struct conf_tree *build_node(struct builder *b, int index, int depth)
     }
     struct conf_tree *t = calloc(1, sizeof *t);
     if (t == NULL) {
-        conf_error(b->errors, line_of(n), "out of memory");
+        conf_no_memory(b->errors, line_of(n));
         return NULL;
     }
     t->line = line_of(n);
@@ -164,7 +170,7 @@ static struct conf_tree *build_document(yaml_document_t *document, const char *e
     struct builder b = {.document = document, .seen = calloc(nodes, 1), .errors = errors};
     struct conf_tree *t = NULL;
     if (b.seen == NULL)
-        conf_error(errors, 1, "out of memory");
+        conf_no_memory(errors, 1);
     else
         t = build_node(&b, 1, 0);
     free(b.seen);
@@ -184,6 +190,10 @@ static uint32_t line_at(const char *data, size_t offset)
 static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
                          struct conf_errors *errors)
 {
+    if (p->error == YAML_MEMORY_ERROR) {
+        conf_no_memory(errors, 0);
+        return;
+    }
     uint32_t line = p->error != YAML_READER_ERROR ? (uint32_t)p->problem_mark.line + 1
                     : p->problem_offset < len     ? line_at(data, p->problem_offset)
                                                   : line_at(data, len);
@@ -245,7 +255,7 @@ struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empt
     yaml_parser_t parser;
     yaml_document_t document;
     if (!yaml_parser_initialize(&parser)) {
-        conf_error(errors, 1, "out of memory");
+        conf_no_memory(errors, 1);
         return NULL;
     }
     yaml_parser_set_input_string(&parser, (const unsigned char *)data, len);

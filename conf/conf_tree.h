@@ -6,6 +6,7 @@
 #ifndef CONF_CONF_TREE_H
 #define CONF_CONF_TREE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -32,6 +33,7 @@ struct conf_errors {
     /* Errors with a line say this only; NULL: what is wrong. For a file that somebody named who may
      * not be allowed to read it: the text of an error shows words of the file. */
     const char *instead;
+    bool no_memory;   /* one of them was that memory ran out: the file may be right */
     unsigned exposed; /* permissions of the file, if all users may read or write it; else 0 */
     char text[CONF_ERRORS_MAX][CONF_ERROR_CAP];
 };
@@ -41,6 +43,9 @@ void conf_errors_init(struct conf_errors *e, const char *file);
 /* One more error; bytes that a terminal should not see are shown as '?'. */
 void conf_error(struct conf_errors *e, uint32_t line, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+
+/* Memory ran out: an error, and no_memory. */
+void conf_no_memory(struct conf_errors *e, uint32_t line);
 
 /* Parses len bytes (at most 1 MiB). NULL with at least one error; else the caller's to
  * conf_tree_free. `empty` says what an empty file lacks ("it needs at least the key …"). */

@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "node/node.h"
+#include "node/plan/node_plan.h"
+#include "os/clock.h"
 #include "os/descriptors.h"
 #include "os/memory.h"
 
@@ -18,8 +20,8 @@ static const char help[] =
     "their keys that can change, routes, plan and log level are applied, what cannot\n"
     "change is named in the log.\n"
     "\n"
-    "  -c, --check    only validate the configuration, and the keys, certificates, groups and\n"
-    "                 folders that it names: exit code 0 or 2\n"
+    "  -c, --check    only validate the configuration, and the keys, certificates, plan,\n"
+    "                 groups and folders that it names: exit code 0 or 2\n"
     "  -s, --sandbox  sandbox: on, unless the configuration says otherwise (key sandbox)\n"
     "  -k, --keys     every key of a configuration with its default and meaning\n"
     "  -h, --help     this text\n"
@@ -64,6 +66,14 @@ static void print_all_keys(void)
         print_keys(cla_at(i)->name, cla_at(i)->options);
 }
 
+static void print_errors(const struct conf_errors *e)
+{
+    for (size_t i = 0; i < e->len; i++)
+        fprintf(stderr, "%s\n", e->text[i]);
+    if (e->total > e->len)
+        fprintf(stderr, "%s: and %zu more errors\n", e->file, e->total - e->len);
+}
+
 static int load_config(struct config *c, const char *path)
 {
     struct conf_errors *errors = malloc(sizeof *errors);
@@ -78,10 +88,39 @@ static int load_config(struct config *c, const char *path)
         if (err < 0)
             config_fini(c);
     }
-    for (size_t i = 0; i < errors->len; i++)
-        fprintf(stderr, "%s\n", errors->text[i]);
-    if (errors->total > errors->len)
-        fprintf(stderr, "%s: and %zu more errors\n", path, errors->total - errors->len);
+    print_errors(errors);
+    free(errors);
+    return err;
+}
+
+/* What a link's adapter says does not work now, or soon will not: the node starts all the same. */
+static void print_warnings(const struct config *c, const char *path)
+{
+    const int64_t now = (int64_t)(clock_wall() / TICK_S);
+    for (size_t i = 0; i < c->links_len; i++) {
+        const struct config_link *l = &c->links[i];
+        const char *key = "";
+        char why[512];
+        if (l->ops->warn != NULL && l->ops->warn(l->settings, now, &key, why, sizeof why))
+            fprintf(stderr, "%s:%u: warning: links[%s].%s: %s\n", path, (unsigned)l->line, l->name,
+                    key, why);
+    }
+}
+
+/* What the start would read beside the configuration. */
+static int check_rest(const struct config *c, const char *path)
+{
+    print_warnings(c, path);
+    if (*c->plan == '\0')
+        return 0;
+    struct conf_errors *errors = malloc(sizeof *errors);
+    if (errors == NULL) {
+        fputs("heliod: out of memory\n", stderr);
+        return HELIO_ENOMEM;
+    }
+    conf_errors_init(errors, c->plan);
+    const int err = node_plan_check(c, clock_wall(), errors);
+    print_errors(errors);
     free(errors);
     return err;
 }
@@ -149,13 +188,15 @@ int main(int argc, char **argv)
     descriptors_raise();
     signal(SIGPIPE, SIG_IGN); /* an application that is gone is an error of its write */
     signal(SIGBUS, on_bus_error);
-    if (load_config(&config, o.path) < 0)
-        return 2;
+    int err = load_config(&config, o.path);
+    if (err < 0)
+        return err == HELIO_ENOMEM ? 1 : 2;
     if (config.sandbox == SANDBOX_AUTO && o.sandbox)
         config.sandbox = SANDBOX_ON;
-    if (o.check)
+    err = o.check ? check_rest(&config, o.path) : 0;
+    if (o.check && err == 0)
         printf("%s: good\n", o.path);
-    code = o.check ? 0 : node_run(&config, o.path);
+    code = err == HELIO_ENOMEM ? 1 : err < 0 ? 2 : o.check ? 0 : node_run(&config, o.path);
     config_fini(&config);
     return code;
 }

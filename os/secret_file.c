@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The permissions are those of the file that was opened, not of its name. A pipe or a device (of a
- * shell's <(…), a service manager) has no readers but its own. */
+ * shell's <(…), a service manager) on the command line has no readers but its own. */
 #include "os/secret_file.h"
 
 #include <errno.h>
@@ -8,12 +8,18 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "os/input_file.h"
 
-FILE *secret_file_open(const char *path, char *why, size_t why_cap)
+typedef FILE *opener(const char *path, char *why, size_t why_cap);
+
+static FILE *open_secret(const char *path, opener *opens, char *why, size_t why_cap)
 {
     struct stat st;
-    FILE *f = fopen(path, "re");
-    if (f == NULL || fstat(fileno(f), &st) != 0) {
+    char reason[128];
+    FILE *f = opens(path, reason, sizeof reason);
+    if (f == NULL) {
+        snprintf(why, why_cap, "%s: %s", path, reason);
+    } else if (fstat(fileno(f), &st) != 0) {
         snprintf(why, why_cap, "%s: %s", path, strerror(errno));
     } else if (S_ISREG(st.st_mode) && (st.st_mode & S_IRWXO) != 0) {
         snprintf(why, why_cap,
@@ -25,6 +31,11 @@ FILE *secret_file_open(const char *path, char *why, size_t why_cap)
     if (f != NULL)
         fclose(f);
     return NULL;
+}
+
+FILE *secret_file_open(const char *path, char *why, size_t why_cap)
+{
+    return open_secret(path, input_file_regular, why, why_cap);
 }
 
 static int take_line(const char *path, char *out, size_t len, size_t cap, char *why, size_t why_cap)
@@ -45,7 +56,7 @@ static int take_line(const char *path, char *out, size_t len, size_t cap, char *
 
 int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t why_cap)
 {
-    FILE *f = strcmp(path, "-") == 0 ? stdin : secret_file_open(path, why, why_cap);
+    FILE *f = strcmp(path, "-") == 0 ? stdin : open_secret(path, input_file_any, why, why_cap);
     if (f == NULL)
         return HELIO_EIO;
     if (f != stdin)

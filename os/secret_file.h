@@ -7,12 +7,13 @@
 #include <stdio.h>
 
 /* Opens the file to be read. NULL with the reason in `why`, which begins with the path: it is not
- * there, or other users than its owner and group may read or write it. */
+ * there, other users than its owner and group may read or write it, or it is no regular file
+ * (os/input_file.h). Never waits. */
 FILE *secret_file_open(const char *path, char *why, size_t why_cap);
 
 /* Reads a file of one line into `out` (`cap` bytes, its zero included), without the blanks at its
  * ends. Returns the length; HELIO_EIO or HELIO_EINVAL (empty, longer, more than a line) with the
- * reason in `why`. "-" as the path is standard input, of any permissions. */
+ * reason in `why`. "-" as the path is standard input, of any permissions; a pipe will do. */
 int secret_file_line(const char *path, char *out, size_t cap, char *why, size_t why_cap);
 
 #endif

@@ -36,8 +36,9 @@ struct tls_files {
 
 /* What this end shows others. */
 struct tls_own {
-    int64_t not_after; /* end of the certificate, s since 1970 UTC; 0: there is no certificate */
-    uint32_t loads;    /* how often the files were read with success */
+    int64_t not_before; /* begin and end of the certificate, s since 1970 UTC; 0: there is none */
+    int64_t not_after;
+    uint32_t loads; /* how often the files were read with success */
 };
 
 /* 0, or HELIO_ENOMEM, or HELIO_EINVAL with the `file` to blame (0 certificate, 1 key, 2 ca) and in
@@ -53,6 +54,9 @@ int tls_reload(struct tls *t, unsigned *file, char *why);
 bool tls_changed(const struct tls *t);
 
 void tls_own(const struct tls *t, struct tls_own *out);
+/* Is the certificate over, not yet valid, or over within 14 days at `now` (s since 1970 UTC)? Then
+ * why[TLS_WHY_MAX] has its file, the date, and what would be right. */
+bool tls_own_warning(const struct tls *t, int64_t now, char *why);
 
 /* ---- a stream ---- */
 

@@ -7,7 +7,6 @@
  * certificate's; told with the file's name. A certificate that was replaced before its key is told
  * once, and read again when the key is there.
  */
-#include <errno.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
@@ -18,6 +17,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "os/input_file.h"
 #include "os/secret_file.h"
 #include "os/tls_private.h"
 
@@ -71,12 +71,11 @@ static int check_readable(const struct tls *t, unsigned file, const struct compl
 {
     char why[512];
     FILE *f = file == TLS_KEY ? secret_file_open(t->paths[file], why, sizeof why)
-                              : fopen(t->paths[file], "r");
+                              : input_file_regular(t->paths[file], why, sizeof why);
     if (f == NULL && file == TLS_KEY)
         return wrong(c, file, "%.400s; it should hold %s", why, holds[file]);
     if (f == NULL)
-        return wrong(c, file, "%.100s: %s; it should hold %s", t->paths[file], strerror(errno),
-                     holds[file]);
+        return wrong(c, file, "%.100s: %.60s; it should hold %s", t->paths[file], why, holds[file]);
     fclose(f);
     return 0;
 }
@@ -156,13 +155,17 @@ static bool same_file(const struct stat *a, const struct stat *b)
            a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec;
 }
 
-static int64_t end_of(const SSL_CTX *x)
+static int64_t seconds_of(const ASN1_TIME *t)
 {
     struct tm tm;
+    return ASN1_TIME_to_tm(t, &tm) == 1 ? (int64_t)timegm(&tm) : 0;
+}
+
+static void see_times(const SSL_CTX *x, struct tls_own *out)
+{
     const X509 *own = SSL_CTX_get0_certificate(x);
-    if (own == NULL || ASN1_TIME_to_tm(X509_get0_notAfter(own), &tm) != 1)
-        return 0;
-    return (int64_t)timegm(&tm);
+    out->not_before = own == NULL ? 0 : seconds_of(X509_get0_notBefore(own));
+    out->not_after = own == NULL ? 0 : seconds_of(X509_get0_notAfter(own));
 }
 
 int tls_reload(struct tls *t, unsigned *file, char *why)
@@ -183,7 +186,7 @@ int tls_reload(struct tls *t, unsigned *file, char *why)
     }
     SSL_CTX_free(t->context);
     t->context = x;
-    t->own.not_after = end_of(x);
+    see_times(x, &t->own);
     t->own.loads++;
     return 0;
 }
@@ -209,6 +212,28 @@ static bool keep_path(struct tls *t, unsigned file, const char *path)
         return true;
     t->paths[file] = strdup(path);
     return t->paths[file] != NULL;
+}
+
+bool tls_own_warning(const struct tls *t, int64_t now, char *why)
+{
+    const int64_t soon = 14 * 86400;
+    const bool early = now < t->own.not_before;
+    const time_t at = (time_t)(early ? t->own.not_before : t->own.not_after);
+    struct tm tm;
+    char date[32];
+    if (t->own.not_after == 0 || (!early && now <= t->own.not_after - soon) ||
+        gmtime_r(&at, &tm) == NULL || strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+        return false;
+    snprintf(why, TLS_WHY_MAX, "%.100s: %s", t->paths[TLS_CERTIFICATE],
+             early                    ? "the certificate is not valid before "
+             : now > t->own.not_after ? "the certificate ended at "
+                                      : "the certificate ends at ");
+    const size_t n = strlen(why);
+    snprintf(why + n, TLS_WHY_MAX - n, "%s%s", date,
+             early                    ? ", and peers refuse it until then; is the clock right?"
+             : now > t->own.not_after ? ", and peers refuse it; write a new one"
+                                      : "; write a new one until then");
+    return true;
 }
 
 int tls_new(struct tls **out, const struct tls_files *files, unsigned *file, char *why)

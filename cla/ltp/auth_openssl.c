@@ -5,7 +5,6 @@
  * with its name; in use, memory (then nothing is signed, and nothing verified).
  */
 #include <assert.h>
-#include <errno.h>
 #include <openssl/core_names.h>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
@@ -15,6 +14,7 @@
 #include <stdlib.h>
 
 #include "cla/ltp/auth.h"
+#include "os/input_file.h"
 #include "os/secret_file.h"
 
 #define HMAC_VALUE 10 /* RFC 5327 §2.1: the leftmost 80 bits */
@@ -122,11 +122,12 @@ static FILE *key_file(const char *key, bool is_secret, const char *path, const c
         return NULL;
     }
     char why[512];
-    FILE *f = is_secret ? secret_file_open(path, why, sizeof why) : fopen(path, "r");
+    FILE *f = is_secret ? secret_file_open(path, why, sizeof why)
+                        : input_file_regular(path, why, sizeof why);
     if (f == NULL && is_secret)
         wrong(c, key, "%s; it should hold %s", why, holds);
     else if (f == NULL)
-        wrong(c, key, "%s: %s; it should hold %s", path, strerror(errno), holds);
+        wrong(c, key, "%s: %s; it should hold %s", path, why, holds);
     return f;
 }
 

@@ -2,14 +2,14 @@
 /* What goes wrong is the user's: a link that neither listens nor connects, or both ways of one;
  * certificates that cannot be used. */
 #include "cla/tcpcl/tcpcl_config.h"
-#include "os/secret_file.h"
 
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "cla/tcpcl/tcpcl_session.h"
 #include "cla/tcpcl/tcpcl_tls.h"
+#include "os/input_file.h"
+#include "os/secret_file.h"
 
 #define AT(field) offsetof(struct tcpcl_config, field)
 
@@ -154,14 +154,16 @@ static int check_files(const struct tcpcl_config *k, const char **key, char *why
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (!has_text(files[i].path))
             continue;
-        FILE *f = files[i].path == k->tls_key ? secret_file_open(files[i].path, why, cap)
-                                              : fopen(files[i].path, "re");
+        char reason[128];
+        FILE *f = files[i].path == k->tls_key
+                      ? secret_file_open(files[i].path, why, cap)
+                      : input_file_regular(files[i].path, reason, sizeof reason);
         if (f != NULL) {
             fclose(f);
             continue;
         }
         if (files[i].path != k->tls_key)
-            snprintf(why, cap, "%s: %s", files[i].path, strerror(errno));
+            snprintf(why, cap, "%s: %s", files[i].path, reason);
         *key = files[i].key;
         return HELIO_EINVAL;
     }
@@ -198,6 +200,20 @@ static int check_tls(const struct tcpcl_config *k, const char **key, char *why, 
     if (check_files(k, key, why, cap) != 0)
         return HELIO_EINVAL;
     return check_contents(k, key, why, cap);
+}
+
+bool tcpcl_config_warn(const void *config, int64_t now, const char **key, char *why, size_t cap)
+{
+    struct tls *tls;
+    char text[TLS_WHY_MAX];
+    if (tcpcl_tls_load(&tls, config, key, why, cap) != 0 || tls == NULL)
+        return false;
+    const bool warns = tls_own_warning(tls, now, text);
+    if (warns)
+        snprintf(why, cap, "%s", text);
+    *key = "tls_certificate";
+    tls_free(tls);
+    return warns;
 }
 
 int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap)

@@ -347,6 +347,7 @@ const struct cla_ops tcpcl_ops = {
     .renamed = tcpcl_renamed,
     .config_size = sizeof(struct tcpcl_config),
     .check = tcpcl_config_check,
+    .warn = tcpcl_config_warn,
     .open = tcpcl_open,
     .send = tcpcl_give,
     .cancel = tcpcl_cancel,

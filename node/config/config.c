@@ -121,7 +121,7 @@ static void read_lists(struct config *c, const struct conf_tree *root, config_ad
     c->links = calloc(links + 1, sizeof *c->links);
     c->routes = calloc(routes + 1, sizeof *c->routes);
     if (c->links == NULL || c->routes == NULL) {
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
         return;
     }
     for (; l != NULL; l = l->next)
@@ -298,7 +298,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
         size_t cap = strlen(c->socket) + sizeof ".ctl";
         char *path = malloc(cap);
         if (path == NULL) {
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
             return;
         }
         snprintf(path, cap, "%s.ctl", c->socket);
@@ -321,7 +321,7 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     }
     for (size_t i = 0; i < CONFIG_MAPS; i++) {
         if (conf_options_default(sections[i].options, c, config_set) < 0) {
-            conf_error(errors, 0, "out of memory");
+            conf_no_memory(errors, 0);
             return;
         }
     }
@@ -346,7 +346,7 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
     if (errors->total == 0)
         return 0;
     config_fini(out);
-    return HELIO_EFORMAT;
+    return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
 }
 
 int config_load(struct config *out, const char *path, config_adapters *adapters,
@@ -355,7 +355,9 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
     *out = (struct config){.links = NULL};
     size_t len;
     char *data = conf_file_read(path, &len, errors);
-    int err = data == NULL ? HELIO_EFORMAT : config_parse(out, data, len, adapters, errors);
+    int err = data != NULL        ? config_parse(out, data, len, adapters, errors)
+              : errors->no_memory ? HELIO_ENOMEM
+                                  : HELIO_EFORMAT;
     free(data);
     return err;
 }

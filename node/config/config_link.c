@@ -55,7 +55,9 @@ static void check_settings(const struct eid *node, const struct conf_tree *map, 
     int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
     if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
         rc = l->ops->check_names(l->settings, node, &l->peer, &key, why, sizeof why);
-    if (rc == 0)
+    if (rc == HELIO_ENOMEM)
+        conf_no_memory(errors, map->line);
+    if (rc == 0 || rc == HELIO_ENOMEM)
         return;
     const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
     conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
@@ -148,7 +150,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
     char where[96];
     l->line = map->line;
     if (conf_options_default(config_link_options, l, config_set) < 0)
-        conf_error(errors, map->line, "out of memory");
+        conf_no_memory(errors, map->line);
     snprintf(where, sizeof where, "links[%.64s].",
              name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
     struct conf_part parts[2] = {{config_link_options, l, config_set}};
@@ -158,7 +160,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
         l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
         if (l->settings == NULL ||
             conf_options_default(l->ops->options, l->settings, config_set) < 0) {
-            conf_error(errors, map->line, "out of memory");
+            conf_no_memory(errors, map->line);
             return;
         }
         parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
@@ -239,7 +241,7 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
         conf_error(errors, map->line, "%s is not expected here; write a map of a link's keys",
                    conf_kind_name(map->kind));
     else if (map != NULL && (l == NULL || !named))
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
     else if (map != NULL)
         config_link_read(l, node, map, adapters, errors);
     if (l != NULL && l->name != NULL && errors->total == before && strcmp(l->name, name) != 0)
@@ -350,7 +352,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
     if (was->settings == NULL)
         conf_error(errors, map->line, "%s has no keys: it came in by itself", where);
     else if (l == NULL)
-        conf_error(errors, 0, "out of memory");
+        conf_no_memory(errors, 0);
     else if (map->kind != CONF_MAP)
         conf_error(errors, map->line, "%s is not expected here; write a map of keys",
                    conf_kind_name(map->kind));

@@ -58,7 +58,7 @@ static void read_list(const struct cla_list *d, const struct conf_tree *map, con
         return;
     char *items = calloc(n, d->item_size);
     if (items == NULL) {
-        conf_error(errors, map->line, "out of memory");
+        conf_no_memory(errors, map->line);
         return;
     }
     *items_of(d, base) = items;
@@ -67,7 +67,7 @@ static void read_list(const struct cla_list *d, const struct conf_tree *map, con
         void *item = items + *count_of(d, base) * d->item_size;
         ++*count_of(d, base);
         if (conf_options_default(d->options, item, config_set) < 0)
-            conf_error(errors, t->line, "out of memory");
+            conf_no_memory(errors, t->line);
         else
             read_item(d, t, inner, item, errors);
     }

@@ -7,13 +7,12 @@
  */
 #include "node/plan/node_plan.h"
 
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
 #include "node/plan/plan_draft.h"
 #include "node/plan/plan_link.h"
+#include "os/input_file.h"
 
 /* A step of the wall clock below this is its own drift against the reading of two clocks. */
 #define STEP_LEAST TICK_MS
@@ -26,45 +25,44 @@ void node_plan_look(struct node_plan *p)
     plan_router_ahead(p->router, p->ahead, now);
 }
 
-static int new_plan(const struct node *n, struct plan **out)
+static int new_plan(const struct config *c, uint64_t seed, struct plan **out)
 {
     struct plan_config config;
     plan_config_default(&config);
-    config.seed = n->seed;
+    config.seed = seed;
     /* SABR's 3 % are too few for segments of 1 kB in UDP, IP and Ethernet: the key has more. */
-    config.overhead_ppm = (uint64_t)(n->config->routing.overhead * 1e6);
-    config.margin = n->config->routing.margin;
-    config.confidence_min = n->config->routing.confidence_min;
+    config.overhead_ppm = (uint64_t)(c->routing.overhead * 1e6);
+    config.margin = c->routing.margin;
+    config.confidence_min = c->routing.confidence_min;
     return plan_new(out, &config);
 }
 
-/* A pipe, a terminal or a device would stop the whole node until somebody writes to it. */
-static int check_regular(const char *path, struct conf_errors *e)
+/* A pipe would stop the whole node until somebody writes to it. */
+static int read_draft(struct plan_draft *d, const char *path, struct conf_errors *e)
 {
-    struct stat st;
-    if (stat(path, &st) != 0)
-        conf_error(e, 0, "cannot be read: %s", strerror(errno));
-    else if (!S_ISREG(st.st_mode))
-        conf_error(e, 0, "is no regular file, which a node's plan must be");
-    else
-        return 0;
-    return HELIO_EFORMAT;
+    char why[128];
+    FILE *f = input_file_regular(path, why, sizeof why);
+    if (f == NULL) {
+        conf_error(e, 0, "cannot be read: %s", why);
+        return HELIO_EFORMAT;
+    }
+    const int rc = plan_stream_read(d, f, plan_format_guess(path), e);
+    fclose(f);
+    return rc < 0 ? HELIO_EFORMAT : 0;
 }
 
-int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
-                   struct conf_errors *e)
+static int read_plan(const struct config *c, uint64_t seed, tick wall, const char *path,
+                     struct plan **out, bool *dated, struct conf_errors *e)
 {
-    const tick wall = world_wall(n->world);
     struct plan_draft d;
     plan_draft_init(&d, wall);
     *out = NULL;
-    int rc = new_plan(n, out);
+    int rc = new_plan(c, seed, out);
     if (rc < 0)
         conf_error(e, 0, "%s", helio_strerror(rc));
     else
-        rc = check_regular(path, e);
-    if (rc == 0 && (plan_file_read(&d, path, plan_format_guess(path), e) < 0 ||
-                    plan_draft_build(&d, *out, e) < 0))
+        rc = read_draft(&d, path, e);
+    if (rc == 0 && plan_draft_build(&d, *out, e) < 0)
         rc = HELIO_EFORMAT;
     *dated = d.dated || d.start != wall;
     plan_draft_fini(&d);
@@ -72,6 +70,33 @@ int node_plan_read(struct node *n, const char *path, struct plan **out, bool *da
         plan_free(*out);
         *out = NULL;
     }
+    return rc;
+}
+
+int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
+                   struct conf_errors *e)
+{
+    return read_plan(n->config, n->seed, world_wall(n->world), path, out, dated, e);
+}
+
+static int check_number(const struct config *c, uint64_t *number, struct conf_errors *e)
+{
+    if (plan_router_number(&c->node, number))
+        return 0;
+    conf_error(e, 0, "this node has no number; a plan needs an ipn name");
+    return HELIO_EINVAL;
+}
+
+int node_plan_check(const struct config *c, tick wall, struct conf_errors *e)
+{
+    uint64_t number;
+    struct plan *plan;
+    bool dated;
+    int rc = check_number(c, &number, e);
+    if (rc == 0)
+        rc = read_plan(c, 0, wall, c->plan, &plan, &dated, e);
+    if (rc == 0)
+        plan_free(plan);
     return rc;
 }
 
@@ -253,10 +278,8 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
 int node_plan_begin(struct node *n, const char *path, struct conf_errors *e)
 {
     uint64_t number;
-    if (!plan_router_number(&n->config->node, &number)) {
-        conf_error(e, 0, "this node has no number; a plan needs an ipn name");
+    if (check_number(n->config, &number, e) < 0)
         return HELIO_EINVAL;
-    }
     struct node_plan *p = calloc(1, sizeof *p);
     char *own = p == NULL ? NULL : strdup(path);
     int rc = own == NULL ? HELIO_ENOMEM : node_plan_read(n, path, &p->plan, &p->dated, e);

@@ -64,7 +64,9 @@ int plan_hdtn_read(struct plan_draft *d, const char *text, size_t len, struct co
 
 /* By the end of the name: .yaml, .yml, .json; anything else is ION's. */
 enum plan_format plan_format_guess(const char *path);
-/* A whole file; "-" is the standard input. */
+/* All of a file that is open. */
+int plan_stream_read(struct plan_draft *d, FILE *f, enum plan_format format, struct conf_errors *e);
+/* A whole file; "-" is the standard input. A pipe will do (os/input_file.h). */
 int plan_file_read(struct plan_draft *d, const char *path, enum plan_format format,
                    struct conf_errors *e);
 

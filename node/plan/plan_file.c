@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "node/plan/plan_draft.h"
+#include "os/input_file.h"
 
 #define FILE_MAX (UINT64_C(4) << 30)
 
@@ -67,17 +68,10 @@ static int check_start(const struct plan_draft *d, struct conf_errors *e)
     return -1;
 }
 
-int plan_file_read(struct plan_draft *d, const char *path, enum plan_format format,
-                   struct conf_errors *e)
+int plan_stream_read(struct plan_draft *d, FILE *f, enum plan_format format, struct conf_errors *e)
 {
-    bool input = strcmp(path, "-") == 0;
     size_t len;
     int rc = -1;
-    FILE *f = input ? stdin : fopen(path, "rb");
-    if (f == NULL) {
-        conf_error(e, 0, "cannot be read: %s", strerror(errno));
-        return -1;
-    }
     char *text = read_all(f, &len, e);
     if (text != NULL)
         rc = format == PLAN_YAML   ? plan_yaml_read(d, text, len, e)
@@ -85,7 +79,21 @@ int plan_file_read(struct plan_draft *d, const char *path, enum plan_format form
                                    : plan_ion_read(d, text, len, e);
     rc = rc < 0 ? rc : check_start(d, e);
     free(text);
-    if (!input)
-        fclose(f);
+    return rc;
+}
+
+int plan_file_read(struct plan_draft *d, const char *path, enum plan_format format,
+                   struct conf_errors *e)
+{
+    char why[128];
+    if (strcmp(path, "-") == 0)
+        return plan_stream_read(d, stdin, format, e);
+    FILE *f = input_file_any(path, why, sizeof why);
+    if (f == NULL) {
+        conf_error(e, 0, "cannot be read: %s", why);
+        return -1;
+    }
+    const int rc = plan_stream_read(d, f, format, e);
+    fclose(f);
     return rc;
 }

@@ -107,6 +107,20 @@ class StartupTest(StartupCase):
     def test_node_memory(self):
         self.check("memory", "is ready", self.node(LINKS[::-1]), r"heliod: |error: |node.yaml", 100)
 
+    def test_check_without_memory(self):
+        """The configuration may be right: this is a failure (1), and no mistake in it (2)."""
+        command = self.node(LINKS[3:4])
+        with open(command[1], "r+", encoding="utf-8") as f:
+            text = f.read().replace(f"plan: {self.out}/plan.txt\n", "").replace("via: ltp", "via: tcp")
+            f.seek(0)
+            f.write(text)
+            f.truncate()
+        runs = self.fail_each("memory", ": good", [command[0], "--check", command[1]])
+        self.assertEqual(runs[0][2], "ready", runs[0])
+        failed = [r for r in runs if r[2] != "ready" and "_IO_printf" not in r[1]]  # without a buffer, "good" is written in pieces
+        self.assertGreater(len(failed), 30)
+        self.assertEqual([r for r in failed if r[3] != "1"], [])
+
     # ---- other programs ----
 
     def relay(self):

@@ -32,7 +32,7 @@ may() { # FOLDER ALLOWED...
 }
 may base base
 may os base os
-may conf base conf
+may conf os base conf
 may ltp base ltp
 may bp/codec base bp/codec
 may bp/agent base bp/codec bp/agent

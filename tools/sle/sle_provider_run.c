@@ -19,6 +19,7 @@
 #include "node/http/uv_http.h"
 #include "os/clock.h"
 #include "os/local_socket.h"
+#include "os/tls.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/sle/helio_sle.h"
@@ -139,6 +140,28 @@ static void print_keys(void)
                    o->initial == NULL ? "(required)" : o->initial, o->help);
 }
 
+/* The files of TLS as the start would read them; a certificate that ended is a warning. */
+static int check_tls_files(const struct settings *s, const char *path)
+{
+    static const char *const keys[] = {"tls_certificate", "tls_key", "tls_ca"};
+    const struct tls_files files = {s->tls.certificate, s->tls.key,
+                                    *s->tls.ca != '\0' ? s->tls.ca : NULL};
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    struct tls *tls = NULL;
+    if (s->tls.mode == 0)
+        return 0;
+    const int e = tls_new(&tls, &files, &file, why);
+    if (e == 0 && tls_own_warning(tls, (int64_t)(clock_wall() / TICK_S), why))
+        fprintf(stderr, "%s: warning: tls_certificate: %s\n", path, why);
+    else if (e == HELIO_EINVAL)
+        fprintf(stderr, "%s: %s: %s\n", path, keys[file], why);
+    else if (e < 0)
+        fprintf(stderr, "helio-sle: %s\n", helio_strerror(e));
+    tls_free(tls);
+    return e;
+}
+
 int command_provider(const struct provider_options *o)
 {
     struct settings s;
@@ -157,10 +180,11 @@ int command_provider(const struct provider_options *o)
     print_errors(errors);
     free(errors);
     if (e < 0)
-        return 2;
-    if (o->check)
+        return e == HELIO_ENOMEM ? 1 : 2;
+    e = o->check ? check_tls_files(&s, o->config) : 0;
+    if (o->check && e == 0)
         printf("%s: good\n", o->config);
-    int code = o->check ? 0 : provider_run(&s, o->log);
+    int code = e == HELIO_ENOMEM ? 1 : e < 0 ? 2 : o->check ? 0 : provider_run(&s, o->log);
     settings_free(&s);
     return code;
 }

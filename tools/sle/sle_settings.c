@@ -250,7 +250,7 @@ static void read_list(struct reading *r, const struct conf_tree *root, const str
     if (t == NULL)
         return;
     if (all == NULL) {
-        conf_error(r->errors, root->line, "out of memory");
+        conf_no_memory(r->errors, root->line);
         return;
     }
     snprintf(where, sizeof where, "%s.", kind->key);
@@ -259,7 +259,7 @@ static void read_list(struct reading *r, const struct conf_tree *root, const str
         struct conf_part part = {kind->options, item, NULL};
         size_t before = r->errors->total;
         if (conf_options_default(kind->options, item, conf_option_set) < 0)
-            conf_error(r->errors, t->line, "out of memory");
+            conf_no_memory(r->errors, t->line);
         conf_section_read(t, where, &part, 1, kind->words, r->errors);
         if (r->errors->total == before)
             kind->read(r, t, item);
@@ -386,7 +386,7 @@ static void read_root(struct reading *r, const struct conf_tree *root)
     if (conf_options_default(settings_top, s, conf_option_set) < 0 ||
         conf_options_default(settings_http, s, conf_option_set) < 0 ||
         conf_options_default(settings_tml, s, conf_option_set) < 0) {
-        conf_error(r->errors, 0, "out of memory");
+        conf_no_memory(r->errors, 0);
         return;
     }
     read_top(r, root);
@@ -410,7 +410,7 @@ int settings_parse(struct settings *s, const char *text, size_t len, struct conf
     if (errors->total == 0)
         return 0;
     settings_free(s);
-    return HELIO_EFORMAT;
+    return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
 }
 
 int settings_load(struct settings *s, const char *path, struct conf_errors *errors)
@@ -418,7 +418,7 @@ int settings_load(struct settings *s, const char *path, struct conf_errors *erro
     size_t len;
     char *text = conf_file_read(path, &len, errors);
     if (text == NULL)
-        return HELIO_EFORMAT;
+        return errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
     int r = settings_parse(s, text, len, errors);
     free(text);
     return r;

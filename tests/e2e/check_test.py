@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+"""heliod --check and helio-sle provider --check: files that the configuration names. usage: check_test.py BIN OUT SHIM [TEST...]"""
+
+import os
+import struct
+import subprocess
+import sys
+
+import node_case
+from certificates import NODE, Authority
+from node_case import NodeCase
+
+SHIM = ""
+DAY = 86400 * 10**9
+
+
+class CheckTest(NodeCase):
+    def run_check(self, *command, ahead=None, **keys):
+        """Exit code, standard error; `ahead`: of the wall clock, in ns."""
+        environment = dict(os.environ)
+        if ahead is not None:
+            with open(self.lab.path("clock"), "wb") as f:
+                f.write(struct.pack("=q", ahead))
+            environment.update(LD_PRELOAD=SHIM, HELIO_TEST_CLOCK=self.lab.path("clock"))
+            environment["ASAN_OPTIONS"] = os.environ.get("ASAN_OPTIONS", "") + ":verify_asan_link_order=0"
+        done = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, **keys)
+        self.assertEqual(done.returncode == 0, "good" in done.stdout, done)
+        return done.returncode, done.stderr
+
+    def check(self, path, **keys):
+        return self.run_check(self.lab.program("heliod"), "--check", path, **keys)
+
+    def fifo(self, name="pipe"):
+        path = self.lab.path(name)
+        if not os.path.exists(path):
+            os.mkfifo(path)
+        return path
+
+    def keys(self):
+        certificate, key = Authority(self.lab.path("ca")).issue("one", f"{NODE}ipn:1.0")
+        return {"tls_certificate": certificate, "tls_key": key, "tls_ca": self.lab.path("ca/ca.pem")}
+
+    def tls(self, **keys):
+        link = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "remote": "127.0.0.1:1", "tls": "required", **keys}
+        return self.lab.write_node(1, [link], log=False)
+
+    def station(self, extra):
+        path = self.lab.path("station.yaml")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("id: PROVIDER\nlisten: 127.0.0.1:5555\nusers: [{id: USER}]\n"
+                    "sources: [{name: one, kind: tcp, address: \"127.0.0.1:1\"}]\n"
+                    "instances: [{id: \"sagr=1.spack=1.rsl-fg=1.raf=onlt1\", users: USER, source: one}]\n" + extra)
+        return self.lab.program("helio-sle"), "provider", "--check", path
+
+    def test_pipes_in_place_of_files(self):
+        """Nobody writes to them: they are named at once, and nothing waits."""
+        keys = self.keys()
+        for key in keys:
+            code, text = self.check(self.tls(**{**keys, key: self.fifo()}))
+            self.assertEqual(code, 2)
+            self.assertRegex(text, rf"node1.yaml:\d+: links\[to-2\].{key}: .*/pipe: a pipe, no regular file, which it must be")
+        link = self.lab.link(2, 1111, 1112, rto="1s", auth="require", auth_key_file=self.fifo())
+        code, text = self.check(self.lab.write_node(1, [link], log=False))
+        self.assertEqual(code, 2)
+        self.assertIn("auth_key_file: ", text)
+        self.assertIn("/pipe: a pipe, no regular file", text)
+        code, text = self.check(self.fifo())
+        self.assertEqual(code, 2)
+        self.assertIn("/pipe: is a pipe, and nobody writes to it", text)
+        code, text = self.run_check(*self.station("")[:3], self.fifo())
+        self.assertEqual(code, 2)
+        self.assertIn("/pipe: is a pipe, and nobody writes to it", text)
+        tls = {**keys, "tls_certificate": self.fifo()}
+        code, text = self.run_check(*self.station("tls: required\n" + "".join(f"{key}: {tls[key]}\n" for key in tls)))
+        self.assertEqual(code, 2)
+        self.assertRegex(text, "tls_certificate: .*/pipe: a pipe, no regular file")
+
+    def test_configuration_from_a_pipe(self):
+        """<(COMMAND) of a shell."""
+        path = self.lab.write_node(1, [], log=False)
+        code, text = self.run_check("bash", "-c", f"'{self.lab.program('heliod')}' --check <(sleep 0.3; cat '{path}')")
+        self.assertEqual((code, text), (0, ""))
+
+    def test_plan(self):
+        plan = self.lab.path("plan.txt")
+        path = self.lab.write_node(1, [], log=False, extra=f"plan: {plan}\n")
+        code, text = self.check(path)
+        self.assertEqual(code, 2)
+        self.assertIn("plan.txt: cannot be read: No such file or directory", text)
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write("a contact +0 soon 1 2 1000000\n")
+        code, text = self.check(path)
+        self.assertEqual(code, 2)
+        self.assertIn("plan.txt:1: ", text)
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write("a contact +0 +100000 1 2 1000000\na range +0 +100000 1 2 1\n")
+        self.assertEqual(self.check(path), (0, ""))
+        code, text = self.check(self.lab.write_node(1, [], log=False, extra=f"plan: {self.fifo()}\n"))
+        self.assertEqual(code, 2)
+        self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
+
+    def test_times_of_certificates(self):
+        """It is valid for 30 days."""
+        keys = self.keys()
+        node = (self.lab.program("heliod"), "--check", self.tls(**keys))
+        station = self.station("tls: required\n" + "".join(f"{key}: {keys[key]}\n" for key in keys))
+        date = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+        for command in (node, station):
+            for days, says in ((1, None), (20, f"one.pem: the certificate ends at {date}; write a new one"),
+                               (40, f"one.pem: the certificate ended at {date}, and peers refuse it; write a new one"),
+                               (-2, f"one.pem: the certificate is not valid before {date}, and peers refuse it until then")):
+                code, text = self.run_check(*command, ahead=days * DAY)
+                self.assertEqual(code, 0, text)
+                if says is None:
+                    self.assertNotIn("warning", text)
+                else:
+                    self.assertRegex(text, "warning: .*tls_certificate: .*" + says)
+
+
+if __name__ == "__main__":
+    SHIM = sys.argv.pop(3)
+    node_case.main("CheckTest")
