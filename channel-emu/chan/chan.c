@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_delay.h"
 #include "channel-emu/chan/chan_inside.h"
 #include "channel-emu/chan/chan_power.h"
 

@@ -5,7 +5,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "channel-emu/chan/chan_direction.h"
 
 #define RUN_MAX 1e18 /* steps */
 

@@ -9,10 +9,10 @@
 #include "channel-emu/chan/chan_burst.h"
 #include "channel-emu/chan/chan_change.h"
 #include "channel-emu/chan/chan_codel.h"
-#include "channel-emu/chan/chan_contact.h"
 #include "channel-emu/chan/chan_jitter.h"
 #include "channel-emu/chan/chan_pool.h"
 #include "channel-emu/chan/chan_shared.h"
+#include "channel-emu/chan/chan_table.h"
 
 #define CHAN_NOTES_MAX 3 /* corrupted, duplicated, the copy corrupted */
 

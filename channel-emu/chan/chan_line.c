@@ -12,7 +12,6 @@
 #include <assert.h>
 #include <string.h>
 
-#include "channel-emu/chan/chan_delay.h"
 #include "channel-emu/chan/chan_inside.h"
 #include "channel-emu/chan/chan_power.h"
 

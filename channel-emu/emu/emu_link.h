@@ -11,7 +11,6 @@
 
 #include "base/slice.h"
 #include "channel-emu/chan/chan.h"
-#include "channel-emu/emu/emu_late.h"
 #include "channel-emu/emu/emu_settings.h"
 #include "channel-emu/scenario/emu_pace.h"
 #include "channel-emu/scenario/scenario_links_run.h"

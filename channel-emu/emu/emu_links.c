@@ -9,7 +9,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/emu/emu_links_ports.h"
+#include "channel-emu/emu/emu_relay_options.h"
 
 static int read_file(struct emu_links *l, FILE *say)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The options of the command `helio-emu relay`: where traffic goes, beside those of all commands.
- * Each wrong value ends with a message that names the option and what would be right. */
+ * Each wrong value ends with a message that names the option and what would be right. And the same
+ * of a link that a file of links describes: an error names the line of the key. */
 #include <argp.h>
 #include <stdlib.h>
 
@@ -87,4 +88,33 @@ void emu_relay_options_read(struct emu_relay_options *o, int argc, char **argv)
     *o = (struct emu_relay_options){.has_return_to = false};
     emu_settings_init(&o->settings, 42, argc, argv);
     argument_parse(&argp, argc, argv, 0, o);
+}
+
+/* ---- the same of a link that a file describes ---- */
+
+static void resolve_one(const char *text, const char *link, const char *key, uint32_t line,
+                        struct address *out, struct conf_errors *e)
+{
+    char why[256];
+    if (*text != '\0' && address_resolve(text, out, why, sizeof why) < 0)
+        conf_error(e, line, "links.%s.%s: \"%s\": %s", link, key, text, why);
+}
+
+void emu_links_ports(const struct scenario_link *l, const struct emu_settings *run,
+                     struct emu_relay_options *out, struct conf_errors *errors)
+{
+    size_t before = errors->total;
+    *out = (struct emu_relay_options){.settings = *run};
+    out->settings.scenario = l->scenario;
+    resolve_one(l->listen, l->name, "listen", l->listen_line, &out->listen, errors);
+    resolve_one(l->to, l->name, "to", l->to_line, &out->to, errors);
+    resolve_one(l->return_from, l->name, "return_from", l->return_from_line, &out->return_from,
+                errors);
+    resolve_one(l->return_to, l->name, "return_to", l->return_to_line, &out->return_to, errors);
+    out->has_return_from = *l->return_from != '\0';
+    out->has_return_to = *l->return_to != '\0';
+    if (errors->total == before && *l->listen != '\0' && address_equal(&out->listen, &out->to))
+        conf_error(errors, l->to_line,
+                   "links.%s.to: is the address of listen; frames would go round for ever",
+                   l->name);
 }

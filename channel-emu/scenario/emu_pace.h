@@ -55,4 +55,16 @@ void emu_pace_judge(struct emu_pace *p, tick now, tick cpu);
  * which nothing of them is due. */
 tick emu_pace_read(const struct emu_pace *p, tick delay_min);
 
+/* How late frames were released: a histogram whose cells are at most an eighth wide. */
+#define EMU_LATE_CELLS 512u
+
+struct emu_late {
+    uint64_t count, cells[EMU_LATE_CELLS];
+    tick max;
+};
+
+void emu_late_add(struct emu_late *l, tick late);
+/* The upper end of the cell in which this share (0..1) of the releases is reached; at most max. */
+tick emu_late_quantile(const struct emu_late *l, double share);
+
 #endif

@@ -11,8 +11,8 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_power.h"
+#include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/scenario/scenario.h"
-#include "channel-emu/trace/trace_powers.h"
 
 #define AT(field) offsetof(struct scenario_way, power.field)
 #define ROW(field) offsetof(struct row, field)

@@ -13,8 +13,8 @@
 #include "base/units.h"
 #include "channel-emu/chan/chan_acm.h"
 #include "channel-emu/chan/chan_law.h"
+#include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
-#include "channel-emu/trace/trace_powers.h"
 #include "os/arguments.h"
 
 #define PREFIX_MAX 4000     /* characters */
@@ -237,11 +237,9 @@ static int follow_file(struct options *o, struct powers *p, struct trace *t, cha
 {
     struct account sum = {0};
     int rc = trace_powers_read(p, o->input, o->column, o->decibels, error);
-    double mean = rc < 0 ? 0 : powers_mean(p), steps = (double)p->len;
-    if (rc == 0 && mean <= 0) {
-        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: all powers are 0", o->input);
-        rc = HELIO_EFORMAT;
-    }
+    double mean = 0, steps = (double)p->len;
+    if (rc == 0)
+        rc = trace_powers_mean(p, o->input, &mean, error);
     for (size_t i = 0; rc == 0 && i < p->len; i++)
         p->value[i] /= mean;
     if (rc == 0)

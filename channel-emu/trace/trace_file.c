@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* zlib reads plain files as they are and inflates compressed ones. The first line decides: a
- * compact file is read whole, the lines of another go to the parser one by one. A file that cannot
- * be read, is damaged, or has a wrong line ends with one message. */
+ * compact file is read whole, the lines of another go to the parser one by one; the lines of a CSV
+ * of powers go to the parser of chan_powers.h. A file that cannot be read, is damaged, or has a
+ * wrong line ends with one message. */
 #include "channel-emu/trace/trace_file.h"
 
 #include <errno.h>
@@ -15,17 +16,61 @@
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_pack.h"
-#include "channel-emu/trace/trace_line.h"
+#include "channel-emu/chan/chan_powers.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
+#define LINE_MAX_CHARACTERS 4096 /* characters; of a longer line so many and one more are given */
+#define LINE_BINARY "a NUL byte: this is no text file"
+#define MARK "\xef\xbb\xbf" /* U+FEFF in UTF-8, as some editors write it */
 
-static int is_damaged(gzFile file, struct trace_text *p)
+/* A line of a text file, compressed or not. */
+struct trace_line {
+    gzFile file; /* the caller's */
+    char text[LINE_MAX_CHARACTERS + 2];
+    size_t len; /* without the line feed */
+    bool ended; /* by a line feed, which stands behind the text; else by the end of the file, by
+                   damage, or because the line is longer */
+    bool begun; /* the first line has been read: a byte order mark was left out */
+};
+
+/* The next line. False: there is none, or the file is damaged (gzerror). gzgets would end a line at
+ * a NUL for its caller, who sees a shorter line and shifted times. */
+static bool next_line(struct trace_line *l)
+{
+    int c = 0;
+    l->len = 0;
+    l->ended = false;
+    while (l->len <= LINE_MAX_CHARACTERS && (c = gzgetc(l->file)) >= 0) {
+        l->text[l->len] = (char)c;
+        if (c == '\n') {
+            l->ended = true;
+            break;
+        }
+        l->len++;
+    }
+    bool any = l->len > 0 || l->ended;
+    size_t mark = strlen(MARK);
+    if (!l->begun && l->len >= mark && memcmp(l->text, MARK, mark) == 0) {
+        l->len -= mark;
+        memmove(l->text, l->text + mark, l->len + l->ended);
+    }
+    l->begun = true;
+    return any;
+}
+
+/* A NUL in it: no text file has one, and what reads texts takes it for their end. */
+static bool is_binary(const struct trace_line *l)
+{
+    return memchr(l->text, '\0', l->len) != NULL;
+}
+
+static int find_damage(gzFile file, char *error, size_t cap)
 {
     int code;
     const char *why = gzerror(file, &code);
     if (code == Z_OK || code == Z_STREAM_END)
         return 0;
-    snprintf(p->error, sizeof p->error, "%s", code == Z_ERRNO ? strerror(errno) : why);
+    snprintf(error, cap, "%s", code == Z_ERRNO ? strerror(errno) : why);
     return HELIO_EIO;
 }
 
@@ -61,7 +106,7 @@ static int read_compact(gzFile file, struct trace_text *p, struct slice start)
     int rc = read_all(file, start, &data, &len);
     if (rc < 0)
         return rc;
-    rc = is_damaged(file, p);
+    rc = find_damage(file, p->error, sizeof p->error);
     if (rc == 0)
         rc = trace_unpack(p->trace, &p->about, slice_of(data, len), p->step_fixed, p->error);
     free(data);
@@ -77,12 +122,12 @@ static bool is_compact(const struct trace_line *l)
 /* A damaged file may end within a line: that is looked at before the line. */
 static int read_line(struct trace_text *p, const struct trace_line *l)
 {
-    int rc = l->ended ? 0 : is_damaged(l->file, p);
+    int rc = l->ended ? 0 : find_damage(l->file, p->error, sizeof p->error);
     if (rc < 0)
         return rc;
-    if (trace_line_binary(l)) {
+    if (is_binary(l)) {
         p->line++;
-        snprintf(p->error, sizeof p->error, "%s", TRACE_LINE_BINARY);
+        snprintf(p->error, sizeof p->error, "%s", LINE_BINARY);
         return HELIO_EFORMAT;
     }
     return trace_text_line(p, l->text, l->len);
@@ -91,7 +136,7 @@ static int read_line(struct trace_text *p, const struct trace_line *l)
 static int read_lines(gzFile file, struct trace_text *p)
 {
     struct trace_line l = {.file = file};
-    while (trace_line_next(&l)) {
+    while (next_line(&l)) {
         if (p->line == 0 && is_compact(&l)) {
             p->form = TRACE_COMPACT;
             return read_compact(file, p, slice_of(l.text, l.len + l.ended));
@@ -100,7 +145,7 @@ static int read_lines(gzFile file, struct trace_text *p)
         if (rc < 0)
             return rc;
     }
-    int rc = is_damaged(file, p);
+    int rc = find_damage(file, p->error, sizeof p->error);
     return rc < 0 ? rc : trace_text_end(p);
 }
 
@@ -140,6 +185,55 @@ int trace_file_read_about(struct trace *t, struct trace_about *about, const char
     trace_fini(t);
     return rc;
 }
+
+/* ---- powers ---- */
+
+static int read_power_lines(gzFile file, struct powers_text *t)
+{
+    struct trace_line l = {.file = file};
+    int rc = 0;
+    while (rc == 0 && next_line(&l)) {
+        if (!is_binary(&l)) {
+            rc = powers_text_line(t, l.text, l.len);
+        } else {
+            t->line++;
+            snprintf(t->error, sizeof t->error, "%s", LINE_BINARY);
+            rc = HELIO_EFORMAT;
+        }
+    }
+    if (rc == 0)
+        rc = find_damage(file, t->error, sizeof t->error);
+    return rc == 0 ? powers_text_end(t) : rc;
+}
+
+int trace_powers_read(struct powers *p, const char *path, const char *column, bool decibels,
+                      char *error)
+{
+    struct powers_text t;
+    powers_text_init(&t, p, column, decibels);
+    gzFile file = gzopen(path, "rb");
+    if (file == NULL) {
+        int why = helio_from_errno(errno);
+        SAY(error, "%s: cannot be opened: %s", path, helio_strerror(why));
+        return why;
+    }
+    int rc = read_power_lines(file, &t);
+    gzclose(file);
+    SAY(error, "%s:%" PRIu64 ": %s", path, t.line,
+        rc == HELIO_ENOMEM ? helio_strerror(rc) : t.error);
+    return rc;
+}
+
+int trace_powers_mean(const struct powers *p, const char *path, double *mean, char *error)
+{
+    *mean = powers_mean(p);
+    if (*mean > 0)
+        return 0;
+    SAY(error, "%s: all powers are 0", path);
+    return HELIO_EFORMAT;
+}
+
+/* ---- writing ---- */
 
 static bool ends_with(const char *path, const char *with)
 {

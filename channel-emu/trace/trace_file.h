@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Traces in files: the compact form (chan_pack.h) and the text forms (chan_text.h), each plain or
- * compressed with gzip; and traces by name. */
+ * compressed with gzip; traces by name; and received powers in files, from which traces are made.
+ */
 #ifndef CHANNEL_EMU_TRACE_FILE_H
 #define CHANNEL_EMU_TRACE_FILE_H
 
@@ -29,6 +30,17 @@ enum trace_form trace_file_form(const char *path);
  * with `error` as above; what is not whole is removed. */
 int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
                      const char *path, char *error);
+
+/* Adds the powers of a column (its number, its title, or NULL: the only one, or "power") of a CSV,
+ * plain or compressed with gzip. 0, HELIO_ENOMEM, HELIO_EIO or HELIO_EFORMAT with `error`
+ * (TRACE_FILE_ERROR_MAX bytes). */
+struct powers;
+int trace_powers_read(struct powers *p, const char *path, const char *column, bool decibels,
+                      char *error);
+
+/* The mean of powers that were read from `path`, linear, above 0. 0, or HELIO_EFORMAT with `error`
+ * when all of them are 0. */
+int trace_powers_mean(const struct powers *p, const char *path, double *mean, char *error);
 
 /* What a --trace option says: `none`, `iid:P` (independent losses with probability P), `A`, `F`,
  * `H`, `leo-low` or `leo-high` (the preset's 10^6 steps of 0.1 ms with its own seed, as in

@@ -8,7 +8,6 @@
 
 #include "base/err.h"
 #include "base/units.h"
-#include "channel-emu/chan/chan_direction.h"
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"

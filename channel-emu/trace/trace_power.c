@@ -11,7 +11,6 @@
 #include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/trace/trace_command.h"
 #include "channel-emu/trace/trace_mat.h"
-#include "channel-emu/trace/trace_powers.h"
 #include "os/arguments.h"
 
 /* Of the powers in the file. What is linear has no name: of the mean, of a full scale, … */
@@ -236,14 +235,14 @@ static int convert_powers(const struct options *o, struct powers *p, struct trac
     struct trace_about about = {.generator = "power"};
     const struct receiver_config *c = &o->spec.receiver;
     bool absolute = o->sensitivity_text != NULL;
-    double mean = powers_mean(p), reference = absolute ? o->sensitivity : mean;
     struct receiver_config only_fec = {.fec_db = c->fec_db};
-    if (mean <= 0) {
-        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: all powers are 0", o->input);
-        return HELIO_EFORMAT;
-    }
+    double mean;
+    int rc = trace_powers_mean(p, o->input, &mean, error);
+    if (rc < 0)
+        return rc;
+    double reference = absolute ? o->sensitivity : mean;
     double threshold = reference * receiver_threshold(absolute ? &only_fec : c);
-    int rc = receiver_trace(t, c, threshold, p->value, p->len);
+    rc = receiver_trace(t, c, threshold, p->value, p->len);
     if (rc < 0) {
         snprintf(error, TRACE_FILE_ERROR_MAX, "cannot make the trace: %s", helio_strerror(rc));
         return rc;

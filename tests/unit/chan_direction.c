@@ -4,7 +4,7 @@
 #include <check.h>
 #include <math.h>
 
-#include "channel-emu/chan/chan_direction.h"
+#include "channel-emu/chan/chan_fade.h"
 #include "channel-emu/chan/chan_gen.h"
 
 #define STEPS 200000u

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/err.h"
-#include "channel-emu/emu/emu_links_ports.h"
+#include "channel-emu/emu/emu_relay_options.h"
 #include "tools/sim/stack.h"
 
 static int say_errors(const struct conf_errors *e, int rc)

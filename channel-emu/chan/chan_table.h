@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* When a line is on contact, by a table of windows. Without windows it always is. */
-#ifndef CHANNEL_EMU_CHAN_CONTACT_H
-#define CHANNEL_EMU_CHAN_CONTACT_H
+/* What changes at known times: when a line is on contact, by a table of windows (without windows it
+ * always is), and its propagation delay, by a table of points. */
+#ifndef CHANNEL_EMU_CHAN_TABLE_H
+#define CHANNEL_EMU_CHAN_TABLE_H
 
 #include "channel-emu/chan/chan.h"
 
@@ -30,5 +31,15 @@ tick chan_contact_next(const struct chan_contact *c, struct chan_contact_at *at,
 
 /* Time on contact before t. */
 tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at, tick t);
+
+/* ---- delay ---- */
+
+/* Rising in time, not too many. */
+bool chan_delay_valid(const struct chan_point *points, size_t count);
+
+/* The delay `t` after the origin, ns: linear between two points (the change rounded down), constant
+ * before the first and after the last. `place` remembers where in the table it was; it begins as 0,
+ * and times do not go back. count >= 1. */
+tick chan_delay_at(const struct chan_point *points, size_t count, size_t *place, tick t);
 
 #endif
