@@ -5,8 +5,7 @@
 #include <string.h>
 
 #include "base/cursor.h"
-#include "tools/perf/perf_echo.h"
-#include "tools/perf/perf_session.h"
+#include "tools/perf/perf_senders.h"
 
 bool perf_echo(const uint64_t secret[2], const char *peer, uint64_t session, uint64_t *out)
 {

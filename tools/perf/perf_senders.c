@@ -16,7 +16,6 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "tools/perf/perf_echo.h"
 
 int perf_senders_init(struct perf_senders *s, struct world *w, const struct perf_options *o)
 {

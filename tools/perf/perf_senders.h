@@ -59,4 +59,9 @@ void perf_senders_stop(struct perf_senders *s);
 /* Their invariants, asserted. */
 void perf_senders_check(const struct perf_senders *s);
 
+/* perf_echo_openssl.c: the number that a request must bring back: its owner gets what is sent to
+ * `peer`. Of a peer, whose name is shorter than PERF_PEER_MAX, and a session; nobody foresees it
+ * without the secret. False: it cannot be computed. */
+bool perf_echo(const uint64_t secret[2], const char *peer, uint64_t session, uint64_t *out);
+
 #endif
