@@ -9,8 +9,7 @@
 #include <assert.h>
 
 #include "base/secret.h"
-#include "sle/ber.h"
-#include "sle/time_private.h"
+#include "sle/pdu_private.h"
 
 enum { SHA1_LEN = 20, SHA256_LEN = 32, HASH_INPUT_MAX = 160 };
 

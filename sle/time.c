@@ -3,7 +3,7 @@
  * time is read and kept, and as Unix time it is the first second of the next day. */
 #include <assert.h>
 
-#include "sle/time_private.h"
+#include "sle/pdu_private.h"
 
 #define DAY_MS UINT32_C(86400000)
 #define MS_PS UINT32_C(1000000000)

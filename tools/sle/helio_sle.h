@@ -76,4 +76,8 @@ struct user_options bench_user(const struct bench_options *o, const struct addre
 /* Runs a provider until SIGINT or SIGTERM. 0 or 1. */
 int provider_run(const struct settings *s, enum say_level log);
 
+/* The status page of a provider (sle_page.html), as it is sent. */
+extern const unsigned char sle_page[];
+extern const size_t sle_page_len;
+
 #endif

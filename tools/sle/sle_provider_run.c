@@ -23,7 +23,6 @@
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 #include "tools/sle/helio_sle.h"
-#include "tools/sle/sle_page.h"
 #include "tools/sle/sle_station.h"
 
 struct run {

@@ -11,8 +11,7 @@
 #include <time.h>
 
 #include "node/http/http_listen.h"
-#include "tools/sle/sle_settings_read.h"
-#include "tools/sle/sle_settings_tables.h"
+#include "tools/sle/sle_settings_private.h"
 
 static const struct {
     const char *name;

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/sle/sle_settings_read.h"
-#include "tools/sle/sle_settings_tables.h"
+#include "tools/sle/sle_settings_private.h"
 
 size_t settings_cut(char *text, const char **out, size_t max)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each key of a provider's configuration means; docs/helio-sle.md has one line for each. */
-#include "tools/sle/sle_settings_tables.h"
+#include "tools/sle/sle_settings_private.h"
 
 #define AT(field) offsetof(struct settings, field)
 const struct conf_option settings_top[] = {

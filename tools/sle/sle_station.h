@@ -6,8 +6,7 @@
  *   sle_station.c          listens, connections, notices, the operator's log
  *   sle_station_dial.c     connections to users whom this provider binds
  *   sle_station_source.c   sources offer frames to their instances
- *   sle_station_input.c    where the next frame comes from
- *   sle_station_word.c     a frame's control word
+ *   sle_station_input.c    where the next frame comes from, and its control word
  *   sle_station_modem.c    what a modem says of frames, locks and production
  *   sle_station_judge.c    a frame's quality, and how many are missing before it
  *   sle_station_offline.c  instances that deliver from the recording
@@ -17,7 +16,6 @@
  *   sle_station_status.c   status as JSON
  *   sle_station_metrics.c  the same for Prometheus
  *   sle_station_control.c  what an operator orders
- *   sle_station_lines.c    lines of the log that others cause
  */
 #ifndef TOOLS_SLE_STATION_H
 #define TOOLS_SLE_STATION_H
