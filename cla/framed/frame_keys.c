@@ -7,14 +7,10 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "cla/framed/frame_wire.h"
 #include "sle/sle.h"
 
 enum { LENGTH_USUAL = 1115 };
-
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
 
 static bool is_tc(int kind)
 {
@@ -110,7 +106,7 @@ void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out)
 
 void frame_keys_forget(struct frame_keys *k)
 {
-    k->one_channel = is_given(k->sle_rcf) && !k->sle_master;
+    k->one_channel = frame_wire_given(k->sle_rcf) && !k->sle_master;
     k->record = k->replay = NULL;
     k->sle_raf = k->sle_rcf = k->sle_cltu = k->sle_user = k->sle_provider = NULL;
     k->sle_port = k->sle_password = k->sle_provider_password = NULL;
@@ -159,7 +155,8 @@ static int check_service(const char *id, enum sle_service wanted)
 {
     enum sle_service service = wanted;
     struct sle_siid parsed;
-    return !is_given(id) || (sle_siid_parse(id, &parsed, &service, NULL) == 0 && service == wanted)
+    return !frame_wire_given(id) ||
+                   (sle_siid_parse(id, &parsed, &service, NULL) == 0 && service == wanted)
                ? 0
                : HELIO_EINVAL;
 }
@@ -167,7 +164,8 @@ static int check_service(const char *id, enum sle_service wanted)
 static int check_services(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     int in = incoming(k).kind;
-    bool raf = is_given(k->sle_raf), rcf = is_given(k->sle_rcf), cltu = is_given(k->sle_cltu);
+    bool raf = frame_wire_given(k->sle_raf), rcf = frame_wire_given(k->sle_rcf),
+         cltu = frame_wire_given(k->sle_cltu);
     if (!raf && !rcf && !cltu)
         return wrong(key, "frame_port", why, why_cap,
                      "none of sle_raf, sle_rcf and sle_cltu names a service instance");
@@ -197,14 +195,15 @@ static int check_services(const struct frame_keys *k, const char **key, char *wh
 static int check_password(const char *text)
 {
     struct sle_identity who;
-    return !is_given(text) || sle_password_read(text, &who) ? 0 : HELIO_EINVAL;
+    return !frame_wire_given(text) || sle_password_read(text, &who) ? 0 : HELIO_EINVAL;
 }
 
 static int check_credentials(const struct frame_keys *k, const char **key, char *why,
                              size_t why_cap)
 {
     static const char hex[] = "write at most 64 octets, two hexadecimal digits each";
-    bool ours = is_given(k->sle_password), theirs = is_given(k->sle_provider_password);
+    bool ours = frame_wire_given(k->sle_password),
+         theirs = frame_wire_given(k->sle_provider_password);
     if (check_password(k->sle_password) != 0)
         return wrong(key, "sle_password", why, why_cap, hex);
     if (check_password(k->sle_provider_password) != 0)
@@ -224,11 +223,11 @@ static int check_sle(const struct frame_keys *k, const char **key, char *why, si
     int r = check_services(k, key, why, why_cap);
     if (r != 0)
         return r;
-    if (!is_given(k->sle_user) || !sle_authority_ok(k->sle_user))
+    if (!frame_wire_given(k->sle_user) || !sle_authority_ok(k->sle_user))
         return wrong(key, "sle_user", why, why_cap, authority);
-    if (!is_given(k->sle_provider) || !sle_authority_ok(k->sle_provider))
+    if (!frame_wire_given(k->sle_provider) || !sle_authority_ok(k->sle_provider))
         return wrong(key, "sle_provider", why, why_cap, authority);
-    if (!is_given(k->sle_port) || !sle_port_name_ok(k->sle_port))
+    if (!frame_wire_given(k->sle_port) || !sle_port_name_ok(k->sle_port))
         return wrong(key, "sle_port", why, why_cap, "write 1 to 128 characters without blanks");
     if (k->sle_reconnect_max < k->sle_reconnect)
         return wrong(key, "sle_reconnect_max", why, why_cap, "is shorter than sle_reconnect");
@@ -248,7 +247,7 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
                  {"sle_password", k->sle_password},
                  {"sle_provider_password", k->sle_provider_password}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
-        if (is_given(given[i].value))
+        if (frame_wire_given(given[i].value))
             return wrong(key, given[i].key, why, why_cap,
                          "counts only with frame_port: sle; write that, or remove this key");
     return 0;
@@ -257,10 +256,10 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
 static int check_wire(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     bool file = k->wire == FRAME_WIRE_FILE;
-    if (!file && (is_given(k->record) || is_given(k->replay)))
-        return wrong(key, is_given(k->record) ? "frame_record" : "frame_replay", why, why_cap,
-                     "counts only with frame_port: file; write that, or remove this key");
-    if (file && !is_given(k->record) && !is_given(k->replay))
+    if (!file && (frame_wire_given(k->record) || frame_wire_given(k->replay)))
+        return wrong(key, frame_wire_given(k->record) ? "frame_record" : "frame_replay", why,
+                     why_cap, "counts only with frame_port: file; write that, or remove this key");
+    if (file && !frame_wire_given(k->record) && !frame_wire_given(k->replay))
         return wrong(key, "frame_port", why, why_cap,
                      "neither frame_record nor frame_replay names a file");
     if (k->wire == FRAME_WIRE_SLE)

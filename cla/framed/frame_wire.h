@@ -37,6 +37,12 @@ struct frame_wire_sle {
     tick retry, retry_max; /* it is bound again after so long, then ever later */
 };
 
+/* A text of the configuration that is there and not empty. */
+static inline bool frame_wire_given(const char *text)
+{
+    return text != NULL && *text != '\0';
+}
+
 struct frame_wire_config {
     enum frame_wire_kind kind;
     struct address local, remote;

@@ -166,11 +166,6 @@ static const struct frame_wire_ops file_wire_ops = {.send = send_frame,
                                                     .close = close_wire};
 static const struct frame_pump_ops file_pump_ops = {.due = due_of, .free = free_wire};
 
-static bool is_named(const char *path)
-{
-    return path != NULL && *path != '\0';
-}
-
 static int open_files(struct file_wire *w, const struct frame_wire_config *c)
 {
     bool waits = w->pump.wire.world->wakeups_free;
@@ -178,12 +173,14 @@ static int open_files(struct file_wire *w, const struct frame_wire_config *c)
     int r = frame_pump_stream(&w->pump, c);
     if (r != 0)
         return r;
-    if (is_named(c->replay)) {
+    if (frame_wire_given(c->replay)) {
         w->replay = fopen(c->replay, "rbe");
         if (w->replay == NULL)
             return helio_from_errno(errno);
     }
-    return is_named(c->record) ? log_writer_open(&w->record, c->record, flags, slice_of("", 0)) : 0;
+    return frame_wire_given(c->record)
+               ? log_writer_open(&w->record, c->record, flags, slice_of("", 0))
+               : 0;
 }
 
 int frame_wire_file(struct world *world, struct frame_wire **out, const struct frame_wire_config *c)

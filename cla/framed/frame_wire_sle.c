@@ -500,16 +500,11 @@ static int open_engine(struct sle_wire *w, const struct frame_wire_sle *c)
     return w->engine == NULL ? HELIO_ENOMEM : sle_peer_set(w->engine, &peer);
 }
 
-static bool is_given(const char *text)
-{
-    return text != NULL && *text != '\0';
-}
-
 static int add_service(struct service *s, const struct frame_wire_sle *c, const char *id)
 {
     struct sle_user_config user = {
         .id = id, .responder = c->provider.id, .responder_port = c->port, .version = c->version};
-    int r = is_given(id) ? sle_user_add(s->wire->engine, &user, &s->instance) : 0;
+    int r = frame_wire_given(id) ? sle_user_add(s->wire->engine, &user, &s->instance) : 0;
     if (r == 0 && s->instance != NULL)
         alarm_set(&s->alarm, 0);
     return r;
@@ -533,7 +528,8 @@ int frame_wire_sle(struct world *world, struct frame_wire **out, const struct fr
     alarm_init(&w->cltus.alarm, world, ALARM_LINK, on_alarm, &w->cltus);
     int r = open_engine(w, c->sle);
     if (r == 0)
-        r = add_service(&w->frames, c->sle, is_given(c->sle->raf) ? c->sle->raf : c->sle->rcf);
+        r = add_service(&w->frames, c->sle,
+                        frame_wire_given(c->sle->raf) ? c->sle->raf : c->sle->rcf);
     if (r == 0)
         r = add_service(&w->cltus, c->sle, c->sle->cltu);
     if (r != 0) {
