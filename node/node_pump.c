@@ -101,6 +101,7 @@ static enum cla_verdict verdict_of(const struct agent_action *a)
         return CLA_FULL;
     case REFUSE_MALFORMED:
     case REFUSE_FRAGMENT:
+    case REFUSE_SECURITY:
     case REFUSE_TOO_LONG:
         return CLA_FAULTY;
     default:

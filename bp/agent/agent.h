@@ -20,6 +20,7 @@
 #include "bp/agent/rule.h"
 #include "bp/codec/admin.h"
 #include "bp/codec/bundle.h"
+#include "bp/codec/security_policy.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -167,6 +168,12 @@ struct router agent_routes(struct agent *a);
  * placed anew likewise. */
 void agent_reroute(struct agent *a);
 
+/* The security policy from now on (NULL: none): it protects bundles that start here and leave, and
+ * verifies arriving ones before anything else is done with them: before the check for duplicates,
+ * before administrative records are obeyed, and what arrives in fragments before it is delivered.
+ * The policy is the caller's, and outlives the agent or its being replaced. */
+void agent_security(struct agent *a, struct security_policy *policy);
+
 /* Which endpoints several may register, and what becomes of their bundles. The first pattern added
  * that matches counts, for endpoints that have neither registrations nor bundles at the moment;
  * without one it is ONE, and ALL for groups. HELIO_ENOMEM; HELIO_EAGAIN: 4,096 are there. */
@@ -209,6 +216,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(BUSY, "it is being stored here, or is on its way to another node, whose answer is awaited")  \
+    X(SECURITY, "a security operation that the policy wants is missing, or failed")                \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,
@@ -379,6 +387,7 @@ int agent_poll(struct agent *a, struct agent_action *out);
     X(UNREADABLE, "unreadable") /* the store does not give it back, or not as it was */            \
     X(GAVE_WAY, "gave_way")     /* fragments of the bundle that had not grown for longest */       \
     X(DROPPED, "dropped")       /* it was full, and another one took its place */                  \
+    X(INSECURE, "insecure")     /* came in fragments: a security operation is missing or failed */ \
     X(REDUNDANT, "redundant")   /* a fragment whose bytes are here, or were delivered */           \
     X(NOT_STORED, "not_stored") /* of fragments and what they make only: it was refused */
 #define AGENT_END_ENUM(name, text) END_##name,

@@ -8,6 +8,7 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_security.h"
 
 static uint64_t add_sat(uint64_t x, uint64_t y)
 {
@@ -156,17 +157,23 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     if (bundle_encode(b, payload) < 0)
         return REFUSE_INVALID;
     struct record *r;
+    struct buf *made;
+    enum agent_refusal refusal = secure_origin(a, payload, b, &made);
+    struct buf *whole = made != NULL ? made : payload;
     bool waits;
-    enum agent_refusal refusal = payload->len > a->config.bundle_max
-                                     ? REFUSE_TOO_LONG
-                                     : admit_bundle(a, &h, link, payload, &waits, &r);
+    if (refusal == REFUSE_NONE)
+        refusal = whole->len > a->config.bundle_max ? REFUSE_TOO_LONG
+                                                    : admit_bundle(a, &h, link, whole, &waits, &r);
     if (refusal != REFUSE_NONE) {
+        buf_drop(made);
         payload->off = off;
         payload->len = len;
         return refusal;
     }
-    r->payload_off = off - payload->off;
-    r->payload_len = len;
+    r->payload_off = made != NULL ? (size_t)(b->payload.data - buf_data(made)) : off - payload->off;
+    r->payload_len = made != NULL ? b->payload.len : len;
+    if (made != NULL)
+        buf_drop(payload);
     record_fit(a, r); /* the room was for the blocks around a payload */
     r->sequence_end = agent_sequence_end(b->id.sequence);
     a->sequence = b->id.sequence + 1;
@@ -384,19 +391,35 @@ static int known_link(const struct agent *a, uint32_t link)
     return link_at(a, link) != NULL ? (int)link : NO_LINK;
 }
 
+/* RFC 9172 §5.1: before anything else is done with the bundle. */
+static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, struct bundle *b,
+                                        struct buf **made)
+{
+    struct security_outcome outcome;
+    const enum agent_refusal refusal = secure_arrival(a, whole, b, made, &outcome);
+    if (refusal != REFUSE_NONE && outcome.report) {
+        struct agent_head h;
+        head_of(a, b, true, &h);
+        agent_report_head(a, &h, STATUS_DELETED, security_reason_code(outcome.reason));
+    }
+    return refusal;
+}
+
 /* How a bundle comes from a link. */
 struct offer {
     bool may_wait, again; /* as agent_offer has them */
     bool waits;           /* its lack of room passes */
 };
 
-/* Takes the buffer on REFUSE_NONE with *out set. *answer is what the link is told. */
+/* Takes the buffer on REFUSE_NONE with *out set; or *made, if the security policy made another
+ * one: it is the caller's otherwise. *answer is what the link is told. */
 static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf *whole,
-                                      struct bundle *b, struct offer *offer,
+                                      struct bundle *b, struct offer *offer, struct buf **made,
                                       enum agent_refusal *answer, struct record **out)
 {
     struct bundle_findings findings;
     *out = NULL;
+    *made = NULL;
     if (whole->len > a->config.bundle_max)
         return *answer = REFUSE_TOO_LONG;
     const int rc = bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings);
@@ -409,6 +432,8 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     if (b->extension_bytes > a->config.extensions_max)
         return *answer = REFUSE_TOO_LONG;
     a->counters.lenient += findings.len > 0 && !offer->again;
+    if (a->security != NULL && secure_bundle(a, whole, b, made) != REFUSE_NONE)
+        return *answer = REFUSE_SECURITY;
     struct record *held;
     if (duplicate(a, b, &held)) {
         *answer = answer_duplicate(held);
@@ -423,10 +448,19 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit_bundle(a, &h, way, whole, &offer->waits, out);
+        refusal = admit_bundle(a, &h, way, *made != NULL ? *made : whole, &offer->waits, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;
+}
+
+/* The record has what the policy made. */
+static void replace_bytes(struct buf **bundle, struct buf *made)
+{
+    if (made == NULL)
+        return;
+    buf_drop(*bundle);
+    *bundle = made;
 }
 
 static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct buf *bundle,
@@ -440,10 +474,12 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     }
     struct bundle b;
     struct record *r;
+    struct buf *made;
     enum agent_refusal answer;
     b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
-    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &answer, &r);
+    enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &made, &answer, &r);
     if (r != NULL) {
+        replace_bytes(&bundle, made);
         r->payload_off = (size_t)(b.payload.data - buf_data(bundle));
         r->payload_len = b.payload.len;
         r->token = token;
@@ -455,13 +491,16 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         return REFUSE_NONE;
     }
     offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;
-    if (offer->waits)
+    if (offer->waits) {
+        buf_drop(made);
         return refusal;
+    }
     if (refusal != REFUSE_NO_MEMORY)
         notice_add(a,
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
     bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
     emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
+    buf_drop(made);
     buf_drop(bundle);
     return refusal;
 }

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_security.h"
 
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
 {
@@ -183,6 +184,8 @@ static void spread_record(struct agent *a, struct record *r)
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
     assert(r->lane != NULL && r->buf != NULL);
+    if (r->whole && !r->verified && !secure_whole(a, r))
+        return 0;
     if (r->lane == &a->admin->lane) {
         agent_administer(a, r);
         return 0;

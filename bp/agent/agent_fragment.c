@@ -102,6 +102,7 @@ void assembly_free(struct agent *a, struct assembly *as)
     quota_close(a, &as->holder);
     ranges_fini(&as->have);
     buf_drop(as->joined);
+    buf_drop(as->frame);
     free(as);
 }
 
@@ -473,7 +474,8 @@ void fragment_end_all(struct agent *a, struct assembly *as, enum agent_end why)
     end_pieces(a, as, why);
     count_end(a, as, why);
     ranges_clear(&as->have);
-    end_all_pieces(a, assembly_name(as));
+    if (why != END_INSECURE) /* others may have the true bytes */
+        end_all_pieces(a, assembly_name(as));
     as->stale = false;
     let_go(a, as, why);
 }

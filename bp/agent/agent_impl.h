@@ -201,6 +201,7 @@ struct record {
     bool joined;          /* a piece whose bytes are in the whole */
     bool once;            /* such a one, or a group's: known when it comes again */
     bool whole;           /* what fragments make together; the store does not know it */
+    bool verified;        /* a whole that the security policy let pass */
     struct agent_qos qos; /* as in the head */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
@@ -228,6 +229,7 @@ struct assembly {
     struct record *whole;
     struct buf *joined; /* the whole payload in the making */
     struct list *next;  /* the piece to copy next */
+    struct buf *frame;  /* the bundle without its payload, for the security policy; NULL: none */
     size_t id_len;
     uint8_t id[]; /* of the bundle: what the ids of its fragments begin with */
 };
@@ -261,6 +263,7 @@ struct agent {
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;
     struct storing storing;
+    struct security_policy *security; /* NULL: none */
     struct list answers, recalls, removals, ready;
     struct list restored;     /* not placed yet */
     struct list leaving;      /* links */

@@ -9,6 +9,7 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_security.h"
 
 static int start_join(struct agent *a, struct assembly *as)
 {
@@ -61,7 +62,7 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
             return 1;
         if (p->buf == NULL)
             return 0;
-        if (copy_piece(as, p) < 0)
+        if (secure_piece(a, as, p) < 0 || copy_piece(as, p) < 0)
             goto no_memory;
         p->joined = true;
         record_release(a, p);

@@ -366,7 +366,8 @@ static void leave_queue(struct agent *a, struct record *r)
 static bool is_final(enum agent_end why)
 {
     return why != END_FORWARDED && why != END_GIVEN_UP && why != END_DECLINED &&
-           why != END_UNREADABLE && why != END_GAVE_WAY && why != END_DROPPED;
+           why != END_UNREADABLE && why != END_GAVE_WAY && why != END_DROPPED &&
+           why != END_INSECURE;
 }
 
 void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)

@@ -83,6 +83,9 @@ struct security_bundle {
  * HELIO_ENOMEM. After 0 security_bundle_fini is owed. findings may be NULL. */
 int security_bundle_read(struct buf *bytes, struct security_bundle *out,
                          struct bundle_findings *findings);
+/* The same for bytes that were decoded before: check values are not computed. `bytes` may have
+ * other readers as long as nothing is encrypted or decrypted. */
+int security_bundle_view(struct buf *bytes, struct security_bundle *out);
 void security_bundle_fini(struct security_bundle *b);
 /* The bundle in a new buffer. NULL: no memory. */
 struct buf *security_bundle_write(const struct security_bundle *b);
@@ -97,7 +100,10 @@ struct security_request {
     struct slice key;             /* the key, or with `wrap` the key that encrypts a new one */
     bool wrap;                    /* make a key for this block, and send it wrapped by `key` */
     struct slice content_key, iv; /* for known answers in tests; empty: random */
-    uint64_t number;              /* of the security block; 0: the lowest free one */
+    /* Where IVs come from when `iv` is empty. False: there is none. NULL: they are random. */
+    bool (*next_iv)(void *self, uint8_t iv[SECURITY_IV]);
+    void *iv_self;
+    uint64_t number; /* of the security block; 0: the lowest free one */
 };
 
 /* Outcome of a security operation, at its source, a verifier or an acceptor. */

@@ -81,15 +81,21 @@ remove_operation(struct security_bundle *b, struct security_operation op, struct
         s->targets[i] = s->targets[i + 1];
         s->results[i] = s->results[i + 1];
     }
-    /* It is shorter than before, and goes where it was. Its slices are views of that place. */
+    /* It is shorter than before. The bytes that came may have other readers, so that it moves to
+     * `made` once. Its slices are views of the place where it was. */
     uint8_t text[SECURITY_MADE_MAX];
     struct bundle_block *block = &b->at[op.block];
     struct writer w = writer_of(text, sizeof text);
     security_block_write(&w, block->type, s);
-    if (w.bad || writer_len(&w) > block->data.len)
+    const bool moved =
+        block->data.data >= b->made && block->data.data < b->made + SECURITY_MADE_MAX;
+    if (w.bad || writer_len(&w) > block->data.len ||
+        (!moved && writer_len(&w) > SECURITY_MADE_MAX - b->made_len))
         return SECURITY_NO_ROOM;
-    memcpy(security_mutable(b, block->data), text, writer_len(&w));
-    block->data.len = writer_len(&w);
+    uint8_t *to = moved ? security_mutable(b, block->data) : b->made + b->made_len;
+    memcpy(to, text, writer_len(&w));
+    b->made_len += moved ? 0 : writer_len(&w);
+    block->data = slice_of(to, writer_len(&w));
     return SECURITY_OK;
 }
 

@@ -29,18 +29,29 @@ static int list_blocks(struct security_bundle *out)
     return r.in.bad ? HELIO_EFORMAT : 0;
 }
 
-int security_bundle_read(struct buf *bytes, struct security_bundle *out,
-                         struct bundle_findings *findings)
+static int read_bundle(struct buf *bytes, enum bundle_mode mode, struct security_bundle *out,
+                       struct bundle_findings *findings)
 {
-    assert(bytes != NULL && bytes->refs == 1);
     out->bytes = bytes;
     out->len = out->made_len = 0;
-    int rc = bundle_decode(buf_data(bytes), bytes->len, BUNDLE_LENIENT, &out->primary, findings);
+    int rc = bundle_decode(buf_data(bytes), bytes->len, mode, &out->primary, findings);
     if (rc == 0)
         rc = list_blocks(out);
     if (rc != 0)
         security_bundle_fini(out);
     return rc;
+}
+
+int security_bundle_read(struct buf *bytes, struct security_bundle *out,
+                         struct bundle_findings *findings)
+{
+    assert(bytes != NULL && bytes->refs == 1);
+    return read_bundle(bytes, BUNDLE_LENIENT, out, findings);
+}
+
+int security_bundle_view(struct buf *bytes, struct security_bundle *out)
+{
+    return read_bundle(bytes, BUNDLE_CHECKED, out, NULL);
 }
 
 void security_bundle_fini(struct security_bundle *b)
@@ -109,6 +120,7 @@ uint8_t *security_mutable(struct security_bundle *b, struct slice s)
     if (s.data >= b->made && s.data < b->made + SECURITY_MADE_MAX)
         return b->made + (s.data - b->made);
     const uint8_t *start = buf_data(b->bytes);
+    assert(b->bytes->refs == 1);
     assert(s.len == 0 || (s.data >= start && s.data + s.len <= start + b->bytes->len));
     return s.len == 0 ? buf_data(b->bytes) : buf_data(b->bytes) + (s.data - start);
 }

@@ -279,7 +279,9 @@ static enum security_verdict seal_targets(struct source *s)
 {
     s->content.iv = s->request->iv;
     if (s->content.iv.len == 0) {
-        if (!s->crypto->random(s->crypto->self, s->iv, sizeof s->iv))
+        const struct security_request *r = s->request;
+        if (!(r->next_iv != NULL ? r->next_iv(r->iv_self, s->iv)
+                                 : s->crypto->random(s->crypto->self, s->iv, sizeof s->iv)))
             return SECURITY_NO_CRYPTO;
         s->content.iv = slice_of(s->iv, sizeof s->iv);
     }

@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The security policy at the agent (RFC 9172 §5). A bundle of a link is verified before all else.
+ * A fragment for this node is not: its bundle is verified when all bytes are here, before it is
+ * delivered (RFC 9172 §5.3). A bundle that starts here is protected before it may be cut into
+ * fragments; one that stays here is not. When a whole fails, it ends with its fragments, and its id
+ * is not remembered, so that the real bundle may follow.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_security.h"
+
+void agent_security(struct agent *a, struct security_policy *policy)
+{
+    a->security = policy;
+}
+
+/* b views other bytes from now on. */
+static bool view_made(struct buf *made, struct bundle *b)
+{
+    return bundle_decode(buf_data(made), made->len, BUNDLE_CHECKED, b, NULL) == 0;
+}
+
+enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bundle *b,
+                                  struct buf **made, struct security_outcome *why)
+{
+    *made = NULL;
+    *why = (struct security_outcome){.reason = SECURITY_PASSED};
+    uint64_t group, service;
+    const bool here =
+        agent_is_here(a, &b->destination) ||
+        (eid_imc(&b->destination, &group, &service) && endpoint_joined(a, &b->destination));
+    if (a->security == NULL || (b->id.fragment && here))
+        return REFUSE_NONE;
+    security_policy_receive(a->security, whole, b, a->now.dtn_ms, why);
+    if (why->reason != SECURITY_PASSED)
+        return REFUSE_SECURITY;
+    *made = why->made;
+    if (*made == NULL || view_made(*made, b))
+        return REFUSE_NONE;
+    buf_drop(*made);
+    *made = NULL;
+    return REFUSE_SECURITY; /* memory is out */
+}
+
+enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bundle *b,
+                                 struct buf **made)
+{
+    struct security_outcome outcome;
+    *made = NULL;
+    if (a->security == NULL || agent_is_here(a, &b->destination))
+        return REFUSE_NONE;
+    security_policy_send(a->security, whole, b, a->now.dtn_ms, &outcome);
+    if (outcome.reason != SECURITY_PASSED)
+        return REFUSE_SECURITY;
+    *made = outcome.made;
+    if (*made == NULL || view_made(*made, b))
+        return REFUSE_NONE;
+    buf_drop(*made);
+    *made = NULL;
+    return REFUSE_NO_MEMORY;
+}
+
+/* The first fragment has all blocks of the bundle (RFC 9171 §5.8). */
+int secure_piece(struct agent *a, struct assembly *as, const struct record *piece)
+{
+    struct agent_head h;
+    struct bundle b;
+    record_head(piece, &h);
+    if (a->security == NULL || as->frame != NULL || h.id.offset != 0 ||
+        !security_policy_receives(a->security, &h.id.source, &h.destination))
+        return 0;
+    const int rc = bundle_decode(buf_data(piece->buf), piece->buf->len, BUNDLE_CHECKED, &b, NULL);
+    if (rc < 0)
+        return rc == HELIO_ENOMEM ? rc : 0; /* without a frame the whole does not pass */
+    b.payload.len = 0;
+    b.id.fragment = false;
+    b.id.offset = b.id.total = 0;
+    b.flags &= ~(uint64_t)BUNDLE_IS_FRAGMENT;
+    as->frame = bundle_encode_copy(&b);
+    return as->frame == NULL ? HELIO_ENOMEM : 0;
+}
+
+/* The whole bundle as it was before it was cut. NULL: no memory, or no frame. */
+static struct buf *build_whole(const struct record *whole)
+{
+    struct bundle b;
+    struct buf *frame = whole->assembly->frame;
+    if (frame == NULL || bundle_decode(buf_data(frame), frame->len, BUNDLE_CHECKED, &b, NULL) < 0)
+        return NULL;
+    b.payload = buf_slice(whole->buf);
+    return bundle_encode_copy(&b);
+}
+
+/* What was decrypted takes the place of what came: it is not longer. */
+static bool take_payload(struct record *whole, struct buf *made)
+{
+    struct bundle b;
+    if (!view_made(made, &b) || b.payload.len > whole->payload_len)
+        return false;
+    assert(whole->payload_off == 0 && whole->buf->refs == 1);
+    memcpy(buf_data(whole->buf), b.payload.data, b.payload.len);
+    whole->payload_len = b.payload.len;
+    return true;
+}
+
+static bool verify_whole(struct agent *a, struct record *whole, const struct agent_head *h)
+{
+    struct security_outcome outcome = {.reason = SECURITY_REASON_ERROR};
+    struct buf *bytes = build_whole(whole);
+    struct bundle b;
+    if (bytes != NULL && view_made(bytes, &b))
+        security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &outcome);
+    bool good = outcome.reason == SECURITY_PASSED;
+    if (good && outcome.made != NULL)
+        good = take_payload(whole, outcome.made);
+    if (!good && outcome.report)
+        agent_report_head(a, h, STATUS_DELETED, security_reason_code(outcome.reason));
+    buf_drop(outcome.made);
+    buf_drop(bytes);
+    return good;
+}
+
+bool secure_whole(struct agent *a, struct record *whole)
+{
+    struct agent_head h;
+    record_head(whole, &h);
+    const bool good = a->security == NULL ||
+                      !security_policy_receives(a->security, &h.id.source, &h.destination) ||
+                      verify_whole(a, whole, &h);
+    whole->verified = good;
+    if (!good)
+        record_end(a, whole, END_INSECURE); /* it is freed */
+    return good;
+}

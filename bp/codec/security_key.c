@@ -1,0 +1,364 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A key file is lines of "name: value"; a comment begins with #. Each line is read once; then what
+ * is missing is named. What can go wrong is the file's: the message has the line and what would be
+ * right. Text of the secret stays out of it.
+ */
+#include "bp/codec/security_key.h"
+
+#include <stdio.h>
+
+#include "base/secret.h"
+
+static const struct {
+    const char *text;
+    size_t secret; /* bytes; 0: any, HMAC (RFC 2104) */
+} algorithms[SECURITY_KEY_ALGORITHMS] = {
+    [SECURITY_KEY_HMAC_256] = {"hmac-sha-256", 0}, [SECURITY_KEY_HMAC_384] = {"hmac-sha-384", 0},
+    [SECURITY_KEY_HMAC_512] = {"hmac-sha-512", 0}, [SECURITY_KEY_AES_128] = {"aes-128-gcm", 16},
+    [SECURITY_KEY_AES_256] = {"aes-256-gcm", 32},  [SECURITY_KEY_WRAP_128] = {"aes-128-kw", 16},
+    [SECURITY_KEY_WRAP_256] = {"aes-256-kw", 32},
+};
+enum { HMAC_LEAST = 16 }; /* bytes; shorter keys can be guessed */
+
+const char *security_algorithm_text(enum security_algorithm a)
+{
+    return a < SECURITY_KEY_ALGORITHMS ? algorithms[a].text : "unknown";
+}
+
+/* ---- reading ---- */
+
+struct key_reader {
+    struct security_key *key;
+    char *why;
+    size_t cap;
+    unsigned line;
+    bool has_algorithm, has_secret, wrong;
+};
+
+static void refuse_line(struct key_reader *r, const char *text)
+{
+    if (!r->wrong)
+        snprintf(r->why, r->cap, "line %u: %s", r->line, text);
+    r->wrong = true;
+}
+
+static bool is_word(struct slice s)
+{
+    for (size_t i = 0; i < s.len; i++) {
+        const uint8_t c = s.data[i];
+        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+              c == '-' || c == '_' || c == '.'))
+            return false;
+    }
+    return s.len > 0;
+}
+
+bool security_key_id_valid(const char *id)
+{
+    return strlen(id) < SECURITY_KEY_ID && is_word(slice_of(id, strlen(id)));
+}
+
+static void read_id(struct key_reader *r, struct slice v)
+{
+    if (!is_word(v) || v.len >= SECURITY_KEY_ID) {
+        refuse_line(r, "id: write 1 to 63 letters, digits, '-', '_' or '.'");
+        return;
+    }
+    memcpy(r->key->id, v.data, v.len);
+    r->key->id[v.len] = '\0';
+}
+
+static bool slice_is(struct slice s, const char *text)
+{
+    return s.len == strlen(text) && memcmp(s.data, text, s.len) == 0;
+}
+
+static void read_algorithm(struct key_reader *r, struct slice v)
+{
+    for (int i = 0; i < SECURITY_KEY_ALGORITHMS; i++) {
+        if (slice_is(v, algorithms[i].text)) {
+            r->key->algorithm = (enum security_algorithm)i;
+            r->has_algorithm = true;
+            return;
+        }
+    }
+    refuse_line(r, "algorithm: write hmac-sha-256, hmac-sha-384, hmac-sha-512, aes-128-gcm, "
+                   "aes-256-gcm, aes-128-kw or aes-256-kw");
+}
+
+/* Days from 2000-01-01 to the first day of the month. */
+static uint64_t days_to(unsigned year, unsigned month)
+{
+    static const unsigned before[] = {0, 31, 59, 90, 120, 151, 181, 212, 243, 273, 304, 334};
+    const unsigned y = year - 2000;
+    uint64_t leaps = (y + 3) / 4 - (y + 99) / 100 + (y + 399) / 400;
+    const bool leap = (year % 4 == 0 && year % 100 != 0) || year % 400 == 0;
+    return y * 365ull + leaps + before[month - 1] + (leap && month > 2);
+}
+
+/* Of the form 9999-99-99T99:99:99Z; n: the six numbers. */
+static bool split_time(struct slice v, unsigned n[6])
+{
+    static const char form[] = "9999-99-99T99:99:99Z";
+    size_t at = 0;
+    if (v.len != sizeof form - 1)
+        return false;
+    memset(n, 0, 6 * sizeof *n);
+    for (size_t i = 0; i < v.len; i++) {
+        const bool digit = v.data[i] >= '0' && v.data[i] <= '9';
+        if (form[i] != '9' && v.data[i] != form[i])
+            return false;
+        if (form[i] != '9')
+            at++;
+        else if (digit)
+            n[at] = n[at] * 10 + (unsigned)(v.data[i] - '0');
+        else
+            return false;
+    }
+    return true;
+}
+
+static void read_time(struct key_reader *r, struct slice v, const char *wrong, uint64_t *out)
+{
+    static const unsigned lengths[] = {31, 29, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    unsigned n[6];
+    if (!split_time(v, n) || n[0] < 2000 || n[1] < 1 || n[1] > 12 || n[2] < 1 ||
+        n[2] > lengths[n[1] - 1] || n[3] > 23 || n[4] > 59 || n[5] > 59) {
+        refuse_line(r, wrong);
+        return;
+    }
+    const uint64_t days = days_to(n[0], n[1]) + n[2] - 1;
+    *out = (((days * 24 + n[3]) * 60 + n[4]) * 60 + n[5]) * 1000;
+}
+
+static void read_peers(struct key_reader *r, struct slice v)
+{
+    char text[1024], wrong[1200];
+    const char *why;
+    if (v.len == 0 || v.len >= sizeof text) {
+        refuse_line(r, "peers: write patterns of endpoint ids, such as ipn:2.*|ipn:7.*");
+        return;
+    }
+    memcpy(text, v.data, v.len);
+    text[v.len] = '\0';
+    if (eid_patterns_read(text, &r->key->peers, &why) == 0)
+        return;
+    snprintf(wrong, sizeof wrong, "peers: %s", why);
+    refuse_line(r, wrong);
+}
+
+static void read_uses(struct key_reader *r, struct slice v)
+{
+    uint64_t n = 0;
+    for (size_t i = 0; i < v.len && n <= SECURITY_USES_MAX; i++)
+        n = v.data[i] >= '0' && v.data[i] <= '9' ? n * 10 + (uint64_t)(v.data[i] - '0')
+                                                 : UINT64_MAX;
+    if (v.len == 0 || n == 0 || n > SECURITY_USES_MAX)
+        refuse_line(r, "uses: write a number from 1 to 4294967296");
+    else
+        r->key->uses_max = n;
+}
+
+static int digit_of(uint8_t c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    if (c >= 'a' && c <= 'f')
+        return c - 'a' + 10;
+    return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+static void read_secret(struct key_reader *r, struct slice v)
+{
+    struct security_key *k = r->key;
+    bool good = v.len > 0 && v.len % 2 == 0 && v.len / 2 <= SECURITY_KEY_MAX;
+    for (size_t i = 0; i + 1 < v.len && good; i += 2) {
+        const int high = digit_of(v.data[i]), low = digit_of(v.data[i + 1]);
+        good = high >= 0 && low >= 0;
+        if (good)
+            k->secret[i / 2] = (uint8_t)(high * 16 + low);
+    }
+    if (!good) {
+        refuse_line(r, "key: write 32 to 128 hexadecimal digits, as `openssl rand -hex 32` prints");
+        return;
+    }
+    k->secret_len = v.len / 2;
+    r->has_secret = true;
+}
+
+static struct slice trim_blanks(struct slice s)
+{
+    while (s.len > 0 && (s.data[0] == ' ' || s.data[0] == '\t')) {
+        s.data++;
+        s.len--;
+    }
+    while (s.len > 0 &&
+           (s.data[s.len - 1] == ' ' || s.data[s.len - 1] == '\t' || s.data[s.len - 1] == '\r'))
+        s.len--;
+    return s;
+}
+
+static void read_value(struct key_reader *r, struct slice name, struct slice v)
+{
+    if (slice_is(name, "id"))
+        read_id(r, v);
+    else if (slice_is(name, "algorithm"))
+        read_algorithm(r, v);
+    else if (slice_is(name, "from"))
+        read_time(r, v, "from: write a time such as 2026-01-01T00:00:00Z", &r->key->from_ms);
+    else if (slice_is(name, "until"))
+        read_time(r, v, "until: write a time such as 2027-01-01T00:00:00Z", &r->key->until_ms);
+    else if (slice_is(name, "peers"))
+        read_peers(r, v);
+    else if (slice_is(name, "uses"))
+        read_uses(r, v);
+    else if (slice_is(name, "key"))
+        read_secret(r, v);
+    else
+        refuse_line(r, "expected id, algorithm, from, until, peers, uses or key, then a colon");
+}
+
+static void read_line(struct key_reader *r, struct slice line)
+{
+    line = trim_blanks(line);
+    if (line.len == 0 || line.data[0] == '#')
+        return;
+    const uint8_t *colon = memchr(line.data, ':', line.len);
+    const size_t n = colon == NULL ? line.len : (size_t)(colon - line.data);
+    struct slice v = slice_of(NULL, 0);
+    if (colon != NULL)
+        v = trim_blanks(slice_of(colon + 1, line.len - n - 1));
+    read_value(r, trim_blanks(slice_of(line.data, n)), v);
+}
+
+static const char *find_missing(const struct key_reader *r)
+{
+    const struct security_key *k = r->key;
+    if (k->id[0] == '\0')
+        return "id is missing: write the word by which rules name this key";
+    if (!r->has_algorithm)
+        return "algorithm is missing: write one such as hmac-sha-384 or aes-256-gcm";
+    if (!r->has_secret)
+        return "key is missing: write the hexadecimal digits of the key";
+    const size_t want = algorithms[k->algorithm].secret;
+    if (want == 16 && k->secret_len != want)
+        return "key: this algorithm needs 32 hexadecimal digits";
+    if (want == 32 && k->secret_len != want)
+        return "key: this algorithm needs 64 hexadecimal digits";
+    if (k->secret_len < HMAC_LEAST)
+        return "key: write at least 32 hexadecimal digits";
+    return k->from_ms >= k->until_ms ? "until is not after from: write a later time" : NULL;
+}
+
+int security_key_parse(const char *text, size_t len, struct security_key *out, char *why,
+                       size_t cap)
+{
+    struct key_reader r = {.key = out, .why = why, .cap = cap};
+    const char *end = text + len;
+    memset(out, 0, sizeof *out);
+    out->until_ms = UINT64_MAX;
+    out->uses_max = SECURITY_USES_MAX;
+    for (const char *p = text; p < end && !r.wrong;) {
+        const char *newline = memchr(p, '\n', (size_t)(end - p));
+        const char *stop = newline != NULL ? newline : end;
+        r.line++;
+        read_line(&r, slice_of(p, (size_t)(stop - p)));
+        p = newline != NULL ? newline + 1 : end;
+    }
+    const char *missing = r.wrong ? NULL : find_missing(&r);
+    if (missing != NULL)
+        snprintf(why, cap, "%s", missing);
+    if (!r.wrong && missing == NULL)
+        return 0;
+    secret_wipe(out, sizeof *out);
+    return HELIO_EFORMAT;
+}
+
+/* ---- choosing ---- */
+
+bool security_key_mark(const struct security_key *k, const struct crypto *crypto, uint64_t *out)
+{
+    static const char text[] = "helio key mark";
+    uint8_t mac[CRYPTO_MAC_MAX];
+    const struct slice part = slice_of(text, sizeof text - 1);
+    if (!crypto->mac(crypto->self, 256, slice_of(k->secret, k->secret_len), &part, 1, mac))
+        return false;
+    memcpy(out, mac, sizeof *out);
+    return true;
+}
+
+uint32_t security_sender_of(const struct eid *node)
+{
+    if (node->scheme == EID_IPN && node->allocator == 0 && node->node <= UINT32_MAX)
+        return (uint32_t)node->node;
+    char text[EID_TEXT_MAX];
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    const size_t len = eid_text(node, text);
+    for (size_t i = 0; i < len; i++)
+        hash = (hash ^ (uint8_t)text[i]) * 16777619u;
+    return hash;
+}
+
+static bool is_usable(const struct security_key *k, const char *id, uint64_t type,
+                      const struct eid *peer, uint64_t dtn_ms)
+{
+    const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;
+    const bool wraps = k->algorithm >= SECURITY_KEY_WRAP_128;
+    return strcmp(k->id, id) == 0 && (wraps || mac == (type == SECURITY_BIB)) &&
+           (k->peers.len == 0 || eid_patterns_match(&k->peers, peer)) && dtn_ms >= k->from_ms &&
+           (k->until_ms == UINT64_MAX || (dtn_ms > 0 && dtn_ms < k->until_ms));
+}
+
+/* Is x taken before y? Their places in the ring decide between equal times. */
+static bool is_newer(const struct security_key *x, const struct security_key *y)
+{
+    return x->from_ms != y->from_ms ? x->from_ms > y->from_ms : x < y;
+}
+
+struct security_key *security_ring_find(struct security_ring *ring, const char *id, uint64_t type,
+                                        const struct eid *peer, uint64_t dtn_ms, size_t i)
+{
+    struct security_key *last = NULL;
+    for (size_t n = 0; n <= i && n < SECURITY_KEY_TRIES; n++) {
+        struct security_key *best = NULL;
+        for (size_t k = 0; k < ring->len; k++) {
+            struct security_key *one = &ring->at[k];
+            if ((last == NULL || is_newer(last, one)) && (best == NULL || is_newer(one, best)) &&
+                one != last && is_usable(one, id, type, peer, dtn_ms))
+                best = one;
+        }
+        if (best == NULL)
+            return NULL;
+        last = best;
+    }
+    return i < SECURITY_KEY_TRIES ? last : NULL;
+}
+
+bool security_ring_has(const struct security_ring *ring, const char *id)
+{
+    for (size_t i = 0; i < ring->len; i++) {
+        if (strcmp(ring->at[i].id, id) == 0)
+            return true;
+    }
+    return false;
+}
+
+bool security_ring_iv(struct security_ring *ring, struct security_key *k, uint8_t iv[SECURITY_IV])
+{
+    if (k->uses >= k->uses_max)
+        return false;
+    if (ring->iv_next >= ring->iv_end &&
+        (ring->reserve == NULL || !ring->reserve(ring->self, ring) ||
+         ring->iv_next >= ring->iv_end))
+        return false;
+    if (k->uses >= k->uses_max) /* the reservation counts ahead */
+        return false;
+    const uint64_t n = ring->iv_next++;
+    k->uses++;
+    for (unsigned i = 0; i < 4; i++)
+        iv[i] = (uint8_t)(ring->sender >> (24 - 8 * i));
+    for (unsigned i = 0; i < 8; i++)
+        iv[4 + i] = (uint8_t)(n >> (56 - 8 * i));
+    return true;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Keys of bundle security (RFC 9172): a key as a file describes it, and a ring of keys from which
+ * operations choose by id, peer and time. Two keys with the same id may be valid at once, so that
+ * a key is replaced without a pause: the security source uses the one that became valid last, a
+ * verifier tries all of them. The code is pure; who reads the files also keeps the ring out of swap
+ * and core dumps.
+ *
+ *     id: uplink                       # the word that rules use; 1 to 63 letters, digits, - _ .
+ *     algorithm: hmac-sha-384          # or hmac-sha-256, hmac-sha-512, aes-128-gcm, aes-256-gcm,
+ *                                      # aes-128-kw, aes-256-kw
+ *     from: 2026-01-01T00:00:00Z       # valid from then (optional)
+ *     until: 2027-01-01T00:00:00Z      # and until then, exclusive (optional)
+ *     peers: ipn:2.*                   # the node at the other end (optional: any)
+ *     uses: 4294967296                 # encryptions with this key at most (optional)
+ *     key: 0f1e2d3c...                 # hexadecimal
+ */
+#ifndef BP_SECURITY_KEY_H
+#define BP_SECURITY_KEY_H
+
+#include "bp/codec/security.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum security_algorithm {
+    SECURITY_KEY_HMAC_256,
+    SECURITY_KEY_HMAC_384,
+    SECURITY_KEY_HMAC_512,
+    SECURITY_KEY_AES_128,
+    SECURITY_KEY_AES_256,
+    SECURITY_KEY_WRAP_128, /* encrypts a new key for each block (RFC 3394) */
+    SECURITY_KEY_WRAP_256,
+    SECURITY_KEY_ALGORITHMS
+};
+const char *security_algorithm_text(enum security_algorithm a); /* "hmac-sha-384"; static */
+
+#define SECURITY_KEY_ID 64             /* bytes of an id, with its zero */
+#define SECURITY_KEY_FILE 4096         /* bytes of a key file at most */
+#define SECURITY_KEYS_MAX 64           /* keys of a ring */
+#define SECURITY_KEY_TRIES 4           /* keys of one id that a verifier tries at most */
+#define SECURITY_USES_MAX (1ull << 32) /* encryptions with one key, unless its file says less */
+
+struct security_key {
+    char id[SECURITY_KEY_ID];
+    enum security_algorithm algorithm;
+    uint64_t from_ms, until_ms; /* DTN time (RFC 9171 §4.2.6); 0, UINT64_MAX: not limited */
+    struct eid_patterns peers;  /* none: any */
+    uint64_t uses_max;          /* encryptions */
+    uint64_t uses;              /* so far, or an upper bound after a restart */
+    uint8_t secret[SECURITY_KEY_MAX];
+    size_t secret_len;
+};
+
+/* Can it be the id of a key? */
+bool security_key_id_valid(const char *id);
+
+/* Parses a key file of `len` bytes. 0, or HELIO_EFORMAT with `why` ("line 3: algorithm: …"), which
+ * never has a part of the secret, and *out wiped. `why` has cap bytes. */
+int security_key_parse(const char *text, size_t len, struct security_key *out, char *why,
+                       size_t cap);
+
+/* A number that differs for different secrets, to recognise a key after a restart. It is made by
+ * the MAC of the key itself, so that it does not disclose the key. False: the library failed. */
+bool security_key_mark(const struct security_key *k, const struct crypto *crypto, uint64_t *out);
+
+/* Keys, and the source of initialization vectors of this node. */
+struct security_ring {
+    struct security_key at[SECURITY_KEYS_MAX];
+    size_t len;
+    uint32_t sender;          /* first 4 bytes of each IV: different for each node with the key */
+    uint64_t iv_next, iv_end; /* last 8 bytes; [iv_next, iv_end) may be used */
+    /* Makes room in [iv_next, iv_end) for good: what was returned once is not returned again, also
+     * not after a restart. False: it cannot. NULL: never. */
+    bool (*reserve)(void *self, struct security_ring *ring);
+    void *self;
+};
+
+/* What a node contributes to the IVs of its keys: its number for ipn:NUMBER.0, else a hash. */
+uint32_t security_sender_of(const struct eid *node);
+
+/* The i-th key of that id and kind (BIB: HMAC or key wrap; BCB: AES-GCM or key wrap) for this peer
+ * that is valid at dtn_ms (0: no clock: only keys without times are), the one that became valid
+ * last first. NULL: there are no more. */
+struct security_key *security_ring_find(struct security_ring *ring, const char *id, uint64_t type,
+                                        const struct eid *peer, uint64_t dtn_ms, size_t i);
+bool security_ring_has(const struct security_ring *ring, const char *id);
+/* An IV that was never used, and one more use of the key. False: its uses are exhausted, or no IVs
+ * can be reserved. */
+bool security_ring_iv(struct security_ring *ring, struct security_key *k, uint8_t iv[SECURITY_IV]);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private to bp/codec/security_policy*.c. */
+#ifndef BP_SECURITY_POLICY_PRIVATE_H
+#define BP_SECURITY_POLICY_PRIVATE_H
+
+#include "bp/codec/security_policy.h"
+#include "bp/codec/security_private.h"
+
+struct policy_rule {
+    struct security_rule rule;
+    uint64_t good, failed; /* operations */
+};
+
+struct security_policy {
+    struct eid node;
+    const struct crypto *crypto;
+    struct security_ring *ring;
+    struct policy_rule *rules;
+    size_t rules_len;
+    struct security_counters counters;
+    struct security_failure failures[SECURITY_FAILURES]; /* a ring */
+    uint64_t failed;                                     /* failures of all time */
+    struct security_bundle work;                         /* the bundle in hand */
+};
+
+bool policy_fits(const struct security_rule *r, const struct eid *source,
+                 const struct eid *destination);
+/* Counts and remembers a failed operation. True: the rule's reaction is due. */
+bool policy_fail(struct security_policy *p, struct policy_rule *r, const struct bundle *b,
+                 uint64_t dtn_ms, enum security_reason reason);
+/* A reference, or a copy for what changes bytes in place. NULL: no memory. */
+struct buf *policy_copy(struct buf *bytes, bool changes);
+/* The numbers of the blocks that a rule's target names; how many. */
+size_t policy_targets(const struct security_bundle *b, uint64_t type,
+                      uint64_t out[SECURITY_BLOCKS_MAX]);
+
+#endif

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The security source (RFC 9172 §5): a bundle that starts here gets an operation for each target of
+ * each rule that fits. Signing comes before encrypting, and the primary block before all others,
+ * since it loses its CRC. When an operation cannot be made the bundle is refused: it does not leave
+ * unprotected.
+ */
+#include <assert.h>
+
+#include "bp/codec/security_policy_private.h"
+
+struct sending {
+    struct security_policy *policy;
+    const struct bundle *bundle;
+    uint64_t dtn_ms;
+    struct security_key *key; /* of the rule in hand */
+    bool exhausted;
+};
+
+static bool take_iv(void *self, uint8_t iv[SECURITY_IV])
+{
+    struct sending *s = self;
+    const bool good = security_ring_iv(s->policy->ring, s->key, iv);
+    s->exhausted = s->exhausted || !good;
+    return good;
+}
+
+static enum security_variant variant_of(const struct security_key *k, uint64_t type)
+{
+    static const enum security_variant variants[] = {
+        [SECURITY_KEY_HMAC_256] = SECURITY_HMAC_256, [SECURITY_KEY_HMAC_384] = SECURITY_HMAC_384,
+        [SECURITY_KEY_HMAC_512] = SECURITY_HMAC_512, [SECURITY_KEY_AES_128] = SECURITY_AES_128,
+        [SECURITY_KEY_AES_256] = SECURITY_AES_256,
+    };
+    if (k->algorithm >= SECURITY_KEY_WRAP_128)
+        return type == SECURITY_BIB ? SECURITY_HMAC_384 : SECURITY_AES_256;
+    return variants[k->algorithm];
+}
+
+static enum security_reason reason_of(const struct sending *s, enum security_verdict v)
+{
+    if (v == SECURITY_OK)
+        return SECURITY_PASSED;
+    if (s->exhausted)
+        return SECURITY_REASON_EXHAUSTED;
+    return v == SECURITY_NO_CRYPTO ? SECURITY_REASON_ERROR
+           : v == SECURITY_BAD_KEY ? SECURITY_REASON_NO_KEY
+                                   : SECURITY_REASON_CONFLICTING;
+}
+
+static enum security_reason protect_target(struct sending *s, const struct security_rule *rule,
+                                           uint64_t target)
+{
+    struct security_policy *p = s->policy;
+    uint64_t failed;
+    const struct security_request r = {
+        .targets = {target},
+        .targets_len = 1,
+        .variant = variant_of(s->key, rule->type),
+        .scope = rule->scope,
+        .source = p->node,
+        .key = slice_of(s->key->secret, s->key->secret_len),
+        .wrap = s->key->algorithm >= SECURITY_KEY_WRAP_128,
+        .next_iv = take_iv,
+        .iv_self = s,
+    };
+    return reason_of(s, rule->type == SECURITY_BIB
+                            ? security_sign(&p->work, &r, p->crypto)
+                            : security_encrypt_each(&p->work, &r, p->crypto, &failed));
+}
+
+static enum security_reason apply_rule(struct sending *s, struct policy_rule *r)
+{
+    uint64_t targets[SECURITY_BLOCKS_MAX];
+    enum security_reason reason = SECURITY_PASSED;
+    struct security_policy *p = s->policy;
+    const size_t n = policy_targets(&p->work, r->rule.target, targets);
+    s->key = security_ring_find(p->ring, r->rule.key, r->rule.type, &s->bundle->destination,
+                                s->dtn_ms, 0);
+    if (s->key == NULL && n > 0)
+        return SECURITY_REASON_NO_KEY;
+    for (size_t i = 0; i < n && reason == SECURITY_PASSED; i++) {
+        reason = protect_target(s, &r->rule, targets[i]);
+        p->counters.sourced += reason == SECURITY_PASSED;
+        r->good += reason == SECURITY_PASSED;
+    }
+    return reason;
+}
+
+/* The primary block's BIBs, the other BIBs, then what encrypts. */
+static int pass_of(const struct security_rule *r)
+{
+    return r->type == SECURITY_BCB ? 2 : r->target != 0;
+}
+
+static enum security_reason apply_rules(struct sending *s, bool *changed)
+{
+    struct security_policy *p = s->policy;
+    for (int pass = 0; pass < 3; pass++) {
+        for (size_t i = 0; i < p->rules_len; i++) {
+            struct policy_rule *r = &p->rules[i];
+            if (r->rule.role != SECURITY_ROLE_SOURCE || pass_of(&r->rule) != pass ||
+                !policy_fits(&r->rule, &s->bundle->id.source, &s->bundle->destination))
+                continue;
+            const enum security_reason reason = apply_rule(s, r);
+            if (reason == SECURITY_PASSED)
+                *changed = true;
+            else if (policy_fail(p, r, s->bundle, s->dtn_ms, reason))
+                return reason;
+        }
+    }
+    return SECURITY_PASSED;
+}
+
+static bool has_source(const struct security_policy *p, const struct bundle *b, bool *encrypts)
+{
+    bool any = false;
+    *encrypts = false;
+    for (size_t i = 0; i < p->rules_len; i++) {
+        const struct security_rule *r = &p->rules[i].rule;
+        if (r->role != SECURITY_ROLE_SOURCE || !policy_fits(r, &b->id.source, &b->destination))
+            continue;
+        any = true;
+        *encrypts = *encrypts || r->type == SECURITY_BCB;
+    }
+    return any;
+}
+
+struct buf *policy_copy(struct buf *bytes, bool changes)
+{
+    if (!changes)
+        return buf_keep(bytes);
+    struct buf *out = buf_new(0, bytes->len);
+    if (out != NULL)
+        memcpy(buf_append(out, bytes->len), buf_data(bytes), bytes->len);
+    return out;
+}
+
+void security_policy_send(struct security_policy *p, struct buf *bytes, const struct bundle *b,
+                          uint64_t dtn_ms, struct security_outcome *out)
+{
+    struct sending s = {.policy = p, .bundle = b, .dtn_ms = dtn_ms};
+    bool encrypts, changed = false;
+    *out = (struct security_outcome){.reason = SECURITY_PASSED};
+    if (!has_source(p, b, &encrypts))
+        return;
+    struct buf *own = policy_copy(bytes, encrypts);
+    if (own == NULL || security_bundle_view(own, &p->work) != 0) {
+        p->counters.failed[SECURITY_REASON_ERROR]++;
+        p->counters.not_sent++;
+        out->reason = SECURITY_REASON_ERROR;
+        return;
+    }
+    out->reason = apply_rules(&s, &changed);
+    if (out->reason == SECURITY_PASSED && changed) {
+        out->made = security_bundle_write(&p->work);
+        if (out->made == NULL)
+            out->reason = SECURITY_REASON_ERROR;
+    }
+    p->counters.not_sent += out->reason != SECURITY_PASSED;
+    security_bundle_fini(&p->work);
+}

@@ -1,0 +1,428 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The security policy at an agent: what is verified before what, and what a forgery changes. */
+#include "bp_agent_piece.h"
+
+#include "bp/codec/security_policy.h"
+#include "os/crypto.h"
+
+static struct crypto crypto;
+static struct security_ring ring;
+static struct security_policy *policy;
+
+static bool reserve(void *self, struct security_ring *r)
+{
+    (void)self;
+    r->iv_end += 4;
+    return true;
+}
+
+static struct security_key *add_key(const char *id, const char *algorithm, const char *from,
+                                    char digit)
+{
+    char text[512], why[256], digits[65];
+    memset(digits, digit, 64);
+    digits[strstr(algorithm, "128") != NULL ? 32 : 64] = '\0';
+    snprintf(text, sizeof text, "id: %s\nalgorithm: %s\n%s%s\nkey: %s\n", id, algorithm,
+             *from == '\0' ? "" : "from: ", from, digits);
+    ck_assert_msg(security_key_parse(text, strlen(text), &ring.at[ring.len], why, sizeof why) == 0,
+                  "%s", why);
+    return &ring.at[ring.len++];
+}
+
+static struct security_rule rule_of(enum security_role role, const char *from, const char *to,
+                                    uint64_t target, uint64_t type, const char *key)
+{
+    struct security_rule r = {
+        .role = role, .target = target, .type = type, .scope = SECURITY_SCOPE_ALL};
+    const char *why;
+    ck_assert_int_eq(eid_patterns_read(from, &r.from, &why), 0);
+    ck_assert_int_eq(eid_patterns_read(to, &r.to, &why), 0);
+    snprintf(r.key, sizeof r.key, "%s", key);
+    return r;
+}
+
+static void setup(void)
+{
+    struct eid node = eid_of("ipn:2.0");
+    ck_assert(crypto_open(&crypto));
+    memset(&ring, 0, sizeof ring);
+    ring.sender = security_sender_of(&node);
+    ring.reserve = reserve;
+    ck_assert_int_eq(security_policy_new(&policy, &node, &crypto, &ring), 0);
+}
+
+static void teardown(void)
+{
+    security_policy_free(policy);
+    crypto_close(&crypto);
+}
+
+static void open_node(struct binder *n)
+{
+    start(n);
+    agent_security(n->a, policy);
+}
+
+/* The bundle as node ipn:1.0 signs or encrypts its payload, under that policy of its own. */
+static struct buf *secured_by(const struct bundle *b, const struct security_rule *rules,
+                              size_t rules_len, struct security_ring *keys)
+{
+    struct security_policy *p;
+    struct security_outcome o;
+    struct eid node = eid_of("ipn:1.0");
+    struct buf *plain = bundle_encode_copy(b);
+    ck_assert_int_eq(security_policy_new(&p, &node, &crypto, keys), 0);
+    ck_assert_int_eq(security_policy_set(p, rules, rules_len), 0);
+    security_policy_send(p, plain, b, START_MS, &o);
+    ck_assert_int_eq(o.reason, SECURITY_PASSED);
+    ck_assert_ptr_nonnull(o.made);
+    security_policy_free(p);
+    buf_drop(plain);
+    return o.made;
+}
+
+static struct buf *signed_bundle(const struct bundle *b, const char *key)
+{
+    struct security_rule r =
+        rule_of(SECURITY_ROLE_SOURCE, "ipn:1.*", "*", BLOCK_PAYLOAD, SECURITY_BIB, key);
+    return secured_by(b, &r, 1, &ring);
+}
+
+static enum agent_refusal receive(struct binder *n, struct buf *b, uint64_t token)
+{
+    return agent_receive(n->a, 0, b, token, n->now);
+}
+
+static void set_rule(struct security_rule r)
+{
+    ck_assert_int_eq(security_policy_set(policy, &r, 1), 0);
+}
+
+static uint64_t failed(enum security_reason r)
+{
+    return security_policy_counters(policy)->failed[r];
+}
+
+static struct security_rule acceptor(void)
+{
+    return rule_of(SECURITY_ROLE_ACCEPTOR, "ipn:1.*", "ipn:2.*", BLOCK_PAYLOAD, SECURITY_BIB, "up");
+}
+
+/* A bundle with a known id and other bytes comes first: it is refused, and the true one is taken.
+ */
+START_TEST(a_forgery_does_not_displace)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "hmac-sha-384", "", 'a');
+    add_key("other", "hmac-sha-384", "", 'b');
+    set_rule(acceptor());
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    struct buf *real = signed_bundle(&b, "up");
+    b.payload = slice_of("fake", 4);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_SECURITY);
+    ck_assert_int_eq(receive(&n, signed_bundle(&b, "other"), 2), REFUSE_SECURITY);
+    ck_assert_int_eq(receive(&n, real, 3), REFUSE_NONE);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_SECURITY); /* not as a duplicate */
+    listen(&n, 1);
+    drain(&n);
+    ck_assert_ptr_nonnull(strstr(n.trace, "refuse link 1: a security operation"));
+    ck_assert_ptr_nonnull(strstr(n.trace, "refuse link 2: a security operation"));
+    ck_assert_ptr_nonnull(strstr(n.trace, "refuse link 4: a security operation"));
+    ck_assert_ptr_nonnull(strstr(n.trace, "deliver 1 to 9: data"));
+    ck_assert_ptr_null(strstr(n.trace, "fake"));
+    ck_assert_uint_eq(failed(SECURITY_REASON_MISSING), 2);
+    ck_assert_uint_eq(failed(SECURITY_REASON_FAILED), 1);
+    ck_assert_uint_eq(security_policy_counters(policy)->accepted, 1);
+    ck_assert_uint_eq(security_policy_counters(policy)->bundles_dropped, 3);
+    struct security_failure f;
+    ck_assert(security_policy_failure(policy, 1, &f));
+    ck_assert_int_eq(f.reason, SECURITY_REASON_FAILED);
+    ck_assert_uint_eq(f.id.sequence, 1);
+    binder_fini(&n);
+}
+END_TEST
+
+/* An administrative record is obeyed only when it is verified. */
+START_TEST(administrative_records)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "hmac-sha-256", "", 'a');
+    set_rule(acceptor());
+    struct bundle b = peer_bundle("ipn:1.0", "ipn:2.0", 1);
+    b.flags |= BUNDLE_IS_ADMIN;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_SECURITY);
+    ck_assert_uint_eq(agent_counters(n.a)->records_ignored, 0);
+    ck_assert_int_eq(receive(&n, signed_bundle(&b, "up"), 2), REFUSE_NONE);
+    ck_assert_uint_eq(agent_counters(n.a)->records_ignored,
+                      1); /* "data" is none, but it was read */
+    binder_fini(&n);
+}
+END_TEST
+
+/* A verifier on the way leaves the block; a fragment it cannot verify. */
+START_TEST(verifier_on_the_way)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "hmac-sha-512", "", 'a');
+    set_rule(rule_of(SECURITY_ROLE_VERIFIER, "ipn:1.*", "*", BLOCK_PAYLOAD, SECURITY_BIB, "up"));
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.5", 1);
+    struct buf *whole = signed_bundle(&b, "up");
+    struct bundle parsed;
+    ck_assert_int_eq(bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &parsed, NULL), 0);
+    struct buf *part = bundle_fragment(&parsed, 0, 2);
+    ck_assert_int_eq(receive(&n, part, 1), REFUSE_SECURITY);
+    ck_assert_uint_eq(failed(SECURITY_REASON_FRAGMENT), 1);
+    ck_assert_int_eq(receive(&n, whole, 2), REFUSE_NONE);
+    agent_link(n.a, 1, true, n.now);
+    skip(&n);
+    ck_assert_ptr_nonnull(n.sent);
+    struct security_outcome o;
+    ck_assert_int_eq(bundle_decode(buf_data(n.sent), n.sent->len, BUNDLE_LENIENT, &parsed, NULL),
+                     0);
+    security_policy_receive(policy, n.sent, &parsed, START_MS, &o);
+    ck_assert_int_eq(o.reason, SECURITY_PASSED);
+    ck_assert_ptr_null(o.made);
+    ck_assert_uint_eq(security_policy_counters(policy)->verified, 2);
+    binder_fini(&n);
+}
+END_TEST
+
+static void cut(struct binder *n, struct buf *whole, size_t at, size_t len, uint64_t token)
+{
+    struct bundle b;
+    ck_assert_int_eq(bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &b, NULL), 0);
+    struct buf *part = bundle_fragment(&b, at, len);
+    ck_assert_ptr_nonnull(part);
+    ck_assert_int_eq(receive(n, part, token), REFUSE_NONE);
+}
+
+/* Signed and encrypted before it is cut; decrypted and verified when all fragments are here. A
+ * forged one is not delivered, and its id is not remembered. */
+START_TEST(fragments_are_verified_as_a_whole)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "hmac-sha-384", "", 'a');
+    add_key("up", "aes-256-gcm", "", 'c');
+    struct security_rule rules[] = {acceptor(), rule_of(SECURITY_ROLE_ACCEPTOR, "ipn:1.*", "*",
+                                                        BLOCK_PAYLOAD, SECURITY_BCB, "up")};
+    struct security_rule sources[] = {
+        rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BCB, "up"),
+        rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BIB, "up")};
+    ck_assert_int_eq(security_policy_set(policy, rules, 2), 0);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    b.payload = slice_of("twelve bytes", 12);
+    struct buf *whole = secured_by(&b, sources, 2, &ring);
+    b.payload = slice_of("other bytes!", 12);
+    struct buf *forged = signed_bundle(&b, "up"); /* not encrypted */
+    listen(&n, 1);
+    cut(&n, forged, 0, 5, 1);
+    cut(&n, forged, 5, 7, 2);
+    drain(&n);
+    ck_assert_ptr_null(strstr(n.trace, "deliver"));
+    ck_assert_uint_eq(agent_counters(n.a)->assemblies_ended[END_INSECURE], 1);
+    ck_assert_uint_eq(failed(SECURITY_REASON_MISSING), 1);
+    cut(&n, whole, 6, 6, 3);
+    cut(&n, whole, 0, 6, 4);
+    drain(&n);
+    ck_assert_ptr_nonnull(strstr(n.trace, "to 9: twelve bytes"));
+    agent_delivered(n.a, n.last.key, true, n.now);
+    skip(&n);
+    nothing_left(&n);
+    buf_drop(whole);
+    buf_drop(forged);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Bundles that start here and leave are protected; those that stay are not; without a key they are
+ * refused and do not leave. */
+START_TEST(source)
+{
+    struct binder n;
+    open_node(&n);
+    set_rule(rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BCB, "up"));
+    struct agent_request q = request_of("ipn:2.7", "ipn:3.5", 1);
+    agent_link(n.a, 1, true, n.now);
+    ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_SECURITY);
+    ck_assert_uint_eq(failed(SECURITY_REASON_NO_KEY), 1);
+    struct security_key *k = add_key("up", "aes-128-gcm", "", 'a');
+    k->uses_max = 2;
+    ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_NONE);
+    skip(&n);
+    ck_assert_ptr_null(memmem(buf_data(n.sent), n.sent->len, "hello", 5));
+    set_rule(rule_of(SECURITY_ROLE_ACCEPTOR, "*", "*", BLOCK_PAYLOAD, SECURITY_BCB, "up"));
+    struct bundle parsed;
+    struct security_outcome o;
+    ck_assert_int_eq(bundle_decode(buf_data(n.sent), n.sent->len, BUNDLE_STRICT, &parsed, NULL), 0);
+    security_policy_receive(policy, n.sent, &parsed, START_MS, &o);
+    ck_assert_int_eq(o.reason, SECURITY_PASSED);
+    ck_assert_ptr_nonnull(memmem(buf_data(o.made), o.made->len, "hello", 5));
+    buf_drop(o.made);
+    set_rule(rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BCB, "up"));
+    ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_NONE);
+    ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_SECURITY);
+    ck_assert_uint_eq(failed(SECURITY_REASON_EXHAUSTED), 1);
+    ck_assert_uint_eq(security_policy_counters(policy)->not_sent, 2);
+    q = request_of("ipn:2.7", "ipn:2.5", 9);
+    ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_NONE);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Counts and lets pass; the block of a failed operation is dropped without its bundle. */
+START_TEST(reactions)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "hmac-sha-384", "", 'a');
+    struct security_rule r = acceptor();
+    r.dry_run = true;
+    set_rule(r);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_NONE);
+    ck_assert_uint_eq(security_policy_counters(policy)->passed, 1);
+    ck_assert_uint_eq(security_policy_counters(policy)->bundles_dropped, 0);
+    r.dry_run = false;
+    r.target = 200;
+    r.reaction = SECURITY_DROP_BLOCK;
+    set_rule(r);
+    b.id.sequence = 2;
+    b.others[b.others_len++] =
+        (struct bundle_block){.type = 200, .crc = CRC_32C, .data = slice_of("block", 5)};
+    ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_NONE);
+    ck_assert_uint_eq(security_policy_counters(policy)->blocks_dropped, 1);
+    listen(&n, 2);
+    drain(&n);
+    ck_assert_ptr_null(memmem(buf_data(n.delivered), n.delivered->len, "block", 5));
+    binder_fini(&n);
+}
+END_TEST
+
+/* Two keys at once, by their times; peers; the algorithm is the key's. */
+START_TEST(choice_of_keys)
+{
+    struct binder n;
+    open_node(&n);
+    struct security_key *old = add_key("up", "hmac-sha-384", "", 'a');
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    struct buf *by_old = signed_bundle(&b, "up");
+    struct security_key *next = add_key("up", "hmac-sha-384", "2000-01-02T00:00:00Z", 'b');
+    b.id.sequence = 2;
+    struct buf *by_next = signed_bundle(&b, "up");
+    b.id.sequence = 3;
+    struct buf *late = signed_bundle(&b, "up");
+    set_rule(acceptor());
+    ck_assert_int_eq(receive(&n, by_old, 1), REFUSE_NONE);
+    ck_assert_int_eq(receive(&n, by_next, 2), REFUSE_NONE);
+    old->until_ms = START_MS; /* over */
+    b.id.sequence = 4;
+    next->from_ms++;
+    ck_assert_int_eq(receive(&n, late, 3), REFUSE_NONE);
+    const char *why;
+    ck_assert_int_eq(eid_patterns_read("ipn:7.*", &next->peers, &why), 0);
+    next->until_ms = UINT64_MAX;
+    b.id.sequence = 5;
+    old->until_ms = UINT64_MAX;
+    struct buf *c = signed_bundle(&b, "up");
+    old->until_ms = START_MS;
+    ck_assert_int_eq(receive(&n, c, 5), REFUSE_SECURITY);
+    ck_assert_uint_eq(failed(SECURITY_REASON_NO_KEY), 1);
+    next->peers.len = 0;
+    next->algorithm = SECURITY_KEY_HMAC_512;
+    ck_assert_int_eq(receive(&n, c = bundle_encode_copy(&b), 6), REFUSE_SECURITY);
+    binder_fini(&n);
+}
+END_TEST
+
+/* An offered bundle that found no room comes again as it was. */
+START_TEST(offered_again)
+{
+    struct binder n;
+    struct agent_config config = config_of("ipn:2.0");
+    bool waits;
+    config.held_bundles = 1;
+    relay_init(&n, &config);
+    agent_security(n.a, policy);
+    add_key("up", "hmac-sha-384", "", 'a');
+    set_rule(acceptor());
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    ck_assert_int_eq(receive(&n, signed_bundle(&b, "up"), 1), REFUSE_NONE);
+    b.id.sequence = 2;
+    struct buf *second = signed_bundle(&b, "up");
+    for (int i = 0; i < 3; i++) {
+        ck_assert_int_eq(agent_offer(n.a, 0, second, 2, i > 0, &waits, n.now), REFUSE_FULL);
+        ck_assert(waits);
+    }
+    drain(&n);
+    listen(&n, 2);
+    skip(&n);
+    agent_delivered(n.a, n.last.key, true, n.now);
+    drain(&n);
+    ck_assert_int_eq(agent_offer(n.a, 0, second, 2, true, &waits, n.now), REFUSE_NONE);
+    drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(key_files)
+{
+    static const struct {
+        const char *text, *why;
+    } wrong[] = {
+        {"", "id is missing"},
+        {"id: a\n", "algorithm is missing"},
+        {"id: a\nalgorithm: hmac-sha-384\n", "key is missing"},
+        {"id: a b\n", "line 1: id"},
+        {"id: a\nalgorithm: rot13\n", "line 2: algorithm"},
+        {"id: a\nalgorithm: aes-256-gcm\nkey: 00112233445566778899aabbccddeeff\n", "64 hex"},
+        {"id: a\nalgorithm: aes-128-gcm\nkey: 0011\n", "32 hex"},
+        {"id: a\nalgorithm: hmac-sha-256\nkey: 0011\n", "at least 32"},
+        {"key: 0g\n", "line 1: key"},
+        {"from: 2026-13-01T00:00:00Z\n", "line 1: from"},
+        {"until: tomorrow\n", "line 1: until"},
+        {"peers: ipn\n", "line 1: peers"},
+        {"uses: 0\n", "line 1: uses"},
+        {"frob: 1\n", "line 1: expected id"},
+        {"id: a\nalgorithm: hmac-sha-256\nkey: 00112233445566778899aabbccddeeff\n"
+         "from: 2026-01-02T00:00:00Z\nuntil: 2026-01-01T00:00:00Z\n",
+         "until is not after from"},
+    };
+    struct security_key k;
+    char why[256];
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        ck_assert_int_lt(security_key_parse(wrong[i].text, strlen(wrong[i].text), &k, why, 256), 0);
+        ck_assert_msg(strstr(why, wrong[i].why) != NULL, "%zu: %s", i, why);
+    }
+    const char *good = "# a comment\r\nid: up.1\r\nalgorithm: aes-128-gcm\nuses: 10\n"
+                       "from: 2024-03-01T00:00:01Z\npeers: ipn:2.*|ipn:7.*\n"
+                       "key: 00112233445566778899AABBCCDDEEFF";
+    ck_assert_int_eq(security_key_parse(good, strlen(good), &k, why, 256), 0);
+    ck_assert_str_eq(k.id, "up.1");
+    ck_assert_uint_eq(k.from_ms, UINT64_C(762566401000));
+    ck_assert_uint_eq(k.uses_max, 10);
+    ck_assert_uint_eq(k.secret[15], 0xff);
+    ck_assert_uint_eq(k.peers.len, 2);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("security policy at the agent");
+    TCase *t = tcase_create("policy");
+    tcase_add_checked_fixture(t, setup, teardown);
+    tcase_add_test(t, a_forgery_does_not_displace);
+    tcase_add_test(t, administrative_records);
+    tcase_add_test(t, verifier_on_the_way);
+    tcase_add_test(t, fragments_are_verified_as_a_whole);
+    tcase_add_test(t, source);
+    tcase_add_test(t, reactions);
+    tcase_add_test(t, choice_of_keys);
+    tcase_add_test(t, offered_again);
+    tcase_add_test(t, key_files);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
