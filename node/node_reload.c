@@ -19,6 +19,7 @@
 #include "node/config/config_link.h"
 #include "node/config/config_tables.h"
 #include "node/node_log.h"
+#include "node/node_security.h"
 #include "node/plan/node_plan.h"
 
 #define KEYS_CAP 256
@@ -274,7 +275,7 @@ static void reload_log(struct reload *r)
 /* What the node runs with and cannot change. */
 static void name_fixed_sections(struct reload *r)
 {
-    static const char *const changing[] = {"plan", "level", "format"};
+    static const char *const changing[] = {"plan", "level", "format", "security_keys"};
     for (size_t i = 0; i < CONFIG_MAPS; i++) {
         const struct config_section *s = config_section_at(i);
         for (const struct conf_option *o = s->options; o->key != NULL; o++) {
@@ -290,10 +291,22 @@ static void name_fixed_sections(struct reload *r)
         tell_change(r, false, "endpoints cannot change while the node runs; start it anew");
 }
 
+static void reload_security(struct reload *r)
+{
+    char why[512] = "";
+    bool applied;
+    const int rc = node_security_reload(r->n, r->now, &applied, why, sizeof why);
+    if (rc < 0)
+        tell_change(r, false, "security: %s; rules and keys are as before", why);
+    else if (applied)
+        tell_change(r, true, "security: %zu rules", r->now->security_len);
+}
+
 static void apply_changes(struct reload *r)
 {
     reload_log(r);
     name_fixed_sections(r);
+    reload_security(r);
     change_routes(r, r->was, r->now, false);
     r->n->file = r->now; /* links that are added take its routes */
     reload_links(r);

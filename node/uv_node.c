@@ -23,6 +23,7 @@
 #include "node/node_meter.h"
 #include "node/node_reload.h"
 #include "node/node_sandbox.h"
+#include "node/node_security.h"
 #include "node/plan/node_plan.h"
 #include "node/storage.h"
 #include "os/clock.h"
@@ -68,6 +69,7 @@ static void on_second(void *context)
     node_plan_tick(n);
     node_meter_tick(n);
     node_watch_tick(n);
+    node_security_tick(n);
     if (h->watched)
         (void)notify_send(h->manager, "WATCHDOG=1");
     node_tell_shortage(n);
@@ -326,7 +328,11 @@ static int begin_node(struct node *n)
     if (err == 0)
         err = open_signals(n);
     if (err == 0)
+        err = node_security_open(n);
+    if (err == 0)
         err = open_store(n);
+    if (err == 0)
+        err = node_security_begin(n);
     if (err == 0) {
         restore_sequence(n);
         node_clock_note(n);
@@ -350,6 +356,7 @@ static void end_node(struct node *n)
     http_free(n->http);
     storage_close(n->storage);
     node_close(n);
+    node_security_free(n);
     node_reload_free(n);
     node_log_close(n);
 }

@@ -124,6 +124,9 @@ struct config {
     size_t routes_len;
     void *endpoints; /* struct config_endpoint */
     size_t endpoints_len;
+    char *security_keys; /* folder of keys of bundle security; "": none */
+    void *security;      /* struct config_security (config_security.h) */
+    size_t security_len;
     struct {
         uint32_t socket, control, store, segments, bundles;
         uint32_t socket_group, control_group, admin_group;

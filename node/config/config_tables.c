@@ -63,6 +63,12 @@ const struct conf_option config_top[] = {
      .initial = "",
      .help = "file of the contact plan (YAML, ION, HDTN) that bundles and links follow; empty: "
              "static routes"},
+    {.key = "security_keys",
+     .type = OPTION_FILE,
+     .offset = AT(security_keys),
+     .initial = "",
+     .help = "folder of the key files of bundle security, for the node's user alone; needed with "
+             "security rules"},
     {.key = "priority",
      .type = OPTION_CHOICE,
      .offset = AT(priority),

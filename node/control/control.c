@@ -105,6 +105,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "applications", apps_counters(n->apps)->connections);
     if (n->has_echo)
         set_eid(out, "echo", &n->echo);
+    control_security_counters(n, out);
     fill_store(n, out);
 }
 
@@ -442,6 +443,7 @@ static const struct command {
     {"backlog", control_backlog, false, NULL},
     {"routes", control_routes, false, NULL},
     {"top", control_top, false, NULL},
+    {"security", control_security, false, NULL},
     {"reload", do_reload, true, NULL},
     {"counters", do_counters, false, control_link_counters},
     {"link", do_link, true, NULL},
@@ -528,7 +530,7 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
         fail_words(
             out,
             "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
-            "reload, "
+            "security, reload, "
             "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
             "plan-reload, "
             "contact, range");

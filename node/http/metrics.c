@@ -14,6 +14,7 @@
 #include "node/http/prometheus.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
+#include "node/node_security.h"
 #include "node/storage.h"
 
 #define SECONDS(t) ((double)(t) / 1e9)
@@ -84,6 +85,32 @@ static void put_reasons(FILE *f, const struct agent_counters *c)
     for (int r = 1; r < REFUSE_COUNT; r++)
         fprintf(f, "heliograph_bundles_refused_total{reason=\"%s\"} %" PRIu64 "\n",
                 agent_refusal_text((enum agent_refusal)r), c->refused[r]);
+}
+
+static void put_security(FILE *f, const struct node *n)
+{
+    static const struct security_counters none;
+    const struct security_counters *c =
+        n->security == NULL ? &none : security_policy_counters(n->security->policy);
+    put_family(f, "security_operations_total", "counter",
+               "operations of bundle security that succeeded, by role");
+    fprintf(f, "heliograph_security_operations_total{role=\"source\"} %" PRIu64 "\n", c->sourced);
+    fprintf(f, "heliograph_security_operations_total{role=\"verifier\"} %" PRIu64 "\n",
+            c->verified);
+    fprintf(f, "heliograph_security_operations_total{role=\"acceptor\"} %" PRIu64 "\n",
+            c->accepted);
+    put_family(f, "security_failures_total", "counter",
+               "operations of bundle security that failed, by reason");
+    for (int r = 0; r < SECURITY_REASON_COUNT; r++)
+        fprintf(f, "heliograph_security_failures_total{reason=\"%s\"} %" PRIu64 "\n",
+                security_reason_word((enum security_reason)r), c->failed[r]);
+    put_one(f, "security_passed_total", "counter", "of them, those of rules with dry_run",
+            (double)c->passed);
+    put_one(f, "security_bundles_dropped_total", "counter",
+            "received bundles that were dropped for a failed operation",
+            (double)c->bundles_dropped);
+    put_one(f, "security_not_sent_total", "counter",
+            "bundles that start here and could not be protected", (double)c->not_sent);
 }
 
 static void put_rest(FILE *f, struct node *n)
@@ -242,6 +269,7 @@ char *metrics_text(struct node *n, size_t *len)
     }
     put_node(f, n);
     put_reasons(f, agent_counters(n->agent));
+    put_security(f, n);
     put_rest(f, n);
     for (size_t i = 0; i < n->links_len; i++)
         if (n->links[i] != NULL)

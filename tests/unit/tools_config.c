@@ -188,6 +188,13 @@ static void errors_of(const char *text, struct conf_errors *e)
 }
 
 #define HEAD "node: ipn:1.0\nsocket: /tmp/s\nstore: {durability: none}\n"
+#define SECURITY HEAD "security_keys: keys\nsecurity:\n  - "
+#define HOP_BLOCKS                                                                                 \
+    "n.yaml:6: security.target: nodes on the way change blocks of types 6, 7 and 10 (previous "    \
+    "node, age, hop count); write another target"
+#define SECURITY_BLOCKS                                                                            \
+    "n.yaml:6: security.target: blocks of types 11 and 12 are security blocks; write the block "   \
+    "that they protect"
 #define LINK HEAD "links:\n  - name: to-2\n    adapter: fake\n    peer: ipn:2.0\n    rto: 30ms\n"
 
 static const struct {
@@ -218,8 +225,35 @@ static const struct {
     {HEAD "zzzzzzzzzzz: 1\n",
      "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
      "socket, control, socket_mode, socket_group, control_mode, control_group, "
-     "control_admin_group, echo, plan, priority, sandbox, store, "
-     "bundles, log, routing, http, links, routes, endpoints"},
+     "control_admin_group, echo, plan, security_keys, priority, sandbox, store, "
+     "bundles, log, routing, http, links, routes, endpoints, security"},
+    {SECURITY "{role: verifier, context: bcb-aes-gcm, key: a}\n",
+     "n.yaml:6: security.context: a verifier does not decrypt (RFC 9172 §5.1); write role: "
+     "acceptor, or bib-hmac-sha2"},
+    {SECURITY "{role: acceptor, context: bcb-aes-gcm, target: primary, key: a}\n",
+     "n.yaml:6: security.context: the primary block cannot be encrypted (RFC 9172 §3.8); write "
+     "bib-hmac-sha2, or another target"},
+    {SECURITY "{role: source, context: bcb-aes-gcm, key: a}\n",
+     "n.yaml:6: security.context: a node that encrypts needs a store, where it notes used "
+     "initialization vectors; write store.path, and durability sync or async"},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: 6, key: a}\n", HOP_BLOCKS},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: 7, key: a}\n", HOP_BLOCKS},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: 10, key: a}\n", HOP_BLOCKS},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: 11, key: a}\n", SECURITY_BLOCKS},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: 12, key: a}\n", SECURITY_BLOCKS},
+    {SECURITY "{role: source, context: bib-hmac-sha2, target: all, key: a}\n",
+     "n.yaml:6: security.target: write payload, primary, or the type number of a block from 1"},
+    {SECURITY "{role: source, context: bib-hmac-sha2, scope: head, key: a}\n",
+     "n.yaml:6: security.scope: write all, none, or words of primary, target and security"},
+    {SECURITY "{role: source, context: bib-hmac-sha2, key: a b}\n",
+     "n.yaml:6: security.key: write 1 to 63 letters, digits, '-', '_' or '.', as id: of a key "
+     "file"},
+    {SECURITY "{role: source, context: bib-hmac-sha2, to: x, key: a}\n",
+     "n.yaml:6: security.to: \"x\" is not a pattern; write one such as ipn:2.*, "
+     "ipn:[1-5,7].*, ipn:2.1, dtn://name/* or *"},
+    {HEAD "security:\n  - {role: source, context: bib-hmac-sha2, key: a}\n",
+     "n.yaml:4: security_keys: this key is missing; write the folder of the keys that the rules "
+     "name"},
     {HEAD "routing: {exclude: \"2, x\"}\n", "n.yaml:4: routing.exclude: \"2, x\" is not "
                                             "understood; write at most 16 numbers of neighbours, "
                                             "such as 3, 5"},

@@ -29,6 +29,7 @@ static const char help[] =
     "                     force, when its peer was heard last, open sessions\n"
     "  sessions           open LTP sessions\n"
     "  routes             static routes, the most specific first\n"
+    "  security           bundle security: rules, keys, counters by reason, last failures\n"
     "  backlog            how much waits for whom, the most first\n"
     "  bundles [KEY=VALUE…]\n"
     "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
@@ -110,9 +111,10 @@ static int usage(const char *what, const char *which)
 }
 
 /* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
-static const char *const all_commands[] = {
-    "status", "links", "sessions", "bundles", "counters", "routes", "backlog", "top",   "watch",
-    "link",   "route", "plan",     "contact", "range",    "cancel", "delete",  "flush", "reload"};
+static const char *const all_commands[] = {"status", "links",   "sessions", "bundles", "counters",
+                                           "routes", "backlog", "top",      "watch",   "link",
+                                           "route",  "plan",    "contact",  "range",   "cancel",
+                                           "delete", "flush",   "reload",   "security"};
 
 #define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
 
@@ -127,9 +129,10 @@ static int arguments_of(const char *command)
     static const struct {
         const char *name;
         int arguments;
-    } commands[] = {{"status", 0}, {"links", 0},   {"sessions", 0}, {"bundles", 0}, {"counters", 0},
-                    {"routes", 0}, {"backlog", 0}, {"top", 0},      {"reload", 0},  {"watch", 0},
-                    {"link", 2},   {"route", 3},   {"delete", 1},   {"cancel", 2},  {"flush", 0}};
+    } commands[] = {{"status", 0},   {"links", 0},  {"sessions", 0}, {"bundles", 0},
+                    {"counters", 0}, {"routes", 0}, {"backlog", 0},  {"top", 0},
+                    {"reload", 0},   {"watch", 0},  {"link", 2},     {"route", 3},
+                    {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;

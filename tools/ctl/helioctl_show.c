@@ -84,6 +84,28 @@ static const struct column bundle_columns[] = {
     {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
 };
 
+static const struct column rule_columns[] = {
+    {"LINE", "line", COLUMN_NUMBER},     {"ROLE", "role", COLUMN_TEXT},
+    {"FROM", "from", COLUMN_TEXT},       {"TO", "to", COLUMN_TEXT},
+    {"TARGET", "target", COLUMN_TEXT},   {"CONTEXT", "context", COLUMN_TEXT},
+    {"KEY", "key", COLUMN_TEXT},         {"GOOD", "good", COLUMN_NUMBER},
+    {"FAILED", "failed", COLUMN_NUMBER},
+};
+static const struct column key_columns[] = {
+    {"KEY", "id", COLUMN_TEXT},
+    {"ALGORITHM", "algorithm", COLUMN_TEXT},
+    {"STATE", "state", COLUMN_TEXT},
+    {"FROM", "from_ms", COLUMN_DTN_TIME},
+    {"UNTIL", "until_ms", COLUMN_DTN_TIME},
+    {"PEERS", "peers", COLUMN_TEXT},
+    {"USES", "uses", COLUMN_NUMBER},
+};
+static const struct column failure_columns[] = {
+    {"FAILED AT", "time_ms", COLUMN_DTN_TIME},   {"LINE", "line", COLUMN_NUMBER},
+    {"REASON", "reason", COLUMN_TEXT},           {"SOURCE", "source", COLUMN_TEXT},
+    {"DESTINATION", "destination", COLUMN_TEXT}, {"SEQUENCE", "sequence", COLUMN_NUMBER},
+};
+
 static const struct column frame_columns[] = {
     {"FRAMES OF", "link", COLUMN_TEXT},  {"PORT", "port", COLUMN_TEXT},
     {"OUT", "out", COLUMN_NUMBER},       {"IN", "in", COLUMN_NUMBER},
@@ -269,6 +291,20 @@ static void show_links(json_t *links, bool colour)
     json_decref(unknown);
 }
 
+static void show_security(json_t *answer, bool colour)
+{
+    const json_t *failures = json_object_get(answer, "failures");
+    table_print(stdout, rule_columns, LEN(rule_columns), json_object_get(answer, "rules"), colour);
+    putchar('\n');
+    table_print(stdout, key_columns, LEN(key_columns), json_object_get(answer, "keys"), colour);
+    putchar('\n');
+    if (json_array_size(failures) > 0) {
+        table_print(stdout, failure_columns, LEN(failure_columns), failures, colour);
+        putchar('\n');
+    }
+    list_print(stdout, json_object_get(answer, "security"), "", false);
+}
+
 static void show_bundles(json_t *answer, bool colour)
 {
     const json_t *list = json_object_get(answer, "bundles");
@@ -323,6 +359,8 @@ void ctl_show(const char *command, struct json_t *answer)
                     json_object_get(answer, "backlog"), colour);
     else if (strcmp(command, "bundles") == 0)
         show_bundles(answer, colour);
+    else if (strcmp(command, "security") == 0)
+        show_security(answer, colour);
     else if (strcmp(command, "plan") == 0)
         ctl_plan_show(answer, colour);
     else if (strcmp(command, "reload") == 0) {

@@ -28,6 +28,11 @@ static int load_host(struct stack_host *h)
         return HELIO_ENOMEM;
     conf_errors_init(e, h->file);
     int rc = config_load(&h->config, h->file, cla_at, e);
+    if (rc == 0 && h->config.security_len > 0) { /* keys and their random numbers are real ones */
+        conf_error(e, 0, "security: virtual nodes have no bundle security; leave this list out");
+        config_fini(&h->config);
+        rc = HELIO_EFORMAT;
+    }
     say_errors(e);
     free(e);
     return rc < 0 ? HELIO_EFORMAT : 0;

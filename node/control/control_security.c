@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Bundle security as an operator sees it: counters by reason, rules, keys without their secrets,
+ * and the last failures. */
+#include <jansson.h>
+#include <stdio.h>
+
+#include "conf/json_number.h"
+#include "node/control/control.h"
+#include "node/node_security.h"
+
+static void set_int(json_t *o, const char *key, uint64_t v)
+{
+    json_object_set_new(o, key, json_number(v));
+}
+
+static void set_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, json_string(text));
+}
+
+static void set_eid(json_t *o, const char *key, const struct eid *e)
+{
+    char text[EID_TEXT_MAX];
+    eid_text(e, text);
+    set_text(o, key, text);
+}
+
+void control_security_counters(const struct node *n, struct json_t *out)
+{
+    if (n->security == NULL)
+        return;
+    const struct security_counters *c = security_policy_counters(n->security->policy);
+    json_t *o = json_object(), *failed = json_object();
+    for (int r = 0; r < SECURITY_REASON_COUNT; r++)
+        set_int(failed, security_reason_word((enum security_reason)r), c->failed[r]);
+    set_int(o, "keys", n->security->ring->len);
+    set_int(o, "sourced", c->sourced);
+    set_int(o, "verified", c->verified);
+    set_int(o, "accepted", c->accepted);
+    json_object_set_new(o, "failed", failed);
+    set_int(o, "passed", c->passed);
+    set_int(o, "bundles_dropped", c->bundles_dropped);
+    set_int(o, "blocks_dropped", c->blocks_dropped);
+    set_int(o, "not_sent", c->not_sent);
+    json_object_set_new(out, "security", o);
+}
+
+/* "ipn:1.*|ipn:7.*" */
+static void set_patterns(json_t *o, const char *key, const struct eid_patterns *p)
+{
+    char text[EID_PATTERNS_MAX * (EID_TEXT_MAX + 1) + 2] = "*";
+    size_t used = 0;
+    for (size_t i = 0; i < p->len; i++) {
+        if (i > 0)
+            text[used++] = '|';
+        used += eid_pattern_text(&p->at[i], text + used);
+    }
+    set_text(o, key, text);
+}
+
+static void set_target(json_t *o, uint64_t target)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%llu", (unsigned long long)target);
+    set_text(o, "target", target == 0 ? "primary" : target == 1 ? "payload" : text);
+}
+
+static json_t *list_rules(const struct security_policy *p)
+{
+    static const char *const roles[] = {"source", "verifier", "acceptor"};
+    struct security_rule r;
+    uint64_t good, failed;
+    json_t *list = json_array();
+    for (size_t i = 0; security_policy_rule(p, i, &r, &good, &failed); i++) {
+        json_t *o = json_object();
+        set_int(o, "line", r.line);
+        set_text(o, "role", roles[r.role]);
+        set_patterns(o, "from", &r.from);
+        set_patterns(o, "to", &r.to);
+        set_target(o, r.target);
+        set_text(o, "context", r.type == SECURITY_BIB ? "bib-hmac-sha2" : "bcb-aes-gcm");
+        set_text(o, "key", r.key);
+        set_int(o, "good", good);
+        set_int(o, "failed", failed);
+        json_object_set_new(o, "dry_run", json_boolean(r.dry_run));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static const char *state_of(const struct security_key *k, uint64_t now)
+{
+    if (now < k->from_ms)
+        return "later";
+    if (k->until_ms != UINT64_MAX && (now == 0 || now >= k->until_ms))
+        return now == 0 ? "no clock" : "expired";
+    return k->uses >= k->uses_max ? "used up" : "valid";
+}
+
+static json_t *list_keys(const struct security_ring *ring, uint64_t now)
+{
+    json_t *list = json_array();
+    for (size_t i = 0; i < ring->len; i++) {
+        const struct security_key *k = &ring->at[i];
+        json_t *o = json_object();
+        set_text(o, "id", k->id);
+        set_text(o, "algorithm", security_algorithm_text(k->algorithm));
+        set_text(o, "state", state_of(k, now));
+        if (k->from_ms != 0)
+            set_int(o, "from_ms", k->from_ms);
+        if (k->until_ms != UINT64_MAX)
+            set_int(o, "until_ms", k->until_ms);
+        set_patterns(o, "peers", &k->peers);
+        set_int(o, "uses", k->uses);
+        set_int(o, "uses_max", k->uses_max);
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+static json_t *list_failures(const struct security_policy *p)
+{
+    struct security_failure f;
+    json_t *list = json_array();
+    for (size_t i = 0; security_policy_failure(p, i, &f); i++) {
+        json_t *o = json_object();
+        set_int(o, "number", f.number);
+        set_int(o, "time_ms", f.dtn_ms);
+        set_int(o, "line", f.line);
+        set_text(o, "reason", security_reason_word(f.reason));
+        set_eid(o, "source", &f.id.source);
+        set_eid(o, "destination", &f.destination);
+        set_int(o, "created_ms", f.id.time_ms);
+        set_int(o, "sequence", f.id.sequence);
+        json_object_set_new(o, "passed", json_boolean(f.passed));
+        json_array_append_new(list, o);
+    }
+    return list;
+}
+
+void control_security(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    (void)in;
+    if (n->security == NULL) {
+        control_refuse(out, false,
+                       "this node has no rules of bundle security; write security: and "
+                       "security_keys: in its configuration, and reload");
+        return;
+    }
+    control_security_counters(n, out);
+    json_object_set_new(out, "rules", list_rules(n->security->policy));
+    json_object_set_new(out, "keys", list_keys(n->security->ring, node_now(n).dtn_ms));
+    json_object_set_new(out, "failures", list_failures(n->security->policy));
+}

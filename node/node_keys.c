@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Each file is opened below the folder's descriptor and judged by its own, so that nobody exchanges
+ * it in between. What can go wrong is the operator's: permissions, a link or a pipe instead of a
+ * file, a file that is no key. One wrong file refuses the folder: a rule would lack its key.
+ */
+#include "node/node_keys.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/secret.h"
+#include "bp/codec/security_key.h"
+#include "os/secret_memory.h"
+
+struct reading {
+    const char *folder;
+    int fd;
+    struct security_ring *ring;
+    char *text; /* SECURITY_KEY_FILE + 1 bytes of secret memory */
+    char *why;
+    size_t cap;
+};
+
+static int refuse_file(const struct reading *r, const char *name, const char *text)
+{
+    snprintf(r->why, r->cap, "%s/%s: %s", r->folder, name, text);
+    return HELIO_EFORMAT;
+}
+
+/* NULL, or what would be right. */
+static const char *judge_access(const struct stat *st)
+{
+    if ((st->st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        return "other users may read or write it; chmod go= it";
+    if (st->st_uid != geteuid() && st->st_uid != 0)
+        return "it is another user's; chown it to the node's user or root";
+    return NULL;
+}
+
+static int open_file(const struct reading *r, const char *name, int *fd)
+{
+    struct stat st;
+    *fd = openat(r->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    if (*fd < 0)
+        return refuse_file(
+            r, name, errno == ELOOP ? "it is a link; put the file itself there" : strerror(errno));
+    if (fstat(*fd, &st) != 0)
+        return refuse_file(r, name, strerror(errno));
+    if (!S_ISREG(st.st_mode))
+        return refuse_file(r, name, "it is no regular file; only key files belong here");
+    const char *wrong = judge_access(&st);
+    return wrong == NULL ? 0 : refuse_file(r, name, wrong);
+}
+
+static int parse_file(const struct reading *r, const char *name, size_t len)
+{
+    char why[256] = "";
+    if (len > SECURITY_KEY_FILE)
+        return refuse_file(r, name, "it is longer than 4096 bytes, and no key file");
+    if (r->ring->len == SECURITY_KEYS_MAX)
+        return refuse_file(r, name, "there are more than 64 key files; remove old ones");
+    struct security_key *k = &r->ring->at[r->ring->len];
+    if (security_key_parse(r->text, len, k, why, sizeof why) != 0)
+        return refuse_file(r, name, why);
+    r->ring->len++;
+    return 0;
+}
+
+static int read_file(const struct reading *r, const char *name)
+{
+    int fd;
+    int err = open_file(r, name, &fd);
+    size_t len = 0;
+    ssize_t n = 1;
+    while (err == 0 && n != 0 && len <= SECURITY_KEY_FILE) {
+        n = read(fd, r->text + len, SECURITY_KEY_FILE + 1 - len);
+        if (n < 0 && errno != EINTR)
+            err = refuse_file(r, name, strerror(errno));
+        len += n > 0 ? (size_t)n : 0;
+    }
+    if (err == 0)
+        err = parse_file(r, name, len);
+    secret_wipe(r->text, SECURITY_KEY_FILE + 1);
+    if (fd >= 0)
+        close(fd);
+    return err;
+}
+
+static int is_key_name(const struct dirent *e)
+{
+    return e->d_name[0] != '.';
+}
+
+/* By name, which decides between keys of equal times. */
+static int read_all(const struct reading *r)
+{
+    struct dirent **names;
+    const int n = scandirat(r->fd, ".", &names, is_key_name, alphasort);
+    int err = n < 0 ? HELIO_EIO : 0;
+    if (n < 0)
+        snprintf(r->why, r->cap, "%s: %s", r->folder, strerror(errno));
+    for (int i = 0; i < n; i++) {
+        if (err == 0)
+            err = read_file(r, names[i]->d_name);
+        free(names[i]);
+    }
+    if (n >= 0)
+        free(names);
+    return err;
+}
+
+static int open_folder(struct reading *r)
+{
+    struct stat st;
+    r->fd = open(r->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (r->fd < 0 || fstat(r->fd, &st) != 0) {
+        snprintf(r->why, r->cap, "%s: %s; make the folder (mkdir -m 0700)", r->folder,
+                 strerror(errno));
+        return HELIO_EIO;
+    }
+    const char *wrong = judge_access(&st);
+    if (wrong == NULL)
+        return 0;
+    snprintf(r->why, r->cap, "%s: %s", r->folder, wrong);
+    return HELIO_EFORMAT;
+}
+
+int node_keys_read(const char *folder, struct security_ring *ring, char *why, size_t why_cap)
+{
+    bool locked;
+    struct reading r = {.folder = folder, .fd = -1, .ring = ring, .why = why, .cap = why_cap};
+    ring->len = 0;
+    r.text = secret_memory_new(SECURITY_KEY_FILE + 1, &locked);
+    int err = r.text == NULL ? HELIO_ENOMEM : open_folder(&r);
+    if (r.text == NULL)
+        snprintf(why, why_cap, "out of memory");
+    if (err == 0)
+        err = read_all(&r);
+    if (err != 0) {
+        secret_wipe(ring->at, sizeof ring->at);
+        ring->len = 0;
+    }
+    if (r.fd >= 0)
+        close(r.fd);
+    secret_memory_free(r.text, SECURITY_KEY_FILE + 1);
+    return err;
+}

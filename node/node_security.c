@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Rules and keys are read together: a rule whose key is not in the folder refuses both, so that no
+ * bundle meets a policy that cannot work. At a reload the running ones remain until the new ones
+ * are known to be good. What can go wrong: the operator's files, memory, the cryptographic library.
+ */
+#include "node/node_security.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/secret.h"
+#include "node/config/config_diff.h"
+#include "node/config/config_security.h"
+#include "node/node_ivs.h"
+#include "node/node_keys.h"
+#include "os/crypto.h"
+#include "os/secret_memory.h"
+
+#define TELL_PAUSE (10 * TICK_S)
+
+static struct security_rule *list_rules(const struct config *c)
+{
+    const struct config_security *s = c->security;
+    struct security_rule *rules = calloc(c->security_len + 1, sizeof *rules);
+    for (size_t i = 0; rules != NULL && i < c->security_len; i++)
+        rules[i] = s[i].rule;
+    return rules;
+}
+
+/* Has it a key of that id for that kind of operation? */
+static bool has_key(const struct security_ring *ring, const struct security_rule *r)
+{
+    for (size_t i = 0; i < ring->len; i++) {
+        const struct security_key *k = &ring->at[i];
+        const bool mac = k->algorithm <= SECURITY_KEY_HMAC_512;
+        if (strcmp(k->id, r->key) == 0 &&
+            (k->algorithm >= SECURITY_KEY_WRAP_128 || mac == (r->type == SECURITY_BIB)))
+            return true;
+    }
+    return false;
+}
+
+static int check_keys(const struct node *n, const struct config *c,
+                      const struct security_ring *ring, char *why, size_t cap)
+{
+    const struct config_security *s = c->security;
+    for (size_t i = 0; i < c->security_len; i++) {
+        const struct security_rule *r = &s[i].rule;
+        if (has_key(ring, r))
+            continue;
+        snprintf(why, cap,
+                 "%s:%" PRIu32 ": security.key: the folder %s has no key \"%s\" for %s; write "
+                 "a key file with this id and an algorithm %s",
+                 n->path != NULL ? n->path : "line", r->line, c->security_keys, r->key,
+                 r->type == SECURITY_BIB ? "HMAC" : "AES",
+                 r->type == SECURITY_BIB ? "such as hmac-sha-384" : "such as aes-256-gcm");
+        return HELIO_EFORMAT;
+    }
+    return 0;
+}
+
+/* Uses go on for keys that remain. */
+static void keep_uses(const struct security_ring *was, struct security_ring *now)
+{
+    for (size_t i = 0; i < now->len; i++) {
+        struct security_key *k = &now->at[i];
+        for (size_t j = 0; j < was->len; j++) {
+            const struct security_key *old = &was->at[j];
+            if (old->secret_len == k->secret_len &&
+                secret_same(old->secret, k->secret, k->secret_len) && old->uses > k->uses)
+                k->uses = old->uses;
+        }
+    }
+}
+
+static bool same_keys(const struct security_ring *a, const struct security_ring *b)
+{
+    bool same = a->len == b->len;
+    for (size_t i = 0; same && i < a->len; i++) {
+        const struct security_key *x = &a->at[i], *y = &b->at[i];
+        same = strcmp(x->id, y->id) == 0 && x->algorithm == y->algorithm &&
+               x->from_ms == y->from_ms && x->until_ms == y->until_ms &&
+               x->uses_max == y->uses_max && x->secret_len == y->secret_len &&
+               secret_same(x->secret, y->secret, x->secret_len) && x->peers.len == y->peers.len;
+        for (size_t k = 0; same && k < x->peers.len; k++)
+            same = eid_patterns_have(&y->peers, &x->peers.at[k]);
+    }
+    return same;
+}
+
+/* The agent works by them from now on. */
+static int take_policy(struct node_security *s, const struct config *c,
+                       const struct security_ring *fresh, bool rules, bool keys)
+{
+    if (rules) {
+        struct security_rule *list = list_rules(c);
+        const int err =
+            list == NULL ? HELIO_ENOMEM : security_policy_set(s->policy, list, c->security_len);
+        free(list);
+        if (err < 0)
+            return err;
+    }
+    if (keys) {
+        memcpy(s->ring->at, fresh->at, sizeof fresh->at);
+        s->ring->len = fresh->len;
+        if (s->ivs != NULL)
+            node_ivs_keys(s->ivs);
+    }
+    return 0;
+}
+
+static int read_policy(struct node *n, const struct config *c, bool rules, bool *applied, char *why,
+                       size_t cap)
+{
+    struct node_security *s = n->security;
+    bool locked;
+    struct security_ring *fresh = secret_memory_new(sizeof *fresh, &locked);
+    *applied = false;
+    if (fresh == NULL) {
+        snprintf(why, cap, "out of memory");
+        return HELIO_ENOMEM;
+    }
+    int err = c->security_len == 0 ? 0 : node_keys_read(c->security_keys, fresh, why, cap);
+    if (err == 0)
+        err = check_keys(n, c, fresh, why, cap);
+    if (err == 0) {
+        keep_uses(s->ring, fresh);
+        const bool keys = !same_keys(s->ring, fresh);
+        err = take_policy(s, c, fresh, rules, keys);
+        *applied = err == 0 && (rules || keys);
+        if (err < 0)
+            snprintf(why, cap, "out of memory");
+    }
+    secret_memory_free(fresh, sizeof *fresh);
+    return err;
+}
+
+static void free_security(struct node_security *s)
+{
+    security_policy_free(s->policy);
+    node_ivs_free(s->ivs);
+    secret_memory_free(s->ring, sizeof *s->ring);
+    if (s->crypto.mac != NULL)
+        crypto_close(&s->crypto);
+    free(s);
+}
+
+static struct node_security *new_security(struct node *n)
+{
+    bool locked = true;
+    struct node_security *s = calloc(1, sizeof *s);
+    if (s == NULL)
+        return NULL;
+    s->ring = secret_memory_new(sizeof *s->ring, &locked);
+    const struct eid *node = &n->config->node;
+    if (s->ring == NULL || !crypto_open(&s->crypto) ||
+        security_policy_new(&s->policy, node, &s->crypto, s->ring) < 0) {
+        free_security(s);
+        return NULL;
+    }
+    s->ring->sender = security_sender_of(node);
+    if (!locked)
+        say(&n->say, LEVEL_WARNING,
+            "security: keys cannot be locked in memory (RLIMIT_MEMLOCK below %zu bytes): the "
+            "kernel may swap them out",
+            sizeof *s->ring);
+    return s;
+}
+
+static int begin_ivs(struct node *n, char *why, size_t cap)
+{
+    struct node_security *s = n->security;
+    if (n->config->store.durability == STORE_NONE || s->ivs != NULL)
+        return 0;
+    return node_ivs_open(&s->ivs, n->config->store.path, &s->crypto, s->ring, node_now(n).dtn_ms,
+                         why, cap);
+}
+
+int node_security_open(struct node *n)
+{
+    char why[512] = "out of memory, or the cryptographic library lacks an algorithm";
+    bool applied;
+    if (n->config->security_len == 0)
+        return 0;
+    n->security = new_security(n);
+    int err = n->security == NULL ? HELIO_ENOMEM
+                                  : read_policy(n, n->config, true, &applied, why, sizeof why);
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "security: %s", why);
+    else
+        agent_security(n->agent, n->security->policy);
+    return err;
+}
+
+int node_security_begin(struct node *n)
+{
+    char why[512] = "out of memory";
+    if (n->security == NULL)
+        return 0;
+    const int err = begin_ivs(n, why, sizeof why);
+    if (err < 0)
+        say(&n->say, LEVEL_ERROR, "security: %s", why);
+    return err;
+}
+
+int node_security_reload(struct node *n, const struct config *c, bool *applied, char *why,
+                         size_t why_cap)
+{
+    const struct config *was = n->file != NULL ? n->file : n->config;
+    const bool first = n->security == NULL;
+    *applied = false;
+    snprintf(why, why_cap, "out of memory, or the cryptographic library lacks an algorithm");
+    if (first && c->security_len == 0)
+        return 0;
+    if (first && (n->security = new_security(n)) == NULL)
+        return HELIO_ENOMEM;
+    const bool rules = first || config_lists_differ(config_security_lists, was, c) != NULL;
+    int err = first ? begin_ivs(n, why, why_cap) : 0;
+    if (err == 0)
+        err = read_policy(n, c, rules, applied, why, why_cap);
+    if (err == 0 && first)
+        agent_security(n->agent, n->security->policy);
+    if (err < 0 && first) {
+        free_security(n->security);
+        n->security = NULL;
+    }
+    return err;
+}
+
+static uint64_t count_failures(const struct security_counters *c)
+{
+    uint64_t all = 0;
+    for (int r = 0; r < SECURITY_REASON_COUNT; r++)
+        all += c->failed[r];
+    return all;
+}
+
+void node_security_tick(struct node *n)
+{
+    struct node_security *s = n->security;
+    struct security_failure last;
+    char source[EID_TEXT_MAX], destination[EID_TEXT_MAX];
+    const tick now = node_now(n).now;
+    int error;
+    if (s == NULL || now < s->told_after)
+        return;
+    if (s->ivs != NULL && node_ivs_trouble(s->ivs, &error)) {
+        s->told_after = now + TELL_PAUSE;
+        say(&n->say, LEVEL_ERROR, "security: initialization vectors cannot be noted: %s",
+            strerror(error));
+    }
+    const uint64_t all = count_failures(security_policy_counters(s->policy));
+    if (all == s->failures_told || !security_policy_failure(s->policy, 0, &last))
+        return;
+    eid_text(&last.id.source, source);
+    eid_text(&last.destination, destination);
+    say(&n->say, LEVEL_WARNING,
+        "security: %" PRIu64 " operations failed; the last: rule in line %" PRIu32
+        ", bundle from %s to %s: %s",
+        all - s->failures_told, last.line, source, destination, security_reason_text(last.reason));
+    s->failures_told = all;
+    s->told_after = now + TELL_PAUSE;
+}
+
+void node_security_free(struct node *n)
+{
+    if (n->security != NULL)
+        free_security(n->security);
+    n->security = NULL;
+}
