@@ -1,0 +1,30 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/security.md: its commands run as they stand there, in order, and what it says of their results is so.
+
+usage: security_page_test.py BIN SOURCE
+"""
+import re
+import sys
+import tempfile
+from pathlib import Path
+
+from page import Page
+
+page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 3)
+with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
+    folder, shown, logs = Path(name), [], []
+    for out, log in page.play_all(folder):
+        shown.append(out)
+        logs.append(log)
+    secret = re.search(r"^key: ([0-9a-f]{96})$", (folder / "a/first").read_text(), flags=re.M).group(1)
+    honest, forged = shown[1], shown[2]
+    assert "3 sent, 3 received, 0 % loss" in honest, honest
+    assert re.search(r"^sourced +3$", honest, flags=re.M) and re.search(r"^accepted +3$", honest, flags=re.M), honest
+    assert re.search(r"^ *\d+ +acceptor +ipn:1\.\* +\* +payload +bib-hmac-sha2 +a-b +3 +0$", honest, flags=re.M), honest
+    assert re.search(r"^a-b +hmac-sha-384 +valid ", honest, flags=re.M), honest
+    assert "warning" not in logs[1]["a.log"] + logs[1]["b.log"], logs[1]
+    assert "1 sent, 0 received, 100 % loss" in forged, forged
+    assert re.search(r"^failed\.missing +1$", forged, flags=re.M) and re.search(r"^bundles_dropped +1$", forged, flags=re.M), forged
+    assert secret not in str(shown) + str(logs)
+    print(f"{len(page.blocks)} blocks of commands")
