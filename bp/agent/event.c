@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bundle log's line. A reason is written as one word: lower case, with underscores for what is
- * neither letter nor digit. Nothing can fail: every field has a longest form, and
- * BUNDLE_EVENT_CSV_MAX holds them all.
+ * The bundle log's line. Its columns come from the table in event_columns.h. A reason is written as
+ * one word: lower case, with underscores for what is neither letter nor digit. Nothing can fail:
+ * every field has a longest form, and BUNDLE_EVENT_CSV_MAX holds them all.
  */
 #include "bp/agent/event.h"
 
@@ -10,12 +10,12 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "bp/agent/event_columns.h"
 
 #define REASON_MAX 64
 
-const char bundle_event_csv_header[] =
-    "t_ns,event,node,key,source,created_ms,sequence,fragment_offset,adu_length,destination,bytes,"
-    "payload,lifetime_ms,from,link,peer,registration,originator,session,reason\n";
+#define COMMA_NAME(name, kind, value, known, meaning) "," #name
+const char bundle_event_csv_header[] = "t_ns" BUNDLE_COLUMNS_AFTER_TIME(COMMA_NAME) "\n";
 
 static_assert(BUNDLE_EVENT_CSV_MAX >= 4 * (2 * EID_TEXT_MAX + 3) + 2 * BUNDLE_LINK_MAX + 3 +
                                           REASON_MAX + 11 * (CSV_NUMBER_MAX + 1) + 32,
@@ -46,17 +46,6 @@ static char *put_eid(char *p, const struct eid *e)
     return csv_text(p, text, len);
 }
 
-static char *put_id(char *p, const struct bundle_id *id)
-{
-    if (id == NULL)
-        return csv_word(p, ",,,,");
-    p = put_eid(p, &id->source);
-    p = csv_known(p, id->time_ms, true);
-    p = csv_known(p, id->sequence, true);
-    p = csv_known(p, id->offset, id->fragment);
-    return csv_known(p, id->total, id->fragment);
-}
-
 static char *put_reason(char *p, const char *reason)
 {
     *p++ = ',';
@@ -70,28 +59,28 @@ static char *put_reason(char *p, const char *reason)
     return p;
 }
 
+static char *put_link(char *p, const char *link)
+{
+    return csv_text(p, link == NULL ? "" : link, link == NULL ? 0 : strnlen(link, BUNDLE_LINK_MAX));
+}
+
+/* The columns of each kind; t_ns is the first and has no comma before it. */
+#define PUT_TIME(value, known) csv_number(p, value)
+#define PUT_EVENT(value, known) csv_word(p, bundle_event_word(value))
+#define PUT_ORIGIN(value, known) csv_word(p, bundle_origin_word(value))
+#define PUT_NUMBER(value, known) csv_known(p, (known) ? (value) : 0, known)
+#define PUT_EID(value, known) put_eid(p, (known) ? (value) : NULL)
+#define PUT_NODE(value, known) csv_text(p, value, strlen(value))
+#define PUT_LINK(value, known) put_link(p, value)
+#define PUT_REASON(value, known) put_reason(p, value)
+#define PUT(name, kind, value, known, meaning) p = PUT_##kind(value, known);
+
 uint32_t bundle_event_csv(const struct bundle_event *e, const char *node, const char *link,
                           uint64_t epoch, char out[BUNDLE_EVENT_CSV_MAX])
 {
-    const bool applies =
-        e->kind == BUNDLE_HANDED || e->kind == BUNDLE_DELIVERED || e->kind == BUNDLE_DECLINED;
+    char *p = out;
     assert(strlen(node) < EID_TEXT_MAX);
-    char *p = csv_number(out, e->now + epoch);
-    p = csv_word(p, bundle_event_word(e->kind));
-    p = csv_text(p, node, strlen(node));
-    p = csv_known(p, e->key, e->key != 0);
-    p = put_id(p, e->id);
-    p = put_eid(p, e->destination);
-    p = csv_known(p, e->bytes, e->bytes != 0);
-    p = csv_known(p, e->payload, e->id != NULL);
-    p = csv_known(p, e->lifetime_ms, e->id != NULL);
-    p = csv_word(p, bundle_origin_word(e->from));
-    p = csv_text(p, link == NULL ? "" : link, link == NULL ? 0 : strnlen(link, BUNDLE_LINK_MAX));
-    p = put_eid(p, e->peer == NULL || eid_is_none(e->peer) ? NULL : e->peer);
-    p = csv_known(p, e->registration, applies);
-    p = csv_known(p, e->originator, e->has_session);
-    p = csv_known(p, e->session, e->has_session);
-    p = put_reason(p, e->reason);
+    BUNDLE_COLUMNS(PUT)
     *p++ = '\n';
     assert(p - out <= BUNDLE_EVENT_CSV_MAX);
     return (uint32_t)(p - out);

@@ -23,12 +23,13 @@ static void must(bool ok)
 
 static void take_rows(struct watch *w, struct analyze *a)
 {
+    const struct csv_columns all = seglog_columns_all();
     const struct seglog_row *row;
     while (watch_row(w, &row) == 1) {
         char line[EVENT_CSV_MAX];
         struct seglog_row back;
         uint32_t n = event_csv(&row->event, row->node, 0, line);
-        must(seglog_row_parse(line, n - 1, &back) == NULL);
+        must(seglog_row_parse(&all, line, n - 1, &back) == NULL);
         must(back.event.kind == row->event.kind && back.event.cause == row->event.cause);
         must(analyze_row(a, row) == 0);
     }

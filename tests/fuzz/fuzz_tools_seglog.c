@@ -10,10 +10,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check_row(const struct seglog_row *row)
 {
+    const struct csv_columns all = seglog_columns_all();
     char line[EVENT_CSV_MAX], again[EVENT_CSV_MAX];
     struct seglog_row back;
     uint32_t n = event_csv(&row->event, row->node, 0, line);
-    if (seglog_row_parse(line, n - 1, &back) != NULL)
+    if (seglog_row_parse(&all, line, n - 1, &back) != NULL)
         abort();
     if (event_csv(&back.event, back.node, 0, again) != n || memcmp(line, again, n) != 0)
         abort();
@@ -21,6 +22,7 @@ static void check_row(const struct seglog_row *row)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    const struct csv_columns all = seglog_columns_all();
     struct analyze a;
     struct seglog_row row;
     if (analyze_init(&a, NULL, NULL) != 0)
@@ -28,7 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (size > 0) {
         const uint8_t *end = memchr(data, '\n', size);
         size_t n = end != NULL ? (size_t)(end - data) : size;
-        if (seglog_row_parse((const char *)data, n, &row) == NULL) {
+        if (seglog_row_parse(&all, (const char *)data, n, &row) == NULL) {
             check_row(&row);
             (void)analyze_row(&a, &row);
         }

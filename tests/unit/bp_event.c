@@ -3,6 +3,7 @@
  * The bundle log: what it says of the life of a bundle, and its line. That it agrees with the
  * counters after every step of random histories is unit_bp_agent_balance's.
  */
+#include "bp/agent/event_columns.h"
 #include "bp_agent_piece.h"
 #include "bp_log_books.h"
 
@@ -291,6 +292,14 @@ START_TEST(the_longest_line_fits)
 }
 END_TEST
 
+/* One row of the page's table: the column and its meaning, as the table of the log has them. */
+static void expect_column(const char *page, const char *name, const char *meaning)
+{
+    char row[512];
+    snprintf(row, sizeof row, "| `%s` | %s |\n", name, meaning);
+    ck_assert_msg(strstr(page, row) != NULL, "%s has no row %s", BUNDLE_LOG_PAGE, row);
+}
+
 static void expect_word(const char *page, const char *word)
 {
     char quoted[64];
@@ -301,15 +310,13 @@ static void expect_word(const char *page, const char *word)
 START_TEST(page_has_every_word)
 {
     static char page[1 << 16];
-    char columns[1024], *at = columns;
     FILE *f = fopen(BUNDLE_LOG_PAGE, "r");
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_gt(fread(page, 1, sizeof page - 1, f), 0);
     fclose(f);
-    snprintf(columns, sizeof columns, "%.*s", (int)strlen(bundle_event_csv_header) - 1,
-             bundle_event_csv_header);
-    for (char *word; (word = strsep(&at, ",")) != NULL;)
-        expect_word(page, word);
+#define EXPECT(name, kind, value, known, meaning) expect_column(page, #name, meaning);
+    BUNDLE_COLUMNS(EXPECT)
+#undef EXPECT
     for (int kind = 0; kind < BUNDLE_EVENT_COUNT; kind++)
         expect_word(page, bundle_event_word((enum bundle_event_kind)kind));
     for (int end = 0; end < END_NOT_STORED; end++) /* what was never stored has no `ended` */

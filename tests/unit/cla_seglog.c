@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "cla/seglog.h"
+#include "ltp/event_columns.h"
 
 static char folder[] = "/tmp/seglogXXXXXX";
 
@@ -188,6 +189,14 @@ START_TEST(full_disk_loses_whole_lines)
 }
 END_TEST
 
+/* One row of the page's table: the column and its meaning, as the table of the log has them. */
+static void expect_column(const char *page, const char *name, const char *meaning)
+{
+    char row[512];
+    snprintf(row, sizeof row, "| `%s` | %s |\n", name, meaning);
+    ck_assert_msg(strstr(page, row) != NULL, "%s has no row %s", SEGMENT_LOG_PAGE, row);
+}
+
 static void expect_word(const char *page, const char *word)
 {
     char quoted[64];
@@ -198,14 +207,19 @@ static void expect_word(const char *page, const char *word)
 START_TEST(page_has_every_word)
 {
     static char page[1 << 16];
-    char columns[1024], *at = columns;
     FILE *f = fopen(SEGMENT_LOG_PAGE, "r");
     ck_assert_ptr_nonnull(f);
     ck_assert_uint_gt(fread(page, 1, sizeof page - 1, f), 0);
     fclose(f);
-    snprintf(columns, sizeof columns, "%.*s", (int)strlen(event_csv_header) - 1, event_csv_header);
-    for (char *word; (word = strsep(&at, ",")) != NULL;)
-        expect_word(page, word);
+#define EXPECT(name, kind, field, meaning) expect_column(page, #name, meaning);
+    EVENT_COLUMNS(EXPECT)
+#undef EXPECT
+    for (int kind = EVENT_RX; kind <= EVENT_LINK; kind++) {
+        const struct event_words causes = event_cause_words((enum event_kind)kind);
+        expect_word(page, event_direction_words().words[kind]);
+        for (int i = 0; i < causes.count && kind != EVENT_OPEN; i++)
+            expect_word(page, causes.words[i]);
+    }
     for (int v = 0; v < VERDICT_COUNT; v++)
         expect_word(page, verdict_name((enum verdict)v));
     for (int type = 0; type < 16; type++)

@@ -24,10 +24,11 @@ static void take(void *context, const struct analyze_session *s)
 
 static void feed(struct taken *t, const char *log)
 {
+    const struct csv_columns all = seglog_columns_all();
     struct seglog_row row;
     while (*log != '\0') {
         size_t n = strcspn(log, "\n");
-        const char *why = seglog_row_parse(log, n, &row);
+        const char *why = seglog_row_parse(&all, log, n, &row);
         ck_assert_msg(why == NULL, "%.*s: %s", (int)n, log, why);
         ck_assert_int_eq(analyze_row(&t->a, &row), 0);
         log += n + 1;
@@ -450,6 +451,7 @@ END_TEST
 /* Both ends, but that the second one is the receiver's is a guess. */
 START_TEST(what_a_guess_tells_is_inferred)
 {
+    const struct csv_columns all = seglog_columns_all();
     for (int guessed = 0; guessed < 2; guessed++) {
         static const char *const rows[] = {
             "10,open,1,2,1,7,,,,1,,100,,,,,,,,,,",
@@ -461,7 +463,7 @@ START_TEST(what_a_guess_tells_is_inferred)
         begin(&t);
         for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
             struct seglog_row row;
-            const char *why = seglog_row_parse(rows[i], strlen(rows[i]), &row);
+            const char *why = seglog_row_parse(&all, rows[i], strlen(rows[i]), &row);
             ck_assert_msg(why == NULL, "%s: %s", rows[i], why);
             ck_assert(!row.guessed);
             row.guessed = guessed && row.node == 2;

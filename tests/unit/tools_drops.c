@@ -82,11 +82,12 @@ static void take(void *context, const struct analyze_session *s)
 /* Rows of either kind. */
 static void feed(struct taken *t, const char *log)
 {
+    const struct csv_columns all = seglog_columns_all();
     while (*log != '\0') {
         struct seglog_row row;
         struct drop_event d;
         size_t n = strcspn(log, "\n");
-        if (seglog_row_parse(log, n, &row) == NULL)
+        if (seglog_row_parse(&all, log, n, &row) == NULL)
             ck_assert_int_eq(analyze_row(&t->a, &row), 0);
         else {
             const char *why = drop_row_parse(log, n, &d);

@@ -43,6 +43,7 @@ static struct event some_event(struct rng *r)
 /* What event_csv writes comes back, whatever the event; _i is the seed. */
 START_TEST(every_row_comes_back)
 {
+    const struct csv_columns all = seglog_columns_all();
     struct rng r;
     rng_init(&r, (uint64_t)_i);
     for (int i = 0; i < 1000; i++) {
@@ -51,7 +52,7 @@ START_TEST(every_row_comes_back)
         struct event e = some_event(&r);
         uint64_t node = rng_u64(&r) >> 1;
         uint32_t n = event_csv(&e, node, 0, line);
-        const char *why = seglog_row_parse(line, n - 1, &row);
+        const char *why = seglog_row_parse(&all, line, n - 1, &row);
         ck_assert_msg(why == NULL, "%.*s: %s", (int)n, line, why);
         char again[EVENT_CSV_MAX];
         ck_assert_uint_eq(event_csv(&row.event, row.node, 0, again), n);
@@ -59,7 +60,7 @@ START_TEST(every_row_comes_back)
         ck_assert_int_eq(row.event.verdict, e.verdict);
         for (uint32_t cut = 0; cut + 1 < n; cut++) /* a cut row must not read as a whole one */
             if (line[cut] == ',')
-                ck_assert_ptr_nonnull(seglog_row_parse(line, cut, &row));
+                ck_assert_ptr_nonnull(seglog_row_parse(&all, line, cut, &row));
     }
 }
 END_TEST
@@ -68,6 +69,7 @@ END_TEST
 
 START_TEST(bad_rows_are_told_apart)
 {
+    const struct csv_columns all = seglog_columns_all();
     static const char *const cases[][2] = {
         {"", "too few columns"},
         {"5,tx", "too few columns"},
@@ -89,9 +91,9 @@ START_TEST(bad_rows_are_told_apart)
         {"5,tx,1,2,1,7,,,,1,0,1000,,,,,,,,1,first,1020", "a segment without a type"},
     };
     struct seglog_row row;
-    ck_assert_ptr_null(seglog_row_parse(GOOD, strlen(GOOD), &row));
+    ck_assert_ptr_null(seglog_row_parse(&all, GOOD, strlen(GOOD), &row));
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *why = seglog_row_parse(cases[i][0], strlen(cases[i][0]), &row);
+        const char *why = seglog_row_parse(&all, cases[i][0], strlen(cases[i][0]), &row);
         ck_assert_ptr_nonnull(why);
         ck_assert_str_eq(why, cases[i][1]);
     }
@@ -100,9 +102,10 @@ END_TEST
 
 START_TEST(damaged_datagrams_have_neither_type_nor_session)
 {
+    const struct csv_columns all = seglog_columns_all();
     static const char line[] = "5,rx,1,,,,,,,,,,,,,,,,,,truncated,3";
     struct seglog_row row;
-    ck_assert_ptr_null(seglog_row_parse(line, strlen(line), &row));
+    ck_assert_ptr_null(seglog_row_parse(&all, line, strlen(line), &row));
     ck_assert_int_eq(row.event.verdict, VERDICT_TRUNCATED);
     ck_assert_int_eq(row.event.type, -1);
 }
@@ -278,9 +281,69 @@ START_TEST(cut_and_damaged_gzip)
 }
 END_TEST
 
+/* The first row of a file whose line of column names is `names`; its error, or NULL. */
+static const char *parse_by(const char *names, const char *line, struct seglog_row *row)
+{
+    struct csv_columns columns;
+    ck_assert(seglog_row_is_header(names, strlen(names)));
+    const char *why = seglog_columns_parse(names, strlen(names), &columns);
+    return why != NULL ? why : seglog_row_parse(&columns, line, strlen(line), row);
+}
+
+START_TEST(columns_are_found_by_name)
+{
+    struct seglog_row row;
+    char names[1024];
+    snprintf(names, sizeof names, "%.*s,colour_of_later", (int)strlen(event_csv_header) - 1,
+             event_csv_header);
+    ck_assert_ptr_null(parse_by(names, GOOD ",any word", &row)); /* of a newer version */
+    ck_assert_uint_eq(row.event.udp_len, 1020);
+    ck_assert_str_eq(parse_by(names, GOOD, &row), "too few columns");
+    /* of an older version, in another order */
+    ck_assert_ptr_null(
+        parse_by("dir,cause,new,t_ns,node,peer,originator,session,type,colour,length",
+                 "tx,report,,5,1,2,1,7,3,red,1000", &row));
+    ck_assert_uint_eq(row.event.now, 5);
+    ck_assert_int_eq(row.event.kind, EVENT_TX);
+    ck_assert_int_eq(row.event.cause, CAUSE_REPORT);
+    ck_assert(row.event.red && row.event.type == 3 && row.event.has_peer && row.event.has_id);
+    ck_assert_uint_eq(row.event.length, 1000);
+    ck_assert_uint_eq(row.event.udp_len, EVENT_NONE);
+    ck_assert_str_eq(parse_by("t_ns,dir,node,peer,originator,session,type,colour", "", &row),
+                     "no column `cause`");
+    ck_assert_str_eq(parse_by("t_ns,dir,dir", "", &row), "a column name that is there twice");
+    ck_assert(!seglog_row_is_header(GOOD, strlen(GOOD)));
+    ck_assert(!seglog_row_is_header("", 0));
+}
+END_TEST
+
+/* A node of a newer version appends to the file of an older one. */
+START_TEST(columns_may_change_within_a_file)
+{
+    static const char text[] = "t_ns,dir,node,peer,originator,session,type,colour,cause\n"
+                               "10,link,1,2,,,,,up\n"
+                               "node,peer,originator,session,type,colour,cause,t_ns,dir,more\n"
+                               "1,2,,,,,up,20,link,x\n"
+                               "t_ns,dir\n"
+                               "1,2,,,,,down,30,link,x\n";
+    char path[32], out[256];
+    struct complaints c = {0};
+    write_text(path, text, strlen(text), false);
+    char *const list[] = {path};
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), 0);
+    ck_assert_str_eq(out, "10@1 20@1 30@1 ");
+    ck_assert_uint_eq(c.count, 1); /* the last line of names lacks columns */
+    ck_assert_uint_eq(c.line, 5);
+    ck_assert_str_eq(c.why, "no column `node`");
+    unlink(path);
+}
+END_TEST
+
 int main(void)
 {
     TCase *t = tcase_create("seglog");
+    tcase_add_test(t, columns_are_found_by_name);
+    tcase_add_test(t, columns_may_change_within_a_file);
     tcase_add_loop_test(t, every_row_comes_back, 0, 4);
     tcase_add_test(t, bad_rows_are_told_apart);
     tcase_add_test(t, damaged_datagrams_have_neither_type_nor_session);

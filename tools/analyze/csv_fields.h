@@ -61,14 +61,14 @@ struct word {
     size_t len;
 };
 
-/* The text up to the next comma; not for the last column. */
-static inline struct word fields_word(struct fields *f)
+/* The text up to the next comma, or up to the end. */
+static inline struct word fields_word(struct fields *f, bool last)
 {
     struct word w = {f->p, 0};
     while (f->p < f->end && *f->p != ',')
         f->p++;
     w.len = (size_t)(f->p - w.at);
-    fields_next(f, false);
+    fields_next(f, last);
     return w;
 }
 
@@ -77,12 +77,17 @@ static inline bool word_is(struct word w, const char *text)
     return strlen(text) == w.len && memcmp(w.at, text, w.len) == 0;
 }
 
-/* The index of the word in a list, -1 when it is not in. */
+/* The index of the word in a list, -1 when it is not in. The lists' words mostly differ in their
+ * first characters. */
 static inline int word_find(struct word w, const char *const *list, int len)
 {
-    for (int i = 0; i < len; i++)
-        if (word_is(w, list[i]))
+    for (int i = 0; i < len; i++) {
+        size_t same = 0;
+        while (same < w.len && list[i][same] != '\0' && list[i][same] == w.at[same])
+            same++;
+        if (same == w.len && list[i][same] == '\0')
             return i;
+    }
     return -1;
 }
 

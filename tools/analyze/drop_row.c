@@ -24,7 +24,7 @@ const char *drop_reason_word(enum drop_reason reason)
 static void read_way(struct fields *f, struct drop_event *d)
 {
     static const char *const ways[] = {"return", "forward"};
-    int way = word_find(fields_word(f), ways, 2);
+    int way = word_find(fields_word(f, false), ways, 2);
     if (way < 0)
         fields_fail(f, "an unknown word in `direction`");
     d->forward = way == 1;
@@ -32,7 +32,7 @@ static void read_way(struct fields *f, struct drop_event *d)
 
 static void read_reason(struct fields *f, struct drop_event *d)
 {
-    int reason = word_find(fields_word(f), reasons, DROP_REASONS);
+    int reason = word_find(fields_word(f, false), reasons, DROP_REASONS);
     if (reason < 0)
         fields_fail(f, "an unknown word in `reason`");
     d->reason = reason < 0 ? DROP_LATE : (enum drop_reason)reason;
@@ -43,7 +43,7 @@ static void read_segment(struct fields *f, struct drop_event *d)
     d->originator = fields_number(f, false);
     d->session = fields_number(f, false);
     uint64_t type = fields_number(f, false);
-    (void)fields_word(f); /* the name follows from the number */
+    (void)fields_word(f, false); /* the name follows from the number */
     d->offset = fields_number(f, false);
     d->data_length = fields_number(f, false);
     d->cp_serial = fields_number(f, false);

@@ -29,10 +29,11 @@ struct source {
     struct capture *capture;
     bool emulator; /* helio-emu's: `mark` */
     struct emu_mark mark;
-    const char *partner;  /* the other file of that run; the capture is of an end, by both */
-    struct stream *other; /* that file, once more */
-    bool end;             /* no row is ahead */
-    tick now;             /* of the row ahead */
+    const char *partner;        /* the other file of that run; the capture is of an end, by both */
+    struct stream *other;       /* that file, once more */
+    bool end;                   /* no row is ahead */
+    tick now;                   /* of the row ahead */
+    struct csv_columns columns; /* of a segment log or bundle log */
     struct seglog_row row;
     struct drop_event drop;
     struct bundle_row bundle; /* its texts lie in the stream */
@@ -110,10 +111,10 @@ static const char *parse_line(struct source *s, const char *line, size_t len)
         why = drop_row_parse(line, len, &s->drop);
         s->now = s->drop.now;
     } else if (s->kind == KIND_BUNDLES) {
-        why = bundle_row_parse(line, len, &s->bundle);
+        why = bundle_row_parse(&s->columns, line, len, &s->bundle);
         s->now = s->bundle.now;
     } else {
-        why = seglog_row_parse(line, len, &s->row);
+        why = seglog_row_parse(&s->columns, line, len, &s->row);
         s->now = s->row.event.now;
     }
     return why;
@@ -124,6 +125,20 @@ static bool is_header(const struct source *s, const char *line, size_t len)
     return s->kind == KIND_DROPS     ? drop_row_is_header(line, len)
            : s->kind == KIND_BUNDLES ? bundle_row_is_header(line, len)
                                      : seglog_row_is_header(line, len);
+}
+
+/* The rows that follow have these columns. A file may have several such lines: of several files
+ * that were put together, or of several versions that wrote to it. Returns NULL, or what is wrong
+ * with it. */
+static const char *take_header(struct source *s, const char *line, size_t len)
+{
+    struct csv_columns columns = s->columns;
+    const char *why = s->kind == KIND_LOG       ? seglog_columns_parse(line, len, &columns)
+                      : s->kind == KIND_BUNDLES ? bundle_columns_parse(line, len, &columns)
+                                                : NULL;
+    if (why == NULL)
+        s->columns = columns;
+    return why;
 }
 
 static int refuse_file(struct input *in, const char *why)
@@ -144,17 +159,19 @@ static int advance_source(struct input *in, struct source *s)
     if (s->kind == KIND_CAPTURE)
         return advance_capture(in, s);
     while ((rc = stream_line(s->stream, &line, &len, &whole)) == 1) {
-        if (whole && is_header(s, line, len))
+        bool header = whole && is_header(s, line, len);
+        const char *why = header                           ? take_header(s, line, len)
+                          : whole || len > SEGLOG_LINE_MAX ? parse_line(s, line, len)
+                                                           : "the file ends within this line";
+        if (why == NULL && header)
             continue;
-        const char *why = whole || len > SEGLOG_LINE_MAX ? parse_line(s, line, len)
-                                                         : "the file ends within this line";
         if (why == NULL) {
             note_row(s);
             return 0;
         }
         uint64_t number = stream_line_number(s->stream);
         if (number == 1)
-            return refuse_file(in, "the first line is not the column names");
+            return refuse_file(in, header ? why : "the first line is not the column names");
         if (!in->complain(in->context, s->name, number, why))
             return HELIO_ESTOPPED;
         told = !whole;
@@ -180,10 +197,12 @@ static enum kind kind_of(const struct source *s, const uint8_t *bytes, size_t le
     if (newline != NULL && line > 0 && bytes[line - 1] == '\r')
         line--;
     const char *text = (const char *)bytes;
+    const struct csv_columns all = bundle_columns_all();
     struct bundle_row row;
     if (s->file.drops || drop_row_is_header(text, line))
         return KIND_DROPS;
-    bool bundles = bundle_row_is_header(text, line) || bundle_row_parse(text, line, &row) == NULL;
+    bool bundles =
+        bundle_row_is_header(text, line) || bundle_row_parse(&all, text, line, &row) == NULL;
     return bundles ? KIND_BUNDLES : KIND_LOG;
 }
 
@@ -200,6 +219,7 @@ static int open_source(struct input *in, struct source *s)
     if (rc != 0)
         return rc;
     s->kind = kind_of(s, bytes, len);
+    s->columns = s->kind == KIND_BUNDLES ? bundle_columns_all() : seglog_columns_all();
     s->emulator = s->kind == KIND_CAPTURE && emu_mark_of(bytes, len, &s->mark);
     return 0;
 }
