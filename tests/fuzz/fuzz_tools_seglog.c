@@ -22,7 +22,7 @@ static void check_row(const struct seglog_row *row)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    const struct csv_columns all = seglog_columns_all();
+    struct csv_columns columns = seglog_columns_all(), named;
     struct analyze a;
     struct seglog_row row;
     if (analyze_init(&a, NULL, NULL) != 0)
@@ -30,7 +30,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (size > 0) {
         const uint8_t *end = memchr(data, '\n', size);
         size_t n = end != NULL ? (size_t)(end - data) : size;
-        if (seglog_row_parse(&all, (const char *)data, n, &row) == NULL) {
+        const char *line = (const char *)data;
+        if (seglog_row_is_header(line, n) && seglog_columns_parse(line, n, &named) == NULL)
+            columns = named;
+        else if (seglog_row_parse(&columns, line, n, &row) == NULL) {
             check_row(&row);
             (void)analyze_row(&a, &row);
         }
