@@ -139,6 +139,7 @@ static PORT_INLINE void read_column(struct fields *f, int at, bool last, struct 
         (void)read_text(f, last);
         return;
     }
+    assert(at < BUNDLE_COLUMN_COUNT);
     const struct column *c = &known_columns[at];
     void *member = (char *)r + c->offset;
     switch (c->kind) {
@@ -196,6 +197,7 @@ const char *bundle_row_parse(const struct csv_columns *columns, const char *line
                              struct bundle_row *out)
 {
     struct fields f = {.p = line, .end = line + len};
+    assert(columns->count > 0 && columns->count <= CSV_COLUMNS_MAX);
     if (len > BUNDLE_LINE_MAX)
         return "a line longer than 4096 bytes";
     if (columns->all)

@@ -102,6 +102,7 @@ static PORT_INLINE void read_column(struct fields *f, int at, bool last, struct 
         (void)fields_word(f, last);
         return;
     }
+    assert(at < EVENT_COLUMN_COUNT);
     const struct column *c = &known_columns[at];
     uint64_t *number = (uint64_t *)(void *)((char *)e + c->offset);
     switch (c->kind) {
@@ -159,6 +160,7 @@ const char *seglog_row_parse(const struct csv_columns *columns, const char *line
 {
     struct fields f = {.p = line, .end = line + len};
     struct row_words words = {.name = {line, 0}};
+    assert(columns->count > 0 && columns->count <= CSV_COLUMNS_MAX);
     if (len > SEGLOG_LINE_MAX)
         return "a line longer than 4096 bytes";
     out->guessed = false;
