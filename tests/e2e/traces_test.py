@@ -45,7 +45,7 @@ class TracesTest(unittest.TestCase):
         """The promise of docs/helio-trace.md: no compiler, optimisation or processor changes a byte."""
         top = os.path.dirname(TRACES.rstrip("/"))
         sources = [os.path.join(top, "channel-emu", "chan", f"chan_{noun}.c")
-                   for noun in ("gen", "spec", "law", "math", "fade", "direction", "air", "wind", "filter", "receiver", "trace")]
+                   for noun in ("gen", "spec", "law", "math", "fade", "air", "wind", "filter", "receiver", "trace")]
         sources += [os.path.join(top, "base", noun + ".c") for noun in ("rng", "units", "err")]
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
         expected = {name: trace("convert", "-f", "runs", os.path.join(TRACES, name + ".htr"), "-").stdout
