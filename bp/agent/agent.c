@@ -204,7 +204,7 @@ void agent_free(struct agent *a)
     while ((n = hash_walk(&a->assemblies, NULL)) != NULL)
         assembly_free(a, container_of(n, struct assembly, by_id));
     links_fini(a);
-    lane_free_spent(a);
+    queue_free_spent(a);
     turns_free(a);
     quota_fini(a);
     free(a->polled);
@@ -227,7 +227,7 @@ void agent_free(struct agent *a)
 void agent_begin(struct agent *a, struct agent_now now)
 {
     a->now = now;
-    lane_free_spent(a);
+    queue_free_spent(a);
     if (!a->life_begun)
         agent_restore_clock(a, now.dtn_ms, now);
     if (a->anew)
@@ -352,14 +352,14 @@ void agent_loaded(struct agent *a, uint64_t key, struct buf *bundle, struct agen
     if (how == LOADED_WELL) {
         r->load_failures = 0;
         record_hold(a, r, bundle);
-        lane_wake(a, queued->lane);
+        queue_wake(a, queued->queue);
         return;
     }
     emit_record(a, BUNDLE_UNREAD, r);
     if (how == LOADED_WRONG || ++r->load_failures == LOAD_TRIES)
         give_up(a, queued);
     else
-        lane_retry(a, queued);
+        queue_retry(a, queued);
     buf_drop(bundle);
 }
 
@@ -445,7 +445,7 @@ void agent_expire(struct agent *a, struct agent_now now)
         if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
             agent_proceed(a, r);
         } else if (r->state == STATE_PAUSED) {
-            lane_return(a, r);
+            queue_return(a, r);
         } else {
             assert(r->state == STATE_UNPLACED);
             kind_retry(a, r);

@@ -19,14 +19,14 @@ static struct router_link describe_link(const struct agent *a, uint32_t link)
 {
     if (link_at(a, link) == NULL)
         return (struct router_link){0};
-    const struct lane *l = &link_at(a, link)->lane;
+    const struct queue *q = &link_at(a, link)->queue;
     return (struct router_link){.used = true,
-                                .up = l->open,
-                                .bundles = l->bundles,
-                                .bytes = l->bytes,
-                                .bytes_of = {l->backlog[BUNDLE_BULK].bytes,
-                                             l->backlog[BUNDLE_NORMAL].bytes,
-                                             l->backlog[BUNDLE_EXPEDITED].bytes},
+                                .up = q->open,
+                                .bundles = q->bundles,
+                                .bytes = q->bytes,
+                                .bytes_of = {q->backlog[BUNDLE_BULK].bytes,
+                                             q->backlog[BUNDLE_NORMAL].bytes,
+                                             q->backlog[BUNDLE_EXPEDITED].bytes},
                                 .bundle_max = link_at(a, link)->bundle_max};
 }
 
@@ -43,12 +43,12 @@ static struct router_link show_link(const void *context, uint32_t link)
     const struct asking *q = context;
     struct router_link l = describe_link(q->agent, link);
     l.back = l.used && leads_back(q->agent, link, q->came_from);
-    if (l.used && q->record != NULL && q->record->lane == &link_at(q->agent, link)->lane) {
+    if (l.used && q->record != NULL && q->record->queue == &link_at(q->agent, link)->queue) {
         assert(l.bundles > 0 && l.bytes >= q->record->bytes);
         l.bundles--;
         l.bytes -= q->record->bytes;
-        assert(l.bytes_of[q->record->band] >= q->record->bytes);
-        l.bytes_of[q->record->band] -= q->record->bytes;
+        assert(l.bytes_of[q->record->priority] >= q->record->bytes);
+        l.bytes_of[q->record->priority] -= q->record->bytes;
     }
     return l;
 }
@@ -172,7 +172,7 @@ static void tell_router(struct agent *a, const struct record *r, enum router_not
 
 void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer)
 {
-    assert(r->lane != NULL && r->link == answer->link);
+    assert(r->queue != NULL && r->link == answer->link);
     r->fits = answer->fits;
     if (answer->booking == r->booking)
         return;

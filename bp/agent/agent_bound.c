@@ -27,8 +27,8 @@ bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t byte
     const struct link *l = link_of(a, way) == NO_LINK ? NULL : link_at(a, way->index);
     if (l == NULL)
         return false;
-    const uint64_t bundles = l->lane.bundles + l->way.coming;
-    const uint64_t there = l->lane.bytes + l->way.coming_bytes;
+    const uint64_t bundles = l->queue.bundles + l->way.coming;
+    const uint64_t there = l->queue.bytes + l->way.coming_bytes;
     if (l->bundles_max > 0 && bundles >= l->bundles_max)
         return true;
     return l->bytes_max > 0 && bundles > 0 &&

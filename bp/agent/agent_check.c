@@ -34,23 +34,23 @@ static void check_record(const struct agent *a, const struct record *r, struct s
                                               r->state == STATE_COPIED)));
     assert((r->fan != NULL) == (r->copy || r->state == STATE_COPIED));
     assert((r->taker != NULL) ==
-           (r->state == STATE_BUSY && r->link == TO_ENDPOINT && r->lane != &a->admin->lane));
+           (r->state == STATE_BUSY && r->link == TO_ENDPOINT && r->queue != &a->admin->queue));
     if (r->state == STATE_COPIED)
         copies_check(r);
-    assert((r->lane != NULL) == (r->state >= STATE_FRONT));
-    assert((r->queue != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
-    const bool in_link = r->lane != NULL && r->link != TO_ENDPOINT;
+    assert((r->queue != NULL) == (r->state >= STATE_FRONT));
+    assert((r->band != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
+    const bool in_link = r->queue != NULL && r->link != TO_ENDPOINT;
     const bool sorted = (r->state == STATE_UNPLACED && !r->restored) ||
                         (in_link && (r->state == STATE_BACK || r->state == STATE_PAUSED));
     assert((r->kind != NULL) == (sorted && !r->copy) && (r->kind == NULL) == list_empty(&r->alike));
     s->sorted += r->kind != NULL;
-    assert(r->band < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
+    assert(r->priority < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
     assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
     assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
     assert(!r->taken_back);
     assert(!(heap_has(&r->claims[0]) || heap_has(&r->claims[1])) || r->state == STATE_UNPLACED ||
-           r->queue != NULL || r->state == STATE_PAUSED);
-    assert(r->booking == 0 || (r->lane != NULL && r->link >= 0 && a->router.ops->note != NULL));
+           r->band != NULL || r->state == STATE_PAUSED);
+    assert(r->booking == 0 || (r->queue != NULL && r->link >= 0 && a->router.ops->note != NULL));
     assert(r->state != STATE_PIECE || r->assembly != NULL);
     assert(!r->whole || (r->assembly->whole == r && !r->loading));
     if (r->assembly != NULL && !r->whole)
@@ -71,10 +71,10 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->ids += r->id_listed;
 }
 
-static uint64_t count_given(const struct registration *g, const struct lane *l)
+static uint64_t count_given(const struct registration *g, const struct queue *q)
 {
     uint64_t given = 0;
-    list_for_each (it, &l->busy)
+    list_for_each (it, &q->busy)
         given += container_of(it, struct record, node)->taker == g;
     return given;
 }
@@ -85,34 +85,34 @@ static void check_registrations(const struct agent *a, const struct endpoint *e)
     list_for_each (it, &e->regs) {
         const struct registration *g = container_of(it, struct registration, node);
         const bool own = e->sharing == AGENT_SHARE_ALL;
-        const struct lane *l = own ? &g->lane : &e->lane;
+        const struct queue *q = own ? &g->queue : &e->queue;
         assert(g->endpoint == e && g->window > 0 && g->given + g->owed <= g->window);
-        assert(g->given == count_given(g, l));
+        assert(g->given == count_given(g, q));
         if (own) {
-            lane_check(&g->lane);
-            assert(g->lane.only == g && g->lane.open && g->lane.owed == g->owed);
+            queue_check(&g->queue);
+            assert(g->queue.only == g && g->queue.open && g->queue.owed == g->owed);
         }
         window += g->window;
         owed += g->owed;
     }
-    assert(list_empty(&e->regs) == (e == a->admin || !e->lane.open));
+    assert(list_empty(&e->regs) == (e == a->admin || !e->queue.open));
     if (!list_empty(&e->regs) && e->sharing != AGENT_SHARE_ALL)
-        assert(e->lane.window == window && e->lane.owed == owed);
+        assert(e->queue.window == window && e->queue.owed == owed);
 }
 
-static void check_lanes(const struct agent *a)
+static void check_queues(const struct agent *a)
 {
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
-            lane_check(&a->links[i]->lane);
+            queue_check(&a->links[i]->queue);
     }
     links_check(a);
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
         const struct endpoint *e = container_of(n, struct endpoint, by_eid);
-        lane_check(&e->lane);
+        queue_check(&e->queue);
         check_registrations(a, e);
-        assert(e->lane.open || !lane_empty(&e->lane));
+        assert(e->queue.open || !queue_empty(&e->queue));
     }
 }
 
@@ -183,7 +183,7 @@ void agent_check(const struct agent *a)
     assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);
     agenda_check(&a->timers);
     check_balance(c);
-    check_lanes(a);
+    check_queues(a);
     assert(kinds_check(a) == s.sorted);
     seen_check(&a->seen);
     assert(c->seen_bytes == seen_bytes(&a->seen) && c->displaced == a->seen.displaced);

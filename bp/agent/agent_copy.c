@@ -28,7 +28,7 @@ static struct fan *fan_of(struct record *r)
 {
     if (r->copy)
         return r->fan;
-    assert(r->fan == NULL && r->lane == NULL && r->booking == 0);
+    assert(r->fan == NULL && r->queue == NULL && r->booking == 0);
     struct fan *f = calloc(1, sizeof *f);
     if (f == NULL)
         return NULL;
@@ -181,14 +181,14 @@ int copies_load(struct agent *a, struct record *c, struct agent_action *out)
         c->payload_len = other->payload_len;
         return 0;
     }
-    return f->original->loading ? 0 : lane_load(a, f->original, out);
+    return f->original->loading ? 0 : queue_load(a, f->original, out);
 }
 
 /* Does the whole that it is a piece of wait for its bytes? */
 static bool is_missing(const struct record *c)
 {
     const struct record *whole = c->state == STATE_PIECE ? c->assembly->whole : NULL;
-    return whole != NULL && whole->lane != NULL && whole->buf == NULL && !c->joined;
+    return whole != NULL && whole->queue != NULL && whole->buf == NULL && !c->joined;
 }
 
 static bool wants_bytes(const struct record *c)
@@ -213,7 +213,7 @@ static void end_unreadable(struct agent *a, struct record *c)
 static void retry_copy(struct agent *a, struct record *c)
 {
     if (wants_bytes(c))
-        lane_retry(a, queued_of(c));
+        queue_retry(a, queued_of(c));
 }
 
 void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
@@ -232,7 +232,7 @@ void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, b
         record_hold(a, c, buf_keep((struct buf *)(uintptr_t)bytes));
         c->payload_off = o->payload_off;
         c->payload_len = o->payload_len;
-        lane_wake(a, queued_of(c)->lane);
+        queue_wake(a, queued_of(c)->queue);
     }
 }
 
@@ -248,7 +248,7 @@ void copies_check(const struct record *o)
     list_for_each (it, &o->fan->copies) {
         const struct record *c = container_of(it, struct record, sibling);
         assert(c->copy && c->fan == o->fan);
-        assert((c->lane != NULL && c->state >= STATE_FRONT) ||
+        assert((c->queue != NULL && c->state >= STATE_FRONT) ||
                (c->state == STATE_PIECE && o->gathered));
         assert(!o->whole || c->buf != NULL);
         len++;

@@ -112,7 +112,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
     if (has_other_route(a, r)) {
         agent_proceed(a, r);
     } else if (!r->copy && !r->was_declined) { /* no memory to know it by */
-        lane_retry(a, r);
+        queue_retry(a, r);
     } else {
         agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);
         record_end(a, r, END_DECLINED);

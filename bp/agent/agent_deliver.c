@@ -44,23 +44,23 @@ struct endpoint *endpoint_get(struct agent *a, const struct eid *eid)
     e->eid = *eid;
     e->sharing = sharing_of(a, eid);
     list_init(&e->regs);
-    lane_init(&e->lane, 1);
+    queue_init(&e->queue, 1);
     hash_add(&a->endpoints, &e->by_eid, eid_hash(a->config.seed, eid));
     assert(endpoint_find(a, eid) == e);
     return e;
 }
 
-void endpoint_tidy(struct agent *a, struct lane *l)
+void endpoint_tidy(struct agent *a, struct queue *q)
 {
-    if (l->open || !lane_empty(l) || l->only != NULL) {
-        lane_wake(a, l);
+    if (q->open || !queue_empty(q) || q->only != NULL) {
+        queue_wake(a, q);
         return;
     }
-    struct endpoint *e = container_of(l, struct endpoint, lane);
-    list_sub(&l->node);
+    struct endpoint *e = container_of(q, struct endpoint, queue);
+    list_sub(&q->node);
     assert(e != a->admin && list_empty(&e->regs));
     hash_sub(&a->endpoints, &e->by_eid);
-    lane_fini(l);
+    queue_fini(q);
     free(e);
 }
 
@@ -79,13 +79,13 @@ void endpoints_free(struct agent *a)
     while ((n = hash_walk(&a->registrations, NULL)) != NULL) {
         struct registration *g = container_of(n, struct registration, by_reg);
         hash_sub(&a->registrations, n);
-        lane_fini(&g->lane);
+        queue_fini(&g->queue);
         free(g);
     }
     while ((n = hash_walk(&a->endpoints, NULL)) != NULL) {
         struct endpoint *e = container_of(n, struct endpoint, by_eid);
         hash_sub(&a->endpoints, n);
-        lane_fini(&e->lane);
+        queue_fini(&e->queue);
         free(e);
     }
     free(a->sharing);
@@ -105,7 +105,7 @@ int agent_share_endpoints(struct agent *a, const struct eid_pattern *pattern,
     struct hash_node *n = hash_walk(&a->endpoints, NULL);
     for (; n != NULL; n = hash_walk(&a->endpoints, n)) {
         struct endpoint *e = container_of(n, struct endpoint, by_eid);
-        if (list_empty(&e->regs) && lane_empty(&e->lane))
+        if (list_empty(&e->regs) && queue_empty(&e->queue))
             e->sharing = sharing_of(a, &e->eid);
     }
     return 0;
@@ -117,7 +117,7 @@ int endpoint_open_admin(struct agent *a)
     a->admin = endpoint_get(a, &a->config.node);
     if (a->admin == NULL)
         return HELIO_ENOMEM;
-    a->admin->lane.open = true;
+    a->admin->queue.open = true;
     return 0;
 }
 
@@ -127,11 +127,11 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
 }
 
 /* With a registration's own queue it is that one; else who has room, in turn. */
-static struct registration *choose_taker(const struct lane *l)
+static struct registration *choose_taker(const struct queue *q)
 {
-    if (l->only != NULL)
-        return l->only;
-    struct endpoint *e = container_of(l, struct endpoint, lane);
+    if (q->only != NULL)
+        return q->only;
+    struct endpoint *e = container_of(q, struct endpoint, queue);
     list_for_each (it, &e->regs) {
         struct registration *g = container_of(it, struct registration, node);
         if (g->given + g->owed >= g->window)
@@ -147,7 +147,7 @@ static struct registration *choose_taker(const struct lane *l)
 /* To each registration's own queue: what is at the head of the endpoint's, in memory. */
 static void spread_record(struct agent *a, struct record *r)
 {
-    struct endpoint *e = container_of(r->lane, struct endpoint, lane);
+    struct endpoint *e = container_of(r->queue, struct endpoint, queue);
     uint64_t n = 0;
     list_for_each (it, &e->regs)
         n++;
@@ -157,13 +157,13 @@ static void spread_record(struct agent *a, struct record *r)
     if (room && r->copy) {
         c = copies_make(a, r, n);
     } else if (room) {
-        lane_leave(a, r);
+        queue_leave(a, r);
         r->state = STATE_UNPLACED;
         c = copies_make(a, r, n);
     }
     if (c == NULL) {
-        if (r->lane != NULL)
-            lane_retry(a, r);
+        if (r->queue != NULL)
+            queue_retry(a, r);
         else
             agent_set_aside(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
         return;
@@ -173,8 +173,8 @@ static void spread_record(struct agent *a, struct record *r)
         c = c->next;
         copy->link = TO_ENDPOINT;
         record_set_timer(a, copy, copy->expires);
-        lane_add(a, &container_of(it, struct registration, node)->lane, copy, copy->qos.priority,
-                 NULL);
+        queue_add(a, &container_of(it, struct registration, node)->queue, copy, copy->qos.priority,
+                  NULL);
     }
     r->spread = r->copy;
     if (r->copy)
@@ -183,21 +183,21 @@ static void spread_record(struct agent *a, struct record *r)
 
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
-    assert(r->lane != NULL && r->buf != NULL);
+    assert(r->queue != NULL && r->buf != NULL);
     if (r->whole && !r->verified && !secure_whole(a, r))
         return 0;
-    if (r->lane == &a->admin->lane) {
+    if (r->queue == &a->admin->queue) {
         agent_administer(a, r);
         return 0;
     }
-    if (r->lane->only == NULL &&
-        container_of(r->lane, struct endpoint, lane)->sharing == AGENT_SHARE_ALL) {
+    if (r->queue->only == NULL &&
+        container_of(r->queue, struct endpoint, queue)->sharing == AGENT_SHARE_ALL) {
         spread_record(a, r);
         return 0;
     }
     struct agent_head h;
     record_head(r, &h);
-    r->taker = choose_taker(r->lane);
+    r->taker = choose_taker(r->queue);
     r->taker->given++;
     *out = (struct agent_action){
         .kind = AGENT_DELIVER,
@@ -237,15 +237,15 @@ void endpoint_take_back(struct record *r)
     r->taken_back = true;
     r->token = r->taker->reg;
     r->taker->owed++;
-    r->lane->owed++;
+    r->queue->owed++;
 }
 
 /* Others may have it; when none has, it waits for the next registration. */
 static void decline_copy(struct agent *a, struct record *c)
 {
     struct record *o = c->fan->original;
-    if (copies_abandon(a, c) && o->lane != NULL && o->state != STATE_BUSY)
-        lane_pause(a, o, TICK_NEVER);
+    if (copies_abandon(a, c) && o->queue != NULL && o->state != STATE_BUSY)
+        queue_pause(a, o, TICK_NEVER);
 }
 
 void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
@@ -254,7 +254,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     struct record *r = record_find(a, key);
     if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
         return;
-    assert(r->lane != NULL && r->stored && r->taker != NULL);
+    assert(r->queue != NULL && r->stored && r->taker != NULL);
     const uint64_t reg = r->taker->reg;
     if (ok) {
         emit_application(a, BUNDLE_DELIVERED, r, reg);
@@ -266,6 +266,6 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
         if (r->copy)
             decline_copy(a, r);
         else
-            lane_pause(a, r, TICK_NEVER);
+            queue_pause(a, r, TICK_NEVER);
     }
 }

@@ -77,7 +77,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
     struct buf *b = outgoing(a, r, &why);
     if (b == NULL) {
         emit_reason(a, BUNDLE_FAILED, r, why);
-        lane_retry(a, r);
+        queue_retry(a, r);
         return 0;
     }
     /* The store has it; under pressure the memory goes to bundles whose turn is to come. */
@@ -116,7 +116,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         if (more == SPLIT_ASK_ANEW)
             agent_proceed(a, r);
         else
-            lane_return(a, r);
+            queue_return(a, r);
         return;
     }
     emit_record(a, BUNDLE_ACKNOWLEDGED, r);
@@ -136,8 +136,8 @@ void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agen
     if (agent_overdue(a, r))
         return;
     r->avoid = link_ref(a, r->link);
-    if (link_at(a, r->link)->lane.open)
-        lane_retry(a, r);
+    if (link_at(a, r->link)->queue.open)
+        queue_retry(a, r);
     else
         agent_proceed(a, r);
 }

@@ -340,7 +340,7 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     if (as->whole == NULL)
         list_add_tail(&a->gathering, &as->order);
     /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
-    if (lane_memory_full(a, a->config.memory_bytes / 2))
+    if (queue_memory_full(a, a->config.memory_bytes / 2))
         record_release(a, r);
     if (as->whole == NULL)
         record_set_timer(a, r, r->expires);
@@ -440,7 +440,7 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
 void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
                      struct assembly *as)
 {
-    assert(c->copy && c->lane == NULL && c->assembly == NULL);
+    assert(c->copy && c->queue == NULL && c->assembly == NULL);
     c->link = TO_ENDPOINT;
     c->holder = quota_keep(&c->fan->original->holder);
     c->holder.apart = false; /* the bundle itself is where it is */

@@ -8,9 +8,9 @@
 #include "base/list.h"
 #include "base/ranges.h"
 #include "bp/agent/agent.h"
+#include "bp/agent/agent_band.h"
 #include "bp/agent/agent_head.h"
 #include "bp/agent/agent_kind.h"
-#include "bp/agent/agent_queue.h"
 #include "bp/agent/agent_quota.h"
 #include "bp/agent/returns.h"
 #include "bp/agent/router.h"
@@ -28,22 +28,22 @@
 #define ASIDE (-3)       /* where a bundle goes that has no way now */
 
 /*
- * What waits for a link or an endpoint: in queues by priority, then `busy` (given away, outcome
- * open). Those whose forwarding failed sit in `paused` until their time comes; `resumed` are those
- * of them whose pause was ended, on their way back to the queues.
+ * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
+ * they are `busy` (given away, outcome open). A bundle whose forwarding failed is `paused` until
+ * its time. `resumed`: bundles whose pause was ended and that are on their way back to the bands.
  */
-struct lane {
+struct queue {
     struct list node; /* in agent.ready, when it may have work */
-    struct queues queues;
+    struct bands bands;
     struct list busy, paused, resumed;
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
-    uint64_t bundles, bytes;                         /* in all of these */
-    struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* of the same; and what went */
-    struct registration *only; /* whose own queue it is; NULL: an endpoint's, or a link's */
+    uint64_t bundles, bytes;                         /* in all of these lists */
+    struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* by priority; with what was given away */
+    struct registration *only; /* whose own queue it is; NULL: an endpoint's or a link's */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
     bool open;     /* link up, or endpoint registered */
-    bool gone;     /* its link is none any more: what waits is placed elsewhere */
+    bool gone;     /* its link was removed: its bundles are placed elsewhere */
 };
 
 /* What is admitted for one way: a link, endpoints here, or to wait for a way. */
@@ -53,7 +53,7 @@ struct way {
     uint64_t refused;
 };
 
-/* Which queue a bundle waits in, of all links that say the same. */
+/* The rules by which bundles get another priority; shared by all links with the same rules. */
 struct rule_set {
     uint32_t links;
     size_t len;
@@ -67,9 +67,9 @@ struct link {
     uint64_t arriving;   /* bytes */
     uint32_t life;       /* no two links have the same, whatever their index */
     uint64_t bundle_max; /* longest bundle that it takes; 0: any */
-    struct lane lane;
-    struct kinds kinds;     /* of its lane: what waits behind the first ones, and what pauses */
-    struct list leaving;    /* in agent.leaving, when it is removed and bundles still wait in it */
+    struct queue queue;
+    struct kinds kinds;  /* of its queue: the bundles behind the first ones, and the paused ones */
+    struct list leaving; /* in agent.leaving, when it is removed and bundles still wait in it */
     struct rule_set *rules; /* NULL: none */
 };
 
@@ -78,8 +78,8 @@ struct endpoint {
     struct hash_node by_eid;
     struct eid eid;
     enum agent_sharing sharing;
-    struct list regs; /* the one whose turn it is first */
-    struct lane lane; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
+    struct list regs;   /* the one whose turn it is first */
+    struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };
 
@@ -89,7 +89,7 @@ struct registration {
     struct endpoint *endpoint;
     uint64_t reg, window;
     uint64_t given, owed; /* deliveries without an answer; those of them that were taken back */
-    struct lane lane;     /* AGENT_SHARE_ALL */
+    struct queue queue;   /* AGENT_SHARE_ALL */
 };
 
 /* Which endpoints several may register. */
@@ -157,8 +157,8 @@ struct record {
     struct heap_node timer;     /* expiry, or the end of its pause */
     struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
     enum record_state state;
-    enum bundle_priority band; /* in its lane: its own, or what a rule of the link says */
-    struct queue *queue;       /* FRONT, BACK */
+    enum bundle_priority priority; /* in its queue: its own, or what a rule of the link says */
+    struct band *band;             /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
     uint64_t bytes;      /* of the encoded bundle */
     struct buf *buf;     /* NULL: in the store only */
@@ -168,12 +168,12 @@ struct record {
      * was noted. */
     uint64_t sequence_end;
     tick expires;
-    tick pause;                /* the last one; 0 = none yet */
-    int link;                  /* or TO_ENDPOINT */
-    struct link_ref came_from; /* the link that brought it; none: not known, or none did */
-    struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
-    uint64_t booking;          /* the router's name for its use of the link; 0: none */
-    struct lane *lane;
+    tick pause;                 /* the last one; 0 = none yet */
+    int link;                   /* or TO_ENDPOINT */
+    struct link_ref came_from;  /* the link that brought it; none: not known, or none did */
+    struct link_ref avoid;      /* the link it came from, or that failed last: the last choice */
+    uint64_t booking;           /* the router's name for its use of the link; 0: none */
+    struct queue *queue;        /* of its link or endpoint: FRONT to PAUSED; else NULL */
     struct turn *turn;          /* BACK; NEW that waits for the store */
     struct turn *place;         /* FRONT, BUSY: the party whose place it has; NULL: none */
     struct holder holder;       /* not of a whole */
@@ -267,12 +267,12 @@ struct agent {
     struct list answers, recalls, removals, ready;
     struct list restored;     /* not placed yet */
     struct list leaving;      /* links */
-    struct list resuming;     /* lanes */
+    struct list resuming;     /* queues */
     struct hash kinds;        /* beside rests */
     struct kinds apart_kinds; /* of what has no way now */
     struct list asking;       /* kinds */
     struct heap moving;       /* has room for every kind */
-    struct list spent;        /* ranks of queues that are empty, to be freed */
+    struct list spent;        /* empty ranks of bands, to be freed */
     bool place;               /* what waits apart may have a way now */
     bool anew;                /* so may those in queues of links have another one */
     struct record *polled;    /* freed at the next poll: the last action shows its bytes */
@@ -314,7 +314,7 @@ void agent_begin(struct agent *a, struct agent_now now); /* every push starts wi
 bool agent_overdue(struct agent *a, struct record *r);
 
 /* agent_event.c: says what happened to a bundle, and counts it; before the change where the record
- * ends. Links and lanes are those of the moment. */
+ * ends. Links and queues are those of the moment. */
 void emit_record(struct agent *a, enum bundle_event_kind kind, const struct record *r);
 /* reason: static text, or NULL */
 void emit_reason(struct agent *a, enum bundle_event_kind kind, const struct record *r,
@@ -379,7 +379,7 @@ void links_check(const struct agent *a);
 /* The link in whose queue it is; TO_ENDPOINT: none, or one that is removed. */
 static inline int record_link(const struct record *r)
 {
-    return r->lane == NULL || r->lane->gone ? TO_ENDPOINT : r->link;
+    return r->queue == NULL || r->queue->gone ? TO_ENDPOINT : r->link;
 }
 
 /* agent_room.c: `enter` when it waits for a link or an endpoint, `leave` when it does no more. */
@@ -396,24 +396,24 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
 void room_take(struct agent *a, struct room *room);
 void room_cancel(struct agent *a, struct room *room);
 
-/* agent_lane.c */
-void lane_init(struct lane *l, uint64_t window);
-void lane_fini(struct lane *l); /* nothing waits; no memory stays */
-bool lane_empty(const struct lane *l);
-void lane_wake(struct agent *a, struct lane *l);
-/* band: the queue that it waits in; h: its head, of what is no copy. */
-void lane_add(struct agent *a, struct lane *l, struct record *r, enum bundle_priority band,
-              const struct agent_head *h);
-void lane_free_spent(struct agent *a); /* ranks of queues that nobody walks any more */
-void lane_leave(struct agent *a, struct record *r);
-void lane_return(struct agent *a, struct record *r); /* to the head of its lane */
-void lane_resume(struct agent *a, struct lane *l);   /* all that pauses is resumed */
-void lane_pause(struct agent *a, struct record *r, tick until);
-void lane_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
-int lane_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
-bool lane_memory_full(const struct agent *a, uint64_t more);
-int lane_poll(struct agent *a, struct lane *l, struct agent_action *out);
-void lane_check(const struct lane *l);
+/* agent_queue.c */
+void queue_init(struct queue *q, uint64_t window);
+void queue_fini(struct queue *q); /* nothing waits; no memory stays */
+bool queue_empty(const struct queue *q);
+void queue_wake(struct agent *a, struct queue *q);
+/* priority: selects its band; h: the head of a bundle that is no copy. */
+void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_priority priority,
+               const struct agent_head *h);
+void queue_free_spent(struct agent *a); /* empty ranks that nobody walks any more */
+void queue_leave(struct agent *a, struct record *r);
+void queue_return(struct agent *a, struct record *r); /* to the head of its queue */
+void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
+void queue_pause(struct agent *a, struct record *r, tick until);
+void queue_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
+int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
+bool queue_memory_full(const struct agent *a, uint64_t more);
+int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);
+void queue_check(const struct queue *q);
 
 /* agent_place.c */
 uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */
@@ -441,12 +441,12 @@ bool agent_places(const struct agent *a); /* there is more to do */
 /* What waits, and is in no kind. False: its place stays as it was. */
 bool agent_place_again(struct agent *a, struct record *r);
 bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
-/* After a pause or a loss: to the head of its lane, or another way. */
+/* After a pause or a loss: to the head of its queue, or another way. */
 void agent_proceed(struct agent *a, struct record *r);
 /* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
  * is being asked anew. */
 void agent_go_on(struct agent *a, struct record *r);
-void agent_resume(struct agent *a, struct lane *l); /* all pauses end; long work in slices */
+void agent_resume(struct agent *a, struct queue *q); /* all pauses end; long work in slices */
 tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 
@@ -520,7 +520,7 @@ bool copies_abandon(struct agent *a, struct record *c);
 /* fn for each; it may end it. The bundle may end with that. */
 void copies_each(struct agent *a, struct record *original,
                  void (*fn)(struct agent *a, struct record *c));
-/* As lane_load, for a copy. */
+/* As queue_load, for a copy. */
 int copies_load(struct agent *a, struct record *c, struct agent_action *out);
 /* What was asked for came, and the payload's place is in the original; NULL: it did not. */
 void copies_loaded(struct agent *a, struct record *original, const struct buf *bytes, bool damaged);
@@ -533,7 +533,7 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
 /* agent_deliver.c */
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e);
 struct endpoint *endpoint_get(struct agent *a, const struct eid *e); /* NULL: no memory */
-void endpoint_tidy(struct agent *a, struct lane *l); /* frees it when nobody needs it */
+void endpoint_tidy(struct agent *a, struct queue *q); /* frees it when nobody needs it */
 /* Has somebody here registered this group (imc)? */
 bool endpoint_joined(const struct agent *a, const struct eid *destination);
 /* An endpoint's queue: its delivery is over. */

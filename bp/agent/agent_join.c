@@ -44,7 +44,7 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
         if (p->buf != NULL || p->loading)
             continue;
         if (!p->copy)
-            return lane_load(a, p, out);
+            return queue_load(a, p, out);
         if (copies_load(a, p, out)) /* else it has them now, or they are on their way */
             return 1;
     }
@@ -71,6 +71,6 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
     as->joined = NULL;
     return 0;
 no_memory:
-    lane_retry(a, whole);
+    queue_retry(a, whole);
     return 0;
 }

@@ -50,8 +50,8 @@ void kinds_fini(struct kinds *w)
 
 static struct kinds *place_of(struct agent *a, const struct record *r)
 {
-    assert(r->lane == NULL || r->link >= 0);
-    return r->lane == NULL ? &a->apart_kinds : &container_of(r->lane, struct link, lane)->kinds;
+    assert(r->queue == NULL || r->link >= 0);
+    return r->queue == NULL ? &a->apart_kinds : &container_of(r->queue, struct link, queue)->kinds;
 }
 
 static bool ref_equal(const struct link_ref *x, const struct link_ref *y)

@@ -65,7 +65,7 @@ static struct rule_set *keep_rules(const struct agent *a, const struct agent_que
 static void free_link(struct link *l)
 {
     kinds_fini(&l->kinds);
-    lane_fini(&l->lane);
+    queue_fini(&l->queue);
     drop_rules(l->rules);
     free(l);
 }
@@ -85,7 +85,7 @@ int agent_link_add(struct agent *a, uint32_t link, const struct eid *peer, uint3
     }
     l->peer = *peer;
     l->life = ++a->link_lives;
-    lane_init(&l->lane, window);
+    queue_init(&l->queue, window);
     kinds_init(&l->kinds);
     list_init(&l->leaving);
     a->links[link] = l;
@@ -132,16 +132,16 @@ static void take_back_given(struct agent *a, struct list *busy)
 }
 
 /* The one that would go next; NULL: none is left. */
-static struct record *next_waiting(struct agent *a, struct lane *l)
+static struct record *next_waiting(struct agent *a, struct queue *q)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
-        struct queue *q = queues_first(&l->queues, (enum bundle_priority)p);
-        if (q != NULL && list_empty(&q->front))
-            return turns_first(a, &q->back, 0);
-        if (q != NULL)
-            return container_of(list_first(&q->front), struct record, node);
+        struct band *b = bands_first(&q->bands, (enum bundle_priority)p);
+        if (b != NULL && list_empty(&b->front))
+            return turns_first(a, &b->back, 0);
+        if (b != NULL)
+            return container_of(list_first(&b->front), struct record, node);
     }
-    const struct list *from = list_empty(&l->resumed) ? &l->paused : &l->resumed;
+    const struct list *from = list_empty(&q->resumed) ? &q->paused : &q->resumed;
     return list_empty(from) ? NULL : container_of(list_first(from), struct record, node);
 }
 
@@ -149,10 +149,10 @@ uint64_t links_leave(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->leaving)) {
         struct link *l = container_of(list_first(&a->leaving), struct link, leaving);
-        struct record *r = next_waiting(a, &l->lane);
-        assert(l->lane.gone && l->lane.busy_len == 0);
+        struct record *r = next_waiting(a, &l->queue);
+        assert(l->queue.gone && l->queue.busy_len == 0);
         if (r == NULL) {
-            assert(lane_empty(&l->lane) && l->lane.bundles == 0 && l->lane.bytes == 0);
+            assert(queue_empty(&l->queue) && l->queue.bundles == 0 && l->queue.bytes == 0);
             list_sub(&l->leaving);
             free_link(l);
             continue;
@@ -171,7 +171,7 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     if (l == NULL)
         return HELIO_ENOENT;
     agent_release(a, link, l->arriving);
-    l->lane.open = false;
+    l->queue.open = false;
     a->links[link] = NULL;
     routes_remove_link(&a->routes, link);
     a->place = ask_changed(a, link) || a->place;
@@ -179,9 +179,9 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     a->ways--;
     quota_sub_peer(a, quota_peer_id(&l->peer));
     forget_link(a, link);
-    list_sub(&l->lane.node);
-    take_back_given(a, &l->lane.busy);
-    l->lane.gone = true;
+    list_sub(&l->queue.node);
+    take_back_given(a, &l->queue.busy);
+    l->queue.gone = true;
     list_add_tail(&a->leaving, &l->leaving);
     (void)links_leave(a, a->config.place_slice);
     return 0;
@@ -192,7 +192,7 @@ int agent_link_service(struct agent *a, uint32_t link, const struct agent_servic
     struct link *l = link_at(a, link);
     if (l == NULL)
         return HELIO_ENOENT;
-    const uint32_t usual[BUNDLE_PRIORITIES] = QUEUE_WEIGHTS;
+    const uint32_t usual[BUNDLE_PRIORITIES] = BAND_WEIGHTS;
     const bool none = s->weights[0] == 0 && s->weights[1] == 0 && s->weights[2] == 0;
     const uint32_t *weights = none ? usual : s->weights;
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
@@ -205,8 +205,8 @@ int agent_link_service(struct agent *a, uint32_t link, const struct agent_servic
     l->rules = rules;
     l->bundles_max = s->bundles_max;
     l->bytes_max = s->bytes_max;
-    l->lane.queues.strict = s->strict;
-    memcpy(l->lane.queues.weight, weights, sizeof usual);
+    l->queue.bands.strict = s->strict;
+    memcpy(l->queue.bands.weight, weights, sizeof usual);
     assert((l->rules == NULL) == (s->rules_len == 0));
     return 0;
 }
@@ -216,7 +216,7 @@ bool agent_backlog(const struct agent *a, uint32_t link,
 {
     const struct link *l = link_at(a, link);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        out[p] = l == NULL ? (struct agent_backlog){0} : l->lane.backlog[p];
+        out[p] = l == NULL ? (struct agent_backlog){0} : l->queue.backlog[p];
     return l != NULL;
 }
 
@@ -230,10 +230,10 @@ static uint64_t stay_ms(const struct list *l, tick now, uint64_t most)
     return stay > most ? stay : most;
 }
 
-static uint64_t queue_stay_ms(const struct queue *q, tick now, uint64_t most)
+static uint64_t band_stay_ms(const struct band *b, tick now, uint64_t most)
 {
-    most = stay_ms(&q->front, now, most);
-    list_for_each (p, &q->back.ring) {
+    most = stay_ms(&b->front, now, most);
+    list_for_each (p, &b->back.ring) {
         list_for_each (s, &container_of(p, struct turn, node)->ring)
             most = stay_ms(&container_of(s, struct turn, node)->ring, now, most);
     }
@@ -243,15 +243,15 @@ static uint64_t queue_stay_ms(const struct queue *q, tick now, uint64_t most)
 uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now)
 {
     const struct link *l = link_at(a, link);
-    if (l == NULL || l->lane.bundles == 0)
+    if (l == NULL || l->queue.bundles == 0)
         return UINT64_MAX;
-    const struct queues *q = &l->lane.queues;
-    uint64_t most = stay_ms(&l->lane.busy, now.now, 0);
-    most = stay_ms(&l->lane.paused, now.now, stay_ms(&l->lane.resumed, now.now, most));
+    const struct bands *b = &l->queue.bands;
+    uint64_t most = stay_ms(&l->queue.busy, now.now, 0);
+    most = stay_ms(&l->queue.paused, now.now, stay_ms(&l->queue.resumed, now.now, most));
     for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        most = queue_stay_ms(&q->of[p], now.now, most);
-    list_for_each (it, &q->ranks) { /* 255 at most */
-        most = queue_stay_ms(container_of(it, struct queue, node), now.now, most);
+        most = band_stay_ms(&b->of[p], now.now, most);
+    list_for_each (it, &b->ranks) { /* 255 at most */
+        most = band_stay_ms(container_of(it, struct band, node), now.now, most);
     }
     assert(most < UINT64_MAX);
     return most;
@@ -262,25 +262,25 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
     agent_begin(a, now);
     if (link_at(a, link) == NULL)
         return;
-    struct lane *l = &link_at(a, link)->lane;
-    bool changed = l->open != up;
-    l->open = up;
+    struct queue *q = &link_at(a, link)->queue;
+    bool changed = q->open != up;
+    q->open = up;
     if (changed)
         agent_link_changed(a, link);
     if (!up)
         return;
-    agent_resume(a, l);
-    lane_wake(a, l);
+    agent_resume(a, q);
+    queue_wake(a, q);
 }
 
 void agent_heard(struct agent *a, uint32_t link, struct agent_now now)
 {
     agent_begin(a, now);
     struct link *l = link_at(a, link);
-    if (l == NULL || !l->lane.open)
+    if (l == NULL || !l->queue.open)
         return;
-    agent_resume(a, &l->lane);
-    lane_wake(a, &l->lane);
+    agent_resume(a, &l->queue);
+    queue_wake(a, &l->queue);
 }
 
 void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struct agent_now now)
@@ -298,9 +298,9 @@ void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_
     agent_begin(a, now);
     if (link_at(a, link) == NULL || window == 0)
         return;
-    struct lane *l = &link_at(a, link)->lane;
-    l->window = window;
-    lane_wake(a, l);
+    struct queue *q = &link_at(a, link)->queue;
+    q->window = window;
+    queue_wake(a, q);
 }
 
 void links_fini(struct agent *a)
@@ -322,11 +322,11 @@ void links_check(const struct agent *a)
 {
     list_for_each (it, &a->leaving) {
         const struct link *l = container_of(it, struct link, leaving);
-        lane_check(&l->lane);
-        assert(l->lane.gone && list_empty(&l->lane.node));
+        queue_check(&l->queue);
+        assert(l->queue.gone && list_empty(&l->queue.node));
     }
     for (uint32_t i = 0; i < a->links_cap; i++)
-        assert(a->links[i] == NULL || !a->links[i]->lane.gone);
+        assert(a->links[i] == NULL || !a->links[i]->queue.gone);
     list_for_each (it, &a->resuming)
-        assert(container_of(it, struct lane, resuming)->window > 0);
+        assert(container_of(it, struct queue, resuming)->window > 0);
 }

@@ -18,7 +18,7 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
 
 void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until)
 {
-    assert(r->lane == NULL && r->booking == 0);
+    assert(r->queue == NULL && r->booking == 0);
     r->state = STATE_UNPLACED;
     kind_enter(a, r, h);
     record_set_timer(a, r, tick_min(r->expires, until));
@@ -26,22 +26,22 @@ void agent_set_aside(struct agent *a, struct record *r, const struct agent_head 
     if (!r->aside) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, r);
     r->aside = true;
-    if (r->stored && lane_memory_full(a, 0) && record_can_load(r))
+    if (r->stored && queue_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
 }
 
 /* NULL: no memory. */
-static struct lane *lane_of(struct agent *a, const struct record *r, const struct agent_head *h)
+static struct queue *queue_of(struct agent *a, const struct record *r, const struct agent_head *h)
 {
     if (r->link != TO_ENDPOINT)
-        return &link_at(a, r->link)->lane;
+        return &link_at(a, r->link)->queue;
     struct endpoint *e = endpoint_get(a, &h->destination);
-    return e == NULL ? NULL : &e->lane;
+    return e == NULL ? NULL : &e->queue;
 }
 
 /* Which of its queues: the first rule of the link that fits decides, else the bundle itself. */
-static enum bundle_priority band_of(const struct agent *a, const struct record *r,
-                                    const struct agent_head *h)
+static enum bundle_priority priority_of(const struct agent *a, const struct record *r,
+                                        const struct agent_head *h)
 {
     const struct link *l = r->link == TO_ENDPOINT ? NULL : link_at(a, r->link);
     const struct rule_subject s = {.to = &h->destination,
@@ -61,17 +61,17 @@ static enum bundle_priority band_of(const struct agent *a, const struct record *
 static void place_copy(struct agent *a, struct record *c, const struct agent_head *h, int link,
                        uint64_t booking, bool again)
 {
-    assert(c->copy && c->lane == NULL);
+    assert(c->copy && c->queue == NULL);
     c->link = link;
-    struct lane *l = lane_of(a, c, h);
-    assert(l != NULL); /* the caller saw to it */
+    struct queue *q = queue_of(a, c, h);
+    assert(q != NULL); /* the caller saw to it */
     record_set_timer(a, c, c->expires);
-    lane_add(a, l, c, band_of(a, c, h), NULL);
+    queue_add(a, q, c, priority_of(a, c, h), NULL);
     emit_record(a, BUNDLE_QUEUED, c);
     const struct ask_answer answer = {.link = link, .booking = booking};
     ask_placed(a, c, &answer);
     if (again && link != TO_ENDPOINT)
-        lane_pause(a, c, tick_add(a->now.now, c->pause));
+        queue_pause(a, c, tick_add(a->now.now, c->pause));
 }
 
 /* Of a group: can this node take it for who joined here? */
@@ -133,7 +133,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
                      const struct ask_answer *answer)
 {
     uint64_t group, service;
-    assert(r->lane == NULL && r->state != STATE_GONE);
+    assert(r->queue == NULL && r->state != STATE_GONE);
     r->link = answer->link;
     a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
     r->too_late = answer->too_late;
@@ -148,24 +148,24 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     }
     if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
         return;
-    struct lane *l = lane_of(a, r, h);
-    if (l == NULL) {
+    struct queue *q = queue_of(a, r, h);
+    if (q == NULL) {
         agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     record_set_timer(a, r, r->expires);
-    lane_add(a, l, r, band_of(a, r, h), h);
+    queue_add(a, q, r, priority_of(a, r, h), h);
     r->aside = false;
     emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer);
     if (r->again && r->link != TO_ENDPOINT)
-        lane_pause(a, r, tick_add(a->now.now, r->pause));
+        queue_pause(a, r, tick_add(a->now.now, r->pause));
     r->again = false;
 }
 
 static void place_head(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    assert(r->lane == NULL && list_empty(&r->node));
+    assert(r->queue == NULL && list_empty(&r->node));
     room_leave(r);
     kind_leave(a, r);
     const struct ask_answer answer = ask_router(a, r, h);
@@ -181,8 +181,8 @@ void agent_place(struct agent *a, struct record *r)
 
 static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
 {
-    const int link = r->lane == NULL ? ASIDE : r->link;
-    if (r->lane != NULL && r->lane->gone)
+    const int link = r->queue == NULL ? ASIDE : r->link;
+    if (r->queue != NULL && r->queue->gone)
         return true; /* a new link may have its index */
     return answer->link != link || answer->also_len > 0 || answer->here;
 }
@@ -209,7 +209,7 @@ static bool place_again(struct agent *a, struct record *r)
         return false;
     }
     record_load_done(a, r); /* what is being loaded comes for nobody */
-    lane_leave(a, r);
+    queue_leave(a, r);
     r->state = STATE_UNPLACED;
     place_by(a, r, &h, &answer);
     return true;
@@ -217,13 +217,13 @@ static bool place_again(struct agent *a, struct record *r)
 
 void agent_leave_link(struct agent *a, struct record *r)
 {
-    assert(r->lane != NULL && r->link != TO_ENDPOINT);
+    assert(r->queue != NULL && r->link != TO_ENDPOINT);
     if (r->copy) {
         copies_abandon(a, r);
         return;
     }
     record_load_done(a, r);
-    lane_leave(a, r);
+    queue_leave(a, r);
     r->state = STATE_UNPLACED;
     agent_place(a, r);
 }
@@ -231,13 +231,13 @@ void agent_leave_link(struct agent *a, struct record *r)
 void agent_proceed(struct agent *a, struct record *r)
 {
     if (!place_again(a, r))
-        lane_return(a, r);
+        queue_return(a, r);
 }
 
 /* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
 static bool must_ask(const struct agent *a, const struct record *r)
 {
-    return !r->lane->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
+    return !r->queue->open || kinds_due(a) || (a->router.ops->note != NULL && r->booking == 0);
 }
 
 void agent_go_on(struct agent *a, struct record *r)
@@ -245,7 +245,7 @@ void agent_go_on(struct agent *a, struct record *r)
     if (r->link != TO_ENDPOINT && must_ask(a, r))
         agent_proceed(a, r);
     else
-        lane_return(a, r);
+        queue_return(a, r);
 }
 
 /* The last one first, since each goes to the head of its queue; until all are back the queues give
@@ -253,21 +253,21 @@ void agent_go_on(struct agent *a, struct record *r)
 static uint64_t resume_some(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->resuming)) {
-        struct lane *l = container_of(list_first(&a->resuming), struct lane, resuming);
-        if (list_empty(&l->resumed)) {
-            list_sub(&l->resuming);
-            lane_wake(a, l);
+        struct queue *q = container_of(list_first(&a->resuming), struct queue, resuming);
+        if (list_empty(&q->resumed)) {
+            list_sub(&q->resuming);
+            queue_wake(a, q);
             continue;
         }
-        agent_go_on(a, container_of(l->resumed.prev, struct record, node));
+        agent_go_on(a, container_of(q->resumed.prev, struct record, node));
         n--;
     }
     return n;
 }
 
-void agent_resume(struct agent *a, struct lane *l)
+void agent_resume(struct agent *a, struct queue *q)
 {
-    lane_resume(a, l);
+    queue_resume(a, q);
     (void)resume_some(a, a->config.place_slice);
 }
 
@@ -290,7 +290,7 @@ static void place_list_again(struct agent *a, struct list *l)
 /* The few at the head of its queues at once, all others in slices. */
 static void place_link_again(struct agent *a, struct link *l)
 {
-    queues_each_front(&l->lane.queues, place_list_again, a);
+    bands_each_front(&l->queue.bands, place_list_again, a);
     kinds_ask(a, &l->kinds);
 }
 
@@ -325,8 +325,8 @@ void agent_link_changed(struct agent *a, uint32_t link)
         if (i == link || a->links[i] == NULL)
             continue;
         struct link *l = a->links[i];
-        struct link *from = own->lane.open ? l : own; /* to this one, as their best; or away */
-        bool waits = from->lane.bundles > 0 && (own->lane.open || l->lane.open);
+        struct link *from = own->queue.open ? l : own; /* to this one, as their best; or away */
+        bool waits = from->queue.bundles > 0 && (own->queue.open || l->queue.open);
         if (!waits || (ops->meet != NULL && !ops->meet(a->router.state, link, i))) /* dear: last */
             continue;
         place_link_again(a, from);

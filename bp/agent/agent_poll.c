@@ -139,7 +139,7 @@ int agent_poll(struct agent *a, struct agent_action *out)
 {
     free(a->polled);
     a->polled = NULL;
-    lane_free_spent(a);
+    queue_free_spent(a);
     assert(a->polled == NULL && list_empty(&a->spent));
     for (;;) {
         if (poll_notice(a, out) || poll_answer(a, out) || storing_poll(a, out) ||
@@ -147,9 +147,9 @@ int agent_poll(struct agent *a, struct agent_action *out)
             return 1;
         if (list_empty(&a->ready))
             return 0;
-        struct lane *l = container_of(list_first(&a->ready), struct lane, node);
-        if (lane_poll(a, l, out))
+        struct queue *q = container_of(list_first(&a->ready), struct queue, node);
+        if (queue_poll(a, q, out))
             return 1;
-        list_sub(&l->node); /* what ended in it meanwhile (agent_administer) is to be removed */
+        list_sub(&q->node); /* what ended in it meanwhile (agent_administer) is to be removed */
     }
 }

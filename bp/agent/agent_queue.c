@@ -1,243 +1,402 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose turn it is. Strict: the highest priority that has something. By weights, so that none
- * starves: each priority has a time up to which it was served, which advances by bytes / weight;
- * the one whose next bundle would end first goes; one that had nothing to send does not save up.
- * That is self-clocked fair queueing rather than rounds of deficits: a bundle longer than any
- * round's share takes no rounds without service, there is no share to choose, and what is light
- * goes first when all begin at once. Between two turns of one priority another one with k times its
- * weight sends k times the bytes of the one between them, and one bundle more, at most.
- *
- * Expedited bundles with an ordinal have a queue for each ordinal that is there: at most 254 are
- * walked. What can go wrong is memory for one; its bundles are served with those of ordinal 0.
+ * Queues in front of links and endpoints, by priority (agent_band.c), in which neighbours, users
+ * and sources take turns (agent_turn.c); what one source brought goes first in, first out. A
+ * bundle whose turn is near but whose bytes are only in the store is asked for ahead of time
+ * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
+ * at least the one at the head is loaded, so that a queue always moves. Deliveries keep their bytes
+ * until they are answered, and anybody can name an endpoint: under pressure one that nobody
+ * registered has none in memory, and a registered one has one of each priority at most.
  */
-#include "bp/agent/agent_queue.h"
-
 #include <assert.h>
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
 
-#define TURN_SCALE (UINT64_C(1) << 20) /* above AGENT_WEIGHT_MAX, so that each byte counts */
-
-static_assert(TURN_SCALE > AGENT_WEIGHT_MAX, "a byte of the heaviest priority takes time");
-
-static void init_queue(struct queue *q, uint8_t ordinal)
+void queue_init(struct queue *q, uint64_t window)
 {
-    *q = (struct queue){.ordinal = ordinal};
+    *q = (struct queue){.window = window};
     list_init(&q->node);
-    list_init(&q->front);
-    turns_init(&q->back);
+    bands_init(&q->bands);
+    list_init(&q->busy);
+    assert(window > 0);
+    list_init(&q->paused);
+    list_init(&q->resumed);
+    list_init(&q->resuming);
 }
 
-void queues_init(struct queues *q)
+void queue_fini(struct queue *q)
 {
-    *q = (struct queues){.weight = QUEUE_WEIGHTS};
-    list_init(&q->ranks);
-    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
-        init_queue(&q->of[p], 0);
-    assert(q->waiting == 0 && q->weight[BUNDLE_BULK] > 0);
+    list_sub(&q->resuming);
+    bands_fini(&q->bands);
 }
 
-static bool is_empty(const struct queue *q)
+void queue_free_spent(struct agent *a)
 {
-    return q->front_len + q->back.waiting == 0;
-}
-
-struct queue *queues_get(struct queues *q, enum bundle_priority p, uint8_t ordinal)
-{
-    assert(p < BUNDLE_PRIORITIES);
-    if (p != BUNDLE_EXPEDITED || ordinal == 0)
-        return &q->of[p];
-    struct list *before = &q->ranks; /* what it comes in front of */
-    list_for_each (it, &q->ranks) {
-        struct queue *rank = container_of(it, struct queue, node);
-        before = it;
-        if (rank->ordinal == ordinal)
-            return rank;
-        if (rank->ordinal < ordinal)
-            break;
-        before = &q->ranks;
+    while (!list_empty(&a->spent)) {
+        struct list *n = list_first(&a->spent);
+        list_sub(n);
+        free(container_of(n, struct band, node));
     }
-    struct queue *rank = malloc(sizeof *rank);
-    if (rank == NULL)
-        return &q->of[p];
-    init_queue(rank, ordinal);
-    list_add_tail(before, &rank->node);
-    assert(rank->ordinal > 0 && is_empty(rank));
-    return rank;
+    assert(list_empty(&a->spent));
 }
 
-/* From this list node on. */
-static struct queue *find_filled(const struct queues *q, enum bundle_priority p, struct list *from)
+bool queue_empty(const struct queue *q)
 {
-    const struct queue *own = &q->of[p];
-    for (struct list *it = from; p == BUNDLE_EXPEDITED && it != &q->ranks; it = it->next) {
-        struct queue *rank = container_of(it, struct queue, node);
-        if (!is_empty(rank))
-            return rank;
-    }
-    return is_empty(own) ? NULL : (struct queue *)own;
+    return q->bands.waiting == 0 && list_empty(&q->busy) && list_empty(&q->paused) &&
+           list_empty(&q->resumed);
 }
 
-struct queue *queues_first(const struct queues *q, enum bundle_priority p)
+void queue_wake(struct agent *a, struct queue *q)
 {
-    assert(p < BUNDLE_PRIORITIES);
-    return find_filled(q, p, q->ranks.next);
+    if (q->open && list_empty(&q->node) && q->bands.waiting > 0)
+        list_add_tail(&a->ready, &q->node);
 }
 
-struct queue *queues_behind(const struct queues *q, enum bundle_priority p, struct queue *before)
+static uint64_t count_given(const struct queue *q)
 {
-    assert(p < BUNDLE_PRIORITIES);
-    return before == &q->of[p] ? NULL : find_filled(q, p, before->node.next);
+    return q->busy_len + q->owed;
 }
 
-void queues_add(struct agent *a, struct queues *q, struct queue *to, struct record *r, bool back,
-                bool first)
+bool queue_memory_full(const struct agent *a, uint64_t more)
 {
-    assert(list_empty(&r->node) && r->queue == NULL);
-    r->state = back ? STATE_BACK : STATE_FRONT;
-    r->queue = to;
-    q->waiting++;
-    if (back) {
-        turns_add(a, &to->back, r, first);
-        return;
-    }
-    to->front_len++;
-    if (first)
-        list_add_head(&to->front, &r->node);
-    else
-        list_add_tail(&to->front, &r->node);
-    assert(q->waiting > 0 && !is_empty(to));
+    uint64_t used = a->counters.memory_bytes + a->loading_bytes;
+    return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
 }
 
-void queues_move_up(struct agent *a, struct queues *q, struct record *r)
+/* ahead: bundles of its priority that are ready before it. */
+static bool front_has_room(const struct queue *q, const struct band *b, uint64_t ahead)
 {
-    struct queue *own = r->queue;
-    assert(own != NULL && r->state == STATE_BACK && q->waiting > 0);
-    (void)q; /* asserted only */
-    if (own->ordinal == 0)
-        turns_take_place(a, &own->back, r);
-    else /* a rank: it may be gone before the bundle is */
-        turns_take(a, &own->back, r);
-    own->front_len++;
-    r->state = STATE_FRONT;
-    list_add_tail(&own->front, &r->node);
+    return ahead + b->front_len + count_given(q) < q->window + PREFETCH;
 }
 
-void queues_move_back(struct agent *a, struct queues *q, struct record *r)
+/* May the bundle's bytes stay in memory, or come there, although the memory is full? */
+static bool keeps_bytes(const struct queue *q, const struct band *b, uint64_t ahead,
+                        const struct record *r)
 {
-    struct queue *own = r->queue;
-    assert(own != NULL && r->state == STATE_FRONT && own->front_len > 0 && q->waiting > 0);
-    assert(own->front.prev == &r->node);
-    (void)q; /* asserted only */
-    list_sub(&r->node);
+    if (r->link == TO_ENDPOINT)
+        return q->open && ahead + b->front_len + count_given(q) == 0;
+    return ahead + b->front_len == 0;
+}
+
+/* The few at the head of a link's queues are in none. */
+static void enter_kind(struct agent *a, struct record *r, const struct agent_head *h)
+{
+    if (r->link != TO_ENDPOINT && !r->copy)
+        kind_enter(a, r, h);
+}
+
+void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_priority priority,
+               const struct agent_head *h)
+{
+    assert(r->queue == NULL && priority < BUNDLE_PRIORITIES);
+    struct band *b = bands_get(&q->bands, priority, r->qos.ordinal);
+    r->queue = q;
+    r->priority = priority;
+    q->bundles++;
+    q->bytes += r->bytes;
+    q->backlog[priority].bundles++;
+    q->backlog[priority].bytes += r->bytes;
+    bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) || !queue_memory_full(a, 0);
+    bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
+    bands_add(a, &q->bands, b, r, !ahead, false);
+    if (!ahead)
+        enter_kind(a, r, h);
+    room_enter(a, r);
+    if (!ahead && queue_memory_full(a, 0) && record_can_load(r))
+        record_release(a, r);
+    queue_wake(a, q);
+    assert(q->bundles >= q->bands.waiting && q->backlog[priority].bundles > 0);
+}
+
+static void take_out(struct agent *a, struct record *r)
+{
+    struct queue *q = r->queue;
+    assert(q != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
+    assert(r->state != STATE_BUSY || q->busy_len > 0);
+    kind_leave(a, r);
     turns_leave(a, r);
-    own->front_len--;
-    r->state = STATE_BACK;
-    turns_add(a, &own->back, r, true);
-}
-
-void queues_sub(struct agent *a, struct queues *q, struct record *r)
-{
-    struct queue *from = r->queue;
-    assert(from != NULL && q->waiting > 0 && !is_empty(from));
-    assert(r->state == STATE_FRONT || r->state == STATE_BACK);
-    if (r->state == STATE_BACK) {
-        turns_sub(a, &from->back, r);
+    if (r->state == STATE_FRONT || r->state == STATE_BACK) {
+        bands_sub(a, &q->bands, r);
     } else {
         list_sub(&r->node);
-        from->front_len--;
+        q->busy_len -= r->state == STATE_BUSY;
     }
-    q->waiting--;
+    if (r->recalled)
+        list_sub(&r->answer);
+    r->recalled = false;
+    endpoint_release(r);
+    assert(r->band == NULL && list_empty(&r->node));
+}
+
+void queue_leave(struct agent *a, struct record *r)
+{
+    struct queue *q = r->queue;
+    assert(q->bundles > 0 && q->bytes >= r->bytes && q->backlog[r->priority].bundles > 0);
+    take_out(a, r);
+    room_leave(r);
+    q->bundles--;
+    q->bytes -= r->bytes;
+    q->backlog[r->priority].bundles--;
+    q->backlog[r->priority].bytes -= r->bytes;
     r->queue = NULL;
-    if (from->ordinal == 0 || !is_empty(from))
+    ask_ended(a, r, ROUTER_TAKEN_BACK);
+    if (r->link == TO_ENDPOINT)
+        endpoint_tidy(a, q);
+    else
+        queue_wake(a, q);
+}
+
+/* However many come back, those at the head of a queue are few: the last of them goes behind. */
+static void trim_front(struct agent *a, struct queue *q, struct band *b)
+{
+    if (b->front_len <= q->window + PREFETCH)
         return;
-    list_sub(&from->node);
-    list_add_tail(&a->spent, &from->node);
+    struct record *last = container_of(b->front.prev, struct record, node);
+    record_load_done(a, last);
+    bands_move_back(a, &q->bands, last);
+    enter_kind(a, last, NULL);
+    if (last->buf != NULL && queue_memory_full(a, 0) && record_can_load(last))
+        record_release(a, last);
 }
 
-static uint64_t cost_of(const struct queues *q, enum bundle_priority p, uint64_t bytes)
+void queue_return(struct agent *a, struct record *r)
 {
-    assert(q->weight[p] > 0);
-    return bytes * TURN_SCALE / q->weight[p];
+    struct queue *q = r->queue;
+    take_out(a, r);
+    struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
+    bands_add(a, &q->bands, b, r, false, true);
+    room_enter(a, r);
+    record_set_timer(a, r, r->expires);
+    trim_front(a, q, b);
+    queue_wake(a, q);
 }
 
-static bool is_before(uint64_t time, uint64_t other)
+void queue_resume(struct agent *a, struct queue *q)
 {
-    return (int64_t)(time - other) < 0;
+    list_move_all(&q->paused, q->resumed.prev);
+    if (!list_empty(&q->resumed) && list_empty(&q->resuming))
+        list_add_tail(&a->resuming, &q->resuming);
+    assert(list_empty(&q->paused));
 }
 
-/* NULL: none waits, or the first one's bytes are not in memory. */
-static const struct record *find_ready(const struct queues *q, enum bundle_priority p)
+void queue_pause(struct agent *a, struct record *r, tick until)
 {
-    const struct queue *first = queues_first(q, p);
-    if (first == NULL || list_empty(&first->front))
-        return NULL;
-    const struct record *r = container_of(list_first(&first->front), struct record, node);
-    return r->buf != NULL ? r : NULL;
+    struct queue *q = r->queue;
+    take_out(a, r);
+    room_enter(a, r);
+    r->state = STATE_PAUSED;
+    list_add_tail(&q->paused, &r->node);
+    enter_kind(a, r, NULL);
+    record_set_timer(a, r, tick_min(r->expires, until));
+    queue_wake(a, q);
 }
 
-enum bundle_priority queues_turn(const struct queues *q)
+void queue_retry(struct agent *a, struct record *r)
 {
-    enum bundle_priority next = BUNDLE_PRIORITIES;
-    uint64_t best = 0;
-    for (int i = BUNDLE_PRIORITIES - 1; i >= 0; i--) {
-        const enum bundle_priority p = (enum bundle_priority)i;
-        const struct record *r = find_ready(q, p);
-        if (r == NULL)
-            continue;
-        const uint64_t end = q->served[p] + cost_of(q, p, r->bytes);
-        if (next == BUNDLE_PRIORITIES || (!q->strict && is_before(end, best))) {
-            next = p;
-            best = end;
+    const struct agent_config *c = &a->config;
+    r->pause = r->pause == 0 ? c->retry_min : tick_min(tick_add(r->pause, r->pause), c->retry_max);
+    assert(r->pause > 0);
+    queue_pause(a, r, tick_add(a->now.now, r->pause));
+}
+
+int queue_load(struct agent *a, struct record *r, struct agent_action *out)
+{
+    assert(r->buf == NULL && !r->loading && r->stored);
+    r->loading = true;
+    a->loading_bytes += r->bytes;
+    *out = (struct agent_action){.kind = AGENT_LOAD, .key = r->key};
+    return 1;
+}
+
+static int load_record(struct agent *a, struct record *r, struct agent_action *out)
+{
+    if (r->copy)
+        return copies_load(a, r, out);
+    return r->whole ? fragment_join(a, r, out) : queue_load(a, r, out);
+}
+
+/* Moves bundles up from the back; 1 when one must be loaded for it. */
+static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t ahead,
+                      struct agent_action *out)
+{
+    while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
+        struct record *r = turns_first(a, &b->back, q->window + PREFETCH);
+        if (r->buf == NULL && !keeps_bytes(q, b, ahead, r) && queue_memory_full(a, r->bytes))
+            break;
+        kind_leave(a, r);
+        bands_move_up(a, &q->bands, r);
+        if (r->buf == NULL && load_record(a, r, out))
+            return 1;
+    }
+    return 0;
+}
+
+static int give_next(struct agent *a, struct record *r, struct agent_action *out)
+{
+    assert(r->state == STATE_FRONT && r->buf != NULL);
+    struct queue *q = r->queue;
+    const enum bundle_priority priority = r->priority;
+    struct turn *place = r->place; /* until it is done */
+    r->place = NULL;
+    take_out(a, r);
+    r->place = place;
+    room_leave(r);
+    r->state = STATE_BUSY;
+    q->busy_len++;
+    list_add_tail(&q->busy, &r->node);
+    record_set_timer(a, r, r->expires);
+    if (!(r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out)))
+        return 0;
+    assert(out->kind == AGENT_SEND || out->kind == AGENT_DELIVER);
+    bands_served(&q->bands, priority, out->bundle->len);
+    q->backlog[priority].given++;
+    q->backlog[priority].given_bytes += out->bundle->len;
+    return 1;
+}
+
+/* The head of a band comes to memory, and what follows it. 1: an action; else *moved: there may be
+ * something to give now. */
+static int ready_band(struct agent *a, struct queue *q, struct band *b, uint64_t ahead,
+                      struct agent_action *out, bool *moved)
+{
+    const uint64_t before = b->front_len;
+    if (before > 0) {
+        struct record *r = container_of(list_first(&b->front), struct record, node);
+        if (r->buf == NULL && !r->loading) {
+            if (load_record(a, r, out))
+                return 1;
+            if (r->buf != NULL || r->state != STATE_FRONT) {
+                *moved = true;
+                return 0;
+            }
         }
     }
-    return next;
+    if (fill_ahead(a, q, b, ahead, out))
+        return 1;
+    *moved = *moved || (before == 0 && b->front_len > 0);
+    return 0;
 }
 
-void queues_served(struct queues *q, enum bundle_priority p, uint64_t bytes)
+/* The same of a priority: first the band that goes first, then those behind it, so that the next
+ * ordinal is there when its turn comes. */
+static int make_ready(struct agent *a, struct queue *q, enum bundle_priority p,
+                      struct agent_action *out, bool *moved)
 {
-    assert(p < BUNDLE_PRIORITIES);
-    q->served[p] += cost_of(q, p, bytes);
-    if (is_before(q->clock, q->served[p]))
-        q->clock = q->served[p];
-    for (int i = 0; i < BUNDLE_PRIORITIES; i++) {
-        if (queues_first(q, (enum bundle_priority)i) == NULL && is_before(q->served[i], q->clock))
-            q->served[i] = q->clock;
+    uint64_t ahead = 0;
+    const uint64_t most = q->window + PREFETCH;
+    struct band *next, *b = bands_first(&q->bands, p);
+    for (; b != NULL && ahead < most && !*moved; b = next) {
+        next = bands_behind(&q->bands, p, b); /* b may be empty, and spent, afterwards */
+        if (ready_band(a, q, b, ahead, out, moved))
+            return 1;
+        ahead += b->front_len;
+        if (b->back.waiting > 0)
+            break; /* no room, or no memory, for more */
     }
-    assert(!is_before(q->clock, q->served[p]));
+    return 0;
 }
 
-static void visit_queue(struct queue *q, void (*fn)(struct agent *a, struct list *l),
-                        struct agent *a)
+int queue_poll(struct agent *a, struct queue *q, struct agent_action *out)
 {
-    fn(a, &q->front);
-    turns_each(&q->back, fn, a);
-}
-
-void queues_each(struct queues *q, void (*fn)(struct agent *a, struct list *l), struct agent *a)
-{
-    list_for_each_safe (it, &q->ranks)
-        visit_queue(container_of(it, struct queue, node), fn, a);
-    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--)
-        visit_queue(&q->of[p], fn, a);
-}
-
-void queues_each_front(struct queues *q, void (*fn)(struct agent *a, struct list *l),
-                       struct agent *a)
-{
-    list_for_each_safe (it, &q->ranks)
-        fn(a, &container_of(it, struct queue, node)->front);
-    for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--)
-        fn(a, &q->of[p].front);
-}
-
-void queues_fini(struct queues *q)
-{
-    list_for_each_safe (it, &q->ranks) {
-        list_sub(it);
-        free(container_of(it, struct queue, node));
+    if (!list_empty(&q->resumed))
+        return 0; /* those that come back go first, in their order; then it is woken */
+    for (bool moved = true; q->open && moved && q->bands.waiting > 0;) {
+        const enum bundle_priority next = bands_turn(&q->bands);
+        if (next != BUNDLE_PRIORITIES && count_given(q) < q->window) {
+            struct band *b = bands_first(&q->bands, next);
+            if (give_next(a, container_of(list_first(&b->front), struct record, node), out))
+                return 1;
+            continue;
+        }
+        moved = false;
+        for (int p = BUNDLE_PRIORITIES - 1; p >= 0 && !moved; p--) {
+            if (make_ready(a, q, (enum bundle_priority)p, out, &moved))
+                return 1;
+        }
     }
-    assert(list_empty(&q->ranks));
+    return 0;
+}
+
+/* It asserts in every build, with NDEBUG too: tests rely on it. */
+#undef NDEBUG
+#include <assert.h>
+
+/* Places that parties have, and bundles of the queue that have one. */
+static void check_places(const struct queue *q)
+{
+    uint64_t places = 0, taken = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        const struct band *b = &q->bands.of[p];
+        list_for_each (it, &b->back.ring)
+            places += container_of(it, struct turn, node)->places;
+        list_for_each (it, &b->front)
+            taken += container_of(it, struct record, node)->place != NULL;
+    }
+    list_for_each (it, &q->busy)
+        taken += container_of(it, struct record, node)->place != NULL;
+    assert(places == taken);
+}
+
+/* Of a list whose records are all in this state. */
+static void check_list(const struct list *l, enum record_state state, const struct band *b,
+                       struct agent_backlog sum[BUNDLE_PRIORITIES])
+{
+    list_for_each (it, l) {
+        const struct record *r = container_of(it, struct record, node);
+        assert(r->state == state && r->band == b && r->priority < BUNDLE_PRIORITIES);
+        sum[r->priority].bundles++;
+        sum[r->priority].bytes += r->bytes;
+    }
+}
+
+static uint64_t count_sum(const struct agent_backlog sum[BUNDLE_PRIORITIES])
+{
+    uint64_t bundles = 0;
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        bundles += sum[p].bundles;
+    return bundles;
+}
+
+static void check_band(const struct band *b, struct agent_backlog sum[BUNDLE_PRIORITIES])
+{
+    const uint64_t before = count_sum(sum);
+    check_list(&b->front, STATE_FRONT, b, sum);
+    assert(count_sum(sum) == before + b->front_len);
+    turns_check(&b->back);
+    list_for_each (p, &b->back.ring) {
+        const struct turn *party = container_of(p, struct turn, node);
+        list_for_each (s, &party->ring)
+            check_list(&container_of(s, struct turn, node)->ring, STATE_BACK, b, sum);
+    }
+    assert(count_sum(sum) == before + b->front_len + b->back.waiting);
+}
+
+void queue_check(const struct queue *q)
+{
+    struct agent_backlog sum[BUNDLE_PRIORITIES] = {{0}};
+    uint64_t bytes = 0;
+    unsigned above = UINT8_MAX + 1;
+    list_for_each (it, &q->bands.ranks) {
+        const struct band *rank = container_of(it, struct band, node);
+        assert(rank->ordinal > 0 && rank->ordinal < above &&
+               rank->front_len + rank->back.waiting > 0);
+        above = rank->ordinal;
+        check_band(rank, sum);
+    }
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++)
+        check_band(&q->bands.of[p], sum);
+    assert(count_sum(sum) == q->bands.waiting);
+    check_places(q);
+    check_list(&q->busy, STATE_BUSY, NULL, sum);
+    assert(count_sum(sum) == q->bands.waiting + q->busy_len);
+    check_list(&q->paused, STATE_PAUSED, NULL, sum);
+    check_list(&q->resumed, STATE_PAUSED, NULL, sum);
+    assert(list_empty(&q->resumed) || !list_empty(&q->resuming));
+    assert(!q->gone || (!q->open && q->busy_len == 0));
+    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
+        assert(sum[p].bundles == q->backlog[p].bundles && sum[p].bytes == q->backlog[p].bytes);
+        bytes += sum[p].bytes;
+    }
+    assert(count_sum(sum) == q->bundles && bytes == q->bytes);
 }

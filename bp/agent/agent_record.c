@@ -298,7 +298,7 @@ struct record *record_copy(struct agent *a, const struct record *original)
     r->rewrite = original->rewrite;
     r->came_from = original->came_from;
     r->avoid = original->avoid;
-    assert(r->copy && !r->id_listed && r->lane == NULL);
+    assert(r->copy && !r->id_listed && r->queue == NULL);
     return r;
 }
 
@@ -359,7 +359,7 @@ static void leave_queue(struct agent *a, struct record *r)
     if (r->state < STATE_FRONT)
         list_sub(&r->node);
     else
-        lane_leave(a, r);
+        queue_leave(a, r);
 }
 
 /* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */

@@ -26,9 +26,9 @@ static struct registration *by_reg(const struct agent *a, uint64_t reg)
 }
 
 /* The one that its deliveries come from. */
-static struct lane *lane_of(struct registration *g)
+static struct queue *queue_of(struct registration *g)
 {
-    return g->lane.only != NULL ? &g->lane : &g->endpoint->lane;
+    return g->queue.only != NULL ? &g->queue : &g->endpoint->queue;
 }
 
 static struct registration *new_registration(struct agent *a, struct endpoint *e, uint64_t reg,
@@ -40,7 +40,7 @@ static struct registration *new_registration(struct agent *a, struct endpoint *e
     g->reg = reg;
     g->window = window;
     g->endpoint = e;
-    lane_init(&g->lane, window);
+    queue_init(&g->queue, window);
     list_add_tail(&e->regs, &g->node);
     hash_add(&a->registrations, &g->by_reg, reg_hash(a, reg));
     return g;
@@ -59,23 +59,23 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
     struct endpoint *e = endpoint_get(a, endpoint);
     if (e == NULL)
         return HELIO_ENOMEM;
-    if (e == a->admin || (e->lane.open && e->sharing == AGENT_SHARE_ONE))
+    if (e == a->admin || (e->queue.open && e->sharing == AGENT_SHARE_ONE))
         return HELIO_EEXIST;
     struct registration *g = new_registration(a, e, reg, window);
     if (g == NULL) {
-        endpoint_tidy(a, &e->lane);
+        endpoint_tidy(a, &e->queue);
         return HELIO_ENOMEM;
     }
     if (e->sharing == AGENT_SHARE_ALL) {
-        g->lane.only = g;
-        g->lane.open = true;
+        g->queue.only = g;
+        g->queue.open = true;
     } else {
-        e->lane.window = e->lane.open ? e->lane.window + window : window;
+        e->queue.window = e->queue.open ? e->queue.window + window : window;
     }
-    e->lane.open = true;
-    agent_resume(a, &e->lane);
-    lane_wake(a, &e->lane);
-    assert(e->lane.open && by_reg(a, reg) == g && !list_empty(&e->regs));
+    e->queue.open = true;
+    agent_resume(a, &e->queue);
+    queue_wake(a, &e->queue);
+    assert(e->queue.open && by_reg(a, reg) == g && !list_empty(&e->regs));
     return 0;
 }
 
@@ -90,32 +90,32 @@ static void abandon_list(struct agent *a, struct list *l)
 /* Its own queue: from now on nothing comes into it. */
 static void empty_own(struct agent *a, struct registration *g)
 {
-    g->lane.open = false;
-    list_sub(&g->lane.node);
-    list_for_each (it, &g->lane.busy)
+    g->queue.open = false;
+    list_sub(&g->queue.node);
+    list_for_each (it, &g->queue.busy)
         emit_declined(a, container_of(it, struct record, node), g->reg, "application is gone");
-    abandon_list(a, &g->lane.busy);
-    queues_each(&g->lane.queues, abandon_list, a);
-    abandon_list(a, &g->lane.paused);
-    abandon_list(a, &g->lane.resumed);
-    assert(lane_empty(&g->lane) && g->given == 0);
+    abandon_list(a, &g->queue.busy);
+    bands_each(&g->queue.bands, abandon_list, a);
+    abandon_list(a, &g->queue.paused);
+    abandon_list(a, &g->queue.resumed);
+    assert(queue_empty(&g->queue) && g->given == 0);
 }
 
 /* To the head of the shared queue, in their order. */
 static void return_shared(struct agent *a, struct registration *g)
 {
-    struct lane *l = &g->endpoint->lane;
-    for (struct list *before, *it = l->busy.prev; it != &l->busy; it = before) {
+    struct queue *q = &g->endpoint->queue;
+    for (struct list *before, *it = q->busy.prev; it != &q->busy; it = before) {
         struct record *r = container_of(it, struct record, node);
         before = it->prev;
         if (r->taker != g)
             continue;
         emit_declined(a, r, g->reg, "application is gone");
-        lane_return(a, r);
+        queue_return(a, r);
     }
-    assert(g->given == 0 && l->owed >= g->owed && l->window >= g->window);
-    l->owed -= g->owed;
-    l->window -= g->window;
+    assert(g->given == 0 && q->owed >= g->owed && q->window >= g->window);
+    q->owed -= g->owed;
+    q->window -= g->window;
 }
 
 void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
@@ -128,18 +128,18 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
     hash_sub(&a->registrations, &g->by_reg);
     list_sub(&g->node); /* what is placed anew does not come to it */
     if (list_empty(&e->regs)) {
-        e->lane.open = false;
-        list_sub(&e->lane.node);
+        e->queue.open = false;
+        list_sub(&e->queue.node);
     }
-    if (g->lane.only != NULL)
+    if (g->queue.only != NULL)
         empty_own(a, g);
     else
         return_shared(a, g);
-    if (e->lane.window == 0)
-        e->lane.window = 1;
-    lane_fini(&g->lane);
+    if (e->queue.window == 0)
+        e->queue.window = 1;
+    queue_fini(&g->queue);
     free(g);
-    endpoint_tidy(a, &e->lane);
+    endpoint_tidy(a, &e->queue);
 }
 
 void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
@@ -148,9 +148,9 @@ void agent_recalled(struct agent *a, uint64_t reg, struct agent_now now)
     struct registration *g = by_reg(a, reg);
     if (g == NULL || g->owed == 0)
         return;
-    struct lane *l = lane_of(g);
-    assert(g->owed > 0 && l->owed >= g->owed);
+    struct queue *q = queue_of(g);
+    assert(g->owed > 0 && q->owed >= g->owed);
     g->owed--;
-    l->owed--;
-    lane_wake(a, l);
+    q->owed--;
+    queue_wake(a, q);
 }
