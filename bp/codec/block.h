@@ -30,6 +30,8 @@ void block_read_crc(struct item_reader *r, struct check *c, const uint8_t *start
 
 /* Is `number` a target of any block of that type? */
 bool bundle_targeted(const struct bundle *b, uint64_t type, uint64_t number);
+/* Has the primary block a CRC or an integrity block (RFC 9171 §4.3.1)? */
+bool bundle_primary_protected(const struct bundle *b);
 /* Sets b->encrypted. */
 void bundle_mark_encrypted(struct bundle *b);
 /* Does a BPSec block encrypt others[i]? */

@@ -16,6 +16,14 @@ static void keep_replicated(struct bundle *f)
     f->rest.need |= BLOCK_REPLICATE;
 }
 
+/* An integrity block of the primary block is in the first fragment, which has the form of the
+ * whole; the others need one of their own (§4.3.1). */
+static void protect_primary(struct bundle *f)
+{
+    if (!bundle_primary_protected(f))
+        f->crc = CRC_32C;
+}
+
 struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t len)
 {
     if (len == 0 || offset > b->payload.len || len > b->payload.len - offset ||
@@ -30,7 +38,9 @@ struct buf *bundle_fragment(const struct bundle *b, uint64_t offset, uint64_t le
     }
     f.id.offset += offset;
     f.payload = slice_of(b->payload.data + offset, (size_t)len);
-    if (f.id.offset != 0)
+    if (f.id.offset != 0) {
         keep_replicated(&f);
+        protect_primary(&f);
+    }
     return bundle_encode_copy(&f);
 }

@@ -82,7 +82,7 @@ static void fragment_rules(const struct bundle *b, struct check *c)
 
 /* An encrypted integrity block may name the primary block; nobody here can tell, and those of the
  * rest are not looked for. */
-static bool primary_protected(const struct bundle *b)
+bool bundle_primary_protected(const struct bundle *b)
 {
     if (b->crc != CRC_NONE || b->rest.secures || bundle_targeted(b, BLOCK_BIB, 0))
         return true;
@@ -97,7 +97,7 @@ void bundle_rules(const struct bundle *b, struct check *c)
 {
     flag_rules(b, c);
     fragment_rules(b, c);
-    hold_rule(c, !primary_protected(b), CHECK_RULE, "RFC 9171 §4.3.1",
+    hold_rule(c, !bundle_primary_protected(b), CHECK_RULE, "RFC 9171 §4.3.1",
               "the primary block has neither a CRC nor an integrity block");
     hold_rule(
         c, ((b->flags & BUNDLE_IS_ADMIN) || eid_is_none(&b->id.source)) && reports_unknown(b),

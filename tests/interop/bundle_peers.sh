@@ -6,7 +6,7 @@ set -euo pipefail
 [ $# -eq 1 ] || { echo "usage: bundle_peers.sh DIR" >&2; exit 2; }
 dir=$1
 own=$(cd "$(dirname "$0")" && pwd)/bundle_peers
-stamp=$(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own/src/main.rs" | cksum)
+stamp=$(cat "$own/Cargo.toml" "$own/Cargo.lock" "$own"/src/*.rs | cksum)
 low=$(($(nice) <= 0 ? 10 : 0)) # who was given less than the normal priority gives nothing away
 PATH=$PATH:$HOME/.cargo/bin
 mkdir -p "$(dirname "$dir")"

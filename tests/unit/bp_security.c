@@ -288,6 +288,32 @@ START_TEST(random_operations_come_back)
 }
 END_TEST
 
+/* RFC 9171 §4.3.1: the primary block's integrity block is in the first fragment; the others have a
+ * CRC. The first one shows what the whole looked like. */
+START_TEST(fragments_of_a_signed_primary_block)
+{
+    struct security_bundle b;
+    struct bundle whole, f;
+    struct key k;
+    read_hex(PLAIN, &b);
+    b.primary.id.time_ms = 1; /* without a clock it needs an age */
+    set_key(&k, HMAC_KEY);
+    struct security_request r = request(SECURITY_HMAC_384, SECURITY_SCOPE_ALL, 0, 0);
+    r.key = k.slice;
+    ck_assert_int_eq(security_sign(&b, &r, &crypto), SECURITY_OK);
+    struct buf *wire = security_bundle_write(&b);
+    security_bundle_fini(&b);
+    ck_assert_int_eq(bundle_decode(buf_data(wire), wire->len, BUNDLE_STRICT, &whole, NULL), 0);
+    for (uint64_t at = 0; at < 20; at += 10) {
+        struct buf *part = bundle_fragment(&whole, at, 10);
+        ck_assert_int_eq(bundle_decode(buf_data(part), part->len, BUNDLE_STRICT, &f, NULL), 0);
+        ck_assert_int_eq(f.crc, at == 0 ? CRC_NONE : CRC_32C);
+        buf_drop(part);
+    }
+    buf_drop(wire);
+}
+END_TEST
+
 START_TEST(bundles_with_too_many_blocks)
 {
     char hex[4096] = "9f" PRIMARY;
@@ -311,6 +337,7 @@ static void add(TCase *t)
     tcase_add_test(t, wrong_tags_leave_the_ciphertext);
     tcase_add_test(t, tag_behind_the_ciphertext);
     tcase_add_loop_test(t, random_operations_come_back, 0, 5);
+    tcase_add_test(t, fragments_of_a_signed_primary_block);
     tcase_add_test(t, bundles_with_too_many_blocks);
 }
 

@@ -4,10 +4,14 @@
 //!   bundle-peers bp7|hardy show PAYLOAD-FILE       a bundle from the standard input: its fields as JSON, its payload to the file
 //!   bundle-peers bp7|hardy make KEY=VALUE…         a bundle with the payload from the standard input
 //!   bundle-peers bp7 random                        one of the library's own
+//!   bundle-peers hardy secure SEED COUNT           bundles with random security operations (security.rs)
+//!   bundle-peers hardy open                        such bundles from the standard input, verified and decrypted
 
 use std::collections::HashMap;
 use std::error::Error;
 use std::io::{Read, Write};
+
+mod security;
 
 type Done<T> = Result<T, Box<dyn Error>>;
 
@@ -217,7 +221,7 @@ mod with_hardy {
 fn run(words: &[String]) -> Done<()> {
     let mut input = Vec::new();
     let (library, what) = (words.first().ok_or("which library?")?.as_str(), words.get(1).ok_or("what?")?.as_str());
-    if what != "random" {
+    if what != "random" && what != "secure" {
         std::io::stdin().read_to_end(&mut input)?;
     }
     let out = match (library, what) {
@@ -228,8 +232,14 @@ fn run(words: &[String]) -> Done<()> {
         }
         ("bp7", "make") => with_bp7::make(&Wanted::new(&words[2..])?, input)?,
         ("hardy", "make") => with_hardy::make(&Wanted::new(&words[2..])?, input)?,
+        ("hardy", "open") => security::open(&input)?,
+        ("hardy", "secure") => {
+            let numbers: Vec<u64> = words[2..].iter().map(|w| w.parse()).collect::<Result<_, _>>()?;
+            let [seed, count] = numbers[..] else { return Err("SEED COUNT".into()) };
+            security::make(seed, count)?
+        }
         ("bp7", "random") => with_bp7::random(),
-        _ => return Err("bp7|hardy show|make, bp7 random".into()),
+        _ => return Err("bp7|hardy show|make, bp7 random, hardy secure|open".into()),
     };
     Ok(std::io::stdout().write_all(&out)?)
 }
