@@ -15,6 +15,7 @@
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "node/node_meter.h"
+#include "node/node_values.h"
 #include "node/storage.h"
 
 static void set_int(json_t *o, const char *key, uint64_t v)
@@ -98,17 +99,13 @@ static void set_bound(const struct node *n, const struct node_link *l, json_t *o
 /* Rates of the last second, and how long the oldest bundle waits. */
 static void set_watch(const struct node *n, const struct node_link *l, json_t *o)
 {
-    uint64_t oldest = agent_oldest_ms(n->agent, l->index, node_now(n));
-    struct cla_gauges g = node_link_gauges(l);
-    tick now = world_now(n->world);
-    if (l->meter.at != 0) {
-        set_int(o, "tx_bps", l->meter.tx_bps);
-        set_int(o, "rx_bps", l->meter.rx_bps);
+    struct link_sample s;
+    link_sample_take(n, l, node_now(n), &s);
+    for (size_t i = 0; i < link_values_len; i++) {
+        uint64_t v = link_values[i].in_links ? link_values[i].get(&s) : LINK_VALUE_UNKNOWN;
+        if (v != LINK_VALUE_UNKNOWN)
+            set_int(o, link_values[i].key, v);
     }
-    if (g.heard != TICK_NEVER)
-        set_int(o, "heard_ns", now > g.heard ? now - g.heard : 0);
-    if (oldest != UINT64_MAX)
-        set_int(o, "oldest_ms", oldest);
 }
 
 /* Why bundles did not go, as often as they did not. */
@@ -352,54 +349,39 @@ void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
 
 /* ---- top ---- */
 
-static const char *const top_columns[] = {
-    "name",   "peer",      "up",       "tx_bps",     "rx_bps",   "rate_bps",
-    "rto_ns", "rtt_ns",    "heard_ns", "resent_bps", "sessions", "bundles",
-    "bytes",  "oldest_ms", "sent",     "failed",     "received", "adapter",
-};
-
-static void push_int(json_t *row, uint64_t v)
+/* The names of top_row's columns. */
+static json_t *top_columns(void)
 {
-    json_array_append_new(row, json_number(v));
+    json_t *names = json_pack("[s, s, s]", "name", "peer", "up");
+    for (size_t i = 0; i < link_values_len; i++)
+        if (link_values[i].key != NULL)
+            json_array_append_new(names, json_string(link_values[i].key));
+    json_array_append_new(names, json_string("adapter"));
+    return names;
 }
 
 /* null: not known */
-static void push_known(json_t *row, bool known, uint64_t v)
+static json_t *top_value(const struct link_value *v, const struct link_sample *s)
 {
-    json_array_append_new(row, known ? json_number(v) : json_null());
+    uint64_t value = v->get(s);
+    if (value != LINK_VALUE_UNKNOWN)
+        return json_number(value);
+    return v->zero == ZERO_IN_TOP ? json_number(0) : json_null();
 }
 
-/* As top_columns say. */
 static json_t *top_row(const struct node *n, const struct node_link *l, struct agent_now now)
 {
-    struct agent_backlog b[BUNDLE_PRIORITIES];
-    struct cla_gauges g = node_link_gauges(l);
-    uint64_t oldest = agent_oldest_ms(n->agent, l->index, now), bundles = 0, bytes = 0;
+    struct link_sample s;
     char peer[EID_TEXT_MAX];
     json_t *row = json_array();
-    agent_backlog(n->agent, l->index, b);
-    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        bundles += b[p].bundles;
-        bytes += b[p].bytes;
-    }
+    link_sample_take(n, l, now, &s);
     eid_text(&l->config->peer, peer);
     json_array_append_new(row, json_string(l->config->name));
     json_array_append_new(row, json_string(peer));
     json_array_append_new(row, json_boolean(l->up));
-    push_known(row, l->meter.at != 0, l->meter.tx_bps);
-    push_known(row, l->meter.at != 0, l->meter.rx_bps);
-    push_int(row, g.rate);
-    push_known(row, g.rto != 0, g.rto);
-    push_known(row, g.round_trip != 0, g.round_trip);
-    push_known(row, g.heard != TICK_NEVER, now.now > g.heard ? now.now - g.heard : 0);
-    push_known(row, l->meter.at != 0, l->meter.resent_bps);
-    push_int(row, g.sessions);
-    push_int(row, bundles);
-    push_int(row, bytes);
-    push_known(row, oldest != UINT64_MAX, oldest);
-    push_int(row, l->sent);
-    push_int(row, l->failed);
-    push_int(row, l->received);
+    for (size_t i = 0; i < link_values_len; i++)
+        if (link_values[i].key != NULL)
+            json_array_append_new(row, top_value(&link_values[i], &s));
     json_array_append_new(row, json_string(l->config->adapter));
     return row;
 }
@@ -435,14 +417,12 @@ void control_top_rows(struct node *n, struct node_link *const *links, size_t len
                       struct json_t *out)
 {
     struct agent_now now = node_now(n);
-    json_t *columns = json_array(), *rows = json_array();
-    for (size_t i = 0; i < sizeof top_columns / sizeof *top_columns; i++)
-        json_array_append_new(columns, json_string(top_columns[i]));
+    json_t *rows = json_array();
     for (size_t i = 0; i < len; i++)
         if (links[i] != NULL)
             json_array_append_new(rows, top_row(n, links[i], now));
     put_node(n, out);
-    json_object_set_new(out, "columns", columns);
+    json_object_set_new(out, "columns", top_columns());
     json_object_set_new(out, "rows", rows);
 }
 

@@ -13,17 +13,15 @@
 #include "node/app/apps.h"
 #include "node/http/prometheus.h"
 #include "node/node_log.h"
-#include "node/node_meter.h"
 #include "node/node_security.h"
+#include "node/node_values.h"
 #include "node/storage.h"
 
 #define SECONDS(t) ((double)(t) / 1e9)
 
 /* What is sampled of a link, taken once. */
 struct sample {
-    const struct node_link *link;
-    struct cla_gauges g;
-    uint64_t bundles, bytes, oldest_ms;
+    struct link_sample values;
     char labels[2 * EID_TEXT_MAX + 176]; /* link="…",peer="…" */
 };
 
@@ -145,114 +143,43 @@ static void put_rest(FILE *f, struct node *n)
 
 static void take_sample(const struct node *n, const struct node_link *l, struct sample *s)
 {
-    struct agent_backlog b[BUNDLE_PRIORITIES];
     char peer[EID_TEXT_MAX], a[EID_TEXT_MAX + 72], c[EID_TEXT_MAX + 72];
-    *s = (struct sample){.link = l, .g = node_link_gauges(l)};
-    s->oldest_ms = agent_oldest_ms(n->agent, l->index, node_now(n));
-    agent_backlog(n->agent, l->index, b);
-    for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
-        s->bundles += b[p].bundles;
-        s->bytes += b[p].bytes;
-    }
+    link_sample_take(n, l, node_now(n), &s->values);
     eid_text(&l->config->peer, peer);
     prometheus_label(l->config->name, a, sizeof a);
     prometheus_label(peer, c, sizeof c);
     snprintf(s->labels, sizeof s->labels, "link=\"%s\",peer=\"%s\"", a, c);
 }
 
-/* The value of a family for a link; false: it has none. */
-struct family {
-    const char *name, *type, *help;
-    bool (*value)(const struct node *n, const struct sample *s, double *out);
-};
-
-#define VALUE(what, known, expression)                                                             \
-    static bool value_##what(const struct node *n, const struct sample *s, double *out)            \
-    {                                                                                              \
-        (void)n;                                                                                   \
-        *out = (double)(expression);                                                               \
-        return known;                                                                              \
-    }
-VALUE(up, true, s->link->up)
-VALUE(tx_bytes, true, s->g.tx_bytes)
-VALUE(rx_bytes, true, s->g.rx_bytes)
-VALUE(resent, true, s->g.resent_bytes)
-VALUE(tx_bps, s->link->meter.at != 0, s->link->meter.tx_bps)
-VALUE(rx_bps, s->link->meter.at != 0, s->link->meter.rx_bps)
-VALUE(rate, s->g.rate != 0, s->g.rate)
-VALUE(rto, s->g.rto != 0, SECONDS(s->g.rto))
-VALUE(trip, s->g.round_trip != 0, SECONDS(s->g.round_trip))
-VALUE(heard, s->g.heard != TICK_NEVER,
-      world_now(n->world) > s->g.heard ? SECONDS(world_now(n->world) - s->g.heard) : 0)
-VALUE(owing, true,
-      s->g.asked != TICK_NEVER && world_now(n->world) > s->g.asked
-          ? SECONDS(world_now(n->world) - s->g.asked)
-          : 0)
-VALUE(sessions, true, s->g.sessions)
-VALUE(bundles, true, s->bundles)
-VALUE(bytes, true, s->bytes)
-VALUE(oldest, true, s->oldest_ms == UINT64_MAX ? 0 : (double)s->oldest_ms / 1000)
-VALUE(sent, true, s->link->sent)
-VALUE(received, true, s->link->received)
-VALUE(failed, true, s->link->failed)
-VALUE(source_refused, true, s->g.source_refused)
-VALUE(repairs, s->g.coded, s->g.repairs_sent)
-VALUE(repaired, s->g.coded, s->g.repaired)
-VALUE(unrepaired, s->g.coded, s->g.unrepaired)
-VALUE(mismatches, s->g.coded, s->g.code_mismatches)
-#undef VALUE
-
-static const struct family families[] = {
-    {"link_up", "gauge", "1: bundles go over the link", value_up},
-    {"link_transmit_bytes_total", "counter", "bytes sent to the peer", value_tx_bytes},
-    {"link_receive_bytes_total", "counter", "bytes that came from the peer", value_rx_bytes},
-    {"link_resent_bytes_total", "counter", "data bytes sent again", value_resent},
-    {"link_transmit_bits_per_second", "gauge", "rate out in the last second", value_tx_bps},
-    {"link_receive_bits_per_second", "gauge", "rate in in the last second", value_rx_bps},
-    {"link_rate_bits_per_second", "gauge", "nominal rate, where the link has one", value_rate},
-    {"link_rto_seconds", "gauge", "retransmission timer in force", value_rto},
-    {"link_round_trip_seconds", "gauge", "smoothed round trip", value_trip},
-    {"link_heard_seconds", "gauge", "since something came from the peer", value_heard},
-    {"link_unanswered_seconds", "gauge", "for how long the peer owes an answer", value_owing},
-    {"link_sessions", "gauge", "open sessions, both ways", value_sessions},
-    {"link_waiting_bundles", "gauge", "bundles that wait for the link or are on it", value_bundles},
-    {"link_waiting_bytes", "gauge", "their bytes", value_bytes},
-    {"link_oldest_seconds", "gauge", "how long the oldest of them has been here", value_oldest},
-    {"link_bundles_sent_total", "counter", "bundles that the peer has", value_sent},
-    {"link_bundles_received_total", "counter", "bundles that came", value_received},
-    {"link_bundles_failed_total", "counter", "tries that failed", value_failed},
-    {"link_source_refused_total", "counter", "datagrams in the peer's name from another address",
-     value_source_refused},
-    {"link_erasure_repair_segments_total", "counter", "repair segments sent", value_repairs},
-    {"link_erasure_repaired_segments_total", "counter",
-     "lost segments of the peer that repair segments replaced", value_repaired},
-    {"link_erasure_lost_segments_total", "counter",
-     "lost segments of the peer that they could not replace", value_unrepaired},
-    {"link_erasure_mismatches_total", "counter",
-     "packets of the peer without erasure code, or with another one", value_mismatches},
-};
-
 static void put_failures(FILE *f, const struct sample *all, size_t len)
 {
     put_family(f, "link_failures_total", "counter", "tries that failed, by reason");
     for (size_t i = 0; i < len; i++)
         for (int r = 0; r < CLA_REASON_COUNT; r++)
-            if (all[i].link->failures[r] > 0)
+            if (all[i].values.link->failures[r] > 0)
                 fprintf(f, "heliograph_link_failures_total{%s,reason=\"%s\"} %" PRIu64 "\n",
                         all[i].labels, cla_reason_text((enum cla_reason)r),
-                        all[i].link->failures[r]);
+                        all[i].values.link->failures[r]);
 }
 
-static void put_links(FILE *f, const struct node *n, const struct sample *all, size_t len)
+static void put_value(FILE *f, const struct link_value *v, const struct sample *s)
 {
-    for (size_t k = 0; k < sizeof families / sizeof *families; k++) {
-        const struct family *m = &families[k];
-        put_family(f, m->name, m->type, m->help);
-        for (size_t i = 0; i < len; i++) {
-            double value;
-            if (m->value(n, &all[i], &value))
-                fprintf(f, "heliograph_%s{%s} %.15g\n", m->name, all[i].labels, value);
-        }
+    uint64_t value = v->get(&s->values);
+    if (value == LINK_VALUE_UNKNOWN && v->zero != ZERO_IN_METRICS)
+        return;
+    fprintf(f, "heliograph_%s{%s} %.15g\n", v->metric, s->labels,
+            value == LINK_VALUE_UNKNOWN ? 0 : (double)value / v->divisor);
+}
+
+static void put_links(FILE *f, const struct sample *all, size_t len)
+{
+    for (size_t k = 0; k < link_values_len; k++) {
+        const struct link_value *v = &link_values[k];
+        if (v->metric == NULL)
+            continue;
+        put_family(f, v->metric, v->type, v->help);
+        for (size_t i = 0; i < len; i++)
+            put_value(f, v, &all[i]);
     }
     put_failures(f, all, len);
 }
@@ -274,7 +201,7 @@ char *metrics_text(struct node *n, size_t *len)
     for (size_t i = 0; i < n->links_len; i++)
         if (n->links[i] != NULL)
             take_sample(n, n->links[i], &all[links++]);
-    put_links(f, n, all, links);
+    put_links(f, all, links);
     free(all);
     if (fclose(f) == 0)
         return text;

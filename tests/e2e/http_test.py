@@ -96,6 +96,13 @@ class HttpTest(unittest.TestCase):
                     "heliograph_link_receive_bits_per_second"}
         reference = set(re.findall(r"`(heliograph_[a-z_]+)`", pathlib.Path(SOURCE, "docs", "metrics.md").read_text()))
         self.assertEqual(reference, there | optional)
+        rows = re.findall(r"^\| `(heliograph_[a-z_]+)` \| (\w+) \| [^|]*\| (.*) \|$", pathlib.Path(SOURCE, "docs", "metrics.md").read_text(), re.M)
+        page = {name: (kind, meaning) for name, kind, meaning in rows}
+        text = self.ask("/metrics")[2]
+        kinds, helps = dict(re.findall(r"^# TYPE (\w+) (\w+)$", text, re.M)), dict(re.findall(r"^# HELP (\w+) (.*)$", text, re.M))
+        self.assertEqual(set(page), reference)
+        self.assertGreaterEqual(len(kinds), 40)
+        self.assertEqual({name: page.get(name) for name in kinds}, {name: (kinds[name], helps[name]) for name in kinds})
         for name in ("grafana.json", "alerts.yaml"):
             text = pathlib.Path(SOURCE, "examples", "monitoring", name).read_text()
             used = set(re.findall(r"heliograph_[a-z_]+", text))
