@@ -4,6 +4,10 @@
  * compressed is a gzip member of its own (RFC 1952 §2.2), so that what was written can be read at
  * once, and a file can be cut at a page or appended to. The user takes a lock once per page.
  *
+ * A file that is appended to may have been written by another version, with other columns. So the
+ * last line of column names in it is compared with this version's; if they differ, the columns are
+ * named again.
+ *
  * What can go wrong: the disk is full, then the file is cut behind the last whole record, what did
  * not fit is lost and counted, and later pages are tried anew, since room may be made; a pipe
  * cannot be cut and gets nothing more. It is too slow, then the queue of QUEUE_MAX pages is full,
@@ -31,7 +35,8 @@
 
 #define PAGE_BYTES (1024u * 1024u)
 #define QUEUE_MAX 64
-#define GZIP (15 + 16) /* window bits, and zlib's word for the gzip format */
+#define SEARCH_BYTES (16u * 1024u * 1024u) /* of a file that is searched for column names */
+#define GZIP (15 + 16)                     /* window bits, and zlib's word for the gzip format */
 
 /* What is written together to one file. */
 struct page {
@@ -289,45 +294,98 @@ static int make_file(const char *path)
     return fd;
 }
 
-/* The file, and whether it is empty. A pipe without a reader is an error, not a wait. One that is
- * `held` already stays claimed by the same description. */
-static int open_file(const char *path, bool append, int held, bool *empty)
+/* What a file needs in front of its first new record. */
+enum beginning { BEGIN_RECORD, BEGIN_HEADER, BEGIN_LINE_AND_HEADER };
+
+static bool ends_with_newline(const char *path, off_t size)
+{
+    char last = '\0';
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    bool known = fd >= 0 && pread(fd, &last, 1, size - 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    return !known || last == '\n';
+}
+
+/* A line of column names begins with a letter, a row with a digit. gzgets reads plain files, too.
+ * The last such line counts: versions may have taken turns. */
+static enum beginning search_names(const char *path, struct slice header)
+{
+    char line[4096];
+    bool at_start = true, same = false;
+    gzFile f = gzopen(path, "rbe");
+    if (f == NULL)
+        return BEGIN_HEADER;
+    while (gzgets(f, line, sizeof line) != NULL) {
+        size_t len = strlen(line);
+        if (at_start && line[0] >= 'a' && line[0] <= 'z')
+            same = len == header.len && memcmp(line, header.data, len) == 0;
+        at_start = len > 0 && line[len - 1] == '\n';
+    }
+    gzclose(f);
+    return same ? BEGIN_RECORD : at_start ? BEGIN_HEADER : BEGIN_LINE_AND_HEADER;
+}
+
+/* In a large file the names are not searched for, but written again: that is never wrong. */
+static enum beginning find_beginning(const struct log_writer *w, const struct stat *s, bool append)
+{
+    if (s->st_size == 0 || !append)
+        return BEGIN_HEADER;
+    if (w->header.len == 0 || !S_ISREG(s->st_mode) || (w->flags & LOG_LINES) == 0)
+        return BEGIN_RECORD;
+    if (s->st_size <= SEARCH_BYTES)
+        return search_names(w->path, w->header);
+    return w->packed != NULL || ends_with_newline(w->path, s->st_size) ? BEGIN_HEADER
+                                                                       : BEGIN_LINE_AND_HEADER;
+}
+
+/* The file, and how it goes on. A pipe without a reader is an error, not a wait. One that the
+ * writer has already stays claimed by the same description. */
+static int open_file(const struct log_writer *w, bool append, enum beginning *out)
 {
     struct stat s;
-    int fd = make_file(path);
+    int fd = make_file(w->path);
     if (fd < 0)
         return helio_from_errno(errno);
     int r = fstat(fd, &s) < 0 ? helio_from_errno(errno) : 0;
-    bool same = r == 0 && is_same_file(held, &s);
+    bool same = r == 0 && is_same_file(w->fd, &s);
     if (r == 0 && !same && S_ISREG(s.st_mode))
         r = claim_file(fd, append);
     if (r < 0 || same)
         close(fd);
     if (r < 0)
         return r;
-    if (same && (fd = fcntl(held, F_DUPFD_CLOEXEC, 0)) < 0)
+    if (same && (fd = fcntl(w->fd, F_DUPFD_CLOEXEC, 0)) < 0)
         return helio_from_errno(errno);
     fcntl(fd, F_SETFL, O_APPEND);
-    *empty = s.st_size == 0 || !append;
+    *out = same && s.st_size > 0 ? BEGIN_RECORD : find_beginning(w, &s, append);
     return fd;
 }
 
-static int put_header(struct log_writer *w)
+static int put_record(struct log_writer *w, struct slice record)
 {
-    if (w->header.len == 0)
-        return 0;
-    void *room = log_writer_room(w, w->header.len);
+    void *room = log_writer_room(w, record.len);
     if (room == NULL)
         return HELIO_ENOMEM;
-    memcpy(room, w->header.data, w->header.len);
-    log_writer_put(w, w->header.len);
+    memcpy(room, record.data, record.len);
+    log_writer_put(w, record.len);
     return 0;
+}
+
+static int put_header(struct log_writer *w, enum beginning beginning)
+{
+    int r = 0;
+    if (w->header.len == 0 || beginning == BEGIN_RECORD)
+        return 0;
+    if (beginning == BEGIN_LINE_AND_HEADER)
+        r = put_record(w, slice_of("\n", 1));
+    return r < 0 ? r : put_record(w, w->header);
 }
 
 int log_writer_reopen(struct log_writer *w)
 {
-    bool empty = false;
-    int fd = open_file(w->path, true, w->fd, &empty);
+    enum beginning beginning = BEGIN_RECORD;
+    int fd = open_file(w, true, &beginning);
     if (fd < 0)
         return fd;
     struct page *g = begin_page(w);
@@ -338,8 +396,7 @@ int log_writer_reopen(struct log_writer *w)
     g->last = true;
     queue_page(w);
     w->fd = fd;
-    if (empty)
-        (void)put_header(w); /* what is lost is counted */
+    (void)put_header(w, beginning); /* what is lost is counted */
     return 0;
 }
 
@@ -391,7 +448,7 @@ static void free_writer(struct log_writer *w)
 int log_writer_open(struct log_writer **out, const char *path, unsigned flags, struct slice header)
 {
     assert(header.len <= LOG_RECORD_MAX);
-    bool empty = false;
+    enum beginning beginning = BEGIN_RECORD;
     struct log_writer *w = calloc(1, sizeof *w);
     if (w == NULL)
         return HELIO_ENOMEM;
@@ -403,9 +460,9 @@ int log_writer_open(struct log_writer **out, const char *path, unsigned flags, s
     w->path = strdup(path);
     int r = w->path == NULL ? HELIO_ENOMEM : begin_gzip(w);
     if (r == 0)
-        r = w->fd = open_file(path, (flags & LOG_APPEND) != 0, -1, &empty);
+        r = w->fd = open_file(w, (flags & LOG_APPEND) != 0, &beginning);
     if (r >= 0)
-        r = empty || (flags & LOG_APPEND) == 0 ? put_header(w) : 0;
+        r = put_header(w, beginning);
     if (r == 0)
         r = thread_start(&w->thread, run_writer, w);
     if (r == 0) {

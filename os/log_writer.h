@@ -27,7 +27,10 @@ struct log_writer;
 
 /* Opens the file, which is compressed with gzip when its name ends in .gz. `header` is borrowed for
  * the writer's life and is the first record of every file that is empty; it may have length 0.
- * 0 or HELIO_E* (HELIO_ENOENT also for a pipe that nobody reads); the caller owns *out. */
+ * With LOG_APPEND and LOG_LINES it is a line of column names, which
+ * begins with a letter, while rows begin with digits: if the last such line in the file is another
+ * one, the header is written again. 0 or HELIO_E* (HELIO_ENOENT also for a pipe that nobody reads);
+ * the caller owns *out. */
 int log_writer_open(struct log_writer **out, const char *path, unsigned flags, struct slice header);
 
 /* Room for a record of at most `max` bytes (<= LOG_RECORD_MAX), which the caller fills and then

@@ -289,6 +289,14 @@ class Segments(unittest.TestCase):
                 some += sum(s[4] == 2 for s in t["segments"])
             self.assertGreater(some, 50)
 
+    def test_several_versions_wrote_to_one_log(self):
+        from heliograph import analysis_segments
+
+        with open(OUT / "versions.csv", "w", encoding="utf-8") as f:
+            f.write("t_ns,dir,node\n1,tx,7\nt_ns,more,dir\n2,x,rx\n")
+        self.assertEqual(list(analysis_segments.read_rows(OUT / "versions.csv")),
+                         [{"t_ns": "1", "dir": "tx", "node": "7"}, {"t_ns": "2", "more": "x", "dir": "rx"}])
+
     def test_one_end_alone_knows_less(self):
         for segments in self.fates(OUT / "sender.csv").values():
             self.assertEqual({s[4] for s in segments if s[1] == 0}, {3})

@@ -111,6 +111,101 @@ START_TEST(rotates)
 }
 END_TEST
 
+/* Writes a file of this text, in one gzip member if its name ends in .gz. */
+static void write_text(const char *path, const char *text)
+{
+    bool packed = strstr(path, ".gz") != NULL;
+    gzFile f = gzopen(path, packed ? "wb" : "wbT");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_gt(gzputs(f, text), 0);
+    ck_assert_int_eq(gzclose(f), Z_OK);
+}
+
+static void check_text(const char *path, const char *expected)
+{
+    char text[256] = "";
+    gzFile f = gzopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_ge(gzread(f, text, sizeof text - 1), 0);
+    gzclose(f);
+    ck_assert_str_eq(text, expected);
+}
+
+static void append_row(const char *path, struct slice columns)
+{
+    struct log_writer *w;
+    ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, columns), 0);
+    put(w, 5, 6);
+    ck_assert_int_eq(log_writer_finish(w), 0);
+    log_writer_free(w);
+}
+
+/* Another version wrote the file: its rows keep their columns, and the new rows have theirs. */
+START_TEST(names_columns_again_that_changed)
+{
+    static const struct {
+        const char *before, *after;
+    } cases[] = {
+        {"number\n1\n", "number\n1\n5\n"},
+        {"number,more\n1,2\n", "number,more\n1,2\nnumber\n5\n"},
+        {"numb\n1\n", "numb\n1\nnumber\n5\n"},
+        {"1\n2\n", "1\n2\nnumber\n5\n"},
+        /* versions that took turns: the last names count */
+        {"number\n1\nnumber,more\n1,2\n", "number\n1\nnumber,more\n1,2\nnumber\n5\n"},
+        {"number,more\n1,2\nnumber\n1\n", "number,more\n1,2\nnumber\n1\n5\n"},
+        /* a row that was cut with the machine's power */
+        {"number,more\n1,", "number,more\n1,\nnumber\n5\n"},
+    };
+    const char *path = path_of("columns", suffixes[_i]);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        write_text(path, cases[i].before);
+        append_row(path, header());
+        check_text(path, cases[i].after);
+    }
+    unlink(path);
+}
+END_TEST
+
+/* A moved log whose place another version's log has taken. */
+START_TEST(names_columns_when_reopened)
+{
+    const char *path = path_of("moved", suffixes[_i]), *old = path_of("moved.1", suffixes[_i]);
+    struct log_writer *w;
+    ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES, header()), 0);
+    ck_assert_int_eq(rename(path, old), 0);
+    write_text(path, "number,more\n1,2\n");
+    ck_assert_int_eq(log_writer_reopen(w), 0);
+    put(w, 5, 6);
+    ck_assert_int_eq(log_writer_reopen(w), 0); /* its own file: not again */
+    put(w, 6, 7);
+    log_writer_free(w);
+    check_text(path, "number,more\n1,2\nnumber\n5\n6\n");
+    check_text(old, "number\n");
+    unlink(path);
+    unlink(old);
+}
+END_TEST
+
+/* A large file is not searched: the names stand before the new rows in any case. */
+START_TEST(names_columns_in_a_large_file)
+{
+    const char *path = path_of("large", ".csv");
+    struct log_writer *w;
+    char text[16] = "";
+    ck_assert_int_eq(log_writer_open(&w, path, LOG_APPEND | LOG_LINES | LOG_WAIT, header()), 0);
+    put(w, 1000000, 3200000);
+    log_writer_free(w);
+    append_row(path, header());
+    FILE *f = fopen(path, "rb");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_int_eq(fseek(f, -9, SEEK_END), 0);
+    ck_assert_uint_eq(fread(text, 1, 9, f), 9);
+    fclose(f);
+    ck_assert_str_eq(text, "number\n5\n");
+    unlink(path);
+}
+END_TEST
+
 /* Two nodes with one path, by mistake: the second one is refused and spoils nothing. */
 START_TEST(has_one_writer)
 {
@@ -226,6 +321,9 @@ int main(void)
     TCase *t = tcase_create("log writer");
     tcase_add_loop_test(t, appends_and_makes_anew, 0, 2);
     tcase_add_loop_test(t, rotates, 0, 2);
+    tcase_add_loop_test(t, names_columns_again_that_changed, 0, 2);
+    tcase_add_loop_test(t, names_columns_when_reopened, 0, 2);
+    tcase_add_test(t, names_columns_in_a_large_file);
     tcase_add_loop_test(t, has_one_writer, 0, 2);
     tcase_add_loop_test(t, goes_on_when_there_is_room_again, 0, 2);
     tcase_add_test(t, a_page_of_records_stays_whole_or_goes);

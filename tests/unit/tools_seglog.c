@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "cla/seglog.h"
 #include "tools/analyze/input.h"
 
 static uint64_t some_number(struct rng *r)
@@ -318,6 +319,27 @@ START_TEST(columns_are_found_by_name)
 END_TEST
 
 /* A node of a newer version appends to the file of an older one. */
+/* An older version wrote the file, and this version appends to it. */
+START_TEST(a_log_of_two_versions)
+{
+    static const char text[] = "t_ns,dir,node,peer,originator,session,type,colour,cause\n"
+                               "10,link,1,2,,,,,up\n";
+    char path[32], out[256];
+    struct complaints c = {0};
+    struct seglog *log;
+    struct event e = event_make(EVENT_LINK, 20);
+    write_text(path, text, strlen(text), false);
+    ck_assert_int_eq(seglog_open(&log, path, 3, 0), 0);
+    seglog_sink(log, &e);
+    seglog_close(log);
+    char *const list[] = {path};
+    ck_assert_int_eq(read_all(list, 1, &c, out, sizeof out), 0);
+    ck_assert_str_eq(out, "10@1 20@3 ");
+    ck_assert_uint_eq(c.count, 0);
+    unlink(path);
+}
+END_TEST
+
 START_TEST(columns_may_change_within_a_file)
 {
     static const char text[] = "t_ns,dir,node,peer,originator,session,type,colour,cause\n"
@@ -344,6 +366,7 @@ int main(void)
     TCase *t = tcase_create("seglog");
     tcase_add_test(t, columns_are_found_by_name);
     tcase_add_test(t, columns_may_change_within_a_file);
+    tcase_add_test(t, a_log_of_two_versions);
     tcase_add_loop_test(t, every_row_comes_back, 0, 4);
     tcase_add_test(t, bad_rows_are_told_apart);
     tcase_add_test(t, damaged_datagrams_have_neither_type_nor_session);

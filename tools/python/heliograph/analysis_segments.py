@@ -25,8 +25,14 @@ def identity(row, length):
 
 
 def read_rows(path):
+    """The rows of a log by column name. Several versions may have written to it: each named its columns before its own rows."""
+    names = []
     with open(path, newline="", encoding="utf-8") as f:
-        yield from csv.DictReader(f)
+        for cells in csv.reader(f):
+            if cells and cells[0][:1].isalpha():
+                names = cells
+            else:
+                yield dict(zip(names, cells))
 
 
 class Session:

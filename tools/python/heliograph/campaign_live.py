@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
-from . import campaign_sim, campaign_steady, lab_live, lab_made, programs, units
+from . import analysis_segments, campaign_sim, campaign_steady, lab_live, lab_made, programs, units
 from .lab import Failed
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
@@ -105,13 +105,9 @@ class Results:
 
     def payload_share(self):
         segment = units.size(self.v["segment"])
-        with open(self.path("node1.segments.csv"), encoding="utf-8") as f:
-            names = f.readline().strip().split(",")
-            at = {name: i for i, name in enumerate(names)}
-            for line in f:
-                cells = line.rstrip("\n").split(",")
-                if cells[at["dir"]] == "tx" and cells[at["udp_len"]] == str(segment):
-                    return int(cells[at["length"]]) / (segment + self.v["overhead"])
+        for row in analysis_segments.read_rows(self.path("node1.segments.csv")):
+            if row["dir"] == "tx" and row["udp_len"] == str(segment):
+                return int(row["length"]) / (segment + self.v["overhead"])
         raise Failed("no full segment was sent")
 
     def measured(self, client, forward):
