@@ -7,9 +7,9 @@
 #include <string.h>
 
 #include "base/csv.h"
+#include "channel-emu/scenario/drop_columns.h"
 
-const char drop_log_header[] = "t_ns,direction,frame,reason,length,late_ns,originator,session,type,"
-                               "name,offset,data_length,cp_serial,rpt_serial\n";
+const char drop_log_header[] = DROP_LOG_HEADER;
 
 int drop_log_open(struct log_writer **out, const char *path, bool wait)
 {
@@ -17,33 +17,33 @@ int drop_log_open(struct log_writer **out, const char *path, bool wait)
                            slice_of(drop_log_header, strlen(drop_log_header)));
 }
 
-/* A comma, and a number or nothing. */
-static char *put_field(char *p, uint64_t v)
+/* How a value of each kind is written at p. */
+#define PUT_TIME(value) csv_number(p, value)
+#define PUT_NUMBER(value) put_number(p, value)
+#define PUT_TYPE(value) put_number(p, value)
+#define PUT_DIRECTION(value) csv_word(p, (value) == 0 ? "forward" : "return")
+#define PUT_REASON(value) csv_word(p, value)
+#define PUT_NAME(value) csv_word(p, value)
+
+static char *put_number(char *p, uint64_t v)
 {
     return csv_known(p, v, v != EVENT_NONE);
 }
 
-static char *put_ltp(char *p, const struct ltp_fields *f)
-{
-    p = put_field(p, f->originator);
-    p = put_field(p, f->session);
-    p = put_field(p, (uint64_t)f->type);
-    p = csv_word(p, event_type_name(f->type));
-    p = put_field(p, f->offset);
-    p = put_field(p, f->data_length);
-    p = put_field(p, f->cp_serial);
-    return put_field(p, f->rpt_serial);
-}
-
 size_t drop_log_line(const struct drop_row *row, char out[DROP_LOG_LINE_MAX])
 {
-    char *p = csv_number(out, row->time);
-    p = csv_word(p, row->direction == 0 ? "forward" : "return");
-    p = put_field(p, row->frame);
-    p = csv_word(p, row->reason);
-    p = put_field(p, row->length);
-    p = put_field(p, row->late_ns);
-    p = row->ltp != NULL ? put_ltp(p, row->ltp) : csv_word(p, ",,,,,,,");
+    static const struct ltp_fields none = {.type = -1,
+                                           .originator = EVENT_NONE,
+                                           .session = EVENT_NONE,
+                                           .offset = EVENT_NONE,
+                                           .data_length = EVENT_NONE,
+                                           .cp_serial = EVENT_NONE,
+                                           .rpt_serial = EVENT_NONE};
+    const struct ltp_fields *ltp = row->ltp != NULL ? row->ltp : &none;
+    char *p = out;
+#define PUT(name, kind, value, field, meaning) p = PUT_##kind(value);
+    DROP_COLUMNS(PUT)
+#undef PUT
     *p++ = '\n';
     assert(p - out <= (ptrdiff_t)DROP_LOG_LINE_MAX);
     return (size_t)(p - out);

@@ -18,6 +18,7 @@ static void feed(struct analyze *a, const char *line)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    struct csv_columns columns = drop_columns_all(), named;
     struct analyze a;
     struct drop_event d;
     if (analyze_init(&a, NULL, NULL) != 0)
@@ -30,7 +31,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     while (size > 0) {
         const uint8_t *end = memchr(data, '\n', size);
         size_t n = end != NULL ? (size_t)(end - data) : size;
-        if (drop_row_parse((const char *)data, n, &d) == NULL) {
+        const char *line = (const char *)data;
+        if (drop_row_is_header(line, n) && drop_columns_parse(line, n, &named) == NULL)
+            columns = named;
+        else if (drop_row_parse(&columns, line, n, &d) == NULL) {
             if (d.type > 15 || d.type < -1 || d.reason >= DROP_REASONS || d.now == EVENT_NONE)
                 abort();
             if (analyze_drop(&a, &d) != 0)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "channel-emu/scenario/drop_columns.h"
 #include "tools/analyze/analyze_table.h"
 
 #define HEADER                                                                                     \
@@ -15,10 +16,11 @@
 
 START_TEST(a_row_has_its_fields)
 {
+    const struct csv_columns all = drop_columns_all();
     struct drop_event d;
     ck_assert(drop_row_is_header(HEADER, strlen(HEADER)));
     ck_assert(!drop_row_is_header(GOOD, strlen(GOOD)));
-    ck_assert_ptr_null(drop_row_parse(GOOD, strlen(GOOD), &d));
+    ck_assert_ptr_null(drop_row_parse(&all, GOOD, strlen(GOOD), &d));
     ck_assert_uint_eq(d.now, 5);
     ck_assert(d.forward);
     ck_assert_uint_eq(d.frame, 1);
@@ -33,7 +35,7 @@ START_TEST(a_row_has_its_fields)
     ck_assert_uint_eq(d.cp_serial, 50);
     ck_assert_uint_eq(d.rpt_serial, 0);
     static const char other[] = "6,return,2,late,60,5000,,,,,,,,";
-    ck_assert_ptr_null(drop_row_parse(other, strlen(other), &d));
+    ck_assert_ptr_null(drop_row_parse(&all, other, strlen(other), &d));
     ck_assert(!d.forward && !drop_is_loss(&d) && d.type == -1 && d.late_ns == 5000);
 }
 END_TEST
@@ -53,10 +55,69 @@ START_TEST(bad_rows_are_told_apart)
         {",forward,1,trace,1024,,1,7,3,red_cp_eob,2000,1000,50,0", "no time or no frame"},
         {"5,forward,,trace,1024,,1,7,3,red_cp_eob,2000,1000,50,0", "no time or no frame"},
     };
+    const struct csv_columns all = drop_columns_all();
     struct drop_event d;
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
-        const char *why = drop_row_parse(cases[i][0], strlen(cases[i][0]), &d);
+        const char *why = drop_row_parse(&all, cases[i][0], strlen(cases[i][0]), &d);
         ck_assert_msg(why != NULL && strcmp(why, cases[i][1]) == 0, "%s: %s", cases[i][0], why);
+    }
+}
+END_TEST
+
+/* A row under another line of column names. */
+static const char *parse_under(const char *names, const char *row, struct drop_event *d)
+{
+    struct csv_columns columns;
+    ck_assert(drop_row_is_header(names, strlen(names)));
+    const char *why = drop_columns_parse(names, strlen(names), &columns);
+    return why != NULL ? why : drop_row_parse(&columns, row, strlen(row), d);
+}
+
+START_TEST(columns_are_found_by_name)
+{
+    struct drop_event d;
+    ck_assert_ptr_null(parse_under(HEADER ",later", GOOD ",x7", &d));
+    ck_assert_uint_eq(d.rpt_serial, 0);
+    ck_assert_ptr_null(parse_under("reason,frame,session,originator,type,direction,t_ns",
+                                   "outage,4,7,1,8,return,99", &d));
+    ck_assert(d.reason == DROP_OUTAGE && !d.forward && d.now == 99 && d.frame == 4);
+    ck_assert(d.session == 7 && d.originator == 1 && d.type == 8);
+    ck_assert(d.length == EVENT_NONE && d.late_ns == EVENT_NONE && d.offset == EVENT_NONE &&
+              d.data_length == EVENT_NONE && d.cp_serial == EVENT_NONE &&
+              d.rpt_serial == EVENT_NONE);
+    ck_assert_ptr_null(parse_under("t_ns,direction,frame,reason", "6,forward,2,queue", &d));
+    ck_assert(d.type == -1 && d.session == EVENT_NONE);
+    ck_assert_str_eq(parse_under("t_ns,direction,frame,reason", GOOD, &d), "too many columns");
+    ck_assert_str_eq(parse_under("t_ns,frame,reason", "6,2,queue", &d), "no column `direction`");
+    ck_assert_str_eq(parse_under("t_ns,frame,frame,reason", "6,2,2,queue", &d),
+                     "a column name that is there twice");
+    ck_assert_str_eq(parse_under("t_ns,direction,frame,reason,type", "6,forward,2,rule,3", &d),
+                     "no session");
+    ck_assert(!drop_row_is_header("t_ns,frame", 10));
+}
+END_TEST
+
+static void expect_column(const char *page, const char *name, const char *meaning)
+{
+    char row[512];
+    snprintf(row, sizeof row, "| `%s` | %s |\n", name, meaning);
+    ck_assert_msg(strstr(page, row) != NULL, "%s has no row %s", DROP_LOG_PAGE, row);
+}
+
+START_TEST(the_page_has_every_column_and_reason)
+{
+    static char page[1 << 16];
+    char quoted[64];
+    FILE *f = fopen(DROP_LOG_PAGE, "r");
+    ck_assert_ptr_nonnull(f);
+    ck_assert_uint_gt(fread(page, 1, sizeof page - 1, f), 0);
+    fclose(f);
+#define EXPECT(name, kind, value, field, meaning) expect_column(page, #name, meaning);
+    DROP_COLUMNS(EXPECT)
+#undef EXPECT
+    for (int r = 0; r < DROP_REASONS; r++) {
+        snprintf(quoted, sizeof quoted, "| `%s` |", drop_reason_word((enum drop_reason)r));
+        ck_assert_msg(strstr(page, quoted) != NULL, "%s has no row %s", DROP_LOG_PAGE, quoted);
     }
 }
 END_TEST
@@ -82,7 +143,7 @@ static void take(void *context, const struct analyze_session *s)
 /* Rows of either kind. */
 static void feed(struct taken *t, const char *log)
 {
-    const struct csv_columns all = seglog_columns_all();
+    const struct csv_columns all = seglog_columns_all(), drops = drop_columns_all();
     while (*log != '\0') {
         struct seglog_row row;
         struct drop_event d;
@@ -90,7 +151,7 @@ static void feed(struct taken *t, const char *log)
         if (seglog_row_parse(&all, log, n, &row) == NULL)
             ck_assert_int_eq(analyze_row(&t->a, &row), 0);
         else {
-            const char *why = drop_row_parse(log, n, &d);
+            const char *why = drop_row_parse(&drops, log, n, &d);
             ck_assert_msg(why == NULL, "%.*s: %s", (int)n, log, why);
             ck_assert_int_eq(analyze_drop(&t->a, &d), 0);
         }
@@ -321,6 +382,8 @@ int main(void)
     TCase *t = tcase_create("drops");
     tcase_add_test(t, a_row_has_its_fields);
     tcase_add_test(t, bad_rows_are_told_apart);
+    tcase_add_test(t, columns_are_found_by_name);
+    tcase_add_test(t, the_page_has_every_column_and_reason);
     tcase_add_test(t, every_column_of_a_senders_session);
     tcase_add_test(t, the_drop_log_knows);
     tcase_add_test(t, a_loss_before_the_session_began);

@@ -9,6 +9,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "channel-emu/scenario/drop_columns.h"
+
 #define PATH_BYTES 4096
 
 static FILE *make_file(const char *folder, const char *name, const char *header)
@@ -52,12 +54,20 @@ void analyze_extract_row(struct analyze_extract *x, const struct seglog_row *r)
         fwrite(line, event_csv(&r->event, r->node, 0, line), 1, x->segments);
 }
 
-static void put_number(FILE *f, uint64_t v, char after)
+static void put_number(FILE *f, uint64_t v)
 {
+    fputc(',', f);
     if (v != EVENT_NONE)
         fprintf(f, "%" PRIu64, v);
-    fputc(after, f);
 }
+
+/* How a value of each kind is written to f. */
+#define PUT_TIME(v) fprintf(f, "%" PRIu64, v)
+#define PUT_NUMBER(v) put_number(f, v)
+#define PUT_TYPE(v) fprintf(f, ",%d", v)
+#define PUT_DIRECTION(v) fputs((v) ? ",forward" : ",return", f)
+#define PUT_REASON(v) fprintf(f, ",%s", drop_reason_word(v))
+#define PUT_NAME(v) fputc(',', f)
 
 void analyze_extract_drop(struct analyze_extract *x, const struct drop_event *d)
 {
@@ -65,15 +75,10 @@ void analyze_extract_drop(struct analyze_extract *x, const struct drop_event *d)
     if (d->type < 0 || !is_wanted(x, d->originator, d->session))
         return;
     assert(d->type <= 15);
-    fprintf(f, "%" PRIu64 ",%s,%" PRIu64 ",%s,", d->now, d->forward ? "forward" : "return",
-            d->frame, drop_reason_word(d->reason));
-    put_number(f, d->length, ',');
-    put_number(f, d->late_ns, ',');
-    fprintf(f, "%" PRIu64 ",%" PRIu64 ",%d,,", d->originator, d->session, d->type);
-    put_number(f, d->offset, ',');
-    put_number(f, d->data_length, ',');
-    put_number(f, d->cp_serial, ',');
-    put_number(f, d->rpt_serial, '\n');
+#define PUT(name, kind, value, field, meaning) PUT_##kind(d->field);
+    DROP_COLUMNS(PUT)
+#undef PUT
+    fputc('\n', f);
 }
 
 static bool end_file(FILE *f)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One row of the drop log of helio-emu (docs/helio-emu.md), read back. */
+/* One row of the drop log of helio-emu (docs/drop-log.md), read back. */
 #ifndef TOOLS_DROP_ROW_H
 #define TOOLS_DROP_ROW_H
 
@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "ltp/event.h"
+#include "tools/analyze/csv_columns.h"
 
 enum drop_reason {
     DROP_TRACE,
@@ -48,13 +49,23 @@ static inline bool drop_is_loss(const struct drop_event *d)
     return d->reason < DROP_DUPLICATE;
 }
 
-/* Reads a line without its newline. Returns NULL, or what is wrong with it (static text). */
-const char *drop_row_parse(const char *line, size_t len, struct drop_event *out);
-
 extern const char drop_row_header[]; /* with its newline */
 const char *drop_reason_word(enum drop_reason reason);
 
-/* Is it the line with the names of the columns? */
+/* The columns that this version writes: those of a log without a line of column names. */
+struct csv_columns drop_columns_all(void);
+
+/* Is the line (without its newline) one of column names, in any order? */
 bool drop_row_is_header(const char *line, size_t len);
+
+/* Reads the line of column names; each column becomes an enum drop_column. A log of an older
+ * version may lack numbers, which are then absent in each row. Columns that this version does not
+ * know are skipped. Returns NULL, or what is wrong (static text); *out is then not to be used. */
+const char *drop_columns_parse(const char *line, size_t len, struct csv_columns *out);
+
+/* Reads a line without its newline. Returns NULL, or what is wrong with it (static text); *out is
+ * then not to be used. */
+const char *drop_row_parse(const struct csv_columns *columns, const char *line, size_t len,
+                           struct drop_event *out);
 
 #endif

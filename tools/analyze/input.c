@@ -33,7 +33,7 @@ struct source {
     struct stream *other;       /* that file, once more */
     bool end;                   /* no row is ahead */
     tick now;                   /* of the row ahead */
-    struct csv_columns columns; /* of a segment log or bundle log */
+    struct csv_columns columns; /* of a log */
     struct seglog_row row;
     struct drop_event drop;
     struct bundle_row bundle; /* its texts lie in the stream */
@@ -108,7 +108,7 @@ static const char *parse_line(struct source *s, const char *line, size_t len)
     assert(s->kind != KIND_CAPTURE);
     const char *why;
     if (s->kind == KIND_DROPS) {
-        why = drop_row_parse(line, len, &s->drop);
+        why = drop_row_parse(&s->columns, line, len, &s->drop);
         s->now = s->drop.now;
     } else if (s->kind == KIND_BUNDLES) {
         why = bundle_row_parse(&s->columns, line, len, &s->bundle);
@@ -135,7 +135,7 @@ static const char *take_header(struct source *s, const char *line, size_t len)
     struct csv_columns columns = s->columns;
     const char *why = s->kind == KIND_LOG       ? seglog_columns_parse(line, len, &columns)
                       : s->kind == KIND_BUNDLES ? bundle_columns_parse(line, len, &columns)
-                                                : NULL;
+                                                : drop_columns_parse(line, len, &columns);
     if (why == NULL)
         s->columns = columns;
     return why;
@@ -219,7 +219,9 @@ static int open_source(struct input *in, struct source *s)
     if (rc != 0)
         return rc;
     s->kind = kind_of(s, bytes, len);
-    s->columns = s->kind == KIND_BUNDLES ? bundle_columns_all() : seglog_columns_all();
+    s->columns = s->kind == KIND_BUNDLES ? bundle_columns_all()
+                 : s->kind == KIND_DROPS ? drop_columns_all()
+                                         : seglog_columns_all();
     s->emulator = s->kind == KIND_CAPTURE && emu_mark_of(bytes, len, &s->mark);
     return 0;
 }
