@@ -190,9 +190,9 @@ class TcpclTest(NodeCase):
         self.addCleanup(server.close)
         server.settimeout(300)
         peer = self.peer(server.accept()[0])
-        peer.contact(False)
-        peer.init("ipn:2.0")
+        peer.establish(False)  # all was read: a close with unread octets would throw away what was not sent yet
         peer.s.sendall(bytes((TERM, 0, 4)))
+        self.assertEqual(peer.message(), (TERM, 1, 4))
         peer.s.close()
         wait_for(lambda: "the peer ended the session, reason: contact failure" in self.link(1).get("down_because", ""))
         peer = self.peer(server.accept()[0]).establish(False)
