@@ -107,7 +107,7 @@ static bool split_time(struct slice v, unsigned n[6])
     memset(n, 0, 6 * sizeof *n);
     for (size_t i = 0; i < v.len; i++) {
         const bool digit = v.data[i] >= '0' && v.data[i] <= '9';
-        if (form[i] != '9' && v.data[i] != form[i])
+        if (form[i] != '9' && v.data[i] != (uint8_t)form[i])
             return false;
         if (form[i] != '9')
             at++;
