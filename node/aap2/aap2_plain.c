@@ -43,6 +43,7 @@ enum {
 enum { RESPONSE_STATUS = 1, RESPONSE_BUNDLE = 3, RESPONSE_TEXT = 100 };
 
 #define ADU_FLAGS_KEPT 2
+#define SHORT_BYTES_MAX 5 /* protobuf-c reads no longer tags and lengths */
 
 struct plain_adu {
     Aap2__AAPMessage message;
@@ -97,18 +98,27 @@ static struct slice take_bytes(struct fields *s, uint64_t n)
     return slice_of(at, (size_t)n);
 }
 
+/* A tag or a length. */
+static uint64_t read_short(struct fields *s)
+{
+    const uint8_t *begin = s->p;
+    const uint64_t value = read_varint(s);
+    s->odd = s->odd || s->p - begin > SHORT_BYTES_MAX;
+    return value;
+}
+
 /* The next field; false at the end, or when the message is odd. */
 static bool next_field(struct fields *s, struct field *f)
 {
     if (s->p == s->end || s->odd)
         return false;
-    const uint64_t tag = read_varint(s);
+    const uint64_t tag = read_short(s);
     *f = (struct field){.number = (uint32_t)(tag >> 3), .wire = tag & 7};
     s->odd = s->odd || tag > UINT32_MAX || f->number == 0;
     if (f->wire == WIRE_VARINT)
         f->value = read_varint(s);
     else if (f->wire == WIRE_BYTES)
-        f->bytes = take_bytes(s, read_varint(s));
+        f->bytes = take_bytes(s, read_short(s));
     else if (f->wire == WIRE_64 || f->wire == WIRE_32)
         f->bytes = take_bytes(s, f->wire == WIRE_64 ? 8 : 4);
     else
