@@ -93,6 +93,22 @@ static void copy_text(char *out, size_t room, struct slice s, bool one_word)
     out[s.len] = '\0';
 }
 
+/* A number and its unit; false when it is none. */
+static bool parse_time(struct slice number, const char *unit, tick *out)
+{
+    char text[48];
+    snprintf(text, sizeof text, "%.*s%s", (int)(number.len < 30 ? number.len : 30),
+             (const char *)number.data, unit);
+    return number.len > 0 && number.len <= 30 && units_duration(text, out) == 0;
+}
+
+static int parse_end(struct trace_text *p, struct slice value)
+{
+    if (!parse_time(value, "s", &p->events.end))
+        return fail_at(p, "end_s wants the end of the trace in seconds, such as '# end_s 100'");
+    return 0;
+}
+
 static int parse_comment(struct trace_text *p, struct slice rest)
 {
     struct trace_about *a = &p->about;
@@ -106,6 +122,8 @@ static int parse_comment(struct trace_text *p, struct slice rest)
         copy_text(a->parameters, sizeof a->parameters, rest, false);
     else if (is_word(name, "seed"))
         a->seeded = parse_number(rest, &a->seed);
+    else if (is_word(name, "end_s"))
+        return parse_end(p, rest);
     return 0;
 }
 
@@ -214,10 +232,7 @@ static uint64_t nearest_step(tick at, tick step)
 /* Times do not fall. */
 static int event_time(struct trace_text *p, struct slice word, const char *unit, tick *out)
 {
-    char text[48];
-    snprintf(text, sizeof text, "%.*s%s", (int)(word.len < 30 ? word.len : 30),
-             (const char *)word.data, unit);
-    if (word.len == 0 || word.len > 30 || units_duration(text, out) < 0)
+    if (!parse_time(word, unit, out))
         return fail_at(p, "the time must be a number such as 26.7");
     if (*out < p->events.last)
         return fail_at(p, "the time is before that of the line above; right is the order of time");
@@ -225,28 +240,32 @@ static int event_time(struct trace_text *p, struct slice word, const char *unit,
     return 0;
 }
 
-/* Nodes in either order. False: they are not those of the first line. */
-static bool same_pair(struct trace_events *e, struct slice a, struct slice b)
+/* False: the nodes are not those of the first line. */
+static bool same_direction(struct trace_events *e, struct slice a, struct slice b)
 {
     if (e->pair[0][0] == '\0') {
         snprintf(e->pair[0], sizeof e->pair[0], "%.*s", (int)a.len, (const char *)a.data);
         snprintf(e->pair[1], sizeof e->pair[1], "%.*s", (int)b.len, (const char *)b.data);
     }
-    return (is_word(a, e->pair[0]) && is_word(b, e->pair[1])) ||
-           (is_word(a, e->pair[1]) && is_word(b, e->pair[0]));
+    return is_word(a, e->pair[0]) && is_word(b, e->pair[1]);
 }
 
-static int parse_contact(struct trace_text *p, struct slice line)
+static bool is_node(const struct trace_events *e, struct slice word)
+{
+    return word.len > 0 && word.len < sizeof e->pair[0];
+}
+
+static int parse_one(struct trace_text *p, struct slice line)
 {
     struct slice when = take_word(&line), conn = take_word(&line), a = take_word(&line),
                  b = take_word(&line), state = take_word(&line), rest = trim_space(line);
     bool up = is_word(state, "up") || is_word(state, "UP");
     tick at;
-    if (!is_word(conn, "CONN") || a.len == 0 || b.len == 0 || a.len >= sizeof p->events.pair[0] ||
-        b.len >= sizeof p->events.pair[1] || (rest.len > 0 && rest.data[0] != '#') ||
+    if (!is_word(conn, "CONN") || !is_node(&p->events, a) || !is_node(&p->events, b) ||
+        (rest.len > 0 && rest.data[0] != '#') ||
         (!up && !is_word(state, "down") && !is_word(state, "DOWN")))
         return fail_at(p, "right is 'TIME CONN NODE NODE up' or 'down', such as '10 CONN 7 9 up'");
-    if (!same_pair(&p->events, a, b)) {
+    if (!same_direction(&p->events, a, b) && !same_direction(&p->events, b, a)) {
         snprintf(p->error, sizeof p->error,
                  "nodes other than %s and %s; a trace is of one pair: keep the lines of that one",
                  p->events.pair[0], p->events.pair[1]);
@@ -257,6 +276,55 @@ static int parse_contact(struct trace_text *p, struct slice line)
         rc = hold_until(p, nearest_step(at, p->trace->step));
     p->events.bad = p->events.bad_after = !up;
     return rc;
+}
+
+static bool begins_number(struct slice word)
+{
+    return word.len > 0 && word.data[0] >= '0' && word.data[0] <= '9';
+}
+
+/* ION writes times with a plus sign; DtnSim reads them with and without. */
+static struct slice take_time(struct slice *line)
+{
+    struct slice w = take_word(line);
+    return w.len > 0 && w.data[0] == '+' ? slice_of(w.data + 1, w.len - 1) : w;
+}
+
+static int add_contact(struct trace_text *p, tick start, tick end)
+{
+    int rc = hold_until(p, nearest_step(start, p->trace->step));
+    p->events.bad = p->events.bad_after = false;
+    if (rc == 0)
+        rc = hold_until(p, nearest_step(end, p->trace->step));
+    p->events.bad = p->events.bad_after = true;
+    return rc;
+}
+
+/* `a range` has light times, which are not in a trace. */
+static int parse_dtnsim(struct trace_text *p, struct slice line)
+{
+    struct slice add = take_word(&line), what = take_word(&line), from = take_time(&line),
+                 until = take_time(&line), a = take_word(&line), b = take_word(&line),
+                 rate = take_word(&line), more = take_word(&line), rest = trim_space(line);
+    tick start, end;
+    if (!is_word(add, "a") || (!is_word(what, "contact") && !is_word(what, "range")) ||
+        !is_node(&p->events, a) || !is_node(&p->events, b) || !begins_number(rate) ||
+        (more.len > 0 && more.data[0] != '#' &&
+         (!begins_number(more) || (rest.len > 0 && rest.data[0] != '#'))))
+        return fail_at(p, "right is 'a contact START END FROM TO RATE', such as "
+                          "'a contact 10 27 1 2 125000'");
+    if (is_word(what, "range"))
+        return 0;
+    if (!same_direction(&p->events, a, b)) {
+        snprintf(p->error, sizeof p->error,
+                 "a contact other than from %s to %s; a trace is of one direction: keep its lines",
+                 p->events.pair[0], p->events.pair[1]);
+        return HELIO_EFORMAT;
+    }
+    int rc = event_time(p, from, "s", &start);
+    if (rc == 0)
+        rc = event_time(p, until, "s", &end);
+    return rc == 0 ? add_contact(p, start, end) : rc;
 }
 
 /* A step is bad in which a frame was lost; those without a frame are as the last frame was. */
@@ -289,8 +357,11 @@ static enum trace_form form_of(struct slice line)
         return TRACE_CSV;
     struct slice first = take_word(&line), rest = line;
     bool alone = trim_space(line).len == 0;
-    if (is_word(take_word(&rest), "CONN"))
-        return TRACE_CONTACTS;
+    struct slice second = take_word(&rest);
+    if (is_word(second, "CONN"))
+        return TRACE_ONE;
+    if (is_word(first, "a") && (is_word(second, "contact") || is_word(second, "range")))
+        return TRACE_DTNSIM;
     return alone && (is_word(first, "0") || is_word(first, "1")) ? TRACE_STEPS : TRACE_RUNS;
 }
 
@@ -307,10 +378,11 @@ int trace_text_line(struct trace_text *p, const char *line, size_t len)
     bool first = p->form == TRACE_UNKNOWN;
     if (first)
         p->form = form_of(s);
-    if (first && p->form == TRACE_CONTACTS)
+    bool contacts = p->form == TRACE_ONE || p->form == TRACE_DTNSIM;
+    if (first && contacts)
         p->events.bad = p->events.bad_after = true; /* until the first one */
-    if (p->form == TRACE_CONTACTS)
-        return parse_contact(p, s);
+    if (contacts)
+        return p->form == TRACE_ONE ? parse_one(p, s) : parse_dtnsim(p, s);
     if (p->form == TRACE_FRAMES)
         return parse_frame(p, s);
     if (p->form == TRACE_CSV)
@@ -320,11 +392,13 @@ int trace_text_line(struct trace_text *p, const char *line, size_t len)
 
 int trace_text_end(struct trace_text *p)
 {
-    if (p->form == TRACE_FRAMES && p->events.met) {
-        int rc = hold_until(p, p->events.at + 1); /* the last frame's step */
-        if (rc < 0)
-            return rc;
-    }
+    int rc = 0;
+    if (p->form == TRACE_FRAMES && p->events.met)
+        rc = hold_until(p, p->events.at + 1); /* the last frame's step */
+    else if (p->form == TRACE_ONE || p->form == TRACE_DTNSIM)
+        rc = hold_until(p, nearest_step(p->events.end, p->trace->step));
+    if (rc < 0)
+        return rc;
     if (p->trace->len == 0)
         return fail_at(p, "no run in the file; right is at least one line such as '0 267'");
     return 0;

@@ -6,11 +6,12 @@
  *   steps  `0` or `1`, one step a line
  *   csv    the title `state,duration_UNIT` (ns, us, ms or s), then `good,26.7` or `bad,1.3`
  * and, of other programs,
- *   contacts  `TIME CONN NODE NODE up|down`, seconds, of one pair of nodes (ONE)
- *   frames    the title `time_UNIT,lost`, then a row for each frame: `12.25,0`, or 1: lost
- * `#` begins a comment. `# step_ns N` before the first run sets the duration of a step;
- * `# generator WORD`, `# parameters TEXT` and `# seed N` say where the trace comes from. Blank
- * lines and a carriage return at the end of a line are allowed.
+ *   one     `TIME CONN NODE NODE up|down`, seconds, of one pair of nodes (ONE)
+ *   dtnsim  `a contact START END FROM TO RATE`, seconds, of one direction (DtnSim)
+ *   frames  the title `time_UNIT,lost`, then a row for each frame: `12.25,0`, or 1: lost
+ * `#` begins a comment. `# step_ns N` before the first run sets the duration of a step, `# end_s T`
+ * the end of a trace of contacts; `# generator WORD`, `# parameters TEXT` and `# seed N` say where
+ * the trace comes from. Blank lines and a carriage return at the end of a line are allowed.
  */
 #ifndef CHANNEL_EMU_CHAN_TEXT_H
 #define CHANNEL_EMU_CHAN_TEXT_H
@@ -33,7 +34,8 @@ enum trace_form {
     TRACE_RUNS,
     TRACE_STEPS,
     TRACE_CSV,
-    TRACE_CONTACTS, /* these are only read */
+    TRACE_ONE, /* from here on: of other programs */
+    TRACE_DTNSIM,
     TRACE_FRAMES
 };
 
@@ -41,6 +43,7 @@ enum trace_form {
 struct trace_events {
     uint64_t at;      /* steps that are in the trace */
     tick last;        /* time of the last event */
+    tick end;         /* `# end_s`: of the trace; 0: it ends with the last event */
     bool bad;         /* the step `at` is */
     bool bad_after;   /* those behind it are */
     bool met;         /* a frame was in the step `at` */

@@ -17,6 +17,7 @@
 #include "base/err.h"
 #include "channel-emu/chan/chan_pack.h"
 #include "channel-emu/chan/chan_powers.h"
+#include "channel-emu/trace/trace_export.h"
 
 #define SAY(error, ...) snprintf(error, TRACE_FILE_ERROR_MAX, __VA_ARGS__)
 #define LINE_MAX_CHARACTERS 4096 /* characters; of a longer line so many and one more are given */
@@ -278,20 +279,13 @@ static bool write_runs(const struct trace *t, gzFile file)
     return ok;
 }
 
-/* In ms with as many digits as a ns needs: exact, whatever the step. */
 static bool write_csv(const struct trace *t, gzFile file)
 {
     bool ok = gzprintf(file, "state,duration_ms\n") > 0;
     for (size_t i = 0; ok && i < t->len; i++) {
-        tick ns = t->runs[i].steps * t->step;
-        char fraction[8];
-        snprintf(fraction, sizeof fraction, ".%06u", (unsigned)(ns % TICK_MS));
-        size_t n = strlen(fraction);
-        while (fraction[n - 1] == '0')
-            n--;
-        fraction[n == 1 ? 0 : n] = '\0';
-        ok = gzprintf(file, "%s,%" PRIu64 "%s\n", t->runs[i].bad ? "bad" : "good", ns / TICK_MS,
-                      fraction) > 0;
+        char time[TRACE_TIME_MAX];
+        trace_time_text(time, t->runs[i].steps * t->step, TICK_MS);
+        ok = gzprintf(file, "%s,%s\n", t->runs[i].bad ? "bad" : "good", time) > 0;
     }
     return ok;
 }
@@ -314,21 +308,23 @@ static int write_compact(const struct trace *t, const struct trace_about *about,
 }
 
 static int write_form(const struct trace *t, const struct trace_about *about, enum trace_form form,
-                      gzFile file)
+                      const struct trace_export *x, gzFile file)
 {
     static const struct trace_about nothing;
     if (form == TRACE_COMPACT)
         return write_compact(t, about, file);
     bool ok = write_head(t, about == NULL ? &nothing : about, file);
-    if (ok && form == TRACE_CSV)
+    if (ok && form >= TRACE_ONE)
+        ok = trace_export_lines(t, form, x, file);
+    else if (ok && form == TRACE_CSV)
         ok = write_csv(t, file);
     else if (ok)
         ok = form == TRACE_STEPS ? write_steps(t, file) : write_runs(t, file);
     return ok ? 0 : HELIO_EIO;
 }
 
-int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
-                     const char *path, char *error)
+int trace_file_export(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                      const struct trace_export *x, const char *path, char *error)
 {
     bool out = strcmp(path, "-") == 0;
     gzFile file =
@@ -339,7 +335,7 @@ int trace_file_write(const struct trace *t, const struct trace_about *about, enu
         return why;
     }
     errno = 0;
-    int rc = write_form(t, about, form, file);
+    int rc = write_form(t, about, form, x, file);
     int why = errno;
     if (gzclose(file) != Z_OK && rc == 0) {
         rc = HELIO_EIO;
@@ -353,4 +349,10 @@ int trace_file_write(const struct trace *t, const struct trace_about *about, enu
     if (!out && lstat(path, &st) == 0 && S_ISREG(st.st_mode))
         unlink(path);
     return rc;
+}
+
+int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                     const char *path, char *error)
+{
+    return trace_file_export(t, about, form, NULL, path, error);
 }

@@ -31,6 +31,17 @@ enum trace_form trace_file_form(const char *path);
 int trace_file_write(const struct trace *t, const struct trace_about *about, enum trace_form form,
                      const char *path, char *error);
 
+/* What the forms of other programs have and a trace does not. */
+struct trace_export {
+    uint64_t nodes[2]; /* of contacts: from, to */
+    uint64_t rate_bps; /* of DtnSim's contacts */
+    tick every;        /* between frames; 0: one in each step, at its beginning */
+};
+
+/* The same, in the form of another program, too. Frames lose what is shorter than `every`. */
+int trace_file_export(const struct trace *t, const struct trace_about *about, enum trace_form form,
+                      const struct trace_export *x, const char *path, char *error);
+
 /* Adds the powers of a column (its number, its title, or NULL: the only one, or "power") of a CSV,
  * plain or compressed with gzip. 0, HELIO_ENOMEM, HELIO_EIO or HELIO_EFORMAT with `error`
  * (TRACE_FILE_ERROR_MAX bytes). */

@@ -105,6 +105,47 @@ class TracesTest(unittest.TestCase):
             with open(first, "rb") as f:
                 self.assertEqual(p.stdout, f.read())
 
+    def converted(self, text, *options):
+        p = subprocess.run([os.path.join(BIN, "helio-trace"), "convert", "-", "-", *options], input=text, capture_output=True, timeout=300)
+        self.assertEqual((p.returncode, p.stderr), (0, b""), (text, options))
+        return p.stdout
+
+    def test_forms_of_other_programs_carry_the_whole_trace(self):
+        forms = [("one",), ("one", "--nodes", "7,0"), ("dtnsim", "--rate", "500Mbit/s"), ("frames",), ("frames", "--every", "7ns")]
+        texts = [b"# step_ns 100\n0 1\n", b"# step_ns 100\n1 7\n", b"# step_ns 1000\n1 2\n0 9\n1 3\n0 4\n", b"0 123\n1 4567\n0 89\n1 1000\n",
+                 b"# step_ns 33333333\n# generator independent\n# parameters --loss 0.1\n# seed 5\n1 3\n0 5\n1 1\n0 2\n1 1\n"]
+        for text in texts:
+            compact = self.converted(text, "-f", "compact")
+            for form in forms:
+                if form[-1] == "7ns" and b"# step_ns 100\n" not in text:
+                    continue
+                there = self.converted(compact, "-f", *form)
+                self.assertEqual(self.converted(there, "-f", "compact"), compact, there)
+        for name in "A", "F":
+            with open(os.path.join(TRACES, name + ".htr"), "rb") as f:
+                compact = f.read()
+            for form in forms[0], forms[2], forms[3]:
+                self.assertEqual(self.converted(self.converted(compact, "-f", *form), "-f", "compact") == compact, True, (name, form))
+
+    def test_forms_of_other_programs(self):
+        text = b"# step_ns 1000000\n1 2000\n0 500\n1 2\n0 1\n1 1\n"
+        self.assertEqual(self.converted(text, "-f", "one", "--nodes", "7,9"),
+                         b"# step_ns 1000000\n2 CONN 7 9 up\n2.5 CONN 7 9 down\n2.502 CONN 7 9 up\n2.503 CONN 7 9 down\n2.504 CONN 7 9 down\n")
+        self.assertEqual(self.converted(text, "-f", "dtnsim", "--rate", "1003bit/s"),
+                         b"# step_ns 1000000\n# end_s 2.504\na contact 2 2.5 1 2 125.375\na contact 2.502 2.503 1 2 125.375\n")
+        self.assertEqual(self.converted(b"# step_ns 250000000\n0 2\n1 1\n", "-f", "frames"), b"# step_ns 250000000\ntime_s,lost\n0,0\n0.25,0\n0.5,1\n")
+        p = subprocess.run([os.path.join(BIN, "helio-trace"), "convert", "-", "-", "-f", "frames", "--every", "3ms"], input=b"# step_ns 1000000\n0 3\n1 1\n0 4\n",
+                           capture_output=True, timeout=300)
+        self.assertEqual((p.returncode, p.stdout), (0, b"# step_ns 1000000\ntime_s,lost\n0,0\n0.003,1\n0.006,0\n"))
+        self.assertIn(b"note: frames come less often than steps", p.stderr)
+        for options, message in [(("-f", "dtnsim"), b"--rate is missing"), (("-f", "one", "--rate", "1bit/s"), b"--rate is for --format dtnsim"),
+                                 (("-f", "csv", "--nodes", "1,2"), b"--nodes is for"), (("-f", "one", "--nodes", "3,3"), b"right are two numbers"),
+                                 (("-f", "one", "--nodes", "3"), b"right are two numbers"), (("-f", "one", "--every", "1s"), b"--every is for"),
+                                 (("-f", "dtnsim", "--rate", "unlimited"), b"right is a rate"), (("-f", "frames", "--every", "0s"), b"--every '0s' is wrong")]:
+            p = trace("convert", "A", "-", *options)
+            self.assertEqual(p.returncode, 2)
+            self.assertIn(message, p.stderr)
+
     def test_a_csv_may_have_any_step(self):
         with tempfile.NamedTemporaryFile("w", suffix=".csv") as f:
             f.write("# step_ns 1\nstate,duration_us\ngood,1.001\nbad,0.25\n")
@@ -198,7 +239,7 @@ class TracesTest(unittest.TestCase):
                                    (("sites", "--cloud", "0.4,30min", "-o", "x" * 4001), b"-o is longer than 4000 characters"),
                                    (("info",), b"the trace is missing"),
                                    (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
-                                   (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps or csv")]:
+                                   (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps, csv, one, dtnsim or frames")]:
             p = trace(*arguments)
             self.assertEqual(p.returncode, 2, arguments)
             self.assertIn(message, p.stderr)
