@@ -6,10 +6,8 @@
  * behind the noted end, or at the clock if that is later. The rest of the step is never used.
  *
  * The note is a text file of the store's folder, so that `rm -r` of a store takes it away only
- * together with the store's bundles; then the clock alone keeps IVs apart:
- *
- *     next 874521934823424
- *     key 5f0c61d2a8b7e913 131072     # mark (security_key_mark) and uses at most
+ * together with the store's bundles; then the clock alone keeps IVs apart
+ * (node_ivs_note.h).
  */
 #ifndef NODE_NODE_IVS_H
 #define NODE_NODE_IVS_H
@@ -24,7 +22,6 @@ struct node_ivs;
 
 #define NODE_IVS_FILE "security.ivs"
 #define NODE_IVS_STEP 65536 /* IVs, and uses of each key, that a restart may lose */
-#define NODE_IVS_KEYS 256   /* whose uses are remembered, with those that were removed */
 
 /*
  * Reads the note of the folder and makes the ring reserve by it. crypto and ring outlive it. 0;

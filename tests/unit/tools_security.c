@@ -114,10 +114,27 @@ static void write_note(const char *text)
 
 START_TEST(damaged_notes)
 {
-    static const char *const texts[] = {"",           "next",
-                                        "next 5",     "next 5x\n",
-                                        "key 1 2\n",  "next 5\nkey 1\n",
-                                        "next 5\n\n", "next 5\nkey 1 2 3\n"};
+    static const char *const texts[] = {"",
+                                        "next",
+                                        "next 5",
+                                        "next 5x\n",
+                                        "key 1 2\n",
+                                        "next 5\nkey 1\n",
+                                        "next 5\n\n",
+                                        "next 5\nkey 1 2 3\n",
+                                        "next  5\n",
+                                        "next -5\n",
+                                        "next +5\n",
+                                        "next 05\n",
+                                        "Next 5\n",
+                                        "next 18446744073709551616\n",
+                                        "next 5\r\n",
+                                        "next 5\nkey 1 2\n",
+                                        "next 5\nkey 0x00000000000001 2\n",
+                                        "next 5\nkey 000000000000000A 2\n",
+                                        "next 5\nkey 0000000000000001 2\nkey 0000000000000001 3\n",
+                                        "next 5\nkey 0000000000000001 2",
+                                        "next 5\nnext 6\n"};
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         write_note(texts[i]);
         ck_assert_int_eq(begin(1), HELIO_EFORMAT);
