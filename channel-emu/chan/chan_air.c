@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <math.h>
+#include <string.h>
 
 #include "channel-emu/chan/chan_math.h"
 
@@ -26,6 +27,27 @@
           */
 
 const struct air_profile air_hv57 = {.wind = 21, .ground = 1.7e-14};
+
+/* Submarine Laser Communication study (Miller and Zieske 1976; Parenti and Sasiela 1994). */
+static const struct air_band slc_day[] = {{0, 1.7e-14, 0},     {18.5, 3.13e-13, -1.05},
+                                          {240, 1.3e-15, 0},   {880, 8.87e-7, -3},
+                                          {7200, 2e-16, -0.5}, {20000, 0, 0}};
+static const struct air_band slc_night[] = {{0, 8.4e-15, 0},     {18.5, 2.87e-12, -2},
+                                            {110, 2.5e-16, 0},   {1500, 8.87e-7, -3},
+                                            {7200, 2e-16, -0.5}, {20000, 0, 0}};
+
+bool air_named(const char *name, struct air_profile *out)
+{
+    if (strcmp(name, "hv57") == 0)
+        *out = air_hv57;
+    else if (strcmp(name, "slc-day") == 0)
+        *out = (struct air_profile){.bands = slc_day};
+    else if (strcmp(name, "slc-night") == 0)
+        *out = (struct air_profile){.bands = slc_night};
+    else
+        return false;
+    return true;
+}
 
 /* A power of the height times a falling exponential. */
 struct term {
@@ -52,11 +74,24 @@ static double table_cn2(const struct air_profile *p, double height_m)
     return math_exp(low + part * (high - low));
 }
 
+static double band_cn2(const struct air_profile *p, double height_m)
+{
+    const struct air_band *b = p->bands;
+    while (b->factor > 0 && b[1].from <= height_m)
+        b++;
+    return b->power < 0 ? b->factor * math_pow(height_m, b->power) : b->factor;
+}
+
+static double scale_of(const struct air_profile *p)
+{
+    return p->scale > 0 ? p->scale : 1;
+}
+
 double air_cn2(const struct air_profile *p, double height_m)
 {
     double sum = 0;
-    if (p->points > 0)
-        return table_cn2(p, height_m);
+    if (p->points > 0 || p->bands != NULL)
+        return scale_of(p) * (p->bands != NULL ? band_cn2 : table_cn2)(p, height_m);
     for (int i = 0; i < 3; i++) {
         struct term t = term_of(p, i);
         double grown = 1;
@@ -64,19 +99,20 @@ double air_cn2(const struct air_profile *p, double height_m)
             grown *= height_m;
         sum += t.factor * grown * math_exp(-height_m / t.height);
     }
-    return sum;
+    return scale_of(p) * sum;
 }
 
 /* The integral of C_n^2 h^power dh, in metres. */
 static double moment_of(const struct air_profile *p, double power)
 {
     double sum = 0;
-    for (int i = 0; i < 3 && p->points == 0; i++) {
+    bool closed = p->points == 0 && p->bands == NULL;
+    for (int i = 0; i < 3 && closed; i++) {
         struct term t = term_of(p, i);
         double n = power + t.power + 1;
-        sum += t.factor * math_exp(n * math_log(t.height) + math_lgamma(n));
+        sum += scale_of(p) * t.factor * math_exp(n * math_log(t.height) + math_lgamma(n));
     }
-    for (int i = 1; i < AIR_LAYERS && p->points > 0; i++) {
+    for (int i = 1; i < AIR_LAYERS && !closed; i++) {
         struct air_layer l = air_layer(i);
         sum += air_cn2(p, l.height) * math_pow(l.height, power) * l.depth;
     }
@@ -100,6 +136,13 @@ double air_fried(const struct air_profile *p, double elevation, double wavelengt
 {
     double k = 2 * PI / (wavelength_nm * 1e-9);
     return math_pow(0.423 * k * k * secant_of(elevation) * moment_of(p, 0), -3.0 / 5);
+}
+
+void air_scale(struct air_profile *p, double wavelength_nm, double fried_m)
+{
+    p->scale = 0;
+    if (fried_m > 0)
+        p->scale = math_pow(air_fried(p, 90, wavelength_nm) / fried_m, 5.0 / 3);
 }
 
 struct air_layer air_layer(int i)

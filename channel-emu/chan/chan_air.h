@@ -8,6 +8,7 @@
 #ifndef CHANNEL_EMU_CHAN_AIR_H
 #define CHANNEL_EMU_CHAN_AIR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -16,11 +17,19 @@ extern "C" {
 
 #define AIR_POINTS_MAX 64u
 
-/* C_n^2 over the height. Without points: Hufnagel and Valley, with a wind aloft in m/s and a value
- * at the ground in m^(-2/3). With points, at rising heights in m: the logarithm is linear in
- * between; the first one counts below, and above the last one there is nothing. */
+/* factor * height^power from that height on, in metres. */
+struct air_band {
+    double from, factor, power;
+};
+
+/* C_n^2 over the height. With bands: as the last one that has begun. Without points: Hufnagel and
+ * Valley, with a wind aloft in m/s and a value at the ground in m^(-2/3). With points, at rising
+ * heights in m: the logarithm is linear in between; the first one counts below, and above the last
+ * one there is nothing. */
 struct air_profile {
     double wind, ground;
+    double scale;                 /* all of it is multiplied by that; 0: by 1 */
+    const struct air_band *bands; /* static; up to one with the factor 0 */
     size_t points;
     double height[AIR_POINTS_MAX], cn2[AIR_POINTS_MAX];
 };
@@ -28,11 +37,17 @@ struct air_profile {
 /* 21 m/s and 1.7e-14: "5/7". */
 extern const struct air_profile air_hv57;
 
+/* The profile of that name: hv57, slc-day or slc-night. False: there is none. */
+bool air_named(const char *name, struct air_profile *out);
+
 /* C_n^2 at a height, m^(-2/3). */
 double air_cn2(const struct air_profile *p, double height_m);
 
 /* Fried's parameter of a plane wave, m. */
 double air_fried(const struct air_profile *p, double elevation, double wavelength_nm);
+
+/* Scales a profile such that Fried's parameter in the zenith is that; 0: back to 1. */
+void air_scale(struct air_profile *p, double wavelength_nm, double fried_m);
 
 /* The Rytov variance of a plane wave from above the atmosphere. */
 double air_rytov(const struct air_profile *p, double elevation, double wavelength_nm);

@@ -14,6 +14,7 @@
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
 #include "channel-emu/chan/chan_wind.h"
+#include "channel-emu/chan/chan_zernike.h"
 
 #define TABLE_Z 6.5
 #define TABLE_PER_Z 16.0
@@ -185,11 +186,20 @@ static void renew_clouds(struct fade *f, double elevation)
         f->covered = rng_chance(&f->clouds, share);
 }
 
+double fade_coupling(const struct fade_config *c, double elevation)
+{
+    double r0 = air_fried(&c->profile, elevation, c->wavelength_nm);
+    double coupling = c->fibre == 0 ? 1 : zernike_coupling(c->fibre, c->aperture_m / r0);
+    return coupling > 1e-30 ? coupling : 1e-30;
+}
+
 static double path_gain(const struct fade_config *c, double elevation)
 {
     double top = highest_corner(c), gain = 0;
     if (c->extinction > 0)
         gain -= c->extinction * LN10_10TH * (wind_air_mass(elevation) - wind_air_mass(top));
+    if (c->fibre > 0)
+        gain += math_log(fade_coupling(c, elevation));
     return gain +
            2 * math_log(air_range(top, c->altitude_km) / air_range(elevation, c->altitude_km));
 }

@@ -40,6 +40,8 @@ struct fade_config {
     struct fade_point pass[FADE_POINTS_MAX];
     double wavelength_nm, aperture_m, altitude_km;
     struct air_profile profile;
+    unsigned fibre; /* 0: none; else the receiver's power is that in a single-mode fibre behind
+                     * adaptive optics that correct so many modes (chan_zernike.h) */
     double
         jitter; /* deviation of the pointing per axis / half-width of the beam at 1/e^2; 0: none */
     tick jitter_coherence;
@@ -116,6 +118,9 @@ void fade_init_back(struct fade *f, const struct fade *beside, const struct fade
 /* The power of the next step, relative to that without scintillation and pointing loss at the
  * pass's highest elevation. */
 double fade_next(struct fade *f);
+
+/* Mean power in the fibre over that of a plane wave at an elevation; 1 without a fibre. */
+double fade_coupling(const struct fade_config *c, double elevation);
 
 /* The elevation at a time, and the scintillation index there (0 when steady). */
 double fade_elevation(const struct fade_config *c, tick at);

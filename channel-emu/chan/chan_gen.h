@@ -29,6 +29,7 @@ struct gen_spec {
     double bad_loss;          /* of gilbert, and of independent */
     struct fade_config fade;  /* optical */
     struct receiver_config receiver;
+    double fried_m;           /* in the zenith; 0: as the profile has it */
     double preset_aperture_m; /* the aperture is that of the preset, not of an option */
     char parameters[TRACE_PARAMETERS_MAX]; /* the options that made it */
 };

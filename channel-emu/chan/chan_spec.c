@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "channel-emu/chan/chan_air.h"
 #include "channel-emu/chan/chan_gen.h"
+#include "channel-emu/chan/chan_zernike.h"
 
 static const struct gen_preset presets[] = {
     {"A", 55, {{"good", "gamma:18.170ms,1.094"}, {"bad", "gamma:0.949ms,2.078"}}},
@@ -181,6 +182,10 @@ static bool set_profile(struct gen_spec *s, const char *text)
     char parts[AIR_POINTS_MAX][PART_MAX];
     struct air_profile p = {0};
     bool ok = true;
+    if (air_named(text, &p)) {
+        s->fade.profile = p;
+        return true;
+    }
     if (strncmp(text, "hv:", 3) == 0) {
         ok = split_parts(text + 3, parts, 2) == 2 &&
              parse_quantity(parts[0], "m/s", 0, 100, &p.wind) && parse_cn2(parts[1], &p.ground);
@@ -318,6 +323,20 @@ static bool set_aperture(struct gen_spec *s, const char *text)
     return parse_quantity(text, "m", 0, 20, &s->fade.aperture_m);
 }
 
+static bool set_fried(struct gen_spec *s, const char *text)
+{
+    return parse_quantity(text, "m", 0.001, 10, &s->fried_m);
+}
+
+static bool set_fibre(struct gen_spec *s, const char *text)
+{
+    uint64_t modes;
+    bool ok = units_count(text, ZERNIKE_MODES_MAX, &modes) == 0 && modes > 0;
+    if (ok)
+        s->fade.fibre = (unsigned)modes;
+    return ok;
+}
+
 static bool set_altitude(struct gen_spec *s, const char *text)
 {
     return parse_quantity(text, "km", 100, 400000, &s->fade.altitude_km);
@@ -380,10 +399,12 @@ static const struct option {
     {"elevation", GEN_OPTICAL, set_elevation,
      "degrees from 5 to 90, or a pass such as 0s:10,50s:14.5,100s:17 with rising times"},
     {"profile", GEN_OPTICAL, set_profile,
-     "hv:21m/s,1.7e-14, or rising heights, the last one 1000m to 30000m, with C_n^2: "
-     "0m:1e-14,2000m:3e-17"},
+     "hv57, slc-day, slc-night, hv:21m/s,1.7e-14, or rising heights, the last one 1000m to "
+     "30000m, with C_n^2: 0m:1e-14,2000m:3e-17"},
+    {"fried", GEN_OPTICAL, set_fried, "Fried's parameter such as 0.1m, 0.001 to 10"},
     {"wavelength", GEN_OPTICAL, set_wavelength, "300nm to 20000nm"},
     {"aperture", GEN_OPTICAL, set_aperture, "a diameter such as 0.4m, 0 to 20"},
+    {"fibre", GEN_OPTICAL, set_fibre, "a number of Zernike modes from 1 to 1000"},
     {"altitude", GEN_OPTICAL, set_altitude, "100km to 400000km"},
     {"jitter", GEN_OPTICAL, set_jitter, "a number from 0 to 5"},
     {"jitter-coherence", GEN_OPTICAL, set_jitter_coherence, "a duration such as 20ms"},
@@ -476,6 +497,8 @@ int gen_spec_set(struct gen_spec *s, const char *name, const char *text, char *e
     int rc = o == NULL ? set_preset(s, text, error) : set_one(s, o, text, error);
     if (rc == 0 && o != NULL)
         settle_aperture(s, name);
+    if (rc == 0)
+        air_scale(&s->fade.profile, s->fade.wavelength_nm, s->fried_m);
     return rc == 0 ? note_option(s, name, text, error) : rc;
 }
 
@@ -498,7 +521,10 @@ static const char *idle_option(const struct fade_config *f)
         return "--aperture needs an --elevation: a given --index is that behind the aperture";
     if (f->aperture_m > 0 && f->uplink_m > 0)
         return "--aperture is of a telescope on the ground; with --uplink no aperture averages";
-    if (f->aperture_m > 0 && (f->kind == FADE_STEADY || (f->index > 0 && !f->wind)))
+    if (f->fibre > 0 && (f->aperture_m <= 0 || f->uplink_m > 0))
+        return "--fibre needs the --aperture of a telescope on the ground before it";
+    if (f->aperture_m > 0 && f->fibre == 0 &&
+        (f->kind == FADE_STEADY || (f->index > 0 && !f->wind)))
         return "--aperture changes nothing without --scintillation, nor beside an --index without "
                "a --wind";
     return NULL;
@@ -508,6 +534,8 @@ static const char *optical_fault(const struct gen_spec *s, tick step)
 {
     const struct fade_config *f = &s->fade;
     const char *idle = idle_option(f);
+    if (s->fried_m > 0 && f->points == 0)
+        return "--fried needs an --elevation: it is in the zenith";
     if (f->points == 0 && (f->wind || f->uplink_m > 0 || f->extinction > 0 || f->cloud > 0))
         return "--wind, --uplink, --extinction and --cloud need an --elevation";
     if (f->cloud > 0 && f->cloud_duration < step)

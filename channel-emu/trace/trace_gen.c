@@ -40,7 +40,14 @@ static const struct argp_option gen_options[] = {
     {"coherence", MODEL + 6, "DURATION", 0, "Coherence time of the scintillation (default 5ms)", 4},
     {"elevation", MODEL + 7, "DEG|T:DEG,...", 0, "Elevation, fixed or along a pass", 4},
     {"profile", MODEL + 29, "hv:WIND,GROUND|H:C,H:C,...", 0,
-     "Turbulence over the height: Hufnagel and Valley (default hv:21m/s,1.7e-14), or a table", 4},
+     "Turbulence over the height: hv57 (default), slc-day, slc-night, Hufnagel and Valley "
+     "(hv:21m/s,1.7e-14), or a table",
+     4},
+    {"fried", MODEL + 30, "M", 0, "Scales it to that Fried's parameter in the zenith", 4},
+    {"fibre", MODEL + 31, "N", 0,
+     "Receive by a single-mode fibre, behind adaptive optics that correct N Zernike modes "
+     "(1: none, 3: tilt)",
+     4},
     {"wavelength", MODEL + 8, "NM", 0, "Default 1550nm", 4},
     {"aperture", MODEL + 9, "M", 0, "Diameter of the receiver's telescope (default 0m: a point)",
      4},

@@ -45,7 +45,7 @@ class TracesTest(unittest.TestCase):
         """The promise of docs/helio-trace.md: no compiler, optimisation or processor changes a byte."""
         top = os.path.dirname(TRACES.rstrip("/"))
         sources = [os.path.join(top, "channel-emu", "chan", f"chan_{noun}.c")
-                   for noun in ("gen", "spec", "law", "math", "fade", "air", "wind", "filter", "receiver", "trace")]
+                   for noun in ("gen", "spec", "law", "math", "fade", "air", "wind", "zernike", "filter", "receiver", "trace")]
         sources += [os.path.join(top, "base", noun + ".c") for noun in ("rng", "units", "err")]
         driver = os.path.join(os.path.dirname(os.path.abspath(__file__)), "traces_again.c")
         expected = {name: trace("convert", "-f", "runs", os.path.join(TRACES, name + ".htr"), "-").stdout
@@ -238,6 +238,10 @@ class TracesTest(unittest.TestCase):
                                    (("sites", "--cloud", "0.999,1ms", "-o", "x"), b"which is more than 10^9"),
                                    (("sites", "--cloud", "0.4,30min", "-o", "x" * 4001), b"-o is longer than 4000 characters"),
                                    (("info",), b"the trace is missing"),
+                                   (("gen", "--scintillation", "lognormal", "--elevation", "30", "--fibre", "3"), b"--fibre needs the --aperture"),
+                                   (("gen", "--scintillation", "lognormal", "--index", "0.3", "--fried", "0.1m"), b"--fried needs an --elevation"),
+                                   (("gen", "--scintillation", "lognormal", "--elevation", "30", "--fibre", "0"), b"a number of Zernike modes from 1"),
+                                   (("gen", "--scintillation", "lognormal", "--elevation", "30", "--profile", "slc"), b"right is hv57, slc-day, slc-night"),
                                    (("convert", "A"), b"right is IN OUT"), (("convert", "A", "b", "c"), b"one file too many"),
                                    (("convert", "A", "-", "-f", "xml"), b"right is compact, runs, steps, csv, one, dtnsim or frames")]:
             p = trace(*arguments)

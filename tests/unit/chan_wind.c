@@ -13,6 +13,7 @@
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_wind.h"
+#include "channel-emu/chan/chan_zernike.h"
 
 #define RADIAN (M_PI / 180)
 
@@ -87,6 +88,48 @@ static double covariance(double sine, double diameter, double ground, double sle
 }
 
 /* The closed form is within 12 % of the whole integral. */
+START_TEST(modes_leave_what_noll_found)
+{
+    /* table IV of Noll 1976 */
+    static const double table[] = {1.0299, 0.582, 0.134, 0.111, 0.0880, 0.0648, 0.0587};
+    double sum = zernike_residual(500);
+    for (unsigned j = 1; j <= 7; j++)
+        ck_assert_double_eq_tol(zernike_residual(j), table[j - 1], 0.006 * table[j - 1]);
+    for (unsigned order = 1, modes = 1; modes < 500; order++) {
+        for (unsigned k = 0; k <= order && modes < 500; k++, modes++)
+            sum += zernike_variance(order);
+    }
+    ck_assert_double_eq_tol(sum, zernike_residual(1), 1e-12);
+    ck_assert(zernike_residual(ZERNIKE_MODES_MAX) > 0);
+    ck_assert_double_eq_tol(zernike_coupling(3, 2), exp(-zernike_residual(3) * pow(2, 5.0 / 3)),
+                            1e-12);
+}
+END_TEST
+
+START_TEST(profiles_by_name_and_by_r0)
+{
+    struct air_profile p;
+    ck_assert(!air_named("slc", &p) && air_named("hv57", &p));
+    ck_assert_double_eq(air_cn2(&p, 100), air_cn2(&air_hv57, 100));
+    ck_assert(air_named("slc-night", &p));
+    ck_assert_double_eq(air_cn2(&p, 0), 8.4e-15);
+    ck_assert_double_eq_tol(air_cn2(&p, 50) * 1e15, 2.87 / 2.5, 1e-9);
+    ck_assert_double_eq(air_cn2(&p, 20000), 0);
+    ck_assert(air_named("slc-day", &p));
+    ck_assert_double_eq(air_cn2(&p, 240), 1.3e-15);
+    ck_assert_double_eq_tol(air_cn2(&p, 10000) * 1e18, 2, 1e-9);
+    for (int i = 0; i < 3; i++) {
+        ck_assert(air_named(i == 0 ? "hv57" : i == 1 ? "slc-day" : "slc-night", &p));
+        double index = air_rytov(&p, 30, 1550), r0 = air_fried(&p, 90, 1550);
+        air_scale(&p, 1550, 0.07);
+        ck_assert_double_eq_tol(air_fried(&p, 90, 1550), 0.07, 1e-12);
+        ck_assert_double_eq_tol(air_rytov(&p, 30, 1550), index * pow(r0 / 0.07, 5.0 / 3), 1e-9);
+        air_scale(&p, 1550, 0);
+        ck_assert_double_eq(air_fried(&p, 90, 1550), r0);
+    }
+}
+END_TEST
+
 START_TEST(the_coherence_time_is_that_of_the_covariance)
 {
     static const double cases[][2] = {{10, 0}, {90, 0}, {30, 0.2}, {90, 0.6}};
@@ -485,6 +528,8 @@ int main(void)
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, wind_and_slew);
     tcase_add_test(tc, greenwood_and_fried_are_their_integrals);
+    tcase_add_test(tc, modes_leave_what_noll_found);
+    tcase_add_test(tc, profiles_by_name_and_by_r0);
     tcase_add_loop_test(tc, the_coherence_time_is_that_of_the_covariance, 0, 4);
     tcase_add_test(tc, drawn_fades_are_as_many_with_any_step);
     tcase_add_loop_test(tc, the_power_has_the_spectrum_asked_for, 0, 3);

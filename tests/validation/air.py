@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import optical
-from rows import Row, check, run
+from rows import Row, check, powers, run
 
 WAVELENGTH = 1550e-9
 K = 2 * math.pi / WAVELENGTH
@@ -121,3 +121,91 @@ def coherence_time(bin_dir):
             got = 1e3 * values(bin_dir, ("coherence", elevation, 1550, aperture, 5, slew))[0]
             yield Row(f"Coherence time, {aperture:g} m at {elevation}°, 550 km", "double integral of the covariance, frozen turbulence",
                       optical.coherence_closed(elevation, aperture), got, 0.12, unit="ms")
+
+NOLL = (1.0299, 0.582, 0.134, 0.111, 0.0880, 0.0648, 0.0587, 0.0525, 0.0463, 0.0401, 0.0377, 0.0352, 0.0328, 0.0304, 0.0279, 0.0267, 0.0255, 0.0243, 0.0232, 0.0220, 0.0208)
+
+
+@check("Air")
+def profiles(bin_dir):
+    """By names: r0 by an integral of their pieces, each in closed form."""
+    day = ((0, 18.5, 1.7e-14, 0), (18.5, 240, 3.13e-13, -1.05), (240, 880, 1.3e-15, 0), (880, 7200, 8.87e-7, -3), (7200, 20000, 2e-16, -0.5))
+    night = ((0, 18.5, 8.4e-15, 0), (18.5, 110, 2.87e-12, -2), (110, 1500, 2.5e-16, 0), (1500, 7200, 8.87e-7, -3), (7200, 20000, 2e-16, -0.5))
+    for name, pieces in (("slc-day", day), ("slc-night", night)):
+        whole = sum(c * (b ** (p + 1) - a ** (p + 1)) / (p + 1) for a, b, c, p in pieces)
+        yield Row(f"Fried's parameter of `{name}` in the zenith, 500 nm", "(0.423 k² ∫C dh)^(−3/5), ∫C dh piece by piece", 100 * (0.423 * (2 * math.pi / 500e-9) ** 2 * whole) ** -0.6,
+                  100 * values(bin_dir, ("slc", int(name == "slc-night"), 90, 500))[0], 0.005, unit="cm")
+    yield Row("Variance of the logarithm at r₀ = 5 cm in the zenith, 30°: share of that with the profile's own", "(r₀ / 5 cm)^(5/3)",
+              (values(bin_dir, ("fried", 90, 1550))[0] / 0.05) ** (5 / 3), values(bin_dir, ("scaled", 0.05, 30, 1550))[0] / values(bin_dir, ("rytov", 30, 1550))[0], 1e-9)
+
+
+@check("Air")
+def zernike(bin_dir):
+    s = (np.arange(200000) + 0.5) / 200000  # distance of two points of the pupil / its diameter, and how often it comes
+    often = 16 * s / math.pi * (np.arccos(s) - s * np.sqrt(1 - s * s))
+    whole = float((often * 6.88387718 * s ** (5 / 3) / 2).mean())
+    yield Row("Phase variance over the pupil, D = r₀", "half the mean structure function between two points", whole, values(bin_dir, ("residual", 1))[0], 1e-6)
+    found = values(bin_dir, *(("residual", j + 1) for j in range(len(NOLL))))
+    worst = max(range(len(NOLL)), key=lambda j: abs(found[j] / NOLL[j] - 1))
+    yield Row(f"Left by the first J Zernike modes, the worst of J = 1 to 21 (J = {worst + 1})", "table IV of Noll 1976, printed with three digits", NOLL[worst], found[worst], 0.006)
+    yield Row("… J = 50", "0.2944 J^(−√3/2), Noll 1976 for many modes", 0.2944 * 50 ** (-math.sqrt(3) / 2), values(bin_dir, ("residual", 50))[0], 0.02)
+
+
+def noll_covariance(n, k, m):
+    """Of the coefficients of two Zernike polynomials of orders n and k with the same m, D = r0 (Noll 1976, eq. A2)."""
+    constant = math.gamma(11 / 6) ** 2 / (2 * math.pi ** (11 / 3)) * (24 / 5 * math.gamma(6 / 5)) ** (5 / 6)
+    below = math.gamma((n - k + 17 / 3) / 2) * math.gamma((k - n + 17 / 3) / 2) * math.gamma((n + k + 23 / 3) / 2)
+    return constant * 2 ** (-5 / 3) * (-1) ** ((n + k - 2 * m) // 2) * math.sqrt((n + 1) * (k + 1)) * math.pi ** (8 / 3) * math.gamma(14 / 3) \
+        * math.gamma((n + k - 5 / 3) / 2) / below
+
+
+def polynomials(top, rho, theta):
+    """(order, m, is a sine) and values of all polynomials up to an order in Noll's order, without piston."""
+    names, at = [], []
+    for n in range(1, top + 1):
+        j = n * (n + 1) // 2 + 1
+        for m in [m for m in range(n + 1) if (n - m) % 2 == 0]:
+            radial = sum((-1) ** s * math.factorial(n - s) / (math.factorial(s) * math.factorial((n + m) // 2 - s) * math.factorial((n - m) // 2 - s)) * rho ** (n - 2 * s)
+                         for s in range((n - m) // 2 + 1))
+            for _ in range(2 if m else 1):
+                sine = m > 0 and j % 2 == 1
+                names.append((n, m, sine))
+                at.append(math.sqrt((n + 1) * (2 if m else 1)) * radial * (np.sin(m * theta) if sine else np.cos(m * theta)))
+                j += 1
+    return names, np.array(at)
+
+
+@check("Air")
+def fibre_coupling(bin_dir):
+    """The wave behind the telescope drawn from Zernike polynomials up to the 14th order, and its overlap with the fibre's mode."""
+    grid = (np.arange(48) + 0.5) / 24 - 1
+    x, y = np.meshgrid(grid, grid)
+    inside = np.hypot(x, y) < 1
+    rho, theta = np.hypot(x, y)[inside], np.arctan2(y, x)[inside]
+    mode = np.exp(-((1.1209 * rho) ** 2))  # the mode seen in the pupil; this width takes most of a plane wave
+    plane = mode.sum() ** 2
+    yield Row("Plane wave into a single-mode fibre", "0.8145, Shaklan and Roddier 1988", 0.8145, plane * (2 / 48) ** 2 / len(rho) / (math.pi / (2 * 1.1209**2)), 0.003)
+    names, at = polynomials(14, rho, theta)
+    covariance = np.array([[noll_covariance(a[0], b[0], a[1]) if a[1:] == b[1:] else 0.0 for b in names] for a in names])
+    root = np.linalg.cholesky(covariance)
+    rng = np.random.default_rng(7)
+    drawn = root @ rng.standard_normal((len(names), 3000))
+    for modes, variance in ((3, 0.2), (3, 1.0), (10, 0.2), (10, 0.5), (10, 1.0), (36, 0.5)):
+        left = values(bin_dir, ("residual", modes))[0]
+        ratio = (variance / left) ** (3 / 5)
+        phase = (drawn[modes - 1:] * ratio ** (5 / 6)).T @ at[modes - 1:]
+        power = np.abs((np.exp(1j * phase) * mode).sum(axis=1)) ** 2 / plane
+        beyond = math.exp(-values(bin_dir, ("residual", len(names) + 1))[0] * ratio ** (5 / 3))
+        yield Row(f"Mean coupling, {modes} modes corrected, variance left {variance} rad²", "3000 drawn wave fronts, overlap with the mode", float(power.mean()) * beyond,
+                  values(bin_dir, ("coupling", modes, f"{ratio:.12g}"))[0], 0.03 + 0.15 * variance)
+
+
+@check("Air")
+def fibre_trace(bin_dir):
+    pass_ = ("--elevation", "0s:10,100s:80", "--aperture", "0.4m", "--fibre", "10", "--profile", "slc-day", "--fried", "0.12m", "--step", "100ms", "--steps", "1000")
+    found = powers(bin_dir, *pass_)
+    earth, sky = 6371.0, 6921.0
+    far = [math.sqrt(sky**2 - (earth * math.cos(math.radians(e))) ** 2) - earth * math.sin(math.radians(e)) for e in (10, 80)]
+    r0 = [0.12 * math.sin(math.radians(e)) ** 0.6 for e in (10, 80)]
+    rest = values(bin_dir, ("residual", 10))[0]
+    want = [(far[1] / far[i]) ** 2 * math.exp(-rest * (0.4 / r0[i]) ** (5 / 3)) for i in (0, 1)]
+    yield Row("Power in the fibre at 10° of a pass, over that at 80°", "range, r₀ by the elevation, exp(−variance)", want[0] / want[1], float(found[0] / found[-1]), 0.03)

@@ -9,6 +9,7 @@
 
 #include "channel-emu/chan/chan_air.h"
 #include "channel-emu/chan/chan_wind.h"
+#include "channel-emu/chan/chan_zernike.h"
 
 static double index_of(const double *a)
 {
@@ -55,6 +56,32 @@ static double aperture(const double *a)
     return air_aperture(&air_hv57, a[0], a[1], a[2]);
 }
 
+static double residual(const double *a)
+{
+    return zernike_residual((unsigned)a[0]);
+}
+
+static double coupling(const double *a)
+{
+    return zernike_coupling((unsigned)a[0], a[1]);
+}
+
+/* 0: slc-day, 1: slc-night */
+static double slc(const double *a)
+{
+    struct air_profile p = {0};
+    air_named(a[0] > 0 ? "slc-night" : "slc-day", &p);
+    return air_fried(&p, a[1], a[2]);
+}
+
+/* The Rytov variance with that r0 in the zenith. */
+static double scaled(const double *a)
+{
+    struct air_profile p = air_hv57;
+    air_scale(&p, a[2], a[0]);
+    return air_rytov(&p, a[1], a[2]);
+}
+
 static double greenwood(const double *a)
 {
     return wind_greenwood(&air_hv57, a[0], a[1], a[2], a[3]);
@@ -69,10 +96,12 @@ static const struct {
     const char *name;
     int arguments;
     double (*at)(const double *);
-} formulas[] = {{"index", 1, index_of},      {"layer", 1, layer},        {"mass", 1, mass},
-                {"rytov", 2, rytov},         {"fried", 2, fried},        {"slew", 2, slew},
-                {"range", 2, range},         {"wander", 3, wander},      {"aperture", 3, aperture},
-                {"greenwood", 4, greenwood}, {"coherence", 5, coherence}};
+} formulas[] = {
+    {"scaled", 3, scaled},     {"residual", 1, residual},   {"coupling", 2, coupling},
+    {"slc", 3, slc},           {"index", 1, index_of},      {"layer", 1, layer},
+    {"mass", 1, mass},         {"rytov", 2, rytov},         {"fried", 2, fried},
+    {"slew", 2, slew},         {"range", 2, range},         {"wander", 3, wander},
+    {"aperture", 3, aperture}, {"greenwood", 4, greenwood}, {"coherence", 5, coherence}};
 
 int main(void)
 {
