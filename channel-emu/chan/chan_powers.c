@@ -47,6 +47,49 @@ double powers_mean(const struct powers *p)
     return sum;
 }
 
+/* The integral from u to v, which one pair of samples encloses; times are in halves of ns, the pair
+ * begins at `start` and is `apart`. */
+static double integrate_pair(const struct powers *p, size_t i, double start, double apart, double u,
+                             double v)
+{
+    double low = p->value[i], high = p->value[(i + 1) % p->len];
+    return (low + (high - low) * ((u + v) / 2 - start) / apart) * (v - u);
+}
+
+/* Sample i is at (2 i + 1) step; before the first one is the last one. */
+static double mean_between(const struct powers *p, uint64_t step, uint64_t from, uint64_t to)
+{
+    double sum = 0;
+    for (uint64_t u = from; u < to;) {
+        uint64_t pair = (u + step) / (2 * step), end = (2 * pair + 1) * step; /* pair - 1 begins */
+        uint64_t v = end < to ? end : to;
+        double start = (double)end - 2 * (double)step;
+        sum += integrate_pair(p, (size_t)((pair + p->len - 1) % p->len), start, 2 * (double)step,
+                              (double)u, (double)v);
+        u = v;
+    }
+    return sum / (double)(to - from);
+}
+
+int powers_resample(const struct powers *p, uint64_t step, uint64_t wanted, struct powers *out)
+{
+    *out = (struct powers){0};
+    if (p->len == 0 || step > (UINT64_C(1) << 52) / 4 / p->len)
+        return HELIO_EINVAL;
+    uint64_t steps = p->len * step / wanted;
+    if (steps == 0 || steps > POWERS_MAX)
+        return HELIO_EINVAL;
+    for (uint64_t k = 0; k < steps; k++) {
+        int rc =
+            powers_add(out, mean_between(p, step, 2 * k * wanted, 2 * (k + 1) * wanted), false);
+        if (rc < 0) {
+            powers_fini(out);
+            return rc;
+        }
+    }
+    return 0;
+}
+
 void powers_text_init(struct powers_text *t, struct powers *p, const char *column, bool decibels)
 {
     *t = (struct powers_text){.powers = p, .column = column, .decibels = decibels};

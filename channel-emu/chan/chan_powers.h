@@ -33,6 +33,12 @@ int powers_add(struct powers *p, double value, bool decibels);
 /* The mean; 0 when there is none. */
 double powers_mean(const struct powers *p);
 
+/* The powers over time with another step, in ns both: linear between the samples, each of which
+ * counts for the middle of its step, and the mean of that over each new step. The last sample is
+ * followed by the first one; an incomplete last step is left out. 0 with *out, which the caller
+ * owns, HELIO_ENOMEM, or HELIO_EINVAL: no step, or too many of them. */
+int powers_resample(const struct powers *p, uint64_t step, uint64_t wanted, struct powers *out);
+
 struct powers_text {
     struct powers *powers; /* borrowed; values are added to it */
     const char *column;    /* its number from 1, or its title; NULL: the only one, or "power" */

@@ -32,8 +32,8 @@ struct options {
     enum unit unit;
     const char *sensitivity_text; /* NULL: not given */
     double sensitivity;           /* linear, in the unit of the file */
-    tick step;
-    struct gen_spec spec; /* its receiver and their texts are used */
+    tick step, wanted;            /* of the samples, and of the trace */
+    struct gen_spec spec;         /* its receiver and their texts are used */
 };
 
 enum {
@@ -46,7 +46,8 @@ enum {
     SENSITIVITY,
     UNIT,
     COLUMN,
-    VARIABLE
+    VARIABLE,
+    RESAMPLE
 };
 
 static void set_receiver(struct argp_state *state, struct options *o, const char *name,
@@ -108,12 +109,14 @@ static void finish_sensitivity(struct argp_state *state, struct options *o)
 
 static void finish_options(struct argp_state *state, struct options *o)
 {
+    if (o->wanted == 0)
+        o->wanted = o->step;
     if (o->input == NULL)
         argp_error(state, "the file is missing; right is 'helio-trace from-power FILE -o OUT'");
     else if (o->has_margin == (o->sensitivity_text != NULL))
         argp_error(state, "say either --mean-margin or --sensitivity");
-    else if (receiver_fault(&o->spec.receiver, o->step) != NULL)
-        argp_error(state, "%s", receiver_fault(&o->spec.receiver, o->step));
+    else if (receiver_fault(&o->spec.receiver, o->wanted) != NULL)
+        argp_error(state, "%s", receiver_fault(&o->spec.receiver, o->wanted));
     else if (o->sensitivity_text != NULL)
         finish_sensitivity(state, o);
 }
@@ -153,6 +156,10 @@ static error_t power_option(int key, char *arg, struct argp_state *state)
         return 0;
     case VARIABLE:
         o->variable = arg;
+        return 0;
+    case RESAMPLE:
+        if (units_duration(arg, &o->wanted) < 0 || o->wanted == 0 || o->wanted > TRACE_STEP_MAX)
+            argp_error(state, "--resample '%s' is wrong; right is %s", arg, units_duration_hint);
         return 0;
     case 't':
         o->step = trace_option_step(state, arg);
@@ -199,6 +206,10 @@ static const struct argp power_argp =
               "vector)",
               0},
              {"step", 't', "DURATION", 0, "Time between two samples (default 0.1ms)", 0},
+             {"resample", RESAMPLE, "DURATION", 0,
+              "Step of the trace, where the samples have another: linear between them, and the "
+              "mean over each step",
+              0},
              {"output", 'o', "FILE", 0, "Where to; compact for .htr (default -: text)", 0},
              {0}},
      .parser = power_option,
@@ -230,6 +241,23 @@ static void tell_parameters(const struct options *o, char *out, size_t cap)
         snprintf(out, cap, "%.*s--mean-%s", (int)(margin - all), all, margin + 2);
 }
 
+static int resample_powers(const struct options *o, struct powers *p, char *error)
+{
+    struct powers other;
+    if (o->wanted == o->step)
+        return 0;
+    int rc = powers_resample(p, o->step, o->wanted, &other);
+    if (rc < 0) {
+        snprintf(error, TRACE_FILE_ERROR_MAX, "%s: --resample: %s", o->input,
+                 rc == HELIO_EINVAL ? "right is from one step to 2^28 steps, in 13 days of samples"
+                                    : helio_strerror(rc));
+        return rc;
+    }
+    powers_fini(p);
+    *p = other;
+    return 0;
+}
+
 static int convert_powers(const struct options *o, struct powers *p, struct trace *t, char *error)
 {
     struct trace_about about = {.generator = "power"};
@@ -238,6 +266,8 @@ static int convert_powers(const struct options *o, struct powers *p, struct trac
     struct receiver_config only_fec = {.fec_db = c->fec_db};
     double mean;
     int rc = trace_powers_mean(p, o->input, &mean, error);
+    if (rc == 0)
+        rc = resample_powers(o, p, error);
     if (rc < 0)
         return rc;
     double reference = absolute ? o->sensitivity : mean;
@@ -262,7 +292,7 @@ int trace_command_power(int argc, char **argv)
     char error[TRACE_FILE_ERROR_MAX];
     gen_spec_init(&o.spec);
     argument_parse(&power_argp, argc, argv, 0, &o);
-    trace_init(&t, o.step);
+    trace_init(&t, o.wanted);
     int rc = read_powers(&p, &o, error);
     if (rc == 0)
         rc = convert_powers(&o, &p, &t, error);

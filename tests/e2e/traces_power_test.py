@@ -75,6 +75,23 @@ class PowerTest(unittest.TestCase):
         self.assertIn(message.encode(), p.stderr)
         self.assertIn(path.encode(), p.stderr)
 
+    def test_another_step(self):
+        path = self.write("p.csv", "\n".join(map(repr, self.powers)))
+
+        def at(x):  # in samples
+            low = math.floor(x - 0.5)
+            a, b = self.powers[low % 600], self.powers[(low + 1) % 600]
+            return a + (b - a) * (x - 0.5 - low)
+        for step, width in (("50us", 0.5), ("25us", 0.25)):  # the mean is that at the middle: no sample's middle is within
+            want = [int(at((k + 0.5) * width) < 0.6) for k in range(int(600 / width))]
+            found = self.run_steps(path, "--sensitivity", "0.6", "--resample", step)
+            self.assertEqual(found, want)
+        out = self.path("r.htr")
+        self.assertEqual(trace("from-power", path, "--sensitivity", "0.6", "--resample", "1ms", "-o", out).returncode, 0)
+        self.assertIn(b'"step_ns": 1000000', trace("info", "--json", out).stdout)
+        self.assertEqual(self.run_steps(path, "--sensitivity", "0.6", "--resample", "0.1ms"), self.run_steps(path, "--sensitivity", "0.6"))
+        self.refused("--resample: right is from one step", path, "--mean-margin", "3dB", "--resample", "61ms")
+
     def test_each_kind_of_file(self):
         want = expected(self.powers, 0.6)
         self.assertTrue(100 < sum(want) < 500)

@@ -110,6 +110,66 @@ START_TEST(decibels_and_mean)
 }
 END_TEST
 
+static double at_middle(const double *v, size_t n, double x)
+{
+    double place = x - 0.5, low = floor(place);
+    size_t i = (size_t)(low + (double)n) % n;
+    return v[i] + (v[(i + 1) % n] - v[i]) * (place - low);
+}
+
+/* Against a sum over 20000 points of each new step. */
+START_TEST(another_step)
+{
+    static const double v[] = {1, 0, 4, 4, 0.5, 7, 2};
+    static const uint64_t wanted[] = {100, 40, 10, 250, 333, 700};
+    struct powers p = {0}, out;
+    for (size_t i = 0; i < 7; i++)
+        ck_assert_int_eq(powers_add(&p, v[i], false), 0);
+    for (size_t w = 0; w < 6; w++) {
+        ck_assert_int_eq(powers_resample(&p, 100, wanted[w], &out), 0);
+        ck_assert_uint_eq(out.len, 700 / wanted[w]);
+        for (size_t k = 0; k < out.len; k++) {
+            double sum = 0, width = (double)wanted[w] / 100;
+            for (int i = 0; i < 20000; i++)
+                sum += at_middle(v, 7, ((double)k + (i + 0.5) / 20000) * width) / 20000;
+            ck_assert_double_eq_tol(out.value[k], sum, 1e-6);
+        }
+        if (700 % wanted[w] == 0)
+            ck_assert_double_eq_tol(powers_mean(&out), powers_mean(&p), 1e-12);
+        powers_fini(&out);
+    }
+    ck_assert_int_eq(powers_resample(&p, 100, 701, &out), HELIO_EINVAL);
+    ck_assert_int_eq(powers_resample(&p, UINT64_C(3600000000000), 1, &out), HELIO_EINVAL);
+    powers_fini(&p);
+    ck_assert_int_eq(powers_resample(&p, 100, 100, &out), HELIO_EINVAL);
+}
+END_TEST
+
+/* A wave of frequency f comes out with sinc(f step)^2 sinc(f wanted) of its height. */
+START_TEST(its_filter_is_as_stated)
+{
+    static const struct {
+        uint64_t step, wanted, waves;
+    } cases[] = {{100, 20, 50}, {100, 300, 50}, {100, 100, 150}, {100, 700, 20}};
+    for (size_t c = 0; c < 4; c++) {
+        struct powers p = {0}, out;
+        const double n = 2100;
+        for (int i = 0; i < 2100; i++)
+            ck_assert_int_eq(
+                powers_add(&p, 2 + cos(2 * M_PI * (double)cases[c].waves * (i + 0.5) / n), false),
+                0);
+        ck_assert_int_eq(powers_resample(&p, cases[c].step, cases[c].wanted, &out), 0);
+        double sum = 0, turns = (double)cases[c].waves / (double)out.len;
+        for (size_t k = 0; k < out.len; k++)
+            sum += 2 * out.value[k] * cos(2 * M_PI * turns * ((double)k + 0.5)) / (double)out.len;
+        double a = M_PI * (double)cases[c].waves / n, b = a * (double)cases[c].wanted / 100;
+        ck_assert_double_eq_tol(sum, pow(sin(a) / a, 2) * sin(b) / b, 0.002);
+        powers_fini(&p);
+        powers_fini(&out);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("chan_powers");
@@ -118,6 +178,8 @@ int main(void)
     tcase_add_test(tc, what_is_no_power);
     tcase_add_test(tc, one_separator_a_file);
     tcase_add_test(tc, decibels_and_mean);
+    tcase_add_test(tc, another_step);
+    tcase_add_test(tc, its_filter_is_as_stated);
     suite_add_tcase(s, tc);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);
