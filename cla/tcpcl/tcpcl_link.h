@@ -26,12 +26,14 @@ struct json_t;
 #define TCPCL_TURN_SHORT 16
 /* Time of the loop (tcpcl_time.c): of a session's turn while no other one has messages left; fair
  * for a message, and again for the bundle that it ends, and for each of its bytes; what a
- * session may take beyond that before it rests; the longest rest; addresses whose rest is
- * remembered; age of the mark by which processor time is measured. */
+ * session may take beyond that before it rests; how many times as long as it took it rests while
+ * bundles of quick sessions arrive; the longest rest; addresses whose rest is remembered; age of
+ * the mark by which processor time is measured. */
 #define TCPCL_TURN_ALONE (4 * TURN_TIME)
 #define TCPCL_MESSAGE_TIME (25 * TICK_US)
 #define TCPCL_BYTE_TIME 1
 #define TCPCL_LONG TICK_MS
+#define TCPCL_REST_SHARED 3
 #define TCPCL_REST_MAX TICK_S
 #define TCPCL_RESTS 64
 #define TCPCL_MARK (250 * TICK_US)
@@ -54,6 +56,7 @@ struct tcpcl_time {
     uint32_t before;
     uint64_t bundles, bytes; /* that were received in it */
     uint64_t dropped;        /* of the session, before it */
+    uint64_t quick, seen;    /* of endpoint->quick: its own; the others' at its last rest */
 };
 
 /* A local endpoint: a local address, the links that share it, and connections whose peer has not
@@ -74,6 +77,7 @@ struct tcpcl_endpoint {
     struct list dirty;                /* struct tcpcl_conn.todo */
     struct alarm more;                /* the next turn of those in `stopped` */
     tick rests_until;                 /* whose messages took long of late are not read before */
+    uint64_t quick;                   /* bundles of sessions that did not rest of late */
     uint32_t sharing;                 /* sessions that had messages left in the last turn, >= 1 */
     struct list stopped;              /* struct tcpcl_conn.later; those that rest, too */
     uint64_t rounds;                  /* of the loop that have ended */

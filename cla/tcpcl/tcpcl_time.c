@@ -4,9 +4,11 @@
  * this. A session whose messages take longer has fewer of them in a turn: so many as fit its part
  * of TURN_TIME (TCPCL_TURN_ALONE for one session alone), or one. A session whose messages take
  * longer than a fair time, whether each by much or all of them by a little, rests for as long as
- * they took. All sessions that did so of late rest at the same time, so that together they have
- * half of the loop's time. Data that are read and dropped are not measured where they are read:
- * they count as TCPCL_BYTE_TIME for each byte.
+ * they took. It rests TCPCL_REST_SHARED times as long if a quick session (one that did not rest of
+ * late) received a bundle meanwhile. All sessions that took long of late rest at the same time, so
+ * that together they leave half of the loop's time to others, or three quarters to quick sessions.
+ * Data that are read and dropped are not measured where they are read: they count as
+ * TCPCL_BYTE_TIME for each byte.
  *
  * What can go wrong: the operating system suspends this process in the middle of a message. Then
  * much time has passed, which is not the peer's fault. So a measurement that is long by the clock
@@ -19,7 +21,8 @@
 
 void tcpcl_time_init(struct tcpcl_conn *c)
 {
-    c->time = (struct tcpcl_time){.round = c->endpoint->rounds, .units = TCPCL_TURN};
+    c->time = (struct tcpcl_time){
+        .round = c->endpoint->rounds, .units = TCPCL_TURN, .seen = c->endpoint->quick};
     c->time.left = c->time.units;
 }
 
@@ -70,7 +73,18 @@ static tick *find_rest(struct tcpcl_conn *c, bool make)
     return &first->ends;
 }
 
-/* For as long as its messages took since it began to take more than is fair, and with it all that
+/* How many times as long as its messages took: more if a quick session received a bundle since the
+ * last rest of this one. */
+static tick rest_factor(struct tcpcl_conn *c)
+{
+    struct tcpcl_time *t = &c->time;
+    const uint64_t others = c->endpoint->quick - t->quick;
+    const bool waited = others != t->seen;
+    t->seen = others;
+    return waited ? TCPCL_REST_SHARED : 1;
+}
+
+/* By the time that its messages took since it began to take more than is fair, and with it all that
  * rested lately. */
 static void begin_rest(struct tcpcl_conn *c, tick now)
 {
@@ -78,9 +92,10 @@ static void begin_rest(struct tcpcl_conn *c, tick now)
     const tick taken = c->time.taken;
     /* Of the others' rest, what this one did not let pass. */
     const tick left = h->rests_until + taken > now ? h->rests_until + taken - now : 0;
+    const tick rest = left + rest_factor(c) * taken;
     c->time.debt = 0;
     c->time.rest_ends = tick_add(now, TCPCL_REST_MAX);
-    h->rests_until = tick_min(tick_add(now, left + taken), c->time.rest_ends);
+    h->rests_until = tick_min(tick_add(now, rest), c->time.rest_ends);
     if (c->link != NULL)
         *find_rest(c, true) = c->time.rest_ends;
 }
@@ -134,6 +149,15 @@ static void fit_turn(struct tcpcl_time *t, tick took, uint32_t messages, tick sl
     t->units = units < 1 ? 1 : units > TCPCL_TURN ? TCPCL_TURN : (uint32_t)units;
 }
 
+/* Bundles of a session that did not rest of late: they should not wait for one that does. */
+static void count_quick(struct tcpcl_conn *c, tick now)
+{
+    if (now < c->time.rest_ends)
+        return;
+    c->time.quick += c->time.bundles;
+    c->endpoint->quick += c->time.bundles;
+}
+
 /* One session alone may take longer: shorter turns than what it reads at once cost more. */
 static tick slice_of_turn(const struct tcpcl_endpoint *h)
 {
@@ -151,6 +175,7 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now)
     t->left -= messages < t->left ? messages : t->left;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(c->endpoint));
+    count_quick(c, now);
     t->taken = t->debt > 0 ? t->taken + took : took;
     t->debt = t->debt + took > fair ? t->debt + took - fair : 0;
     if (t->debt > TCPCL_LONG)
