@@ -319,7 +319,7 @@ static tick run_loop(size_t honest, tick takes, size_t len, tick attack)
     for (uint8_t i = 0; i < SENDERS; i++) {
         kinds[i].received = 0;
         kinds[i].takes = i == 0 ? takes : attack;
-        begin_sender(&c, &senders[i], i, i == 0 ? honest : len);
+        begin_sender(&c, &senders[i], i, i == 0 && honest > 0 ? honest : len);
     }
     const tick began = v->now;
     while (v->now < began + TICK_S) {
