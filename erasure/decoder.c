@@ -2,12 +2,13 @@
 /*
  * The receiver. A segment is given on at once, and its symbol is kept in the matrix. When a
  * codeword has as many symbols, repair symbols included, as it has segments, its lost segments are
- * computed. A matrix without missing segments ends; its number is remembered, so that late packets
- * open no second one. What can go wrong: too few symbols arrive, then the matrix fails after
- * `hold`; packets do not fit the configuration or their matrix; repaired segments have a wrong CRC,
- * because packets of another sender were mixed in. When no place is free, a new matrix displaces
- * the one with the fewest symbols, so a peer that wants to displace honest matrices has to send as
- * many packets.
+ * computed: at once for ERASURE_RS8, by calls of expire for ERASURE_RS, whose codewords are larger.
+ * A matrix without missing segments ends; its number is remembered, so that late packets open no
+ * second one. What can go wrong: too few symbols arrive, then the matrix fails after `hold`;
+ * packets do not fit the configuration or their matrix; repaired segments have a wrong CRC, because
+ * packets of another sender were mixed in. When no place is free, a new matrix displaces the one
+ * with the fewest symbols, so a peer that wants to displace honest matrices has to send as many
+ * packets.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -16,8 +17,10 @@
 #include "base/err.h"
 #include "erasure/code.h"
 #include "erasure/packet.h"
+#include "erasure/rs16.h"
 
-enum { ENDED_MAX = 64 };
+/* GIVE_MAX: repaired segments of one call; LOOK_MAX: flags that it looks at for them. */
+enum { ENDED_MAX = 64, GIVE_MAX = 64, LOOK_MAX = 4096 };
 
 struct matrix {
     bool open;
@@ -29,6 +32,7 @@ struct matrix {
     unsigned arrived;          /* packets that were kept */
     unsigned beyond;           /* the highest index of a segment, and one more */
     bool repaired;             /* a segment of it was */
+    bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
     tick opened, tail, latest; /* first packet; first repair segment; last packet */
     uint8_t *symbols; /* of all segments, then of all repair segments by row and codeword */
     uint8_t *present; /* a flag for each of them */
@@ -39,8 +43,12 @@ struct erasure_decoder {
     struct erasure_config config;
     size_t symbol; /* octets of a place for a symbol */
     struct matrix *matrices;
-    struct code *code;
+    struct code *code; /* of ERASURE_RS8 */
     struct code_word word;
+    struct rs16_repair *rs16;  /* of ERASURE_RS */
+    struct matrix *repairing;  /* the matrix that it works on */
+    unsigned given;            /* of its segments: those looked at after the work */
+    tick now;                  /* of the last call */
     uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
     unsigned ended_next;
     unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
@@ -52,10 +60,32 @@ static unsigned symbols_of(const struct erasure_config *c)
     return c->span + c->rows * c->depth;
 }
 
+static struct rs16_kind kind_of(const struct erasure_config *c)
+{
+    struct rs16_kind k = {
+        .field = c->field, .math = c->math16, .symbol_max = erasure_symbol_max(c)};
+    bool fits = rs16_shape_set(&k.largest, c->span, c->rows);
+    assert(fits);
+    (void)fits;
+    return k;
+}
+
+static int new_code(struct erasure_decoder *d)
+{
+    if (d->config.codec == ERASURE_RS8)
+        return code_new(&d->code, d->config.math, d->symbol);
+    const struct rs16_kind k = kind_of(&d->config);
+    return rs16_repair_new(&d->rs16, &k);
+}
+
 uint64_t erasure_decoder_bytes(const struct erasure_config *c)
 {
-    uint64_t symbol = ERASURE_SYMBOL_HEAD + c->segment_max;
-    return c->matrices * (symbols_of(c) * (symbol + 1)) + CODE_LOST_MAX * symbol +
+    uint64_t symbol = erasure_symbol_max(c), matrices = c->matrices * symbols_of(c) * (symbol + 1);
+    if (c->codec == ERASURE_RS) {
+        const struct rs16_kind k = kind_of(c);
+        return matrices + rs16_repair_bytes(&k);
+    }
+    return matrices + CODE_LOST_MAX * symbol +
            (uint64_t)CODE_LOST_MAX * (CODE_LOST_MAX + 1) * (GF_TABLE_BYTES_MAX + 1);
 }
 
@@ -66,10 +96,10 @@ int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_confi
     if (d == NULL)
         return HELIO_ENOMEM;
     d->config = *config;
-    d->symbol = ERASURE_SYMBOL_HEAD + config->segment_max;
+    d->symbol = erasure_symbol_max(config);
     d->matrices = calloc(config->matrices, sizeof *d->matrices);
     memset(d->ended, 0xff, sizeof d->ended);
-    bool ok = d->matrices != NULL && code_new(&d->code, config->math, d->symbol) == 0;
+    bool ok = d->matrices != NULL && new_code(d) == 0;
     for (unsigned i = 0; ok && i < config->matrices; i++) {
         struct matrix *m = &d->matrices[i];
         m->symbols = malloc(symbols_of(config) * d->symbol); /* untouched pages cost nothing */
@@ -94,6 +124,7 @@ void erasure_decoder_free(struct erasure_decoder *d)
     }
     free(d->matrices);
     code_free(d->code);
+    rs16_repair_free(d->rs16);
     free(d);
 }
 
@@ -124,6 +155,10 @@ static void end_matrix(struct erasure_decoder *d, struct matrix *m)
     d->ended[d->ended_next] = m->number;
     d->ended_next = (d->ended_next + 1) % ENDED_MAX;
     m->open = false;
+    if (d->repairing == m) {
+        rs16_repair_stop(d->rs16);
+        d->repairing = NULL;
+    }
 }
 
 static struct matrix *find_matrix(struct erasure_decoder *d, uint32_t number)
@@ -207,10 +242,10 @@ static void list_word(struct erasure_decoder *d, const struct matrix *m, unsigne
 }
 
 /* Is it a segment whose packet had this CRC? */
-static bool is_right(const struct matrix *m, const uint8_t *symbol, unsigned index)
+static bool is_right(const struct matrix *m, const uint8_t *symbol, unsigned index, bool wide)
 {
     size_t len = get_u16(symbol);
-    struct packet_head h = {.matrix = m->number, .index = (uint16_t)index};
+    struct packet_head h = {.wide = wide, .matrix = m->number, .index = (uint16_t)index};
     if (len == 0 || ERASURE_SYMBOL_HEAD + len > m->width)
         return false;
     return erasure_packet_crc(&h, slice_of(symbol + ERASURE_SYMBOL_HEAD, len), slice_of(NULL, 0)) ==
@@ -226,27 +261,32 @@ static void count_delay(struct erasure_decoder *d, const struct matrix *m, unsig
     d->n.delay_max = tick_max(d->n.delay_max, delay);
 }
 
+/* A lost segment was computed: it is ready to be fetched, if it is right. */
+static void give_segment(struct erasure_decoder *d, struct matrix *m, unsigned index,
+                         uint8_t *symbol, tick now)
+{
+    if (!is_right(m, symbol, index, d->rs16 != NULL)) {
+        d->n.segments_corrupt++;
+        return;
+    }
+    memset(symbol + m->width, 0, d->symbol - m->width);
+    m->present[index] = 1;
+    m->data[index % d->config.depth]++;
+    m->have++;
+    m->repaired = true;
+    d->n.segments_repaired++;
+    count_delay(d, m, index, now);
+    d->word.out[d->ready++] = symbol;
+}
+
 /* Repairs a codeword that has enough symbols; what is right is ready to be fetched. */
 static void repair_word(struct erasure_decoder *d, struct matrix *m, unsigned word, tick now)
 {
     struct code_word *w = &d->word;
     list_word(d, m, word);
     code_repair(d->code, w);
-    for (unsigned i = 0; i < w->lost; i++) {
-        unsigned index = w->lost_at[i] * d->config.depth + word;
-        if (!is_right(m, w->out[i], index)) {
-            d->n.segments_corrupt++;
-            continue;
-        }
-        memset(w->out[i] + m->width, 0, d->symbol - m->width);
-        m->present[index] = 1;
-        m->data[word]++;
-        m->have++;
-        m->repaired = true;
-        d->n.segments_repaired++;
-        count_delay(d, m, index, now);
-        w->out[d->ready++] = w->out[i];
-    }
+    for (unsigned i = 0; i < w->lost; i++)
+        give_segment(d, m, w->lost_at[i] * d->config.depth + word, w->out[i], now);
     if (m->data[word] < size_of(d, m, word)) /* wrong symbols are in it: it is not tried again */
         m->repair[word] = 0;
 }
@@ -254,8 +294,11 @@ static void repair_word(struct erasure_decoder *d, struct matrix *m, unsigned wo
 static void look_at_word(struct erasure_decoder *d, struct matrix *m, unsigned word, tick now)
 {
     if (m->segments > 0 && m->repair[word] > 0 && m->data[word] < size_of(d, m, word) &&
-        m->data[word] + m->repair[word] >= size_of(d, m, word))
-        repair_word(d, m, word, now);
+        m->data[word] + m->repair[word] >= size_of(d, m, word)) {
+        m->enough = d->rs16 != NULL;
+        if (d->rs16 == NULL)
+            repair_word(d, m, word, now);
+    }
     unsigned all = m->segments > 0 ? m->segments : d->config.span;
     if (m->have == all)
         end_matrix(d, m);
@@ -296,6 +339,80 @@ static enum erasure_verdict take_segment(struct erasure_decoder *d, struct matri
     return ERASURE_SEGMENT;
 }
 
+/* ---- the work of ERASURE_RS ---- */
+
+/* The oldest matrix that can be repaired. */
+static struct matrix *find_enough(const struct erasure_decoder *d)
+{
+    struct matrix *first = NULL;
+    for (unsigned i = 0; i < d->config.matrices; i++) {
+        struct matrix *m = &d->matrices[i];
+        if (m->open && m->enough && (first == NULL || m->opened < first->opened))
+            first = m;
+    }
+    return first;
+}
+
+static void start_repair(struct erasure_decoder *d, struct matrix *m)
+{
+    const struct rs16_kind k = kind_of(&d->config);
+    struct rs16_shape shape;
+    const struct rs16_symbols symbols = {.data = m->symbols,
+                                         .repairs = symbol_at(d, m, d->config.span),
+                                         .has_data = m->present,
+                                         .has_repair = m->present + d->config.span,
+                                         .stride = d->symbol,
+                                         .len = m->width};
+    bool fits = rs16_shape_set(&shape, m->segments, m->rows);
+    assert(fits && m->enough && d->repairing == NULL);
+    (void)fits;
+    if (m->segments >= 1u << k.largest.log_m) /* as the sender has it (rs16_encoder_end) */
+        shape.log_m = k.largest.log_m;
+    rs16_repair_start(d->rs16, &shape, &symbols);
+    d->repairing = m;
+    d->given = 0;
+}
+
+/* Some of the computed segments become ready; behind the last one the matrix ends, or is not tried
+ * again: wrong symbols are in it. */
+static void give_some(struct erasure_decoder *d, tick now)
+{
+    struct matrix *m = d->repairing;
+    for (unsigned looked = 0; looked < LOOK_MAX && d->given < m->segments && d->ready < GIVE_MAX;
+         looked++, d->given++)
+        if (rs16_repair_lost(d->rs16, d->given) && !m->present[d->given])
+            give_segment(d, m, d->given, symbol_at(d, m, d->given), now);
+    if (d->given < m->segments)
+        return;
+    d->repairing = NULL;
+    m->enough = false;
+    m->latest = now;
+    if (m->have == m->segments)
+        end_matrix(d, m);
+    else
+        m->repair[0] = 0;
+}
+
+static void work(struct erasure_decoder *d, tick now)
+{
+    struct matrix *next = d->repairing == NULL ? find_enough(d) : NULL;
+    if (next != NULL)
+        start_repair(d, next);
+    if (d->repairing == NULL)
+        return;
+    unsigned did = rs16_repair_work(d->rs16, ERASURE_WORK_MAX - RS16_STEP_MAX);
+    d->n.work_max = did > d->n.work_max ? did : d->n.work_max;
+    if (did == 0)
+        give_some(d, now);
+}
+
+static bool has_work(const struct erasure_decoder *d)
+{
+    return d->rs16 != NULL && (d->repairing != NULL || find_enough(d) != NULL);
+}
+
+/* ---- packets that fit ---- */
+
 static bool fits_matrix(const struct matrix *m, const struct packet_head *h, size_t width)
 {
     if (m->segments == 0)
@@ -328,12 +445,16 @@ static enum erasure_verdict take_repair(struct erasure_decoder *d, struct matrix
 static bool fits_config(const struct erasure_decoder *d, const struct packet_head *h, size_t len)
 {
     const struct erasure_config *c = &d->config;
+    if (h->wide != (c->codec == ERASURE_RS))
+        return false;
     if (!h->repair)
         return h->index < c->span && len <= c->segment_max;
     unsigned width = h->segments < h->depth ? h->segments : h->depth;
     return h->depth == c->depth && h->segments > 0 && h->segments <= c->span && h->rows > 0 &&
            h->rows <= c->rows && h->index < width * h->rows && len > ERASURE_SYMBOL_HEAD &&
-           len <= d->symbol;
+           len <= d->symbol &&
+           (!h->wide ||
+            (len % GF16_GROUP == 0 && h->full_segments == c->span && h->full_rows == c->rows));
 }
 
 static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice packet, tick now,
@@ -364,6 +485,7 @@ enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct sli
 {
     *segment = slice_of(NULL, 0);
     d->ready = d->ready_next = 0;
+    d->now = now;
     enum erasure_verdict v = take_packet(d, packet, now, segment);
     d->n.verdicts[v]++;
     return v;
@@ -380,20 +502,24 @@ bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment)
 
 tick erasure_decoder_deadline(const struct erasure_decoder *d)
 {
-    tick due = TICK_NEVER;
+    tick due = has_work(d) ? d->now : TICK_NEVER;
     for (unsigned i = 0; i < d->config.matrices; i++)
-        if (d->matrices[i].open)
+        if (d->matrices[i].open && !d->matrices[i].enough)
             due = tick_min(due, tick_add(d->matrices[i].latest, d->config.hold));
     return due;
 }
 
 void erasure_decoder_expire(struct erasure_decoder *d, tick now)
 {
+    d->ready = d->ready_next = 0;
+    d->now = now;
     for (unsigned i = 0; i < d->config.matrices; i++) {
         struct matrix *m = &d->matrices[i];
-        if (m->open && tick_add(m->latest, d->config.hold) <= now)
+        if (m->open && !m->enough && tick_add(m->latest, d->config.hold) <= now)
             end_matrix(d, m);
     }
+    if (d->rs16 != NULL)
+        work(d, now);
 }
 
 const struct erasure_received *erasure_decoder_counters(const struct erasure_decoder *d)

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sender. Each segment is added to the repair symbols of its codeword as it is transmitted, so
- * that the end of a matrix costs nothing. There are two sets of repair symbols: one is filled while
- * the other one is transmitted. What can go wrong: the next matrix is full before that has
- * finished; then the rest of the older one is dropped.
+ * The sender. ERASURE_RS8: each segment is added to the repair symbols of its codeword as it is
+ * transmitted, so that the end of a matrix costs nothing. There are two sets of repair symbols: one
+ * is filled while the other one is transmitted. ERASURE_RS: segments are collected; the work on
+ * them is done with segments that follow, and behind the matrix' end by calls of expire. What can
+ * go wrong: the next matrix needs the room before the repair segments were transmitted; then the
+ * rest of them is dropped.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -12,10 +14,13 @@
 #include "base/err.h"
 #include "erasure/code.h"
 #include "erasure/packet.h"
+#include "erasure/rs16.h"
+
+enum { FLAGS_MASK = 15, FLAGS_END = 3, FLAGS_GREEN_END = 7 }; /* of a block: RFC 5326, 3.1.1 */
 
 /* The repair symbols of a matrix. */
 struct set {
-    uint8_t *symbols; /* of row r and codeword c at r * depth + c */
+    uint8_t *symbols; /* of row r and codeword c at r * depth + c; not for ERASURE_RS */
     uint32_t number;
     unsigned segments;
     size_t width;         /* octets of its longest symbol */
@@ -26,16 +31,31 @@ struct set {
 struct erasure_encoder {
     struct erasure_config config;
     struct set sets[2];
-    unsigned filling; /* the one of the two; the other one is transmitted */
-    tick opened;      /* when its first segment was added */
-    uint8_t *tables;  /* of all coefficients */
-    uint8_t *symbol;  /* of the segment that is added */
+    unsigned filling;                 /* the one of the two; the other one is transmitted */
+    tick opened;                      /* when its first segment was added */
+    uint8_t *tables;                  /* of all coefficients */
+    uint8_t *symbol;                  /* of the segment that is added */
+    struct rs16_encoder *rs16;        /* instead of tables and both sets' symbols */
+    unsigned full;                    /* segments of a matrix, `span` at most */
+    unsigned end;                     /* of this matrix' segments, behind the last end of a block */
+    unsigned longest, longest_before; /* block of this matrix and of the one before, segments */
+    tick now;                         /* of the last call */
     struct erasure_sent n;
 };
 
 static size_t symbol_max(const struct erasure_config *c)
 {
-    return ERASURE_SYMBOL_HEAD + c->segment_max;
+    return erasure_symbol_max(c);
+}
+
+/* Of a full matrix. */
+static struct rs16_kind kind_of(const struct erasure_config *c)
+{
+    struct rs16_kind k = {.field = c->field, .math = c->math16, .symbol_max = symbol_max(c)};
+    bool fits = rs16_shape_set(&k.largest, c->span, c->rows);
+    assert(fits);
+    (void)fits;
+    return k;
 }
 
 static unsigned positions_of(const struct erasure_config *c)
@@ -49,8 +69,14 @@ const char *erasure_config_problem(const struct erasure_config *c)
         return "the interleaving depth is 1 to 255";
     if (c->span < 1 || c->span > 65535)
         return "a matrix has 1 to 65535 segments";
-    if (c->rows < 1 || positions_of(c) + c->rows > CODE_WORD ||
-        (uint64_t)c->rows * c->depth > 65535)
+    struct rs16_shape shape;
+    if (c->codec == ERASURE_RS && (c->depth != 1 || !rs16_shape_set(&shape, c->span, c->rows)))
+        return c->depth != 1
+                   ? "codec rs has no interleaving: leave it away"
+                   : "a matrix has at most 65536 segments, and repair segments rounded up "
+                     "to a power of two: use a lower span or a higher rate";
+    if (c->codec == ERASURE_RS8 && (c->rows < 1 || positions_of(c) + c->rows > CODE_WORD ||
+                                    (uint64_t)c->rows * c->depth > 65535))
         return "a codeword has at most 255 segments, repair segments included: use a lower span, "
                "or "
                "a higher depth or rate";
@@ -73,6 +99,8 @@ const char *erasure_config_set(struct erasure_config *c, unsigned span, double r
         double positions = (double)positions_of(c);
         unsigned rows = (unsigned)(positions / rate - positions + 0.5);
         c->rows = rows > 0 ? rows : 1;
+        if (c->codec == ERASURE_RS)
+            break;
         if ((unsigned)positions + c->rows <= CODE_WORD || depth > 0)
             break;
     }
@@ -83,6 +111,9 @@ const char *erasure_config_set(struct erasure_config *c, unsigned span, double r
 
 uint64_t erasure_encoder_bytes(const struct erasure_config *c)
 {
+    const struct rs16_kind k = c->codec == ERASURE_RS ? kind_of(c) : (struct rs16_kind){0};
+    if (c->codec == ERASURE_RS)
+        return sizeof(struct gf16) + rs16_encoder_bytes(&k) + symbol_max(c);
     return (uint64_t)(2 * c->rows * c->depth + 1) * symbol_max(c) +
            (uint64_t)c->rows * positions_of(c) * GF_TABLE_BYTES_MAX;
 }
@@ -91,9 +122,12 @@ static void open_set(struct erasure_encoder *e, uint32_t number)
 {
     struct set *s = &e->sets[e->filling];
     uint8_t *symbols = s->symbols;
-    memset(symbols, 0, (size_t)e->config.rows * e->config.depth * symbol_max(&e->config));
+    if (symbols != NULL)
+        memset(symbols, 0, (size_t)e->config.rows * e->config.depth * symbol_max(&e->config));
     *s = (struct set){.symbols = symbols, .number = number % PACKET_MATRICES};
     e->opened = TICK_NEVER;
+    e->longest_before = e->longest;
+    e->end = e->longest = 0;
 }
 
 static int prepare_tables(struct erasure_encoder *e)
@@ -113,6 +147,32 @@ static int prepare_tables(struct erasure_encoder *e)
     return 0;
 }
 
+/* The work on a block of M segments has the time of M / 8 others (erasure/rs16.h): a matrix ends
+ * so long behind the last whole block at least, or with it. */
+static unsigned full_of(const struct rs16_kind *k)
+{
+    unsigned m = 1u << k->largest.log_m, span = k->largest.data, rest = span % m;
+    return span > m && rest < m / 8 ? span - rest : span;
+}
+
+static int new_sets(struct erasure_encoder *e)
+{
+    const struct erasure_config *config = &e->config;
+    if (config->codec == ERASURE_RS) {
+        const struct rs16_kind k = kind_of(config);
+        e->full = full_of(&k);
+        return rs16_encoder_new(&e->rs16, &k);
+    }
+    size_t set = (size_t)config->rows * config->depth * symbol_max(config);
+    e->sets[0].symbols = malloc(set);
+    e->sets[1].symbols = malloc(set);
+    e->tables = malloc((size_t)config->rows * positions_of(config) * config->math->table_bytes);
+    e->full = config->span;
+    if (e->sets[0].symbols == NULL || e->sets[1].symbols == NULL || e->tables == NULL)
+        return HELIO_ENOMEM;
+    return prepare_tables(e);
+}
+
 int erasure_encoder_new(struct erasure_encoder **out, const struct erasure_config *config)
 {
     assert(erasure_config_problem(config) == NULL);
@@ -120,13 +180,8 @@ int erasure_encoder_new(struct erasure_encoder **out, const struct erasure_confi
     if (e == NULL)
         return HELIO_ENOMEM;
     e->config = *config;
-    size_t set = (size_t)config->rows * config->depth * symbol_max(config);
-    e->sets[0].symbols = malloc(set);
-    e->sets[1].symbols = malloc(set);
-    e->tables = malloc((size_t)config->rows * positions_of(config) * config->math->table_bytes);
     e->symbol = malloc(symbol_max(config));
-    if (e->sets[0].symbols == NULL || e->sets[1].symbols == NULL || e->tables == NULL ||
-        e->symbol == NULL || prepare_tables(e) != 0) {
+    if (e->symbol == NULL || new_sets(e) != 0) {
         erasure_encoder_free(e);
         return HELIO_ENOMEM;
     }
@@ -142,6 +197,7 @@ void erasure_encoder_free(struct erasure_encoder *e)
     free(e->sets[0].symbols);
     free(e->sets[1].symbols);
     free(e->tables);
+    rs16_encoder_free(e->rs16);
     free(e->symbol);
     free(e);
 }
@@ -154,6 +210,14 @@ static unsigned rows_of(const struct erasure_config *c, unsigned segments)
     return rows < c->rows ? rows : c->rows;
 }
 
+/* The room of repair segments that are still pending is needed. */
+static void drop_pending(struct erasure_encoder *e)
+{
+    struct set *s = &e->sets[1 - e->filling];
+    e->n.unsent += s->count - s->next;
+    s->next = s->count;
+}
+
 /* The matrix ends: its repair segments are pending, and the next one is filled. */
 static void close_set(struct erasure_encoder *e)
 {
@@ -163,11 +227,38 @@ static void close_set(struct erasure_encoder *e)
     s->rows = rows_of(&e->config, s->segments);
     s->count = s->rows * width;
     s->next = 0;
+    if (e->rs16 != NULL && rs16_encoder_end(e->rs16, s->rows))
+        drop_pending(e);
     e->n.matrices++;
-    e->n.short_matrices += s->segments < e->config.span;
+    e->n.short_matrices += s->segments < e->full;
+    drop_pending(e);
     e->filling = 1 - e->filling;
-    e->n.unsent += e->sets[e->filling].count - e->sets[e->filling].next;
     open_set(e, s->number + 1);
+}
+
+/* Does a block end here, and another one like the longest would not fit the matrix? Not when it is
+ * less than half full. */
+static bool ends_with_block(struct erasure_encoder *e, unsigned flags, unsigned segments)
+{
+    flags &= FLAGS_MASK;
+    if (flags != FLAGS_END && flags != FLAGS_GREEN_END)
+        return false;
+    unsigned block = segments - e->end, longest = e->longest_before;
+    e->longest = block > e->longest ? block : e->longest;
+    e->end = segments;
+    longest = e->longest > longest ? e->longest : longest;
+    return segments >= e->full / 2 && segments + longest > e->full;
+}
+
+/* The symbol that was made becomes part of the repair symbols. */
+static void add_symbol(struct erasure_encoder *e, struct set *s, size_t len)
+{
+    const struct erasure_config *c = &e->config;
+    uint8_t *to[CODE_WORD];
+    for (unsigned row = 0; row < c->rows; row++)
+        to[row] = s->symbols + ((size_t)row * c->depth + s->segments % c->depth) * symbol_max(c);
+    c->math->update(e->tables, c->rows, positions_of(c), s->segments / c->depth, e->symbol, to,
+                    len);
 }
 
 void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct slice rest, tick now,
@@ -176,9 +267,9 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
     const struct erasure_config *c = &e->config;
     struct set *s = &e->sets[e->filling];
     size_t len = first.len + rest.len, symbol = ERASURE_SYMBOL_HEAD + len;
-    uint8_t *to[CODE_WORD];
-    assert(len > 0 && len <= c->segment_max && s->segments < c->span);
-    struct packet_head h = {.matrix = s->number, .index = (uint16_t)s->segments};
+    assert(len > 0 && len <= c->segment_max && s->segments < e->full);
+    struct packet_head h = {
+        .wide = e->rs16 != NULL, .matrix = s->number, .index = (uint16_t)s->segments};
     h.crc = erasure_packet_crc(&h, first, rest);
     erasure_packet_write(&h, head);
     put_u16(e->symbol, (unsigned)len);
@@ -187,21 +278,48 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
         memcpy(e->symbol + ERASURE_SYMBOL_HEAD, first.data, first.len);
     if (rest.len > 0)
         memcpy(e->symbol + ERASURE_SYMBOL_HEAD + first.len, rest.data, rest.len);
-    for (unsigned row = 0; row < c->rows; row++)
-        to[row] = s->symbols + ((size_t)row * c->depth + s->segments % c->depth) * symbol_max(c);
-    c->math->update(e->tables, c->rows, positions_of(c), s->segments / c->depth, e->symbol, to,
-                    symbol);
+    unsigned flags = e->symbol[ERASURE_SYMBOL_HEAD];
+    e->now = now;
+    if (e->rs16 == NULL)
+        add_symbol(e, s, symbol);
+    else if (rs16_encoder_add(e->rs16, e->symbol, symbol))
+        drop_pending(e);
+    symbol = e->rs16 != NULL ? (symbol + GF16_GROUP - 1) / GF16_GROUP * GF16_GROUP : symbol;
     s->width = symbol > s->width ? symbol : s->width;
     e->opened = s->segments == 0 ? now : e->opened;
     e->n.segments++;
-    if (++s->segments == c->span)
+    s->segments++;
+    bool ends = e->rs16 != NULL && ends_with_block(e, flags, s->segments);
+    if (s->segments == e->full || (ends && !rs16_encoder_busy(e->rs16)))
         close_set(e);
+}
+
+/* Are repair segments left, if perhaps not computed? */
+static bool has_left(const struct erasure_encoder *e)
+{
+    const struct set *s = &e->sets[1 - e->filling];
+    return s->next < s->count;
+}
+
+static bool is_busy(const struct erasure_encoder *e)
+{
+    return e->rs16 != NULL && rs16_encoder_busy(e->rs16);
 }
 
 bool erasure_encoder_pending(const struct erasure_encoder *e)
 {
-    const struct set *s = &e->sets[1 - e->filling];
-    return s->next < s->count;
+    return has_left(e) && !is_busy(e);
+}
+
+/* The symbol of a row and a codeword is written to *out. */
+static void read_symbol(const struct erasure_encoder *e, const struct set *s, unsigned row,
+                        unsigned word, uint8_t *out)
+{
+    if (e->rs16 != NULL)
+        rs16_encoder_read(e->rs16, row, out, s->width);
+    else
+        memcpy(out, s->symbols + ((size_t)row * e->config.depth + word) * symbol_max(&e->config),
+               s->width);
 }
 
 size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
@@ -211,17 +329,20 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
     if (!erasure_encoder_pending(e))
         return 0;
     unsigned width = s->count / s->rows, row = s->next / width, word = s->next % width;
-    struct slice symbol =
-        slice_of(s->symbols + ((size_t)row * c->depth + word) * symbol_max(c), s->width);
+    uint8_t *body = packet + (e->rs16 != NULL ? ERASURE_WIDE_HEAD : ERASURE_REPAIR_HEAD);
+    struct slice symbol = slice_of(body, s->width);
     struct packet_head h = {.repair = true,
+                            .wide = e->rs16 != NULL,
                             .matrix = s->number,
                             .index = (uint16_t)s->next,
                             .segments = (uint16_t)s->segments,
                             .depth = (uint8_t)c->depth,
-                            .rows = (uint8_t)s->rows};
+                            .rows = (uint16_t)s->rows,
+                            .full_segments = (uint16_t)c->span,
+                            .full_rows = (uint16_t)c->rows};
+    read_symbol(e, s, row, word, body);
     h.crc = erasure_packet_crc(&h, symbol, slice_of(NULL, 0));
     size_t n = erasure_packet_write(&h, packet);
-    memcpy(packet + n, symbol.data, symbol.len);
     s->next++;
     e->n.repairs++;
     e->n.repair_octets += n + symbol.len;
@@ -230,15 +351,24 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
 
 tick erasure_encoder_deadline(const struct erasure_encoder *e)
 {
-    if (e->opened == TICK_NEVER || erasure_encoder_pending(e))
+    if (has_left(e) && is_busy(e))
+        return e->now;
+    if (e->opened == TICK_NEVER || has_left(e))
         return TICK_NEVER;
     return tick_add(e->opened, e->config.wait);
 }
 
 void erasure_encoder_expire(struct erasure_encoder *e, tick now)
 {
-    if (erasure_encoder_deadline(e) <= now)
+    if (erasure_encoder_deadline(e) > now)
+        return;
+    e->now = now;
+    if (!is_busy(e)) {
         close_set(e);
+        return;
+    }
+    unsigned work = rs16_encoder_work(e->rs16, ERASURE_WORK_MAX - RS16_STEP_MAX);
+    e->n.work_max = work > e->n.work_max ? work : e->n.work_max;
 }
 
 const struct erasure_sent *erasure_encoder_counters(const struct erasure_encoder *e)

@@ -3,10 +3,15 @@
  * Erasure code under LTP: the sender groups segments into matrices and sends repair segments behind
  * each matrix; the receiver computes lost segments from them, without a retransmission.
  *
- * The segments of a matrix are numbered 0, 1, … `span` - 1. With depth D, segment s is at position
- * s / D of codeword s mod D, so that a fade hits all codewords alike. Each codeword is a systematic
- * Reed-Solomon code over GF(2^8) (erasure/code.h). Segments are transmitted at once and unchanged,
- * behind a header of 10 octets. All integers are in network byte order.
+ * The segments of a matrix are numbered 0, 1, … `span` - 1. There are two codecs:
+ *
+ * ERASURE_RS: the matrix is one codeword of a Reed-Solomon code over GF(2^16) (erasure/rs16.h).
+ * ERASURE_RS8: with depth D, segment s is at position s / D of codeword s mod D, so that a fade
+ * hits all codewords alike. Each codeword is a systematic Reed-Solomon code over GF(2^8)
+ * (erasure/code.h).
+ *
+ * Segments are transmitted at once and unchanged, behind a header of 10 octets. All integers are in
+ * network byte order. This is the packet of ERASURE_RS8:
  *
  *      0               1               2               3
  *     +---------------+-----------------------------------------------+
@@ -24,6 +29,10 @@
  *     | segments of the matrix        | depth D       | rows M        |
  *     +-------------------------------+---------------+---------------+
  *     | repair symbol, as long as the longest symbol of the matrix …
+ *
+ * ERASURE_RS has 0xE2 and 0xE3 instead; index is the row. Its repair segment has four numbers of
+ * two octets behind the CRC: segments and rows of the matrix, and those of a full one. Its symbols
+ * are longer by zeros, to a multiple of 16 octets.
  *
  * The symbol of a segment is its length (2 octets), the CRC of its packet (4 octets), and the
  * segment itself; zeros follow up to the length of the longest one. So a repaired segment is
@@ -43,34 +52,46 @@
 #include "base/slice.h"
 #include "base/tick.h"
 #include "erasure/gf.h"
+#include "erasure/gf16.h"
 
 #define ERASURE_HEAD 10        /* octets before a segment */
 #define ERASURE_REPAIR_HEAD 14 /* octets before a repair symbol */
+#define ERASURE_WIDE_HEAD 18   /* the same of ERASURE_RS */
 #define ERASURE_SYMBOL_HEAD 6  /* octets of a symbol before the segment */
-/* A repair segment is longer than the longest segment by so many octets. */
-#define ERASURE_BEYOND (ERASURE_REPAIR_HEAD + ERASURE_SYMBOL_HEAD)
+/* A repair segment is longer than the longest segment by at most so many octets. */
+#define ERASURE_BEYOND (ERASURE_WIDE_HEAD + ERASURE_SYMBOL_HEAD + GF16_GROUP - 1)
 
 #define ERASURE_DEPTH_MAX 255
 #define ERASURE_SEGMENT_MAX 65400
 #define ERASURE_MATRICES_MAX 64
 
+/* No call does more work than this for ERASURE_RS, in products of 512 octets, besides the packet
+ * that it is given. */
+#define ERASURE_WORK_MAX 8192
+
+enum erasure_codec { ERASURE_RS8, ERASURE_RS };
+
 struct erasure_config {
+    enum erasure_codec codec;
     unsigned span;      /* segments of a full matrix: 1 to depth x (255 - rows), at most 65535 */
-    unsigned depth;     /* codewords: 1 to ERASURE_DEPTH_MAX */
-    unsigned rows;      /* repair segments of each codeword of a full matrix: 1 to 254 */
+    unsigned depth;     /* codewords: 1 to ERASURE_DEPTH_MAX; 1 for ERASURE_RS */
+    unsigned rows;      /* repair segments of each codeword of a full matrix: 1 to 254, or 32768 */
     size_t segment_max; /* octets of the longest segment: 1 to ERASURE_SEGMENT_MAX */
     tick wait;          /* sender: a matrix that is not full ends so long after its first segment */
     tick hold;          /* receiver: a matrix without arrivals for so long has failed */
     unsigned matrices;  /* receiver: open matrices: 1 to ERASURE_MATRICES_MAX. Each has room for all
                          * of its  segments and repair segments */
     uint32_t first;     /* sender: the first matrix number, random, modulo 2^24 */
-    const struct gf_math *math; /* outlives the coder */
+    const struct gf_math *math; /* for ERASURE_RS8; outlives the coder */
+    /* for ERASURE_RS; they outlive the coder, and many can share them */
+    const struct gf16 *field;
+    const struct gf16_math *math16;
 };
 
 /*
- * Chooses depth and rows. rate is the share of segments among all, above 0 and below 1; depth 0
- * takes the smallest one that the code allows. NULL, and *c has span, depth and rows; or a text
- * that says what would be right.
+ * Chooses depth and rows for c->codec. rate is the share of segments among all, above 0 and below
+ * 1; depth 0 takes the smallest one that the code allows. NULL, and *c has span, depth and rows; or
+ * a text that says what would be right.
  */
 const char *erasure_config_set(struct erasure_config *c, unsigned span, double rate,
                                unsigned depth);
@@ -90,7 +111,8 @@ struct erasure_sent {
     uint64_t segments, repairs;        /* packets of each kind */
     uint64_t repair_octets;            /* of repair packets */
     uint64_t matrices, short_matrices; /* matrices that ended; of these, before they were full */
-    uint64_t unsent; /* repair segments that had to make room for the next matrix */
+    uint64_t unsent;   /* repair segments that had to make room for the next matrix */
+    unsigned work_max; /* the most work of one call */
 };
 
 /* 0 or HELIO_ENOMEM; the configuration has no problem. */
@@ -98,8 +120,9 @@ int erasure_encoder_new(struct erasure_encoder **out, const struct erasure_confi
 void erasure_encoder_free(struct erasure_encoder *e); /* NULL is allowed */
 
 /* Takes a segment of two parts, 1 to segment_max octets in all, and writes the header of its
- * packet: the caller transmits head, first, rest. A full matrix ends. If repair segments of the
- * matrix before it are still pending then, they are dropped (unsent). */
+ * packet: the caller transmits head, first, rest. A full matrix ends; one of ERASURE_RS with the
+ * last segment of a block (RFC 5326), too, when another block like it would not fit. If repair
+ * segments of the matrix before it are still pending then, they are dropped (unsent). */
 void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct slice rest, tick now,
                          uint8_t head[ERASURE_HEAD]);
 
@@ -108,8 +131,9 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
 bool erasure_encoder_pending(const struct erasure_encoder *e);
 size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet);
 
-/* When the matrix that is not full ends; TICK_NEVER: nothing is in it, or the repair segments of
- * the one before it are pending. */
+/* When erasure_encoder_expire has something to do: the matrix that is not full ends, or repair
+ * segments are to be computed. TICK_NEVER: nothing is in it, or the repair segments of the one
+ * before it are pending. */
 tick erasure_encoder_deadline(const struct erasure_encoder *e);
 void erasure_encoder_expire(struct erasure_encoder *e, tick now);
 
@@ -138,6 +162,7 @@ struct erasure_received {
     uint64_t segments_repaired;
     uint64_t segments_lost;    /* missing in failed matrices, as far as their size is known */
     uint64_t segments_corrupt; /* repaired, but their CRC was wrong: not used */
+    unsigned work_max;         /* the most work of one call */
     tick delay_sum,
         delay_max; /* of repaired segments: from when they should have arrived, estimated */
 };
@@ -156,7 +181,9 @@ enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct sli
 /* The next repaired segment; it holds until the next input. False: no more. */
 bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment);
 
-/* When a matrix has waited for long enough; TICK_NEVER: none is open. */
+/* When erasure_decoder_expire has something to do: a matrix has waited for long enough, or lost
+ * segments are to be computed; TICK_NEVER: none is open. After it erasure_decoder_next has
+ * segments as after an input. */
 tick erasure_decoder_deadline(const struct erasure_decoder *d);
 void erasure_decoder_expire(struct erasure_decoder *d, tick now);
 

@@ -9,20 +9,24 @@
 size_t erasure_packet_write(const struct packet_head *h, uint8_t *out)
 {
     assert(h->matrix < PACKET_MATRICES);
-    put_u32(out, (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) << 24 | h->matrix);
+    unsigned kind = (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) | (h->wide ? PACKET_WIDE : 0);
+    put_u32(out, kind << 24 | h->matrix);
     put_u16(out + 4, h->index);
     put_u32(out + 6, h->crc);
     if (!h->repair)
         return ERASURE_HEAD;
     put_u16(out + 10, h->segments);
-    out[12] = h->depth;
-    out[13] = h->rows;
-    return ERASURE_REPAIR_HEAD;
+    put_u16(out + 12, h->wide ? h->rows : (unsigned)h->depth << 8 | h->rows);
+    if (!h->wide)
+        return ERASURE_REPAIR_HEAD;
+    put_u16(out + 14, h->full_segments);
+    put_u16(out + 16, h->full_rows);
+    return ERASURE_WIDE_HEAD;
 }
 
 uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, struct slice rest)
 {
-    uint8_t head[ERASURE_REPAIR_HEAD];
+    uint8_t head[ERASURE_WIDE_HEAD];
     struct packet_head plain = *h;
     plain.crc = 0;
     uint32_t crc = crc32c(0, head, erasure_packet_write(&plain, head));
@@ -34,10 +38,10 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
                                           struct slice *body)
 {
     const uint8_t *p = packet.data;
-    if (packet.len == 0 || (p[0] != PACKET_SEGMENT && p[0] != PACKET_REPAIR))
+    if (packet.len == 0 || p[0] < PACKET_SEGMENT || p[0] > (PACKET_REPAIR | PACKET_WIDE))
         return ERASURE_UNCODED;
-    *h = (struct packet_head){.repair = p[0] == PACKET_REPAIR};
-    size_t n = h->repair ? ERASURE_REPAIR_HEAD : ERASURE_HEAD;
+    *h = (struct packet_head){.repair = p[0] & 1, .wide = (p[0] & PACKET_WIDE) != 0};
+    size_t n = !h->repair ? ERASURE_HEAD : h->wide ? ERASURE_WIDE_HEAD : ERASURE_REPAIR_HEAD;
     if (packet.len <= n)
         return ERASURE_MALFORMED;
     h->matrix = get_u32(p) & (PACKET_MATRICES - 1);
@@ -45,8 +49,10 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
     h->crc = get_u32(p + 6);
     if (h->repair) {
         h->segments = get_u16(p + 10);
-        h->depth = p[12];
-        h->rows = p[13];
+        h->depth = h->wide ? 1 : p[12];
+        h->rows = h->wide ? get_u16(p + 12) : p[13];
+        h->full_segments = h->wide ? get_u16(p + 14) : 0;
+        h->full_rows = h->wide ? get_u16(p + 16) : 0;
     }
     *body = slice_of(p + n, packet.len - n);
     if (erasure_packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)

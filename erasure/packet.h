@@ -7,18 +7,29 @@
 
 #define PACKET_SEGMENT 0xE0u
 #define PACKET_REPAIR 0xE1u
+#define PACKET_WIDE 2u                      /* this bit is set in both for ERASURE_RS */
 #define PACKET_MATRICES (UINT32_C(1) << 24) /* matrix numbers are modulo this */
 
 struct packet_head {
     bool repair;
+    bool wide; /* of ERASURE_RS */
     uint32_t matrix;
     uint16_t index;
     uint32_t crc;
     uint16_t segments; /* these three of repair segments */
-    uint8_t depth, rows;
+    uint8_t depth;     /* 1 of ERASURE_RS */
+    uint16_t rows;
+    uint16_t full_segments, full_rows; /* these two only of ERASURE_RS: of a full matrix */
 };
 
-/* Writes ERASURE_HEAD or ERASURE_REPAIR_HEAD octets and returns how many. */
+/* Octets of the longest symbol. */
+static inline size_t erasure_symbol_max(const struct erasure_config *c)
+{
+    size_t len = ERASURE_SYMBOL_HEAD + c->segment_max;
+    return c->codec == ERASURE_RS8 ? len : (len + GF16_GROUP - 1) / GF16_GROUP * GF16_GROUP;
+}
+
+/* Writes ERASURE_HEAD, ERASURE_REPAIR_HEAD or ERASURE_WIDE_HEAD octets and returns how many. */
 size_t erasure_packet_write(const struct packet_head *h, uint8_t *out);
 
 /* The CRC of a packet: of its header, which has `crc` 0 for this, and of two parts of the rest. */

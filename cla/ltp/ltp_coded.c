@@ -11,6 +11,7 @@
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "cla/ltp/ltp_link.h"
@@ -30,6 +31,15 @@ int coded_new(struct ltp_coded **out, const struct ltp_link_config *k, uint32_t 
     assert(problem == NULL); /* ltp_link_check has looked */
     (void)problem;
     c->config.math = &GF_FASTEST;
+    c->config.math16 = gf16_fastest();
+    if (c->config.codec == ERASURE_RS) {
+        c->config.field = c->field = malloc(sizeof *c->field);
+        if (c->field == NULL) {
+            coded_free(c);
+            return HELIO_ENOMEM;
+        }
+        gf16_init(c->field);
+    }
     c->config.first = random;
     c->checks_source = k->frames.out.kind == FRAMES_OFF && k->source != ADDRESS_CHECK_ANY;
     int r = erasure_encoder_new(&c->encoder, &c->config);
@@ -48,6 +58,7 @@ void coded_free(struct ltp_coded *c)
         return;
     erasure_encoder_free(c->encoder);
     erasure_decoder_free(c->decoder);
+    free(c->field);
     free(c);
 }
 
@@ -58,11 +69,15 @@ tick coded_deadline(const struct ltp_coded *c)
                                 erasure_decoder_deadline(c->decoder));
 }
 
-void coded_expire(struct ltp_coded *c, tick now)
+void coded_expire(struct ltp_endpoint *h)
 {
+    struct ltp_coded *c = h->coded;
+    struct slice segment, source = slice_of(c->key, c->key_len);
     assert(c != NULL);
-    erasure_encoder_expire(c->encoder, now);
-    erasure_decoder_expire(c->decoder, now);
+    erasure_encoder_expire(c->encoder, h->now);
+    erasure_decoder_expire(c->decoder, h->now);
+    while (erasure_decoder_next(c->decoder, &segment))
+        ltp_endpoint_segment(h, segment, &c->from, source);
 }
 
 /* Packets that only another configuration explains. */
@@ -70,6 +85,11 @@ static uint64_t count_mismatches(const struct ltp_coded *c)
 {
     const uint64_t *v = erasure_decoder_counters(c->decoder)->verdicts;
     return v[ERASURE_UNCODED] + v[ERASURE_MALFORMED] + v[ERASURE_MISMATCH];
+}
+
+static const char *codec_name(const struct ltp_coded *c)
+{
+    return c->config.codec == ERASURE_RS ? "rs" : "rs8";
 }
 
 static void say_mismatch(struct ltp_endpoint *h, enum erasure_verdict v)
@@ -82,11 +102,11 @@ static void say_mismatch(struct ltp_endpoint *h, enum erasure_verdict v)
     c->quiet = tick_add(h->now, SAY_PAUSE);
     link_say(container_of(list_first(&h->links), struct link, node), 1,
              "%s (%" PRIu64
-             " packets so far); both ends need the same erasure keys, here a span of %u "
+             " packets so far); both ends need the same erasure keys, here %s, a span of %u "
              "segments, depth %u, %u rows",
              v == ERASURE_UNCODED ? "the peer sends segments without erasure code"
                                   : "packets of the peer have another erasure code",
-             all, c->config.span, c->config.depth, c->config.rows);
+             all, codec_name(c), c->config.span, c->config.depth, c->config.rows);
 }
 
 void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
@@ -103,6 +123,13 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
         }
     }
     enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
+    if (v == ERASURE_SEGMENT || v == ERASURE_REPAIR) {
+        assert(source.len <= sizeof c->key);
+        c->from = *from;
+        c->key_len = source.len;
+        if (source.len > 0)
+            memcpy(c->key, source.data, source.len);
+    }
     if (segment.len > 0)
         ltp_endpoint_segment(h, segment, from, source);
     while (erasure_decoder_next(c->decoder, &segment))
@@ -135,10 +162,13 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     const struct erasure_sent *s = erasure_encoder_counters(c->encoder);
     const struct erasure_received *r = erasure_decoder_counters(c->decoder);
     json_t *o = json_object(), *sent = json_object(), *received = json_object();
+    json_object_set_new(o, "codec", json_string(codec_name(c)));
     put_number(o, "span", c->config.span);
     put_number(o, "depth", c->config.depth);
     put_number(o, "rows", c->config.rows);
-    json_object_set_new(o, "arithmetic", json_string(c->config.math->name));
+    json_object_set_new(
+        o, "arithmetic",
+        json_string(c->config.codec == ERASURE_RS ? c->config.math16->name : c->config.math->name));
     put_number(o, "wait_ns", c->config.wait);
     put_number(sent, "segments", s->segments);
     put_number(sent, "repair_segments", s->repairs);

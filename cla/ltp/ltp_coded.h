@@ -9,20 +9,24 @@
 #include "base/tick.h"
 #include "cla/ltp/ltp_config.h"
 #include "erasure/erasure.h"
+#include "os/address.h"
 
 struct json_t;
 struct link;
 struct ltp_endpoint;
-struct address;
 struct cla_gauges;
 
 struct ltp_coded {
     struct erasure_config config;
     struct erasure_encoder *encoder;
     struct erasure_decoder *decoder;
-    bool checks_source; /* only the address of `remote` may send, as `source` says */
-    uint64_t foreign;   /* packets from elsewhere */
-    tick quiet;         /* until then no more is said of them */
+    bool checks_source;  /* only the address of `remote` may send, as `source` says */
+    uint64_t foreign;    /* packets from elsewhere */
+    tick quiet;          /* until then no more is said of them */
+    struct gf16 *field;  /* of ERASURE_RS */
+    struct address from; /* of the last packet that fits; repaired segments are from there */
+    uint8_t key[ADDRESS_KEY_MAX];
+    size_t key_len;
 };
 
 /* 0 and *out; NULL there when the link has no erasure code. HELIO_ENOMEM. */
@@ -43,7 +47,8 @@ static inline bool coded_pending(const struct ltp_coded *c)
 
 /* The time for coded_expire; TICK_NEVER for NULL. */
 tick coded_deadline(const struct ltp_coded *c);
-void coded_expire(struct ltp_coded *c, tick now);
+/* Repaired segments go to the engine. */
+void coded_expire(struct ltp_endpoint *h);
 
 /* A datagram that arrived: its segment, and those that it repairs, go to the engine. */
 void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,

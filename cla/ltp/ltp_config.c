@@ -125,15 +125,15 @@ const struct conf_option ltp_link_options[] = {
      "waits"},
     UDP_KEYS_SOCKET(AT(udp)),
     FRAME_KEYS(AT(frames)),
-    {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, 0, "off|rs",
-     "repair segments follow each matrix of segments, so that losses cost no retransmission; rs: Reed-Solomon. "
-     "Both ends need the same erasure keys"},
+    {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, 0, "off|rs|rs8",
+     "repair segments follow each matrix of segments, so that losses cost no retransmission; rs: Reed-Solomon "
+     "over GF(2^16), one codeword a matrix; rs8: over GF(2^8), interleaved codewords. Both ends need the same erasure keys"},
     {"erasure_rate", OPTION_SHARE, AT(erasure_rate), "0.8", 0, 0, NULL,
      "share of segments among all, repair segments included: 0.05 to 0.99"},
     {"erasure_span", OPTION_COUNT, AT(erasure_span), "1024", 1, 65535, NULL,
      "segments of a matrix"},
     {"erasure_interleave", OPTION_COUNT, AT(erasure_interleave), "0", 0, ERASURE_DEPTH_MAX, NULL,
-     "codewords of a matrix; 0: as few as the code allows"},
+     "codewords of a matrix (rs8); 0: as few as the code allows"},
     {"erasure_time", OPTION_DURATION, AT(erasure_time), "0", 0, HOUR, NULL,
      "a matrix that is not full ends after so long; 0: 1.1 x the time of its segments at rate"},
     {"erasure_matrices", OPTION_COUNT, AT(erasure_matrices), "4", 2, ERASURE_MATRICES_MAX, NULL,
@@ -316,6 +316,9 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
         return wrong(
             key, "accept_unknown", why, cap,
             "a link with erasure code has one peer; remove this key, or write erasure: off");
+    if (k->erasure == LTP_LINK_ERASURE_RS && k->erasure_interleave > 1)
+        return wrong(key, "erasure_interleave", why, cap,
+                     "one codeword is a matrix of rs; remove this key, or write erasure: rs8");
     const char *problem = ltp_link_erasure(k, &c);
     if (problem != NULL)
         return wrong(
@@ -403,6 +406,7 @@ const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_con
 {
     assert(erases(k));
     *out = (struct erasure_config){
+        .codec = k->erasure == LTP_LINK_ERASURE_RS ? ERASURE_RS : ERASURE_RS8,
         .segment_max = (size_t)ltp_link_segment(k) + ltp_link_extra(k),
         .matrices = (unsigned)k->erasure_matrices,
         .wait = matrix_wait(k),

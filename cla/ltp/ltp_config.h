@@ -19,7 +19,7 @@
 enum ltp_link_colour { LTP_LINK_RED, LTP_LINK_GREEN, LTP_LINK_ORANGE };
 enum ltp_link_state { LTP_LINK_UP, LTP_LINK_DOWN };
 enum ltp_link_recovery { LTP_LINK_PLAIN, LTP_LINK_DEFAULT, LTP_LINK_OWN };
-enum ltp_link_erasure_codec { LTP_LINK_ERASURE_OFF, LTP_LINK_ERASURE_RS };
+enum ltp_link_erasure_codec { LTP_LINK_ERASURE_OFF, LTP_LINK_ERASURE_RS, LTP_LINK_ERASURE_RS8 };
 enum ltp_link_auth { LTP_LINK_AUTH_OFF, LTP_LINK_AUTH_ACCEPT, LTP_LINK_AUTH_REQUIRE };
 
 struct ltp_link_rule; /* cla/ltp/ltp_rule.h */
@@ -75,8 +75,8 @@ uint32_t ltp_link_segment(const struct ltp_link_config *k);
  * stays within the usual limits of paths that the longest segment is within. */
 uint32_t ltp_link_extra(const struct ltp_link_config *k);
 
-/* The erasure code as erasure/erasure.h wants it, but for `first` and `math`, when `erasure` is not
- * off. NULL, or what is wrong. */
+/* The erasure code as erasure/erasure.h wants it, but for `first` and the arithmetic, when
+ * `erasure` is not off. NULL, or what is wrong. */
 const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_config *out);
 
 /* From a segment of a matrix until its repair segments have arrived, at most; 0 without a code. */

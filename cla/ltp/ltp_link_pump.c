@@ -191,7 +191,7 @@ static int radiate_repair(struct ltp_endpoint *h, struct link *l, uint64_t *budg
     if (!udp_room(h->io, room) && !udp_flush(h->io))
         return -1;
     size_t len = erasure_encoder_output(h->coded->encoder, udp_head(h->io, room));
-    assert(len > ERASURE_BEYOND && len <= room);
+    assert(len > ERASURE_REPAIR_HEAD + ERASURE_SYMBOL_HEAD && len <= room);
     udp_add(h->io, &l->to, (uint32_t)len, slice_of(NULL, 0));
     pay_segment(h, l, &l->bucket, len, budget);
     return 1;
@@ -341,12 +341,13 @@ static bool timers_fire(struct ltp_endpoint *h)
     return due;
 }
 
-/* A matrix that waited for long enough ends; its repair segments are the link's output. */
+/* A matrix that waited for long enough ends; its repair segments are the link's output. Or a part
+ * of the work on segments that are to be repaired. */
 static void expire_coded(struct ltp_endpoint *h)
 {
     if (coded_deadline(h->coded) > h->now)
         return;
-    coded_expire(h->coded, h->now);
+    coded_expire(h);
     if (coded_pending(h->coded) && !list_empty(&h->links))
         link_touch(container_of(list_first(&h->links), struct link, node));
 }

@@ -45,6 +45,8 @@ static double encode(struct bench *b, uint32_t number)
     for (unsigned i = 0; i < c.span; i++)
         erasure_encoder_add(e, slice_of(NULL, 0), slice_of(b->segments + (size_t)i * LEN, LEN), 0,
                             number % 2 ? head : b->packets + (size_t)i * PACKET);
+    while (erasure_encoder_deadline(e) == 0)
+        erasure_encoder_expire(e, 0);
     uint8_t *repair = b->packets + (size_t)c.span * PACKET;
     while (erasure_encoder_output(e, repair) > 0)
         repair += PACKET;
@@ -65,22 +67,39 @@ static void input(struct bench *b, unsigned i, size_t len)
     b->sum += s.len;
     while (erasure_decoder_next(b->decoder, &s))
         b->sum += s.len;
+    while (erasure_decoder_deadline(b->decoder) == 0) {
+        erasure_decoder_expire(b->decoder, 0);
+        while (erasure_decoder_next(b->decoder, &s))
+            b->sum += s.len;
+    }
 }
 
 static double decode(struct bench *b, unsigned lost)
 {
     const struct erasure_config *c = &b->config;
+    size_t repair_len = ERASURE_REPAIR_HEAD + ERASURE_SYMBOL_HEAD + LEN;
+    if (c->codec == ERASURE_RS)
+        repair_len = ERASURE_WIDE_HEAD + (ERASURE_SYMBOL_HEAD + LEN + 15) / 16 * 16;
     double start = now_s();
     for (unsigned i = lost; i < c->span; i++)
         input(b, i, ERASURE_HEAD + LEN);
     for (unsigned i = 0; i < c->rows * c->depth && lost > 0; i++)
-        input(b, c->span + i, PACKET);
+        input(b, c->span + i, repair_len);
     return now_s() - start;
 }
 
-static void run(const struct gf_math *math, double rate, unsigned span, unsigned rounds, bool first)
+/* math NULL: ERASURE_RS with math16. */
+static void run(const struct gf_math *math, const struct gf16 *field,
+                const struct gf16_math *math16, double rate, unsigned span, unsigned rounds,
+                bool first)
 {
-    struct bench b = {.config = {.segment_max = LEN, .matrices = 2, .math = math, .hold = TICK_S}};
+    struct bench b = {.config = {.codec = math == NULL ? ERASURE_RS : ERASURE_RS8,
+                                 .segment_max = LEN,
+                                 .matrices = 2,
+                                 .math = math,
+                                 .field = field,
+                                 .math16 = math16,
+                                 .hold = TICK_S}};
     if (erasure_config_set(&b.config, span, rate, 0) != NULL)
         abort();
     unsigned repairs = b.config.rows * b.config.depth;
@@ -107,8 +126,8 @@ static void run(const struct gf_math *math, double rate, unsigned span, unsigned
     printf(
         "%s  {\"arithmetic\": \"%s\", \"rate\": %.2f, \"span\": %u, \"depth\": %u, \"rows\": %u, "
         "\"encode_gbit_s\": %.2f, \"decode_whole_gbit_s\": %.2f, \"decode_repair_gbit_s\": %.2f}",
-        first ? "" : ",\n", math->name, rate, span, b.config.depth, b.config.rows, bits / best[0],
-        bits / best[1], bits / best[2]);
+        first ? "" : ",\n", math == NULL ? math16->name : math->name, rate, span, b.config.depth,
+        b.config.rows, bits / best[0], bits / best[1], bits / best[2]);
     erasure_decoder_free(b.decoder);
     free(b.segments);
     free(b.packets);
@@ -121,12 +140,20 @@ int main(int argc, char **argv)
     const struct {
         double rate;
         unsigned span;
-    } codes[] = {{0.94, 1024}, {0.87, 1024}, {0.76, 1024}, {0.76, 8192}};
+    } codes[] = {{0.94, 1024}, {0.87, 1024}, {0.76, 1024}, {0.76, 8192}},
+      wide[] = {{0.76, 1024}, {0.78, 10000}, {0.825, 40960}};
     unsigned count = maths[0] == maths[1] ? 1 : 2, codes_len = quick ? 1 : 4;
     printf("[\n");
     for (unsigned m = 0; m < count; m++)
         for (unsigned i = 0; i < codes_len; i++)
-            run(maths[m], codes[i].rate, codes[i].span, quick ? 2 : 10, m == 0 && i == 0);
+            run(maths[m], NULL, NULL, codes[i].rate, codes[i].span, quick ? 2 : 10,
+                m == 0 && i == 0);
+    static struct gf16 field;
+    gf16_init(&field);
+    for (unsigned m = 0; m < 2; m++)
+        for (unsigned i = 0; i < (quick ? 1 : 3); i++)
+            run(NULL, &field, m == 0 ? gf16_fastest() : &gf16_portable, wide[i].rate, wide[i].span,
+                quick ? 2 : 10, false);
     printf("\n]\n");
     return 0;
 }

@@ -38,7 +38,7 @@ class ErasureLinkTest(NodeCase):
     def test_virtual(self):
         """Every bundle comes once, with the code and without it."""
         channel = "forward: {delay: 500ms, erasures: {iid: 0.05}}\nreturn: {delay: 500ms, erasures: {iid: 0.05}}\n"
-        for keys in (CODE, {**CODE, "frames": "aos"}, {}):
+        for keys in (CODE, {**CODE, "erasure": "rs8"}, {**CODE, "frames": "aos"}, {}):
             with self.subTest(str(keys)):
                 client = self.simulate(keys, channel)
                 self.assertEqual((client["bundles_confirmed"], client["lost"], client["duplicates"]), (200, 0, 0))
@@ -85,9 +85,9 @@ class ErasureLinkTest(NodeCase):
         self.assertEqual(self.links(2)["erasure"]["received"]["segments_repaired"], 0)
 
     def test_mistakes(self):
-        for keys, expected in (({"erasure_rate": 0.999}, "erasure_rate"), ({"erasure_span": 60000}, "erasure_span"),
+        for keys, expected in (({"erasure_rate": 0.999}, "erasure_rate"), ({"erasure_span": 60000}, "erasure_span"), ({"erasure": "rs8", "erasure_span": 60000}, "erasure_span"),
                                ({"erasure_span": 20000, "erasure_matrices": 64}, "erasure_matrices"), ({"accept_unknown": 3}, "accept_unknown"),
-                               ({"erasure": "ldpc"}, "erasure")):
+                               ({"erasure": "ldpc"}, "erasure"), ({"erasure_interleave": 4}, "erasure_interleave")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", rate="50Mbit/s", **{**CODE, **keys})], log=False))
             self.assertEqual(done.returncode, 2, keys)
             self.assertIn(expected, done.stderr)

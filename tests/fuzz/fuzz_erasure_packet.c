@@ -10,14 +10,14 @@
 
 #include "erasure/packet.h"
 
-enum { LEN = 24, SENT_MAX = 512 };
+enum { LEN = 24, SENT_MAX = 512, SPAN = 24, ROWS = 4 };
 
 struct run {
     struct erasure_encoder *e;
     struct erasure_decoder *d;
     tick now;
     unsigned sent;
-    bool attacked;
+    bool attacked, wide;
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -42,15 +42,24 @@ static void take(struct run *r, const uint8_t *packet, size_t len)
     while (erasure_decoder_next(r->d, &s))
         check_segment(r, s);
     erasure_decoder_check(r->d);
+    for (unsigned i = 0; r->wide && erasure_decoder_deadline(r->d) <= r->now; i++) {
+        assert(i < 1000);
+        erasure_decoder_expire(r->d, r->now);
+        while (erasure_decoder_next(r->d, &s))
+            check_segment(r, s);
+        erasure_decoder_check(r->d);
+    }
 }
 
 static size_t send(struct run *r, uint8_t *packet)
 {
     uint8_t segment[LEN];
+    while (r->wide && erasure_encoder_deadline(r->e) <= r->now)
+        erasure_encoder_expire(r->e, r->now);
     size_t n = erasure_encoder_output(r->e, packet), len = 4 + r->sent % (LEN - 3);
     if (n > 0)
         return n;
-    put_u32(segment, r->sent);
+    put_u32(segment, r->sent); /* its first octet ends no block */
     for (size_t i = 4; i < len; i++)
         segment[i] = (uint8_t)(r->sent * 31 + i);
     r->sent++;
@@ -63,17 +72,21 @@ static size_t send(struct run *r, uint8_t *packet)
 static void attack(struct run *r, const uint8_t *data, size_t len)
 {
     uint8_t packet[ERASURE_BEYOND + LEN + 8];
-    size_t head = len > 0 && (data[0] & 1) ? ERASURE_REPAIR_HEAD : ERASURE_HEAD;
+    size_t repair_head = r->wide ? ERASURE_WIDE_HEAD : ERASURE_REPAIR_HEAD;
+    size_t head = len > 0 && (data[0] & 1) ? repair_head : ERASURE_HEAD;
     if (len < head || len > sizeof packet)
         return;
     memcpy(packet, data, len);
     struct packet_head h = {.repair = data[0] & 1,
+                            .wide = r->wide,
                             .matrix = get_u32(data) & (PACKET_MATRICES - 1),
                             .index = get_u16(data + 4)};
     if (h.repair) {
         h.segments = get_u16(data + 10);
-        h.depth = data[12];
-        h.rows = data[13];
+        h.depth = r->wide ? 1 : data[12];
+        h.rows = r->wide ? get_u16(data + 12) : data[13];
+        h.full_segments = SPAN;
+        h.full_rows = ROWS;
     }
     h.crc = erasure_packet_crc(&h, slice_of(packet + head, len - head), slice_of(NULL, 0));
     erasure_packet_write(&h, packet);
@@ -111,15 +124,21 @@ static size_t step(struct run *r, const uint8_t *data, size_t len)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
-    struct erasure_config c = {.span = 24,
-                               .depth = 3,
-                               .rows = 4,
+    static struct gf16 field; /* for all inputs: it takes longer than they */
+    struct run r = {.wide = len > 0 && (data[len - 1] & 1)};
+    if (field.exp[0] == 0)
+        gf16_init(&field);
+    struct erasure_config c = {.codec = r.wide ? ERASURE_RS : ERASURE_RS8,
+                               .span = SPAN,
+                               .depth = r.wide ? 1 : 3,
+                               .rows = ROWS,
                                .segment_max = LEN,
                                .wait = 20 * TICK_MS,
                                .hold = 40 * TICK_MS,
                                .matrices = 2,
-                               .math = &gf_portable};
-    struct run r = {0};
+                               .math = &gf_portable,
+                               .field = &field,
+                               .math16 = gf16_fastest()};
     if (erasure_encoder_new(&r.e, &c) != 0)
         return 0;
     if (erasure_decoder_new(&r.d, &c) == 0)

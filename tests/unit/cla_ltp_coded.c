@@ -110,7 +110,7 @@ static void set_keys(struct side *s, const char *local, const char *remote)
     s->config.owlt = DELAY;
     s->config.sessions = BUNDLES;
     s->config.recovery = LTP_LINK_PLAIN;
-    s->config.erasure = LTP_LINK_ERASURE_RS;
+    s->config.erasure = LTP_LINK_ERASURE_RS8;
     s->config.erasure_span = 128;
     s->config.erasure_rate = 0.75;
 }
@@ -225,6 +225,8 @@ START_TEST(losses_cost_no_retransmission)
 {
     begin();
     w.erase = 0.1;
+    if (_i == 1)
+        w.a.config.erasure = w.b.config.erasure = LTP_LINK_ERASURE_RS;
     open_both();
     send_bundles(&w.a, BUNDLES);
     run_until(5 * TICK_S);
@@ -403,7 +405,7 @@ int main(void)
     Suite *s = suite_create("cla_ltp_coded");
     TCase *t = tcase_create("cla_ltp_coded");
     tcase_set_timeout(t, 60);
-    tcase_add_test(t, losses_cost_no_retransmission);
+    tcase_add_loop_test(t, losses_cost_no_retransmission, 0, 2);
     tcase_add_test(t, without_code);
     tcase_add_test(t, beyond_the_code);
     tcase_add_test(t, another_code_at_the_peer);

@@ -51,7 +51,7 @@ static uint16_t element_of(const uint8_t *symbol, unsigned e)
 {
     unsigned v = 0;
     for (unsigned p = 0; p < GF16_BITS; p++)
-        v |= (symbol[e / 8 * GF16_GROUP + p] >> e % 8 & 1u) << p;
+        v |= ((unsigned)symbol[e / 8 * GF16_GROUP + p] >> e % 8 & 1u) << p;
     return (uint16_t)v;
 }
 

@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The receiver. The inverse transforms of all blocks, with zeros for what was
+ * lost, add up to the syndrome S. With L(x) the locator of the lost positions,
+ * Z is the upper half of S L in the novel basis, and the symbol at a lost
+ * position x is Z(x) / L'(x): S is the upper part of the polynomial E of the
+ * lost symbols, E L is Z times the polynomial of all positions, whose
+ * derivative is 1 (Tang, Lin: "New decoding of Reed-Solomon codes based on FFT
+ * and modular approach", 2022; here for erasures alone). S L is computed at 2 M
+ * positions.
+ */
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "erasure/rs16_cut.h"
+
+/* ---- the locator ---- */
+
+/* Logarithms modulo 2^16 - 1, where 2^16 - 1 is 0, too. */
+static uint16_t add_logs(unsigned a, unsigned b)
+{
+    unsigned sum = a + b;
+    return (uint16_t)((sum & GF16_ORDER) + (sum >> GF16_BITS));
+}
+
+/* One layer of a Walsh-Hadamard transform. */
+static void walsh_layer(uint16_t *x, unsigned size, unsigned layer)
+{
+    unsigned apart = 1u << layer;
+    for (unsigned block = 0; block < size; block += 2 * apart)
+        for (unsigned i = block; i < block + apart; i++) {
+            uint16_t a = x[i], b = x[i + apart];
+            x[i] = add_logs(a, b);
+            x[i + apart] = add_logs(a, GF16_ORDER - b);
+        }
+}
+
+/* ---- receiver ---- */
+
+/* In this order; from GATHER_LEAVES on for each stripe, in which the first two
+ * and the last two repeat for each block, and the others for both halves of S
+ * L. */
+enum repair_phase {
+    REPAIR_IDLE,
+    LOCATE_LOST,   /* transforms of the lost positions, */
+    LOCATE_LOGS,   /* and of the logarithms, */
+    LOCATE_BACK,   /* and back: the logarithm of L(x), of L'(x) at the lost ones */
+    GATHER_LEAVES, /* S */
+    GATHER_COLUMNS,
+    SPREAD_COLUMNS,
+    SPREAD_LEAVES,
+    SPREAD_BACK, /* Z */
+    GIVE_COLUMNS,
+    GIVE_LEAVES
+};
+
+struct rs16_repair {
+    struct rs16_kind kind;
+    struct cut cut;
+    struct rs16_shape shape;
+    struct rs16_symbols symbols;
+    enum repair_phase phase;
+    unsigned stripe, block, step;
+    unsigned blocks;       /* the one of the repair symbols included */
+    unsigned size, layers; /* of the locator: 2^layers positions */
+    uint8_t *lost;         /* flags of positions */
+    uint16_t *locator, *logs;
+    struct gf16_stripe *syndrome, *values, *z;
+};
+
+static unsigned locator_max(const struct rs16_kind *k)
+{
+    unsigned m = 1u << k->largest.log_m, all = m + k->largest.data, size = 2 * m;
+    while (size < all)
+        size *= 2;
+    return size;
+}
+
+uint64_t rs16_repair_bytes(const struct rs16_kind *k)
+{
+    return sizeof(struct rs16_repair) + CUT_COLUMN_MAX * sizeof(struct gf16_stripe) +
+           3 * block_of(k) + 5 * (uint64_t)locator_max(k);
+}
+
+int rs16_repair_new(struct rs16_repair **out, const struct rs16_kind *k)
+{
+    struct rs16_repair *r = calloc(1, sizeof *r);
+    if (r == NULL)
+        return HELIO_ENOMEM;
+    r->kind = *k;
+    r->cut.kind = &r->kind;
+    r->lost = malloc(locator_max(k));
+    r->locator = malloc(locator_max(k) * sizeof *r->locator);
+    r->logs = malloc(locator_max(k) * sizeof *r->logs);
+    r->syndrome = malloc(block_of(k));
+    r->values = malloc(block_of(k));
+    r->z = malloc(block_of(k));
+    r->cut.column = malloc(CUT_COLUMN_MAX * sizeof *r->cut.column);
+    if (r->lost == NULL || r->locator == NULL || r->logs == NULL || r->syndrome == NULL ||
+        r->values == NULL || r->z == NULL || r->cut.column == NULL) {
+        rs16_repair_free(r);
+        return HELIO_ENOMEM;
+    }
+    *out = r;
+    return 0;
+}
+
+void rs16_repair_free(struct rs16_repair *r)
+{
+    if (r == NULL)
+        return;
+    free(r->lost);
+    free(r->locator);
+    free(r->logs);
+    free(r->syndrome);
+    free(r->values);
+    free(r->z);
+    free(r->cut.column);
+    free(r);
+}
+
+static unsigned m_of(const struct rs16_repair *r)
+{
+    return 1u << r->cut.log_m;
+}
+
+void rs16_repair_start(struct rs16_repair *r, const struct rs16_shape *s,
+                       const struct rs16_symbols *symbols)
+{
+    assert(s->log_m <= r->kind.largest.log_m && s->data <= r->kind.largest.data);
+    assert(symbols->len > 0 && symbols->len <= r->kind.symbol_max);
+    assert(symbols->len % GF16_GROUP == 0 && symbols->len <= symbols->stride);
+    r->shape = *s;
+    r->symbols = *symbols;
+    cut_set(&r->cut, s->log_m);
+    unsigned m = m_of(r), lost = 0;
+    r->blocks = 1 + (s->data + m - 1) / m;
+    for (r->size = 2, r->layers = 1; r->size < 2 * m || r->size < m + s->data; r->layers++)
+        r->size *= 2;
+    assert(r->size <= locator_max(&r->kind));
+    memset(r->lost, 0, r->size);
+    for (unsigned i = 0; i < m; i++)
+        lost += r->lost[i] = i >= s->repairs || !symbols->has_repair[i];
+    for (unsigned i = 0; i < s->data; i++)
+        lost += r->lost[m + i] = !symbols->has_data[i];
+    assert(lost <= m);
+    for (unsigned i = 0; i < r->size; i++) {
+        r->locator[i] = r->lost[i];
+        r->logs[i] = r->kind.field->log[i];
+    }
+    r->stripe = r->block = r->step = 0;
+    r->phase = LOCATE_LOST;
+}
+
+void rs16_repair_stop(struct rs16_repair *r)
+{
+    r->phase = REPAIR_IDLE;
+}
+
+bool rs16_repair_busy(const struct rs16_repair *r)
+{
+    return r->phase != REPAIR_IDLE;
+}
+
+bool rs16_repair_lost(const struct rs16_repair *r, unsigned data)
+{
+    assert(data < r->shape.data);
+    return r->lost[m_of(r) + data] != 0;
+}
+
+/* The product of both transforms; the one back has the factor 2^layers. */
+static void multiply_logs(struct rs16_repair *r)
+{
+    unsigned shift = (GF16_BITS - r->layers) % GF16_BITS;
+    for (unsigned i = 0; i < r->size; i++) {
+        uint32_t product = (uint32_t)r->locator[i] * r->logs[i];
+        unsigned reduced = add_logs(product & GF16_ORDER, product >> GF16_BITS) % GF16_ORDER;
+        r->locator[i] = (uint16_t)(((uint64_t)reduced << shift) % GF16_ORDER);
+    }
+}
+
+static unsigned locate_step(struct rs16_repair *r)
+{
+    walsh_layer(r->phase == LOCATE_LOGS ? r->logs : r->locator, r->size, r->step);
+    if (++r->step == r->layers) {
+        if (r->phase == LOCATE_LOGS)
+            multiply_logs(r);
+        r->step = 0;
+        r->phase++;
+    }
+    return r->size / 128 + 1;
+}
+
+/* This stripe of the symbol at a position; NULL: it is lost or zero. */
+static uint8_t *stripe_of(const struct rs16_repair *r, unsigned position)
+{
+    unsigned m = m_of(r);
+    uint8_t *symbol = position < m ? r->symbols.repairs + position * r->symbols.stride
+                                   : r->symbols.data + (position - m) * r->symbols.stride;
+    return symbol + (size_t)r->stripe * GF16_STRIPE;
+}
+
+static size_t stripe_len(const struct rs16_repair *r)
+{
+    size_t rest = r->symbols.len - (size_t)r->stripe * GF16_STRIPE;
+    return rest < GF16_STRIPE ? rest : GF16_STRIPE;
+}
+
+static void gather_leaf(struct rs16_repair *r, unsigned start)
+{
+    unsigned first = r->step << r->cut.log_leaf, end = m_of(r) + r->shape.data, found = 0;
+    for (unsigned i = first; i < first + leaf_of(&r->cut); i++) {
+        unsigned position = start + i;
+        if (position >= end || r->lost[position]) {
+            memset(&r->values[i], 0, sizeof r->values[i]);
+            continue;
+        }
+        r->kind.math->load(&r->values[i], stripe_of(r, position), stripe_len(r));
+        found++;
+    }
+    if (found > 0)
+        cut_leaf_ifft(&r->cut, r->values, r->step, start);
+}
+
+/* S L at positions, and the way back. */
+static void spread_leaf(struct rs16_repair *r, unsigned start)
+{
+    const struct gf16 *f = r->kind.field;
+    unsigned first = r->step << r->cut.log_leaf;
+    cut_leaf_fft(&r->cut, r->values, r->step, start);
+    for (unsigned i = first; i < first + leaf_of(&r->cut); i++)
+        r->kind.math->scale(f, &r->values[i],
+                            r->lost[start + i] ? 0 : f->exp[r->locator[start + i] % GF16_ORDER]);
+    cut_leaf_ifft(&r->cut, r->values, r->step, start);
+}
+
+/* The lost ones of data symbols, unless they have arrived. */
+static void give_leaf(struct rs16_repair *r, unsigned start)
+{
+    const struct gf16 *f = r->kind.field;
+    unsigned first = r->step << r->cut.log_leaf, m = m_of(r);
+    unsigned end = m + r->shape.data - start, behind = first + leaf_of(&r->cut), lost = 0;
+    end = end < behind ? end : behind;
+    for (unsigned i = first; i < end; i++)
+        lost += r->lost[start + i];
+    if (lost == 0)
+        return;
+    cut_leaf_fft(&r->cut, r->values, r->step, start);
+    for (unsigned i = first; i < end; i++) {
+        if (!r->lost[start + i] || r->symbols.has_data[start + i - m])
+            continue;
+        r->kind.math->scale(f, &r->values[i],
+                            f->exp[(GF16_ORDER - r->locator[start + i] % GF16_ORDER) % GF16_ORDER]);
+        r->kind.math->store(&r->values[i], stripe_of(r, start + i), stripe_len(r));
+    }
+}
+
+/* After the last step of a phase. */
+static void next_phase(struct rs16_repair *r)
+{
+    r->step = 0;
+    switch (r->phase) {
+    case GATHER_COLUMNS:
+        r->phase = ++r->block < r->blocks ? GATHER_LEAVES : SPREAD_COLUMNS;
+        r->block = r->phase == GATHER_LEAVES ? r->block : 0;
+        break;
+    case SPREAD_BACK:
+        r->phase = ++r->block < 2 ? SPREAD_COLUMNS : GIVE_COLUMNS;
+        r->block = r->phase == SPREAD_COLUMNS ? r->block : 1;
+        break;
+    case GIVE_LEAVES:
+        if (++r->block < r->blocks) {
+            r->phase = GIVE_COLUMNS;
+        } else {
+            r->block = 0;
+            r->phase =
+                (size_t)++r->stripe * GF16_STRIPE < r->symbols.len ? GATHER_LEAVES : REPAIR_IDLE;
+        }
+        break;
+    default:
+        r->phase++;
+    }
+}
+
+static unsigned repair_step(struct rs16_repair *r)
+{
+    const struct cut *c = &r->cut;
+    unsigned start = r->block << c->log_m, cost = leaf_cost(c), steps = leaves_of(c);
+    switch (r->phase) {
+    case GATHER_LEAVES:
+        gather_leaf(r, start);
+        break;
+    case SPREAD_LEAVES:
+        spread_leaf(r, start);
+        cost *= 2;
+        break;
+    case GIVE_LEAVES:
+        give_leaf(r, start);
+        break;
+    default:
+        cost = column_cost(c);
+        steps = leaf_of(c);
+        if (r->phase == GATHER_COLUMNS)
+            cut_column_ifft(c, r->values, r->syndrome, r->step, start, r->block > 0);
+        else if (r->phase == SPREAD_BACK)
+            cut_column_ifft(c, r->values, r->z, r->step, start, r->block > 0);
+        else
+            cut_column_fft(c, r->phase == SPREAD_COLUMNS ? r->syndrome : r->z, r->values, r->step,
+                           start);
+    }
+    if (++r->step == steps)
+        next_phase(r);
+    return cost;
+}
+
+unsigned rs16_repair_work(struct rs16_repair *r, unsigned budget)
+{
+    unsigned cost = 0;
+    while (cost < budget && rs16_repair_busy(r))
+        cost += r->phase < GATHER_LEAVES ? locate_step(r) : repair_step(r);
+    return cost;
+}
