@@ -447,7 +447,7 @@ static const struct command {
     {"reload", do_reload, true, NULL},
     {"counters", do_counters, false, control_link_counters},
     {"link", do_link, true, NULL},
-    {"delete", control_delete, true, NULL},
+    {"delete", control_delete, true, control_delete_fitting},
     {"cancel", do_cancel, true, NULL},
     {"flush", do_flush, false, NULL},
     {"route", do_route, true, NULL},
@@ -536,7 +536,7 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
             "contact, range");
     else
         run_command(n, found, who, in, out);
-    if (found != NULL && found->list != NULL)
+    if (found != NULL && found->list != NULL && json_is_true(json_object_get(out, "ok")))
         *list = found->list(n, in, out);
     json_decref(in);
     return out;

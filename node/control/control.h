@@ -50,10 +50,13 @@ void control_top_rows(struct node *n, struct node_link *const *links, size_t len
                       struct json_t *out);
 void control_share(const struct node *n, uint32_t link, struct json_t *o);
 
-/* control_bundles.c: what waits: which, how much for whom; to be deleted. */
+/* control_bundles.c: what waits: which, how much for whom; to be deleted. delete_fitting: those
+ * that a request with a destination names, in steps, after control_delete has checked it. */
 struct control_list *control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
 void control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
 void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
+struct control_list *control_delete_fitting(struct node *n, const struct json_t *in,
+                                            struct json_t *out);
 
 /* control_plan.c: the contact plan; commands, as those of control.c. */
 void control_plan(struct node *n, const struct json_t *in, struct json_t *out);

@@ -361,24 +361,70 @@ struct control_list *control_bundles(struct node *n, const struct json_t *in, st
 
 /* ---- deletion ---- */
 
-static void delete_fitting(struct node *n, const struct filter *f, json_t *out)
+struct deletion {
+    struct control_list base;
+    json_t *request; /* whose words the filter has */
+    struct choice choice;
+    bool looked; /* at all bundles */
+    size_t done; /* rows of the choice */
+    uint64_t deleted;
+};
+
+/* Looks at all, then deletes one after the other. */
+static bool delete_step(struct control_list *l)
 {
-    struct choice c = {.filter = *f, .order = BY_KEY};
-    uint64_t deleted = 0;
-    if (open_choice(&c, n, DELETED_MAX) < 0) {
-        control_refuse(out, false, "out of memory");
-        return;
+    struct deletion *d = container_of(l, struct deletion, base);
+    if (!d->looked) {
+        d->looked = !look_on(&d->choice);
+        return true;
     }
-    while (look_on(&c))
-        ;
-    for (size_t i = 0; i < c.len; i++)
-        deleted += node_delete(n, c.at[i].key) == 0;
-    json_object_set_new(out, "deleted", json_number(deleted));
-    json_object_set_new(out, "left", json_number(c.fit - c.len));
-    free(c.at);
-    if (deleted > 0)
-        say(&n->say, LEVEL_INFO, "%llu bundles were deleted by the operator",
-            (unsigned long long)deleted);
+    if (d->done == d->choice.len)
+        return false;
+    d->deleted += node_delete(l->node, d->choice.at[d->done++].key) == 0;
+    return true;
+}
+
+static void head_deletion(const struct control_list *l, struct json_t *out)
+{
+    const struct deletion *d = container_of(l, struct deletion, base);
+    json_object_set_new(out, "deleted", json_number(d->deleted));
+    json_object_set_new(out, "left", json_number(d->choice.fit - d->choice.len));
+}
+
+/* A user who closes the connection ends the deletion, too: what was done until then is logged. */
+static void free_deletion(struct control_list *l)
+{
+    struct deletion *d = container_of(l, struct deletion, base);
+    if (d->deleted > 0)
+        say(&l->node->say, LEVEL_INFO, "%llu bundles were deleted by the operator",
+            (unsigned long long)d->deleted);
+    json_decref(d->request);
+    free(d->choice.at);
+    free(d);
+}
+
+struct control_list *control_delete_fitting(struct node *n, const struct json_t *in,
+                                            struct json_t *out)
+{
+    static const struct control_list_ops ops = {NULL, delete_step, head_deletion, NULL,
+                                                free_deletion};
+    if (!json_is_string(json_object_get(in, "destination")))
+        return NULL;
+    struct deletion *d = calloc(1, sizeof *d);
+    if (d == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    d->base = (struct control_list){.ops = &ops, .node = n};
+    d->request = json_incref((json_t *)(uintptr_t)in);
+    d->choice.order = BY_KEY;
+    if (read_filter(n, in, &d->choice.filter, out)) {
+        if (open_choice(&d->choice, n, DELETED_MAX) == 0)
+            return &d->base;
+        control_refuse(out, false, "out of memory");
+    }
+    free_deletion(&d->base);
+    return NULL;
 }
 
 void control_delete(struct node *n, const struct json_t *in, struct json_t *out)
@@ -386,8 +432,7 @@ void control_delete(struct node *n, const struct json_t *in, struct json_t *out)
     const json_t *key = json_object_get(in, "key");
     struct filter f;
     if (json_is_string(json_object_get(in, "destination"))) {
-        if (read_filter(n, in, &f, out))
-            delete_fitting(n, &f, out);
+        (void)read_filter(n, in, &f, out); /* control_delete_fitting follows */
     } else if (!json_is_integer(key)) {
         control_refuse(out, true, "delete needs the key of a bundle, a number, or a destination");
     } else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An answer's list that may be long: bundles, links, sessions. It is made in small steps, and the
- * node may change in between.
+ * An answer's list that may be long: bundles, links, sessions; or a change of many bundles, without
+ * a list. It is made in small steps, and the node may change in between.
  *
  *     PREPARING ──prepare() false──► head(), then next() for each item ──next() false──► free()
  */
@@ -14,7 +14,7 @@ struct control_list;
 struct json_t;
 
 struct control_list_ops {
-    const char *key; /* the list's in the answer, the last one there */
+    const char *key; /* the list's in the answer, the last one there; NULL: no list, no next() */
     /* Optional: what comes before the first item, a step of some µs. True: there is more. */
     bool (*prepare)(struct control_list *l);
     /* Optional: after that, what is known about the whole list. */

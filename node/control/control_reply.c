@@ -65,6 +65,8 @@ static bool begin_list(struct control_reply *r)
         r->list->ops->head(r->list, r->out);
     if (!put_json(r, r->out))
         return false;
+    if (r->list->ops->key == NULL)
+        return end_text(r, "\n");
     assert(json_object_size(r->out) > 0);
     r->len--; /* the brace */
     r->state = REPLY_FIRST;
@@ -113,14 +115,16 @@ void control_reply_fini(struct control_reply *r)
 
 void control_list_all(struct control_list *l, struct json_t *out)
 {
-    json_t *list = json_array(), *item;
+    json_t *item;
     while (l->ops->prepare != NULL && l->ops->prepare(l))
         ;
     if (l->ops->head != NULL)
         l->ops->head(l, out);
-    for (item = NULL; l->ops->next(l, &item); item = NULL)
+    json_t *list = l->ops->key == NULL ? NULL : json_array();
+    for (item = NULL; list != NULL && l->ops->next(l, &item); item = NULL)
         if (item != NULL)
             json_array_append_new(list, item);
-    json_object_set_new(out, l->ops->key, list);
+    if (list != NULL)
+        json_object_set_new(out, l->ops->key, list);
     control_list_free(l);
 }

@@ -8,6 +8,7 @@
 
 #include "node/control/control.h"
 #include "node/control/control_list.h"
+#include "node/control/control_reply.h"
 #include "os/paced.h"
 #include "tests/fuzz/virtual_node.h"
 
@@ -213,6 +214,82 @@ START_TEST(bundles_end_meanwhile)
 }
 END_TEST
 
+#define DELETE "{\"cmd\": \"delete\", \"destination\": \"ipn:4.*\"}\n"
+
+/* A deletion of all bundles is made in steps of at most CONTROL_STEPS bundles. */
+START_TEST(deletion_in_steps)
+{
+    struct virtual_node *n = begin();
+    const struct control_who who = {true, "the test"};
+    struct control_reply reply = {0};
+    struct control_list *l;
+    struct json_t *out = control_ask(&n->node, &who, DELETE, strlen(DELETE) - 1, &l);
+    uint64_t left = BUNDLES;
+    control_reply_begin(&reply, out, l);
+    while (!control_reply_whole(&reply)) {
+        ck_assert(control_reply_step(&reply, n->node.world));
+        const uint64_t now = agent_counters(n->node.agent)->bundles;
+        ck_assert_uint_le(left - now, CONTROL_STEPS);
+        left = now;
+    }
+    ck_assert_uint_eq(left, 0);
+    out = json_loadb(reply.text, reply.len, 0, NULL);
+    ck_assert(json_is_true(json_object_get(out, "ok")));
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "deleted")), BUNDLES);
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "left")), 0);
+    json_decref(out);
+    control_reply_fini(&reply);
+    end(n);
+}
+END_TEST
+
+/* The user goes while bundles are deleted: the others stay. */
+START_TEST(deletion_ends_with_its_connection)
+{
+    struct virtual_node *n = begin();
+    const struct control_who who = {true, "the test"};
+    struct control_list *l;
+    struct json_t *out = control_ask(&n->node, &who, DELETE, strlen(DELETE) - 1, &l);
+    ck_assert_ptr_nonnull(l);
+    while (agent_counters(n->node.agent)->bundles > BUNDLES / 2)
+        ck_assert(l->ops->prepare(l));
+    control_list_free(l);
+    json_decref(out);
+    node_play(n, TICK_S);
+    ck_assert_uint_eq(agent_counters(n->node.agent)->bundles, BUNDLES / 2);
+    end(n);
+}
+END_TEST
+
+/* Over the socket, one answer, which a whole deletion at once would give, too. */
+START_TEST(deletion_is_answered_once)
+{
+    struct virtual_node *n = begin();
+    struct visit *v = open_visit(n);
+    ck_assert_uint_eq(ask(v, DELETE), strlen(DELETE));
+    node_play(n, 3 * TICK_S);
+    ck_assert_uint_eq(v->answers, 1);
+    ck_assert_uint_eq(agent_counters(n->node.agent)->bundles, 0);
+    close_visit(v);
+    end(n);
+}
+END_TEST
+
+/* A reader's deletion is refused before it begins. */
+START_TEST(readers_delete_nothing)
+{
+    struct virtual_node *n = begin();
+    const struct control_who who = {false, "a reader"};
+    struct control_list *l;
+    struct json_t *out = control_ask(&n->node, &who, DELETE, strlen(DELETE) - 1, &l);
+    ck_assert_ptr_null(l);
+    ck_assert(json_is_false(json_object_get(out, "ok")));
+    json_decref(out);
+    ck_assert_uint_eq(agent_counters(n->node.agent)->bundles, BUNDLES);
+    end(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("control_visit");
@@ -221,6 +298,10 @@ int main(void)
     tcase_add_test(t, answer_in_pieces);
     tcase_add_test(t, flood_has_a_share);
     tcase_add_test(t, bundles_end_meanwhile);
+    tcase_add_test(t, deletion_in_steps);
+    tcase_add_test(t, deletion_ends_with_its_connection);
+    tcase_add_test(t, deletion_is_answered_once);
+    tcase_add_test(t, readers_delete_nothing);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
