@@ -8,6 +8,8 @@ import contextlib
 import io
 import json
 import os
+import pty
+import select
 import shutil
 import signal
 import subprocess
@@ -17,9 +19,9 @@ import xml.etree.ElementTree
 from pathlib import Path
 
 import lab_test
-from lab_test import KIND, SOURCE, Folder, lab, made
+from lab_test import BIN, KIND, SOURCE, Folder, lab, made
 
-from heliograph import lab_cli, lab_derive, lab_file, lab_result, lab_state  # noqa: E402
+from heliograph import lab_cli, lab_derive, lab_file, lab_prompt, lab_result, lab_state  # noqa: E402
 
 
 class Names(Folder):
@@ -61,8 +63,117 @@ class Names(Folder):
         self.assertTrue(said.getvalue().startswith("hop src to ipn:9.0 "), said.getvalue())
 
 
+class Terminal:
+    """A program on a terminal of its own."""
+    def __init__(self, *command, home):
+        self.said = ""  # and not yet looked at
+        self.pid, self.at = pty.fork()
+        if self.pid == 0:
+            os.environ.update(TERM="dumb", XDG_STATE_HOME=str(home))
+            os.execv(command[0], [str(word) for word in command])
+
+    def type(self, text):
+        os.write(self.at, text.encode())
+
+    def until(self, words, seconds=60):
+        """What it says up to and with these words."""
+        give_up = time.monotonic() + seconds
+        while words not in self.said:
+            assert time.monotonic() < give_up, (words, self.said)
+            if select.select([self.at], [], [], 1)[0]:
+                try:
+                    self.said += os.read(self.at, 4096).decode(errors="replace")
+                except OSError:
+                    raise AssertionError(f"{words!r} is not in {self.said!r}, and it ended") from None
+        before, _, self.said = self.said.partition(words)
+        return before + words
+
+    def interrupt(self, words):
+        """Ctrl-C until it says that. One may come between Python's prompt and its waiting for a key, and be seen with the next key only."""
+        for _ in range(20):
+            self.type("\x03")
+            with contextlib.suppress(AssertionError):
+                self.until(words, 5)
+                self.type("help\n")  # its answer is behind the prompts of further ones
+                self.until("Ctrl-C ends a command")
+                return self.until("lab> ")
+        raise AssertionError(f"Ctrl-C does not lead to {words!r}")
+
+    def end(self):
+        """Its exit code."""
+        with contextlib.suppress(OSError):
+            while os.read(self.at, 4096):
+                pass
+        os.close(self.at)
+        return os.waitstatus_to_exitcode(os.waitpid(self.pid, 0)[1])
+
+
 class Running(Folder):
     start, processes = lab_test.Live.start, lab_test.Live.processes
+
+    def test_prompt_on_a_terminal(self):
+        file = self.file("title: T\nline: [src, dst]\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 1h\n")
+        self.start(file)
+        t = Terminal(BIN / "helio-lab", file, "prompt", home=self.folder)
+        t.until("lab> ")
+        t.type("stat\t\n")  # completed
+        self.assertIn("status ", t.until("\nlab> "))
+        t.type("nonsense")  # a line that is dropped
+        t.until("nonsense")
+        t.interrupt("^C")
+        t.type("src helio-ping dst -c 1\n")
+        self.assertIn("ipn:2.128", t.until("\nlab> "))
+        t.type("src helio-ping dst\n")
+        t.until("seq=1")
+        t.interrupt("lab> ")  # ends the command alone
+        t.type("status --watch\n")
+        t.until("to-dst")
+        t.interrupt("lab> ")
+        t.type("set src-dst rat\t")
+        t.until("rate=")
+        t.type("5Mbit/s\n")
+        t.until("\nlab> ")
+        self.assertEqual(json.loads(lab(file, "exec", "src", "helioctl", "--json", "links").stdout)["links"][0]["rate_bps"], 5e6)
+        for wrong, said in (("nowhere x", "no command and no node"), ("exec src", "a command are wanted"), ("link src-dst up x", "link: write"), ("logs 'x", "No closing quotation"),
+                            ("status --wotch", "unrecognized arguments"), ("src no-such-program", "No such file"), ("set src-dst rate=5", "rate")):
+            t.type(wrong + "\n")
+            self.assertIn(said, t.until("\nlab> "), wrong)
+        t.type("logs\n")
+        self.assertIn("node2 (dst)", t.until("\nlab> "))
+        t.type("\x04")
+        self.assertEqual(t.end(), 0)
+        history = self.folder / "heliograph" / "lab-history"
+        self.assertIn("src helio-ping dst -c 1", history.read_text().splitlines())
+        self.assertEqual(history.stat().st_mode & 0o777, 0o600)
+        t = Terminal(BIN / "helio-lab", file, "prompt", home=self.folder)
+        t.until("lab> ")
+        t.type("\x10\n")  # the last line of the history
+        self.assertIn("node2 (dst)", t.until("\nlab> "))
+        t.type("down\n")
+        t.until("the lab has ended")
+        self.assertEqual(t.end(), 0)
+        self.assertIn("is not up", lab(file, "prompt", code=1).stderr)
+
+    def test_prompt_without_a_terminal(self):
+        file = self.file("line: [src, dst]\nlink: {rate: 20Mbit/s, delay: 2ms}\nduration: 1h\n")
+        self.start(file)
+
+        def told(text, code):
+            done = subprocess.run([BIN / "helio-lab", file, "prompt"], input=text, capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, code, (text, done.stdout, done.stderr))
+            return done.stdout + done.stderr
+        self.assertIn("ipn:2.128", told("# a comment\n\nsrc helio-ping dst -c 1\n", 0))
+        self.assertIn("wrong: no command and no node", told("link src-dst down\nwrong\nlink src-dst up\nquit\nstatus\n", 2))
+        self.assertNotIn("NODE ", told("quit\nstatus\n", 0))
+        self.assertIn("the lab has ended", told("down\nstatus\n", 0))
+
+    def test_what_can_stand_where(self):
+        file = self.file("line: [src, dst]\nlink: {rate: 20Mbit/s}\n")
+        words = lab_prompt.Words({"sockets": {"src": "", "dst": ""}, "file": str(file), "programs": str(BIN), "out": str(self.folder)})
+        for line, text, wanted in (("", "st", ["status "]), ("", "s", ["status ", "set ", "src "]), ("exec ", "", ["src ", "dst "]), ("src ", "helioc", ["helioctl "]),
+                                   ("src helio-ping ", "d", ["dst "]), ("link ", "s", ["src-dst "]), ("link src-dst ", "d", ["down "]), ("link src-dst set ", "dela", ["delay="]),
+                                   ("set src-dst ", "rat", ["rate="]), ("status ", "--w", ["--watch "]), ("logs ", "src", ["src ", "src-dst "]), ("down ", "x", [])):
+            self.assertEqual(lab_prompt.complete(words, line + text, len(line), text), wanted, line)
 
     def test_killed_its_children_end(self):
         file = self.file("line: 2\nlink: {rate: 1Mbit/s}\nduration: 1h\n")

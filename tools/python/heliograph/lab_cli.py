@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_result, lab_sim, lab_state, lab_station, places, programs, units
+from . import lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_prompt, lab_result, lab_sim, lab_state, lab_station, places, programs, units
 from .arguments import Parser
 from .lab import Failed, Mistaken
 
@@ -27,6 +27,7 @@ EPILOG = """commands:
   link A-B down|up              take a link down or up at both ends
   link A-B set KEY=VALUE...     change keys of the adapter, or of the channel
   link NAME set KEY=VALUE...    of a channel that links are handed over to
+  prompt                        commands for the running lab, one a line, with completion
   down                          end the running lab
 
   helio-lab passes ...          contacts from orbits; helio-lab passes --help
@@ -40,7 +41,7 @@ examples:
   helio-lab examples/lab-line.yaml up --dry-run --out lab
 
 exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file"""
-COMMANDS = ("up", "check", "graph", "status", "exec", "logs", "link", "down")
+COMMANDS = ("up", "check", "graph", "status", "exec", "logs", "link", "prompt", "down")
 
 
 def arguments():
@@ -309,16 +310,20 @@ def at_node(known, node, words):
     return [own if "/" not in words[0] and os.access(own, os.X_OK) else words[0], *words[1:]]
 
 
-def execute(a):
-    _, known = running(a)
-    words = a.words[1:] if a.words[:1] == ["--"] else a.words
+def command_at(known, words):
+    words = words[1:] if words[:1] == ["--"] else words
     if len(words) < 2 or words[0] not in known["sockets"]:
-        print(f"helio-lab: exec: a node ({', '.join(known['sockets'])}) and a command are wanted", file=sys.stderr)
-        return 2
+        raise Mistaken(f"exec: a node ({', '.join(known['sockets'])}) and a command are wanted")
     command = at_node(known, words[0], words[1:])
     space = known.get("spaces", {}).get(words[0])
     if space:
         command = ["ip", "netns", "exec", space, *command]
+    return command
+
+
+def execute(a):
+    _, known = running(a)
+    command = command_at(known, a.words)
     try:
         os.execvp(command[0], command)
     except OSError as e:
@@ -375,6 +380,19 @@ def down(a):
     return 0
 
 
+def prompt(a):
+    _, known = running(a)
+
+    def do(command, words):
+        o = options(command, words)
+        o.file = a.file
+        return WHILE_UP[command](o)
+    return lab_prompt.Prompt(a.file, known, do, lambda words: command_at(running(a)[1], words)).run(lambda work: guarded(a.file, work))
+
+
+WHILE_UP = {"status": status, "logs": logs, "link": link, "down": down}
+
+
 def work(a, argv):
     if a.command == "exec":
         return execute(a)
@@ -382,7 +400,22 @@ def work(a, argv):
     o.file = a.file
     if a.command == "up":
         return up(o, argv)
-    return {"check": check, "graph": graph, "status": status, "logs": logs, "link": link, "down": down}[a.command](o)
+    return {**WHILE_UP, "check": check, "graph": graph, "prompt": prompt}[a.command](o)
+
+
+def guarded(file, work):
+    """What it returns, or the exit code after its mistake was told."""
+    try:
+        return work()
+    except places.PlacesError as e:
+        print("\n".join(f"helio-lab: {line}" for line in str(e).splitlines()), file=sys.stderr)
+        return 2
+    except (Failed, programs.ProgramError) as e:
+        print(f"helio-lab: {e}", file=sys.stderr)
+        return 2 if isinstance(e, Mistaken) else 1
+    except OSError as e:
+        print(f"helio-lab: {e.filename or file}: {e.strerror}", file=sys.stderr)
+        return 1
 
 
 def file_first(argv):
@@ -407,14 +440,4 @@ def main(argv=None):
     if meant := file_first(argv):
         arguments().error(meant)
     a = arguments().parse_args(argv)
-    try:
-        return work(a, argv)
-    except places.PlacesError as e:
-        print("\n".join(f"helio-lab: {line}" for line in str(e).splitlines()), file=sys.stderr)
-        return 2
-    except (Failed, programs.ProgramError) as e:
-        print(f"helio-lab: {e}", file=sys.stderr)
-        return 2 if isinstance(e, Mistaken) else 1
-    except OSError as e:
-        print(f"helio-lab: {e.filename or a.file}: {e.strerror}", file=sys.stderr)
-        return 1
+    return guarded(a.file, lambda: work(a, argv))
