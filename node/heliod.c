@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "node/node.h"
+#include "node/node_security.h"
 #include "node/plan/node_plan.h"
 #include "os/clock.h"
 #include "os/descriptors.h"
@@ -107,10 +108,23 @@ static void print_warnings(const struct config *c, const char *path)
     }
 }
 
-/* What the start would read beside the configuration. */
-static int check_rest(const struct config *c, const char *path)
+static void print_key_warning(const char *folder, const char *key, const char *text)
 {
-    print_warnings(c, path);
+    fprintf(stderr, "%s: warning: key \"%s\": %s\n", folder, key, text);
+}
+
+static int check_keys(const struct config *c, const char *path)
+{
+    char why[512];
+    const int err =
+        node_security_check(c, path, dtn_ms_of(clock_wall()), print_key_warning, why, sizeof why);
+    if (err < 0)
+        fprintf(stderr, "%s\n", why);
+    return err;
+}
+
+static int check_plan(const struct config *c)
+{
     if (*c->plan == '\0')
         return 0;
     struct conf_errors *errors = malloc(sizeof *errors);
@@ -123,6 +137,14 @@ static int check_rest(const struct config *c, const char *path)
     print_errors(errors);
     free(errors);
     return err;
+}
+
+/* What the start would read beside the configuration. */
+static int check_rest(const struct config *c, const char *path)
+{
+    print_warnings(c, path);
+    const int keys = check_keys(c, path), plan = check_plan(c);
+    return keys < 0 ? keys : plan;
 }
 
 struct options {

@@ -43,8 +43,8 @@ static bool has_key(const struct security_ring *ring, const struct security_rule
     return false;
 }
 
-static int check_keys(const struct node *n, const struct config *c,
-                      const struct security_ring *ring, char *why, size_t cap)
+static int check_keys(const char *path, const struct config *c, const struct security_ring *ring,
+                      char *why, size_t cap)
 {
     const struct config_security *s = c->security;
     for (size_t i = 0; i < c->security_len; i++) {
@@ -54,12 +54,17 @@ static int check_keys(const struct node *n, const struct config *c,
         snprintf(why, cap,
                  "%s:%" PRIu32 ": security.key: the folder %s has no key \"%s\" for %s; write "
                  "a key file with this id and an algorithm %s",
-                 n->path != NULL ? n->path : "line", r->line, c->security_keys, r->key,
+                 path != NULL ? path : "line", r->line, c->security_keys, r->key,
                  r->type == SECURITY_BIB ? "HMAC" : "AES",
                  r->type == SECURITY_BIB ? "such as hmac-sha-384" : "such as aes-256-gcm");
         return HELIO_EFORMAT;
     }
     return 0;
+}
+
+static bool same_secret(const struct security_key *a, const struct security_key *b)
+{
+    return a->secret_len == b->secret_len && secret_same(a->secret, b->secret, b->secret_len);
 }
 
 /* Uses go on for keys that remain. */
@@ -69,11 +74,26 @@ static void keep_uses(const struct security_ring *was, struct security_ring *now
         struct security_key *k = &now->at[i];
         for (size_t j = 0; j < was->len; j++) {
             const struct security_key *old = &was->at[j];
-            if (old->secret_len == k->secret_len &&
-                secret_same(old->secret, k->secret, k->secret_len) && old->uses > k->uses)
+            if (same_secret(old, k) && old->uses > k->uses)
                 k->uses = old->uses;
         }
     }
+}
+
+/* What was logged of a key that remains as it was is not logged again. */
+static void keep_warned(struct node_security *s, const struct security_ring *now)
+{
+    struct key_warning warned[SECURITY_KEYS_MAX] = {{0}};
+    for (size_t i = 0; i < now->len; i++) {
+        const struct security_key *k = &now->at[i];
+        for (size_t j = 0; j < s->ring->len; j++) {
+            const struct security_key *old = &s->ring->at[j];
+            if (same_secret(old, k) && strcmp(old->id, k->id) == 0 &&
+                old->until_ms == k->until_ms && old->uses_max == k->uses_max)
+                warned[i] = s->warned[j];
+        }
+    }
+    memcpy(s->warned, warned, sizeof warned);
 }
 
 static bool same_keys(const struct security_ring *a, const struct security_ring *b)
@@ -104,6 +124,7 @@ static int take_policy(struct node_security *s, const struct config *c,
             return err;
     }
     if (keys) {
+        keep_warned(s, fresh);
         memcpy(s->ring->at, fresh->at, sizeof fresh->at);
         s->ring->len = fresh->len;
         if (s->ivs != NULL)
@@ -125,7 +146,7 @@ static int read_policy(struct node *n, const struct config *c, bool rules, bool 
     }
     int err = c->security_len == 0 ? 0 : node_keys_read(c->security_keys, fresh, why, cap);
     if (err == 0)
-        err = check_keys(n, c, fresh, why, cap);
+        err = check_keys(n->path, c, fresh, why, cap);
     if (err == 0) {
         keep_uses(s->ring, fresh);
         const bool keys = !same_keys(s->ring, fresh);
@@ -238,6 +259,56 @@ static uint64_t count_failures(const struct security_counters *c)
     return all;
 }
 
+size_t node_security_warnings(const struct node *n)
+{
+    size_t count = 0;
+    const struct node_security *s = n->security;
+    for (size_t i = 0; s != NULL && i < s->ring->len; i++) {
+        const struct key_warning w = key_warning_of(s->ring, i, node_now(n).dtn_ms);
+        count += w.time > 0 || w.uses > 0;
+    }
+    return count;
+}
+
+/* Once for each threshold. */
+static void warn_keys(struct node *n, uint64_t dtn_ms)
+{
+    struct node_security *s = n->security;
+    char text[KEY_WARN_TEXT];
+    for (size_t i = 0; i < s->ring->len; i++) {
+        const struct key_warning w = key_warning_of(s->ring, i, dtn_ms);
+        struct key_warning *was = &s->warned[i];
+        if ((w.time > was->time || w.uses > was->uses) &&
+            key_warning_text(s->ring, i, dtn_ms, text))
+            say(&n->say, LEVEL_WARNING, "security: key \"%s\": %s; install another one",
+                s->ring->at[i].id, text);
+        *was = w;
+    }
+}
+
+int node_security_check(const struct config *c, const char *path, uint64_t dtn_ms,
+                        void (*warn)(const char *folder, const char *key, const char *text),
+                        char *why, size_t why_cap)
+{
+    bool locked;
+    char text[KEY_WARN_TEXT];
+    if (c->security_len == 0)
+        return 0;
+    struct security_ring *ring = secret_memory_new(sizeof *ring, &locked);
+    snprintf(why, why_cap, "out of memory");
+    if (ring == NULL)
+        return HELIO_ENOMEM;
+    int err = node_keys_read(c->security_keys, ring, why, why_cap);
+    if (err == 0)
+        err = check_keys(path, c, ring, why, why_cap);
+    for (size_t i = 0; err == 0 && i < ring->len; i++) {
+        if (key_warning_text(ring, i, dtn_ms, text))
+            warn(c->security_keys, ring->at[i].id, text);
+    }
+    secret_memory_free(ring, sizeof *ring);
+    return err;
+}
+
 void node_security_tick(struct node *n)
 {
     struct node_security *s = n->security;
@@ -245,7 +316,10 @@ void node_security_tick(struct node *n)
     char source[EID_TEXT_MAX], destination[EID_TEXT_MAX];
     const tick now = node_now(n).now;
     int error;
-    if (s == NULL || now < s->told_after)
+    if (s == NULL)
+        return;
+    warn_keys(n, node_now(n).dtn_ms);
+    if (now < s->told_after)
         return;
     if (s->ivs != NULL && node_ivs_trouble(s->ivs, &error)) {
         s->told_after = now + TELL_PAUSE;

@@ -6,7 +6,9 @@
 #ifndef NODE_NODE_SECURITY_H
 #define NODE_NODE_SECURITY_H
 
+#include "bp/codec/security_key.h"
 #include "node/node.h"
+#include "node/node_key_warn.h"
 
 struct json_t;
 struct node_ivs;
@@ -17,7 +19,8 @@ struct node_security {
     struct security_policy *policy;
     struct node_ivs *ivs; /* node_ivs.h; NULL: this node has no store */
     uint64_t failures_told;
-    tick told_after; /* until then failures are only counted */
+    tick told_after;                              /* until then failures are only counted */
+    struct key_warning warned[SECURITY_KEYS_MAX]; /* of each key of the ring: what was logged */
 };
 
 /* After the agent is there, before the store's bundles are. Without rules there is none:
@@ -30,8 +33,16 @@ int node_security_begin(struct node *n);
  * before remain. *applied: something changed. */
 int node_security_reload(struct node *n, const struct config *c, bool *applied, char *why,
                          size_t why_cap);
-/* Each second: a line about operations that failed, one in 10 s. */
+/* Each second: a line about operations that failed, one in 10 s; a line for each threshold of a key
+ * that was passed. */
 void node_security_tick(struct node *n);
+/* Keys of the ring that have a warning now. */
+size_t node_security_warnings(const struct node *n);
+/* What the start would read of keys, without a node: 0, or an error with its text. `warn` is called
+ * for each warning. */
+int node_security_check(const struct config *c, const char *path, uint64_t dtn_ms,
+                        void (*warn)(const char *folder, const char *key, const char *text),
+                        char *why, size_t why_cap);
 /* After the agent. */
 void node_security_free(struct node *n);
 

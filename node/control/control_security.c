@@ -99,6 +99,7 @@ static const char *state_of(const struct security_key *k, uint64_t now)
 
 static json_t *list_keys(const struct security_ring *ring, uint64_t now)
 {
+    char warning[KEY_WARN_TEXT];
     json_t *list = json_array();
     for (size_t i = 0; i < ring->len; i++) {
         const struct security_key *k = &ring->at[i];
@@ -113,6 +114,8 @@ static json_t *list_keys(const struct security_ring *ring, uint64_t now)
         set_patterns(o, "peers", &k->peers);
         set_int(o, "uses", k->uses);
         set_int(o, "uses_max", k->uses_max);
+        if (key_warning_text(ring, i, now, warning))
+            set_text(o, "warning", warning);
         json_array_append_new(list, o);
     }
     return list;

@@ -107,8 +107,15 @@ static void put_security(FILE *f, const struct node *n)
     put_one(f, "security_bundles_dropped_total", "counter",
             "received bundles that were dropped for a failed operation",
             (double)c->bundles_dropped);
+    put_one(f, "security_blocks_dropped_total", "counter",
+            "blocks that were removed for a failed operation", (double)c->blocks_dropped);
     put_one(f, "security_not_sent_total", "counter",
             "bundles that start here and could not be protected", (double)c->not_sent);
+    put_one(f, "security_keys", "gauge", "keys of bundle security",
+            n->security == NULL ? 0 : (double)n->security->ring->len);
+    put_one(f, "security_key_warnings", "gauge",
+            "of them, those that end in 14 days, ended, or made 80 % of their uses",
+            (double)node_security_warnings(n));
 }
 
 static void put_rest(FILE *f, struct node *n)

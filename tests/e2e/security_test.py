@@ -11,6 +11,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import time
 
 import aap2
 import node_case
@@ -271,6 +272,37 @@ class SecurityTest(NodeCase):
             self.assertEqual(p.returncode, 1, (name, p.stderr))
             self.assertIn(text, p.stderr, name)
             self.assertNotIn("00112233", p.stderr)
+            p = self.heliod("--check", config)
+            self.assertEqual(p.returncode, 2, (name, p.stderr))
+            self.assertIn(text, p.stderr, name)
+            self.assertNotIn("00112233", p.stderr)
+
+    def test_keys_that_end(self):
+        """Warned of before they end, in the log once, by helioctl, /metrics' count and --check; not of a key that is replaced in time."""
+        def at(days):
+            return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() + days * 86400 + 600))
+        self.key("one", until=at(13))
+        self.key("one", "soon", until=at(0.5))
+        self.key("one", "over", **{"from": at(-9), "until": at(-3)})
+        self.key("one", "late", until=at(15))
+        self.key("one", "old", until=at(1))
+        self.key("one", "old", file="new", **{"from": at(0.9), "until": at(400)})
+        want = {"link": "it ends in 13 days", "soon": "it ends in 12 hours", "over": "it ended 2 days ago"}
+        config, _ = self.node_with(rules(rule("acceptor"), folder=self.folder("one")))
+        keys = {(k["id"], k["warning"]) for k in self.lab.control(1, "security")["keys"] if "warning" in k}
+        self.assertEqual(keys, set(want.items()))
+        for name, text in want.items():
+            wait_for(lambda line=f'security: key "{name}": {text}': line in self.log())
+        self.lab.control(1, "reload")
+        self.key("one", "more", until=at(2))
+        self.lab.control(1, "reload")
+        wait_for(lambda: 'key "more": it ends in 2 days' in self.log())
+        self.assertEqual(self.log().count("install another one"), 4)
+        p = self.heliod("--check", config)
+        self.assertEqual(p.returncode, 0, p.stderr)
+        for name, text in want.items():
+            self.assertIn(f'{self.folder("one")}: warning: key "{name}": {text}', p.stderr)
+        self.assertNotIn('key "old"', p.stderr)
 
     # ---- initialization vectors ----
 
@@ -338,7 +370,11 @@ class SecurityTest(NodeCase):
         store = f"{{path: {self.lab.path('store')}, durability: async}}"
         self.node_with(rules(rule("source", context="bcb-aes-gcm"), folder=self.folder("one")), store=store)
         seen = {}
-        self.collect(3, seen)
+        self.collect(2, seen)
+        self.assertNotIn("warning", self.lab.control(1, "security")["keys"][0])
+        self.collect(1, seen)
+        self.assertEqual(self.lab.control(1, "security")["keys"][0]["warning"], "it is used up")
+        wait_for(lambda: 'key "link": it is used up' in self.log())
         sender = self.client(1, "ipn:1.5")
         self.assertNotEqual(sender.request("ipn:2.7", b"secret")[0], aap2.SUCCESS)
         self.assertEqual((self.failed("exhausted"), self.security()["not_sent"]), (1, 1))

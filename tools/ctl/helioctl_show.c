@@ -99,6 +99,7 @@ static const struct column key_columns[] = {
     {"UNTIL", "until_ms", COLUMN_DTN_TIME},
     {"PEERS", "peers", COLUMN_TEXT},
     {"USES", "uses", COLUMN_NUMBER},
+    {"WARNING", "warning", COLUMN_TEXT},
 };
 static const struct column failure_columns[] = {
     {"FAILED AT", "time_ms", COLUMN_DTN_TIME},   {"LINE", "line", COLUMN_NUMBER},
