@@ -15,7 +15,7 @@ extern "C" {
 #define CRYPTO_TAG 16     /* bytes of an AES-GCM authentication tag */
 
 /* Each function returns true on success. Keys, IVs, tags and parts are views for the duration of
- * the call; nothing is kept. */
+ * the call. An implementation may keep copies of keys; its owner can wipe them. */
 struct crypto {
     void *self;
     /* HMAC (RFC 2104) with SHA-2 of 256, 384 or 512 bits over the concatenated parts; writes

@@ -127,6 +127,7 @@ static int take_policy(struct node_security *s, const struct config *c,
         keep_warned(s, fresh);
         memcpy(s->ring->at, fresh->at, sizeof fresh->at);
         s->ring->len = fresh->len;
+        crypto_forget(&s->crypto);
         if (s->ivs != NULL)
             node_ivs_keys(s->ivs);
     }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Bundle security of a node: its policy and keys from the configuration, at the start and when the
- * file is read again. Keys are in memory that is neither swapped out nor in core dumps.
+ * file is read again. The ring is in memory that is neither swapped out nor in core dumps;
+ * OpenSSL's contexts are in ordinary memory.
  */
 #ifndef NODE_NODE_SECURITY_H
 #define NODE_NODE_SECURITY_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Algorithms are fetched once, since a look-up costs more than the MAC of a short bundle. Contexts
- * are reused for the same reason. What can go wrong: OpenSSL's providers lack an algorithm (FIPS),
+ * Algorithms are fetched once, since a look-up costs more than the MAC of a short bundle. For the
+ * same reason the contexts of the keys that were used last are kept: they begin the next operation
+ * without the set-up of the key. What can go wrong: OpenSSL's providers lack an algorithm (FIPS),
  * memory, lengths that an algorithm does not take.
  */
 #include "os/crypto.h"
@@ -12,51 +13,155 @@
 #include <openssl/params.h>
 #include <openssl/rand.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include "base/secret.h"
+#include "os/secret_memory.h"
+
+enum { KEPT_CONTEXTS = 8, KEPT_KEY = 128 };
+
+/* In secret memory, which a fork wipes. */
+struct kept_key {
+    bool here;
+    uint8_t bytes[KEPT_KEY];
+};
+
+/* A context with its key; one of mac and cipher. */
+struct kept {
+    EVP_MAC_CTX *mac;
+    EVP_CIPHER_CTX *cipher;
+    uint64_t used; /* the count at its last use; 0: none */
+    unsigned use;  /* bits of a MAC; 0 and 1: decryption, encryption */
+    size_t key_len, iv_len;
+    struct kept_key *key;
+};
 
 struct openssl {
     EVP_MAC *hmac;
-    EVP_MAC_CTX *hmac_ctx;
     EVP_CIPHER *gcm128, *gcm256, *wrap128, *wrap192, *wrap256;
-    EVP_CIPHER_CTX *cipher;
+    EVP_CIPHER_CTX *cipher; /* of key wrap */
+    struct kept kept[KEPT_CONTEXTS];
+    struct kept_key *keys; /* of each */
+    uint64_t count;
 };
 
-static bool mac(void *self, unsigned bits, struct slice key, const struct slice *parts,
-                size_t parts_len, uint8_t *out)
+static void free_kept(struct kept *k)
 {
-    struct openssl *o = self;
+    EVP_MAC_CTX_free(k->mac);
+    EVP_CIPHER_CTX_free(k->cipher);
+    secret_wipe(k->key, sizeof *k->key);
+    *k = (struct kept){.key = k->key};
+}
+
+static struct kept *find_kept(struct openssl *o, unsigned use, struct slice key)
+{
+    for (size_t i = 0; i < KEPT_CONTEXTS; i++) {
+        struct kept *k = &o->kept[i];
+        if (k->used != 0 && k->use == use && k->key_len == key.len && k->key->here &&
+            secret_same(k->key->bytes, key.data, key.len)) {
+            k->used = ++o->count;
+            return k;
+        }
+    }
+    return NULL;
+}
+
+/* In the place of the one that was not used for longest. The caller sets up its context. */
+static struct kept *add_kept(struct openssl *o, unsigned use, struct slice key)
+{
+    struct kept *k = &o->kept[0];
+    for (size_t i = 1; i < KEPT_CONTEXTS; i++) {
+        if (o->kept[i].used < k->used)
+            k = &o->kept[i];
+    }
+    free_kept(k);
+    k->used = ++o->count;
+    k->use = use;
+    k->key_len = key.len;
+    k->key->here = true;
+    memcpy(k->key->bytes, key.data, key.len);
+    return k;
+}
+
+/* The context of a MAC, ready for data. NULL: it failed. */
+static EVP_MAC_CTX *begin_mac(struct openssl *o, unsigned bits, struct slice key)
+{
     char digest[] = "SHA2-256";
     if (bits != 256)
         memcpy(digest, bits == 384 ? "SHA2-384" : "SHA2-512", sizeof digest);
     const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
                                  OSSL_PARAM_construct_end()};
-    size_t len = 0;
-    bool ok = EVP_MAC_init(o->hmac_ctx, key.data, key.len, params) == 1;
-    for (size_t i = 0; i < parts_len && ok; i++)
-        ok = parts[i].len == 0 || EVP_MAC_update(o->hmac_ctx, parts[i].data, parts[i].len) == 1;
-    return ok && EVP_MAC_final(o->hmac_ctx, out, &len, bits / 8) == 1 && len == bits / 8;
+    if (key.len == 0 || key.len > KEPT_KEY)
+        return NULL;
+    struct kept *k = find_kept(o, bits, key);
+    if (k != NULL && EVP_MAC_init(k->mac, NULL, 0, NULL) == 1)
+        return k->mac;
+    if (k == NULL)
+        k = add_kept(o, bits, key);
+    if (k->mac == NULL)
+        k->mac = EVP_MAC_CTX_new(o->hmac);
+    if (k->mac != NULL && EVP_MAC_init(k->mac, key.data, key.len, params) == 1)
+        return k->mac;
+    free_kept(k);
+    return NULL;
 }
 
-/* Key, IV and additional data; `encrypt` as OpenSSL has it. */
-static bool begin_gcm(struct openssl *o, int encrypt, struct slice key, struct slice iv,
-                      struct slice aad)
+static bool mac(void *self, unsigned bits, struct slice key, const struct slice *parts,
+                size_t parts_len, uint8_t *out)
+{
+    size_t len = 0;
+    EVP_MAC_CTX *c = begin_mac(self, bits, key);
+    bool ok = c != NULL;
+    for (size_t i = 0; i < parts_len && ok; i++)
+        ok = parts[i].len == 0 || EVP_MAC_update(c, parts[i].data, parts[i].len) == 1;
+    return ok && EVP_MAC_final(c, out, &len, bits / 8) == 1 && len == bits / 8;
+}
+
+static bool set_up_gcm(struct openssl *o, struct kept *k, struct slice key)
 {
     const EVP_CIPHER *cipher = key.len == 16 ? o->gcm128 : key.len == 32 ? o->gcm256 : NULL;
+    k->cipher = cipher == NULL ? NULL : EVP_CIPHER_CTX_new();
+    return k->cipher != NULL &&
+           EVP_CipherInit_ex2(k->cipher, cipher, key.data, NULL, (int)k->use, NULL) == 1;
+}
+
+static bool begin_iv(struct kept *k, struct slice iv, struct slice aad)
+{
     int n;
-    return cipher != NULL && aad.len <= INT_MAX && iv.len > 0 && iv.len <= 128 &&
-           EVP_CipherInit_ex2(o->cipher, cipher, NULL, NULL, encrypt, NULL) == 1 &&
-           EVP_CIPHER_CTX_ctrl(o->cipher, EVP_CTRL_AEAD_SET_IVLEN, (int)iv.len, NULL) == 1 &&
-           EVP_CipherInit_ex2(o->cipher, NULL, key.data, iv.data, encrypt, NULL) == 1 &&
-           (aad.len == 0 || EVP_CipherUpdate(o->cipher, NULL, &n, aad.data, (int)aad.len) == 1);
+    if (k->iv_len != iv.len &&
+        EVP_CIPHER_CTX_ctrl(k->cipher, EVP_CTRL_AEAD_SET_IVLEN, (int)iv.len, NULL) != 1)
+        return false;
+    k->iv_len = iv.len;
+    return EVP_CipherInit_ex2(k->cipher, NULL, NULL, iv.data, (int)k->use, NULL) == 1 &&
+           (aad.len == 0 || EVP_CipherUpdate(k->cipher, NULL, &n, aad.data, (int)aad.len) == 1);
+}
+
+/* The context of the key after IV and additional data; encrypt: 1 or 0. NULL: it failed. */
+static EVP_CIPHER_CTX *begin_gcm(struct openssl *o, unsigned encrypt, struct slice key,
+                                 struct slice iv, struct slice aad)
+{
+    if ((key.len != 16 && key.len != 32) || aad.len > INT_MAX || iv.len == 0 || iv.len > 128)
+        return NULL;
+    struct kept *k = find_kept(o, encrypt, key);
+    bool good = k != NULL;
+    if (k == NULL) {
+        k = add_kept(o, encrypt, key);
+        good = set_up_gcm(o, k, key);
+    }
+    if (good && begin_iv(k, iv, aad))
+        return k->cipher;
+    free_kept(k);
+    return NULL;
 }
 
 /* OpenSSL counts in int, so long data goes in pieces. */
-static bool update_cipher(struct openssl *o, uint8_t *data, size_t len)
+static bool update_cipher(EVP_CIPHER_CTX *c, uint8_t *data, size_t len)
 {
     bool ok = true;
     while (len > 0 && ok) {
         const int piece = len > (1 << 30) ? 1 << 30 : (int)len;
         int n = 0;
-        ok = EVP_CipherUpdate(o->cipher, data, &n, data, piece) == 1 && n == piece;
+        ok = EVP_CipherUpdate(c, data, &n, data, piece) == 1 && n == piece;
         data += piece;
         len -= (size_t)piece;
     }
@@ -66,24 +171,23 @@ static bool update_cipher(struct openssl *o, uint8_t *data, size_t len)
 static bool seal(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,
                  size_t len, uint8_t tag[CRYPTO_TAG])
 {
-    struct openssl *o = self;
     uint8_t rest[16];
     int n;
-    return begin_gcm(o, 1, key, iv, aad) && update_cipher(o, data, len) &&
-           EVP_CipherFinal_ex(o->cipher, rest, &n) == 1 &&
-           EVP_CIPHER_CTX_ctrl(o->cipher, EVP_CTRL_AEAD_GET_TAG, CRYPTO_TAG, tag) == 1;
+    EVP_CIPHER_CTX *c = begin_gcm(self, 1, key, iv, aad);
+    return c != NULL && update_cipher(c, data, len) && EVP_CipherFinal_ex(c, rest, &n) == 1 &&
+           EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_GET_TAG, CRYPTO_TAG, tag) == 1;
 }
 
 static bool open_sealed(void *self, struct slice key, struct slice iv, struct slice aad,
                         uint8_t *data, size_t len, const uint8_t tag[CRYPTO_TAG])
 {
-    struct openssl *o = self;
     uint8_t rest[16], given[CRYPTO_TAG];
     int n;
     memcpy(given, tag, sizeof given);
-    return begin_gcm(o, 0, key, iv, aad) && update_cipher(o, data, len) &&
-           EVP_CIPHER_CTX_ctrl(o->cipher, EVP_CTRL_AEAD_SET_TAG, CRYPTO_TAG, given) == 1 &&
-           EVP_CipherFinal_ex(o->cipher, rest, &n) == 1;
+    EVP_CIPHER_CTX *c = begin_gcm(self, 0, key, iv, aad);
+    return c != NULL && update_cipher(c, data, len) &&
+           EVP_CIPHER_CTX_ctrl(c, EVP_CTRL_AEAD_SET_TAG, CRYPTO_TAG, given) == 1 &&
+           EVP_CipherFinal_ex(c, rest, &n) == 1;
 }
 
 static bool run_wrap(struct openssl *o, int encrypt, struct slice kek, struct slice in,
@@ -121,7 +225,9 @@ static void free_all(struct openssl *o)
 {
     if (o == NULL)
         return;
-    EVP_MAC_CTX_free(o->hmac_ctx);
+    for (size_t i = 0; i < KEPT_CONTEXTS && o->keys != NULL; i++)
+        free_kept(&o->kept[i]);
+    secret_memory_free(o->keys, KEPT_CONTEXTS * sizeof *o->keys);
     EVP_MAC_free(o->hmac);
     EVP_CIPHER_free(o->gcm128);
     EVP_CIPHER_free(o->gcm256);
@@ -134,19 +240,22 @@ static void free_all(struct openssl *o)
 
 bool crypto_open(struct crypto *out)
 {
+    bool locked;
     struct openssl *o = calloc(1, sizeof *o);
     if (o == NULL)
         return false;
+    o->keys = secret_memory_new(KEPT_CONTEXTS * sizeof *o->keys, &locked);
+    for (size_t i = 0; i < KEPT_CONTEXTS && o->keys != NULL; i++)
+        o->kept[i].key = &o->keys[i];
     o->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
-    o->hmac_ctx = o->hmac == NULL ? NULL : EVP_MAC_CTX_new(o->hmac);
     o->gcm128 = EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL);
     o->gcm256 = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     o->wrap128 = EVP_CIPHER_fetch(NULL, "AES-128-WRAP", NULL);
     o->wrap192 = EVP_CIPHER_fetch(NULL, "AES-192-WRAP", NULL);
     o->wrap256 = EVP_CIPHER_fetch(NULL, "AES-256-WRAP", NULL);
     o->cipher = EVP_CIPHER_CTX_new();
-    if (o->hmac_ctx == NULL || o->gcm128 == NULL || o->gcm256 == NULL || o->wrap128 == NULL ||
-        o->wrap192 == NULL || o->wrap256 == NULL || o->cipher == NULL) {
+    if (o->keys == NULL || o->hmac == NULL || o->gcm128 == NULL || o->gcm256 == NULL ||
+        o->wrap128 == NULL || o->wrap192 == NULL || o->wrap256 == NULL || o->cipher == NULL) {
         free_all(o);
         return false;
     }
@@ -158,6 +267,13 @@ bool crypto_open(struct crypto *out)
                            .unwrap = unwrap,
                            .random = random_bytes};
     return true;
+}
+
+void crypto_forget(struct crypto *c)
+{
+    struct openssl *o = c->self;
+    for (size_t i = 0; i < KEPT_CONTEXTS; i++)
+        free_kept(&o->kept[i]);
 }
 
 void crypto_close(struct crypto *c)

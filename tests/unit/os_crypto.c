@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cryptography of many keys in turn: the contexts that are kept give what a new one gives. */
+#include <check.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "os/crypto.h"
+
+enum { KEYS = 20, TEXT = 300 };
+
+static struct crypto crypto;
+
+static void set_up(void)
+{
+    ck_assert(crypto_open(&crypto));
+}
+
+static void tear_down(void)
+{
+    crypto_close(&crypto);
+}
+
+static struct slice key_of(int i, size_t len)
+{
+    static uint8_t key[64];
+    memset(key, i + 1, sizeof key);
+    return slice_of(key, len);
+}
+
+/* As a table that was opened for it alone. */
+static void mac_alone(unsigned bits, struct slice key, const struct slice *text, uint8_t *out)
+{
+    struct crypto fresh;
+    ck_assert(crypto_open(&fresh));
+    ck_assert(fresh.mac(fresh.self, bits, key, text, 1, out));
+    crypto_close(&fresh);
+}
+
+START_TEST(macs_of_many_keys)
+{
+    uint8_t text[TEXT] = {7}, got[CRYPTO_MAC_MAX], want[CRYPTO_MAC_MAX];
+    const unsigned bits[] = {256, 384, 512};
+    const struct slice part = slice_of(text, sizeof text);
+    for (int i = 0; i < 4 * KEYS; i++) {
+        /* few keys come again and again, others rarely */
+        const struct slice key = key_of(i % 3 == 0 ? i % KEYS : i % 2, 16 + (size_t)(i % 5) * 8);
+        const unsigned b = bits[i % 3];
+        if (i == 2 * KEYS)
+            crypto_forget(&crypto);
+        mac_alone(b, key, &part, want);
+        for (int again = 0; again < 2; again++) {
+            ck_assert(crypto.mac(crypto.self, b, key, &part, 1, got));
+            ck_assert_int_eq(memcmp(got, want, b / 8), 0);
+        }
+    }
+}
+END_TEST
+
+/* Sealed by a table that is used for all, opened by one of its own, and the other way round. */
+START_TEST(seals_of_many_keys)
+{
+    uint8_t text[TEXT], tag[CRYPTO_TAG], iv[16] = {0};
+    const struct slice aad = slice_of("aad", 3);
+    for (int i = 0; i < 4 * KEYS; i++) {
+        const struct slice key = key_of(i % 3 == 0 ? i % KEYS : i % 2, i % 4 < 2 ? 16 : 32);
+        const struct slice vector = slice_of(iv, i % 5 == 0 ? 16 : 12);
+        struct crypto fresh;
+        ck_assert(crypto_open(&fresh));
+        const struct crypto *from = i % 2 == 0 ? &crypto : &fresh;
+        const struct crypto *to = i % 2 == 0 ? &fresh : &crypto;
+        iv[0] = (uint8_t)i;
+        memset(text, 5, sizeof text);
+        ck_assert(from->seal(from->self, key, vector, aad, text, sizeof text, tag));
+        tag[0] ^= 1;
+        ck_assert(!to->open(to->self, key, vector, aad, text, sizeof text, tag));
+        tag[0] ^= 1;
+        ck_assert(
+            to->seal(to->self, key, vector, aad, text, sizeof text, (uint8_t[CRYPTO_TAG]){0}));
+        ck_assert(to->open(to->self, key, vector, aad, text, sizeof text, tag));
+        for (size_t k = 0; k < sizeof text; k++)
+            ck_assert_int_eq(text[k], 5);
+        if (i == 2 * KEYS)
+            crypto_forget(&crypto);
+        crypto_close(&fresh);
+    }
+}
+END_TEST
+
+START_TEST(wrong_lengths)
+{
+    uint8_t text[TEXT] = {0}, tag[CRYPTO_TAG], mac[CRYPTO_MAC_MAX];
+    const struct slice none = slice_of(NULL, 0), part = slice_of(text, sizeof text);
+    const struct slice key = key_of(1, 16), iv = slice_of(text, 12);
+    ck_assert(!crypto.seal(crypto.self, key_of(1, 24), iv, none, text, 1, tag));
+    ck_assert(!crypto.seal(crypto.self, key, none, none, text, 1, tag));
+    ck_assert(!crypto.mac(crypto.self, 384, none, &part, 1, mac));
+    ck_assert(crypto.seal(crypto.self, key, iv, none, text, 1, tag));
+}
+END_TEST
+
+/* A fork wipes what is kept; the child's operations are right all the same. */
+START_TEST(after_a_fork)
+{
+    uint8_t text[TEXT] = {7}, want[CRYPTO_MAC_MAX], got[CRYPTO_MAC_MAX], zeros[CRYPTO_MAC_MAX];
+    const struct slice part = slice_of(text, sizeof text);
+    const uint8_t nothing[16] = {0};
+    int status;
+    mac_alone(256, slice_of(nothing, 16), &part, zeros);
+    ck_assert(crypto.mac(crypto.self, 256, key_of(1, 16), &part, 1, want));
+    const pid_t child = fork();
+    if (child == 0) {
+        const bool same = crypto.mac(crypto.self, 256, key_of(1, 16), &part, 1, got) &&
+                          memcmp(got, want, 32) == 0 &&
+                          crypto.mac(crypto.self, 256, slice_of(nothing, 16), &part, 1, got) &&
+                          memcmp(got, zeros, 32) == 0;
+        _exit(same ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert(WIFEXITED(status) && WEXITSTATUS(status) == 0);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("os_crypto");
+    TCase *t = tcase_create("os_crypto");
+    tcase_add_checked_fixture(t, set_up, tear_down);
+    tcase_add_test(t, macs_of_many_keys);
+    tcase_add_test(t, seals_of_many_keys);
+    tcase_add_test(t, wrong_lengths);
+    tcase_add_test(t, after_a_fork);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
