@@ -2,7 +2,7 @@
 /*
  * The security policy at the agent (RFC 9172 §5). A bundle of a link is verified before all else.
  * A fragment for this node is not: its bundle is verified when all bytes are here, before it is
- * delivered (RFC 9172 §5.3). A bundle that starts here is protected before it may be cut into
+ * delivered (RFC 9172 §5.2). A bundle that starts here is protected before it may be cut into
  * fragments; one that stays here is not. When a whole fails, it ends with its fragments, and its id
  * is not remembered, so that the real bundle may follow.
  */

@@ -416,13 +416,15 @@ static const char *compare_plain(const struct line *l, struct security_bundle *b
     return same ? NULL : "the bundle is not PLAIN";
 }
 
-/* Changes a bit of a target. False: it has no bytes. */
+/* Changes a bit of a target. False: it has no bytes, or there is no security block. */
 static bool alter(struct security_bundle *b, struct rng *r)
 {
     struct security_block s;
     size_t i = find_block(b, SECURITY_BCB, &s);
     if (i == b->len)
         i = find_block(b, SECURITY_BIB, &s);
+    if (i == b->len)
+        return false;
     const uint64_t target = s.targets[rng_below(r, s.targets_len)];
     if (target == 0) {
         b->primary.lifetime_ms ^= 1;
