@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "base/rng.h"
 #include "bp/codec/security_key.h"
 #include "node/node_ivs.h"
 #include "os/crypto.h"
@@ -147,6 +148,52 @@ START_TEST(damaged_notes)
 }
 END_TEST
 
+static int compare(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* What a node that was killed while it noted a step leaves beside the note. */
+static void leave_half_a_note(struct rng *r)
+{
+    char path[96];
+    snprintf(path, sizeof path, "%s/" NODE_IVS_FILE ".new", folder);
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fprintf(f, "next 9999999999%s", rng_below(r, 2) == 0 ? "" : "\n");
+    fclose(f);
+}
+
+/* A node is killed again and again: before its first step, between two steps, while it notes one;
+ * its clock jumps back and forth, or is not known. HELIO_IVS: another number of IVs. */
+START_TEST(no_iv_twice)
+{
+    const char *text = getenv("HELIO_IVS");
+    const size_t count = text != NULL ? strtoul(text, NULL, 10) : 10000;
+    uint64_t *seen = calloc(count, sizeof *seen), kills = 0;
+    struct rng r;
+    ck_assert(count > 0 && seen != NULL);
+    rng_init(&r, 27);
+    for (size_t n = 0; n < count; kills++) {
+        if (rng_below(&r, 4) == 0)
+            leave_half_a_note(&r);
+        ck_assert_int_eq(begin(rng_below(&r, 4) == 0 ? 0 : 1 + rng_below(&r, 1000)), 0);
+        const bool long_run = rng_below(&r, 500) == 0; /* over the end of a step */
+        const size_t run = rng_below(&r, long_run ? 2 * NODE_IVS_STEP : 40);
+        for (size_t i = 0; i < run && n < count; i++)
+            seen[n++] = take();
+    }
+    qsort(seen, count, sizeof *seen, compare);
+    for (size_t i = 1; i < count; i++)
+        ck_assert_uint_lt(seen[i - 1], seen[i]);
+    ck_assert_uint_ge(kills, 20);
+    if (text != NULL)
+        printf("%zu IVs, %llu kills: all differ\n", count, (unsigned long long)kills);
+    free(seen);
+}
+END_TEST
+
 /* "VmFlags: …" of the mapping that begins at p has the flag. */
 static bool has_flag(const void *p, const char *flag)
 {
@@ -200,6 +247,7 @@ int main(void)
     tcase_add_test(t, steps);
     tcase_add_test(t, no_medium);
     tcase_add_test(t, damaged_notes);
+    tcase_add_test(t, no_iv_twice);
     tcase_add_test(t, secret_memory);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
