@@ -110,7 +110,7 @@ static void run(const struct gf_math *math, const struct gf16 *field,
     struct rng r;
     rng_init(&r, 1);
     for (size_t i = 0; i < (size_t)span * LEN; i++)
-        b.segments[i] = (uint8_t)rng_u64(&r);
+        b.segments[i] = i % LEN == 0 ? 0 : (uint8_t)rng_u64(&r); /* no end of a block */
     double best[3] = {1e9, 1e9, 1e9};
     unsigned lost = repairs < span ? repairs : span;
     for (uint32_t n = 0; n < rounds; n++) {
