@@ -264,10 +264,9 @@ static void add_symbol(struct erasure_encoder *e, struct set *s, size_t len)
 void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct slice rest, tick now,
                          uint8_t head[ERASURE_HEAD])
 {
-    const struct erasure_config *c = &e->config;
     struct set *s = &e->sets[e->filling];
     size_t len = first.len + rest.len, symbol = ERASURE_SYMBOL_HEAD + len;
-    assert(len > 0 && len <= c->segment_max && s->segments < e->full);
+    assert(len > 0 && len <= e->config.segment_max && s->segments < e->full);
     struct packet_head h = {
         .wide = e->rs16 != NULL, .matrix = s->number, .index = (uint16_t)s->segments};
     h.crc = erasure_packet_crc(&h, first, rest);
