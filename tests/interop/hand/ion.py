@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """heliod and ION over LTP. ION's folder is the one that `make install DESTDIR=…` filled. ION runs in IPC, mount and process
-namespaces of its own, since its keys are fixed; a file is a bundle (bpsendfile, bprecvfile)."""
+namespaces and with a /dev/shm of its own, since its keys are fixed; a file is a bundle (bpsendfile, bprecvfile)."""
 import collections
 import os
 import pathlib
@@ -15,6 +15,7 @@ import rig
 PORT = 5113  # where ION listens
 
 START = """
+mount -t tmpfs none /dev/shm
 ionadmin node.ionrc && {security} ltpadmin node.ltprc && bpadmin node.bprc && echo READY
 {work}
 while [ ! -e stop ]; do sleep 0.2; done
@@ -43,16 +44,16 @@ def files(folder, args, sends, bench, payloads):
     service, context = ("bib-integrity", 1) if args.security == "bib" else ("bcb-confidentiality", 2)
     context = args.context or context
     role, source = ("s", rig.THEIRS) if sends else ("a", rig.OURS)
-    more = "".join(f',{{"id":"{k}","value":"{v}"}}' for k, v in (p.split("=") for p in args.parameter.split() if p))
-    rule = ('a {"policyrule" : {"desc":"hand", "filter" : {"rule_id" : "1", "role" : "%s", "src" : "ipn:%d.*", "tgt" : 1}, '
-            '"spec": {"svc" : "%s", "sc_id" : %s, "sc_parms" : [{"id":"key_name","value":"hand"}%s]}, "es_ref":"hand"}}\n'
-            % (role, source, service, context, more))
-    (folder / "node.bpsecrc").write_text('a {"event_set" : {"name" : "hand", "desc":"hand"}}\n' + rule)
-    return "ionsecadmin node.ionsecrc && bpadmin /dev/null;"
+    more = "".join(f', {{"{k}" : "{v}"}}' for k, v in (p.split("=") for p in args.parameter.split() if p))
+    rule = ('a {"policyrule" : {"desc":"hand", "filter" : {"rule_id" : "1", "role" : "%s", "src" : "ipn:%d.%s", "tgt" : 1}, '
+            '"spec": {"svc" : "%s", "sc_id" : %s, "sc_parms" : [{"key_name" : "hand"}%s]}, "es_ref":"hand"}}\n'
+            % (role, source, args.service, service, context, more))
+    (folder / "node.bpsecrc").write_text('a {"event_set" : {"name" : "hand", "desc" : "hand"}}\n' + rule)
+    return "ionsecadmin node.ionsecrc &&"
 
 
 def main():
-    args = rig.options(__doc__, owlt="1", rate="12500000", aggregate="1", context="", parameter="")
+    args = rig.options(__doc__, owlt="1", rate="12500000", aggregate="1", context="", parameter="", crypto="", service="~")
     args.wrap = args.security != "none"  # ION's blocks always have a key of their own, wrapped
     rig.alone()
     sends = args.sender == "peer"
@@ -71,8 +72,10 @@ def main():
         bpsec = "bpsecadmin node.bpsecrc;" if security else ""
         work = bpsec + (f"for f in out*; do bpsendfile ipn:{rig.THEIRS}.1 ipn:{rig.OURS}.1 $f 1.1; done" if sends else
                         f"bprecvfile ipn:{rig.THEIRS}.1 & ")
-        (folder / "run.sh").write_text(START.format(security=security and "ionsecadmin node.ionsecrc &&", work=work))
+        (folder / "run.sh").write_text(START.format(security=security, work=work))
         env = dict(os.environ, PATH=f"{local}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=f"{local}/lib")
+        if args.crypto:
+            env["LD_PRELOAD"] = os.path.abspath(args.crypto)
         bench.node(link)
         wait = bench.take(1, len(payloads), args.wait) if sends else None
         child = bench.start("ion", "unshare", "-i", "-m", "-p", "--fork", "--kill-child", "--mount-proc",

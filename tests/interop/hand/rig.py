@@ -36,9 +36,11 @@ def options(description, **more):
     parser.add_argument("--wrap", action="store_true", help="a wrapped key in each security block")
     parser.add_argument("--wrong-key", action="store_true", help="the receiver has another key")
     parser.add_argument("--scope", default="all", help="of our security rules")
+    parser.add_argument("--crc", default="crc32c", help="of our bundles (bundles.crc)")
     parser.add_argument("--share", type=int, default=1, help="one of so many bundles of the usual load")
     parser.add_argument("--wait", type=float, default=120)
     parser.add_argument("--set", action="append", default=[], metavar="KEY: VALUE", help="more keys of our link")
+    parser.add_argument("--pcap", action="store_true", help="captures of what enters the relays, with --keep")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="folder for the logs")
     for name, value in more.items():
@@ -111,6 +113,8 @@ class Rig:
         for name, port, to, seed in (("to_peer", TO_PEER, peer_port, 1), ("to_us", TO_US, OUR_PORT, 2)):
             command = [f"{args.helio}/helio-emu", "relay", "--listen", f"127.0.0.1:{port}", "--to", f"127.0.0.1:{to}",
                        "--delay", args.delay, "--seed", str(args.seed * 10 + seed), "--json", self.folder / (name + ".json")]
+            if args.pcap:
+                command += ["--pcap-before", self.folder / (name + ".pcapng")]
             if args.loss:
                 command += ["--trace", f"iid:{args.loss / 100}"]
             self.start(name, *command)
@@ -154,6 +158,7 @@ class Rig:
         store = self.folder / "store"
         store.mkdir(exist_ok=True)
         path.write_text(f"node: ipn:{OURS}.0\nsocket: {self.socket}\nstore: {{path: {store}}}\n"
+                        f"bundles: {{crc: {self.args.crc}}}\n"
                         f"log: {{segments: {self.folder}/segments.csv, bundles: {self.folder}/bundles.csv}}\n"
                         + self.rules(self.args.sender == "us") + "links:\n" + link)
         self.heliod = self.start("heliod", f"{self.args.helio}/heliod", path)
