@@ -170,12 +170,12 @@ static void free_records(struct agent *a)
     /* Ended records that wait for their answer only are in no other list. */
     list_for_each_safe (it, &a->answers) {
         struct record *r = container_of(it, struct record, answer);
-        if (r->state == STATE_GONE && !r->stored)
+        if (r->state == STATE_NOT_STORED)
             free(r);
     }
     list_for_each_safe (it, &a->recalls) {
         struct record *r = container_of(it, struct record, answer);
-        if (r->state == STATE_GONE && (r->whole || r->copy))
+        if (r->state == STATE_ENDED && record_derived(r))
             free(r);
     }
     list_for_each_safe (it, &a->removals) {
@@ -187,7 +187,7 @@ static void free_records(struct agent *a)
         struct record *r = container_of(n, struct record, by_key);
         kind_leave(a, r);
         record_release(a, r);
-        if (!r->copy)
+        if (r->role != ROLE_COPY)
             free(r->fan);
         free(r);
         n = next;
@@ -274,7 +274,7 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
     agent_begin(a, now);
     struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_NEW || !list_empty(&r->node))
+    if (r == NULL || r->state != STATE_STORING || !list_empty(&r->node))
         return;
     r->answer_refusal = ok ? REFUSE_NONE : REFUSE_STORE;
     if (r->came_from.index != NO_LINK && link_of(a, &r->came_from) == NO_LINK)
@@ -286,18 +286,14 @@ void agent_stored(struct agent *a, uint64_t key, bool ok, struct agent_now now)
         record_end(a, r, END_NOT_STORED);
         return;
     }
-    r->stored = true;
     if (r->sequence_end > a->sequence_noted)
         a->sequence_noted = r->sequence_end;
     emit_record(a, BUNDLE_STORED, r);
     agent_report(a, r, STATUS_RECEIVED, REASON_NONE);
-    if (agent_overdue(a, r))
-        return;
-    storing_leave(a, r);
-    a->counters.storing--;
-    a->counters.storing_bytes -= record_cost(r);
-    bound_arrive(a, r);
-    agent_place(a, r);
+    record_leave_storing(a, r);
+    r->state = STATE_DISPATCH_PENDING;
+    if (!agent_overdue(a, r))
+        agent_place(a, r);
 }
 
 static void give_up(struct agent *a, struct record *r)
@@ -369,7 +365,7 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
     assert(!id->fragment);
     const struct slice s = slice_of(bytes, agent_id_encode(id, 0, bytes));
     struct record *r = record_by_id(a, s, agent_id_hash(a->config.seed, s));
-    if (r == NULL || r->state == STATE_GONE)
+    if (r == NULL)
         return HELIO_ENOENT;
     *key = r->key;
     return 0;
@@ -380,16 +376,16 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
 static bool end_due(struct agent *a, struct record *r)
 {
     bool over = r->doomed || r->expires <= a->now.now;
-    if (!over || r->state != STATE_BUSY)
+    if (!over || !state_is_given(r->state))
         return agent_overdue(a, r);
     if (r->link == TO_ENDPOINT) {
         endpoint_take_back(r);
         return agent_overdue(a, r);
     }
     agenda_sub(&a->timers, &r->timer);
-    if (!r->recalled) {
+    if (r->state == STATE_BUSY) {
         assert(list_empty(&r->answer));
-        r->recalled = true;
+        r->state = STATE_RECALLED;
         list_add_tail(&a->recalls, &r->answer);
     }
     return true;
@@ -397,7 +393,7 @@ static bool end_due(struct agent *a, struct record *r)
 
 static void doom_copy(struct agent *a, struct record *c)
 {
-    if (c->state == STATE_PIECE && c->assembly->whole != NULL)
+    if (c->state == STATE_REASSEMBLY_PENDING && c->assembly->whole != NULL)
         c = c->assembly->whole;
     c->doomed = true;
     if (c->state == STATE_COPIED)
@@ -412,13 +408,13 @@ int agent_delete(struct agent *a, uint64_t key, struct agent_now now)
     struct record *r = record_find(a, key);
     if (r == NULL)
         return HELIO_ENOENT;
-    if (r->state == STATE_PIECE && r->assembly->whole != NULL)
+    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole != NULL)
         r = r->assembly->whole;
     /* What the binder has in hand ends with its outcome. */
     r->doomed = true;
     if (r->state == STATE_COPIED)
         copies_each(a, r, doom_copy);
-    else if (r->state != STATE_NEW)
+    else if (r->state != STATE_STORING)
         end_due(a, r);
     return 0;
 }
@@ -447,7 +443,7 @@ void agent_expire(struct agent *a, struct agent_now now)
         } else if (r->state == STATE_PAUSED) {
             queue_return(a, r);
         } else {
-            assert(r->state == STATE_UNPLACED);
+            assert(r->state == STATE_NO_ROUTE);
             kind_retry(a, r);
             agent_place(a, r);
         }

@@ -74,7 +74,7 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
     }
     a->next_key++;
     fragment_entered(a, r, as);
-    r->state = STATE_NEW;
+    assert(r->state == STATE_STORING);
     r->rewrite = h->rewrite;
     r->arrived = a->now.now;
     r->expires = agent_expiry(a, h->expires_ms);
@@ -97,7 +97,8 @@ static bool room_waits(const struct agent *a, const struct holder *h, enum agent
     return refusal == REFUSE_QUOTA && quota_waits(a, h);
 }
 
-/* way: the link that it will go to, TO_ENDPOINT or ASIDE. *waits: when refused, as agent_offer. */
+/* way: the link that it will go to, TO_ENDPOINT or NO_ROUTE. *waits: when refused, as agent_offer.
+ */
 static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
                                        struct buf *whole, bool *waits, struct record **out)
 {
@@ -366,9 +367,9 @@ static bool duplicate(const struct agent *a, const struct bundle *b, struct reco
  * back; the end of that transmission would be the end of the bundle. */
 static enum agent_refusal answer_duplicate(const struct record *held)
 {
-    if (held != NULL && held->state == STATE_NEW)
+    if (held != NULL && held->state == STATE_STORING)
         return REFUSE_BUSY;
-    if (held != NULL && held->state == STATE_BUSY && held->link != TO_ENDPOINT)
+    if (held != NULL && state_is_given(held->state) && held->link != TO_ENDPOINT)
         return REFUSE_BUSY;
     return REFUSE_DUPLICATE;
 }
@@ -376,7 +377,7 @@ static enum agent_refusal answer_duplicate(const struct record *held)
 /* Was it here before, and went on? Then it waits longer each time. */
 static void note_return(struct agent *a, struct record *r)
 {
-    unsigned times = r->id_listed ? returns_again(&a->returns, r->by_id.hash) : 0;
+    unsigned times = r->role == ROLE_BUNDLE ? returns_again(&a->returns, r->by_id.hash) : 0;
     if (times == 0)
         return;
     a->counters.returned++;

@@ -107,7 +107,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         q.onward = false;
         answer = ask_way(a, NULL, &q);
     }
-    *link = answer.verdict == ROUTER_LINK ? (int)answer.link : ASIDE;
+    *link = answer.verdict == ROUTER_LINK ? (int)answer.link : NO_ROUTE;
     if (answer.verdict != ROUTER_NONE)
         return REFUSE_NONE;
     *link = TO_ENDPOINT;
@@ -119,7 +119,7 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h)
 {
-    if (r->whole || agent_is_here(a, &h->destination))
+    if (r->role == ROLE_WHOLE || agent_is_here(a, &h->destination))
         return (struct ask_answer){.link = TO_ENDPOINT};
     uint32_t declined[AGENT_DECLINES_MAX];
     struct router_query q = {
@@ -145,7 +145,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                                    .here = is_wanted(a, h)};
     if (answer.verdict == ROUTER_NONE && is_wanted(a, h))
         return (struct ask_answer){.link = TO_ENDPOINT, .here = h->id.fragment};
-    return (struct ask_answer){.link = ASIDE,
+    return (struct ask_answer){.link = NO_ROUTE,
                                .none = answer.verdict == ROUTER_NONE,
                                .too_late = answer.too_late,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};

@@ -17,8 +17,8 @@ static struct way *find_way(const struct agent *a, const struct link_ref *ref)
     struct agent *own = (struct agent *)(uintptr_t)a; /* for who may change it */
     if (ref->index == TO_ENDPOINT)
         return &own->here;
-    if (ref->index == ASIDE)
-        return &own->aside;
+    if (ref->index == NO_ROUTE)
+        return &own->no_route;
     return link_of(a, ref) == NO_LINK ? NULL : &link_at(a, ref->index)->way;
 }
 
@@ -71,7 +71,7 @@ void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge)
 void bound_begin(struct agent *a, const struct record *r)
 {
     struct way *w = find_way(a, &r->holder.way);
-    assert(r->state == STATE_NEW);
+    assert(r->state == STATE_STORING);
     if (w == NULL)
         return;
     w->coming++;
@@ -122,12 +122,12 @@ void bound_check(const struct agent *a)
          n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
         apart[QUOTA_BUNDLES] += r->holder.apart;
-        coming += r->state == STATE_NEW && find_way(a, &r->holder.way) != NULL;
+        coming += r->state == STATE_STORING && find_way(a, &r->holder.way) != NULL;
     }
     assert(apart[QUOTA_BUNDLES] == a->apart[QUOTA_BUNDLES]);
     for (size_t k = 0; k < 2; k++)
-        apart[k] = a->here.apart[k] + a->aside.apart[k];
-    coming -= a->here.coming + a->aside.coming;
+        apart[k] = a->here.apart[k] + a->no_route.apart[k];
+    coming -= a->here.coming + a->no_route.coming;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         const struct link *l = a->links[i];
         if (l == NULL)

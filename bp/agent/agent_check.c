@@ -14,7 +14,7 @@ struct sums {
 static void check_piece(const struct record *r)
 {
     assert(r->assembly->fragments > 0);
-    if (r->state != STATE_PIECE)
+    if (r->state != STATE_REASSEMBLY_PENDING)
         return;
     assert(heap_has(&r->timer) == (r->assembly->whole == NULL));
     if (r->assembly->stale || r->assembly->whole != NULL)
@@ -24,51 +24,109 @@ static void check_piece(const struct record *r)
     assert(ranges_has(&r->assembly->have, h.id.offset, h.id.offset + h.payload_len));
 }
 
+/* What holds in each state, of the record of a bundle that is for a link, and of one for here. */
+enum holding { NEVER, ALWAYS, EITHER };
+
+struct state_rules {
+    enum retention link, here;
+    enum holding stored;
+    enum holding queued;  /* in a queue */
+    enum holding band;    /* in a band of it */
+    enum holding kind;    /* in a kind: for a link or without a route, and no copy */
+    enum holding timer;   /* its expiry or the end of a pause is in the agenda */
+    enum holding claims;  /* it may be dropped for another one */
+    enum holding loading; /* its bytes may be asked for */
+    enum holding fan;     /* it has copies */
+    enum holding taker;   /* an application has it; not the administrative endpoint's */
+    const char *at_link;  /* as an operator sees it */
+    const char *at_here;
+};
+
+static const struct state_rules record_states[STATE_COUNT] = {
+    [STATE_STORING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, NEVER, NEVER, NEVER, NEVER,
+                       NEVER, NEVER, NEVER, NEVER, NEVER, "storing", "storing"},
+    [STATE_DISPATCH_PENDING] = {RETAIN_DISPATCH_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER,
+                                NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, NEVER, "no route",
+                                "no route"},
+    [STATE_NO_ROUTE] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER, NEVER,
+                        ALWAYS, ALWAYS, EITHER, NEVER, NEVER, NEVER, "no route", "no route"},
+    [STATE_REASSEMBLY_PENDING] = {RETAIN_NONE, RETAIN_REASSEMBLY_PENDING, ALWAYS, NEVER, NEVER,
+                                  NEVER, EITHER, NEVER, EITHER, NEVER, NEVER, NULL, "fragment"},
+    [STATE_COPIED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, NEVER, NEVER, NEVER,
+                      NEVER, NEVER, EITHER, ALWAYS, NEVER, "several ways", "several ways"},
+    [STATE_FRONT] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, ALWAYS, NEVER,
+                     ALWAYS, EITHER, EITHER, NEVER, NEVER, "waiting", "waiting"},
+    [STATE_BACK] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, ALWAYS, ALWAYS,
+                    ALWAYS, EITHER, NEVER, NEVER, NEVER, "waiting", "waiting"},
+    [STATE_PAUSED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER,
+                      ALWAYS, ALWAYS, EITHER, NEVER, NEVER, NEVER, "paused", "paused"},
+    [STATE_BUSY] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER, NEVER,
+                    ALWAYS, NEVER, NEVER, NEVER, ALWAYS, "sending", "delivering"},
+    /* An application's ends in the same call. */
+    [STATE_RECALLED] = {RETAIN_FORWARD_PENDING, RETAIN_NONE, ALWAYS, ALWAYS, NEVER, NEVER, NEVER,
+                        NEVER, NEVER, NEVER, NEVER, "sending", NULL},
+};
+
+static bool holds(enum holding rule, bool is)
+{
+    return rule == EITHER || is == (rule == ALWAYS);
+}
+
+static enum retention retention_of(const struct record *r)
+{
+    const struct state_rules *s = &record_states[r->state];
+    return r->link == TO_ENDPOINT ? s->here : s->link;
+}
+
+/* A bundle in a state that its place in the lists contradicts would be lost or sent twice. */
+static void check_state(const struct agent *a, const struct record *r)
+{
+    assert(state_is_live(r->state));
+    const struct state_rules *s = &record_states[r->state];
+    const bool here = r->queue != NULL && r->link == TO_ENDPOINT;
+    const bool copy = r->role == ROLE_COPY;
+    assert(r->state == STATE_STORING || r->state == STATE_COPIED || retention_of(r) != RETAIN_NONE);
+    assert(holds(s->stored, record_stored(r)));
+    assert(holds(s->queued, r->queue != NULL) && state_is_queued(r->state) == (r->queue != NULL));
+    assert(holds(s->band, r->band != NULL));
+    assert(holds(here || copy ? NEVER : s->kind, r->kind != NULL));
+    assert((r->kind == NULL) == list_empty(&r->alike));
+    assert(holds(s->timer, heap_has(&r->timer)));
+    assert(holds(s->claims, heap_has(&r->claims[0]) || heap_has(&r->claims[1])));
+    assert(holds(s->loading, r->loading));
+    assert(holds(copy ? ALWAYS : s->fan, r->fan != NULL));
+    assert(holds(here && r->queue != &a->admin->queue ? s->taker : NEVER, r->taker != NULL));
+    assert(holds(r->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, r->assembly != NULL));
+}
+
 static void check_record(const struct agent *a, const struct record *r, struct sums *s)
 {
-    assert(r->state != STATE_GONE && r->head_len > r->id_off);
-    assert(record_find(a, r->key) == r && r->key < a->next_key);
-    assert(r->stored == (r->state != STATE_NEW));
-    assert(r->buf != NULL || r->stored);
-    assert(!r->loading || (r->buf == NULL && (r->state == STATE_FRONT || r->state == STATE_PIECE ||
-                                              r->state == STATE_COPIED)));
-    assert((r->fan != NULL) == (r->copy || r->state == STATE_COPIED));
-    assert((r->taker != NULL) ==
-           (r->state == STATE_BUSY && r->link == TO_ENDPOINT && r->queue != &a->admin->queue));
+    check_state(a, r);
+    assert(r->head_len > r->id_off && record_find(a, r->key) == r && r->key < a->next_key);
+    assert(r->buf != NULL || record_stored(r));
+    assert(!r->loading || r->buf == NULL);
     if (r->state == STATE_COPIED)
         copies_check(r);
-    assert((r->queue != NULL) == (r->state >= STATE_FRONT));
-    assert((r->band != NULL) == (r->state == STATE_FRONT || r->state == STATE_BACK));
-    const bool in_link = r->queue != NULL && r->link != TO_ENDPOINT;
-    const bool sorted = (r->state == STATE_UNPLACED && !r->restored) ||
-                        (in_link && (r->state == STATE_BACK || r->state == STATE_PAUSED));
-    assert((r->kind != NULL) == (sorted && !r->copy) && (r->kind == NULL) == list_empty(&r->alike));
     s->sorted += r->kind != NULL;
     assert(r->priority < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
-    assert(r->state != STATE_BUSY || heap_has(&r->timer) == !r->recalled);
-    assert(!r->recalled || (r->state == STATE_BUSY && r->link != TO_ENDPOINT));
-    assert(!r->taken_back);
-    assert(!(heap_has(&r->claims[0]) || heap_has(&r->claims[1])) || r->state == STATE_UNPLACED ||
-           r->band != NULL || r->state == STATE_PAUSED);
     assert(r->booking == 0 || (r->queue != NULL && r->link >= 0 && a->router.ops->note != NULL));
-    assert(r->state != STATE_PIECE || r->assembly != NULL);
-    assert(!r->whole || (r->assembly->whole == r && !r->loading));
-    if (r->assembly != NULL && !r->whole)
+    assert(r->role != ROLE_WHOLE || (r->assembly->whole == r && !r->loading));
+    if (r->assembly != NULL && r->role != ROLE_WHOLE)
         check_piece(r);
-    const bool derived = r->whole || r->copy; /* the store does not know it */
+    const bool derived = record_derived(r);
     s->bundles += !derived;
-    s->copies += r->copy;
+    s->copies += r->role == ROLE_COPY;
     s->bytes += derived ? 0 : r->bytes;
-    s->fragments += r->assembly != NULL && !r->whole;
+    s->fragments += r->assembly != NULL && r->role != ROLE_WHOLE;
     s->memory += r->buf == NULL ? 0 : r->buf->cap;
-    s->storing += r->state == STATE_NEW;
-    s->waiting += r->state == STATE_NEW && r->turn != NULL;
-    s->given += r->state == STATE_NEW && r->turn == NULL ? storing_cost(r) : 0;
-    s->storing_bytes += r->state == STATE_NEW ? record_cost(r) : 0;
+    s->storing += r->state == STATE_STORING;
+    s->waiting += r->state == STATE_STORING && r->turn != NULL;
+    s->given += r->state == STATE_STORING && r->turn == NULL ? storing_cost(r) : 0;
+    s->storing_bytes += r->state == STATE_STORING ? record_cost(r) : 0;
     s->records += derived ? 0 : record_cost(r) - r->bytes;
     s->loading += r->loading ? r->bytes : 0;
     s->timed += heap_has(&r->timer);
-    s->ids += r->id_listed;
+    s->ids += r->role == ROLE_BUNDLE;
 }
 
 static uint64_t count_given(const struct registration *g, const struct queue *q)
@@ -121,7 +179,7 @@ static uint64_t check_assembly(const struct assembly *as)
     uint64_t pieces = 0;
     list_for_each (it, &as->pieces) {
         const struct record *p = container_of(it, struct record, node);
-        assert(p->state == STATE_PIECE && p->assembly == as);
+        assert(p->state == STATE_REASSEMBLY_PENDING && p->assembly == as);
         pieces++;
     }
     assert(list_empty(&as->order) == (as->whole != NULL));
@@ -192,39 +250,15 @@ void agent_check(const struct agent *a)
     bound_check(a);
 }
 
-enum { STORING, WAITING, SENDING, DELIVERING, PAUSED, NO_ROUTE, FRAGMENT, SEVERAL_WAYS, STATES };
-
-const char *const agent_states[] = {
-    [STORING] = "storing",   [WAITING] = "waiting",
-    [SENDING] = "sending",   [DELIVERING] = "delivering",
-    [PAUSED] = "paused",     [NO_ROUTE] = "no route",
-    [FRAGMENT] = "fragment", [SEVERAL_WAYS] = "several ways",
-    [STATES] = NULL,
-};
+const char *const agent_states[] = {"storing",  "waiting",  "sending",      "delivering", "paused",
+                                    "no route", "fragment", "several ways", NULL};
 
 static const char *state_text(const struct record *r)
 {
-    if (r->state == STATE_PIECE && r->assembly->whole != NULL)
+    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole != NULL)
         r = r->assembly->whole;
-    switch (r->state) {
-    case STATE_NEW:
-        return agent_states[STORING];
-    case STATE_UNPLACED:
-        return agent_states[NO_ROUTE];
-    case STATE_PIECE:
-        return agent_states[FRAGMENT];
-    case STATE_COPIED:
-        return agent_states[SEVERAL_WAYS];
-    case STATE_BUSY:
-        return agent_states[r->link == TO_ENDPOINT ? DELIVERING : SENDING];
-    case STATE_PAUSED:
-        return agent_states[PAUSED];
-    case STATE_FRONT:
-    case STATE_BACK:
-    case STATE_GONE:
-        break;
-    }
-    return agent_states[WAITING];
+    const struct state_rules *s = &record_states[r->state];
+    return r->link == TO_ENDPOINT || s->at_link == NULL ? s->at_here : s->at_link;
 }
 
 /* For a person, who reads the wall clock. */
@@ -239,16 +273,17 @@ static bool describe_bundle(const struct agent *a, const struct record *r,
                             struct agent_bundle_info *out)
 {
     struct agent_head h;
-    if (r->whole || r->copy)
+    if (record_derived(r))
         return false;
+    const bool restored = r->state == STATE_DISPATCH_PENDING; /* it has met no clock yet */
     record_head(r, &h);
     *out = (struct agent_bundle_info){
         .key = r->key,
         .id = h.id,
         .destination = h.destination,
         .bytes = r->bytes,
-        .age_ms = r->restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
-        .expires_ms = r->restored ? h.expires_ms : end_by_clock(a, r),
+        .age_ms = restored ? 0 : r->rest_ms + (a->now.now - r->arrived) / TICK_MS,
+        .expires_ms = restored ? h.expires_ms : end_by_clock(a, r),
         .state = state_text(r),
         .link = record_link(r),
         .priority = r->qos.priority,

@@ -26,7 +26,7 @@ bool copies_room(const struct agent *a, uint64_t more)
 
 static struct fan *fan_of(struct record *r)
 {
-    if (r->copy)
+    if (r->role == ROLE_COPY)
         return r->fan;
     assert(r->fan == NULL && r->queue == NULL && r->booking == 0);
     struct fan *f = calloc(1, sizeof *f);
@@ -48,7 +48,7 @@ static struct record *add_copy(struct agent *a, struct fan *f, struct buf *bytes
     a->copies++;
     if (bytes != NULL)
         record_hold(a, c, buf_keep(bytes));
-    assert(c->copy && c->stored && f->len > 0);
+    assert(c->role == ROLE_COPY && record_stored(c) && f->len > 0);
     return c;
 }
 
@@ -72,11 +72,11 @@ struct list *copies_make(struct agent *a, struct record *r, uint64_t n)
         if (add_copy(a, f, r->buf) != NULL)
             continue;
         undo_copies(a, f, i);
-        if (!r->copy)
+        if (r->role != ROLE_COPY)
             free(f);
         return NULL;
     }
-    if (!r->copy) {
+    if (r->role != ROLE_COPY) {
         record_release(a, r);
         agenda_sub(&a->timers, &r->timer);
         r->fan = f;
@@ -87,11 +87,11 @@ struct list *copies_make(struct agent *a, struct record *r, uint64_t n)
 }
 
 /* The bundle is one record again, in no list. */
-static void end_fan(struct fan *f)
+static void undo_fan(struct fan *f)
 {
     assert(f->len == 0 && list_empty(&f->copies));
     f->original->fan = NULL;
-    f->original->state = STATE_UNPLACED;
+    f->original->state = STATE_DISPATCH_PENDING;
     free(f);
 }
 
@@ -105,49 +105,56 @@ static enum status_reason reason_of(enum agent_end why)
 static void end_original(struct agent *a, struct fan *f)
 {
     struct record *o = f->original;
-    const enum agent_end last = f->last;
-    const bool delivered = f->delivered, forwarded = f->forwarded;
-    end_fan(f);
-    o->fanned = o->once = true;
-    assert(!delivered || !o->gathered || a->counters.fragments_going_on > 0);
-    a->counters.fragments_going_on -= delivered && o->gathered;
-    if (delivered && !o->gathered) /* else the bundle was, in one */
+    assert(f->len == 0 && list_empty(&f->copies));
+    assert(!f->delivered || !f->gathered || a->counters.fragments_going_on > 0);
+    a->counters.fragments_going_on -= f->delivered && f->gathered;
+    if (f->delivered && !f->gathered) /* else the bundle was, in one */
         agent_report(a, o, STATUS_DELIVERED, REASON_NONE);
-    if (forwarded)
+    if (f->forwarded)
         agent_report(a, o, STATUS_FORWARDED, REASON_NONE);
-    if (!delivered && !forwarded)
-        agent_report(a, o, STATUS_DELETED, reason_of(last));
-    record_end(a, o, delivered ? END_DELIVERED : forwarded ? END_FORWARDED : last);
+    if (!f->delivered && !f->forwarded)
+        agent_report(a, o, STATUS_DELETED, reason_of(f->last));
+    record_end(a, o, f->delivered ? END_DELIVERED : f->forwarded ? END_FORWARDED : f->last);
+    free(f);
 }
 
 void copies_sub(struct agent *a, struct record *c, enum agent_end why)
 {
     struct fan *f = c->fan;
-    assert(c->copy && f->len > 0 && a->copies > 0);
+    assert(c->role == ROLE_COPY && f->len > 0 && a->copies > 0);
     list_sub(&c->sibling);
     c->fan = NULL;
     a->copies--;
     f->len--;
     f->last = why;
-    f->delivered = f->delivered || (why == END_DELIVERED && !c->spread);
+    f->delivered = f->delivered || why == END_DELIVERED;
     f->forwarded = f->forwarded || why == END_FORWARDED;
     if (f->len == 0 && !f->held)
         end_original(a, f);
+}
+
+void copies_replace(struct agent *a, struct record *c)
+{
+    struct fan *f = c->fan;
+    const bool delivered = f->delivered;
+    assert(c->role == ROLE_COPY && f->len > 1);
+    record_end(a, c, END_DELIVERED);
+    f->delivered = delivered; /* by others, which it became */
 }
 
 bool copies_abandon(struct agent *a, struct record *c)
 {
     struct fan *f = c->fan;
     struct record *o = f->original;
-    assert(c->copy && f->len > 0 && !f->held);
+    assert(c->role == ROLE_COPY && f->len > 0 && !f->held);
     if (f->len > 1 || f->delivered || f->forwarded) {
         record_end(a, c, END_DELETED);
         return false;
     }
-    struct buf *bytes = o->whole && c->buf != NULL ? buf_keep(c->buf) : NULL;
+    struct buf *bytes = o->role == ROLE_WHOLE && c->buf != NULL ? buf_keep(c->buf) : NULL;
     f->held = true;
     record_end(a, c, END_DELETED);
-    end_fan(f);
+    undo_fan(f);
     if (bytes != NULL)
         record_hold(a, o, bytes);
     if (agent_overdue(a, o))
@@ -159,7 +166,7 @@ bool copies_abandon(struct agent *a, struct record *c)
 void copies_each(struct agent *a, struct record *o, void (*fn)(struct agent *a, struct record *c))
 {
     struct fan *f = o->fan;
-    assert(f != NULL && !o->copy && !f->held);
+    assert(f != NULL && o->role != ROLE_COPY && !f->held);
     f->held = true;
     list_for_each_safe (it, &f->copies)
         fn(a, container_of(it, struct record, sibling));
@@ -171,7 +178,7 @@ void copies_each(struct agent *a, struct record *o, void (*fn)(struct agent *a, 
 int copies_load(struct agent *a, struct record *c, struct agent_action *out)
 {
     struct fan *f = c->fan;
-    assert(c->copy && c->buf == NULL && !f->original->whole);
+    assert(c->role == ROLE_COPY && c->buf == NULL && f->original->role != ROLE_WHOLE);
     list_for_each (it, &f->copies) {
         const struct record *other = container_of(it, struct record, sibling);
         if (other->buf == NULL)
@@ -187,8 +194,12 @@ int copies_load(struct agent *a, struct record *c, struct agent_action *out)
 /* Does the whole that it is a piece of wait for its bytes? */
 static bool is_missing(const struct record *c)
 {
-    const struct record *whole = c->state == STATE_PIECE ? c->assembly->whole : NULL;
-    return whole != NULL && whole->queue != NULL && whole->buf == NULL && !c->joined;
+    const struct record *whole = c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : NULL;
+    if (whole == NULL || whole->queue == NULL || whole->buf != NULL)
+        return false;
+    struct agent_head h; /* each piece has bytes that those before it lack */
+    record_head(c, &h);
+    return !ranges_has(&c->assembly->have, h.id.offset, h.id.offset + h.payload_len);
 }
 
 static bool wants_bytes(const struct record *c)
@@ -199,14 +210,14 @@ static bool wants_bytes(const struct record *c)
 /* Whose queue waits for them. */
 static struct record *queued_of(struct record *c)
 {
-    return c->state == STATE_PIECE ? c->assembly->whole : c;
+    return c->state == STATE_REASSEMBLY_PENDING ? c->assembly->whole : c;
 }
 
 static void end_unreadable(struct agent *a, struct record *c)
 {
-    if (c->state == STATE_PIECE && !is_missing(c))
+    if (c->state == STATE_REASSEMBLY_PENDING && !is_missing(c))
         return; /* it is not needed now, or any more */
-    if (c->state != STATE_BUSY)
+    if (!state_is_given(c->state))
         record_end(a, queued_of(c), END_UNREADABLE);
 }
 
@@ -218,7 +229,7 @@ static void retry_copy(struct agent *a, struct record *c)
 
 void copies_loaded(struct agent *a, struct record *o, const struct buf *bytes, bool damaged)
 {
-    assert(o->fan != NULL && !o->copy && !o->loading);
+    assert(o->fan != NULL && o->role != ROLE_COPY && !o->loading);
     if (bytes == NULL) {
         copies_each(a, o,
                     damaged || ++o->load_failures == LOAD_TRIES ? end_unreadable : retry_copy);
@@ -244,13 +255,13 @@ void copies_check(const struct record *o)
 {
     uint64_t len = 0;
     assert(o->fan != NULL && o->fan->original == o && !o->fan->held && o->fan->len > 0);
-    assert(o->buf == NULL && first_copy(o->fan)->copy);
+    assert(o->buf == NULL && first_copy(o->fan)->role == ROLE_COPY);
     list_for_each (it, &o->fan->copies) {
         const struct record *c = container_of(it, struct record, sibling);
-        assert(c->copy && c->fan == o->fan);
-        assert((c->queue != NULL && c->state >= STATE_FRONT) ||
-               (c->state == STATE_PIECE && o->gathered));
-        assert(!o->whole || c->buf != NULL);
+        assert(c->role == ROLE_COPY && c->fan == o->fan);
+        assert((c->queue != NULL && state_is_queued(c->state)) ||
+               (c->state == STATE_REASSEMBLY_PENDING && o->fan->gathered));
+        assert(o->role != ROLE_WHOLE || c->buf != NULL);
         len++;
     }
     assert(len == o->fan->len);

@@ -91,7 +91,7 @@ static int note_declined(struct agent *a, struct record *r)
 static bool has_other_route(struct agent *a, struct record *r)
 {
     struct agent_head h;
-    if (r->copy || note_declined(a, r) < 0)
+    if (r->role == ROLE_COPY || note_declined(a, r) < 0)
         return false;
     record_head(r, &h);
     const struct ask_answer answer = ask_router(a, r, &h);
@@ -103,7 +103,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
 {
     agent_begin(a, now);
     struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+    if (r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT)
         return;
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
@@ -111,7 +111,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
         return;
     if (has_other_route(a, r)) {
         agent_proceed(a, r);
-    } else if (!r->copy && !r->was_declined) { /* no memory to know it by */
+    } else if (r->role != ROLE_COPY && !r->was_declined) { /* no memory to know it by */
         queue_retry(a, r);
     } else {
         agent_report(a, r, STATUS_DELETED, REASON_TRANSMISSION_CANCELLED);

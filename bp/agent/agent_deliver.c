@@ -154,18 +154,18 @@ static void spread_record(struct agent *a, struct record *r)
     assert(n > 0 && r->buf != NULL && r->state == STATE_BUSY);
     const bool room = copies_room(a, n);
     struct list *c = NULL;
-    if (room && r->copy) {
+    if (room && r->role == ROLE_COPY) {
         c = copies_make(a, r, n);
     } else if (room) {
         queue_leave(a, r);
-        r->state = STATE_UNPLACED;
+        r->state = STATE_DISPATCH_PENDING;
         c = copies_make(a, r, n);
     }
     if (c == NULL) {
         if (r->queue != NULL)
             queue_retry(a, r);
         else
-            agent_set_aside(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
+            agent_await_route(a, r, NULL, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     list_for_each (it, &e->regs) {
@@ -176,15 +176,14 @@ static void spread_record(struct agent *a, struct record *r)
         queue_add(a, &container_of(it, struct registration, node)->queue, copy, copy->qos.priority,
                   NULL);
     }
-    r->spread = r->copy;
-    if (r->copy)
-        record_end(a, r, END_DELIVERED);
+    if (r->role == ROLE_COPY)
+        copies_replace(a, r);
 }
 
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
     assert(r->queue != NULL && r->buf != NULL);
-    if (r->whole && !r->verified && !secure_whole(a, r))
+    if (r->role == ROLE_WHOLE && !r->assembly->verified && !secure_whole(a, r))
         return 0;
     if (r->queue == &a->admin->queue) {
         agent_administer(a, r);
@@ -234,7 +233,7 @@ void endpoint_take_back(struct record *r)
 {
     assert(r->state == STATE_BUSY && r->link == TO_ENDPOINT && list_empty(&r->answer));
     assert(r->taker != NULL);
-    r->taken_back = true;
+    r->state = STATE_RECALLED;
     r->token = r->taker->reg;
     r->taker->owed++;
     r->queue->owed++;
@@ -244,7 +243,7 @@ void endpoint_take_back(struct record *r)
 static void decline_copy(struct agent *a, struct record *c)
 {
     struct record *o = c->fan->original;
-    if (copies_abandon(a, c) && o->queue != NULL && o->state != STATE_BUSY)
+    if (copies_abandon(a, c) && o->queue != NULL && !state_is_given(o->state))
         queue_pause(a, o, TICK_NEVER);
 }
 
@@ -252,9 +251,9 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
 {
     agent_begin(a, now);
     struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_BUSY || r->link != TO_ENDPOINT)
+    if (r == NULL || !state_is_given(r->state) || r->link != TO_ENDPOINT)
         return;
-    assert(r->queue != NULL && r->stored && r->taker != NULL);
+    assert(r->queue != NULL && r->taker != NULL);
     const uint64_t reg = r->taker->reg;
     if (ok) {
         emit_application(a, BUNDLE_DELIVERED, r, reg);
@@ -263,7 +262,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     } else if (!agent_overdue(a, r)) {
         emit_declined(a, r, reg, "refused by the application");
         /* It waits for the next registration; this one would refuse it again. */
-        if (r->copy)
+        if (r->role == ROLE_COPY)
             decline_copy(a, r);
         else
             queue_pause(a, r, TICK_NEVER);

@@ -94,14 +94,21 @@ static void emit_described(struct agent *a, struct bundle_event *e, const struct
     e->destination = NULL;
 }
 
+/* All its copies have ended. A group's fragment is delivered with its bundle instead. */
+static bool is_fanned(const struct record *r)
+{
+    const struct fan *f = r->role == ROLE_COPY ? NULL : r->fan;
+    return f != NULL && f->len == 0 && !f->gathered;
+}
+
 static void emit_with(struct agent *a, struct bundle_event *e, const struct record *r)
 {
-    e->key = r->copy && r->fan != NULL ? r->fan->original->key : r->key;
-    e->copy = r->copy;
-    e->fanned = r->fanned && !r->gathered; /* a fragment is delivered with its bundle */
-    e->bytes = r->whole ? 0 : r->bytes;    /* a whole is never encoded */
-    e->whole = r->whole;
-    e->from = r->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
+    e->key = r->role == ROLE_COPY && r->fan != NULL ? r->fan->original->key : r->key;
+    e->copy = r->role == ROLE_COPY;
+    e->fanned = is_fanned(r);
+    e->bytes = r->role == ROLE_WHOLE ? 0 : r->bytes; /* a whole is never encoded */
+    e->whole = r->role == ROLE_WHOLE;
+    e->from = r->origin;
     if (a->config.sink != NULL)
         emit_described(a, e, r);
     else
@@ -190,7 +197,7 @@ void agent_carried(struct agent *a, uint64_t key, uint64_t originator, uint64_t 
 {
     agent_begin(a, now);
     const struct record *r = record_find(a, key);
-    if (r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT)
+    if (r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT)
         return;
     struct bundle_event e = {.kind = BUNDLE_CARRIED,
                              .link = r->link,

@@ -93,7 +93,7 @@ int link_action(struct agent *a, struct record *r, struct agent_action *out)
 static struct record *find_sent(struct agent *a, uint64_t key)
 {
     struct record *r = record_find(a, key);
-    return r == NULL || r->state != STATE_BUSY || r->link == TO_ENDPOINT ? NULL : r;
+    return r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT ? NULL : r;
 }
 
 void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)

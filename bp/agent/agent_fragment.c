@@ -333,7 +333,7 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
         as->stale = true;
         return HELIO_ENOMEM;
     }
-    r->state = STATE_PIECE;
+    r->state = STATE_REASSEMBLY_PENDING;
     list_add_tail(&as->pieces, &r->node);
     as->grown = a->now.now;
     list_sub(&as->order);
@@ -356,12 +356,12 @@ static bool superseded(const struct agent *a, const struct assembly *as)
     const uint64_t hash = agent_id_hash(a->config.seed, name);
     const struct record *held = record_by_id(a, name, hash);
     return assembly_with_whole(a, name) != NULL || seen_has(&a->seen, name) ||
-           (held != NULL && held->stored);
+           (held != NULL && record_stored(held));
 }
 
 static void place_fragment(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    r->state = STATE_UNPLACED; /* in no list, so that it can end */
+    assert(r->state == STATE_DISPATCH_PENDING || r->state == STATE_NO_ROUTE);
     if (r->assembly == NULL) { /* restored, with a head that makes no sense */
         record_end(a, r, END_DELETED);
         return;
@@ -369,10 +369,10 @@ static void place_fragment(struct agent *a, struct record *r, const struct agent
     int rc = superseded(a, r->assembly) ? 0 : gather_pieces(a, r, h);
     if (rc == 0)
         record_end(a, r, END_REDUNDANT);
-    else if (rc < 0 && r->copy)
+    else if (rc < 0 && r->role == ROLE_COPY)
         record_end(a, r, END_GAVE_WAY);
     else if (rc < 0)
-        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
 }
 
 /* Fragments of a group's bundle are copies, whose originals are known by their own ids, since they
@@ -381,7 +381,7 @@ static void remember_bundle(struct agent *a, const struct assembly *as, enum age
 {
     const struct record *p = container_of(list_first(&as->pieces), struct record, node);
     assert(!list_empty(&as->pieces));
-    if (!p->copy || why != END_DELIVERED)
+    if (p->role != ROLE_COPY || why != END_DELIVERED)
         return;
     const struct slice name = assembly_name(as);
     agent_remember(a, name, record_until_ms(a, p));
@@ -418,18 +418,17 @@ static void end_all_pieces(struct agent *a, struct slice name)
 
 bool fragment_place(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    if (r->whole)
+    if (r->role == ROLE_WHOLE)
         return false;
     if (h->id.fragment) {
         place_fragment(a, r, h);
         return true;
     }
-    if (!r->from_link || no_assemblies(a))
+    if (r->origin != BUNDLE_FROM_LINK || no_assemblies(a))
         return false;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
     if (assembly_with_whole(a, name) != NULL) {
-        r->state = STATE_UNPLACED;
         record_end(a, r, END_REDUNDANT);
         return true;
     }
@@ -440,7 +439,7 @@ bool fragment_place(struct agent *a, struct record *r, const struct agent_head *
 void fragment_gather(struct agent *a, struct record *c, const struct agent_head *h,
                      struct assembly *as)
 {
-    assert(c->copy && c->queue == NULL && c->assembly == NULL);
+    assert(c->role == ROLE_COPY && c->queue == NULL && c->assembly == NULL);
     c->link = TO_ENDPOINT;
     c->holder = quota_keep(&c->fan->original->holder);
     c->holder.apart = false; /* the bundle itself is where it is */

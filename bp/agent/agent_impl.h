@@ -12,6 +12,8 @@
 #include "bp/agent/agent_head.h"
 #include "bp/agent/agent_kind.h"
 #include "bp/agent/agent_quota.h"
+#include "bp/agent/agent_state.h"
+#include "bp/agent/event.h"
 #include "bp/agent/returns.h"
 #include "bp/agent/router.h"
 #include "bp/agent/routes.h"
@@ -25,7 +27,7 @@
 #define LOAD_TRIES 8         /* a bundle that cannot be read this often is given up */
 #define NO_LINK ROUTER_NO_LINK
 #define TO_ENDPOINT (-1) /* record.link: for an endpoint of this node */
-#define ASIDE (-3)       /* where a bundle goes that has no way now */
+#define NO_ROUTE (-3)    /* record.link: no route now */
 
 /*
  * The bundles for a link, an endpoint or a registration. They wait in `bands`, by priority; then
@@ -103,22 +105,11 @@ struct sharing_rule {
 struct fan {
     struct record *original; /* COPIED */
     struct list copies;
-    uint64_t len; /* of these: at least one */
+    uint64_t len; /* of these: at least one, until the bundle ends with the last */
     bool delivered, forwarded;
     bool held;           /* being walked */
+    bool gathered;       /* one of these is in an assembly: it is a fragment of a group's bundle */
     enum agent_end last; /* how the last copy ended */
-};
-
-enum record_state {
-    STATE_NEW,      /* in agent.storing, or with the binder to be stored */
-    STATE_UNPLACED, /* no route now; or just restored: in agent.restored */
-    STATE_PIECE,    /* in the pieces of its assembly */
-    STATE_COPIED,   /* in no list: its copies are */
-    STATE_FRONT,
-    STATE_BACK,
-    STATE_BUSY,
-    STATE_PAUSED,
-    STATE_GONE, /* in agent.removals, or only an answer is due */
 };
 
 /* What one peer, one user of applications, or one source holds of the node. Exists while it is
@@ -139,24 +130,27 @@ struct account {
 struct holder {
     struct account *peer, *source;
     struct account *user; /* of the application; NULL: a neighbour's, or not known any more */
-    struct link_ref way;  /* where it went when it came: a link, TO_ENDPOINT, ASIDE; else NO_LINK */
-    bool apart;           /* it is in what is set apart for that, and not in the accounts */
+    struct link_ref
+        way;    /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
+    bool apart; /* it is in what is set apart for that, and not in the accounts */
 };
 
 /* One bundle at the node. */
 struct record {
     struct hash_node by_key;
     union {
-        struct hash_node by_id; /* when id_listed */
-        struct list sibling;    /* copies, which are not: in fan.copies */
+        struct hash_node by_id; /* ROLE_BUNDLE */
+        struct list sibling;    /* ROLE_COPY: in fan.copies */
     };
     struct list node;           /* in the list of its state */
     struct list answer;         /* in agent.answers; later in agent.recalls */
     struct list alike;          /* in its kind */
-    struct kind *kind;          /* BACK and PAUSED of a link, and UNPLACED; else NULL */
+    struct kind *kind;          /* BACK and PAUSED of a link, and NO_ROUTE; else NULL */
     struct heap_node timer;     /* expiry, or the end of its pause */
     struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
-    enum record_state state;
+    enum record_state state;    /* agent_state.h */
+    enum record_role role;
+    enum bundle_origin origin;     /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
     enum bundle_priority priority; /* in its queue: its own, or what a rule of the link says */
     struct band *band;             /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
@@ -168,45 +162,37 @@ struct record {
      * was noted. */
     uint64_t sequence_end;
     tick expires;
-    tick pause;                 /* the last one; 0 = none yet */
-    int link;                   /* or TO_ENDPOINT */
-    struct link_ref came_from;  /* the link that brought it; none: not known, or none did */
-    struct link_ref avoid;      /* the link it came from, or that failed last: the last choice */
-    uint64_t booking;           /* the router's name for its use of the link; 0: none */
-    struct queue *queue;        /* of its link or endpoint: FRONT to PAUSED; else NULL */
-    struct turn *turn;          /* BACK; NEW that waits for the store */
-    struct turn *place;         /* FRONT, BUSY: the party whose place it has; NULL: none */
-    struct holder holder;       /* not of a whole */
-    struct fan *fan;            /* of a copy, and of the bundle whose copy it is */
+    tick pause;                /* the last one; 0 = none yet */
+    int link;                  /* or TO_ENDPOINT, NO_ROUTE */
+    struct link_ref came_from; /* the link that brought it; none: not known, or none did */
+    struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
+    uint64_t booking;          /* the router's name for its use of the link; 0: none */
+    struct queue *queue;       /* of its link or endpoint: FRONT to RECALLED; else NULL */
+    struct turn *turn;         /* BACK; STORING that waits for the store */
+    struct turn *place;        /* FRONT, BUSY, RECALLED: the party whose place it has; NULL: none */
+    struct holder holder;      /* not of a whole */
+    struct fan *fan;           /* of a copy, and of the bundle whose copy it is */
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
-    uint32_t losses;    /* on unreliable links */
-    uint32_t hand_head; /* bytes that the fragment that the link has is longer than its payload */
-    uint64_t sent_to;   /* bytes of the payload that went on in fragments */
-    uint64_t in_hand;   /* in the fragment that the link has; 0: it has no fragment */
-    uint64_t fits;      /* bytes that still go its present way; 0: any */
-    bool from_link, has_token, stored, restored, rewrite, loading, id_listed, doomed;
+    uint32_t losses;      /* on unreliable links */
+    uint32_t hand_head;   /* bytes that the fragment that the link has is longer than its payload */
+    uint64_t sent_to;     /* bytes of the payload that went on in fragments */
+    uint64_t in_hand;     /* in the fragment that the link has; 0: it has no fragment */
+    uint64_t fits;        /* bytes that still go its present way; 0: any */
+    bool has_token;       /* an answer is due when it is stored */
+    bool rewrite;         /* its blocks change when it is forwarded */
+    bool loading;         /* asked for with LOAD */
+    bool doomed;          /* an operator deleted it */
     bool again;           /* it was forwarded before: it pauses before it goes on */
-    bool marked;          /* its end here is one for good: it is known when it comes again */
-    bool recalled;        /* given to a link, which was or will be asked to end it */
-    bool taken_back;      /* from an application */
-    bool aside;           /* it waits apart, and that was said */
     bool was_declined;    /* agent.declined says by which links */
-    bool too_late;        /* no way was in time when it was asked for last */
-    bool copy;            /* of another record, which the store knows */
-    bool spread;          /* a copy that became others: its end tells nothing */
-    bool fanned;          /* it went several ways */
-    bool gathered;        /* one of these is in an assembly: it is a fragment of a group's bundle */
-    bool joined;          /* a piece whose bytes are in the whole */
-    bool once;            /* such a one, or a group's: known when it comes again */
-    bool whole;           /* what fragments make together; the store does not know it */
-    bool verified;        /* a whole that the security policy let pass */
+    bool too_late;        /* no route was in time when it was asked for last */
+    bool once;            /* a group's: known when it comes again */
     struct agent_qos qos; /* as in the head */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
     size_t id_off, head_len;
-    size_t mark_len; /* of the id: what is remembered when the bundle is gone */
+    size_t mark_len; /* of the id: what is remembered when the bundle is gone; ENDED, 0: nothing */
     uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
 };
 
@@ -226,6 +212,7 @@ struct assembly {
     struct ranges have;        /* bytes of all pieces; with `whole`: those in `joined` */
     bool stale;                /* have is to be made anew: a piece is gone */
     bool over;                 /* its whole ended, and was counted; late pieces remain */
+    bool verified;             /* the security policy let the whole pass */
     struct record *whole;
     struct buf *joined; /* the whole payload in the making */
     struct list *next;  /* the piece to copy next */
@@ -292,7 +279,7 @@ struct agent {
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
     uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
-    struct way here, aside;                            /* beside those of links */
+    struct way here, no_route;                         /* beside those of links */
     uint64_t ways;                                     /* all of them */
     uint64_t way_share[2], apart[2]; /* what is set apart for each; used of that by all, links that
                                         are gone included */
@@ -358,6 +345,17 @@ void record_hold(struct agent *a, struct record *r, struct buf *b); /* takes the
 void record_fit(struct agent *a, struct record *r); /* a small bundle keeps no room around it */
 void record_release(struct agent *a, struct record *r);
 void record_load_done(struct agent *a, struct record *r);
+void record_leave_storing(struct agent *a, struct record *r); /* the store has answered */
+/* The store has it, or what it is derived from. */
+static inline bool record_stored(const struct record *r)
+{
+    return r->state != STATE_STORING && r->state != STATE_NOT_STORED;
+}
+/* The store does not know it. */
+static inline bool record_derived(const struct record *r)
+{
+    return r->role == ROLE_COPY || r->role == ROLE_WHOLE;
+}
 void record_end(struct agent *a, struct record *r,
                 enum agent_end why); /* out of all; REMOVE follows when stored */
 struct slice record_id(const struct record *r);
@@ -431,7 +429,7 @@ void agent_link_changed(struct agent *a, uint32_t link);
 void agent_place(struct agent *a, struct record *r);
 void agent_leave_link(struct agent *a, struct record *r); /* its link ends: placed elsewhere */
 /* h: its head, or NULL */
-void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until);
+void agent_await_route(struct agent *a, struct record *r, const struct agent_head *h, tick until);
 /* What waits apart is asked for, and placed, as far as one slice goes. */
 void agent_place_all(struct agent *a);
 void agent_place_anew(struct agent *a);    /* and what waits in queues of links */
@@ -451,15 +449,15 @@ tick agent_expiry(const struct agent *a, uint64_t expires_ms);
 uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t age_ms);
 
 /* agent_ask.c: what the router is asked and told */
-/* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or ASIDE (there is one later).
+/* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one later).
  * Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG for what must not go in fragments. */
 enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
                              int *link);
 struct ask_answer {
-    int link;                       /* TO_ENDPOINT, a link, or ASIDE */
-    tick until;                     /* ASIDE: when to ask again */
-    bool none;                      /* ASIDE: there is no route at all */
-    bool too_late;                  /* ASIDE: no way is in time */
+    int link;                       /* TO_ENDPOINT, a link, or NO_ROUTE */
+    tick until;                     /* NO_ROUTE: when to ask again */
+    bool none;                      /* NO_ROUTE: there is no route at all */
+    bool too_late;                  /* NO_ROUTE: no way is in time */
     uint64_t booking;               /* of a link; 0: none */
     uint64_t fits;                  /* likewise; 0: all of it; not for copies */
     const struct router_copy *also; /* of a link: over these, too; until the next question */
@@ -514,6 +512,8 @@ struct list *copies_make(struct agent *a, struct record *r, uint64_t n);
 bool copies_room(const struct agent *a, uint64_t more);
 /* One ends: out of its bundle, which ends with the last one. */
 void copies_sub(struct agent *a, struct record *c, enum agent_end why);
+/* A copy became others, which are there already: it ends, and nobody had the bundle by that. */
+void copies_replace(struct agent *a, struct record *c);
 /* Its link or registration is gone, or does not want it. True: it was the only hope, and the bundle
  * is placed anew. */
 bool copies_abandon(struct agent *a, struct record *c);

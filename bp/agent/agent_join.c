@@ -43,7 +43,7 @@ static int ask_piece(struct agent *a, struct assembly *as, struct agent_action *
         struct record *p = container_of(it, struct record, node);
         if (p->buf != NULL || p->loading)
             continue;
-        if (!p->copy)
+        if (p->role != ROLE_COPY)
             return queue_load(a, p, out);
         if (copies_load(a, p, out)) /* else it has them now, or they are on their way */
             return 1;
@@ -64,7 +64,6 @@ int fragment_join(struct agent *a, struct record *whole, struct agent_action *ou
             return 0;
         if (secure_piece(a, as, p) < 0 || copy_piece(as, p) < 0)
             goto no_memory;
-        p->joined = true;
         record_release(a, p);
     }
     whole->buf = as->joined; /* its bytes are counted already */

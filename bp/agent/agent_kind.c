@@ -111,7 +111,7 @@ static struct kind *kind_of(struct agent *a, struct kinds *of, const struct reco
 
 void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    assert(r->kind == NULL && list_empty(&r->alike) && !r->copy);
+    assert(r->kind == NULL && list_empty(&r->alike) && r->role != ROLE_COPY);
     struct kinds *of = place_of(a, r);
     struct kind *k = NULL;
     if (a->router.ops->by_destination && !r->was_declined) {
@@ -264,7 +264,7 @@ static uint64_t check_list(const struct kind *k, const struct list *l)
     uint64_t n = 0;
     list_for_each (it, l) {
         const struct record *r = container_of(it, struct record, alike);
-        assert(r->kind == k && r->qos.priority == k->priority && !r->copy);
+        assert(r->kind == k && r->qos.priority == k->priority && r->role != ROLE_COPY);
         n++;
     }
     return n;

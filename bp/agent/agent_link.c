@@ -110,10 +110,10 @@ static void forget_link(struct agent *a, uint32_t link)
 {
     list_for_each_safe (it, &a->answers) {
         struct record *r = container_of(it, struct record, answer);
-        if (!r->from_link || r->in_link != link)
+        if (r->origin != BUNDLE_FROM_LINK || r->in_link != link)
             continue;
         list_sub(&r->answer);
-        if (r->state == STATE_GONE && !r->stored)
+        if (r->state == STATE_NOT_STORED)
             free(r);
     }
     notice_forget(a, link);

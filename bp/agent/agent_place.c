@@ -16,17 +16,18 @@ bool agent_is_here(const struct agent *a, const struct eid *e)
     return eid_same_node(e, &a->config.node);
 }
 
-void agent_set_aside(struct agent *a, struct record *r, const struct agent_head *h, tick until)
+void agent_await_route(struct agent *a, struct record *r, const struct agent_head *h, tick until)
 {
     assert(r->queue == NULL && r->booking == 0);
-    r->state = STATE_UNPLACED;
+    assert(r->state == STATE_DISPATCH_PENDING || r->state == STATE_NO_ROUTE);
+    const bool known = r->state == STATE_NO_ROUTE;
+    r->state = STATE_NO_ROUTE;
     kind_enter(a, r, h);
     record_set_timer(a, r, tick_min(r->expires, until));
     room_enter(a, r);
-    if (!r->aside) /* once, however often it is asked for */
+    if (!known) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, r);
-    r->aside = true;
-    if (r->stored && queue_memory_full(a, 0) && record_can_load(r))
+    if (queue_memory_full(a, 0) && record_can_load(r))
         record_release(a, r);
 }
 
@@ -61,7 +62,7 @@ static enum bundle_priority priority_of(const struct agent *a, const struct reco
 static void place_copy(struct agent *a, struct record *c, const struct agent_head *h, int link,
                        uint64_t booking, bool again)
 {
-    assert(c->copy && c->queue == NULL);
+    assert(c->role == ROLE_COPY && c->queue == NULL);
     c->link = link;
     struct queue *q = queue_of(a, c, h);
     assert(q != NULL); /* the caller saw to it */
@@ -99,7 +100,7 @@ static void place_here(struct agent *a, struct record *c, const struct agent_hea
 static void place_copies(struct agent *a, struct record *r, const struct agent_head *h,
                          const struct ask_answer *answer)
 {
-    assert(!r->copy && answer->also_len <= ROUTER_COPIES_MAX);
+    assert(r->role != ROLE_COPY && answer->also_len <= ROUTER_COPIES_MAX);
     assert(answer->link >= 0 || (answer->here && answer->also_len == 0));
     struct assembly *as = NULL;
     /* Without room to gather its fragments they go on only. */
@@ -109,13 +110,13 @@ static void place_copies(struct agent *a, struct record *r, const struct agent_h
     if (it == NULL) {
         if (as != NULL)
             fragment_leave(a, as, END_NOT_STORED);
-        r->link = ASIDE;
-        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        r->link = NO_ROUTE;
+        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     const bool again = r->again;
-    r->aside = r->again = false;
-    r->gathered = as != NULL;
+    r->again = false;
+    r->fan->gathered = as != NULL;
     for (uint64_t i = 0; i < n; i++) {
         struct record *c = container_of(it, struct record, sibling);
         it = it->next;
@@ -133,7 +134,7 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
                      const struct ask_answer *answer)
 {
     uint64_t group, service;
-    assert(r->queue == NULL && r->state != STATE_GONE);
+    assert(r->queue == NULL && state_is_live(r->state));
     r->link = answer->link;
     a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
     r->too_late = answer->too_late;
@@ -142,20 +143,19 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
         place_copies(a, r, h, answer);
         return;
     }
-    if (r->link == ASIDE) {
-        agent_set_aside(a, r, h, answer->until);
+    if (r->link == NO_ROUTE) {
+        agent_await_route(a, r, h, answer->until);
         return;
     }
     if (r->link == TO_ENDPOINT && fragment_place(a, r, h))
         return;
     struct queue *q = queue_of(a, r, h);
     if (q == NULL) {
-        agent_set_aside(a, r, h, tick_add(a->now.now, a->config.retry_max));
+        agent_await_route(a, r, h, tick_add(a->now.now, a->config.retry_max));
         return;
     }
     record_set_timer(a, r, r->expires);
     queue_add(a, q, r, priority_of(a, r, h), h);
-    r->aside = false;
     emit_record(a, BUNDLE_QUEUED, r);
     ask_placed(a, r, answer);
     if (r->again && r->link != TO_ENDPOINT)
@@ -181,7 +181,7 @@ void agent_place(struct agent *a, struct record *r)
 
 static bool is_elsewhere(const struct record *r, const struct ask_answer *answer)
 {
-    const int link = r->queue == NULL ? ASIDE : r->link;
+    const int link = r->queue == NULL ? NO_ROUTE : r->link;
     if (r->queue != NULL && r->queue->gone)
         return true; /* a new link may have its index */
     return answer->link != link || answer->also_len > 0 || answer->here;
@@ -198,8 +198,8 @@ bool agent_goes_elsewhere(const struct agent *a, const struct record *r)
 /* True: its link is another one now, or it waits apart. Else at most its booking changed. */
 static bool place_again(struct agent *a, struct record *r)
 {
-    assert(r->state >= STATE_FRONT && r->state < STATE_GONE && r->link != TO_ENDPOINT);
-    if (r->copy)
+    assert(state_is_queued(r->state) && r->link != TO_ENDPOINT);
+    if (r->role == ROLE_COPY)
         return false; /* this one's way is this link */
     struct agent_head h;
     record_head(r, &h);
@@ -210,7 +210,7 @@ static bool place_again(struct agent *a, struct record *r)
     }
     record_load_done(a, r); /* what is being loaded comes for nobody */
     queue_leave(a, r);
-    r->state = STATE_UNPLACED;
+    r->state = STATE_DISPATCH_PENDING;
     place_by(a, r, &h, &answer);
     return true;
 }
@@ -218,13 +218,13 @@ static bool place_again(struct agent *a, struct record *r)
 void agent_leave_link(struct agent *a, struct record *r)
 {
     assert(r->queue != NULL && r->link != TO_ENDPOINT);
-    if (r->copy) {
+    if (r->role == ROLE_COPY) {
         copies_abandon(a, r);
         return;
     }
     record_load_done(a, r);
     queue_leave(a, r);
-    r->state = STATE_UNPLACED;
+    r->state = STATE_DISPATCH_PENDING;
     agent_place(a, r);
 }
 
@@ -274,7 +274,7 @@ void agent_resume(struct agent *a, struct queue *q)
 bool agent_place_again(struct agent *a, struct record *r)
 {
     assert(r->kind == NULL);
-    if (r->state != STATE_UNPLACED)
+    if (r->state != STATE_NO_ROUTE)
         return place_again(a, r);
     agent_place(a, r);
     return true;
@@ -375,7 +375,6 @@ tick agent_expiry(const struct agent *a, uint64_t expires_ms)
  * lifetimes ended by the wall clock: it stays for its lifetime at most here, too. */
 static void wake_up(const struct agent *a, struct record *r, const struct agent_head *h)
 {
-    r->restored = false;
     r->arrived = a->now.now;
     uint64_t life = agent_life(a);
     r->rest_ms = life > h->arrived_ms ? life - h->arrived_ms : 0;

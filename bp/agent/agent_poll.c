@@ -80,14 +80,14 @@ static int poll_answer(struct agent *a, struct agent_action *out)
         .kind = r->answer_refusal == REFUSE_NONE ? AGENT_CONFIRM : AGENT_REFUSED,
         .key = r->key,
         .token = r->token,
-        .from_link = r->from_link,
+        .from_link = r->origin == BUNDLE_FROM_LINK,
         .link = r->in_link,
         .refusal = r->answer_refusal,
         .keep = r->answer_refusal != REFUSE_NONE,
     };
     agent_head_id(slice_of(r->head, r->head_len), r->id_off, &out->id);
     list_sub(&r->answer);
-    if (r->state == STATE_GONE && !r->stored)
+    if (r->state == STATE_NOT_STORED)
         free(r);
     return 1;
 }
@@ -107,14 +107,16 @@ static int poll_recall(struct agent *a, struct agent_action *out)
         return 0;
     struct record *r = container_of(list_first(&a->recalls), struct record, answer);
     list_sub(&r->answer);
-    *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = r->recalled};
-    if (r->recalled) {
+    const bool from_link = state_is_live(r->state); /* an application's has ended already */
+    *out = (struct agent_action){.kind = AGENT_RECALL, .key = r->key, .from_link = from_link};
+    if (from_link) {
+        assert(r->state == STATE_RECALLED);
         out->link = (uint32_t)r->link;
         return 1;
     }
-    assert(r->state == STATE_GONE && r->taken_back);
+    assert(r->state == STATE_ENDED);
     out->reg = r->token;
-    if (r->whole || r->copy)
+    if (record_derived(r))
         a->polled = r; /* else the removal follows */
     return 1;
 }
@@ -125,9 +127,9 @@ static int poll_removal(struct agent *a, struct agent_action *out)
         return 0;
     struct record *r = container_of(list_first(&a->removals), struct record, node);
     list_sub(&r->node);
-    assert(r->state == STATE_GONE && r->stored);
+    assert(r->state == STATE_ENDED);
     *out = (struct agent_action){.kind = AGENT_REMOVE, .key = r->key};
-    if (r->marked && record_until_ms(a, r) > agent_life(a)) {
+    if (r->mark_len > 0 && record_until_ms(a, r) > agent_life(a)) {
         out->mark_id = record_mark(r);
         out->mark_until_ms = record_until_ms(a, r);
     }

@@ -82,7 +82,7 @@ static bool keeps_bytes(const struct queue *q, const struct band *b, uint64_t ah
 /* The few at the head of a link's queues are in none. */
 static void enter_kind(struct agent *a, struct record *r, const struct agent_head *h)
 {
-    if (r->link != TO_ENDPOINT && !r->copy)
+    if (r->link != TO_ENDPOINT && r->role != ROLE_COPY)
         kind_enter(a, r, h);
 }
 
@@ -112,19 +112,18 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
 static void take_out(struct agent *a, struct record *r)
 {
     struct queue *q = r->queue;
-    assert(q != NULL && r->state >= STATE_FRONT && r->state < STATE_GONE);
-    assert(r->state != STATE_BUSY || q->busy_len > 0);
+    assert(q != NULL && state_is_queued(r->state));
+    assert(!state_is_given(r->state) || q->busy_len > 0);
     kind_leave(a, r);
     turns_leave(a, r);
     if (r->state == STATE_FRONT || r->state == STATE_BACK) {
         bands_sub(a, &q->bands, r);
     } else {
         list_sub(&r->node);
-        q->busy_len -= r->state == STATE_BUSY;
+        q->busy_len -= state_is_given(r->state);
     }
-    if (r->recalled)
+    if (r->state == STATE_RECALLED)
         list_sub(&r->answer);
-    r->recalled = false;
     endpoint_release(r);
     assert(r->band == NULL && list_empty(&r->node));
 }
@@ -202,7 +201,7 @@ void queue_retry(struct agent *a, struct record *r)
 
 int queue_load(struct agent *a, struct record *r, struct agent_action *out)
 {
-    assert(r->buf == NULL && !r->loading && r->stored);
+    assert(r->buf == NULL && !r->loading && record_stored(r));
     r->loading = true;
     a->loading_bytes += r->bytes;
     *out = (struct agent_action){.kind = AGENT_LOAD, .key = r->key};
@@ -211,9 +210,9 @@ int queue_load(struct agent *a, struct record *r, struct agent_action *out)
 
 static int load_record(struct agent *a, struct record *r, struct agent_action *out)
 {
-    if (r->copy)
+    if (r->role == ROLE_COPY)
         return copies_load(a, r, out);
-    return r->whole ? fragment_join(a, r, out) : queue_load(a, r, out);
+    return r->role == ROLE_WHOLE ? fragment_join(a, r, out) : queue_load(a, r, out);
 }
 
 /* Moves bundles up from the back; 1 when one must be loaded for it. */
@@ -344,7 +343,8 @@ static void check_list(const struct list *l, enum record_state state, const stru
 {
     list_for_each (it, l) {
         const struct record *r = container_of(it, struct record, node);
-        assert(r->state == state && r->band == b && r->priority < BUNDLE_PRIORITIES);
+        assert((r->state == state || (state == STATE_BUSY && r->state == STATE_RECALLED)) &&
+               r->band == b && r->priority < BUNDLE_PRIORITIES);
         sum[r->priority].bundles++;
         sum[r->priority].bytes += r->bytes;
     }

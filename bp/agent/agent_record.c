@@ -193,7 +193,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
         return NULL;
     r->key = key;
     r->bytes = bytes;
-    r->from_link = h->from_link;
+    r->origin = h->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     r->qos = h->qos;
     r->head_len = len;
     r->id_off = id_off;
@@ -248,11 +248,11 @@ int record_new(struct agent *a, const struct agent_head *h, uint64_t key, uint64
     if (r == NULL)
         return HELIO_ENOMEM;
     /* Anonymous bundles (§4.2.7) share their source: their ids tell nothing. */
-    r->id_listed = !eid_is_none(&h->id.source);
+    r->role = eid_is_none(&h->id.source) ? ROLE_ANONYMOUS : ROLE_BUNDLE;
     struct slice id = record_id(r);
-    if (r->id_listed)
+    if (r->role == ROLE_BUNDLE)
         hash_add(&a->by_id, &r->by_id, agent_id_hash(a->config.seed, id));
-    assert(r->key == key && r->state == STATE_NEW);
+    assert(r->key == key && r->state == STATE_STORING);
     r->holder = *holder;
     record_count(a, r);
     *out = r;
@@ -267,18 +267,19 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     if (r == NULL)
         return HELIO_ENOMEM;
     a->next_key++;
-    r->whole = r->stored = true;
-    r->state = STATE_UNPLACED;
+    r->role = ROLE_WHOLE;
+    r->state = STATE_DISPATCH_PENDING;
     r->payload_len = (size_t)as->total;
     r->assembly = as;
     as->whole = r;
-    assert(as->whole == r && r->whole);
+    as->verified = false;
+    assert(as->whole == r && r->role == ROLE_WHOLE);
     return 0;
 }
 
 struct record *record_copy(struct agent *a, const struct record *original)
 {
-    assert(!original->copy && original->stored);
+    assert(original->role != ROLE_COPY && record_stored(original));
     struct agent_head h;
     if (agenda_reserve(&a->timers, (size_t)(a->counters.bundles + a->copies) + 1) < 0)
         return NULL;
@@ -287,9 +288,9 @@ struct record *record_copy(struct agent *a, const struct record *original)
     if (r == NULL)
         return NULL;
     a->next_key++;
-    r->copy = r->stored = true;
+    r->role = ROLE_COPY;
     list_init(&r->sibling);
-    r->state = STATE_UNPLACED;
+    r->state = STATE_DISPATCH_PENDING;
     r->payload_off = original->payload_off;
     r->payload_len = original->payload_len;
     r->arrived = original->arrived;
@@ -298,13 +299,13 @@ struct record *record_copy(struct agent *a, const struct record *original)
     r->rewrite = original->rewrite;
     r->came_from = original->came_from;
     r->avoid = original->avoid;
-    assert(r->copy && !r->id_listed && r->queue == NULL);
+    assert(r->queue == NULL && r->fan == NULL);
     return r;
 }
 
 bool record_can_load(const struct record *r)
 {
-    return !r->whole && !(r->copy && r->fan->original->whole);
+    return r->role != ROLE_WHOLE && !(r->role == ROLE_COPY && r->fan->original->role == ROLE_WHOLE);
 }
 
 void record_hold(struct agent *a, struct record *r, struct buf *b)
@@ -343,23 +344,26 @@ void record_load_done(struct agent *a, struct record *r)
     r->loading = false;
 }
 
-static void leave_queue(struct agent *a, struct record *r)
+void record_leave_storing(struct agent *a, struct record *r)
 {
-    assert(r->state != STATE_GONE);
-    if (r->state == STATE_NEW) {
-        assert(a->counters.storing > 0 && a->counters.storing_bytes >= record_cost(r));
-        a->counters.storing--;
-        a->counters.storing_bytes -= record_cost(r);
-        bound_arrive(a, r);
-        storing_leave(a, r);
-        return;
-    }
-    if (r->state == STATE_PIECE && r->assembly->whole == NULL)
+    assert(r->state == STATE_STORING && a->counters.storing > 0);
+    assert(a->counters.storing_bytes >= record_cost(r));
+    storing_leave(a, r);
+    a->counters.storing--;
+    a->counters.storing_bytes -= record_cost(r);
+    bound_arrive(a, r);
+}
+
+static void leave_lists(struct agent *a, struct record *r)
+{
+    if (r->state == STATE_REASSEMBLY_PENDING && r->assembly->whole == NULL)
         r->assembly->stale = true;
-    if (r->state < STATE_FRONT)
-        list_sub(&r->node);
-    else
+    if (r->state == STATE_STORING)
+        record_leave_storing(a, r);
+    else if (state_is_queued(r->state))
         queue_leave(a, r);
+    else
+        list_sub(&r->node);
 }
 
 /* A bundle that went on, was lost on its way, or by our store may come again: then it is needed. */
@@ -380,76 +384,106 @@ void agent_remember(struct agent *a, struct slice id, uint64_t until_ms)
 /* A bundle of a peer that ended here must be known when it comes again. */
 static void remember_id(struct agent *a, struct record *r)
 {
-    assert(r->from_link && r->id_listed);
+    assert(r->origin == BUNDLE_FROM_LINK && r->role == ROLE_BUNDLE);
     uint64_t until_ms = record_until_ms(a, r);
     if (until_ms <= agent_life(a))
         return;
     agent_remember(a, record_mark(r), until_ms);
 }
 
-void record_end(struct agent *a, struct record *r, enum agent_end why)
+/* Out of all lists and tables, and without bytes. */
+static void detach_record(struct agent *a, struct record *r)
 {
-    assert(r->state != STATE_GONE);
-    if (r->stored && !r->copy)
-        emit_end(a, r, why);
+    const bool stored = record_stored(r);
+    const bool taken_back = r->state == STATE_RECALLED && r->link == TO_ENDPOINT;
+    assert(state_is_live(r->state));
     room_leave(r);
     kind_leave(a, r);
-    leave_queue(a, r);
-    r->state = STATE_GONE;
+    leave_lists(a, r);
+    r->state = stored ? STATE_ENDED : STATE_NOT_STORED;
     record_load_done(a, r);
     agenda_sub(&a->timers, &r->timer);
     hash_sub(&a->by_key, &r->by_key);
-    if (r->id_listed)
+    if (r->role == ROLE_BUNDLE)
         hash_sub(&a->by_id, &r->by_id);
     record_release(a, r);
     declined_forget(a, r);
-    struct assembly *as = r->assembly;
-    assert(r->copy || r->fan == NULL);
-    if (r->copy) {
-        const struct holder kept = r->holder;
-        a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
-        copies_sub(a, r, why);
-        if (r->taken_back)
-            list_add_tail(&a->recalls, &r->answer);
-        else
-            free(r);
-        if (as != NULL) { /* a piece */
-            quota_sub(a, &kept, QUOTA_FRAGMENTS, 1);
-            fragment_leave(a, as, why);
-            quota_close(a, &kept);
-        }
-        return;
-    }
-    if (r->whole) {
-        if (r->taken_back)
-            list_add_tail(&a->recalls, &r->answer);
-        else
-            free(r);
-        fragment_end_all(a, as, why);
-        return;
-    }
-    assert(r->buf == NULL && !heap_has(&r->timer));
-    record_uncount(a, r);
-    /* One that goes several ways is not needed when it comes again: it would go all of them. */
-    r->marked = r->stored && r->from_link && r->id_listed && (is_final(why) || r->once);
-    if (r->marked)
-        remember_id(a, r);
-    else if (r->id_listed && (why == END_FORWARDED || why == END_GIVEN_UP))
-        returns_forwarded(&a->returns, r->by_id.hash);
-    if (r->taken_back)
+    if (taken_back) /* the application is told; then a derived record is freed */
         list_add_tail(&a->recalls, &r->answer);
+    assert(r->buf == NULL && !heap_has(&r->timer));
+}
+
+static void free_unless_recalled(struct record *r)
+{
+    if (list_empty(&r->answer))
+        free(r);
+}
+
+static void end_copy(struct agent *a, struct record *r, enum agent_end why)
+{
+    const struct holder holder = r->holder;
+    struct assembly *as = r->assembly; /* a piece of it, or NULL */
+    a->counters.fragments_going_on += as != NULL && why == END_DELIVERED;
+    copies_sub(a, r, why);
+    free_unless_recalled(r);
+    if (as == NULL)
+        return;
+    quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
+    fragment_leave(a, as, why);
+    quota_close(a, &holder);
+}
+
+/* The peer may send it again: must its id be known then? */
+static void note_id(struct agent *a, struct record *r, enum agent_end why, bool fanned)
+{
+    /* One that took several routes is not needed again: it would take all of them. */
+    const bool final = is_final(why) || r->once || fanned;
+    if (record_stored(r) && r->origin == BUNDLE_FROM_LINK && r->role == ROLE_BUNDLE && final) {
+        remember_id(a, r);
+        return;
+    }
+    r->mark_len = 0;
+    if (r->role == ROLE_BUNDLE && (why == END_FORWARDED || why == END_GIVEN_UP))
+        returns_forwarded(&a->returns, r->by_id.hash);
+}
+
+static void end_bundle(struct agent *a, struct record *r, enum agent_end why, bool fanned)
+{
+    const struct holder holder = r->holder;
+    struct assembly *as = r->assembly; /* a fragment of it, or NULL */
+    record_uncount(a, r);
+    note_id(a, r, why, fanned);
     if (why == END_FORWARDED || why == END_DELIVERED)
         quota_prove(a, r);
-    const struct holder holder = r->holder;
     if (as != NULL)
         quota_sub(a, &holder, QUOTA_FRAGMENTS, 1);
-    if (r->stored)
+    if (record_stored(r))
         list_add_tail(&a->removals, &r->node);
-    else if (list_empty(&r->answer))
-        free(r);
+    else
+        free_unless_recalled(r); /* or its refusal is to be answered */
     if (as != NULL)
         fragment_leave(a, as, why);
     quota_close(a, &holder);
+}
+
+void record_end(struct agent *a, struct record *r, enum agent_end why)
+{
+    if (record_stored(r) && r->role != ROLE_COPY)
+        emit_end(a, r, why);
+    detach_record(a, r);
+    if (r->role == ROLE_COPY) {
+        end_copy(a, r, why);
+        return;
+    }
+    const bool fanned = r->fan != NULL;
+    r->fan = NULL;
+    if (r->role == ROLE_WHOLE) {
+        struct assembly *as = r->assembly;
+        free_unless_recalled(r);
+        fragment_end_all(a, as, why);
+        return;
+    }
+    end_bundle(a, r, why, fanned);
 }
 
 void record_set_timer(struct agent *a, struct record *r, tick due)

@@ -128,7 +128,7 @@ void agent_report_head(struct agent *a, const struct agent_head *h, enum status_
 void agent_report(struct agent *a, const struct record *r, enum status_item item,
                   enum status_reason reason)
 {
-    if (!a->config.status_reports || r->copy) /* the bundle is reported, once */
+    if (!a->config.status_reports || r->role == ROLE_COPY) /* the bundle is reported, once */
         return;
     struct agent_head h;
     record_head(r, &h);

@@ -27,11 +27,9 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     if (record_new(a, &h, key, bytes, &holder, &r) < 0)
         goto no_memory;
     fragment_entered(a, r, as);
-    r->stored = true;
-    r->restored = true;
     emit_record(a, BUNDLE_RESTORED, r);
     r->rewrite = h.rewrite;
-    r->state = STATE_UNPLACED;
+    r->state = STATE_DISPATCH_PENDING;
     r->link = TO_ENDPOINT;
     list_add_tail(&a->restored, &r->node);
     a->place = true;

@@ -25,9 +25,9 @@ static struct heap *heap_of(const struct record *r, int of)
 
 void room_enter(struct agent *a, struct record *r)
 {
-    if (!a->config.drop_when_full || r->whole || r->copy || r->assembly != NULL)
+    if (!a->config.drop_when_full || record_derived(r) || r->assembly != NULL)
         return;
-    assert(r->stored && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
+    assert(record_stored(r) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its places in the heaps it is not dropped. */
     for (int of = OF_PEER; of <= OF_SOURCE; of++)
         (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);

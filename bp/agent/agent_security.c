@@ -129,7 +129,7 @@ bool secure_whole(struct agent *a, struct record *whole)
     const bool good = a->security == NULL ||
                       !security_policy_receives(a->security, &h.id.source, &h.destination) ||
                       verify_whole(a, whole, &h);
-    whole->verified = good;
+    whole->assembly->verified = good;
     if (!good)
         record_end(a, whole, END_INSECURE); /* it is freed */
     return good;

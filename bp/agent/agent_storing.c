@@ -51,7 +51,7 @@ static void note_party(struct agent *a, const struct holder *h)
 void storing_enter(struct agent *a, struct record *r)
 {
     struct storing *s = &a->storing;
-    assert(r->state == STATE_NEW && r->turn == NULL);
+    assert(r->state == STATE_STORING && r->turn == NULL);
     note_party(a, &r->holder);
     if (s->waiting.waiting > 0 || !has_room(a)) {
         turns_add(a, &s->waiting, r, false);
@@ -99,7 +99,7 @@ int storing_poll(struct agent *a, struct agent_action *out)
     struct record *r = take_next(a);
     if (r == NULL)
         return 0;
-    assert(r->state == STATE_NEW && r->buf != NULL);
+    assert(r->state == STATE_STORING && r->buf != NULL);
     *out = (struct agent_action){
         .kind = AGENT_STORE,
         .key = r->key,

@@ -72,7 +72,9 @@ static struct turn *get_turn(struct agent *a, struct turns *t, struct turn *part
 /* Copies are their bundle's holder's, what fragments make that of who began it. */
 static const struct holder *holder_of(const struct record *r)
 {
-    return r->copy ? &r->fan->original->holder : r->whole ? &r->assembly->holder : &r->holder;
+    if (r->role == ROLE_COPY)
+        return &r->fan->original->holder;
+    return r->role == ROLE_WHOLE ? &r->assembly->holder : &r->holder;
 }
 
 static struct turn *find_turn(struct agent *a, struct turns *t, const struct record *r)
