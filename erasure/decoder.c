@@ -143,14 +143,12 @@ static void end_matrix(struct erasure_decoder *d, struct matrix *m)
 {
     unsigned all = m->segments > 0 ? m->segments : m->beyond;
     assert(m->open && m->have <= all);
-    if (m->segments == 0 && m->have == all && all < d->config.span)
-        d->n.whole++; /* its repair segments were lost, and nobody needs them */
-    else if (m->have < all)
+    if (m->have < all)
         d->n.failed++;
     else if (m->repaired)
         d->n.repaired++;
     else
-        d->n.whole++;
+        d->n.whole++; /* perhaps its repair segments were lost, and nobody needs them */
     d->n.segments_lost += all - m->have;
     d->ended[d->ended_next] = m->number;
     d->ended_next = (d->ended_next + 1) % ENDED_MAX;
