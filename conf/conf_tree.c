@@ -250,6 +250,16 @@ struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empt
         conf_error(errors, 0, "longer than 1 MiB: this is no configuration file");
         return NULL;
     }
+    return conf_tree_parse_long(data, len, BYTES_MAX, empty, errors);
+}
+
+struct conf_tree *conf_tree_parse_long(const char *data, size_t len, size_t max, const char *empty,
+                                       struct conf_errors *errors)
+{
+    if (len > max) {
+        conf_error(errors, 0, "longer than %zu MiB", max >> 20);
+        return NULL;
+    }
     if (!is_shallow(data, len, errors))
         return NULL;
     yaml_parser_t parser;

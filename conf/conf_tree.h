@@ -51,6 +51,9 @@ void conf_no_memory(struct conf_errors *e, uint32_t line);
  * conf_tree_free. `empty` says what an empty file lacks ("it needs at least the key …"). */
 struct conf_tree *conf_tree_parse(const char *data, size_t len, const char *empty,
                                   struct conf_errors *errors);
+/* The same of at most `max` bytes, for files of data: a tree takes some 30 times its text. */
+struct conf_tree *conf_tree_parse_long(const char *data, size_t len, size_t max, const char *empty,
+                                       struct conf_errors *errors);
 void conf_tree_free(struct conf_tree *t); /* NULL is allowed */
 
 /* The child with this key, or NULL. */

@@ -222,6 +222,7 @@ bool plan_walk_ranges(const struct plan *p, struct plan_cursor *at, struct plan_
     if (pair == NULL)
         return false;
     const struct piece *r = &pair->range[at->item++];
-    *out = (struct plan_range){pair->from->number, pair->to->number, r->start, r->end, r->owlt};
+    *out = (struct plan_range){pair->from->number, pair->to->number, r->start, r->end, r->owlt,
+                               r->one_way};
     return true;
 }

@@ -32,11 +32,13 @@ struct plan_contact {
     double confidence; /* above 0, at most 1 */
 };
 
-/* Holds for both ways, but where the other way has a range of its own. */
+/* Holds for both directions, but where the other direction has a range of its own, and where it is
+ * said to be of one direction only. */
 struct plan_range {
     uint64_t from, to;
     tick start, end; /* [start, end) */
     tick owlt;       /* one-way light time */
+    bool one_way;    /* says nothing about the other direction */
 };
 
 struct plan_config {

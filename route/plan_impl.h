@@ -25,6 +25,7 @@ struct contact {
 
 struct piece {
     tick start, end, owlt;
+    bool one_way;
 };
 
 struct pair {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Light times. A pair that has none for a time takes that of the way back. What can go wrong: as
+/* Light times. A pair that has none for a time takes that of the way back, unless that is of one
+ * direction only. What can go wrong: as
  * for contacts. */
 #include <assert.h>
 #include <string.h>
@@ -32,6 +33,8 @@ bool pair_range(const struct pair *pair, tick t, struct piece *out)
     }
     tick gap = own == NULL ? TICK_NEVER : own->start;
     size_t j = back == NULL ? 0 : range_first(back, t);
+    while (back != NULL && j < back->ranges && back->range[j].one_way)
+        j++;
     if (back != NULL && j < back->ranges && back->range[j].start < gap) {
         *out = back->range[j];
         out->end = tick_min(out->end, gap);
@@ -61,7 +64,7 @@ int plan_add_range(struct plan *p, const struct plan_range *r)
     if (plan_grow((void **)&pair->range, pair->ranges, &pair->ranges_cap, sizeof *pair->range) < 0)
         return HELIO_ENOMEM;
     memmove(&pair->range[i + 1], &pair->range[i], (pair->ranges - i) * sizeof *pair->range);
-    pair->range[i] = (struct piece){r->start, r->end, r->owlt};
+    pair->range[i] = (struct piece){r->start, r->end, r->owlt, r->one_way};
     pair->ranges++;
     p->ranges++;
     cache_ease(p, r->start);
@@ -88,6 +91,6 @@ int plan_range_at(const struct plan *p, uint64_t from, uint64_t to, tick t, stru
     struct piece r;
     if (pair == NULL || !pair_range(pair, t, &r))
         return HELIO_ENOENT;
-    *out = (struct plan_range){from, to, r.start, r.end, r.owlt};
+    *out = (struct plan_range){from, to, r.start, r.end, r.owlt, r.one_way};
     return 0;
 }

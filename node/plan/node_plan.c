@@ -52,10 +52,12 @@ static int read_draft(struct plan_draft *d, const char *path, struct conf_errors
 }
 
 static int read_plan(const struct config *c, uint64_t seed, tick wall, const char *path,
-                     struct plan **out, bool *dated, struct conf_errors *e)
+                     struct conf_errors *notes, struct plan **out, bool *dated,
+                     struct conf_errors *e)
 {
     struct plan_draft d;
     plan_draft_init(&d, wall);
+    d.notes = notes;
     *out = NULL;
     int rc = new_plan(c, seed, out);
     if (rc < 0)
@@ -76,7 +78,17 @@ static int read_plan(const struct config *c, uint64_t seed, tick wall, const cha
 int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
                    struct conf_errors *e)
 {
-    return read_plan(n->config, n->seed, world_wall(n->world), path, out, dated, e);
+    struct conf_errors *notes = malloc(sizeof *notes); /* NULL: none are told */
+    if (notes != NULL)
+        conf_errors_init(notes, path);
+    int rc = read_plan(n->config, n->seed, world_wall(n->world), path, notes, out, dated, e);
+    for (size_t i = 0; rc == 0 && notes != NULL && i < notes->len; i++)
+        say(&n->say, LEVEL_INFO, "plan: %s", notes->text[i]);
+    if (rc == 0 && notes != NULL && notes->total > notes->len)
+        say(&n->say, LEVEL_INFO, "plan: %s: %zu more notes; helio-plan check shows them", path,
+            notes->total - notes->len);
+    free(notes);
+    return rc;
 }
 
 static int check_number(const struct config *c, uint64_t *number, struct conf_errors *e)
@@ -94,7 +106,7 @@ int node_plan_check(const struct config *c, tick wall, struct conf_errors *e)
     bool dated;
     int rc = check_number(c, &number, e);
     if (rc == 0)
-        rc = read_plan(c, 0, wall, c->plan, &plan, &dated, e);
+        rc = read_plan(c, 0, wall, c->plan, NULL, &plan, &dated, e);
     if (rc == 0)
         plan_free(plan);
     return rc;

@@ -5,6 +5,7 @@
 #include "node/plan/plan_draft.h"
 
 #include <inttypes.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,6 +37,18 @@ void plan_draft_fini(struct plan_draft *d)
     free(d->contacts);
     free(d->ranges);
     *d = (struct plan_draft){0};
+}
+
+void plan_draft_note(struct plan_draft *d, uint32_t line, const char *format, ...)
+{
+    char text[CONF_ERROR_CAP];
+    va_list args;
+    if (d->notes == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    conf_error(d->notes, line, "%s", text);
 }
 
 /* Room for one more. */
@@ -143,6 +156,98 @@ static void report_item(int rc, const char *what, uint64_t from, uint64_t to, ui
                    helio_strerror(rc));
 }
 
+/* Of two that start together the longer one is first, then the faster one. */
+static int compare_trimmed(const void *a, const void *b)
+{
+    const struct plan_draft_contact *x = a, *y = b;
+    int rc = compare_numbers(x->is.from, y->is.from);
+    rc = rc != 0 ? rc : compare_numbers(x->is.to, y->is.to);
+    rc = rc != 0 ? rc : compare_numbers(x->is.start, y->is.start);
+    rc = rc != 0 ? rc : compare_numbers(y->is.end, x->is.end);
+    rc = rc != 0 ? rc : compare_numbers(y->is.rate - 1, x->is.rate - 1); /* 0 is no limit */
+    return rc != 0 ? rc : compare_numbers(x->line, y->line);
+}
+
+/* The same order; of two for the same time the shorter one is first. */
+static int compare_trimmed_ranges(const void *a, const void *b)
+{
+    const struct plan_draft_range *x = a, *y = b;
+    int rc = compare_numbers(x->is.from, y->is.from);
+    rc = rc != 0 ? rc : compare_numbers(x->is.to, y->is.to);
+    rc = rc != 0 ? rc : compare_numbers(x->is.start, y->is.start);
+    rc = rc != 0 ? rc : compare_numbers(y->is.end, x->is.end);
+    return rc != 0 ? rc : compare_numbers(x->is.owlt, y->is.owlt);
+}
+
+static void note_trimmed(struct plan_draft *d, const struct plan_draft_contact *c,
+                         const struct plan_draft_contact *before)
+{
+    char a[PLAN_TIME_CAP];
+    const bool gone = c->is.end <= before->is.end;
+    plan_draft_note(d, c->line,
+                    "contact %" PRIu64 " to %" PRIu64 ": overlaps that of line %u, which holds "
+                    "until %s; %s",
+                    c->is.from, c->is.to, before->line, plan_time_text(before->is.end, d->start, a),
+                    gone ? "left out" : "it begins then");
+}
+
+static void trim_contacts(struct plan_draft *d)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->contacts_len; i++) {
+        struct plan_draft_contact c = d->contacts[i];
+        const struct plan_draft_contact *before = kept > 0 ? &d->contacts[kept - 1] : NULL;
+        if (before != NULL && before->is.from == c.is.from && before->is.to == c.is.to &&
+            before->is.end > c.is.start) {
+            note_trimmed(d, &c, before);
+            c.is.start = before->is.end;
+        }
+        if (c.is.start < c.is.end)
+            d->contacts[kept++] = c;
+    }
+    d->contacts_len = kept;
+}
+
+static void trim_ranges(struct plan_draft *d)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < d->ranges_len; i++) {
+        struct plan_draft_range r = d->ranges[i];
+        const struct plan_range *before = kept > 0 ? &d->ranges[kept - 1].is : NULL;
+        if (before != NULL && before->from == r.is.from && before->to == r.is.to &&
+            before->end > r.is.start)
+            r.is.start = before->end;
+        if (r.is.start < r.is.end)
+            d->ranges[kept++] = r;
+    }
+    d->ranges_len = kept;
+}
+
+void plan_draft_trim(struct plan_draft *d)
+{
+    if (d->contacts_len > 0)
+        qsort(d->contacts, d->contacts_len, sizeof *d->contacts, compare_trimmed);
+    if (d->ranges_len > 0)
+        qsort(d->ranges, d->ranges_len, sizeof *d->ranges, compare_trimmed_ranges);
+    trim_contacts(d);
+    trim_ranges(d);
+}
+
+/* Of a range of one direction, where none is known for the other one. */
+static void note_one_way(struct plan_draft *d, const struct plan *p)
+{
+    for (size_t i = 0; i < d->ranges_len && d->notes != NULL; i++) {
+        const struct plan_range *r = &d->ranges[i].is;
+        struct plan_range back;
+        if (r->one_way &&
+            (plan_range_at(p, r->to, r->from, r->start, &back) < 0 || back.start > r->start))
+            plan_draft_note(d, d->ranges[i].line,
+                            "range %" PRIu64 " to %" PRIu64 ": of this direction only; there is no "
+                            "light time from %" PRIu64 " to %" PRIu64 " then",
+                            r->from, r->to, r->to, r->from);
+    }
+}
+
 int plan_draft_build(struct plan_draft *d, struct plan *p, struct conf_errors *e)
 {
     size_t before = e->total;
@@ -168,6 +273,7 @@ int plan_draft_build(struct plan_draft *d, struct plan *p, struct conf_errors *e
         else
             other = r->line;
     }
+    note_one_way(d, p);
     return e->total == before ? 0 : -1;
 }
 

@@ -31,6 +31,8 @@ struct plan_draft {
     tick start;        /* what times without a date count from */
     bool dated, since; /* the file has dates; it has times that count from the start */
     size_t skipped;    /* lines that are no part of a contact plan */
+    /* What is odd, but no error, with its line; borrowed. NULL: it is not written down. */
+    struct conf_errors *notes;
 };
 
 enum plan_format { PLAN_YAML, PLAN_ION, PLAN_HDTN, PLAN_FORMATS };
@@ -42,12 +44,19 @@ const char *plan_format_name(enum plan_format format);
 void plan_draft_init(struct plan_draft *d, tick start);
 void plan_draft_fini(struct plan_draft *d);
 
+void plan_draft_note(struct plan_draft *d, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
 /* 0; or -1 with an error in *e: what is wrong with it, no memory, too many. `where` names it in the
  * message ("contacts[3]."). */
 int plan_draft_contact(struct plan_draft *d, const struct plan_contact *c, uint32_t line,
                        const char *where, struct conf_errors *e);
 int plan_draft_range(struct plan_draft *d, const struct plan_range *r, uint32_t line,
                      const char *where, struct conf_errors *e);
+
+/* Where contacts of the same two nodes overlap, or light times, the one that starts first holds to
+ * its end, and what is left of the other begins then; that of contacts is noted. */
+void plan_draft_trim(struct plan_draft *d);
 
 /* Puts all of it into an empty plan. 0, or -1 with errors: what overlaps, with both lines. */
 int plan_draft_build(struct plan_draft *d, struct plan *p, struct conf_errors *e);
@@ -78,9 +87,25 @@ struct plan_lost {
     size_t fractions;  /* times or light times that ION itself, or HDTN, does not read */
     size_t ranges;     /* light times that change during a contact, or have none: HDTN */
     size_t dates;      /* HDTN counts from its start */
+    size_t one_way;    /* ION: light times from the lower to the higher number, and none back */
 };
 int plan_write(FILE *f, const struct plan *p, enum plan_format format, tick start,
                struct plan_lost *lost);
+
+/* What ION and HDTN themselves load. Counts of what was changed for that. */
+struct plan_fitted {
+    size_t seconds;  /* contacts and light times that had fractions of seconds */
+    size_t vanished; /* contacts and light times of which no whole second was left */
+    size_t touching; /* ION: contacts that ended when the next began; they end a second earlier */
+    size_t rates;    /* ION: contacts at no limit, below a byte/s or above 4294967295 of them */
+    size_t numbers;  /* HDTN: contacts of nodes above 2147483647, or later than that; left out */
+};
+
+/* A plan of whole seconds that count from `start`, as the format's own program loads it: contacts
+ * begin later and end earlier, light times are rounded. *out is the caller's to plan_free. 0, or
+ * HELIO_ENOMEM. */
+int plan_fit(const struct plan *p, enum plan_format format, tick start, struct plan **out,
+             struct plan_fitted *fitted);
 
 /* --- times --- */
 

@@ -2,8 +2,12 @@
 /*
  * ION's lines (ionrc): `a contact START END FROM TO BYTES/S [CONFIDENCE]`, `a range START END FROM
  * TO SECONDS`, `d` and `c` of what is above, `@ TIME` for what +SECONDS counts from. A START of `*`
- * deletes all. ionadmin's other commands are not ours and are counted. What can go wrong: a line
- * that is not one of these; each is told with its line, and reading goes on.
+ * deletes all. A range from the higher to the lower node number is of that direction only. In a
+ * file for all programs of ION, only the sections of ionadmin are read (`## begin ionadmin` to
+ * `## end ionadmin`). ionadmin's other commands are not ours and are counted. Contacts by which
+ * nothing can be planned are left out with a note: those of a node with itself (registrations), and
+ * those of start 0, which may be discovered. What can go wrong: a line that is not one of these;
+ * each is told with its line, and reading goes on.
  */
 #include <inttypes.h>
 #include <stdlib.h>
@@ -20,6 +24,7 @@ struct ion {
     struct plan_draft *draft;
     struct conf_errors *errors;
     tick reference;
+    bool foreign; /* in another program's section, or between sections */
     uint32_t line;
     const char *word[WORDS_MAX];
     size_t len[WORDS_MAX];
@@ -90,6 +95,15 @@ static int read_time(struct ion *ion, size_t i, const char *key, tick *out)
                       "2026/11/22-12:00:00");
 }
 
+/* The end of a contact; -1 is the last second that ION knows, without dates the last in digits. */
+static int read_end(struct ion *ion, size_t i, tick *out)
+{
+    if (!is_word(ion, i, "-1"))
+        return read_time(ion, i, "end", out);
+    *out = (ion->draft->start > 0 ? INT32_MAX : UINT64_C(999999999)) * TICK_S;
+    return 0;
+}
+
 static int read_number(struct ion *ion, size_t i, const char *key, uint64_t max, uint64_t *out)
 {
     uint64_t n = 0;
@@ -118,10 +132,36 @@ static int read_share(struct ion *ion, size_t i, double *out)
 static int read_ends(struct ion *ion, tick *start, tick *end, uint64_t *from, uint64_t *to)
 {
     int rc = read_time(ion, 2, "start", start);
-    rc |= read_time(ion, 3, "end", end);
+    rc |= read_end(ion, 3, end);
     rc |= read_number(ion, 4, "from", UINT64_MAX, from);
     rc |= read_number(ion, 5, "to", UINT64_MAX, to);
     return rc;
+}
+
+/* Contacts by which nothing can be planned. True: it is one, and was noted or is wrong. */
+static bool add_vague(struct ion *ion)
+{
+    uint64_t from, to;
+    const bool registers = is_word(ion, 2, "-1"), maybe = is_word(ion, 2, "0");
+    int rc = read_number(ion, 4, "from", UINT64_MAX, &from);
+    rc |= read_number(ion, 5, "to", UINT64_MAX, &to);
+    if (rc != 0)
+        return true;
+    if (registers && from != to)
+        wrong_word(ion, 5, "to", "the same node twice, since start -1 registers one");
+    else if (registers)
+        plan_draft_note(ion->draft, ion->line, "registers node %" PRIu64 ": no contact", from);
+    else if (maybe)
+        plan_draft_note(ion->draft, ion->line,
+                        "contact %" PRIu64 " to %" PRIu64
+                        " has no times (start 0), as one that may "
+                        "be discovered: left out",
+                        from, to);
+    else if (from == to)
+        plan_draft_note(ion->draft, ion->line,
+                        "contact of node %" PRIu64 " with itself: left out, as nothing goes by it",
+                        from);
+    return registers || maybe || from == to;
 }
 
 static void add_contact(struct ion *ion)
@@ -133,6 +173,8 @@ static void add_contact(struct ion *ion)
                    ion->words);
         return;
     }
+    if (add_vague(ion))
+        return;
     int rc = read_ends(ion, &c.start, &c.end, &c.from, &c.to);
     rc |= read_number(ion, 6, "rate", UINT64_MAX / 8, &c.rate);
     rc |= ion->words == 8 ? read_share(ion, 7, &c.confidence) : 0;
@@ -152,7 +194,12 @@ static void add_range(struct ion *ion)
     int rc = read_ends(ion, &r.start, &r.end, &r.from, &r.to);
     if (plan_seconds(ion->word[6], ion->len[6], &r.owlt) < 0)
         rc |= wrong_word(ion, 6, "light time", "seconds, such as 1 or 0.0125");
-    if (rc == 0)
+    r.one_way = r.from > r.to;
+    if (rc == 0 && r.from == r.to)
+        plan_draft_note(ion->draft, ion->line,
+                        "range from node %" PRIu64 " to itself: left out, as nothing goes there",
+                        r.from);
+    else if (rc == 0)
         plan_draft_range(ion->draft, &r, ion->line, "", ion->errors);
 }
 
@@ -160,13 +207,15 @@ static void add_range(struct ion *ion)
 struct which {
     uint64_t from, to;
     tick start;
-    bool all; /* START is *: any */
+    bool all, vague; /* START is *: any; -1 or 0: one of those that are left out */
 };
 
 static int read_which(struct ion *ion, struct which *w)
 {
-    *w = (struct which){.all = is_word(ion, 2, "*")};
-    int rc = w->all ? 0 : read_time(ion, 2, "start", &w->start);
+    *w = (struct which){.all = is_word(ion, 2, "*"),
+                        .vague = is_word(ion, 2, "-1") || is_word(ion, 2, "0"),
+                        .start = TICK_NEVER};
+    int rc = w->all || w->vague ? 0 : read_time(ion, 2, "start", &w->start);
     rc |= read_number(ion, 3, "from", UINT64_MAX, &w->from);
     rc |= read_number(ion, 4, "to", UINT64_MAX, &w->to);
     return rc;
@@ -198,7 +247,7 @@ static void delete_items(struct ion *ion, bool contacts)
         else if (!contacts && !is_meant(&w, r->from, r->to, r->start))
             d->ranges[kept++] = d->ranges[i];
     }
-    if (kept == *len)
+    if (kept == *len && !w.vague)
         report_none(ion, contacts ? "d contact" : "d range");
     *len = kept;
 }
@@ -245,6 +294,27 @@ static void set_reference(struct ion *ion)
         read_time(ion, 1, "@", &ion->reference);
 }
 
+/* Its contacts stay apart in ION. */
+static void note_region(struct ion *ion)
+{
+    char text[WORD_CAP];
+    ion->draft->skipped++;
+    if (ion->words > 1)
+        plan_draft_note(ion->draft, ion->line,
+                        "region %s: the contacts of all regions are read as one plan",
+                        word_text(ion, 1, text));
+}
+
+/* `## begin PROGRAM` and `## end PROGRAM`; false: it is another line. */
+static bool mark_section(struct ion *ion)
+{
+    const bool begin = is_word(ion, 1, "begin");
+    if (!is_word(ion, 0, "##") || ion->words < 3 || (!begin && !is_word(ion, 1, "end")))
+        return false;
+    ion->foreign = !begin || !is_word(ion, 2, "ionadmin");
+    return true;
+}
+
 /* `a`, `d` and `c` of contacts and ranges. */
 static void run_command(struct ion *ion)
 {
@@ -263,7 +333,9 @@ static void run_command(struct ion *ion)
         change_contact(ion);
     else if (is_word(ion, 0, "@"))
         set_reference(ion);
-    else if (ion->len[0] == 1 && strchr("aeilmrsvwxhq1?", ion->word[0][0]) != NULL &&
+    else if (is_word(ion, 0, "^"))
+        note_region(ion);
+    else if (ion->len[0] == 1 && strchr("abeilmrsvwxhq1?!", ion->word[0][0]) != NULL &&
              !is_word(ion, 0, "a"))
         ion->draft->skipped++;
     else
@@ -282,8 +354,10 @@ int plan_ion_read(struct plan_draft *d, const char *text, size_t len, struct con
         eol = eol == NULL ? end : eol;
         ion.line++;
         split_line(&ion, p, eol);
-        if (ion.words > 0 && ion.word[0][0] != '#')
+        const bool comment = ion.words == 0 || mark_section(&ion) || ion.word[0][0] == '#';
+        if (!comment && !ion.foreign)
             run_command(&ion);
+        d->skipped += !comment && ion.foreign;
         p = eol;
     }
     return e->total == before ? 0 : -1;

@@ -4,6 +4,7 @@
  * both have file, line and key. What can go wrong: keys and values that are not understood; all are
  * told.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -26,8 +27,11 @@ struct item {
     uint64_t from, to, rate, number;
     tick start, end, at, owlt;
     double confidence;
-    bool both;
+    bool both, one_way;
 };
+
+/* Of plans: more than configurations have. */
+#define PLAN_TREE_MAX (UINT32_C(16) << 20)
 
 #define A_TIME "a duration since the start such as 10s, or a date such as 2026-11-22T12:00:00Z"
 
@@ -47,6 +51,8 @@ static const struct conf_option range_table[] = {
     {"start", OPTION_TIME, AT(start), "0", 0, 0, NULL, A_TIME},
     {"end", OPTION_TIME, AT(end), NULL, 0, 0, NULL, A_TIME},
     {"owlt", OPTION_DURATION, AT(owlt), "0", 0, OWLT_MAX, NULL, "the light time from start to end"},
+    {"one_way", OPTION_BOOL, AT(one_way), "no", 0, 0, NULL,
+     "it says nothing about the other direction"},
     END};
 static const char *const range_words[] = {"table", NULL};
 static const struct conf_option point_table[] = {
@@ -59,16 +65,19 @@ static const struct conf_option root_table[] = {
     END};
 static const char *const root_words[] = {"contacts", "ranges", NULL};
 static const struct conf_option hdtn_table[] = {
-    {"contact", OPTION_COUNT, AT(number), "0", 0, 0, NULL, "its number"},
+    {"contact", OPTION_COUNT, AT(at), "0", 0, 0, NULL, "its number"},
     {"source", OPTION_COUNT, AT(from), NULL, 0, 0, NULL, "the number of the node that sends"},
     {"dest", OPTION_COUNT, AT(to), NULL, 0, 0, NULL, "the number of the node that receives"},
-    {"startTime", OPTION_TIME, AT(start), NULL, 0, 0, NULL, "seconds since the start"},
+    {"startTime", OPTION_TIME, AT(start), "0", 0, 0, NULL, "seconds since the start"},
     {"endTime", OPTION_TIME, AT(end), NULL, 0, 0, NULL, "seconds since the start"},
-    {"rateBitsPerSec", OPTION_COUNT, AT(rate), NULL, 0, RATE_MAX, NULL,
+    {"rateBitsPerSec", OPTION_COUNT, AT(rate), "0", 0, RATE_MAX, NULL,
      "bits a second; 0: no limit"},
-    {"owlt", OPTION_TIME, AT(owlt), NULL, 0, 0, NULL, "the light time in seconds"},
+    {"rate", OPTION_COUNT, AT(number), "0", 0, RATE_MAX / 1000000, NULL,
+     "of older files: megabits a second, without rateBitsPerSec"},
+    {"owlt", OPTION_TIME, AT(owlt), "0", 0, 0, NULL, "the light time in seconds"},
     END};
 static const char *const hdtn_words[] = {"contacts", NULL};
+static const struct conf_option hdtn_root[] = {END};
 
 static conf_setter set_yaml;
 static int set_yaml(const struct conf_option *o, void *base, const char *text, char *why,
@@ -125,7 +134,7 @@ static bool read_item(struct item *item, const struct conf_tree *map, const char
 static void add_range(const struct item *i, tick start, tick end, uint32_t line, const char *where,
                       struct conf_errors *e)
 {
-    struct plan_range r = {i->from, i->to, start, end, i->owlt};
+    struct plan_range r = {i->from, i->to, start, end, i->owlt, i->one_way};
     plan_draft_range(i->draft, &r, line, where, e);
 }
 
@@ -195,12 +204,80 @@ static void read_range(struct plan_draft *d, const struct conf_tree *map, const 
         add_range(&i, i.start, i.end, map->line, where, e);
 }
 
+static bool has_option(const struct conf_option *table, const char *const *words, const char *key)
+{
+    for (; table->key != NULL; table++) {
+        if (strcmp(table->key, key) == 0)
+            return true;
+    }
+    for (; words != NULL && *words != NULL; words++) {
+        if (strcmp(*words, key) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Keys that HDTN does not know it does not read: they are taken out of the map, with a note. */
+static void drop_unknown(struct plan_draft *d, struct conf_tree *map,
+                         const struct conf_option *table, const char *const *words,
+                         const char *where)
+{
+    struct conf_tree **at = &map->first;
+    while (map->kind == CONF_MAP && *at != NULL) {
+        struct conf_tree *child = *at;
+        if (has_option(table, words, child->key)) {
+            at = &child->next;
+            continue;
+        }
+        plan_draft_note(d, child->line, "%s%s: is not read", where, child->key);
+        *at = child->next;
+        child->next = NULL;
+        conf_tree_free(child);
+    }
+}
+
+/* Of the root and of each contact. */
+static void drop_all_unknown(struct plan_draft *d, struct conf_tree *root)
+{
+    size_t i = 0;
+    drop_unknown(d, root, hdtn_root, hdtn_words, "");
+    struct conf_tree *list = root->first;
+    while (list != NULL && strcmp(list->key, "contacts") != 0)
+        list = list->next;
+    for (struct conf_tree *t = list == NULL ? NULL : list->first; t != NULL; t = t->next, i++) {
+        char where[64];
+        snprintf(where, sizeof where, "contacts[%zu].", i);
+        drop_unknown(d, t, hdtn_table, NULL, where);
+    }
+}
+
+/* Contacts that HDTN takes and never uses. */
+static bool is_void(struct plan_draft *d, const struct item *i, uint32_t line, const char *where)
+{
+    char a[PLAN_TIME_CAP], b[PLAN_TIME_CAP];
+    if (i->from == i->to)
+        plan_draft_note(d, line, "%sdest: a contact of node %" PRIu64 " with itself: left out",
+                        where, i->from);
+    else if (i->end <= i->start)
+        plan_draft_note(d, line, "%sendTime: %s is not after its start, %s: left out", where,
+                        plan_time_text(i->end, d->start, a), plan_time_text(i->start, d->start, b));
+    return i->from == i->to || i->end <= i->start;
+}
+
 static void read_hdtn_contact(struct plan_draft *d, const struct conf_tree *map, const char *where,
                               struct conf_errors *e)
 {
     struct item i = {.draft = d};
-    if (!read_item(&i, map, where, hdtn_table, NULL, set_hdtn, e))
+    if (!read_item(&i, map, where, hdtn_table, NULL, set_hdtn, e) ||
+        is_void(d, &i, map->line, where))
         return;
+    if (conf_child(map, "owlt") == NULL)
+        plan_draft_note(d, map->line, "%sowlt: is missing: 0", where);
+    if (conf_child(map, "rateBitsPerSec") == NULL) {
+        plan_draft_note(d, map->line, "%srateBitsPerSec: is missing: %s", where,
+                        i.number > 0 ? "that of rate" : "no limit");
+        i.rate = i.number * 1000000;
+    }
     struct plan_contact c = {i.from, i.to, i.start, i.end, i.rate, 1};
     if (plan_draft_contact(d, &c, map->line, where, e) == 0)
         add_range(&i, i.start, i.end, map->line, where, e);
@@ -223,7 +300,8 @@ static void read_list(struct plan_draft *d, const struct conf_tree *root, const 
 
 static struct conf_tree *parse_root(const char *text, size_t len, struct conf_errors *e)
 {
-    struct conf_tree *root = conf_tree_parse(text, len, "it needs at least contacts", e);
+    struct conf_tree *root =
+        conf_tree_parse_long(text, len, PLAN_TREE_MAX, "it needs at least contacts", e);
     if (root != NULL && root->kind != CONF_MAP) {
         conf_error(e, root->line, "%s is not expected here; write contacts: and ranges:",
                    conf_kind_name(root->kind));
@@ -255,12 +333,15 @@ int plan_hdtn_read(struct plan_draft *d, const char *text, size_t len, struct co
 {
     size_t before = e->total;
     struct item i = {.draft = d};
-    static const struct conf_option nothing[] = {END};
     struct conf_tree *root = parse_root(text, len, e);
     if (root == NULL)
         return -1;
-    read_item(&i, root, "", nothing, hdtn_words, set_hdtn, e);
+    drop_all_unknown(d, root);
+    if (conf_child(root, "contacts") == NULL)
+        conf_error(e, root->line, "contacts: this key is missing; it means: the list of contacts");
+    read_item(&i, root, "", hdtn_root, hdtn_words, set_hdtn, e);
     read_list(d, root, "contacts", read_hdtn_contact, e);
+    plan_draft_trim(d);
     conf_tree_free(root);
     return e->total == before ? 0 : -1;
 }

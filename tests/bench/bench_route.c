@@ -64,7 +64,7 @@ static struct plan *draw_plan(struct rng *r, size_t nodes, size_t contacts)
             c.start = rng_below(r, DAY);
         else
             i++;
-        struct plan_range range = {a, b, 0, TICK_NEVER, rng_below(r, 10) * TICK_MS};
+        struct plan_range range = {a, b, 0, TICK_NEVER, rng_below(r, 10) * TICK_MS, false};
         plan_add_range(p, &range);
     }
     return p;

@@ -49,13 +49,29 @@ class PlanToolTest(unittest.TestCase):
         want = self.route(PLAN, "1", "4", "500kB")
         for name, to in (("a.ionrc", "ion"), ("b.yaml", "yaml")):
             path = os.path.join(OUT, name)
-            run("convert", PLAN, "--to", to, "-o", path)
+            run("convert", PLAN, "--to", to, "--exact", "-o", path)
             self.assertEqual(self.route(path, "1", "4", "500kB"), want)
         path = os.path.join(OUT, "c.json")
-        done = run("convert", PLAN, "--to", "hdtn", "-o", path)
+        done = run("convert", PLAN, "--to", "hdtn", "--exact", "-o", path)
         self.assertIn("hdtn has no confidence: lost of 2 contacts", done.stderr)
         self.assertIn("2 contacts have other or none", done.stderr)
         self.assertEqual(self.route(path, "1", "3", "500kB", "130s"), self.route(PLAN, "1", "3", "500kB", "130s"))
+        for to, name in (("ion", "whole.ionrc"), ("hdtn", "whole.json")):
+            done = run("convert", PLAN, "--to", to, "-o", os.path.join(OUT, name))
+            self.assertIn(f"for {to}: 8 contacts or light times had fractions", done.stderr)
+            with open(os.path.join(OUT, name), encoding="utf-8") as f:
+                self.assertNotRegex(f.read().replace(" 0.9\n", "\n"), r"[0-9]\.[0-9]")
+
+    def test_notes(self):
+        """What ION takes and nothing can be planned by is left out, and said on each command."""
+        path = os.path.join(OUT, "odd.ionrc")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("a contact -1 -1 1 1 0\na contact +0 +60 1 2 1000\na contact +0 +60 2 1 1000\na range +0 +60 1 2 1\n")
+        note = f"{path}:1: registers node 1: no contact"
+        self.assertIn(note, run("check", path).stdout)
+        self.assertEqual(json.loads(run("check", "--json", path).stdout)["texts"], [note])
+        for words in (["show", path], ["convert", path, "--to", "ion"], ["route", path, "1", "2", "1kB"]):
+            self.assertEqual(run(*words).stderr, f"helio-plan: note: {note}\n")
 
     def test_routes(self):
         self.assertEqual(self.route(PLAN, "1", "4", "500kB", "--lifetime", "30s", code=1)["reason"], "too late")
@@ -109,10 +125,10 @@ class PlanToolTest(unittest.TestCase):
     def test_all_errors_at_once(self):
         path = os.path.join(OUT, "wrong.ionrc")
         with open(path, "w", encoding="utf-8") as f:
-            f.write("a contact +0 +60 1 2 1000\na contact +30 +90 1 2 1000\na contact +0 +60 3 3 1000\nd range +0 1 2\nd contact +7 1 2\n"
+            f.write("a contact +0 +60 1 2 1000\na contact +30 +90 1 2 1000\na contact +5 +5 3 4 1000\nd range +0 1 2\nd contact +7 1 2\n"
                     "d contact * 7 8\n")
         told = run("check", path, code=2).stderr
-        for text in (":2: contact 1 to 2: overlaps that of line 1", ":3: to: it leads from node 3 to itself",
+        for text in (":2: contact 1 to 2: overlaps that of line 1", ":3: end: 5s is not after its start",
                      ":4: d range: there is none", ":5: d contact: there is none", ":6: d contact: there is none"):
             self.assertIn(text, told)
 

@@ -59,7 +59,7 @@ static void ask(struct plan *p, struct bytes *b, struct plan_route *r, struct pl
 static void step(struct plan *p, struct bytes *b, struct plan_route *r)
 {
     struct plan_contact c = take_contact(b);
-    struct plan_range range = {c.from, c.to, c.start, c.end, take(b, 40)};
+    struct plan_range range = {c.from, c.to, c.start, c.end, take(b, 40), false};
     uint64_t id = plan_at(p, c.from, c.to, c.start);
     switch (take(b, 8)) {
     case 0:

@@ -57,7 +57,7 @@ void planned_contact(struct planned *p, uint64_t a, uint64_t b, tick start, tick
 {
     const struct plan_contact there = {a, b, start, end, rate, 1},
                               back = {b, a, start, end, rate, 1};
-    const struct plan_range light = {a, b, start, end, owlt};
+    const struct plan_range light = {a, b, start, end, owlt, false};
     uint64_t id;
     for (int i = 0; i < 2; i++) {
         struct plan *plan = i == 0 ? p->plan : p->bare;

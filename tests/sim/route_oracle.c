@@ -240,7 +240,8 @@ static void draw_ranges(struct world *w, struct rng *r)
             x.start = 0, x.end = 300;
         }
         x.owlt = rng_below(r, 30);
-        struct plan_range range = {w->number[x.from], w->number[x.to], x.start, x.end, x.owlt};
+        struct plan_range range = {
+            w->number[x.from], w->number[x.to], x.start, x.end, x.owlt, false};
         int rc = plan_add_range(w->plan, &range);
         int want_rc = x.from == x.to                      ? HELIO_EINVAL
                       : overlaps(w->range, w->ranges, &x) ? HELIO_EEXIST

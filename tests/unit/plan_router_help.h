@@ -38,7 +38,7 @@ static inline struct router_answer ask_other(void *context, const struct router_
 static inline void contact(struct world *w, uint64_t from, uint64_t to, tick start, tick end)
 {
     struct plan_contact c = {from, to, start, end, 8 * MBIT, 1};
-    struct plan_range r = {from, to, start, end, TICK_MS};
+    struct plan_range r = {from, to, start, end, TICK_MS, false};
     uint64_t id;
     ck_assert_int_eq(plan_add(w->plan, &c, &id), 0);
     ck_assert_int_eq(plan_add_range(w->plan, &r), 0);

@@ -52,7 +52,7 @@ static inline uint64_t add_contact(struct plan *p, uint64_t from, uint64_t to, u
 static inline void add_range(struct plan *p, uint64_t from, uint64_t to, uint64_t start,
                              uint64_t end, tick owlt)
 {
-    struct plan_range r = {from, to, start * TICK_S, end * TICK_S, owlt};
+    struct plan_range r = {from, to, start * TICK_S, end * TICK_S, owlt, false};
     ck_assert_int_eq(plan_add_range(p, &r), 0);
 }
 

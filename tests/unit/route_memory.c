@@ -13,7 +13,7 @@ static int build(struct plan **p, uint64_t *id)
     int rc = plan_new(p, &config);
     for (uint64_t i = 0; rc == 0 && i < 40; i++) {
         struct plan_contact c = contact_s(i % 9, (i + 1) % 9, i, i + 1, 8);
-        struct plan_range r = {c.from, c.to, c.start, c.end, i};
+        struct plan_range r = {c.from, c.to, c.start, c.end, i, false};
         rc = plan_add(*p, &c, id);
         rc = rc < 0 ? rc : plan_add_range(*p, &r);
     }

@@ -82,7 +82,7 @@ START_TEST(limits)
     config.ranges_max = 1;
     struct plan *p = new_plan(&config);
     struct plan_contact c = contact_s(1, 2, 50, 60, 8);
-    struct plan_range r = {1, 2, 0, 10, 1};
+    struct plan_range r = {1, 2, 0, 10, 1, false};
     uint64_t id;
     add_contact(p, 1, 2, 0, 10, 8);
     ck_assert_int_eq(plan_add_range(p, &r), 0);
@@ -108,7 +108,7 @@ START_TEST(ranges)
     add_range(p, 1, 2, 10, 20, 4 * TICK_MS);
     add_range(p, 2, 1, 5, 15, 9 * TICK_MS);
     add_range(p, 2, 1, 25, 30, 7 * TICK_MS);
-    r = (struct plan_range){1, 2, 9 * TICK_S, 12 * TICK_S, 1};
+    r = (struct plan_range){1, 2, 9 * TICK_S, 12 * TICK_S, 1, false};
     ck_assert_int_eq(plan_add_range(p, &r), HELIO_EEXIST);
     static const struct {
         uint64_t from, to, at, start, end, owlt;
@@ -236,7 +236,7 @@ START_TEST(extremes)
     ck_assert_uint_eq(plan_volume(p, id), UINT64_MAX);
     c = (struct plan_contact){2, UINT64_MAX, 0, TICK_NEVER, 1, 1};
     ck_assert_int_eq(plan_add(p, &c, &id), 0);
-    struct plan_range range = {1, 2, 0, TICK_NEVER, TICK_NEVER - 1};
+    struct plan_range range = {1, 2, 0, TICK_NEVER, TICK_NEVER - 1, false};
     ck_assert_int_eq(plan_add_range(p, &range), 0);
     struct plan_query q = query_at(1, 2, UINT64_MAX, TICK_NEVER - 10);
     ck_assert_int_ne(plan_route_find(p, &q, &r), PLAN_FOUND);

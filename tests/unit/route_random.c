@@ -32,7 +32,7 @@ static void add_some(struct plan *p, struct rng *r, size_t n)
     for (size_t i = 0; i < n; i++) {
         draw_contact(r, &c);
         plan_add(p, &c, &id);
-        struct plan_range range = {c.from, c.to, rng_below(r, 900), 0, rng_below(r, 40)};
+        struct plan_range range = {c.from, c.to, rng_below(r, 900), 0, rng_below(r, 40), false};
         range.end = range.start + 1 + rng_below(r, 600);
         plan_add_range(p, &range);
     }

@@ -29,7 +29,7 @@ static void add_contact(struct plan *p, uint64_t from, uint64_t to, tick start, 
 
 static void add_range(struct plan *p, uint64_t from, uint64_t to, tick start, tick end, tick owlt)
 {
-    struct plan_range r = {from, to, start, end, owlt};
+    struct plan_range r = {from, to, start, end, owlt, false};
     ck_assert_int_eq(plan_add_range(p, &r), 0);
 }
 

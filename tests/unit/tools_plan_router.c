@@ -264,7 +264,8 @@ START_TEST(clocks_differ)
     begin(&w);
     const tick day = S(86400);
     struct plan_contact c = {1, 2, day + S(10), day + S(20), 8 * MBIT, 1};
-    struct plan_range r = {1, 2, day, 2 * day, TICK_MS}, on = {2, 4, day, 2 * day, TICK_MS};
+    struct plan_range r = {1, 2, day, 2 * day, TICK_MS, false},
+                      on = {2, 4, day, 2 * day, TICK_MS, false};
     struct plan_contact next = {2, 4, day, 2 * day, 8 * MBIT, 1};
     uint64_t id;
     ck_assert_int_eq(plan_add(w.plan, &c, &id) | plan_add(w.plan, &next, &id), 0);
@@ -317,7 +318,7 @@ START_TEST(waits_for_a_light_time)
     struct world w;
     begin(&w);
     ck_assert_int_eq(plan_remove_range(w.plan, 1, 2, S(10)), 0);
-    struct plan_range r = {1, 2, S(12), S(20), TICK_MS};
+    struct plan_range r = {1, 2, S(12), S(20), TICK_MS, false};
     ck_assert_int_eq(plan_add_range(w.plan, &r), 0);
     set_up(&w, 0, true, S(10));
     struct router_answer a = ask(&w, 4, 1000, S(10), ROUTER_NO_LINK, 0);

@@ -14,7 +14,16 @@
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;
 
-enum { KEY_START = 256, KEY_PLOT, KEY_CLASS, KEY_LIFETIME, KEY_EXCLUDE, KEY_BACKLOG, KEY_BARE };
+enum {
+    KEY_START = 256,
+    KEY_PLOT,
+    KEY_CLASS,
+    KEY_LIFETIME,
+    KEY_EXCLUDE,
+    KEY_BACKLOG,
+    KEY_BARE,
+    KEY_EXACT
+};
 
 struct command {
     const char *name, *args; /* the name is what messages begin with */
@@ -132,6 +141,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     case 't':
         o->to = parse_format(state, arg);
         return 0;
+    case KEY_EXACT:
+        o->exact = true;
+        return 0;
     case 'o':
         o->output = arg;
         return 0;
@@ -192,6 +204,11 @@ static const struct argp_option check_options[] = {COMMON};
 static const struct argp_option convert_options[] = {
     {"to", 't', "FORMAT", 0, "yaml, ion or hdtn (required)", 1},
     {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},
+    {"exact", KEY_EXACT, NULL, 0,
+     "With ion and hdtn: all digits, as helio-plan and heliod read them; by default, what ION or "
+     "HDTN "
+     "itself loads: whole seconds, its limits",
+     1},
     COMMON};
 static const struct argp_option show_options[] = {
     {"plot", KEY_PLOT, "FILE", 0, "Draw contacts and light times there: .png, .svg or .pdf", 1},

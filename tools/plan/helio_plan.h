@@ -19,6 +19,7 @@ struct plan_options {
     /* convert */
     int to;
     const char *output;
+    bool exact; /* fractions of seconds stay */
     /* show */
     const char *plot;
     /* route */
@@ -37,11 +38,13 @@ struct plan_opened {
     struct plan *plan;
     struct plan_draft draft; /* its flags and start; the items are in the plan */
     tick first, last;        /* of all contacts; 0 when there is none */
-    struct conf_errors errors;
+    struct conf_errors errors, notes;
 };
 
 /* NULL after telling the errors; else the caller's to plan_close. */
 struct plan_opened *plan_open(const struct plan_options *o);
+/* On standard error: what of the file was left out or read otherwise than it is written. */
+void plan_tell_notes(const struct plan_opened *p);
 void plan_close(struct plan_opened *p);
 
 /* Each returns an exit code. */

@@ -186,6 +186,7 @@ int command_route(const struct plan_options *o)
     struct plan_opened *p = plan_open(o);
     if (p == NULL)
         return EXIT_USAGE;
+    plan_tell_notes(p);
     q.excluded = o->excluded;
     q.backlog = o->backlog;
     struct plan_route *routes = calloc(max, sizeof *routes);

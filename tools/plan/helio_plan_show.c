@@ -128,10 +128,11 @@ static void print_json(const struct plan_opened *p)
                       json_number(plan_volume(p->plan, id)), "confidence", c->confidence));
     at = (struct plan_cursor){0};
     while (plan_walk_ranges(p->plan, &at, &r))
-        json_array_append_new(
-            ranges, json_pack("{s:o, s:o, s:o, s:o, s:o}", "from", json_number(r.from), "to",
-                              json_number(r.to), "start_ns", json_number(r.start), "end_ns",
-                              json_number(r.end), "owlt_ns", json_number(r.owlt)));
+        json_array_append_new(ranges,
+                              json_pack("{s:o, s:o, s:o, s:o, s:o, s:b}", "from",
+                                        json_number(r.from), "to", json_number(r.to), "start_ns",
+                                        json_number(r.start), "end_ns", json_number(r.end),
+                                        "owlt_ns", json_number(r.owlt), "one_way", (int)r.one_way));
     json_t *all = json_pack("{s:o, s:o}", "contacts", contacts, "ranges", ranges);
     json_dumpf(all, stdout, JSON_COMPACT);
     putchar('\n');
@@ -181,6 +182,7 @@ int command_show(const struct plan_options *o)
     bool drawn = true;
     if (p == NULL)
         return EXIT_USAGE;
+    plan_tell_notes(p);
     if (o->plot != NULL)
         drawn = draw_plan(o, p);
     if (o->json)

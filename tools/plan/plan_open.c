@@ -11,7 +11,7 @@
 #include "conf/json_number.h"
 #include "tools/plan/helio_plan.h"
 
-#define NOTES_MAX 20
+#define NOTES_MAX (2 * CONF_ERRORS_MAX)
 
 static void print_errors(const struct conf_errors *e)
 {
@@ -19,6 +19,15 @@ static void print_errors(const struct conf_errors *e)
         fprintf(stderr, "helio-plan: %s\n", e->text[i]);
     if (e->total > e->len)
         fprintf(stderr, "helio-plan: %s: %zu more errors\n", e->file, e->total - e->len);
+}
+
+void plan_tell_notes(const struct plan_opened *p)
+{
+    const struct conf_errors *e = &p->notes;
+    for (size_t i = 0; i < e->len; i++)
+        fprintf(stderr, "helio-plan: note: %s\n", e->text[i]);
+    if (e->total > e->len)
+        fprintf(stderr, "helio-plan: note: %s: %zu more notes\n", e->file, e->total - e->len);
 }
 
 static void find_ends(struct plan_opened *p)
@@ -45,7 +54,9 @@ struct plan_opened *plan_open(const struct plan_options *o)
     enum plan_format format =
         o->format < 0 ? plan_format_guess(o->path) : (enum plan_format)o->format;
     conf_errors_init(&p->errors, o->path);
+    conf_errors_init(&p->notes, o->path);
     plan_draft_init(&p->draft, o->start);
+    p->draft.notes = &p->notes;
     (void)plan_file_read(&p->draft, o->path, format, &p->errors);
     (void)plan_draft_build(&p->draft, p->plan, &p->errors); /* what overlaps is told at once */
     if (p->errors.total > 0) {
@@ -84,7 +95,8 @@ static void note_error(struct notes *n, const char *format, ...)
     va_start(args, format);
     vsnprintf(line, sizeof line, format, args);
     va_end(args);
-    if (n->total++ < NOTES_MAX)
+    n->total++;
+    if (json_array_size(n->list) < NOTES_MAX)
         json_array_append_new(n->list, json_string(line));
 }
 
@@ -143,8 +155,8 @@ static void print_check(const struct plan_opened *p, const struct notes *n)
     json_t *text;
     plan_totals(p->plan, &t);
     json_array_foreach(n->list, i, text) printf("%s\n", json_string_value(text));
-    if (n->total > NOTES_MAX)
-        printf("%zu more of these\n", n->total - NOTES_MAX);
+    if (n->total > json_array_size(n->list))
+        printf("%zu more of these\n", n->total - json_array_size(n->list));
     printf("%zu nodes, %zu contacts, %zu ranges, from %s to %s\n", t.nodes, t.contacts, t.ranges,
            plan_time_text(p->first, p->draft.start, a), plan_time_text(p->last, p->draft.start, b));
     if (p->draft.skipped > 0)
@@ -158,7 +170,9 @@ int command_check(const struct plan_options *o)
     uint64_t id;
     if (p == NULL)
         return EXIT_USAGE;
-    struct notes n = {p, json_array(), 0};
+    struct notes n = {p, json_array(), p->notes.total};
+    for (size_t i = 0; i < p->notes.len; i++)
+        json_array_append_new(n.list, json_string(p->notes.text[i]));
     for (const struct plan_contact *c; (c = plan_walk(p->plan, &at, &id)) != NULL;)
         check_contact(&n, c, id);
     if (o->json) {
@@ -190,8 +204,12 @@ static void tell_lost(const struct plan_lost *l, enum plan_format to)
     if (l->fractions > 0)
         fprintf(stderr,
                 "helio-plan: %zu of the lines have fractions of seconds (or of bytes), which "
-                "%s does not read\n",
+                "%s does not read; without --exact they are rounded\n",
                 l->fractions, to == PLAN_ION ? "ION itself" : "HDTN itself");
+    if (l->one_way > 0)
+        fprintf(stderr,
+                "helio-plan: %zu light times are of one direction only; %s reads them for both\n",
+                l->one_way, name);
     if (l->dates > 0)
         fprintf(stderr,
                 "helio-plan: %s has no dates: times count from the first contact, or from "
@@ -199,24 +217,59 @@ static void tell_lost(const struct plan_lost *l, enum plan_format to)
                 name);
 }
 
+static void tell_fitted(const struct plan_fitted *l, enum plan_format to)
+{
+    const struct {
+        size_t count;
+        const char *what;
+    } lines[] = {{l->seconds, "contacts or light times had fractions of seconds, and are rounded"},
+                 {l->vanished, "contacts or light times are left out: they have no whole second"},
+                 {l->touching, "contacts end a second earlier, since another begins when they end"},
+                 {l->rates, "contacts have a rate that cannot be written, and got the nearest"},
+                 {l->numbers, "contacts are left out: a node or time is above 2147483647"}};
+    for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
+        if (lines[i].count > 0)
+            fprintf(stderr, "helio-plan: for %s: %zu %s\n", plan_format_name(to), lines[i].count,
+                    lines[i].what);
+    }
+}
+
+/* As the format's own program reads it, unless all digits were asked for. 0 or -1 (errno). */
+static int write_plan(FILE *f, const struct plan_options *o, const struct plan *p, tick start)
+{
+    const enum plan_format to = (enum plan_format)o->to;
+    struct plan *fit = NULL;
+    struct plan_fitted fitted = {0};
+    struct plan_lost lost;
+    if (to != PLAN_YAML && !o->exact && plan_fit(p, to, start, &fit, &fitted) < 0) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int rc = plan_write(f, fit != NULL ? fit : p, to, start, &lost);
+    plan_free(fit);
+    if (rc == 0) {
+        tell_fitted(&fitted, to);
+        tell_lost(&lost, to);
+    }
+    return rc;
+}
+
 int command_convert(const struct plan_options *o)
 {
     struct plan_opened *p = plan_open(o);
-    struct plan_lost lost;
     if (p == NULL)
         return EXIT_USAGE;
+    plan_tell_notes(p);
     FILE *f = o->output == NULL ? stdout : fopen(o->output, "w");
     tick start = p->draft.start;
     if (o->to == PLAN_HDTN && start > p->first)
         start = p->first;
-    int rc = f == NULL ? -1 : plan_write(f, p->plan, (enum plan_format)o->to, start, &lost);
+    int rc = f == NULL ? -1 : write_plan(f, o, p->plan, start);
     if (f != NULL && f != stdout && fclose(f) != 0)
         rc = -1;
     if (rc < 0)
         fprintf(stderr, "helio-plan: %s: cannot be written: %s\n",
                 o->output == NULL ? "standard output" : o->output, strerror(errno));
-    else
-        tell_lost(&lost, (enum plan_format)o->to);
     plan_close(p);
     return rc < 0 ? EXIT_FAILED : EXIT_DONE;
 }
