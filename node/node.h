@@ -143,7 +143,7 @@ struct node {
     struct node_watch watch;
     struct meter_past *past;      /* of all links; NULL: not kept */
     struct http *http;            /* NULL: it is off */
-    struct node_backlog *backlog; /* node_meter.h; NULL: nobody has asked */
+    struct node_backlog *backlog; /* node_backlog.h; NULL: nobody has asked */
     bool earlier_life;            /* the store has been this node's before */
     bool awake;                   /* the agent may have actions */
     bool links_route;             /* node_router_use */

@@ -6,7 +6,7 @@
  */
 #include <stdlib.h>
 
-#include "node/node_meter.h"
+#include "node/node_backlog.h"
 #include "node/plan/node_plan.h"
 
 struct agent_now node_now(const struct node *n)
@@ -70,6 +70,7 @@ void node_rest(struct node *n)
         return;
     alarm_fini(&n->deadline);
     node_plan_rest(n);
+    node_backlog_rest(n);
     world_detach(&n->round);
     n->round.run = NULL;
 }
@@ -81,10 +82,9 @@ void node_close(struct node *n)
     node_plan_close(n);
     node_links_free(n);
     free(n->anchors);
-    node_backlog_free(n->backlog);
+    node_backlog_free(n);
     free(n->past);
     n->past = NULL;
-    n->backlog = NULL;
     n->agent = NULL;
     n->anchors = NULL;
     n->awake = false;

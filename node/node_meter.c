@@ -1,18 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rates come from counters that the adapters have anyhow, read once a second. How much waits for
- * whom needs a walk over all bundles, so an answer is kept, the longer the more the walk costs.
- * What can go wrong: memory.
+ * Rates come from counters that the adapters have anyhow, read once a second. What can go wrong:
+ * memory.
  */
 #include "node/node_meter.h"
 
 #include <assert.h>
 #include <stdlib.h>
-
-#define PIECE 64
-#define BACKLOG_LEAST TICK_S /* an answer is at least so old before it is made anew */
-#define BACKLOG_PART 200     /* of the time that the walks may take */
-#define SLOTS (2 * NODE_BACKLOG_ROWS)
 
 struct cla_gauges node_link_gauges(const struct node_link *l)
 {
@@ -93,86 +87,4 @@ void node_meter_tick(struct node *n)
     }
     if (n->http != NULL)
         keep_past(n, now);
-}
-
-/* ---- how much for whom ---- */
-
-static struct node_backlog_row *find_row(struct node_backlog *b, uint16_t *slots, uint64_t seed,
-                                         const struct eid *node)
-{
-    size_t at = eid_hash(seed, node) % SLOTS;
-    for (; slots[at] != 0; at = (at + 1) % SLOTS)
-        if (eid_equal(&b->rows[slots[at] - 1].node, node))
-            return &b->rows[slots[at] - 1];
-    if (b->len == NODE_BACKLOG_ROWS)
-        return &b->others;
-    b->rows[b->len].node = *node;
-    slots[at] = (uint16_t)++b->len;
-    return &b->rows[b->len - 1];
-}
-
-static int more_bytes(const void *x, const void *y)
-{
-    const struct node_backlog_row *a = x, *b = y;
-    return (a->bytes < b->bytes) - (a->bytes > b->bytes);
-}
-
-static void sum_all(struct node *n, struct node_backlog *b, uint16_t *slots,
-                    struct agent_bundle_info *info)
-{
-    uint64_t last = 0;
-    size_t got;
-    while ((got = agent_bundles_next(n->agent, last, info, PIECE)) > 0) {
-        for (size_t i = 0; i < got; i++) {
-            struct eid to = eid_node(&info[i].destination);
-            struct node_backlog_row *row = find_row(b, slots, n->seed, &to);
-            row->bundles++;
-            row->bytes += info[i].bytes;
-            row->oldest_ms = info[i].age_ms > row->oldest_ms ? info[i].age_ms : row->oldest_ms;
-        }
-        last = info[got - 1].key;
-    }
-    qsort(b->rows, b->len, sizeof *b->rows, more_bytes);
-}
-
-static struct node_backlog *make_backlog(struct node *n)
-{
-    struct node_backlog *b = calloc(1, sizeof *b);
-    uint16_t *slots = calloc(SLOTS, sizeof *slots);
-    struct agent_bundle_info *info = malloc(PIECE * sizeof *info);
-    if (b != NULL)
-        b->rows = calloc(NODE_BACKLOG_ROWS, sizeof *b->rows);
-    bool good = b != NULL && b->rows != NULL && slots != NULL && info != NULL;
-    if (good)
-        sum_all(n, b, slots, info);
-    free(slots);
-    free(info);
-    if (good)
-        return b;
-    node_backlog_free(b);
-    return NULL;
-}
-
-const struct node_backlog *node_backlog(struct node *n)
-{
-    tick now = world_now(n->world);
-    struct node_backlog *was = n->backlog;
-    if (was != NULL && now - was->made < BACKLOG_LEAST + BACKLOG_PART * was->cost)
-        return was;
-    struct node_backlog *b = make_backlog(n);
-    if (b == NULL)
-        return was;
-    b->made = now;
-    b->cost = world_now(n->world) - now;
-    node_backlog_free(was);
-    n->backlog = b;
-    assert(b->len <= NODE_BACKLOG_ROWS);
-    return b;
-}
-
-void node_backlog_free(struct node_backlog *b)
-{
-    if (b != NULL)
-        free(b->rows);
-    free(b);
 }

@@ -460,10 +460,6 @@ struct agent_bundle_info {
 /* All words that `state` may be, then NULL. */
 extern const char *const agent_states[];
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max);
-/* The same, piece by piece: `after` is the last key of the piece before, 0 for the first one. No
- * push between two pieces. 0: there are no more. */
-size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bundle_info *out,
-                          size_t max);
 /* The same, a few a call, and pushes may come in between: each bundle that is here all the time is
  * seen once. cursor: 0, then what the last call returned, until that is 0. */
 uint64_t agent_bundles_scan(const struct agent *a, uint64_t cursor,

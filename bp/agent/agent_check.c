@@ -294,17 +294,8 @@ static bool describe_bundle(const struct agent *a, const struct record *r,
 
 size_t agent_bundles(const struct agent *a, struct agent_bundle_info *out, size_t max)
 {
-    return agent_bundles_next(a, 0, out, max);
-}
-
-size_t agent_bundles_next(const struct agent *a, uint64_t after, struct agent_bundle_info *out,
-                          size_t max)
-{
     size_t len = 0;
-    struct record *last = after == 0 ? NULL : record_find(a, after);
-    if (after != 0 && last == NULL)
-        return 0;
-    struct hash_node *n = hash_walk(&a->by_key, last == NULL ? NULL : &last->by_key);
+    struct hash_node *n = hash_walk(&a->by_key, NULL);
     for (; n != NULL && len < max; n = hash_walk(&a->by_key, n)) {
         const struct record *r = container_of(n, struct record, by_key);
         len += describe_bundle(a, r, &out[len]);

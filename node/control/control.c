@@ -440,7 +440,7 @@ static const struct command {
     {"links", do_nothing, false, control_links},
     {"sessions", do_nothing, false, control_sessions},
     {"bundles", do_nothing, false, control_bundles},
-    {"backlog", control_backlog, false, NULL},
+    {"backlog", do_nothing, false, control_backlog},
     {"routes", control_routes, false, NULL},
     {"top", control_top, false, NULL},
     {"security", control_security, false, NULL},

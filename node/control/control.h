@@ -53,10 +53,13 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o);
 /* control_bundles.c: what waits: which, how much for whom; to be deleted. delete_fitting: those
  * that a request with a destination names, in steps, after control_delete has checked it. */
 struct control_list *control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
-void control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
+struct control_list *control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
 void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
 struct control_list *control_delete_fitting(struct node *n, const struct json_t *in,
                                             struct json_t *out);
+/* The answer of `backlog` as it was counted last, in one step, and the node counts on: without rows
+ * and without "age_ns" if it never was. At most `most` rows, and that of all others. */
+void control_backlog_now(struct node *n, size_t most, struct json_t *out);
 
 /* control_plan.c: the contact plan; commands, as those of control.c. */
 void control_plan(struct node *n, const struct json_t *in, struct json_t *out);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What waits at the node: those bundles that an operator asks for, the first of them in the order
- * that the request names; how much there is for whom; and their deletion. A list of bundles is made
- * in steps: all are looked at, the first ones are put in order, then shown if they are still here.
+ * that the request names; how much there is for whom; and their deletion. All of it is made in
+ * steps. Of a list, all bundles are looked at, the first ones are put in order, then shown if they
+ * are still here.
  * What can go wrong: a word that is not understood; memory.
  */
 #include <jansson.h>
@@ -14,7 +15,7 @@
 #include "conf/json_number.h"
 #include "node/control/control.h"
 #include "node/control/control_list.h"
-#include "node/node_meter.h"
+#include "node/node_backlog.h"
 
 #define SHOWN 1000 /* unless another number is asked for */
 #define SHOWN_MAX 100000
@@ -452,22 +453,85 @@ static json_t *backlog_json(const struct node_backlog_row *r, const char *name)
     return o;
 }
 
-void control_backlog(struct node *n, const struct json_t *in, struct json_t *out)
+/* Row i of those that are shown: the first `most`, then what is summed. NULL: there are no more. */
+static json_t *backlog_row(const struct node_backlog_table *t, size_t i, size_t most)
 {
-    const struct node_backlog *b = node_backlog(n);
-    const json_t *limit = json_object_get(in, "limit");
-    json_t *list = json_array();
-    size_t most = json_is_integer(limit) && json_integer_value(limit) > 0
-                      ? (size_t)json_integer_value(limit)
-                      : NODE_BACKLOG_ROWS;
-    for (size_t i = 0; b != NULL && i < b->len && i < most; i++) {
-        char text[EID_TEXT_MAX];
-        eid_text(&b->rows[i].node, text);
-        json_array_append_new(list, backlog_json(&b->rows[i], text));
+    char text[EID_TEXT_MAX];
+    const size_t len = t == NULL ? 0 : t->len < most ? t->len : most;
+    if (i < len) {
+        const struct node_backlog_row *r = &t->rows[t->order[i].row];
+        eid_text(&r->node, text);
+        return backlog_json(r, text);
     }
-    if (b != NULL && b->others.bundles > 0)
-        json_array_append_new(list, backlog_json(&b->others, "others"));
+    return t != NULL && i == len && t->others.bundles > 0 ? backlog_json(&t->others, "others")
+                                                          : NULL;
+}
+
+static void set_age(const struct node *n, const struct node_backlog_table *t, json_t *out)
+{
+    if (t != NULL)
+        json_object_set_new(out, "age_ns", json_number(world_now(n->world) - t->made));
+}
+
+struct backlog_list {
+    struct control_list base;
+    const struct node_backlog_table *table; /* from the first row on */
+    size_t most, shown;
+};
+
+static bool prepare_backlog(struct control_list *l)
+{
+    struct backlog_list *b = container_of(l, struct backlog_list, base);
+    if (node_backlog_step(l->node))
+        return true;
+    b->table = node_backlog_keep(l->node);
+    return false;
+}
+
+static void head_backlog(const struct control_list *l, struct json_t *out)
+{
+    set_age(l->node, container_of(l, struct backlog_list, base)->table, out);
+}
+
+static bool next_backlog(struct control_list *l, struct json_t **item)
+{
+    struct backlog_list *b = container_of(l, struct backlog_list, base);
+    *item = backlog_row(b->table, b->shown++, b->most);
+    return *item != NULL;
+}
+
+static void free_backlog(struct control_list *l)
+{
+    struct backlog_list *b = container_of(l, struct backlog_list, base);
+    node_backlog_drop(l->node, b->table);
+    free(b);
+}
+
+struct control_list *control_backlog(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    static const struct control_list_ops ops = {"backlog", prepare_backlog, head_backlog,
+                                                next_backlog, free_backlog};
+    const json_t *limit = json_object_get(in, "limit");
+    struct backlog_list *b = calloc(1, sizeof *b);
+    if (b == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    b->base = (struct control_list){.ops = &ops, .node = n};
+    b->most = json_is_integer(limit) && json_integer_value(limit) > 0
+                  ? (size_t)json_integer_value(limit)
+                  : NODE_BACKLOG_ROWS;
+    return &b->base;
+}
+
+void control_backlog_now(struct node *n, size_t most, struct json_t *out)
+{
+    json_t *list = json_array(), *row;
+    node_backlog_want(n);
+    const struct node_backlog_table *t = node_backlog_keep(n);
+    for (size_t i = 0; (row = backlog_row(t, i, most)) != NULL; i++)
+        json_array_append_new(list, row);
     json_object_set_new(out, "backlog", list);
-    if (b != NULL)
-        json_object_set_new(out, "age_ns", json_number(world_now(n->world) - b->made));
+    set_age(n, t, out);
+    node_backlog_drop(n, t);
 }

@@ -15,6 +15,7 @@
 #include "node/node_meter.h"
 
 #define LINKS_SHOWN 50
+#define DESTINATIONS_SHOWN 50
 #define STATUS_OK 200
 
 /* ---- the busiest links ---- */
@@ -86,6 +87,13 @@ static json_t *command_json(struct node *n, const char *line)
     return control_answer(n, &reader, line, strlen(line));
 }
 
+static json_t *backlog_json(struct node *n)
+{
+    json_t *o = json_pack("{s:b}", "ok", 1);
+    control_backlog_now(n, DESTINATIONS_SHOWN, o);
+    return o;
+}
+
 static struct http_answer metrics_answer(struct node *n)
 {
     size_t len = 0;
@@ -108,7 +116,7 @@ struct http_answer node_http_answer(void *node, enum http_kind kind, const char 
     case HTTP_TOP:
         return http_json(top_json(n));
     case HTTP_BACKLOG:
-        return http_json(command_json(n, "{\"cmd\": \"backlog\", \"limit\": 50}"));
+        return http_json(backlog_json(n));
     case HTTP_PLAN:
         return http_json(command_json(n, "{\"cmd\": \"plan\"}"));
     case HTTP_SESSIONS:

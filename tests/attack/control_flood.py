@@ -12,7 +12,9 @@ from attack import main
 HELD, CLIENTS = 150_000, 4
 RATE = "40Mbit/s"  # what a busy machine has to spare is not the bound
 SORTED = b'{"cmd": "bundles", "sort": "destination", "limit": 100000}\n'
-FLOODS = {"lists": SORTED, "counters": b'{"cmd": "counters"}\n', "nonsense": b"\n" * 1000}
+DELETE = b'{"cmd": "delete", "destination": "ipn:%d.*"}\n'
+FLOODS = {"lists": SORTED, "backlogs": b'{"cmd": "backlog"}\n', "counters": b'{"cmd": "counters"}\n', "nonsense": b"\n" * 1000,
+          "deletions of nothing": DELETE % 8, "visits": None, "deletions": DELETE % 9}
 REPLIES = 2.0  # seconds, of a person's request
 
 
@@ -24,8 +26,8 @@ def fill(scene, number):
 
 
 def run(scene):
-    """Four clients of the control socket ask for all 150,000 bundles in order, for counters, and for nothing at all, as fast as they can; four more
-    connect and go. Beside that an LTP transfer goes on, and the operator asks for the node's state. What the flood costs the machine itself is seen
+    """Four clients of the control socket ask for all 150,000 bundles in order, for the backlog, for counters, and for nothing at all, as fast as they
+    can; four more connect and go; four delete all bundles that fit a pattern, which none do, or all. Beside that an LTP transfer goes on, and the operator asks for the node's state. What the flood costs the machine itself is seen
     at a node beside: the same flood against its socket."""
     p1, p2, p3, p4 = scene.ports(4)
     keys = {"rate": RATE, "rto": "100ms"}
@@ -104,7 +106,7 @@ def run(scene):
         return got, round(slowest[0], 3)
 
     result = {"before": measure()}
-    for name, line in [*FLOODS.items(), ("visits", None)]:
+    for name, line in FLOODS.items():
         for whose, number in (("beside", 3), ("at it", 1)):
             one = visits(number) if line is None else flood(number, line)
             with scene.attack(*[one] * CLIENTS):
@@ -112,6 +114,8 @@ def run(scene):
         kept = result[f"{name} at it"][0] / max(result[f"{name} beside"][0], 0.001)
         scene.bound(f"goodput kept, {name}", round(kept, 3), ">=", 0.8)
         scene.bound(f"slowest answer, {name}, s", result[f"{name} at it"][1], "<=", REPLIES)
+    for number in (1, 3):
+        scene.bound(f"bundles left by the deletions at node {number}", scene.control(number, "status")["bundles"], "<=", HELD // 2)
     result["after"] = measure()
     scene.figure("Mbit/s, slowest answer in s", result)
     scene.bound("goodput after", round(result["after"][0] / max(result["before"][0], 0.001), 3), ">=", 0.8)

@@ -70,15 +70,22 @@ START_TEST(all_that_waits_goes_another_way)
 }
 END_TEST
 
+/* Each once. */
+static void see_bundle(void *context, const struct agent_bundle_info *b)
+{
+    uint64_t *seen = context;
+    ck_assert_uint_eq(*seen >> b->key & 1, 0);
+    *seen |= UINT64_C(1) << b->key;
+    ck_assert_uint_eq(b->age_ms, 1000 * (9 - b->key));
+}
+
 /* Which routes there are, how long the oldest waits, and all bundles in pieces. */
 START_TEST(what_an_operator_sees)
 {
     struct binder n;
     struct eid_pattern p;
-    struct agent_bundle_info piece[3];
     uint32_t link = 9;
-    uint64_t last = 0, seen = 0;
-    size_t got;
+    uint64_t cursor = 0, seen = 0;
     start(&n);
     ck_assert_uint_eq(agent_oldest_ms(n.a, 0, n.now), UINT64_MAX);
     ck_assert_uint_eq(agent_oldest_ms(n.a, 7, n.now), UINT64_MAX);
@@ -94,15 +101,10 @@ START_TEST(what_an_operator_sees)
     agent_sent(n.a, 1, true, n.now);
     skip(&n);
     ck_assert_uint_eq(agent_oldest_ms(n.a, 0, n.now), 7000);
-    while ((got = agent_bundles_next(n.a, last, piece, 3)) > 0) {
-        for (size_t i = 0; i < got; i++) {
-            seen |= UINT64_C(1) << piece[i].key;
-            ck_assert_uint_eq(piece[i].age_ms, 1000 * (9 - piece[i].key));
-        }
-        last = piece[got - 1].key;
-    }
-    ck_assert_uint_eq(seen, 0x1fc); /* 2 … 8, each once: 7 in pieces of 3 */
-    ck_assert_uint_eq(agent_bundles_next(n.a, 999, piece, 3), 0);
+    do
+        cursor = agent_bundles_scan(n.a, cursor, see_bundle, &seen);
+    while (cursor != 0);
+    ck_assert_uint_eq(seen, 0x1fc); /* 2 … 8 */
     binder_fini(&n);
 }
 END_TEST

@@ -9,6 +9,7 @@
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "node/control/control_reply.h"
+#include "node/node_backlog.h"
 #include "os/paced.h"
 #include "tests/fuzz/virtual_node.h"
 
@@ -21,7 +22,7 @@ static const char text[] =
     "node: ipn:1.0\nsocket: node\nstore: {durability: none}\n"
     "links:\n"
     "  - {name: t, adapter: tcpcl, local: '127.0.0.1:4556', tls: off, peer: ipn:4.0}\n"
-    "routes: [{to: 'ipn:4.*', via: t}]\n";
+    "routes: [{to: 'ipn:*.*', via: t}]\n";
 
 struct visit {
     struct stream *stream;
@@ -86,10 +87,10 @@ static size_t ask(struct visit *v, const char *line)
     return stream_write(v->stream, &all, 1);
 }
 
-static void send_one(struct virtual_node *n, uint64_t service)
+static void send_to(struct virtual_node *n, uint64_t node, uint64_t service)
 {
     struct agent_request q = {.source = eid_ipn(0, 1, service),
-                              .destination = eid_ipn(0, 4, service % 7 + 1),
+                              .destination = eid_ipn(0, node, service % 7 + 1),
                               .report_to = eid_none(),
                               .lifetime_ms = 86400000,
                               .crc = -1};
@@ -106,7 +107,7 @@ static struct virtual_node *begin(void)
     const struct stream_place at = {.path = PLACE};
     char why[200];
     for (uint64_t i = 1; i <= BUNDLES; i++)
-        send_one(n, i);
+        send_to(n, 4, i);
     node_play(n, 10 * TICK_S);
     ck_assert_int_eq(control_open(&n->node.control, &n->node, &at, why, sizeof why), 0);
     return n;
@@ -290,6 +291,183 @@ START_TEST(readers_delete_nothing)
 }
 END_TEST
 
+#define BACKLOG "{\"cmd\": \"backlog\"}\n"
+
+static struct control_list *ask_backlog(struct virtual_node *n)
+{
+    const struct control_who who = {.name = "the test"};
+    struct control_list *l;
+    json_decref(control_ask(&n->node, &who, BACKLOG, strlen(BACKLOG) - 1, &l));
+    ck_assert_ptr_nonnull(l);
+    return l;
+}
+
+static void prepare_all(struct control_list *l)
+{
+    while (l->ops->prepare(l))
+        continue;
+}
+
+/* The bundles of up to `rows` rows more. */
+static uint64_t sum_rows(struct control_list *l, size_t rows)
+{
+    uint64_t sum = 0;
+    json_t *row = NULL;
+    for (; rows > 0 && l->ops->next(l, &row); rows--) {
+        sum += (uint64_t)json_integer_value(json_object_get(row, "bundles"));
+        json_decref(row);
+        row = NULL;
+    }
+    return sum;
+}
+
+static void delete_all(struct virtual_node *n)
+{
+    for (uint64_t key = 1; agent_counters(n->node.agent)->bundles > 0; key++)
+        (void)node_delete(&n->node, key);
+}
+
+/* The answer, of which nothing was written yet. */
+static json_t *read_rest(struct control_reply *r, const struct world *w)
+{
+    char whole[4096];
+    size_t len = 0;
+    while (!control_reply_whole(r)) {
+        ck_assert(control_reply_step(r, w));
+        ck_assert_uint_le(r->len, sizeof whole - len);
+        memcpy(whole + len, r->text, r->len);
+        len += r->len;
+        r->done = r->len;
+    }
+    return json_loadb(whole, len, 0, NULL);
+}
+
+/* Of the backlog, one turn looks at CONTROL_STEPS chains of the agent's table at most, and the one
+ * that reads the request at none: bundles that are deleted then are not in the answer. */
+START_TEST(backlog_in_steps)
+{
+    const struct control_who who = {.name = "the test"};
+    for (unsigned turns = 0; turns < 2; turns++) {
+        struct virtual_node *n = begin();
+        struct control_reply reply = {0};
+        struct control_list *l;
+        struct json_t *out = control_ask(&n->node, &who, BACKLOG, strlen(BACKLOG) - 1, &l);
+        control_reply_begin(&reply, out, l);
+        if (turns > 0)
+            ck_assert(control_reply_step(&reply, n->node.world));
+        ck_assert(!control_reply_whole(&reply));
+        delete_all(n);
+        out = read_rest(&reply, n->node.world);
+        const json_t *rows = json_object_get(out, "backlog");
+        ck_assert(json_is_integer(json_object_get(out, "age_ns")));
+        ck_assert_uint_eq(json_array_size(rows), turns);
+        const json_t *seen = json_object_get(json_array_get(rows, 0), "bundles");
+        ck_assert_int_le(json_integer_value(seen), turns * 2 * CONTROL_STEPS);
+        json_decref(out);
+        control_reply_fini(&reply);
+        end(n);
+    }
+}
+END_TEST
+
+/* Rows that are being shown stay as they are while others are counted. */
+START_TEST(backlog_rows_stay)
+{
+    struct virtual_node *n = begin();
+    for (uint64_t node = 5; node < 105; node++)
+        send_to(n, node, 1);
+    node_play(n, TICK_S);
+    struct control_list *shown = ask_backlog(n), *later;
+    prepare_all(shown);
+    ck_assert_uint_eq(sum_rows(shown, 1), BUNDLES); /* the most bytes first */
+    ck_assert_uint_eq(sum_rows(shown, 10), 10);
+    delete_all(n);
+    later = ask_backlog(n);
+    prepare_all(later);
+    ck_assert_uint_eq(sum_rows(later, SIZE_MAX), BUNDLES + 100); /* too early for another count */
+    control_list_free(later);
+    node_play(n, 2 * TICK_S);
+    later = ask_backlog(n);
+    prepare_all(later);
+    ck_assert_uint_eq(sum_rows(later, SIZE_MAX), 0);
+    control_list_free(later);
+    ck_assert_uint_eq(sum_rows(shown, SIZE_MAX), 90);
+    control_list_free(shown);
+    end(n);
+}
+END_TEST
+
+/* Readers who never come to the end do not take more memory than NODE_BACKLOG_TABLES tables: others
+ * see older figures meanwhile, with their age. */
+START_TEST(backlog_tables_are_few)
+{
+    struct virtual_node *n = begin();
+    struct control_list *slow[NODE_BACKLOG_TABLES], *l;
+    uint64_t bundles = BUNDLES;
+    for (size_t i = 0; i < NODE_BACKLOG_TABLES; i++) {
+        slow[i] = ask_backlog(n);
+        prepare_all(slow[i]);
+        send_to(n, 4, ++bundles);
+        node_play(n, 2 * TICK_S);
+    }
+    l = ask_backlog(n);
+    prepare_all(l);
+    ck_assert_uint_eq(sum_rows(l, SIZE_MAX), BUNDLES + NODE_BACKLOG_TABLES - 1);
+    control_list_free(l);
+    control_list_free(slow[0]);
+    l = ask_backlog(n);
+    prepare_all(l);
+    ck_assert_uint_eq(sum_rows(l, SIZE_MAX), BUNDLES + NODE_BACKLOG_TABLES);
+    control_list_free(l);
+    for (size_t i = 1; i < NODE_BACKLOG_TABLES; i++)
+        control_list_free(slow[i]);
+    end(n);
+}
+END_TEST
+
+/* A count that nobody went on with begins anew; more destinations than there are rows are summed.
+ */
+START_TEST(backlog_begins_anew)
+{
+    struct virtual_node *n = begin();
+    struct control_list *l = ask_backlog(n);
+    for (int i = 0; i < 100; i++)
+        ck_assert(l->ops->prepare(l));
+    control_list_free(l);
+    delete_all(n);
+    for (uint64_t node = 1; node <= NODE_BACKLOG_ROWS + 3; node++)
+        send_to(n, 100 + node, 1);
+    node_play(n, 20 * TICK_S);
+    l = ask_backlog(n);
+    prepare_all(l);
+    ck_assert_uint_eq(sum_rows(l, NODE_BACKLOG_ROWS), NODE_BACKLOG_ROWS);
+    ck_assert_uint_eq(sum_rows(l, 1), 3);
+    ck_assert_uint_eq(sum_rows(l, 1), 0);
+    control_list_free(l);
+    end(n);
+}
+END_TEST
+
+/* Who cannot wait gets what was counted last, and the node counts on. */
+START_TEST(backlog_now)
+{
+    struct virtual_node *n = begin();
+    for (int i = 0; i < 2; i++) {
+        json_t *out = json_object();
+        control_backlog_now(&n->node, 50, out);
+        ck_assert_uint_eq(json_array_size(json_object_get(out, "backlog")), (size_t)i);
+        ck_assert_int_eq(json_is_integer(json_object_get(out, "age_ns")), i);
+        json_decref(out);
+        node_play(n, TICK_S);
+    }
+    struct control_list *l = ask_backlog(n);
+    prepare_all(l);
+    ck_assert_uint_eq(sum_rows(l, SIZE_MAX), BUNDLES);
+    control_list_free(l);
+    end(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("control_visit");
@@ -297,6 +475,11 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, answer_in_pieces);
     tcase_add_test(t, flood_has_a_share);
+    tcase_add_test(t, backlog_in_steps);
+    tcase_add_test(t, backlog_rows_stay);
+    tcase_add_test(t, backlog_tables_are_few);
+    tcase_add_test(t, backlog_begins_anew);
+    tcase_add_test(t, backlog_now);
     tcase_add_test(t, bundles_end_meanwhile);
     tcase_add_test(t, deletion_in_steps);
     tcase_add_test(t, deletion_ends_with_its_connection);
