@@ -214,13 +214,19 @@ static void skip_bits(struct cadu_reader *r, size_t to)
     r->at = to;
 }
 
+static void lose_sync(struct cadu_reader *r)
+{
+    r->counts.sync_losses += r->locked;
+    r->locked = false;
+}
+
 static bool take_found(struct cadu_reader *r, const struct hit *hit, struct cadu *unit)
 {
+    lose_sync(r);
     unit->resynchronised = true;
     if (take_unit(r, hit, unit))
         return true;
     skip_bits(r, hit->at > r->at ? hit->at : r->at);
-    r->locked = false;
     return false;
 }
 
@@ -244,7 +250,7 @@ static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
     if (between.at != NOWHERE)
         return take_found(r, &between, unit);
     if (find_near(r, due).errors > r->marker_errors) {
-        r->locked = false;
+        lose_sync(r);
         skip_bits(r, due);
         return false;
     }

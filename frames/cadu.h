@@ -71,9 +71,10 @@ struct cadu_counts {
     uint64_t frames, erred;
     uint64_t corrected; /* symbols */
     uint64_t codewords_failed;
-    uint64_t slips;           /* frames with a slip */
-    uint64_t resynchronised;  /* frames, the first one included */
-    uint64_t inversions;      /* changes from upright to inverted or back, after the first frame */
+    uint64_t slips;          /* frames with a slip */
+    uint64_t resynchronised; /* frames, the first one included */
+    uint64_t sync_losses;    /* times that neither a marker nor the one after it was in its place */
+    uint64_t inversions;     /* changes from upright to inverted or back, after the first frame */
     uint64_t markers_missing; /* frames without a marker */
     uint64_t marker_errors;   /* bits */
     uint64_t skipped_bits;    /* that belong to no unit */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Each mode says how many octets the frame at the front takes, or how many are none. What can go
- * wrong: octets that are no frame, which are skipped until one can begin. */
+ * wrong: octets that are no frame, which are skipped until one can begin; of octets alone nothing.
+ */
 #include "frames/frame_stream.h"
 
 #include <assert.h>
@@ -63,6 +64,11 @@ void frame_stream_fed(struct frame_stream *s, size_t len)
 static struct found find_fixed(const struct frame_stream *s, size_t have)
 {
     return (struct found){.len = s->length, .whole = have >= s->length};
+}
+
+static struct found find_octets(const struct frame_stream *s, size_t have)
+{
+    return (struct found){.len = have < s->length ? have : s->length, .whole = have > 0};
 }
 
 static struct found find_marked(const struct frame_stream *s, const uint8_t *d, size_t have)
@@ -132,6 +138,8 @@ static struct found find_frame(const struct frame_stream *s)
         return find_tc(s, d, have);
     case FRAME_STREAM_CLTU:
         return find_cltu(s, d, have);
+    case FRAME_STREAM_OCTETS:
+        return find_octets(s, have);
     case FRAME_STREAM_FIXED:
     default:
         return find_fixed(s, have);

@@ -2,7 +2,8 @@
 /*
  * Frames out of a stream of octets: a TCP connection, a file. They follow each other, by their
  * fixed length, by the length that TC frames say, behind markers, or in CLTUs. Octets that belong
- * to none are skipped and counted.
+ * to none are skipped and counted. Where only a later reader finds the frames (frames/cadu.h), the
+ * octets themselves are given.
  *
  *     n = read(…, frame_stream_space(s, &room), room);
  *     frame_stream_fed(s, n);
@@ -24,10 +25,11 @@ enum frame_stream_mode {
     FRAME_STREAM_MARKED, /* the same, each behind the marker 1ACFFC1D, which is looked for */
     FRAME_STREAM_TC,     /* TC frames of at most this length */
     FRAME_STREAM_CLTU,   /* CLTUs with TC frames of at most this length: given as CLTUs */
+    FRAME_STREAM_OCTETS, /* whatever there is, in pieces of at most this length; none is skipped */
 };
 
-/* Octets of the longest thing that follows another: of a frame of `length` with its marker, or of a
- * CLTU. */
+/* Octets of the longest thing that follows another: of a frame of `length` with its marker, of a
+ * CLTU, or of a piece. */
 size_t frame_stream_unit(enum frame_stream_mode mode, uint32_t length);
 
 struct frame_stream {
@@ -47,8 +49,8 @@ void frame_stream_init(struct frame_stream *s, enum frame_stream_mode mode, uint
 uint8_t *frame_stream_space(struct frame_stream *s, size_t *len);
 void frame_stream_fed(struct frame_stream *s, size_t len);
 
-/* The next frame (without its marker) or CLTU, which lies in the buffer until frame_stream_space.
- * False: it is not all there. */
+/* The next frame (without its marker), CLTU or piece, which lies in the buffer until
+ * frame_stream_space. False: it is not all there; of octets: there are none. */
 bool frame_stream_next(struct frame_stream *s, struct slice *out);
 
 /* Is there one? What frame_stream_next will skip is skipped. */

@@ -90,27 +90,37 @@ static void init_remainders(struct rs *rs)
     }
 }
 
+unsigned rs_code_checks(enum rs_code code)
+{
+    return code == RS_255_223 ? 32 : 16;
+}
+
 void rs_init(struct rs *rs, enum rs_code code, enum rs_basis basis)
 {
     assert(code == RS_255_223 || code == RS_255_239);
     assert(basis == RS_DUAL || basis == RS_CONVENTIONAL);
     memset(rs, 0, sizeof *rs);
-    rs->checks = code == RS_255_223 ? 32 : 16;
+    rs->checks = rs_code_checks(code);
     init_field(rs);
     init_basis(rs, basis);
     init_remainders(rs);
 }
 
-const char *rs_problem(const struct rs *rs, size_t frame_len, unsigned depth)
+const char *rs_code_problem(enum rs_code code, size_t frame_len, unsigned depth)
 {
     if (depth < 1 || depth > RS_DEPTH_MAX)
         return "the interleaving depth of Reed-Solomon is 1 to 8";
     if (frame_len == 0 || frame_len % depth != 0)
         return "a frame's length must be a multiple of the interleaving depth";
-    if (frame_len / depth > RS_WORD - rs->checks)
-        return rs->checks == 32 ? "a frame has at most 223 octets times the interleaving depth"
-                                : "a frame has at most 239 octets times the interleaving depth";
+    if (frame_len / depth > RS_WORD - rs_code_checks(code))
+        return code == RS_255_223 ? "a frame has at most 223 octets times the interleaving depth"
+                                  : "a frame has at most 239 octets times the interleaving depth";
     return NULL;
+}
+
+const char *rs_problem(const struct rs *rs, size_t frame_len, unsigned depth)
+{
+    return rs_code_problem(rs->checks == 32 ? RS_255_223 : RS_255_239, frame_len, depth);
 }
 
 size_t rs_checks_len(const struct rs *rs, unsigned depth)

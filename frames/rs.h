@@ -41,8 +41,13 @@ struct rs {
 /* Fills in the tables. */
 void rs_init(struct rs *rs, enum rs_code code, enum rs_basis basis);
 
-/* NULL, or a text that says why no codeblock has a frame of that many octets at that depth. */
+/* NULL, or a text that says why no codeblock has a frame of that many octets at that depth; without
+ * tables, by the code alone. */
 const char *rs_problem(const struct rs *rs, size_t frame_len, unsigned depth);
+const char *rs_code_problem(enum rs_code code, size_t frame_len, unsigned depth);
+
+/* Check symbols of a codeword: 32 or 16. */
+unsigned rs_code_checks(enum rs_code code);
 
 /* Octets behind a frame at that depth: 1 to RS_DEPTH_MAX. */
 size_t rs_checks_len(const struct rs *rs, unsigned depth);

@@ -7,7 +7,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { LENGTH = 40, ROOM = 160 };
+enum { LENGTH = 40, ROOM = 160, MODES = FRAME_STREAM_OCTETS + 1 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
@@ -17,8 +17,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     uint64_t fed = 0, taken = 0;
     if (len == 0)
         return 0;
-    enum frame_stream_mode mode = (enum frame_stream_mode)(data[0] & 3);
-    size_t step = 1 + (data[0] >> 2);
+    enum frame_stream_mode mode = (enum frame_stream_mode)(data[0] % MODES);
+    size_t step = 1 + data[0] / MODES;
     assert(2 * frame_stream_unit(mode, LENGTH) <= ROOM);
     frame_stream_init(&s, mode, LENGTH, buffer, ROOM);
     for (data++, len--; len > 0;) {
@@ -38,6 +38,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
             taken += frame.len + (mode == FRAME_STREAM_MARKED ? (size_t)FRAME_ASM_LEN : 0);
         }
         assert(!frame_stream_ready(&s));
+        assert(mode != FRAME_STREAM_OCTETS || taken == fed);
         assert(taken + s.skipped + (s.have - s.at) == fed);
     }
     return 0;

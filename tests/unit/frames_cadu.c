@@ -191,6 +191,7 @@ START_TEST(slips)
         }
         ck_assert(!read_unit(&unit));
         ck_assert_uint_eq(reading.reader.counts.slips, slip != 0 && slip >= -4 && slip <= 4);
+        ck_assert_uint_eq(reading.reader.counts.sync_losses, slip < -4 || slip > 4);
     }
 }
 END_TEST
@@ -217,6 +218,7 @@ START_TEST(marker_errors)
             ck_assert_uint_eq(unit.marker_errors, n == 2 && errors <= 4 ? errors : 0);
             ck_assert_int_eq(unit.marker_missing, n == 2 && errors > 4);
         }
+        ck_assert_uint_eq(reading.reader.counts.sync_losses, 0);
         for (unsigned e = 0; e < 6; e++)
             flip_bit(at[3] + 5 * e);
         open_reading(f, &r, false);
@@ -229,6 +231,7 @@ START_TEST(marker_errors)
             assert_frame(&unit, f, n);
             ck_assert_int_eq(unit.marker_missing, n == 3);
         }
+        ck_assert_uint_eq(reading.reader.counts.sync_losses, errors > 4);
     }
 }
 END_TEST

@@ -196,7 +196,10 @@ START_TEST(problems)
     ck_assert_ptr_nonnull(rs_problem(&rs, 9, 0));
     ck_assert_uint_eq(rs_checks_len(&rs, 5), 160);
     rs_init(&rs, RS_255_239, RS_DUAL);
+    ck_assert_uint_eq(rs_code_checks(RS_255_239), rs.checks);
     ck_assert_ptr_null(rs_problem(&rs, 1912, 8));
+    ck_assert_ptr_null(rs_code_problem(RS_255_239, 1912, 8));
+    ck_assert_ptr_nonnull(rs_code_problem(RS_255_223, 1912, 8));
     ck_assert_ptr_nonnull(rs_problem(&rs, 1920, 8));
     ck_assert_uint_eq(rs_checks_len(&rs, 8), 128);
 }

@@ -334,6 +334,43 @@ START_TEST(streams_with_noise)
 }
 END_TEST
 
+/* Octets come as they are, in pieces of at most the length. */
+START_TEST(streams_of_octets)
+{
+    struct rng rng;
+    struct frame_stream s;
+    struct slice piece;
+    size_t at = 0, got = 0;
+    rng_init(&rng, 5);
+    for (size_t i = 0; i < sizeof octets; i++)
+        octets[i] = (uint8_t)rng_u64(&rng);
+    frame_stream_init(&s, FRAME_STREAM_OCTETS, 200, stream_buffer, 400);
+    ck_assert_uint_eq(frame_stream_unit(FRAME_STREAM_OCTETS, 200), 200);
+    ck_assert(!frame_stream_ready(&s) && !frame_stream_next(&s, &piece));
+    while (at < sizeof octets) {
+        size_t room;
+        uint8_t *to = frame_stream_space(&s, &room);
+        size_t n = 1 + rng_below(&rng, room);
+        n = n < sizeof octets - at ? n : sizeof octets - at;
+        memcpy(to, octets + at, n);
+        at += n;
+        frame_stream_fed(&s, n);
+        ck_assert(frame_stream_ready(&s));
+        while (frame_stream_next(&s, &piece)) {
+            ck_assert(piece.len == 200 || got + piece.len == at);
+            ck_assert_mem_eq(piece.data, octets + got, piece.len);
+            got += piece.len;
+        }
+        ck_assert_uint_eq(got, at); /* none waits for more */
+    }
+    ck_assert_uint_eq(s.skipped, 0);
+    (void)frame_stream_space(&s, &at);
+    frame_stream_fed(&s, 7);
+    frame_stream_reset(&s);
+    ck_assert(s.skipped == 7 && !frame_stream_ready(&s));
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("frames_tc");
@@ -344,6 +381,7 @@ int main(void)
     tcase_add_test(t, what_is_not_read);
     tcase_add_test(t, streams);
     tcase_add_test(t, streams_with_noise);
+    tcase_add_test(t, streams_of_octets);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -80,6 +80,7 @@ static json_t *describe_cadus(const struct source *s)
     json_object_set_new(o, "most_of_a_codeword", make_number(s->worst));
     json_object_set_new(o, "codewords_failed", make_number(c->codewords_failed));
     json_object_set_new(o, "resynchronised", make_number(c->resynchronised));
+    json_object_set_new(o, "sync_losses", make_number(c->sync_losses));
     json_object_set_new(o, "slips", make_number(c->slips));
     json_object_set_new(o, "inversions", make_number(c->inversions));
     json_object_set_new(o, "markers_missing", make_number(c->markers_missing));
