@@ -178,6 +178,11 @@ struct cla_gauges {
     uint64_t repaired;        /* segments of the peer that repair segments replaced */
     uint64_t unrepaired;      /* segments of the peer that they could not replace */
     uint64_t code_mismatches; /* packets of another erasure code, or of none */
+    bool cadus;               /* it receives CADUs; 0 in the fields below without them. All links of
+                                 one physical channel have the same: */
+    uint64_t cadu_corrected;  /* symbols that Reed-Solomon corrected */
+    uint64_t cadu_erred;      /* units that could not be decoded */
+    uint64_t cadu_sync_losses; /* times that no marker was where it was due */
 };
 
 struct json_t; /* jansson */

@@ -51,6 +51,9 @@ VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
 VALUE(unrepaired, s->g.coded, s->g.unrepaired)
 VALUE(mismatches, s->g.coded, s->g.code_mismatches)
+VALUE(cadu_corrected, s->g.cadus, s->g.cadu_corrected)
+VALUE(cadu_erred, s->g.cadus, s->g.cadu_erred)
+VALUE(cadu_sync, s->g.cadus, s->g.cadu_sync_losses)
 #undef VALUE
 
 const struct link_value link_values[] = {
@@ -100,6 +103,12 @@ const struct link_value link_values[] = {
     {NULL, false, "link_erasure_mismatches_total", "counter",
      "packets of the peer without erasure code, or with another one", 1, ZERO_NOWHERE,
      get_mismatches},
+    {NULL, false, "link_cadu_corrected_symbols_total", "counter",
+     "symbols of received CADUs that Reed-Solomon corrected", 1, ZERO_NOWHERE, get_cadu_corrected},
+    {NULL, false, "link_cadu_erred_frames_total", "counter",
+     "received CADUs that could not be decoded", 1, ZERO_NOWHERE, get_cadu_erred},
+    {NULL, false, "link_cadu_sync_losses_total", "counter",
+     "times that no marker of CADUs was where it was due", 1, ZERO_NOWHERE, get_cadu_sync},
 };
 
 const size_t link_values_len = sizeof link_values / sizeof *link_values;

@@ -27,6 +27,17 @@ static struct frame_way_keys incoming(const struct frame_keys *k)
     return in;
 }
 
+static struct frame_code_config make_code(const struct frame_keys *k)
+{
+    return (struct frame_code_config){
+        .kind = (enum frame_code_kind)k->cadu,
+        .interleave = (unsigned)k->cadu_interleave,
+        .basis = (enum rs_basis)k->cadu_basis,
+        .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
+        .marker_errors = (unsigned)k->cadu_marker_errors,
+    };
+}
+
 static struct frame_way make_way(const struct frame_keys *k, const struct frame_way_keys *way)
 {
     const int kind = way->kind;
@@ -48,15 +59,26 @@ static struct frame_way make_way(const struct frame_keys *k, const struct frame_
     w.format.ocf = k->clcw && !is_tc(kind);
     w.format.segments = k->segments && is_tc(kind);
     w.numbered = k->numbers && is_tc(kind);
+    if (!is_tc(kind))
+        w.code = make_code(k);
     return w;
 }
 
 static enum frame_stream_mode mode_of(const struct frame_keys *k, int kind)
 {
-    return kind == FRAMES_CLTU ? FRAME_STREAM_CLTU
-           : kind == FRAMES_TC ? FRAME_STREAM_TC
-           : k->marker         ? FRAME_STREAM_MARKED
-                               : FRAME_STREAM_FIXED;
+    return kind == FRAMES_CLTU         ? FRAME_STREAM_CLTU
+           : kind == FRAMES_TC         ? FRAME_STREAM_TC
+           : k->cadu != FRAME_CODE_OFF ? FRAME_STREAM_OCTETS
+           : k->marker                 ? FRAME_STREAM_MARKED
+                                       : FRAME_STREAM_FIXED;
+}
+
+/* Octets of the longest thing that is sent, or arrives. Of keys that contradict each other those of
+ * the frame. */
+static uint32_t unit_len(const struct frame_way *w)
+{
+    const uint32_t len = w->format.length;
+    return frame_code_problem(&w->code, len) == NULL ? frame_code_len(&w->code, len) : len;
 }
 
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out)
@@ -69,7 +91,7 @@ void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out
                                       .idle = k->idle};
     out->wire = (struct frame_wire_config){.kind = (enum frame_wire_kind)k->wire,
                                            .mode = mode_of(k, in.kind),
-                                           .length = out->receive.format.length,
+                                           .length = unit_len(&out->receive),
                                            .marked = k->marker && !is_tc(k->out.kind),
                                            .record = k->record,
                                            .replay = k->replay,
@@ -121,13 +143,19 @@ uint32_t frame_keys_mtu(const struct frame_keys *k)
     return frame_way_mtu(&c.send);
 }
 
+static bool same_code(const struct frame_keys *a, const struct frame_keys *b)
+{
+    struct frame_code_config one = make_code(a), other = make_code(b);
+    return frame_code_same(&one, &other);
+}
+
 bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
 {
     return a->out.kind != FRAMES_OFF && a->out.kind == b->out.kind && a->in.kind == b->in.kind &&
            a->out.length == b->out.length && a->in.length == b->in.length && a->scid == b->scid &&
            !a->one_channel && !b->one_channel && a->idle == b->idle && a->segments == b->segments &&
            a->numbers == b->numbers && a->randomise == b->randomise && a->clcw == b->clcw &&
-           a->wire == b->wire && a->marker == b->marker;
+           a->wire == b->wire && a->marker == b->marker && same_code(a, b);
 }
 
 static int wrong(const char **key, const char *which, char *why, size_t why_cap, const char *text)
@@ -270,18 +298,78 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     return check_no_sle(k, key, why, why_cap);
 }
 
+/* A frame of one direction, in its CADU. */
+static int check_code(const struct frame_way *w, bool in, const char **key, char *why,
+                      size_t why_cap)
+{
+    const uint32_t len = w->format.length;
+    const char *problem = frame_code_problem(&w->code, len);
+    if (problem == NULL)
+        return 0;
+    *key = in ? "frame_length_in" : "frame_length";
+    snprintf(why, why_cap, "%s, %u: write %uB, or another cadu_interleave", problem,
+             w->code.interleave, frame_code_fitting(&w->code, len));
+    return HELIO_EINVAL;
+}
+
+/* What there are no CADUs of. */
+static int check_cadu(const struct frame_keys *k, const struct frame_port_config *c,
+                      const char **key, char *why, size_t why_cap)
+{
+    const int in = incoming(k).kind;
+    if (k->cadu == FRAME_CODE_OFF)
+        return 0;
+    if (is_tc(k->out.kind) && is_tc(in))
+        return wrong(key, "cadu", why, why_cap,
+                     "counts only for TM, USLP and AOS frames; write one of these for frames or "
+                     "frames_in, or remove this key");
+    if (k->wire == FRAME_WIRE_SLE)
+        return wrong(key, "cadu", why, why_cap,
+                     "SLE transfers frames without their CADUs: the provider has the modem; remove "
+                     "this key, or write another frame_port");
+    if (k->marker)
+        return wrong(key, "frame_marker", why, why_cap,
+                     "CADUs have markers; remove this key, or write cadu: off");
+    int r = check_code(&c->send, false, key, why, why_cap);
+    if (r == 0)
+        r = check_code(&c->receive, true, key, why, why_cap);
+    return r;
+}
+
+/* Each unit is a datagram. */
+static int check_datagram(const struct frame_port_config *c, const char **key, char *why,
+                          size_t why_cap)
+{
+    const uint32_t unit = unit_len(&c->send), frame = c->send.format.length;
+    if (c->wire.kind != FRAME_WIRE_UDP || unit <= UDP_DATAGRAM_MAX)
+        return 0;
+    *key = "frame_length";
+    snprintf(why, why_cap,
+             "a CADU would have %u octets, a datagram has at most %u; write %uB, or frame_port: "
+             "connect",
+             unit, UDP_DATAGRAM_MAX, frame - (unit - UDP_DATAGRAM_MAX));
+    return HELIO_EINVAL;
+}
+
 int frame_keys_check(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     struct frame_port_config c;
     if (k->out.kind == FRAMES_OFF && k->in.kind != 0)
         return wrong(key, "frames_in", why, why_cap,
                      "nothing is sent in frames; write frames: too, such as cltu");
+    if (k->out.kind == FRAMES_OFF && k->cadu != FRAME_CODE_OFF)
+        return wrong(key, "cadu", why, why_cap,
+                     "nothing is sent in frames; write frames: too, such as aos");
     if (k->out.kind == FRAMES_OFF)
         return check_no_sle(k, key, why, why_cap);
     frame_keys_config(k, &c);
     int r = check_way(&c.send, false, key, why, why_cap);
     if (r == 0)
         r = check_way(&c.receive, true, key, why, why_cap);
+    if (r == 0)
+        r = check_cadu(k, &c, key, why, why_cap);
+    if (r == 0)
+        r = check_datagram(&c, key, why, why_cap);
     if (r == 0)
         r = check_wire(k, key, why, why_cap);
     if (r == 0 && k->out.kind == FRAMES_TM && k->idle > 0 && k->out.vcid == 7)

@@ -31,7 +31,10 @@ struct frame_keys {
     uint64_t scid;
     tick fill, idle;
     bool segments, numbers, randomise, clcw;
-    int wire; /* enum frame_wire_kind */
+    int cadu; /* enum frame_code_kind */
+    uint64_t cadu_interleave, cadu_marker_errors;
+    int cadu_basis, cadu_randomise; /* enum rs_basis, frame_code_randomiser */
+    int wire;                       /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
     uint64_t replay_rate;
@@ -108,6 +111,17 @@ struct frame_keys {
      "TC frames in CLTUs are randomised"},                                                         \
     {"frame_clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
+    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, 0, "off|uncoded|rs223|rs239",       \
+     "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded or with Reed-Solomon " \
+     "(255,223) or (255,239); what comes is a stream of octets, in any pieces"},                   \
+    {"cadu_interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
+     "with Reed-Solomon, codewords of a codeblock; frame_length is a multiple of it"},             \
+    {"cadu_basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
+     "of Reed-Solomon's symbols: dual as the book has it, conventional as some other equipment"},  \
+    {"cadu_randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
+     "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
+    {"cadu_marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
+     "bits of a marker that may be wrong where it is due"},                                        \
     {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
      "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"}, \

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A reader takes the frames from the wire as they come: its own where they are, those of other
- * ports as copies in their queues. What can go wrong: memory, and a port that does not read, whose
- * frames are lost as if they had been on the way; both are counted.
+ * ports as copies in their queues. Frames out of CADUs are copied to any port, since the decoder
+ * has room for one. What can go wrong: memory, and a port that does not read, whose frames are lost
+ * as if they had been on the way; both are counted.
  */
 #include "cla/framed/frame_line.h"
 
@@ -45,7 +46,7 @@ static bool same_way(const struct frame_way *a, const struct frame_way *b)
     return a->format.kind == b->format.kind && a->format.length == b->format.length &&
            a->format.ocf == b->format.ocf && a->format.segments == b->format.segments &&
            a->cltu == b->cltu && a->randomise == b->randomise && a->numbered == b->numbered &&
-           a->scid == b->scid;
+           a->scid == b->scid && frame_code_same(&a->code, &b->code);
 }
 
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
@@ -66,6 +67,8 @@ size_t frame_line_send(struct frame_line *l, struct slice frame)
             slice_of(l->unit, cltu_write(frame.data, frame.len, l->out.randomise, l->unit, room));
         assert(unit.len > 0);
     }
+    if (l->encode != NULL)
+        unit = frame_code_write(l->encode, frame);
     if (!l->wire->ops->send(l->wire, unit))
         l->n.dropped++;
     if (l->idle > 0)
@@ -139,23 +142,64 @@ static enum frame_verdict judge_frame(const struct frame_line *l, struct slice u
     return v;
 }
 
+/* The next of what arrived: a frame out of a CADU, or what the wire has. */
+static bool next_unit(struct frame_line *l, struct slice *unit)
+{
+    struct frame_wire *w = l->wire;
+    struct slice octets;
+    if (l->decode == NULL)
+        return w->ops->next(w, unit);
+    while (!frame_code_next(l->decode, unit)) {
+        if (!w->ops->next(w, &octets))
+            return false;
+        if (l->stream != w->streams)
+            frame_code_end(l->decode);
+        l->stream = w->streams;
+        frame_code_feed(l->decode, octets);
+    }
+    return true;
+}
+
+/* NULL: memory is out. */
+static struct frame_queued *copy_frame(struct slice unit)
+{
+    struct frame_queued *q = malloc(sizeof *q + unit.len);
+    if (q == NULL)
+        return NULL;
+    q->len = (uint32_t)unit.len;
+    memcpy(q->bytes, unit.data, unit.len);
+    return q;
+}
+
 static void queue_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit)
 {
-    struct frame_queued *q = NULL;
-    if (u->queue_len < FRAME_QUEUE_MAX)
-        q = malloc(sizeof *q + unit.len);
+    struct frame_queued *q = u->queue_len < FRAME_QUEUE_MAX ? copy_frame(unit) : NULL;
     if (q == NULL) {
         l->n.unread++;
         return;
     }
-    q->len = (uint32_t)unit.len;
-    memcpy(q->bytes, unit.data, unit.len);
     list_add_tail(&u->queue, &q->node);
     u->queue_len++;
     assert(u->queue_len <= FRAME_QUEUE_MAX);
     u->more = true;
     if (u->read)
         alarm_set(u->again, 0);
+}
+
+/* The user's own frame, for as long as it is in use. */
+static bool keep_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit,
+                       struct frame *f)
+{
+    if (l->decode == NULL)
+        return true; /* the wire has it for so long */
+    struct frame_queued *q = copy_frame(unit);
+    if (q == NULL) {
+        l->n.unread++;
+        return false;
+    }
+    list_add_tail(&u->used, &q->node);
+    (void)judge_frame(l, slice_of(q->bytes, q->len), f);
+    return true;
 }
 
 /* A frame from the wire: the user's, or it is put where it belongs. */
@@ -168,7 +212,7 @@ static bool sort_frame(struct frame_line *l, struct frame_line_user *u, struct s
     bool good = *v == FRAME_OK_VERDICT || *v == FRAME_IDLE_VERDICT;
     struct frame_line_user *owner = good ? find_user(l, f->vcid) : NULL;
     if (owner == u)
-        return true;
+        return keep_frame(l, u, unit, f);
     if (owner != NULL)
         queue_frame(l, owner, unit);
     else /* only idle data has a channel of its own */
@@ -196,7 +240,7 @@ bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct fra
     struct slice unit;
     if (next_queued(l, u, f, v))
         return true;
-    while (l->wire->ops->next(l->wire, &unit))
+    while (next_unit(l, &unit))
         if (sort_frame(l, u, unit, f, v))
             return true;
     return false;
@@ -236,6 +280,21 @@ bool frame_line_fill(struct frame_line *l, struct frame_line_user *u)
     assert(list_empty(&u->queue));
     free_frames(&u->used);
     return !held && l->wire->ops->fill(l->wire);
+}
+
+void frame_line_count(const struct frame_line *l, struct frame_line_counters *out,
+                      struct frame_wire_counters *wire)
+{
+    *out = l->n;
+    l->wire->ops->count(l->wire, wire);
+    if (l->decode == NULL)
+        return;
+    const struct cadu_counts *n = frame_code_counts(l->decode);
+    out->cadu_corrected = n->corrected;
+    out->cadu_erred = n->erred;
+    out->cadu_sync_losses = n->sync_losses;
+    wire->in = n->frames;
+    wire->skipped_bytes += n->skipped_bits / 8;
 }
 
 /* ---- users ---- */
@@ -359,6 +418,8 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u)
 
 static void free_line(struct frame_line *l)
 {
+    frame_code_free(l->encode);
+    frame_code_free(l->decode);
     free(l->scratch);
     free(l->unit);
     free(l);
@@ -369,6 +430,23 @@ static size_t scratch_room(const struct frame_way *send, const struct frame_way 
     size_t out = send->format.kind == FRAME_TC ? 0 : send->format.length;
     size_t in = receive->cltu ? (size_t)FRAME_TC_MAX + BCH_INFORMATION : 0;
     return 1 + (out > in ? out : in);
+}
+
+static bool open_code(struct frame_code **out, const struct frame_way *w)
+{
+    assert(frame_code_problem(&w->code, w->format.length) == NULL);
+    assert(w->code.kind == FRAME_CODE_OFF || w->format.kind != FRAME_TC);
+    if (w->code.kind != FRAME_CODE_OFF)
+        *out = frame_code_new(&w->code, w->format.length);
+    return w->code.kind == FRAME_CODE_OFF || *out != NULL;
+}
+
+static bool alloc_line(struct frame_line *l)
+{
+    l->scratch = malloc(scratch_room(&l->out, &l->in));
+    l->unit = malloc(l->out.cltu ? cltu_size(l->out.format.length) : 1);
+    return l->scratch != NULL && l->unit != NULL && open_code(&l->encode, &l->out) &&
+           open_code(&l->decode, &l->in);
 }
 
 int frame_line_open(struct world *w, struct frame_line **out, const struct frame_wire_config *wire,
@@ -382,12 +460,8 @@ int frame_line_open(struct world *w, struct frame_line **out, const struct frame
     l->out = *send;
     l->in = *receive;
     l->idle = send->format.kind == FRAME_TC ? 0 : idle;
-    l->scratch = malloc(scratch_room(send, receive));
-    l->unit = malloc(send->cltu ? cltu_size(send->format.length) : 1);
     list_init(&l->users);
-    int r = l->scratch == NULL || l->unit == NULL
-                ? HELIO_ENOMEM
-                : frame_wire_open(w, &l->wire, wire, &line_user, l);
+    int r = alloc_line(l) ? frame_wire_open(w, &l->wire, wire, &line_user, l) : HELIO_ENOMEM;
     if (r != 0) {
         free_line(l);
         return r;

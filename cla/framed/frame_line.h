@@ -8,6 +8,7 @@
 #define CLA_FRAME_LINE_H
 
 #include "base/list.h"
+#include "cla/framed/frame_code.h"
 #include "cla/framed/frame_wire.h"
 #include "frames/cltu.h"
 #include "frames/frame.h"
@@ -17,8 +18,9 @@
 /* What the frames of one direction look like, and whose they are. */
 struct frame_way {
     struct frame_format format;
-    bool cltu, randomise; /* TC: each in a CLTU; randomised */
-    bool numbered;        /* TC: frames are counted (frames/tc_pack.h) */
+    bool cltu, randomise;          /* TC: each in a CLTU; randomised */
+    bool numbered;                 /* TC: frames are counted (frames/tc_pack.h) */
+    struct frame_code_config code; /* TM, AOS, USLP */
     uint16_t scid;
     uint8_t vcid, map;
 };
@@ -28,7 +30,10 @@ struct frame_way {
     X(idle_sent, "frames of only idle data that were sent")                                        \
     X(cltu_bad, "arrivals in which no CLTU was found whole")                                       \
     X(corrected, "codeblocks of CLTUs in which an error was corrected")                            \
-    X(unread, "frames that waited for a port for too long: its queue was full")
+    X(unread, "frames that waited for a port for too long: its queue was full")                    \
+    X(cadu_corrected, "symbols of CADUs that Reed-Solomon corrected")                              \
+    X(cadu_erred, "CADUs that could not be decoded: their frames are lost")                        \
+    X(cadu_sync_losses, "times that the markers of CADUs were not where they were due")
 
 #define FRAME_LINE_FIELD(name, text) uint64_t name;
 struct frame_line_counters {
@@ -73,10 +78,12 @@ struct frame_line {
     tick idle;                /* a frame of only idle data after so long without one; 0: none */
     struct list users;
     struct alarm silence;
-    tick last;               /* when a frame left */
-    uint64_t idle_count;     /* of the next frame of only idle data */
-    uint8_t master_count;    /* of the next TM frame */
-    uint8_t *scratch, *unit; /* a frame out of a CLTU, or of idle data; a CLTU */
+    tick last;                          /* when a frame left */
+    uint64_t idle_count;                /* of the next frame of only idle data */
+    uint8_t master_count;               /* of the next TM frame */
+    uint8_t *scratch, *unit;            /* a frame out of a CLTU, or of idle data; a CLTU */
+    struct frame_code *encode, *decode; /* of CADUs that leave, and arrive; NULL: there are none */
+    uint64_t stream;                    /* of wire->streams: the one that is decoded */
     bool closing;
     struct frame_line_counters n;
     void (*closed)(void *context);
@@ -106,8 +113,8 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u);
 /* Without users it ends; `closed` comes later than this call. */
 void frame_line_close(struct frame_line *l, void (*closed)(void *context), void *context);
 
-/* Sends a frame. What is lost is counted. The octets that it is on the channel: a CLTU's, or its
- * own. */
+/* Sends a frame. What is lost is counted. The octets that it is on the channel: a CLTU's, a CADU's,
+ * or its own. */
 size_t frame_line_send(struct frame_line *l, struct slice frame);
 
 /* The next frame of the user's virtual channel that was read, and what is wrong with it or not.
@@ -117,6 +124,11 @@ void frame_line_release(struct frame_line_user *u);
 bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct frame *frame,
                      enum frame_verdict *verdict);
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u);
+
+/* What it has counted, and its wire: frames are those of the channel, whether or not they arrive in
+ * CADUs. */
+void frame_line_count(const struct frame_line *l, struct frame_line_counters *out,
+                      struct frame_wire_counters *wire);
 
 /* As the users want it. */
 void frame_line_watch(struct frame_line *l);

@@ -504,10 +504,10 @@ void frame_port_count(const struct port *port, struct frame_port_counters *out)
     *out = p->n;
     out->sent = sends_tc(p) ? p->tc_pack.totals : p->pack.totals;
     out->received = reads_tc(p) ? p->tc_extract.counts : p->extract.counts;
-    out->line = p->line->n;
+    frame_line_count(p->line, &out->line, &out->wire);
+    out->cadus = p->line->decode != NULL;
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
-        out->verdicts[v] += p->line->n.verdicts[v];
-    p->line->wire->ops->count(p->line->wire, &out->wire);
+        out->verdicts[v] += out->line.verdicts[v];
 }
 
 struct udp_io *frame_port_socket(const struct port *port)

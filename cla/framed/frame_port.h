@@ -41,15 +41,16 @@ struct frame_port_counters {
     uint64_t too_long;               /* datagrams that no frame had room for (frame_way_mtu) */
     bool clcw_told;                  /* the peer's frames said what it has received, in `clcw`: */
     uint32_t clcw;                   /* the last control word (frames/clcw.h) */
+    bool cadus;                      /* what arrives are CADUs */
     struct frame_line_counters line; /* of the physical channel, all its ports */
     struct frame_wire_counters wire;
 };
 
 /*
- * As port_open; the ways have no problem (frame_way_problem). With a sibling, another such port
- * that is open, it is a further virtual channel of that one's physical channel, and config->wire
- * and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames are others;
- * HELIO_EEXIST: it has this virtual channel.
+ * As port_open; the ways have no problem (frame_way_problem, frame_code_problem). With a sibling,
+ * another such port that is open, it is a further virtual channel of that one's physical channel,
+ * and config->wire and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames are
+ * others; HELIO_EEXIST: it has this virtual channel.
  */
 int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
                     const struct port *sibling,

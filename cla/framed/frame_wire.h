@@ -2,7 +2,8 @@
 /*
  * What frames leave and arrive by, as a table of operations: datagrams (UDP), a TCP connection,
  * recordings, services of Space Link Extension. A user of one knows frames as octets; nobody
- * below knows what is in them. A frame here is what goes at once: a transfer frame, or a CLTU.
+ * below knows what is in them. A frame here is what goes at once: a transfer frame, a CLTU, or a
+ * CADU. Of CADUs that arrive a wire gives octets, in any pieces (FRAME_STREAM_OCTETS).
  *
  * As with ports (os/world.h) all of it happens in the world's thread, and `ready` and `state` never
  * come from within a call. A new kind of wire is one file and one line of frame_wire.c.
@@ -50,7 +51,7 @@ struct frame_wire_config {
     bool segments;                    /* UDP: the kernel may cut long sends up */
     uint8_t dscp;                     /* UDP */
     enum frame_stream_mode mode;      /* how frames follow each other in what arrives, but by UDP */
-    uint32_t length;                  /* of these: octets, TC the longest */
+    uint32_t length;                  /* of these: octets, TC the longest; of a CADU */
     bool marked;                      /* a marker goes before each frame that leaves */
     const char *record, *replay;      /* files; NULL or empty: none */
     const struct frame_wire_sle *sle; /* of FRAME_WIRE_SLE: borrowed for the call */
@@ -119,6 +120,7 @@ struct frame_wire {
     const struct frame_wire_user *user;
     void *context;
     bool leaves, arrives; /* frames can, as far as the wire knows: one that knows nothing says so */
+    uint64_t streams;     /* that have ended: what arrives belongs to another one, from its start */
 };
 
 /* 0 or HELIO_E*; `config`'s texts are borrowed for the call, `user` outlives the wire. */

@@ -127,6 +127,7 @@ static void end_stream(struct tcp_wire *w)
     w->connected = w->blocked = false;
     w->out_at = w->out_len = 0;
     frame_stream_reset(&w->pump.in);
+    w->pump.wire.streams++;
     assert(!w->connected && !frame_stream_ready(&w->pump.in));
 }
 

@@ -242,6 +242,16 @@ static void put_sessions(json_t *o, const struct link *l)
     free(all);
 }
 
+static void frame_gauges(const struct port *port, struct cla_gauges *out)
+{
+    struct frame_port_counters n;
+    frame_port_count(port, &n);
+    out->cadus = n.cadus;
+    out->cadu_corrected = n.line.cadu_corrected;
+    out->cadu_erred = n.line.cadu_erred;
+    out->cadu_sync_losses = n.line.cadu_sync_losses;
+}
+
 void link_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct link *l = container_of(c, struct link, cla);
@@ -260,6 +270,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
     coded_gauges(l->endpoint->coded, out);
+    if (l->endpoint->framed)
+        frame_gauges(l->endpoint->port, out);
 }
 
 /* What is in force, beside what is configured. */

@@ -163,8 +163,8 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
         snprintf(
             why, why_cap,
-            "frames: another link of %s has this frame_vcid or other frame_ keys; links of one "
-            "address have each a virtual channel of their own, and the rest alike",
+            "frames: another link of %s has this frame_vcid, or other frame_ or cadu keys; links "
+            "of one address have each a virtual channel of their own, and the rest alike",
             address_write(&h->local, text));
         return r;
     }

@@ -89,7 +89,7 @@ class HttpTest(unittest.TestCase):
 
     def test_every_metric_is_explained(self):
         """The reference, the dashboard and the rules name what there is."""
-        self.node(erasure="rs")
+        self.node(erasure="rs", frames="aos", cadu="rs223")
         there = {name.partition("{")[0] for name in self.metrics()} | {"heliograph_log_lines_lost_total", "heliograph_link_failures_total"}
         optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_store_waiting",
                     "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The reader of units has a buffer that is filled from what was fed. What can go wrong: memory, at
+ * the beginning; later on damage, which costs the frames that it hit. */
+#include "cla/framed/frame_code.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+/* SLIP_MAX: bits that a marker may come early or late. */
+enum { SLIP_MAX = 4, READ_BYTES = 4096 };
+
+struct frame_code {
+    struct cadu_format format;
+    struct rs rs;
+    struct cadu_reader reader;
+    struct slice left;      /* of what was fed */
+    uint8_t *unit, *buffer; /* a unit that leaves, or a frame that arrived; the reader's octets */
+};
+
+static bool has_rs(const struct frame_code_config *c)
+{
+    return c->kind == FRAME_CODE_RS_223 || c->kind == FRAME_CODE_RS_239;
+}
+
+bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b)
+{
+    if (a->kind != b->kind || a->kind == FRAME_CODE_OFF)
+        return a->kind == b->kind;
+    return a->randomiser == b->randomiser && a->marker_errors == b->marker_errors &&
+           (!has_rs(a) || (a->interleave == b->interleave && a->basis == b->basis));
+}
+
+static enum rs_code code_of(const struct frame_code_config *c)
+{
+    return c->kind == FRAME_CODE_RS_223 ? RS_255_223 : RS_255_239;
+}
+
+const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame_len)
+{
+    assert(frame_len >= 1 && frame_len <= FRAME_LENGTH_MAX);
+    if (c->kind == FRAME_CODE_OFF)
+        return NULL;
+    if (c->marker_errors > CADU_MARKER_ERRORS_MAX)
+        return "at most 8 bits of a marker may be wrong";
+    return has_rs(c) ? rs_code_problem(code_of(c), frame_len, c->interleave) : NULL;
+}
+
+uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len)
+{
+    assert(c->kind != FRAME_CODE_OFF);
+    if (!has_rs(c))
+        return frame_len;
+    uint32_t most = (RS_WORD - rs_code_checks(code_of(c))) * c->interleave;
+    most = frame_len < most ? frame_len : most;
+    return most - most % c->interleave;
+}
+
+uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
+{
+    assert(frame_code_problem(c, frame_len) == NULL);
+    if (c->kind == FRAME_CODE_OFF)
+        return frame_len;
+    return FRAME_ASM_LEN + frame_len + (has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave : 0);
+}
+
+static void init_format(struct frame_code *code, const struct frame_code_config *c,
+                        uint32_t frame_len)
+{
+    code->format = (struct cadu_format){
+        .frame_len = frame_len,
+        .rs = has_rs(c) ? &code->rs : NULL,
+        .depth = c->interleave,
+        .randomised = c->randomiser != FRAME_CODE_PLAIN,
+        .sequence = c->randomiser == FRAME_CODE_LONG ? PN_TM_LONG : PN_TM,
+    };
+    if (has_rs(c))
+        rs_init(&code->rs, code_of(c), c->basis);
+}
+
+struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t frame_len)
+{
+    assert(c->kind != FRAME_CODE_OFF && frame_code_problem(c, frame_len) == NULL);
+    struct frame_code *code = calloc(1, sizeof *code);
+    if (code == NULL)
+        return NULL;
+    init_format(code, c, frame_len);
+    assert(cadu_len(&code->format) == frame_code_len(c, frame_len));
+    size_t room = cadu_reader_room(&code->format) + READ_BYTES;
+    code->unit = malloc(cadu_len(&code->format));
+    code->buffer = malloc(room);
+    if (code->unit == NULL || code->buffer == NULL) {
+        frame_code_free(code);
+        return NULL;
+    }
+    cadu_reader_init(&code->reader, &code->format, c->marker_errors, SLIP_MAX, code->buffer, room,
+                     code->unit);
+    return code;
+}
+
+void frame_code_free(struct frame_code *c)
+{
+    if (c == NULL)
+        return;
+    free(c->unit);
+    free(c->buffer);
+    free(c);
+}
+
+struct slice frame_code_write(struct frame_code *c, struct slice frame)
+{
+    assert(frame.len == c->format.frame_len && c->reader.counts.frames == 0);
+    cadu_write(&c->format, frame.data, c->unit);
+    return slice_of(c->unit, cadu_len(&c->format));
+}
+
+void frame_code_feed(struct frame_code *c, struct slice octets)
+{
+    assert(c->left.len == 0);
+    c->left = octets;
+}
+
+static void read_on(struct frame_code *c)
+{
+    size_t room;
+    uint8_t *to = cadu_reader_space(&c->reader, &room);
+    size_t n = c->left.len < room ? c->left.len : room;
+    memcpy(to, c->left.data, n);
+    cadu_reader_fed(&c->reader, n);
+    c->left = slice_of(c->left.data + n, c->left.len - n);
+}
+
+bool frame_code_next(struct frame_code *c, struct slice *frame)
+{
+    struct cadu unit;
+    for (;;) {
+        while (cadu_reader_next(&c->reader, &unit)) {
+            *frame = unit.frame;
+            if (unit.quality != CADU_ERRED)
+                return true;
+        }
+        if (c->left.len == 0)
+            return false;
+        read_on(c);
+    }
+}
+
+void frame_code_end(struct frame_code *c)
+{
+    assert(c->left.len == 0);
+    cadu_reader_end(&c->reader);
+}
+
+const struct cadu_counts *frame_code_counts(const struct frame_code *c)
+{
+    assert(c->reader.counts.erred <= c->reader.counts.frames);
+    return &c->reader.counts;
+}

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Channel access data units (CCSDS 131.0-B; frames/cadu.h) of one direction of a physical channel.
+ * What leaves becomes a unit, frame by frame. What arrives is a stream of octets, in any pieces:
+ * datagrams, what a connection gives, a recording; the frames are found in it.
+ *
+ *     frame_code_feed(c, octets);
+ *     while (frame_code_next(c, &frame))
+ *         …
+ *
+ * A frame that could not be decoded is counted, and given to nobody. Only frame_line.c uses it.
+ */
+#ifndef CLA_FRAME_CODE_H
+#define CLA_FRAME_CODE_H
+
+#include "frames/cadu.h"
+
+enum frame_code_kind {
+    FRAME_CODE_OFF,     /* no units: frames alone */
+    FRAME_CODE_UNCODED, /* a marker and the frame */
+    FRAME_CODE_RS_223,  /* a marker and a codeblock of Reed-Solomon (255,223), … */
+    FRAME_CODE_RS_239,  /* … or (255,239) */
+};
+
+enum frame_code_randomiser {
+    FRAME_CODE_PLAIN,
+    FRAME_CODE_SHORT, /* PN_TM */
+    FRAME_CODE_LONG,  /* PN_TM_LONG */
+};
+
+struct frame_code_config {
+    enum frame_code_kind kind;
+    unsigned interleave; /* with Reed-Solomon: codewords of a codeblock, 1 to RS_DEPTH_MAX */
+    enum rs_basis basis; /* likewise */
+    enum frame_code_randomiser randomiser;
+    unsigned marker_errors; /* bits of a marker in its place that may be wrong, when reading;
+                               0 to CADU_MARKER_ERRORS_MAX */
+};
+
+struct frame_code;
+
+/* Are they the same, as far as they count? */
+bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b);
+
+/* What is wrong with frames of frame_len octets (1 to FRAME_LENGTH_MAX) in such units; NULL:
+ * nothing is, as with FRAME_CODE_OFF. */
+const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame_len);
+
+/* The most octets of a frame, at most frame_len of them, that such units can have: at least 1 where
+ * `interleave` is at most frame_len. Not FRAME_CODE_OFF. */
+uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len);
+
+/* Octets of a unit with its marker; of FRAME_CODE_OFF those of the frame. There is no problem. */
+uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len);
+
+/* There is no problem, and it is not FRAME_CODE_OFF. NULL: memory is out. */
+struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t frame_len);
+void frame_code_free(struct frame_code *c); /* NULL is allowed */
+
+/* The unit of a frame, which has frame_len octets; it lies in the code's memory until the next
+ * call. */
+struct slice frame_code_write(struct frame_code *c, struct slice frame);
+
+/* Octets that arrived, after frame_code_next returned false; any number of them. They are borrowed
+ * until it does so again. */
+void frame_code_feed(struct frame_code *c, struct slice octets);
+
+/* The next frame that is good, or not known to be bad (FRAME_CODE_UNCODED: its own check value may
+ * tell). It lies in the code's memory until the next call. False: there is none until more is fed.
+ */
+bool frame_code_next(struct frame_code *c, struct slice *frame);
+
+/* The stream has ended, and another one begins: a unit that is not whole stays so. After
+ * frame_code_next returned false. */
+void frame_code_end(struct frame_code *c);
+
+/* Of all that was read; lies in the code's memory. */
+const struct cadu_counts *frame_code_counts(const struct frame_code *c);
+
+#endif
