@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: Apache-2.0
+"""LTP over frames in CADUs: nodes whose units go through a relay that flips bits, loses octets and bits, inverts, cuts and joins,
+by datagrams and by TCP; a recording of a node for helio-frames; mistakes. usage: cadu_link_test.py BIN OUT [TEST...]"""
+
+import json
+import os
+import random
+import re
+import socket
+import subprocess
+import threading
+import time
+import urllib.request
+
+import aap2
+import node_case
+from node_case import NodeCase, wait_for
+
+CADUS = {"rate": "20Mbit/s", "rto": "150ms", "sessions": 8, "frames": "aos", "frame_scid": 171, "frame_vcid": 5, "frame_idle": "20ms",
+         "cadu": "rs223", "cadu_interleave": 5}
+UNIT = 4 + 1275
+
+
+class Channel:
+    """One direction of a radio link, with what modems make of it: a stream of bits, of which some are wrong, lost or doubled, and
+    which may be inverted. What comes out has nothing to do with the pieces that went in."""
+
+    def __init__(self, seed):
+        self.random, self.bits, self.count, self.inverted = random.Random(seed), 0, 0, False
+        self.flipped = self.bursts = self.slips = self.gaps = self.inversions = 0
+
+    def put(self, data):
+        r, n = self.random, 8 * len(data)
+        bits = int.from_bytes(data, "big")
+        for _ in range(round(n * 0.0005 + r.random())):  # some four of a unit: Reed-Solomon corrects them
+            bits ^= 1 << r.randrange(n)
+            self.flipped += 1
+        event = r.random() * 80_000 / len(data)  # each kind of the rest about once in 400 kB
+        if event < 0.2 and len(data) > 200:  # beyond what it corrects
+            bits ^= r.getrandbits(8 * 150) << 8 * r.randrange(len(data) - 150)
+            self.bursts += 1
+        elif event < 0.4:  # a few bits are lost
+            at, slip = r.randrange(n - 4), r.randint(1, 4)
+            bits = bits >> at + slip << at | bits & (1 << at) - 1
+            n -= slip
+            self.slips += 1
+        elif event < 0.6 and len(data) > 600:  # 400 octets are
+            at = 8 * r.randrange(len(data) - 500)
+            bits = bits >> at + 3200 << at | bits & (1 << at) - 1
+            n -= 3200
+            self.gaps += 1
+        elif event < 0.8:
+            self.inverted = not self.inverted
+            self.inversions += 1
+        if self.inverted:
+            bits ^= (1 << n) - 1
+        self.bits, self.count = self.bits << n | bits, self.count + n
+
+    def get(self):
+        """Whole octets."""
+        left = self.count % 8
+        out = (self.bits >> left).to_bytes(self.count // 8, "big")
+        self.bits, self.count = self.bits & (1 << left) - 1, left
+        return out
+
+
+class Relay:
+    """Between two nodes: by datagrams, or between a connection and one that it makes. In a thread."""
+
+    def __init__(self, port, left, right):
+        self.port, self.left, self.right = port, left, right
+        self.channels = Channel(1), Channel(2)  # to the right, to the left
+        self.cuts = random.Random(3)
+        self.running = True
+        self.thread = threading.Thread(target=self.run)
+        self.thread.start()
+
+    def stop(self):
+        self.running = False
+        self.thread.join()
+
+    def pieces(self, data):
+        while data:
+            n = self.cuts.choice((1, 100, UNIT, 3 * UNIT, 7000))
+            yield data[:n]
+            data = data[n:]
+
+
+class DatagramRelay(Relay):
+    def run(self):
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            s.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4 << 20)
+            s.bind(("127.0.0.1", self.port))
+            s.settimeout(0.002)
+            waiting = [b"", b""]
+            while self.running:
+                try:
+                    data, (_, port) = s.recvfrom(65536)
+                    way = 0 if port == self.left else 1
+                    self.channels[way].put(data)
+                    waiting[way] += self.channels[way].get()
+                    if len(waiting[way]) < 4000:  # joined
+                        continue
+                except TimeoutError:
+                    pass
+                for way, to in ((0, self.right), (1, self.left)):
+                    for piece in self.pieces(waiting[way]):
+                        s.sendto(piece, ("127.0.0.1", to))
+                    waiting[way] = b""
+
+
+class StreamRelay(Relay):
+    """The left end connects; its first connection ends in the middle of a unit, after `first` octets."""
+
+    first = 300_007
+
+    def carry(self, source, sink, way, limit=None):
+        passed = 0
+        try:
+            while self.running and (limit is None or passed < limit):
+                try:
+                    data = source.recv(16384)
+                except TimeoutError:
+                    continue
+                if not data:
+                    break
+                self.channels[way].put(data)
+                for piece in self.pieces(self.channels[way].get()):
+                    sink.sendall(piece)
+                    passed += len(piece)
+        except OSError:
+            pass
+        for s in (source, sink):
+            try:
+                s.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def run(self):
+        limit = self.first
+        with socket.create_server(("127.0.0.1", self.port)) as listener:
+            listener.settimeout(0.05)
+            while self.running:
+                try:
+                    left, _ = listener.accept()
+                except TimeoutError:
+                    continue
+                with left, socket.create_connection(("127.0.0.1", self.right)) as right:
+                    for s in (left, right):
+                        s.settimeout(0.05)
+                        s.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                    back = threading.Thread(target=self.carry, args=(right, left, 1))
+                    back.start()
+                    self.carry(left, right, 0, limit)
+                    back.join()
+                limit = None
+
+
+class CaduLinkTest(NodeCase):
+    def links(self, number):
+        return self.lab.control(number, "links")["links"][0]
+
+    def start_nodes(self, kind, ways, http=None):
+        """Two nodes with a relay between them."""
+        left, right, port = self.lab.udp_ports(3)
+        for n, local, remote, way in ((2, right, left if kind is StreamRelay else port, ways[1]), (1, left, port, ways[0])):
+            extra = f"http: {{listen: {http}}}\n" if http and n == 2 else ""
+            self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(3 - n, local, remote, **CADUS, **way)], log=False, extra=extra))
+        relay = kind(port, left, right)
+        self.addCleanup(relay.stop)
+        return relay
+
+    def exchange(self, count=60, size=40000):
+        """Both ways; what comes is all that was sent, once."""
+        ends = {n: self.client(n, f"ipn:{n}.7", subscribe=True) for n in (1, 2)}
+        payloads = {n: [os.urandom(size) for _ in range(count)] for n in (1, 2)}
+        sender = {n: self.client(n, f"ipn:{n}.8") for n in (1, 2)}
+        for pair in zip(payloads[1], payloads[2]):
+            for n in (1, 2):
+                self.assertEqual(sender[n].request(f"ipn:{3 - n}.7", pair[n - 1])[0], aap2.SUCCESS)
+        for n in (1, 2):
+            self.assertEqual(sorted(ends[n].delivery()[1] for _ in range(count)), sorted(payloads[3 - n]))
+        wait_for(lambda: all(self.links(n)["bundles_sent"] == count for n in (1, 2)))
+        for n in (1, 2):
+            told = self.lab.control(n, "counters")["agent"]
+            self.assertEqual(told["delivered"], count, told)
+            self.assertGreaterEqual(self.links(n)["bundles_received"], count)
+
+    def check_account(self, relay):
+        for n, channel in ((2, relay.channels[0]), (1, relay.channels[1])):
+            for what in ("flipped", "bursts", "slips", "gaps", "inversions"):
+                self.assertGreater(getattr(channel, what), 0, (n, what))
+            told = self.links(n)["frames"]
+            line, verdicts = told["line"], told["verdicts"]
+            self.assertGreater(line["cadu_corrected"], channel.flipped / 2)
+            self.assertGreater(line["cadu_erred"], 0)
+            self.assertGreater(line["cadu_sync_losses"], 0)
+            self.assertGreater(told["received"]["lost"], 0)
+            # what was decoded is what was sent
+            self.assertEqual(sum(verdicts.values()), verdicts["ok"] + verdicts["only_idle"], verdicts)
+            self.assertLessEqual(sum(verdicts.values()) + line["cadu_erred"], line["in"])
+            self.assertEqual(told["received"]["pointer"] + told["received"]["bad_length"], 0)
+
+    def test_datagrams(self):
+        http = self.lab.udp_ports(1)[0]
+        relay = self.start_nodes(DatagramRelay, ({}, {}), http)
+        self.exchange()
+        self.check_account(relay)
+        relay.stop()
+        time.sleep(0.2)  # until nothing arrives any more
+        with urllib.request.urlopen(f"http://127.0.0.1:{http}/metrics", timeout=300) as answer:
+            text = answer.read().decode()
+        line = self.links(2)["frames"]["line"]
+        for name, key in (("corrected_symbols", "corrected"), ("erred_frames", "erred"), ("sync_losses", "sync_losses")):
+            self.assertEqual(re.findall(rf"^heliograph_link_cadu_{name}_total{{.*}} (\d+)$", text, re.M), [str(line["cadu_" + key])])
+
+    def test_tcp(self):
+        relay = self.start_nodes(StreamRelay, ({"frame_port": "connect"}, {"frame_port": "listen"}))
+        wait_for(lambda: self.links(1)["frames"]["line"]["connected"])
+        self.exchange()
+        self.check_account(relay)
+        for n in (1, 2):
+            self.assertGreaterEqual(self.links(n)["frames"]["line"]["connects"], 2)
+
+    def test_recording(self):
+        """What a node records helio-frames reads, and writes just the same: each code, basis and randomiser."""
+        for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956)):
+            for basis, randomise in (("dual", "yes"), ("conventional", "long"), ("dual", "no")):
+                keys = {"cadu": cadu, "cadu_interleave": 4, "cadu_basis": basis, "cadu_randomise": randomise, "frame_length": f"{length}B",
+                        "frame_idle": 0}
+                record = self.lab.path(f"{cadu}.{basis}.{randomise}.cadu")
+                link = self.lab.link(2, 1, 2, **{**CADUS, **keys}, frame_port="file", frame_record=record)
+                node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+                self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(30000))[0], aap2.SUCCESS)
+                wait_for(lambda: os.path.exists(record) and os.path.getsize(record) > 30000)
+                self.lab.stop("node1", node)
+                words = ["-k", "aos", "-l", str(length)]
+                words += ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
+                words += {"no": [], "yes": ["--randomised"], "long": ["--randomised", "--long-randomiser"]}[randomise]
+                done = subprocess.run([self.lab.program("helio-frames"), "info", "--from", "cadu", *words, "--json", record],
+                                      capture_output=True, text=True, timeout=300, check=True)
+                told = json.loads(done.stdout)
+                self.assertEqual(told["verdicts"]["ok"], told["frames"], told)
+                self.assertEqual(told["octets"], os.path.getsize(record))
+                self.assertGreater(told["channels"][0]["protocols"]["ltp"], 10)
+                self.assertEqual(told["cadus"]["skipped_bits"] + told["cadus"]["symbols_corrected"], 0)
+                again = self.lab.path("again.cadu")
+                subprocess.run([self.lab.program("helio-frames"), "convert", "--from", "cadu", "--to", "cadu", *words,
+                                *(["--randomise"] if randomise != "no" else []), record, "-o", again],
+                               capture_output=True, text=True, timeout=300, check=True)
+                with open(record, "rb") as one, open(again, "rb") as other:
+                    self.assertEqual(one.read(), other.read())
+
+    def test_replay(self):
+        """CADUs of helio-frames with wrong bits, inverted and shifted: the node reads each frame."""
+        path, shifted = self.lab.path("a.cadu"), self.lab.path("b.cadu")
+        subprocess.run([self.lab.program("helio-frames"), "gen", "-k", "aos", "-l", "1115", "--scid", "171", "--vcid", "5", "-n", "200", "--packet", "900",
+                        "--protocol", "1", "--to", "cadu", "--rs", "223", "--interleave", "5", "--randomise", "--bit-errors", "0.0005", "-o", path],
+                       capture_output=True, text=True, timeout=300, check=True)
+        with open(path, "rb") as f:
+            data = f.read()
+        bits = ~int.from_bytes(data, "big") & (1 << 8 * len(data)) - 1
+        with open(shifted, "wb") as f:
+            f.write(b"noise before" + (bits << 5 | 0x13).to_bytes(len(data) + 1, "big"))
+        link = self.lab.link(2, 1, 2, **{**CADUS, "frame_idle": 0}, frame_port="file", frame_replay=shifted, frame_replay_rate="100Mbit/s")
+        self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
+        wait_for(lambda: self.links(1)["frames"]["line"]["in"] >= 199)
+        told = self.links(1)["frames"]
+        self.assertEqual(told["verdicts"]["ok"], told["line"]["in"])
+        self.assertGreater(told["line"]["cadu_corrected"], 200)
+        self.assertEqual((told["line"]["cadu_erred"], told["line"]["cadu_sync_losses"], told["received"]["lost"]), (0, 0, 0))
+
+    def test_mistakes(self):
+        """Each with file and line, the key, and what would be right."""
+        sle = {"frame_port": "sle", "sle_raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "sle_user": "user", "sle_provider": "provider"}
+        for keys, key, hint in (({"cadu": "rs223", **sle}, "cadu", "the provider has the modem"),
+                                ({"cadu": "rs223", "frame_marker": "yes", "frame_port": "connect"}, "frame_marker", "CADUs have markers; remove this key"),
+                                ({"frames": "tc", "cadu": "uncoded"}, "cadu", "counts only for TM, USLP and AOS frames"),
+                                ({"frames": "off", "cadu": "uncoded"}, "cadu", "write frames: too"),
+                                ({"cadu": "rs223", "frame_length": "1116B"}, "frame_length", "write 1115B"),
+                                ({"cadu": "rs223", "frames_in": "tm", "frame_length_in": "1120B"}, "frame_length_in", "write 1115B"),
+                                ({"cadu": "rs255"}, "cadu", "rs239"),
+                                ({"cadu": "rs223", "cadu_interleave": 9}, "cadu_interleave", "8"),
+                                ({"cadu": "rs223", "cadu_marker_errors": 9}, "cadu_marker_errors", "8"),
+                                ({"frames": "uslp", "cadu": "uncoded", "frame_length": "65507B"}, "frame_length", "write 65503B, or frame_port: connect")):
+            path = self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", **{"frames": "aos", **keys})], log=False)
+            with open(path, encoding="utf-8") as f:
+                line = 1 + [k.strip().partition(":")[0] for k in f].index(key)
+            done = self.heliod("--check", path)
+            self.assertEqual(done.returncode, 2, keys)
+            self.assertRegex(done.stderr, rf"node1\.yaml:{line}: .*\b{key}: .*{hint}", keys)
+
+
+if __name__ == "__main__":
+    node_case.main("CaduLinkTest")
