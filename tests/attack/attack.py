@@ -237,6 +237,16 @@ def attack_child(function, until):
     os._exit(0)
 
 
+def paced(until, a_second):
+    """The numbers 0, 1, ... at that rate, in bursts of some ms, until that time."""
+    number, began = 0, time.monotonic()
+    while (now := time.monotonic()) < until:
+        while number < (now - began) * a_second:
+            yield number
+            number += 1
+        time.sleep(0.002)
+
+
 def drain(sock):
     """Reads what a non-blocking socket has, and forgets it; False once the peer closed it."""
     try:

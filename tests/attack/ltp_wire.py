@@ -25,9 +25,21 @@ def read_sdnv(data, at):
             return n, at
 
 
-def head(kind, engine, session):
-    """Version 0, no extensions."""
-    return bytes([kind]) + sdnv(engine) + sdnv(session) + b"\0"
+def head(kind, engine, session, headers=b"", trailers=b""):
+    """Version 0. Extensions: lists of (tag, value), at most 15 each; the caller appends the trailers' extension()."""
+    counts = bytes([len(headers) << 4 | len(trailers)])
+    return bytes([kind]) + sdnv(engine) + sdnv(session) + counts + b"".join(extension(*e) for e in headers)
+
+
+def extension(tag, value):
+    """RFC 5326 3.1.4"""
+    return bytes([tag]) + sdnv(len(value)) + value
+
+
+def data(kind, engine, session, offset, content, service=BUNDLES, serial=1, report_serial=0, length=None):
+    """A data segment of any kind; length: what it says of its data, if not the truth."""
+    out = head(kind, engine, session) + sdnv(service) + sdnv(offset) + sdnv(len(content) if length is None else length)
+    return out + (sdnv(serial) + sdnv(report_serial) if kind in (1, 2, 3) else b"") + content
 
 
 def red_data(engine, session, data, offset=0, service=BUNDLES):
