@@ -15,59 +15,35 @@
 #include <string.h>
 
 #include "base/err.h"
-#include "erasure/code.h"
-#include "erasure/packet.h"
-#include "erasure/rs16.h"
+#include "erasure/matrix.h"
 
 /* GIVE_MAX: repaired segments of one call; LOOK_MAX: flags that it looks at for them. */
-enum { ENDED_MAX = 64, GIVE_MAX = 64, LOOK_MAX = 4096 };
+enum { GIVE_MAX = 64, LOOK_MAX = 4096 };
 
-struct matrix {
-    bool open;
-    uint32_t number;
-    unsigned segments; /* of the matrix; 0: no repair segment has said it */
-    unsigned rows;
-    size_t width;              /* octets of its repair symbols */
-    unsigned have;             /* segments that are here, or were repaired */
-    unsigned arrived;          /* packets that were kept */
-    unsigned beyond;           /* the highest index of a segment, and one more */
-    bool repaired;             /* a segment of it was */
-    bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
-    tick opened, tail, latest; /* first packet; first repair segment; last packet */
-    uint8_t *symbols; /* of all segments, then of all repair segments by row and codeword */
-    uint8_t *present; /* a flag for each of them */
-    uint16_t data[ERASURE_DEPTH_MAX], repair[ERASURE_DEPTH_MAX]; /* symbols of each codeword */
-};
-
-struct erasure_decoder {
-    struct erasure_config config;
-    size_t symbol; /* octets of a place for a symbol */
-    struct matrix *matrices;
-    struct code *code; /* of ERASURE_RS8 */
-    struct code_word word;
-    struct rs16_repair *rs16;  /* of ERASURE_RS */
-    struct matrix *repairing;  /* the matrix that it works on */
-    unsigned given;            /* of its segments: those looked at after the work */
-    tick now;                  /* of the last call */
-    uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
-    unsigned ended_next;
-    unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
-    struct erasure_received n;
-};
+/* Of a full matrix of ERASURE_RS, requested repair symbols included. */
+static struct rs16_shape shape_of(const struct erasure_config *c, unsigned segments, unsigned rows)
+{
+    struct rs16_shape s;
+    bool fits = erasure_shape(c, segments, rows, &s);
+    assert(fits);
+    (void)fits;
+    return s;
+}
 
 static unsigned symbols_of(const struct erasure_config *c)
 {
-    return c->span + c->rows * c->depth;
+    unsigned rows =
+        c->codec == ERASURE_RS ? shape_of(c, c->span, c->rows).repairs : c->rows * c->depth;
+    return c->span + rows;
 }
 
 static struct rs16_kind kind_of(const struct erasure_config *c)
 {
-    struct rs16_kind k = {
-        .field = c->field, .math = c->math16, .symbol_max = erasure_symbol_max(c)};
-    bool fits = rs16_shape_set(&k.largest, c->span, c->rows);
-    assert(fits);
-    (void)fits;
-    return k;
+    return (struct rs16_kind){.field = c->field,
+                              .math = c->math16,
+                              .symbol_max = erasure_symbol_max(c),
+                              .largest = shape_of(c, c->span, c->rows),
+                              .kept = 1};
 }
 
 static int new_code(struct erasure_decoder *d)
@@ -145,9 +121,10 @@ static void end_matrix(struct erasure_decoder *d, struct matrix *m)
     assert(m->open && m->have <= all);
     if (m->have < all)
         d->n.failed++;
-    else if (m->repaired)
+    else if (m->repaired) {
         d->n.repaired++;
-    else
+        d->n.requested_repaired += m->requested;
+    } else
         d->n.whole++; /* perhaps its repair segments were lost, and nobody needs them */
     d->n.segments_lost += all - m->have;
     d->ended[d->ended_next] = m->number;
@@ -192,6 +169,7 @@ static struct matrix *open_matrix(struct erasure_decoder *d, uint32_t number, ti
                          .number = number,
                          .opened = now,
                          .tail = TICK_NEVER,
+                         .ask = TICK_NEVER,
                          .symbols = symbols,
                          .present = present};
     return m;
@@ -240,10 +218,14 @@ static void list_word(struct erasure_decoder *d, const struct matrix *m, unsigne
 }
 
 /* Is it a segment whose packet had this CRC? */
-static bool is_right(const struct matrix *m, const uint8_t *symbol, unsigned index, bool wide)
+static bool is_right(const struct erasure_decoder *d, const struct matrix *m, const uint8_t *symbol,
+                     unsigned index)
 {
     size_t len = get_u16(symbol);
-    struct packet_head h = {.wide = wide, .matrix = m->number, .index = (uint16_t)index};
+    struct packet_head h = {.wide = d->rs16 != NULL,
+                            .asked = d->config.requests,
+                            .matrix = m->number,
+                            .index = (uint16_t)index};
     if (len == 0 || ERASURE_SYMBOL_HEAD + len > m->width)
         return false;
     return erasure_packet_crc(&h, slice_of(symbol + ERASURE_SYMBOL_HEAD, len), slice_of(NULL, 0)) ==
@@ -263,7 +245,7 @@ static void count_delay(struct erasure_decoder *d, const struct matrix *m, unsig
 static void give_segment(struct erasure_decoder *d, struct matrix *m, unsigned index,
                          uint8_t *symbol, tick now)
 {
-    if (!is_right(m, symbol, index, d->rs16 != NULL)) {
+    if (!is_right(d, m, symbol, index)) {
         d->n.segments_corrupt++;
         return;
     }
@@ -353,19 +335,14 @@ static struct matrix *find_enough(const struct erasure_decoder *d)
 
 static void start_repair(struct erasure_decoder *d, struct matrix *m)
 {
-    const struct rs16_kind k = kind_of(&d->config);
-    struct rs16_shape shape;
+    const struct rs16_shape shape = shape_of(&d->config, m->segments, m->rows);
     const struct rs16_symbols symbols = {.data = m->symbols,
                                          .repairs = symbol_at(d, m, d->config.span),
                                          .has_data = m->present,
                                          .has_repair = m->present + d->config.span,
                                          .stride = d->symbol,
                                          .len = m->width};
-    bool fits = rs16_shape_set(&shape, m->segments, m->rows);
-    assert(fits && m->enough && d->repairing == NULL);
-    (void)fits;
-    if (m->segments >= 1u << k.largest.log_m) /* as the sender has it (rs16_encoder_end) */
-        shape.log_m = k.largest.log_m;
+    assert(m->enough && d->repairing == NULL);
     rs16_repair_start(d->rs16, &shape, &symbols);
     d->repairing = m;
     d->given = 0;
@@ -435,6 +412,7 @@ static enum erasure_verdict take_repair(struct erasure_decoder *d, struct matrix
     m->width = body.len;
     m->repair[word]++;
     m->latest = now;
+    request_plan(d, m, h->index, now);
     look_at_word(d, m, word, now);
     return ERASURE_REPAIR;
 }
@@ -443,16 +421,18 @@ static enum erasure_verdict take_repair(struct erasure_decoder *d, struct matrix
 static bool fits_config(const struct erasure_decoder *d, const struct packet_head *h, size_t len)
 {
     const struct erasure_config *c = &d->config;
-    if (h->wide != (c->codec == ERASURE_RS))
+    if (h->wide != (c->codec == ERASURE_RS) || h->asked != c->requests)
         return false;
     if (!h->repair)
         return h->index < c->span && len <= c->segment_max;
+    if (h->depth != c->depth || h->segments == 0 || h->segments > c->span || h->rows == 0 ||
+        h->rows > c->rows || len <= ERASURE_SYMBOL_HEAD || len > d->symbol)
+        return false;
+    if (h->wide)
+        return len % GF16_GROUP == 0 && h->full_segments == c->span && h->full_rows == c->rows &&
+               h->index < shape_of(c, h->segments, h->rows).repairs;
     unsigned width = h->segments < h->depth ? h->segments : h->depth;
-    return h->depth == c->depth && h->segments > 0 && h->segments <= c->span && h->rows > 0 &&
-           h->rows <= c->rows && h->index < width * h->rows && len > ERASURE_SYMBOL_HEAD &&
-           len <= d->symbol &&
-           (!h->wide ||
-            (len % GF16_GROUP == 0 && h->full_segments == c->span && h->full_rows == c->rows));
+    return h->index < width * h->rows;
 }
 
 static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice packet, tick now,
@@ -461,6 +441,8 @@ static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice 
     struct packet_head h;
     struct slice body;
     enum erasure_verdict v = erasure_packet_parse(packet, &h, &body);
+    if (v == ERASURE_REQUEST)
+        return d->config.requests ? v : ERASURE_MISMATCH;
     if (v != ERASURE_SEGMENT && v != ERASURE_REPAIR)
         return v;
     if (!fits_config(d, &h, body.len))
@@ -498,12 +480,20 @@ bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment)
     return true;
 }
 
+/* When it has failed. */
+static tick end_of(const struct erasure_decoder *d, const struct matrix *m)
+{
+    return tick_add(m->latest, m->asked > 0 ? d->config.answer : d->config.hold);
+}
+
 tick erasure_decoder_deadline(const struct erasure_decoder *d)
 {
     tick due = has_work(d) ? d->now : TICK_NEVER;
-    for (unsigned i = 0; i < d->config.matrices; i++)
-        if (d->matrices[i].open && !d->matrices[i].enough)
-            due = tick_min(due, tick_add(d->matrices[i].latest, d->config.hold));
+    for (unsigned i = 0; i < d->config.matrices; i++) {
+        const struct matrix *m = &d->matrices[i];
+        if (m->open && !m->enough)
+            due = tick_min(due, tick_min(m->ask, end_of(d, m)));
+    }
     return due;
 }
 
@@ -513,8 +503,11 @@ void erasure_decoder_expire(struct erasure_decoder *d, tick now)
     d->now = now;
     for (unsigned i = 0; i < d->config.matrices; i++) {
         struct matrix *m = &d->matrices[i];
-        if (m->open && !m->enough && tick_add(m->latest, d->config.hold) <= now)
-            end_matrix(d, m);
+        if (m->open && !m->enough) {
+            request_look(d, m, now);
+            if (end_of(d, m) <= now)
+                end_matrix(d, m);
+        }
     }
     if (d->rs16 != NULL)
         work(d, now);
@@ -540,6 +533,8 @@ static void check_matrix(const struct erasure_decoder *d, const struct matrix *m
     assert(m->arrived <= have + repairs && (repairs == 0) == (m->segments == 0));
     assert(m->segments == 0 || m->beyond <= m->segments);
     assert(!has_ended(d, m->number));
+    assert(m->asked == 0 || m->requested);
+    assert(m->asked == 0 || (d->config.requests && m->asked <= ERASURE_REQUEST_COPIES));
 }
 
 void erasure_decoder_check(const struct erasure_decoder *d)

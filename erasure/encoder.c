@@ -3,9 +3,11 @@
  * The sender. ERASURE_RS8: each segment is added to the repair symbols of its codeword as it is
  * transmitted, so that the end of a matrix costs nothing. There are two sets of repair symbols: one
  * is filled while the other one is transmitted. ERASURE_RS: segments are collected; the work on
- * them is done with segments that follow, and behind the matrix' end by calls of expire. What can
- * go wrong: the next matrix needs the room before the repair segments were transmitted; then the
- * rest of them is dropped.
+ * them is done with segments that follow, and behind the matrix' end by calls of expire. With
+ * requests the repair symbols of the last matrices are kept, those that were not transmitted, too.
+ * What can go wrong: the next matrix needs the room before the repair segments were transmitted;
+ * then the rest of them is dropped. A request comes when its matrix is not kept any more, or for
+ * more symbols than there are; then LTP repeats the segments.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -26,6 +28,14 @@ struct set {
     size_t width;         /* octets of its longest symbol */
     unsigned rows;        /* to be transmitted */
     unsigned next, count; /* repair segments: the next one, all */
+    unsigned place;       /* of its repair symbols in rs16 */
+};
+
+/* A matrix whose repair symbols are kept; at their place in rs16. */
+struct kept {
+    bool valid, answered;
+    struct set set; /* next, count: of the answer */
+    unsigned last;  /* rows that can be transmitted */
 };
 
 struct erasure_encoder {
@@ -36,6 +46,8 @@ struct erasure_encoder {
     uint8_t *tables;                  /* of all coefficients */
     uint8_t *symbol;                  /* of the segment that is added */
     struct rs16_encoder *rs16;        /* instead of tables and both sets' symbols */
+    struct kept *kept;                /* for requests: config.kept, or one */
+    unsigned answers;                 /* of them, those that have something to be transmitted */
     unsigned full;                    /* segments of a matrix, `span` at most */
     unsigned end;                     /* of this matrix' segments, behind the last end of a block */
     unsigned longest, longest_before; /* block of this matrix and of the one before, segments */
@@ -51,8 +63,11 @@ static size_t symbol_max(const struct erasure_config *c)
 /* Of a full matrix. */
 static struct rs16_kind kind_of(const struct erasure_config *c)
 {
-    struct rs16_kind k = {.field = c->field, .math = c->math16, .symbol_max = symbol_max(c)};
-    bool fits = rs16_shape_set(&k.largest, c->span, c->rows);
+    struct rs16_kind k = {.field = c->field,
+                          .math = c->math16,
+                          .symbol_max = symbol_max(c),
+                          .kept = c->requests ? c->kept : 1};
+    bool fits = erasure_shape(c, c->span, c->rows, &k.largest);
     assert(fits);
     (void)fits;
     return k;
@@ -70,11 +85,15 @@ const char *erasure_config_problem(const struct erasure_config *c)
     if (c->span < 1 || c->span > 65535)
         return "a matrix has 1 to 65535 segments";
     struct rs16_shape shape;
-    if (c->codec == ERASURE_RS && (c->depth != 1 || !rs16_shape_set(&shape, c->span, c->rows)))
+    if (c->codec == ERASURE_RS && (c->depth != 1 || !erasure_shape(c, c->span, c->rows, &shape)))
         return c->depth != 1
                    ? "codec rs has no interleaving: leave it away"
                    : "a matrix has at most 65536 segments, and repair segments rounded up "
-                     "to a power of two: use a lower span or a higher rate";
+                     "to a power of two (with requests twice as many): use a lower span "
+                     "or a higher rate";
+    if (c->requests && (c->codec != ERASURE_RS || c->kept < 1 || c->kept > ERASURE_MATRICES_MAX))
+        return c->codec != ERASURE_RS ? "only codec rs has requests"
+                                      : "a sender keeps 1 to 64 matrices for requests";
     if (c->codec == ERASURE_RS8 && (c->rows < 1 || positions_of(c) + c->rows > CODE_WORD ||
                                     (uint64_t)c->rows * c->depth > 65535))
         return "a codeword has at most 255 segments, repair segments included: use a lower span, "
@@ -161,7 +180,8 @@ static int new_sets(struct erasure_encoder *e)
     if (config->codec == ERASURE_RS) {
         const struct rs16_kind k = kind_of(config);
         e->full = full_of(&k);
-        return rs16_encoder_new(&e->rs16, &k);
+        e->kept = calloc(k.kept, sizeof *e->kept);
+        return e->kept == NULL ? HELIO_ENOMEM : rs16_encoder_new(&e->rs16, &k);
     }
     size_t set = (size_t)config->rows * config->depth * symbol_max(config);
     e->sets[0].symbols = malloc(set);
@@ -197,6 +217,7 @@ void erasure_encoder_free(struct erasure_encoder *e)
     free(e->sets[0].symbols);
     free(e->sets[1].symbols);
     free(e->tables);
+    free(e->kept);
     rs16_encoder_free(e->rs16);
     free(e->symbol);
     free(e);
@@ -218,6 +239,39 @@ static void drop_pending(struct erasure_encoder *e)
     s->next = s->count;
 }
 
+/* Has it an answer that is not transmitted yet? */
+static bool is_answer(const struct kept *k)
+{
+    return k->set.next < k->set.count;
+}
+
+/* The codeword that is filled has taken a place of repair symbols. */
+static void lose_place(struct erasure_encoder *e)
+{
+    unsigned place = rs16_encoder_place(e->rs16);
+    e->answers -= e->kept[place].valid && is_answer(&e->kept[place]);
+    e->kept[place].valid = false;
+    if (e->sets[1 - e->filling].place == place)
+        drop_pending(e);
+}
+
+/* The codeword of a matrix ends. */
+static void end_codeword(struct erasure_encoder *e, struct set *s)
+{
+    struct rs16_shape shape;
+    bool fits = erasure_shape(&e->config, s->segments, s->rows, &shape);
+    assert(fits);
+    (void)fits;
+    if (rs16_encoder_end(e->rs16, shape.repairs))
+        lose_place(e);
+    s->place = rs16_encoder_place(e->rs16);
+    if (!e->config.requests)
+        return;
+    struct kept *k = &e->kept[s->place];
+    *k = (struct kept){.valid = true, .set = *s, .last = shape.repairs};
+    k->set.next = k->set.count = s->rows;
+}
+
 /* The matrix ends: its repair segments are pending, and the next one is filled. */
 static void close_set(struct erasure_encoder *e)
 {
@@ -227,8 +281,8 @@ static void close_set(struct erasure_encoder *e)
     s->rows = rows_of(&e->config, s->segments);
     s->count = s->rows * width;
     s->next = 0;
-    if (e->rs16 != NULL && rs16_encoder_end(e->rs16, s->rows))
-        drop_pending(e);
+    if (e->rs16 != NULL)
+        end_codeword(e, s);
     e->n.matrices++;
     e->n.short_matrices += s->segments < e->full;
     drop_pending(e);
@@ -267,8 +321,10 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
     struct set *s = &e->sets[e->filling];
     size_t len = first.len + rest.len, symbol = ERASURE_SYMBOL_HEAD + len;
     assert(len > 0 && len <= e->config.segment_max && s->segments < e->full);
-    struct packet_head h = {
-        .wide = e->rs16 != NULL, .matrix = s->number, .index = (uint16_t)s->segments};
+    struct packet_head h = {.wide = e->rs16 != NULL,
+                            .asked = e->config.requests,
+                            .matrix = s->number,
+                            .index = (uint16_t)s->segments};
     h.crc = erasure_packet_crc(&h, first, rest);
     erasure_packet_write(&h, head);
     put_u16(e->symbol, (unsigned)len);
@@ -282,7 +338,7 @@ void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct s
     if (e->rs16 == NULL)
         add_symbol(e, s, symbol);
     else if (rs16_encoder_add(e->rs16, e->symbol, symbol))
-        drop_pending(e);
+        lose_place(e);
     symbol = e->rs16 != NULL ? (symbol + GF16_GROUP - 1) / GF16_GROUP * GF16_GROUP : symbol;
     s->width = symbol > s->width ? symbol : s->width;
     e->opened = s->segments == 0 ? now : e->opened;
@@ -305,9 +361,22 @@ static bool is_busy(const struct erasure_encoder *e)
     return e->rs16 != NULL && rs16_encoder_busy(e->rs16);
 }
 
+/* The next matrix whose answer is not transmitted yet, the oldest one first; NULL: none. */
+static struct kept *find_answer(const struct erasure_encoder *e)
+{
+    struct kept *found = NULL;
+    for (unsigned i = 1; e->answers > 0 && i <= e->config.kept && found == NULL; i++) {
+        unsigned place = (rs16_encoder_place(e->rs16) + i) % e->config.kept;
+        struct kept *k = &e->kept[place];
+        if (k->valid && is_answer(k) && (i < e->config.kept || !is_busy(e)))
+            found = k;
+    }
+    return found;
+}
+
 bool erasure_encoder_pending(const struct erasure_encoder *e)
 {
-    return has_left(e) && !is_busy(e);
+    return (has_left(e) && !is_busy(e)) || find_answer(e) != NULL;
 }
 
 /* The symbol of a row and a codeword is written to *out. */
@@ -315,7 +384,7 @@ static void read_symbol(const struct erasure_encoder *e, const struct set *s, un
                         unsigned word, uint8_t *out)
 {
     if (e->rs16 != NULL)
-        rs16_encoder_read(e->rs16, row, out, s->width);
+        rs16_encoder_read(e->rs16, s->place, row, out, s->width);
     else
         memcpy(out, s->symbols + ((size_t)row * e->config.depth + word) * symbol_max(&e->config),
                s->width);
@@ -327,11 +396,18 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
     struct set *s = &e->sets[1 - e->filling];
     if (!erasure_encoder_pending(e))
         return 0;
-    unsigned width = s->count / s->rows, row = s->next / width, word = s->next % width;
+    if (!has_left(e) || is_busy(e)) {
+        s = &find_answer(e)->set;
+        e->answers -= s->next + 1 == s->count;
+        e->n.more++;
+    }
+    unsigned width = e->rs16 != NULL ? 1 : s->count / s->rows;
+    unsigned row = s->next / width, word = s->next % width;
     uint8_t *body = packet + (e->rs16 != NULL ? ERASURE_WIDE_HEAD : ERASURE_REPAIR_HEAD);
     struct slice symbol = slice_of(body, s->width);
     struct packet_head h = {.repair = true,
                             .wide = e->rs16 != NULL,
+                            .asked = c->requests,
                             .matrix = s->number,
                             .index = (uint16_t)s->next,
                             .segments = (uint16_t)s->segments,
@@ -346,6 +422,42 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
     e->n.repairs++;
     e->n.repair_octets += n + symbol.len;
     return n + symbol.len;
+}
+
+/* Some of the answer are lost, too: half more than are missing, and a sixteenth of the rows. */
+static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned missing)
+{
+    unsigned left = k->last - k->set.next, want = missing + missing / 2 + k->set.rows / 16 + 1;
+    k->answered = true;
+    if (missing > left) {
+        e->n.too_late++;
+        return;
+    }
+    k->set.count = k->set.next + (want < left ? want : left);
+    e->n.answered++;
+    e->answers++;
+}
+
+enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet)
+{
+    struct packet_head h;
+    struct slice body;
+    enum erasure_verdict v = erasure_packet_parse(packet, &h, &body);
+    if (v != ERASURE_REQUEST)
+        return v;
+    if (!e->config.requests || h.index == 0)
+        return ERASURE_MISMATCH;
+    e->n.requests++;
+    if (has_left(e) && e->sets[1 - e->filling].number == h.matrix)
+        return v; /* its repair segments are under way: a copy of the request may come later */
+    for (unsigned i = 0; i < e->config.kept; i++)
+        if (e->kept[i].valid && e->kept[i].set.number == h.matrix) {
+            if (!e->kept[i].answered)
+                prepare_answer(e, &e->kept[i], h.index);
+            return v;
+        }
+    e->n.too_late++;
+    return v;
 }
 
 tick erasure_encoder_deadline(const struct erasure_encoder *e)

@@ -34,6 +34,13 @@
  * two octets behind the CRC: segments and rows of the matrix, and those of a full one. Its symbols
  * are longer by zeros, to a multiple of 16 octets.
  *
+ * With requests ERASURE_RS has 0xE6 and 0xE7, and a receiver asks for more when the repair segments
+ * of a matrix are too few, with a header of the kind 0xE4 alone; its index is how many symbols are
+ * missing. The sender answers once for each matrix with rows behind those that it has transmitted.
+ * So a matrix that the code was too weak for costs one round trip and few segments, where LTP would
+ * repeat all of its lost ones. Twice as many rows as are transmitted, rounded up to a power of
+ * two, are computed for this.
+ *
  * The symbol of a segment is its length (2 octets), the CRC of its packet (4 octets), and the
  * segment itself; zeros follow up to the length of the longest one. So a repaired segment is
  * checked by the CRC of the packet that was lost.
@@ -42,7 +49,7 @@
  * without this code counts such packets as segments of an unknown version, and a receiver with it
  * notices segments of a sender without it.
  *
- * Both ends need the same span, depth and rows. Nothing is negotiated.
+ * Both ends need the same span, depth, rows and use of requests. Nothing is negotiated.
  */
 #ifndef ERASURE_ERASURE_H
 #define ERASURE_ERASURE_H
@@ -61,6 +68,9 @@
 /* A repair segment is longer than the longest segment by at most so many octets. */
 #define ERASURE_BEYOND (ERASURE_WIDE_HEAD + ERASURE_SYMBOL_HEAD + GF16_GROUP - 1)
 
+#define ERASURE_REQUEST_COPIES 3 /* of each request, as one can be lost */
+#define ERASURE_REQUEST_SPACING (10 * TICK_MS)
+
 #define ERASURE_DEPTH_MAX 255
 #define ERASURE_SEGMENT_MAX 65400
 #define ERASURE_MATRICES_MAX 64
@@ -71,6 +81,20 @@
 
 enum erasure_codec { ERASURE_RS8, ERASURE_RS };
 
+/* Of a packet that came in. */
+enum erasure_verdict {
+    ERASURE_SEGMENT,   /* a segment, to be used */
+    ERASURE_REPAIR,    /* a repair segment was kept */
+    ERASURE_DUPLICATE, /* it was here before */
+    ERASURE_LATE,      /* a segment of a matrix that has ended, to be used; or its repair segment */
+    ERASURE_UNCODED,   /* no packet of this code: the peer sends plain segments, or others */
+    ERASURE_MALFORMED, /* too short or too long */
+    ERASURE_BAD_CRC,   /* it was corrupted */
+    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix */
+    ERASURE_REQUEST,   /* a request for more repair segments: for the encoder */
+    ERASURE_VERDICTS
+};
+
 struct erasure_config {
     enum erasure_codec codec;
     unsigned span;      /* segments of a full matrix: 1 to depth x (255 - rows), at most 65535 */
@@ -80,7 +104,12 @@ struct erasure_config {
     tick wait;          /* sender: a matrix that is not full ends so long after its first segment */
     tick hold;          /* receiver: a matrix without arrivals for so long has failed */
     unsigned matrices;  /* receiver: open matrices: 1 to ERASURE_MATRICES_MAX. Each has room for all
-                         * of its  segments and repair segments */
+                         * of its segments and repair segments */
+    bool requests;      /* more repair segments are asked for: for ERASURE_RS */
+    tick answer;        /* receiver: a matrix that asked waits for so long instead of `hold` */
+    tick pause;         /* receiver: no repair segment for so long, and it asks */
+    unsigned kept;      /* sender: matrices whose repair segments are kept for requests, that which
+                         * is transmitted included: 1 to ERASURE_MATRICES_MAX. 0 without requests */
     uint32_t first;     /* sender: the first matrix number, random, modulo 2^24 */
     const struct gf_math *math; /* for ERASURE_RS8; outlives the coder */
     /* for ERASURE_RS; they outlive the coder, and many can share them */
@@ -112,6 +141,10 @@ struct erasure_sent {
     uint64_t repair_octets;            /* of repair packets */
     uint64_t matrices, short_matrices; /* matrices that ended; of these, before they were full */
     uint64_t unsent;   /* repair segments that had to make room for the next matrix */
+    uint64_t requests; /* with a right CRC, copies included */
+    uint64_t answered; /* matrices that were answered for, */
+    uint64_t more;     /* and repair segments of these answers */
+    uint64_t too_late; /* requests for a matrix that is not kept, or has not enough rows left */
     unsigned work_max; /* the most work of one call */
 };
 
@@ -137,21 +170,14 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet);
 tick erasure_encoder_deadline(const struct erasure_encoder *e);
 void erasure_encoder_expire(struct erasure_encoder *e, tick now);
 
+/* A request of the receiver: ERASURE_REQUEST when it is one, whether it is answered or
+ * not; otherwise another verdict. Then repair segments may be pending. Each matrix is answered for
+ * once. */
+enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet);
+
 const struct erasure_sent *erasure_encoder_counters(const struct erasure_encoder *e);
 
 /* ---- receiver ---- */
-
-enum erasure_verdict {
-    ERASURE_SEGMENT,   /* a segment, to be used */
-    ERASURE_REPAIR,    /* a repair segment was kept */
-    ERASURE_DUPLICATE, /* it was here before */
-    ERASURE_LATE,      /* a segment of a matrix that has ended, to be used; or its repair segment */
-    ERASURE_UNCODED,   /* no packet of this code: the peer sends plain segments, or others */
-    ERASURE_MALFORMED, /* too short or too long */
-    ERASURE_BAD_CRC,   /* it was corrupted */
-    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix */
-    ERASURE_VERDICTS
-};
 
 struct erasure_received {
     uint64_t verdicts[ERASURE_VERDICTS]; /* of packets */
@@ -159,6 +185,8 @@ struct erasure_received {
     uint64_t repaired;                   /* matrices whose lost segments were all repaired */
     uint64_t failed;                     /* matrices that ended with segments missing */
     uint64_t displaced;                  /* of these, to make room for another one */
+    uint64_t requested;                  /* matrices that more repair segments were asked for, */
+    uint64_t requested_repaired;         /* and of these, repaired */
     uint64_t segments_repaired;
     uint64_t segments_lost;    /* missing in failed matrices, as far as their size is known */
     uint64_t segments_corrupt; /* repaired, but their CRC was wrong: not used */
@@ -180,6 +208,10 @@ enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct sli
                                            struct slice *segment);
 /* The next repaired segment; it holds until the next input. False: no more. */
 bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment);
+
+/* Is a request pending? Then the next one is written. Returns its length, 0 when none is. */
+bool erasure_decoder_requesting(const struct erasure_decoder *d);
+size_t erasure_decoder_request(struct erasure_decoder *d, tick now, uint8_t packet[ERASURE_HEAD]);
 
 /* When erasure_decoder_expire has something to do: a matrix has waited for long enough, or lost
  * segments are to be computed; TICK_NEVER: none is open. After it erasure_decoder_next has

@@ -6,11 +6,52 @@
 
 #include "base/crc.h"
 
+bool erasure_shape(const struct erasure_config *c, unsigned segments, unsigned rows,
+                   struct rs16_shape *out)
+{
+    struct rs16_shape full;
+    unsigned more = c->requests ? c->rows : 0;
+    if (!rs16_shape_set(&full, c->span, c->rows + more))
+        return false;
+    more = c->requests ? rows : 0;
+    bool fits = rs16_shape_set(out, segments, rows + more);
+    assert(fits && out->log_m <= full.log_m);
+    (void)fits;
+    if (segments >= 1u << full.log_m)
+        out->log_m = full.log_m;
+    out->repairs = c->requests ? 1u << out->log_m : rows;
+    return true;
+}
+
+static unsigned kind_of(const struct packet_head *h)
+{
+    unsigned kind = (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) | (h->wide ? PACKET_WIDE : 0);
+    return h->request ? PACKET_REQUEST : kind | (h->asked ? PACKET_ASKED : 0);
+}
+
+/* Octets of the header that begins with this octet; 0: no packet of this code. */
+static size_t head_of(unsigned kind)
+{
+    switch (kind) {
+    case PACKET_SEGMENT:
+    case PACKET_SEGMENT | PACKET_WIDE:
+    case PACKET_SEGMENT | PACKET_WIDE | PACKET_ASKED:
+    case PACKET_REQUEST:
+        return ERASURE_HEAD;
+    case PACKET_REPAIR:
+        return ERASURE_REPAIR_HEAD;
+    case PACKET_REPAIR | PACKET_WIDE:
+    case PACKET_REPAIR | PACKET_WIDE | PACKET_ASKED:
+        return ERASURE_WIDE_HEAD;
+    default:
+        return 0;
+    }
+}
+
 size_t erasure_packet_write(const struct packet_head *h, uint8_t *out)
 {
     assert(h->matrix < PACKET_MATRICES);
-    unsigned kind = (h->repair ? PACKET_REPAIR : PACKET_SEGMENT) | (h->wide ? PACKET_WIDE : 0);
-    put_u32(out, kind << 24 | h->matrix);
+    put_u32(out, kind_of(h) << 24 | h->matrix);
     put_u16(out + 4, h->index);
     put_u32(out + 6, h->crc);
     if (!h->repair)
@@ -38,11 +79,13 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
                                           struct slice *body)
 {
     const uint8_t *p = packet.data;
-    if (packet.len == 0 || p[0] < PACKET_SEGMENT || p[0] > (PACKET_REPAIR | PACKET_WIDE))
+    size_t n = packet.len > 0 ? head_of(p[0]) : 0;
+    if (n == 0)
         return ERASURE_UNCODED;
-    *h = (struct packet_head){.repair = p[0] & 1, .wide = (p[0] & PACKET_WIDE) != 0};
-    size_t n = !h->repair ? ERASURE_HEAD : h->wide ? ERASURE_WIDE_HEAD : ERASURE_REPAIR_HEAD;
-    if (packet.len <= n)
+    *h = (struct packet_head){
+        .request = p[0] == PACKET_REQUEST, .repair = p[0] & 1, .wide = (p[0] & PACKET_WIDE) != 0};
+    h->asked = h->wide && (p[0] & PACKET_ASKED) != 0;
+    if (h->request ? packet.len != n : packet.len <= n)
         return ERASURE_MALFORMED;
     h->matrix = get_u32(p) & (PACKET_MATRICES - 1);
     h->index = get_u16(p + 4);
@@ -57,5 +100,5 @@ enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_hea
     *body = slice_of(p + n, packet.len - n);
     if (erasure_packet_crc(h, *body, slice_of(NULL, 0)) != h->crc)
         return ERASURE_BAD_CRC;
-    return h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
+    return h->request ? ERASURE_REQUEST : h->repair ? ERASURE_REPAIR : ERASURE_SEGMENT;
 }

@@ -4,15 +4,20 @@
 #define ERASURE_PACKET_H
 
 #include "erasure/erasure.h"
+#include "erasure/rs16.h"
 
 #define PACKET_SEGMENT 0xE0u
 #define PACKET_REPAIR 0xE1u
-#define PACKET_WIDE 2u                      /* this bit is set in both for ERASURE_RS */
+#define PACKET_WIDE 2u  /* this bit is set in both for ERASURE_RS, */
+#define PACKET_ASKED 4u /* and this one, with requests */
+#define PACKET_REQUEST 0xE4u
 #define PACKET_MATRICES (UINT32_C(1) << 24) /* matrix numbers are modulo this */
 
 struct packet_head {
+    bool request; /* the others below but matrix, index, crc are 0 */
     bool repair;
-    bool wide; /* of ERASURE_RS */
+    bool wide;  /* of ERASURE_RS */
+    bool asked; /* of ERASURE_RS with requests */
     uint32_t matrix;
     uint16_t index;
     uint32_t crc;
@@ -21,6 +26,11 @@ struct packet_head {
     uint16_t rows;
     uint16_t full_segments, full_rows; /* these two only of ERASURE_RS: of a full matrix */
 };
+
+/* The codeword of a matrix of ERASURE_RS; `repairs` are all that can be transmitted, requested ones
+ * included. False: GF(2^16) has not enough elements. */
+bool erasure_shape(const struct erasure_config *c, unsigned segments, unsigned rows,
+                   struct rs16_shape *out);
 
 /* Octets of the longest symbol. */
 static inline size_t erasure_symbol_max(const struct erasure_config *c)
@@ -35,7 +45,8 @@ size_t erasure_packet_write(const struct packet_head *h, uint8_t *out);
 /* The CRC of a packet: of its header, which has `crc` 0 for this, and of two parts of the rest. */
 uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, struct slice rest);
 
-/* Reads a header; *body is what is behind it. ERASURE_SEGMENT or ERASURE_REPAIR, or why not. */
+/* Reads a header; *body is what is behind it. ERASURE_SEGMENT, ERASURE_REPAIR or ERASURE_REQUEST,
+ * or why not. */
 enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_head *h,
                                           struct slice *body);
 

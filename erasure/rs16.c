@@ -30,10 +30,11 @@ struct rs16_encoder {
     struct cut cut;
     unsigned stripes;
     struct gf16_stripe *blocks[2]; /* stripe s of symbol i at s * M + i, M as of kind.largest */
-    struct gf16_stripe *sum;
-    unsigned filling, filled; /* the block that is filled, and its symbols */
-    unsigned whole;           /* whole blocks of this codeword before it */
-    unsigned pace;            /* cost of the work with each symbol */
+    struct gf16_stripe *sums;      /* a ring of `kept`, of one codeword each */
+    unsigned place;                /* of the one that is worked on */
+    unsigned filling, filled;      /* the block that is filled, and its symbols */
+    unsigned whole;                /* whole blocks of this codeword before it */
+    unsigned pace;                 /* cost of the work with each symbol */
     /* the work: blocks of 2^cut.log_m symbols of one of `blocks`, and then the sum's transform */
     enum encoder_phase phase;
     unsigned symbols, first; /* in the block; block number of its first ones in the codeword */
@@ -52,12 +53,12 @@ static unsigned job_cost(const struct rs16_kind *k)
 uint64_t rs16_encoder_bytes(const struct rs16_kind *k)
 {
     return sizeof(struct rs16_encoder) + CUT_COLUMN_MAX * sizeof(struct gf16_stripe) +
-           3 * (uint64_t)stripes_of(k->symbol_max) * block_of(k);
+           (2 + (uint64_t)k->kept) * stripes_of(k->symbol_max) * block_of(k);
 }
 
 int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k)
 {
-    assert(k->symbol_max > 0 && k->symbol_max % GF16_GROUP == 0);
+    assert(k->symbol_max > 0 && k->symbol_max % GF16_GROUP == 0 && k->kept > 0);
     struct rs16_encoder *e = calloc(1, sizeof *e);
     if (e == NULL)
         return HELIO_ENOMEM;
@@ -68,9 +69,9 @@ int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k)
     e->pace = 2 * job_cost(k) / (least > 0 ? least : 1) + 1;
     e->blocks[0] = malloc(e->stripes * block_of(k));
     e->blocks[1] = malloc(e->stripes * block_of(k));
-    e->sum = malloc(e->stripes * block_of(k));
+    e->sums = malloc(k->kept * e->stripes * block_of(k));
     e->cut.column = malloc(CUT_COLUMN_MAX * sizeof *e->cut.column);
-    if (e->blocks[0] == NULL || e->blocks[1] == NULL || e->sum == NULL || e->cut.column == NULL) {
+    if (e->blocks[0] == NULL || e->blocks[1] == NULL || e->sums == NULL || e->cut.column == NULL) {
         rs16_encoder_free(e);
         return HELIO_ENOMEM;
     }
@@ -84,7 +85,7 @@ void rs16_encoder_free(struct rs16_encoder *e)
         return;
     free(e->blocks[0]);
     free(e->blocks[1]);
-    free(e->sum);
+    free(e->sums);
     free(e->cut.column);
     free(e);
 }
@@ -100,12 +101,21 @@ static struct gf16_stripe *stripe_at(const struct rs16_encoder *e, struct gf16_s
     return of + ((size_t)stripe << e->kind.largest.log_m);
 }
 
+/* The same of the repair symbols at a place. */
+static struct gf16_stripe *sum_at(const struct rs16_encoder *e, unsigned place, unsigned stripe)
+{
+    assert(place < e->kind.kept && stripe < e->stripes);
+    return stripe_at(e, e->sums, place * e->stripes + stripe);
+}
+
 /* The work on what was filled begins; the other place is filled next. */
 static bool start_job(struct rs16_encoder *e, unsigned log_m, bool last)
 {
     while (rs16_encoder_busy(e)) /* only when symbols come without work between them */
         rs16_encoder_work(e, RS16_STEP_MAX);
     bool overwrites = e->whole == 0;
+    if (overwrites)
+        e->place = (e->place + 1) % e->kind.kept;
     cut_set(&e->cut, log_m);
     e->phase = BLOCK_LEAVES;
     e->symbols = e->filled;
@@ -162,7 +172,7 @@ static unsigned encoder_step(struct rs16_encoder *e)
     unsigned before = e->block << c->log_m, start = (e->first + e->block + 1) << c->log_m, cost;
     unsigned in_block = e->symbols - before < 1u << c->log_m ? e->symbols - before : 1u << c->log_m;
     struct gf16_stripe *x = stripe_at(e, e->blocks[1 - e->filling], e->stripe) + before;
-    struct gf16_stripe *sum = stripe_at(e, e->sum, e->stripe);
+    struct gf16_stripe *sum = sum_at(e, e->place, e->stripe);
     bool columns = e->phase == BLOCK_COLUMNS || e->phase == SUM_COLUMNS;
     if (e->phase == BLOCK_LEAVES)
         block_leaf(e, x, in_block);
@@ -197,10 +207,17 @@ unsigned rs16_encoder_work(struct rs16_encoder *e, unsigned budget)
     return cost;
 }
 
-void rs16_encoder_read(const struct rs16_encoder *e, unsigned repair, uint8_t *symbol, size_t len)
+unsigned rs16_encoder_place(const struct rs16_encoder *e)
 {
-    assert(!rs16_encoder_busy(e) && repair < e->kind.largest.repairs && len <= e->kind.symbol_max);
+    return e->place;
+}
+
+void rs16_encoder_read(const struct rs16_encoder *e, unsigned place, unsigned repair,
+                       uint8_t *symbol, size_t len)
+{
+    assert(place != e->place || !rs16_encoder_busy(e));
+    assert(repair < e->kind.largest.repairs && len <= e->kind.symbol_max);
     for (size_t from = 0; from < len; from += GF16_STRIPE)
-        e->kind.math->store(stripe_at(e, e->sum, (unsigned)(from / GF16_STRIPE)) + repair,
+        e->kind.math->store(sum_at(e, place, (unsigned)(from / GF16_STRIPE)) + repair,
                             symbol + from, len - from < GF16_STRIPE ? len - from : GF16_STRIPE);
 }

@@ -31,6 +31,7 @@ struct rs16_kind {
     const struct gf16_math *math;
     struct rs16_shape largest;
     size_t symbol_max; /* octets; a multiple of GF16_GROUP */
+    unsigned kept;     /* sender: codewords whose repair symbols are there, 1 at least */
 };
 
 /* ---- sender ---- */
@@ -41,8 +42,8 @@ uint64_t rs16_encoder_bytes(const struct rs16_kind *k);
 int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k); /* or HELIO_ENOMEM */
 void rs16_encoder_free(struct rs16_encoder *e);                             /* NULL is allowed */
 
-/* The next data symbol of the codeword, of symbol_max octets at most; zeros follow. True: the
- * repair symbols of the codeword before this one are not there any more. */
+/* The next data symbol of the codeword, of symbol_max octets at most; zeros follow. True: this
+ * codeword has now the place of the oldest one, whose repair symbols are not there any more. */
 bool rs16_encoder_add(struct rs16_encoder *e, const uint8_t *symbol, size_t len);
 /* The codeword has ended, with `repairs` repair symbols; it is not empty. What follows belongs to
  * the next one. Returns as rs16_encoder_add. A codeword of fewer than M data symbols (as of
@@ -51,7 +52,11 @@ bool rs16_encoder_end(struct rs16_encoder *e, unsigned repairs);
 /* Is work pending? Repair symbols can be read when none is. Returns the cost of what it did. */
 bool rs16_encoder_busy(const struct rs16_encoder *e);
 unsigned rs16_encoder_work(struct rs16_encoder *e, unsigned budget);
-void rs16_encoder_read(const struct rs16_encoder *e, unsigned repair, uint8_t *symbol, size_t len);
+/* The place, below `kept`, of the codeword that there is or was work on. Others can be read at any
+ * time. */
+unsigned rs16_encoder_place(const struct rs16_encoder *e);
+void rs16_encoder_read(const struct rs16_encoder *e, unsigned place, unsigned repair,
+                       uint8_t *symbol, size_t len);
 
 /* ---- receiver ---- */
 

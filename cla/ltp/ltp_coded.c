@@ -80,6 +80,13 @@ void coded_expire(struct ltp_endpoint *h)
         ltp_endpoint_segment(h, segment, &c->from, source);
 }
 
+size_t coded_output(struct ltp_coded *c, tick now, uint8_t *packet)
+{
+    assert(c != NULL && packet != NULL);
+    size_t len = erasure_decoder_request(c->decoder, now, packet);
+    return len > 0 ? len : erasure_encoder_output(c->encoder, packet);
+}
+
 /* Packets that only another configuration explains. */
 static uint64_t count_mismatches(const struct ltp_coded *c)
 {
@@ -103,10 +110,11 @@ static void say_mismatch(struct ltp_endpoint *h, enum erasure_verdict v)
     link_say(container_of(list_first(&h->links), struct link, node), 1,
              "%s (%" PRIu64
              " packets so far); both ends need the same erasure keys, here %s, a span of %u "
-             "segments, depth %u, %u rows",
+             "segments, depth %u, %u rows%s",
              v == ERASURE_UNCODED ? "the peer sends segments without erasure code"
                                   : "packets of the peer have another erasure code",
-             all, codec_name(c), c->config.span, c->config.depth, c->config.rows);
+             all, codec_name(c), c->config.span, c->config.depth, c->config.rows,
+             c->config.requests ? ", requests" : "");
 }
 
 void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
@@ -123,6 +131,11 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
         }
     }
     enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
+    if (v == ERASURE_REQUEST) {
+        erasure_encoder_request(c->encoder, datagram);
+        if (!list_empty(&h->links))
+            link_touch(container_of(list_first(&h->links), struct link, node));
+    }
     if (v == ERASURE_SEGMENT || v == ERASURE_REPAIR) {
         assert(source.len <= sizeof c->key);
         c->from = *from;
@@ -166,6 +179,7 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     put_number(o, "span", c->config.span);
     put_number(o, "depth", c->config.depth);
     put_number(o, "rows", c->config.rows);
+    json_object_set_new(o, "requests", json_boolean(c->config.requests));
     json_object_set_new(
         o, "arithmetic",
         json_string(c->config.codec == ERASURE_RS ? c->config.math16->name : c->config.math->name));
@@ -176,6 +190,10 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     put_number(sent, "matrices", s->matrices);
     put_number(sent, "short_matrices", s->short_matrices);
     put_number(sent, "repair_segments_unsent", s->unsent);
+    put_number(sent, "requests", s->requests);
+    put_number(sent, "requests_answered", s->answered);
+    put_number(sent, "requests_too_late", s->too_late);
+    put_number(sent, "repair_segments_requested", s->more);
     put_number(received, "segments", r->verdicts[ERASURE_SEGMENT]);
     put_number(received, "repair_segments", r->verdicts[ERASURE_REPAIR]);
     put_number(received, "duplicates", r->verdicts[ERASURE_DUPLICATE]);
@@ -185,6 +203,8 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     put_number(received, "foreign", c->foreign);
     put_number(received, "matrices_whole", r->whole);
     put_number(received, "matrices_repaired", r->repaired);
+    put_number(received, "matrices_requested", r->requested);
+    put_number(received, "matrices_requested_repaired", r->requested_repaired);
     put_number(received, "matrices_failed", r->failed);
     put_number(received, "matrices_displaced", r->displaced);
     put_number(received, "segments_repaired", r->segments_repaired);

@@ -39,11 +39,16 @@ static inline uint32_t coded_head(const struct ltp_coded *c)
     return c == NULL ? 0 : ERASURE_HEAD;
 }
 
-/* Is a repair segment pending? False for NULL. */
+/* Is a packet pending: a repair segment, or a request for some? False for NULL. */
 static inline bool coded_pending(const struct ltp_coded *c)
 {
-    return c != NULL && erasure_encoder_pending(c->encoder);
+    return c != NULL &&
+           (erasure_encoder_pending(c->encoder) || erasure_decoder_requesting(c->decoder));
 }
+
+/* Writes the next one, a request first: room as for erasure_encoder_output. Returns its length, 0
+ * when none is pending. */
+size_t coded_output(struct ltp_coded *c, tick now, uint8_t *packet);
 
 /* The time for coded_expire; TICK_NEVER for NULL. */
 tick coded_deadline(const struct ltp_coded *c);

@@ -15,6 +15,7 @@
 #define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)
 #define SEGMENT_LEAST 64
+#define REQUEST_PAUSE (20 * TICK_MS) /* no repair segment for so long, and more are asked for */
 
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
@@ -136,8 +137,11 @@ const struct conf_option ltp_link_options[] = {
      "codewords of a matrix (rs8); 0: as few as the code allows"},
     {"erasure_time", OPTION_DURATION, AT(erasure_time), "0", 0, HOUR, NULL,
      "a matrix that is not full ends after so long; 0: 1.1 x the time of its segments at rate"},
-    {"erasure_matrices", OPTION_COUNT, AT(erasure_matrices), "4", 2, ERASURE_MATRICES_MAX, NULL,
-     "matrices that the receiver keeps; each needs the memory of its segments and repair segments"},
+    {"erasure_requests", OPTION_BOOL, AT(erasure_requests), "no", 0, 0, NULL,
+     "codec rs: the receiver asks for more repair segments when those of a matrix were too few"},
+    {"erasure_matrices", OPTION_COUNT, AT(erasure_matrices), "0", 0, ERASURE_MATRICES_MAX, NULL,
+     "matrices that the receiver keeps; each needs the memory of its segments and repair segments. 0: "
+     "4, with requests 3 and those of 1.25 x the time of an answer"},
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
      "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
      "and what comes without"},
@@ -319,7 +323,15 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
     if (k->erasure == LTP_LINK_ERASURE_RS && k->erasure_interleave > 1)
         return wrong(key, "erasure_interleave", why, cap,
                      "one codeword is a matrix of rs; remove this key, or write erasure: rs8");
+    if (k->erasure_requests && k->erasure != LTP_LINK_ERASURE_RS)
+        return wrong(key, "erasure_requests", why, cap,
+                     "only codec rs has requests; remove this key, or write erasure: rs");
     const char *problem = ltp_link_erasure(k, &c);
+    if (problem != NULL && k->erasure_requests && c.kept > ERASURE_MATRICES_MAX)
+        return wrong(key, "erasure_requests", why, cap,
+                     "more than %d matrices would be kept for a round trip; raise erasure_span, or "
+                     "remove this key",
+                     ERASURE_MATRICES_MAX);
     if (problem != NULL)
         return wrong(
             key, k->erasure_rate < 0.05 || k->erasure_rate > 0.99 ? "erasure_rate" : "erasure_span",
@@ -402,27 +414,56 @@ static tick repair_time(const struct ltp_link_config *k, const struct erasure_co
     return packets_time(k, (uint64_t)c->rows * c->depth) + TICK_MS;
 }
 
+/* Full matrices that begin in a quarter more than this time. */
+static unsigned matrices_in(const struct ltp_link_config *k, const struct erasure_config *c,
+                            tick time)
+{
+    tick full = k->pace.rate != 0 ? packets_time(k, c->span + c->rows) : c->wait;
+    return (unsigned)(tick_min(tick_add(time, time / 4) / (full + 1), 1000) + 1);
+}
+
+/* A request goes out behind the last repair segment, or after a pause; its answer comes a round
+ * trip later, and has a quarter of the rows as a rule. */
+static void set_requests(const struct ltp_link_config *k, struct erasure_config *c)
+{
+    tick round = k->owlt != 0 ? tick_add(k->owlt, k->owlt) : k->rto;
+    tick copies = ERASURE_REQUEST_COPIES * ERASURE_REQUEST_SPACING;
+    c->pause = REQUEST_PAUSE;
+    round = tick_add(round, c->pause + copies);
+    c->answer = tick_add(round, packets_time(k, c->rows / 4) + REQUEST_PAUSE);
+    c->kept = 2 + matrices_in(k, c, round);
+    unsigned matrices = 3 + matrices_in(k, c, c->answer);
+    if (k->erasure_matrices == 0)
+        c->matrices = matrices < ERASURE_MATRICES_MAX ? matrices : ERASURE_MATRICES_MAX;
+}
+
 const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_config *out)
 {
     assert(erases(k));
     *out = (struct erasure_config){
         .codec = k->erasure == LTP_LINK_ERASURE_RS ? ERASURE_RS : ERASURE_RS8,
         .segment_max = (size_t)ltp_link_segment(k) + ltp_link_extra(k),
-        .matrices = (unsigned)k->erasure_matrices,
+        .matrices = k->erasure_matrices != 0 ? (unsigned)k->erasure_matrices : 4,
         .wait = matrix_wait(k),
+        .requests = k->erasure_requests,
+        .kept = k->erasure_requests ? 1 : 0,
     };
     const char *problem = erasure_config_set(out, (unsigned)k->erasure_span, k->erasure_rate,
                                              (unsigned)k->erasure_interleave);
     if (problem != NULL)
         return problem;
     out->hold = tick_add(out->wait, repair_time(k, out));
+    if (k->erasure_requests)
+        set_requests(k, out);
     return erasure_config_problem(out);
 }
 
 tick ltp_link_matrix_time(const struct ltp_link_config *k)
 {
     struct erasure_config c;
-    return erases(k) && ltp_link_erasure(k, &c) == NULL ? c.hold : 0;
+    return erases(k) && ltp_link_erasure(k, &c) == NULL
+               ? tick_add(c.hold, c.requests ? c.pause + c.answer : 0)
+               : 0;
 }
 
 uint32_t ltp_link_window(const struct ltp_link_config *k, uint32_t sessions)

@@ -54,6 +54,7 @@ struct ltp_link_config {
     int erasure; /* enum ltp_link_erasure_codec */
     double erasure_rate;
     uint64_t erasure_span, erasure_interleave, erasure_matrices;
+    bool erasure_requests;
     tick erasure_time;
     char *auth_key_file, *auth_peer_key_file, *auth_key_id, *cookie; /* NULL: "" */
 };
@@ -79,7 +80,8 @@ uint32_t ltp_link_extra(const struct ltp_link_config *k);
  * `erasure` is not off. NULL, or what is wrong. */
 const char *ltp_link_erasure(const struct ltp_link_config *k, struct erasure_config *out);
 
-/* From a segment of a matrix until its repair segments have arrived, at most; 0 without a code. */
+/* From a segment of a matrix until its repair segments have arrived, requested ones included, at
+ * most; 0 without a code. */
 tick ltp_link_matrix_time(const struct ltp_link_config *k);
 
 /* The retransmission timer: as configured, or 2 x owlt + margin; with erasure code one matrix

@@ -183,15 +183,15 @@ static int radiate_segments(struct ltp_endpoint *h, struct link *l, struct bucke
     return 1;
 }
 
-/* The same for the next repair segment, which is pending. */
-static int radiate_repair(struct ltp_endpoint *h, struct link *l, uint64_t *budget)
+/* The same for the next packet of the erasure code, which is pending. */
+static int radiate_coded(struct ltp_endpoint *h, struct link *l, uint64_t *budget)
 {
     uint32_t room = (uint32_t)h->coded->config.segment_max + ERASURE_BEYOND;
     assert(coded_pending(h->coded));
     if (!udp_room(h->io, room) && !udp_flush(h->io))
         return -1;
-    size_t len = erasure_encoder_output(h->coded->encoder, udp_head(h->io, room));
-    assert(len > ERASURE_REPAIR_HEAD + ERASURE_SYMBOL_HEAD && len <= room);
+    size_t len = coded_output(h->coded, h->now, udp_head(h->io, room));
+    assert(len >= ERASURE_HEAD && len <= room);
     udp_add(h->io, &l->to, (uint32_t)len, slice_of(NULL, 0));
     pay_segment(h, l, &l->bucket, len, budget);
     return 1;
@@ -205,7 +205,7 @@ static bool link_output(struct ltp_endpoint *h, struct link *l, uint64_t *budget
     bucket_begin(&l->bucket, h->now);
     while (r > 0 && *budget > 0 && bucket_ready(&l->bucket, h->now))
         r = l->up && coded_pending(h->coded)
-                ? radiate_repair(h, l, budget)
+                ? radiate_coded(h, l, budget)
                 : radiate_segments(h, l, &l->bucket, l->peer, &l->to, budget);
     return r >= 0;
 }
@@ -342,7 +342,7 @@ static bool timers_fire(struct ltp_endpoint *h)
 }
 
 /* A matrix that waited for long enough ends; its repair segments are the link's output. Or a part
- * of the work on segments that are to be repaired. */
+ * of the work on segments that are to be repaired, or a request. */
 static void expire_coded(struct ltp_endpoint *h)
 {
     if (coded_deadline(h->coded) > h->now)

@@ -12,6 +12,8 @@ import node_case
 from node_case import NodeCase, wait_for
 
 CODE = {"erasure": "rs", "erasure_span": 256, "erasure_rate": 0.7}
+# With 5 % lost every second matrix needs more than its 13 repair segments.
+ASKS = {**CODE, "erasure_rate": 0.95, "erasure_requests": "yes"}
 
 
 class ErasureLinkTest(NodeCase):
@@ -38,7 +40,7 @@ class ErasureLinkTest(NodeCase):
     def test_virtual(self):
         """Every bundle comes once, with the code and without it."""
         channel = "forward: {delay: 500ms, erasures: {iid: 0.05}}\nreturn: {delay: 500ms, erasures: {iid: 0.05}}\n"
-        for keys in (CODE, {**CODE, "erasure": "rs8"}, {**CODE, "frames": "aos"}, {}):
+        for keys in (CODE, {**CODE, "erasure": "rs8"}, {**CODE, "frames": "aos"}, ASKS, {**ASKS, "frames": "aos"}, {}):
             with self.subTest(str(keys)):
                 client = self.simulate(keys, channel)
                 self.assertEqual((client["bundles_confirmed"], client["lost"], client["duplicates"]), (200, 0, 0))
@@ -77,9 +79,38 @@ class ErasureLinkTest(NodeCase):
         self.assertEqual((told["mismatches"], told["corrupted"], told["segments_corrupt"]), (0, 0, 0))
         self.assertGreater(self.links(1)["erasure"]["sent"]["repair_segments"], 0)
 
+    def test_requests(self):
+        """Real nodes: the receiver asks for more repair segments, and a sender that was killed has none: nothing is lost."""
+        configs, nodes = self.nodes({1: ASKS, 2: ASKS}, store=True)
+        receiver = self.client(2, "ipn:2.7", subscribe=True)
+        payloads, arrived = [os.urandom(40000) for _ in range(60)], set()
+        sender = self.client(1, "ipn:1.7")
+        for p in payloads[:40]:
+            self.assertEqual(sender.request("ipn:2.7", p)[0], aap2.SUCCESS)
+        while len(arrived) < 40:
+            arrived.add(receiver.delivery()[1])
+        self.assertGreater(self.links(1)["erasure"]["sent"]["requests_answered"], 0)
+        told = self.links(2)["erasure"]["received"]
+        self.assertGreater(told["matrices_requested_repaired"], 0)
+        self.assertEqual((told["mismatches"], told["segments_corrupt"]), (0, 0))
+        for p in payloads[40:]:
+            self.assertEqual(sender.request("ipn:2.7", p)[0], aap2.SUCCESS)
+        nodes[1].send_signal(signal.SIGKILL)
+        nodes[1].wait(300)
+        self.lab.start_node(1, configs[1])
+        while arrived != set(payloads):
+            arrived.add(receiver.delivery()[1])
+
     def test_mismatch(self):
         """Peers with another span: the other's packets are counted, and nothing is repaired."""
-        self.nodes({1: CODE, 2: {**CODE, "erasure_span": 128}})
+        self.mismatch({**CODE, "erasure_span": 128})
+
+    def test_requests_of_one(self):
+        """One asks, and the other one does not know requests: the same."""
+        self.mismatch({**CODE, "erasure_requests": "yes"})
+
+    def mismatch(self, other):
+        self.nodes({1: CODE, 2: other})
         self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(40000))[0], aap2.SUCCESS)
         wait_for(lambda: self.links(2)["erasure"]["received"]["mismatches"] > 0)
         self.assertEqual(self.links(2)["erasure"]["received"]["segments_repaired"], 0)
@@ -87,7 +118,9 @@ class ErasureLinkTest(NodeCase):
     def test_mistakes(self):
         for keys, expected in (({"erasure_rate": 0.999}, "erasure_rate"), ({"erasure_span": 60000}, "erasure_span"), ({"erasure": "rs8", "erasure_span": 60000}, "erasure_span"),
                                ({"erasure_span": 20000, "erasure_matrices": 64}, "erasure_matrices"), ({"accept_unknown": 3}, "accept_unknown"),
-                               ({"erasure": "ldpc"}, "erasure"), ({"erasure_interleave": 4}, "erasure_interleave")):
+                               ({"erasure": "ldpc"}, "erasure"), ({"erasure": "rs8", "erasure_requests": "yes"}, "erasure_requests"),
+                               ({"erasure_span": 8, "erasure_requests": "yes"}, "erasure_requests"),
+                               ({"erasure_interleave": 4}, "erasure_interleave")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", rate="50Mbit/s", **{**CODE, **keys})], log=False))
             self.assertEqual(done.returncode, 2, keys)
             self.assertIn(expected, done.stderr)

@@ -17,7 +17,7 @@ struct run {
     struct erasure_decoder *d;
     tick now;
     unsigned sent;
-    bool attacked, wide;
+    bool attacked, wide, requests;
 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -31,6 +31,17 @@ static void check_segment(const struct run *r, struct slice s)
     assert(n < r->sent && s.len == 4 + n % (LEN - 3));
     for (size_t i = 4; i < s.len; i++)
         assert(s.data[i] == (uint8_t)(n * 31 + i));
+}
+
+/* Requests go to the sender, which has more packets then. */
+static void pass_requests(struct run *r)
+{
+    uint8_t request[ERASURE_HEAD];
+    size_t len;
+    while ((len = erasure_decoder_request(r->d, r->now, request)) > 0) {
+        assert(r->requests && len == sizeof request);
+        erasure_encoder_request(r->e, slice_of(request, len));
+    }
 }
 
 static void take(struct run *r, const uint8_t *packet, size_t len)
@@ -49,6 +60,7 @@ static void take(struct run *r, const uint8_t *packet, size_t len)
             check_segment(r, s);
         erasure_decoder_check(r->d);
     }
+    pass_requests(r);
 }
 
 static size_t send(struct run *r, uint8_t *packet)
@@ -77,8 +89,11 @@ static void attack(struct run *r, const uint8_t *data, size_t len)
     if (len < head || len > sizeof packet)
         return;
     memcpy(packet, data, len);
-    struct packet_head h = {.repair = data[0] & 1,
-                            .wide = r->wide,
+    bool request = r->requests && len == ERASURE_HEAD;
+    struct packet_head h = {.request = request,
+                            .repair = data[0] & 1 && !request,
+                            .wide = r->wide && !request,
+                            .asked = r->requests && !request,
                             .matrix = get_u32(data) & (PACKET_MATRICES - 1),
                             .index = get_u16(data + 4)};
     if (h.repair) {
@@ -90,6 +105,10 @@ static void attack(struct run *r, const uint8_t *data, size_t len)
     }
     h.crc = erasure_packet_crc(&h, slice_of(packet + head, len - head), slice_of(NULL, 0));
     erasure_packet_write(&h, packet);
+    if (request) {
+        erasure_encoder_request(r->e, slice_of(packet, len));
+        return;
+    }
     r->attacked = true;
     take(r, packet, len);
 }
@@ -126,6 +145,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
 {
     static struct gf16 field; /* for all inputs: it takes longer than they */
     struct run r = {.wide = len > 0 && (data[len - 1] & 1)};
+    r.requests = r.wide && (data[len - 1] & 2) != 0;
     if (field.exp[0] == 0)
         gf16_init(&field);
     struct erasure_config c = {.codec = r.wide ? ERASURE_RS : ERASURE_RS8,
@@ -136,6 +156,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                                .wait = 20 * TICK_MS,
                                .hold = 40 * TICK_MS,
                                .matrices = 2,
+                               .requests = r.requests,
+                               .answer = 30 * TICK_MS,
+                               .pause = 5 * TICK_MS,
+                               .kept = 2,
                                .math = &gf_portable,
                                .field = &field,
                                .math16 = gf16_fastest()};

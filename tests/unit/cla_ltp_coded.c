@@ -113,6 +113,7 @@ static void set_keys(struct side *s, const char *local, const char *remote)
     s->config.erasure = LTP_LINK_ERASURE_RS8;
     s->config.erasure_span = 128;
     s->config.erasure_rate = 0.75;
+    s->config.erasure_matrices = 4;
 }
 
 static void open_side(struct side *s, unsigned node)
@@ -283,6 +284,31 @@ START_TEST(beyond_the_code)
 }
 END_TEST
 
+/* As many are lost as there are repair segments: the peer asks for more of them, and LTP has
+ * nothing to repeat. Without requests it has. */
+START_TEST(requests_instead_of_retransmissions)
+{
+    begin();
+    w.erase = 0.26;
+    w.a.config.erasure = w.b.config.erasure = LTP_LINK_ERASURE_RS;
+    w.a.config.erasure_span = w.b.config.erasure_span = 400;
+    w.a.config.erasure_requests = w.b.config.erasure_requests = _i == 0;
+    open_both();
+    send_bundles(&w.a, BUNDLES);
+    run_until(20 * TICK_S);
+    ck_assert_uint_eq(w.a.outcomes[CLA_DELIVERED], BUNDLES);
+    ck_assert_uint_eq(w.b.received, BUNDLES);
+    if (_i == 0) {
+        ck_assert_uint_eq(number_of(&w.a, "span.output_seg_re_xmit_count"), 0);
+        ck_assert_uint_gt(number_of(&w.a, "erasure.sent.requests_answered"), 1);
+        ck_assert_uint_eq(number_of(&w.b, "erasure.received.matrices_failed"), 0);
+    } else {
+        ck_assert_uint_gt(number_of(&w.a, "span.output_seg_re_xmit_count"), 100);
+    }
+    end_world();
+}
+END_TEST
+
 START_TEST(another_code_at_the_peer)
 {
     begin();
@@ -389,6 +415,13 @@ START_TEST(mistakes)
     w.a.config.erasure_matrices = 64;
     expect_mistake("erasure_matrices", "held_bytes");
     w.a.config.erasure_matrices = 4;
+    w.a.config.erasure_requests = true;
+    expect_mistake("erasure_requests", "erasure: rs");
+    w.a.config.erasure = LTP_LINK_ERASURE_RS;
+    w.a.config.erasure_span = 4;
+    w.a.config.owlt = TICK_S;
+    expect_mistake("erasure_requests", "64 matrices");
+    w.a.config.erasure_requests = false;
     w.a.config.accept_unknown = 4;
     expect_mistake("accept_unknown", "one peer");
     w.a.config.accept_unknown = 0;
@@ -408,6 +441,7 @@ int main(void)
     tcase_add_loop_test(t, losses_cost_no_retransmission, 0, 2);
     tcase_add_test(t, without_code);
     tcase_add_test(t, beyond_the_code);
+    tcase_add_loop_test(t, requests_instead_of_retransmissions, 0, 2);
     tcase_add_test(t, another_code_at_the_peer);
     tcase_add_test(t, no_code_at_the_peer);
     tcase_add_test(t, nonsense_matrices);

@@ -45,8 +45,8 @@ static inline size_t make_segment(unsigned number, uint8_t *out)
 /* math NULL: ERASURE_RS, with the field of the test. */
 static struct gf16 pair_field;
 
-static inline void pair_init(struct pair *p, unsigned span, unsigned depth, unsigned rows,
-                             const struct gf_math *math, uint64_t seed)
+static inline void pair_config(struct pair *p, unsigned span, unsigned depth, unsigned rows,
+                               const struct gf_math *math, uint64_t seed)
 {
     if (math == NULL && pair_field.exp[0] == 0)
         gf16_init(&pair_field);
@@ -64,9 +64,32 @@ static inline void pair_init(struct pair *p, unsigned span, unsigned depth, unsi
                                         .codec = math == NULL ? ERASURE_RS : ERASURE_RS8,
                                         .field = &pair_field,
                                         .math16 = gf16_fastest()};
+}
+
+static inline void pair_open(struct pair *p)
+{
     ck_assert_ptr_null(erasure_config_problem(&p->config));
     ck_assert_int_eq(erasure_encoder_new(&p->encoder, &p->config), 0);
     ck_assert_int_eq(erasure_decoder_new(&p->decoder, &p->config), 0);
+}
+
+static inline void pair_init(struct pair *p, unsigned span, unsigned depth, unsigned rows,
+                             const struct gf_math *math, uint64_t seed)
+{
+    pair_config(p, span, depth, rows, math, seed);
+    pair_open(p);
+}
+
+/* The same of ERASURE_RS with requests. */
+static inline void pair_init_requests(struct pair *p, unsigned span, unsigned rows, unsigned kept,
+                                      uint64_t seed)
+{
+    pair_config(p, span, 1, rows, NULL, seed);
+    p->config.requests = true;
+    p->config.kept = kept;
+    p->config.answer = 500 * TICK_MS;
+    p->config.pause = 20 * TICK_MS;
+    pair_open(p);
 }
 
 static inline void pair_fini(struct pair *p)

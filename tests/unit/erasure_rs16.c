@@ -96,7 +96,7 @@ struct word {
 
 static void word_init(struct word *w, const struct gf16_math *math, unsigned data, unsigned repairs)
 {
-    w->kind = (struct rs16_kind){.field = &field, .math = math, .symbol_max = SYMBOL};
+    w->kind = (struct rs16_kind){.field = &field, .math = math, .symbol_max = SYMBOL, .kept = 1};
     ck_assert(rs16_shape_set(&w->kind.largest, data, repairs));
     ck_assert_int_eq(rs16_encoder_new(&w->encoder, &w->kind), 0);
     ck_assert_int_eq(rs16_repair_new(&w->repair, &w->kind), 0);
@@ -123,7 +123,7 @@ static void encode(struct word *w, struct rng *r, unsigned data, unsigned repair
     while (rs16_encoder_busy(w->encoder))
         ck_assert_uint_le(rs16_encoder_work(w->encoder, 1), RS16_STEP_MAX);
     for (unsigned i = 0; i < repairs; i++)
-        rs16_encoder_read(w->encoder, i, w->repairs[i], SYMBOL);
+        rs16_encoder_read(w->encoder, 0, i, w->repairs[i], SYMBOL);
 }
 
 /* Any symbols of all are lost, as many as there are repair symbols. */
@@ -216,7 +216,8 @@ END_TEST
 START_TEST(largest_word)
 {
     enum { DATA = 49152, REPAIRS = 9000, LONG = 528 };
-    struct rs16_kind kind = {.field = &field, .math = gf16_fastest(), .symbol_max = LONG};
+    struct rs16_kind kind = {
+        .field = &field, .math = gf16_fastest(), .symbol_max = LONG, .kept = 1};
     struct rs16_encoder *e;
     struct rs16_repair *p;
     struct rs16_shape s;
@@ -244,7 +245,7 @@ START_TEST(largest_word)
         ck_assert_uint_le(rs16_encoder_work(e, 1), RS16_STEP_MAX);
     memset(has, 1, DATA + REPAIRS);
     for (unsigned i = 0; i < REPAIRS; i++)
-        rs16_encoder_read(e, i, repairs + (size_t)i * LONG, LONG);
+        rs16_encoder_read(e, 0, i, repairs + (size_t)i * LONG, LONG);
     for (unsigned at = 0; lost < REPAIRS; at = (at + 1 + (unsigned)rng_below(&r, 20)) % DATA)
         if (has[at]) {
             has[at] = 0;

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Private: matrices of a receiver (decoder.c), and their requests (request.c). */
+#ifndef ERASURE_MATRIX_H
+#define ERASURE_MATRIX_H
+
+#include "erasure/code.h"
+#include "erasure/packet.h"
+#include "erasure/rs16.h"
+
+enum { ENDED_MAX = 64 }; /* numbers of matrices that are remembered */
+
+struct matrix {
+    bool open;
+    uint32_t number;
+    unsigned segments; /* of the matrix; 0: no repair segment has said it */
+    unsigned rows;
+    size_t width;              /* octets of its repair symbols */
+    unsigned have;             /* segments that are here, or were repaired */
+    unsigned arrived;          /* packets that were kept */
+    unsigned beyond;           /* the highest index of a segment, and one more */
+    bool repaired;             /* a segment of it was */
+    bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
+    tick opened, tail, latest; /* first packet; first repair segment; last packet */
+    tick ask;                  /* with requests: when to ask for more; TICK_NEVER */
+    unsigned asked;            /* copies of the request that were written, or are pending */
+    bool asking;               /* one of them is pending */
+    bool requested;            /* it was counted as such */
+    uint8_t *symbols; /* of all segments, then of all repair segments by row and codeword */
+    uint8_t *present; /* a flag for each of them */
+    uint16_t data[ERASURE_DEPTH_MAX], repair[ERASURE_DEPTH_MAX]; /* symbols of each codeword */
+};
+
+struct erasure_decoder {
+    struct erasure_config config;
+    size_t symbol; /* octets of a place for a symbol */
+    struct matrix *matrices;
+    struct code *code; /* of ERASURE_RS8 */
+    struct code_word word;
+    struct rs16_repair *rs16;  /* of ERASURE_RS */
+    struct matrix *repairing;  /* the matrix that it works on */
+    unsigned given;            /* of its segments: those looked at after the work */
+    tick now;                  /* of the last call */
+    uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
+    unsigned ended_next;
+    unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
+    struct erasure_received n;
+};
+
+/* When to ask, if the matrix cannot be repaired until then: behind the last row, or after a pause,
+ * as that row can be lost. If it was a pause of the sender, it is asked again. No copy of the
+ * request follows an answer. */
+void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now);
+
+/* When it is time and the matrix cannot be repaired, a request for it is pending. */
+void request_look(struct erasure_decoder *d, struct matrix *m, tick now);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Requests of the receiver for more repair segments. Copies of a request follow each other, since
+ * one can be lost in a fade. What can go wrong: no answer comes, as the sender does not keep the
+ * matrix any more; then the matrix fails after `answer`.
+ */
+#include "erasure/matrix.h"
+
+#include <assert.h>
+
+void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now)
+{
+    if (!d->config.requests)
+        return;
+    if (row >= m->rows) {
+        m->ask = TICK_NEVER;
+        m->asking = false;
+    } else {
+        m->asked = 0;
+        m->ask = row + 1 == m->rows ? now : tick_add(now, d->config.pause);
+    }
+}
+
+static bool can_be_repaired(const struct matrix *m)
+{
+    return m->data[0] + m->repair[0] >= m->segments;
+}
+
+void request_look(struct erasure_decoder *d, struct matrix *m, tick now)
+{
+    if (m->ask > now)
+        return;
+    m->ask = TICK_NEVER;
+    m->asking = false;
+    if (can_be_repaired(m) || m->repair[0] == 0)
+        return;
+    d->n.requested += !m->requested;
+    m->requested = m->asking = true;
+    m->asked++;
+    m->latest = tick_max(m->latest, now);
+    if (m->asked < ERASURE_REQUEST_COPIES)
+        m->ask = tick_add(now, ERASURE_REQUEST_SPACING);
+}
+
+static struct matrix *find_asking(const struct erasure_decoder *d)
+{
+    for (unsigned i = 0; i < d->config.matrices; i++)
+        if (d->matrices[i].open && d->matrices[i].asking && !can_be_repaired(&d->matrices[i]))
+            return &d->matrices[i];
+    return NULL;
+}
+
+bool erasure_decoder_requesting(const struct erasure_decoder *d)
+{
+    return find_asking(d) != NULL;
+}
+
+size_t erasure_decoder_request(struct erasure_decoder *d, tick now, uint8_t packet[ERASURE_HEAD])
+{
+    struct matrix *m = find_asking(d);
+    if (m == NULL)
+        return 0;
+    struct packet_head h = {.request = true, .matrix = m->number};
+    h.index = (uint16_t)(m->segments - m->data[0] - m->repair[0]);
+    assert(h.index > 0); /* otherwise it could be repaired */
+    h.crc = erasure_packet_crc(&h, slice_of(NULL, 0), slice_of(NULL, 0));
+    m->asking = false;
+    m->latest = tick_max(m->latest, now);
+    return erasure_packet_write(&h, packet);
+}
