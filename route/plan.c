@@ -58,6 +58,7 @@ void plan_free(struct plan *p)
         free(p->node[i]);
     }
     free(p->node);
+    free(p->steps);
     heap_fini(&p->heap);
     hash_fini(&p->by_number);
     hash_fini(&p->by_nodes);

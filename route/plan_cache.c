@@ -5,8 +5,9 @@
  * larger, or finds more booked or waiting does not arrive earlier. So a search once gives two
  * bounds for all such queries, `floor` for every route and `rest` for every route but the one
  * found; the kept route is computed anew for the query (a few hops), and it is the best as long as
- * it stays at its floor or before the rest. What might make another route earlier drops the entries
- * that it could reach (cache_ease); what makes routes worse need not touch them.
+ * it stays at its floor, with no more hops than any route that is there, or before the rest. What
+ * might make another route earlier drops the entries that it could reach (cache_ease); what makes
+ * routes worse need not touch them.
  *
  * `rest` costs a search for each hop, so it is found only where the floor alone did not do, and
  * where it paid. What can go wrong: memory; then nothing is kept.
@@ -89,20 +90,25 @@ static bool try_entry(const struct entry *e, const struct search *s, struct cros
     if (!search_follow(s, e->via, e->hops, via))
         return false;
     tick arrival = via[e->hops - 1].last_arrives;
-    return arrival <= e->floor || arrival < e->rest;
+    return (arrival <= e->floor && e->hops <= e->floor_hops) || arrival < e->rest;
 }
 
 /* The first arrival of `volume` bytes when nothing waits and none is excluded, by contacts that are
- * not banned. */
-static tick quiet_arrival(const struct search *like, uint64_t volume, uint64_t ban)
+ * not banned. *hops: the fewest of those that arrive then; NULL: not asked for. */
+static tick quiet_arrival(const struct search *like, uint64_t volume, uint64_t ban, size_t *hops)
 {
     struct search s = *like;
     struct plan_query quiet = *like->query;
+    struct crossing via[PLAN_HOPS_MAX];
     quiet.backlog_len = quiet.excluded_len = 0;
     s.query = &quiet;
     s.cargo.volume = volume;
     s.cargo.ban = ban;
-    return search_run(&s) ? s.to->label.arrival : TICK_NEVER;
+    if (!search_run(&s))
+        return TICK_NEVER;
+    if (hops != NULL)
+        *hops = search_fewest(&s, via);
+    return s.to->label.arrival;
 }
 
 static tick rest_arrival(const struct search *s, const struct entry *e)
@@ -111,7 +117,7 @@ static tick rest_arrival(const struct search *s, const struct entry *e)
     for (size_t i = 0; i < e->hops; i++) {
         /* Any other route does without one of its contacts. */
         e->via[i]->banned = ++s->plan->bans;
-        rest = tick_min(rest, quiet_arrival(s, e->volume, s->plan->bans));
+        rest = tick_min(rest, quiet_arrival(s, e->volume, s->plan->bans, NULL));
     }
     return rest;
 }
@@ -137,8 +143,10 @@ static void keep_route(const struct search *s, uint64_t key, struct entry *old,
     if (old != NULL && old->hits > 0 && old->volume < e->volume)
         e->volume = old->volume;
     bool quiet = s->query->backlog_len == 0 && s->query->excluded_len == 0;
-    e->floor = quiet && e->volume == s->cargo.volume ? via[hops - 1].last_arrives
-                                                     : quiet_arrival(s, e->volume, 0);
+    e->floor_hops = hops;
+    e->floor = quiet && e->volume == s->cargo.volume
+                   ? via[hops - 1].last_arrives
+                   : quiet_arrival(s, e->volume, 0, &e->floor_hops);
     e->rest = e->floor;
     if (old != NULL && (old->hits > old->hops || old->tries % REST_EVERY == 0))
         e->rest = rest_arrival(s, e);
@@ -177,7 +185,7 @@ enum plan_reason plan_route_find(struct plan *p, const struct plan_query *q, str
         p->misses++;
         if (!search_run(&s))
             return search_reason(p, q);
-        hops = search_path(&s, via);
+        hops = search_fewest(&s, via);
         keep_route(&s, key, e, via, hops);
     }
     if (via[hops - 1].last_arrives >= q->expiry)

@@ -63,6 +63,17 @@ struct node {
     struct label label;
     struct crossing via; /* the last hop to it */
     struct heap_node due;
+    /* that of fewest hops: see plan_fewest.c */
+    uint64_t stepped; /* the search that wrote what follows */
+    size_t step;      /* the best in the plan's list */
+};
+
+/* A way to a node by so many hops; `before` is the one that it goes on from. */
+struct step {
+    struct node *at;
+    size_t before;
+    struct label label;
+    struct crossing via;
 };
 
 /* One way of the cache: see plan_cache.c. */
@@ -75,8 +86,9 @@ struct entry {
     tick now;
     uint64_t volume;
     tick floor, rest;
-    uint64_t hits;  /* since floor and rest were found */
-    unsigned tries; /* how often they were */
+    size_t floor_hops; /* the fewest of all that arrive at `floor` */
+    uint64_t hits;     /* since floor and rest were found */
+    unsigned tries;    /* how often they were */
     size_t hops;
     struct contact *via[];
 };
@@ -90,6 +102,8 @@ struct plan {
     uint64_t ids, seen, bans;
     uint64_t hits, misses;
     struct heap heap;
+    struct step *steps;
+    size_t steps_len, steps_cap;
 };
 
 /* --- plan.c --- */
@@ -155,6 +169,14 @@ struct search {
 bool search_run(struct search *s);
 /* The contacts from `from` to `to` after search_run, in out[]; returns how many. */
 size_t search_path(const struct search *s, struct crossing *out);
+/* Is label a better than b (below 0), or worse? */
+int label_compare(const struct label *a, const struct label *b);
+/* May the search leave `at` by this pair? `first`: no hop was made before. */
+bool search_allows(const struct search *s, const struct pair *pair, bool first);
+
+/* --- plan_fewest.c --- */
+/* As search_path: of the routes that arrive as early, one with fewest hops. */
+size_t search_fewest(struct search *s, struct crossing *out);
 /* The query as a search; false when a node is unknown. */
 bool search_begin(struct search *s, struct plan *p, const struct plan_query *q);
 /* A route of these hops, for a bundle that is ready at `now`. */

@@ -64,9 +64,9 @@ struct plan_route {
     struct plan_hop hop[PLAN_HOPS_MAX];
 };
 
-/* The route of earliest arrival; of several the one with fewest hops, then with the latest `until`,
- * then by the neighbour of the lowest number. Only as much of hop[] is written as there are hops.
- */
+/* The route of earliest arrival; of several one with fewest hops, and of those that the search
+ * meets the one with the latest `until`, then by the neighbour of the lowest number. Without memory
+ * it may have more hops. Only as much of hop[] is written as there are hops. */
 enum plan_reason plan_route_find(struct plan *p, const struct plan_query *q,
                                  struct plan_route *out);
 

@@ -4,14 +4,15 @@
  * later never goes on earlier (plan_cross.c), of all contacts that lead to a node only the one that
  * arrives first matters, and the search keeps one label for each node instead of each contact. The
  * volume is part of the search: a contact without room for it is not in the graph, so the first
- * route found is the best, and there is no list to be searched anew from an anchor when a contact
- * of it turns out to be full. What can go wrong: there is no route; plan_reason says why.
+ * route found is the first to arrive, and there is no list to be searched anew from an anchor when
+ * a contact of it turns out to be full. Which of the routes that arrive then has fewest hops these
+ * labels do not say (plan_fewest.c). What can go wrong: there is no route; plan_reason says why.
  */
 #include <assert.h>
 
 #include "route/plan_impl.h"
 
-static int compare_labels(const struct label *a, const struct label *b)
+int label_compare(const struct label *a, const struct label *b)
 {
     if (a->arrival != b->arrival)
         return a->arrival < b->arrival ? -1 : 1;
@@ -26,7 +27,7 @@ int route_compare(const struct plan_route *a, const struct plan_route *b)
 {
     struct label x = {a->arrival, a->hops, a->until, a->hops > 0 ? a->hop[0].to : 0};
     struct label y = {b->arrival, b->hops, b->until, b->hops > 0 ? b->hop[0].to : 0};
-    return compare_labels(&x, &y);
+    return label_compare(&x, &y);
 }
 
 bool search_begin(struct search *s, struct plan *p, const struct plan_query *q)
@@ -58,7 +59,7 @@ static void relax_pair(struct search *s, struct node *at, const struct pair *pai
     struct label label = {via.last_arrives, at->label.hops + 1,
                           tick_min(at->label.until, via.contact->is.end),
                           first ? to->number : at->label.entry};
-    if (seen && compare_labels(&label, &to->label) >= 0)
+    if (seen && label_compare(&label, &to->label) >= 0)
         return;
     to->label = label;
     to->via = via;
@@ -68,19 +69,22 @@ static void relax_pair(struct search *s, struct node *at, const struct pair *pai
     (void)rc;
 }
 
+bool search_allows(const struct search *s, const struct pair *pair, bool first)
+{
+    if (pair->len == 0 || (s->cargo.ban != 0 && pair->to->banned == s->cargo.ban))
+        return false;
+    if (pair->from == s->from && s->only != NULL && pair != s->only)
+        return false;
+    return !first || !query_excludes(s->query, pair->to->number);
+}
+
 static void relax_node(struct search *s, struct node *at)
 {
     if (at->label.hops >= PLAN_HOPS_MAX)
         return;
     for (size_t i = 0; i < at->len; i++) {
-        const struct pair *pair = at->out[i];
-        if (pair->len == 0 || (s->cargo.ban != 0 && pair->to->banned == s->cargo.ban))
-            continue;
-        if (at == s->from && s->only != NULL && pair != s->only)
-            continue;
-        if (at->label.hops == 0 && query_excludes(s->query, pair->to->number))
-            continue;
-        relax_pair(s, at, pair);
+        if (search_allows(s, at->out[i], at->label.hops == 0))
+            relax_pair(s, at, at->out[i]);
     }
 }
 
@@ -212,7 +216,7 @@ enum plan_reason plan_route_search(struct plan *p, const struct plan_query *q,
         return PLAN_NO_ROUTE;
     if (!search_run(&s) || s.to->label.arrival >= q->expiry)
         return search_reason(p, q);
-    size_t hops = search_path(&s, via);
+    size_t hops = search_fewest(&s, via);
     route_write(out, via, hops, &s.cargo, q->now);
     return PLAN_FOUND;
 }

@@ -103,7 +103,7 @@ static bool leave_route(struct search s, const struct plan_route *routes, size_t
     s.cargo.ban = ban_start(s.plan, routes, len, last, spur);
     if (!search_run(&s) || s.to->label.arrival >= s.query->expiry)
         return false;
-    size_t hops = spur + search_path(&s, via + spur);
+    size_t hops = spur + search_fewest(&s, via + spur);
     route_write(out, via, hops, &s.cargo, now);
     return true;
 }
@@ -145,7 +145,7 @@ size_t plan_route_all(struct plan *p, const struct plan_query *q, struct plan_ro
         s.only = s.from->out[i];
         if (!search_run(&s) || s.to->label.arrival >= q->expiry)
             continue;
-        size_t hops = search_path(&s, via);
+        size_t hops = search_fewest(&s, via);
         route_write(&one, via, hops, &s.cargo, q->now);
         put_route(&all, &one);
     }

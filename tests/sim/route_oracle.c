@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Is the route that the search finds really the first to arrive? Small plans are drawn from seeds:
+ * Is the route that the search finds really the first to arrive, and of those that arrive then one
+ * with fewest hops? Small plans are drawn from seeds:
  * 2 to 12 nodes, contacts and light times of some ticks each, volumes that are partly booked,
  * backlogs, nodes that are excluded. The answer is compared with an exhaustive one: tick by tick,
  * whoever has the bundle tries every contact at every tick. Nothing of route/ is used for that.
@@ -30,6 +31,7 @@ struct window {
 
 struct world {
     unsigned nodes;
+    bool late; /* the last node is met only later: many routes wait for the same contact */
     struct window contact[CONTACTS], range[RANGES];
     size_t contacts, ranges;
     struct plan_config config;
@@ -184,6 +186,32 @@ static uint64_t exhaustive(const struct world *w, unsigned source, unsigned to, 
     return has[to];
 }
 
+/* The fewest hops with which it arrives at `best`: tick by tick what arrives with one hop, then
+ * with two, and so on. */
+static size_t exhaustive_hops(const struct world *w, unsigned source, unsigned to, uint64_t bytes,
+                              uint64_t best)
+{
+    uint64_t has[NODES], next[NODES];
+    size_t hops = 0;
+    memset(has, 0xff, sizeof has);
+    has[source] = w->query.now;
+    for (; has[to] > best; hops++) {
+        if (hops == NODES)
+            fail(w, "an arrival that no number of hops has", has[to], best);
+        memcpy(next, has, sizeof next);
+        for (size_t i = 0; i < w->contacts; i++) {
+            const struct window *c = &w->contact[i];
+            const struct use use = prepare(w, c, bytes, false, source);
+            for (uint64_t t = has[c->from]; t < HORIZON; t++) {
+                const uint64_t arrives = try_contact(w, c, &use, t);
+                next[c->to] = arrives < next[c->to] ? arrives : next[c->to];
+            }
+        }
+        memcpy(has, next, sizeof has);
+    }
+    return hops;
+}
+
 /* --- drawing --- */
 
 static bool overlaps(const struct window *list, size_t n, const struct window *x)
@@ -201,7 +229,7 @@ static struct window draw_window(struct world *w, struct rng *r, uint64_t longes
     struct window x = {.sure = true};
     x.from = (unsigned)rng_below(r, w->nodes);
     x.to = (unsigned)rng_below(r, w->nodes);
-    x.start = rng_below(r, 200);
+    x.start = rng_below(r, 200) + (w->late && x.to == w->nodes - 1 ? 200 : 0);
     x.end = x.start + 1 + rng_below(r, longest);
     return x;
 }
@@ -209,7 +237,7 @@ static struct window draw_window(struct world *w, struct rng *r, uint64_t longes
 static void draw_contacts(struct world *w, struct rng *r)
 {
     static const uint64_t rates[] = {8000000000, 4000000000, 2666666666, 1600000000, 0};
-    size_t want = rng_below(r, CONTACTS) + 1;
+    size_t want = w->late ? CONTACTS : rng_below(r, CONTACTS) + 1;
     uint64_t longest = UINT64_C(8) << rng_below(r, 4);
     for (size_t i = 0; i < want; i++) {
         struct window x = draw_window(w, r, longest);
@@ -231,13 +259,13 @@ static void draw_contacts(struct world *w, struct rng *r)
 
 static void draw_ranges(struct world *w, struct rng *r)
 {
-    bool always = rng_chance(r, 0.5);
+    bool always = w->late || rng_chance(r, 0.5);
     size_t want = rng_below(r, RANGES) + 1;
     for (size_t i = 0; i < want; i++) {
         struct window x = draw_window(w, r, 80);
         if (always && i < w->contacts) { /* each contact has one that covers it */
             x = w->contact[i];
-            x.start = 0, x.end = 300;
+            x.start = 0, x.end = 500;
         }
         x.owlt = rng_below(r, 30);
         struct plan_range range = {
@@ -297,6 +325,7 @@ static void draw_world(struct world *w, struct rng *r, uint64_t seed)
     memset(w, 0, sizeof *w);
     w->seed = seed;
     w->nodes = 2 + (unsigned)rng_below(r, NODES - 1);
+    w->late = rng_chance(r, 0.5);
     plan_config_default(&w->config);
     w->config.margin = rng_chance(r, 0.5);
     w->config.overhead_ppm = 0;
@@ -364,6 +393,8 @@ static void compare(struct world *w, struct rng *r, size_t *counts)
     struct plan_route route;
     unsigned from = (unsigned)rng_below(r, w->nodes), to = (unsigned)rng_below(r, w->nodes);
     struct plan_totals totals;
+    if (w->late && rng_chance(r, 0.75))
+        to = w->nodes - 1;
     w->query.from = w->number[from];
     w->query.to = w->number[to];
     uint64_t best = exhaustive(w, from, to, w->query.bytes + w->config.overhead_min, false);
@@ -383,6 +414,10 @@ static void compare(struct world *w, struct rng *r, size_t *counts)
     if (route.arrival != best)
         fail(w, "the arrival", route.arrival, best);
     check_hops(w, &route, from, to);
+    const size_t fewest =
+        exhaustive_hops(w, from, to, w->query.bytes + w->config.overhead_min, best);
+    if (route.hops != fewest)
+        fail(w, "the number of hops", route.hops, fewest);
 }
 
 int main(int argc, char **argv)

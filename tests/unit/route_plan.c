@@ -297,10 +297,48 @@ START_TEST(walks)
 }
 END_TEST
 
+/* 1 to 4: node 3 is reached first over 2, later without it, and early enough for the only contact
+ * with 4 in both cases. Each hop takes volume, so the shorter route is the better one. */
+START_TEST(fewest_hops_of_those_that_arrive_first)
+{
+    static struct plan_route r[3];
+    struct plan *p = bare_plan();
+    add_contact(p, 1, 2, 0, 10, 8);
+    add_contact(p, 2, 3, 0, 10, 8);
+    add_contact(p, 1, 3, 20, 30, 8);
+    add_contact(p, 3, 4, 50, 60, 8);
+    for (uint64_t i = 1; i < 4; i++)
+        add_range(p, i, i + 1, 0, 100, 0);
+    add_range(p, 1, 3, 0, 100, 0);
+    struct plan_query q = query_at(1, 4, 1000, 0);
+    ck_assert_int_eq(plan_route_search(p, &q, &r[0]), PLAN_FOUND);
+    ck_assert_uint_eq(r[0].hops, 2);
+    ck_assert_uint_eq(r[0].arrival, 50 * TICK_S + TICK_MS);
+    ck_assert_uint_eq(r[0].hop[0].to, 3);
+    ck_assert_uint_eq(r[0].hop[0].first_sent, 20 * TICK_S);
+    /* What is found behind a backlog that makes it three hops is not kept for those without. */
+    const struct plan_backlog backlog = {3, 11000000};
+    q.backlog = &backlog;
+    q.backlog_len = 1;
+    ck_assert_int_eq(plan_route_find(p, &q, &r[0]), PLAN_FOUND);
+    ck_assert_uint_eq(r[0].hops, 3);
+    q.backlog_len = 0;
+    ck_assert_int_eq(plan_route_find(p, &q, &r[0]), PLAN_FOUND);
+    ck_assert_uint_eq(r[0].hops, 2);
+    /* The alternatives come in that order, too. */
+    ck_assert_int_eq(plan_route_several(p, &q, r, 3), 2);
+    ck_assert_uint_eq(r[0].hops, 2);
+    ck_assert_uint_eq(r[1].hops, 3);
+    ck_assert_uint_eq(r[1].arrival, r[0].arrival);
+    plan_free(p);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("route_plan");
     TCase *tc = tcase_create("plan");
+    tcase_add_test(tc, fewest_hops_of_those_that_arrive_first);
     tcase_add_test(tc, contacts);
     tcase_add_test(tc, changes);
     tcase_add_test(tc, limits);
