@@ -145,6 +145,8 @@ struct cla_self {
     void (*taken)(void *context, uint64_t key);
 };
 
+struct rests; /* base/rest.h */
+
 struct cla_env {
     struct world *world; /* clock, alarms, ports, streams: os/world.h */
     struct eid node;
@@ -157,6 +159,7 @@ struct cla_env {
     void *sink_context;
     struct cla_events events;
     struct cla_self self;
+    struct rests *rests; /* of all links of one node (base/rest.h); NULL: the adapter has its own */
     void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
                       socket per local address); starts as NULL; one per adapter and node */
 };

@@ -7,12 +7,14 @@
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 
+#include "base/rest.h"
 #include "bp/agent/agent.h"
 #include "node/app/echo.h"
 #include "node/config/config.h"
 #include "node/node_clock.h"
 #include "node/node_watch.h"
 #include "os/say.h"
+#include "os/took.h"
 #include "os/world.h"
 
 struct uv_loop_s;
@@ -58,8 +60,11 @@ struct node_link {
     uint64_t bundle_max;     /* likewise */
     bool up;
     uint64_t sent, failed, received;
-    struct list held; /* node_hold.h: bundles that wait for room */
+    struct list held; /* node_hold.h: bundles that wait for room, or for the end of a rest */
     uint64_t held_len, held_bytes, held_total;
+    struct rest rest;                    /* of a link whose adapter cannot wait */
+    uint64_t rests;                      /* that it has begun */
+    uint64_t rest_refused;               /* bundles that found no room while it rested */
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
     struct node_link
         *host; /* it came in over that one; NULL: it is of the file, or an operator's */
@@ -100,6 +105,9 @@ struct node {
     tick hold_at,
         hold_pause; /* the next try, TICK_NEVER: nothing is held; before the one after it */
     size_t hold_turn;
+    tick rest_at; /* the next turn of bundles whose link rested; TICK_NEVER: none waits */
+    struct rests rests;
+    struct took took;
     struct round_end round;
     struct uv_loop_s *loop;               /* of the kernel's world; NULL in virtual time */
     struct node_handles *handles;         /* timers and signals, of uv_node.c */

@@ -2,12 +2,15 @@
 /*
  * First in, first out for each link; the links are tried in the order of their places, from another
  * one each time. A try costs the check values of a bundle, so that unsuccessful ones become rarer.
- * What can go wrong: no memory to hold it; then it is refused as it would be by any other link.
+ * What can go wrong: no memory to hold it; then it is refused as it would be by any other link. The
+ * time of a bundle is that of agent_receive: its parts are read and checked there.
  */
 #include "node/node_hold.h"
 
 #include <assert.h>
 #include <stdlib.h>
+
+#include "base/turn_size.h"
 
 #define PAUSE_MIN (10 * TICK_MS)
 #define PAUSE_MAX TICK_S
@@ -51,11 +54,89 @@ static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, bool 
     return !waits;
 }
 
+/* ---- links that cannot wait ---- */
+
+static void take_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    struct node *n = l->node;
+    const tick began = world_now(n->world), fair = HOLD_BUNDLE_TIME + bundle->len * HOLD_BYTE_TIME;
+    took_begin(&n->took, n->world, began);
+    refuse_bundle(l, bundle, token); /* or accept */
+    const tick now = world_now(n->world);
+    rest_received(&l->rest, &n->rests, 1, now);
+    l->rests +=
+        rest_spend(&l->rest, &n->rests, took_end(&n->took, n->world, began, now), fair, 0, now);
+}
+
+static void receive_unless_resting(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    struct node *n = l->node;
+    const tick now = world_now(n->world), until = rest_until(&l->rest, &n->rests);
+    if (list_empty(&l->held) && until <= now) {
+        take_bundle(l, bundle, token);
+        return;
+    }
+    if (l->held_bytes + bundle->len > HOLD_REST_BYTES || !hold_bundle(l, bundle, token)) {
+        l->rest_refused++;
+        buf_drop(bundle);
+        l->cla->ops->confirm(l->cla, token, CLA_FULL);
+        return;
+    }
+    n->rest_at = tick_min(n->rest_at, until > now ? until : now);
+}
+
+/* Out of the list, and out of the account. */
+static struct held take_first(struct node_link *l)
+{
+    struct held *h = container_of(list_first(&l->held), struct held, node);
+    const struct held was = *h;
+    const uint64_t bytes = was.bundle->len;
+    assert(l->held_bytes >= bytes && l->held_len > 0);
+    agent_release(l->node->agent, l->index, bytes);
+    l->held_bytes -= bytes;
+    l->held_len--;
+    list_sub(&h->node);
+    free(h);
+    return was;
+}
+
+/* One of each link that does not rest. True: there was one. *due: when there is the next one. */
+static bool turn_links(struct node *n, tick *due)
+{
+    bool any = false;
+    *due = TICK_NEVER;
+    n->hold_turn++;
+    for (size_t i = 0; i < n->links_len; i++) {
+        struct node_link *l = n->links[(i + n->hold_turn) % n->links_len];
+        if (l == NULL || l->cla == NULL || l->cla->ops->pause != NULL || list_empty(&l->held))
+            continue;
+        if (rest_until(&l->rest, &n->rests) <= world_now(n->world)) {
+            const struct held h = take_first(l);
+            take_bundle(l, h.bundle, h.token);
+            any = true;
+        }
+        if (!list_empty(&l->held))
+            *due = tick_min(*due, rest_until(&l->rest, &n->rests));
+    }
+    return any;
+}
+
+void node_hold_turn(struct node *n)
+{
+    const tick began = world_now(n->world);
+    if (began < n->rest_at)
+        return;
+    while (turn_links(n, &n->rest_at) && world_now(n->world) - began < TURN_TIME)
+        continue;
+}
+
+/* ---- links that can ---- */
+
 void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token)
 {
     struct node *n = l->node;
     if (l->cla->ops->pause == NULL) {
-        refuse_bundle(l, bundle, token); /* or accept: it cannot wait */
+        receive_unless_resting(l, bundle, token);
         return;
     }
     if (list_empty(&l->held) && offer(l, bundle, token, false))
@@ -113,7 +194,7 @@ tick node_hold_try(struct node *n)
     n->hold_turn++;
     for (size_t i = 0; i < n->links_len; i++) {
         struct node_link *l = n->links[(i + n->hold_turn) % n->links_len];
-        if (l == NULL || l->cla == NULL || list_empty(&l->held))
+        if (l == NULL || l->cla == NULL || l->cla->ops->pause == NULL || list_empty(&l->held))
             continue;
         any = try_link(l) || any;
         left = left || !list_empty(&l->held);

@@ -3,16 +3,28 @@
  * Bundles that arrived while the node is full. A link whose adapter can wait (cla_ops.pause) reads
  * nothing more, and its bundles stay here until there is room: neighbours that do not send again
  * what was refused lose nothing. They count as arriving (agent_reserve).
+ *
+ * A link whose adapter cannot wait (datagrams) rests when its bundles take more of the loop's time
+ * than is fair, and other links or applications bring bundles, too (base/rest.h). What it brings
+ * meanwhile stays here, up to HOLD_REST_BYTES. What is beyond that is refused unread: red LTP
+ * blocks stay with their sender.
  */
 #ifndef NODE_HOLD_H
 #define NODE_HOLD_H
 
 #include "node/node.h"
 
+/* Fair for a bundle, and for each of its bytes; what is held of a link that rests. */
+#define HOLD_BUNDLE_TIME (50 * TICK_US)
+#define HOLD_BYTE_TIME 1
+#define HOLD_REST_BYTES (16u << 20)
+
 /* A bundle arrived by the link; takes it. */
 void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token);
 /* There may be room again. Returns when to try next; TICK_NEVER: nothing is held. */
 tick node_hold_try(struct node *n);
+/* Bundles of links whose rest is over, for TURN_TIME at most, or one of each. */
+void node_hold_turn(struct node *n);
 /* The link ends: what it brought goes, its peer has it still. */
 void node_hold_drop(struct node_link *l);
 

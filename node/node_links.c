@@ -189,6 +189,7 @@ static struct node_link *new_link(struct node *n, const struct config_link *c)
     *l = (struct node_link){
         .node = n, .config = c, .index = (uint32_t)place, .heard_since = TICK_NEVER};
     list_init(&l->held);
+    rest_init(&l->rest, &n->rests);
     n->links[place] = l;
     return l;
 }
@@ -301,6 +302,7 @@ static int open_link(struct node_link *l, char *why, size_t cap)
         .sink_context = n->sink_context,
         .events = events_of(l),
         .self = node_self(l),
+        .rests = &n->rests,
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     struct cla *cla;

@@ -198,6 +198,7 @@ void node_pump(struct node *n)
     n->awake = false;
     node_links_tidy(n);
     (void)node_hold_try(n);
+    node_hold_turn(n);
     while (agent_poll(n->agent, &a) > 0) {
         switch (a.kind) {
         case AGENT_STORE:
@@ -227,5 +228,6 @@ void node_pump(struct node *n)
     if (n->storage != NULL)
         n->ops->submit(n->storage);
     n->ops->flush(n->apps);
-    alarm_set(&n->deadline, tick_min(n->hold_at, agent_deadline(n->agent)));
+    const tick held = tick_min(n->hold_at, n->rest_at);
+    alarm_set(&n->deadline, tick_min(held, agent_deadline(n->agent)));
 }

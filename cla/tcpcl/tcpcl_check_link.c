@@ -14,7 +14,7 @@ static void check_conn(const struct tcpcl_conn *c)
     /* who waits is woken up */
     assert(!tcpcl_stopped(c->session) || !list_empty(&c->later));
     assert(list_empty(&c->later) || alarm_due(&c->endpoint->more) <= tcpcl_rests_until(c));
-    assert(c->time.debt <= TCPCL_LONG && c->time.units >= 1 && c->time.units <= TCPCL_TURN);
+    assert(c->time.rest.debt <= REST_LONG && c->time.units >= 1 && c->time.units <= TCPCL_TURN);
     assert(alarm_due(&c->endpoint->alarm) <= tcpcl_deadline(c->session));
     tcpcl_check(c->session);
 }

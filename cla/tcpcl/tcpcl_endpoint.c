@@ -229,6 +229,7 @@ static struct tcpcl_endpoint *endpoint_new(const struct tcpcl_link *l)
     if (h == NULL)
         return NULL;
     h->world = l->env.world;
+    h->shared = l->env.rests != NULL ? l->env.rests : &h->own_rests;
     if (crowds_init(&h->crowds, l->env.seed) != 0) {
         free(h);
         return NULL;

@@ -6,10 +6,12 @@
 
 #include "base/crowd.h"
 #include "base/list.h"
+#include "base/rest.h"
 #include "base/turn_size.h"
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_session.h"
 #include "cla/tcpcl/tcpcl_tls.h"
+#include "os/took.h"
 #include "os/world.h"
 
 struct json_t;
@@ -25,18 +27,12 @@ struct json_t;
  */
 #define TCPCL_TURN_SHORT 16
 /* Time of the loop (tcpcl_time.c): of a session's turn while no other one has messages left; fair
- * for a message, and again for the bundle that it ends, and for each of its bytes; what a
- * session may take beyond that before it rests; how many times as long as it took it rests while
- * bundles of quick sessions arrive; the longest rest; addresses whose rest is remembered; age of
- * the mark by which processor time is measured. */
+ * for a message, and again for the bundle that it ends, and for each of its bytes; addresses whose
+ * rest (base/rest.h) is remembered. */
 #define TCPCL_TURN_ALONE (4 * TURN_TIME)
 #define TCPCL_MESSAGE_TIME (25 * TICK_US)
 #define TCPCL_BYTE_TIME 1
-#define TCPCL_LONG TICK_MS
-#define TCPCL_REST_SHARED 3
-#define TCPCL_REST_MAX TICK_S
 #define TCPCL_RESTS 64
-#define TCPCL_MARK (250 * TICK_US)
 
 struct tcpcl_rest {
     uint8_t prefix[ADDRESS_PREFIX_MAX]; /* of an address; zeros: of UNIX sockets, or of none */
@@ -45,9 +41,7 @@ struct tcpcl_rest {
 
 /* What a session takes of the loop's time. */
 struct tcpcl_time {
-    tick rest_ends; /* its messages took long: until then, at most, it rests when others do */
-    tick debt;      /* taken beyond what is fair; <= TCPCL_LONG */
-    tick taken;     /* in all, since there is a debt */
+    struct rest rest;
     tick each;      /* of one message, the most of late */
     uint32_t units; /* messages of the next turn, 1 to TCPCL_TURN */
     uint32_t left;  /* of this turn */
@@ -56,7 +50,6 @@ struct tcpcl_time {
     uint32_t before;
     uint64_t bundles, bytes; /* that were received in it */
     uint64_t dropped;        /* of the session, before it */
-    uint64_t quick, seen;    /* of endpoint->quick: its own; the others' at its last rest */
 };
 
 /* A local endpoint: a local address, the links that share it, and connections whose peer has not
@@ -76,12 +69,12 @@ struct tcpcl_endpoint {
     struct crowds crowds;             /* the unidentified, by address */
     struct list dirty;                /* struct tcpcl_conn.todo */
     struct alarm more;                /* the next turn of those in `stopped` */
-    tick rests_until;                 /* whose messages took long of late are not read before */
-    uint64_t quick;                   /* bundles of sessions that did not rest of late */
-    uint32_t sharing;                 /* sessions that had messages left in the last turn, >= 1 */
-    struct list stopped;              /* struct tcpcl_conn.later; those that rest, too */
-    uint64_t rounds;                  /* of the loop that have ended */
-    tick marked, marked_processor;    /* a reading of the clock, and one of processor time */
+    struct rests *shared;             /* of all links of the node, or: */
+    struct rests own_rests;
+    uint32_t sharing;    /* sessions that had messages left in the last turn, >= 1 */
+    struct list stopped; /* struct tcpcl_conn.later; those that rest, too */
+    uint64_t rounds;     /* of the loop that have ended */
+    struct took took;
     struct tcpcl_rest rests[TCPCL_RESTS]; /* of unconfigured peers */
     struct turn_size turn;                /* messages that they have in one, in all */
     bool turn_follows;                    /* the last one left some */

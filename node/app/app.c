@@ -326,6 +326,7 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
         q.lifetime_ms != 0 ? q.lifetime_ms : a->node->config->bundles.lifetime / TICK_MS;
     enum agent_refusal refusal = agent_send(a->node->agent, &q, node_now(a->node), &r->id);
     a->counters.requests++;
+    a->node->rests.quick++; /* links whose bundles take long leave it more time */
     node_wake(a->node);
     if (refusal == REFUSE_NONE) {
         hash_add(&a->requests, &r->by_token, r->token); /* counted up here */

@@ -136,6 +136,8 @@ static json_t *link_json(struct node *n, const struct node_link *l)
     set_int(o, "held", l->held_len);
     set_int(o, "held_bytes", l->held_bytes);
     set_int(o, "held_total", l->held_total);
+    set_int(o, "rests", l->rests);
+    set_int(o, "rest_refused", l->rest_refused);
     control_share(n, l->index, o);
     set_backlog(n, l, o);
     set_bound(n, l, o);

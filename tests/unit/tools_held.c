@@ -1,6 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A full node: what a link that can wait brings is held, and nothing more is read of it. */
+/* A full node: what a link that can wait brings is held, and nothing more is read of it. A link
+ * that cannot wait rests when its bundles take long. */
 #include "tests/unit/tools_links.h"
+
+#include "node/node_hold.h"
 
 #define COUNT 30
 
@@ -121,6 +124,154 @@ START_TEST(what_is_not_held)
 }
 END_TEST
 
+/* ---- links that cannot wait ---- */
+
+static const char RESTING[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
+                              "  - {name: b, adapter: memory, peer: ipn:3.0}\n";
+
+static void bundle_to_us(struct bundle *w)
+{
+    bundle_to_three(w);
+    ck_assert_int_eq(eid_parse("ipn:1.7", &w->destination), 0);
+}
+
+static struct world_ops slow_ops;
+static tick step; /* that each reading of the clock takes */
+
+static tick read_slowly(const struct world *w)
+{
+    struct virtual_world *v =
+        container_of((struct world *)(uintptr_t)w, struct virtual_world, world);
+    if (step > 0)
+        virtual_advance(v, v->now + step);
+    return v->now;
+}
+
+static struct bench *start_slow(void)
+{
+    struct bench *b = start(RESTING);
+    step = 0;
+    slow_ops = *b->v.world.ops;
+    slow_ops.now = slow_ops.processor = read_slowly;
+    b->v.world.ops = &slow_ops;
+    return b;
+}
+
+/* One that takes 2 ms or more, where 50 us are fair. */
+static enum cla_verdict bring_slow(struct bench *b, struct memory *m, struct bundle *w)
+{
+    step = TICK_MS;
+    w->id.sequence++;
+    const enum cla_verdict v = bring(b, m, w, 0);
+    step = 0;
+    return v;
+}
+
+static enum cla_verdict bring_quick(struct bench *b, struct memory *m, struct bundle *w)
+{
+    w->id.sequence++;
+    return bring(b, m, w, 0);
+}
+
+/* Beside others it rests, for three times as long as it took: what it brings meanwhile is held. */
+START_TEST(who_takes_long_rests)
+{
+    struct bundle w;
+    struct bench *b = start_slow();
+    struct memory *slow = link_of(b, "a"), *quick = link_of(b, "b");
+    struct node_link *l = node_link_find(&b->n, "a");
+    bundle_to_us(&w);
+    ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED);
+    ck_assert_int_eq(bring_slow(b, slow, &w), CLA_ACCEPTED);
+    ck_assert_uint_eq(l->rests, 1);
+    const tick ends = b->n.rests.until;
+    ck_assert_uint_ge(ends, b->v.now + TICK_MS);
+    ck_assert_int_eq(bring_quick(b, slow, &w), CLA_VERDICT_COUNT);
+    ck_assert_int_eq(bring_quick(b, slow, &w), CLA_VERDICT_COUNT);
+    ck_assert_uint_eq(l->held_len, 2);
+    ck_assert_uint_eq(agent_counters(b->n.agent)->arriving_bytes, l->held_bytes);
+    ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED); /* it waits for nobody */
+    ck_assert_uint_le(alarm_due(&b->n.deadline), ends);
+    pass(b, ends - b->v.now - 1);
+    ck_assert_uint_eq(l->held_len, 2);
+    pass(b, 1);
+    ck_assert_uint_eq(l->held_len, 0);
+    ck_assert_uint_eq(slow->accepted, 3);
+    ck_assert_uint_eq(agent_counters(b->n.agent)->arriving_bytes, 0);
+    ck_assert_uint_eq(l->rest_refused, 0);
+    stop(b);
+}
+END_TEST
+
+/* By itself it goes on: nobody waits for it. */
+START_TEST(alone_it_does_not_rest)
+{
+    struct bundle w;
+    struct bench *b = start_slow();
+    struct memory *slow = link_of(b, "a");
+    bundle_to_us(&w);
+    for (int i = 0; i < 10; i++)
+        ck_assert_int_eq(bring_slow(b, slow, &w), CLA_ACCEPTED);
+    ck_assert_uint_eq(node_link_find(&b->n, "a")->rests, 0);
+    stop(b);
+}
+END_TEST
+
+/* After a rest its long ones are taken one by one, each with a rest behind it. */
+START_TEST(one_after_the_other)
+{
+    struct bundle w;
+    struct bench *b = start_slow();
+    struct memory *slow = link_of(b, "a"), *quick = link_of(b, "b");
+    struct node_link *l = node_link_find(&b->n, "a");
+    bundle_to_us(&w);
+    ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED);
+    ck_assert_int_eq(bring_slow(b, slow, &w), CLA_ACCEPTED);
+    for (int i = 0; i < 3; i++)
+        ck_assert_int_eq(bring_quick(b, slow, &w), CLA_VERDICT_COUNT);
+    for (unsigned left = 3; left > 0; left--) {
+        ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED);
+        const tick ends = b->n.rests.until;
+        ck_assert_uint_gt(ends, b->v.now);
+        virtual_advance(&b->v, ends);
+        step = TICK_MS;
+        virtual_fire(&b->v);
+        turn(b);
+        step = 0;
+        ck_assert_uint_eq(l->held_len, left - 1);
+    }
+    ck_assert_uint_eq(l->rests, 4);
+    stop(b);
+}
+END_TEST
+
+/* More than HOLD_REST_BYTES is refused unread. */
+START_TEST(what_is_too_much_is_refused)
+{
+    enum { LONG = HOLD_REST_BYTES / 2 + 1 };
+    struct bundle w;
+    struct bench *b = start_slow();
+    struct memory *slow = link_of(b, "a"), *quick = link_of(b, "b");
+    struct node_link *l = node_link_find(&b->n, "a");
+    uint8_t *payload = calloc(1, LONG);
+    bundle_to_us(&w);
+    ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED);
+    ck_assert_int_eq(bring_slow(b, slow, &w), CLA_ACCEPTED);
+    w.payload = slice_of(payload, LONG);
+    const uint64_t offered = agent_counters(b->n.agent)->offered;
+    ck_assert_int_eq(bring_quick(b, slow, &w), CLA_VERDICT_COUNT);
+    ck_assert_int_eq(bring_quick(b, slow, &w), CLA_FULL);
+    ck_assert_uint_eq(agent_counters(b->n.agent)->offered, offered);
+    ck_assert_uint_eq(l->rest_refused, 1);
+    ck_assert_uint_eq(l->held_len, 1);
+    node_link_remove(l); /* and takes it along */
+    turn(b);
+    ck_assert_uint_eq(agent_counters(b->n.agent)->arriving_bytes, 0);
+    free(payload);
+    stop(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("held");
@@ -128,6 +279,10 @@ int main(void)
     tcase_add_loop_test(t, held_until_there_is_room, 0, 2);
     tcase_add_test(t, not_at_the_cost_of_others);
     tcase_add_test(t, what_is_not_held);
+    tcase_add_test(t, who_takes_long_rests);
+    tcase_add_test(t, alone_it_does_not_rest);
+    tcase_add_test(t, one_after_the_other);
+    tcase_add_test(t, what_is_too_much_is_refused);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
