@@ -11,9 +11,9 @@
 #include <assert.h>
 #include <string.h>
 
-enum { MARKER_BITS = 8 * FRAME_ASM_LEN, HISTORY = 2 };
+enum { HISTORY = 2 };
 static_assert(CADU_SLIP_MAX <= 8 * (HISTORY - 1), "octets before a marker that is early");
-static_assert(CADU_MARKER_ERRORS_MAX < MARKER_BITS / 2, "or it would be upright and inverted");
+static_assert(CADU_MARKER_ERRORS_MAX < 8 * FRAME_ASM_LEN / 2, "or it is upright and inverted");
 
 #define NOWHERE SIZE_MAX
 
@@ -23,6 +23,21 @@ struct hit {
     unsigned errors;
     bool inverted;
 };
+
+size_t cadu_marker_len(enum cadu_marker marker)
+{
+    return marker == CADU_MARKER_64 ? CADU_MARKER_MAX : FRAME_ASM_LEN;
+}
+
+static uint64_t marker_of(const struct cadu_format *f)
+{
+    return f->marker == CADU_MARKER_64 ? UINT64_C(0x034776c7272895b0) : FRAME_ASM;
+}
+
+static unsigned marker_bits(const struct cadu_format *f)
+{
+    return 8 * (unsigned)cadu_marker_len(f->marker);
+}
 
 const char *cadu_problem(const struct cadu_format *f)
 {
@@ -41,15 +56,16 @@ static size_t body_len(const struct cadu_format *f)
 size_t cadu_len(const struct cadu_format *f)
 {
     assert(cadu_problem(f) == NULL);
-    return FRAME_ASM_LEN + body_len(f);
+    return cadu_marker_len(f->marker) + body_len(f);
 }
 
 void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
 {
-    uint8_t *body = out + FRAME_ASM_LEN;
+    const unsigned bits = marker_bits(f);
+    uint8_t *body = out + bits / 8;
     assert(cadu_problem(f) == NULL);
-    for (unsigned i = 0; i < FRAME_ASM_LEN; i++)
-        out[i] = (uint8_t)(FRAME_ASM >> (24 - 8 * i));
+    for (unsigned i = 0; i < bits / 8; i++)
+        out[i] = (uint8_t)(marker_of(f) >> (bits - 8 - 8 * i));
     memcpy(body, frame, f->frame_len);
     if (f->rs != NULL)
         rs_encode(f->rs, body, f->frame_len, f->depth, body + f->frame_len);
@@ -60,7 +76,7 @@ void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
 /* A unit, the marker behind it, and the slips of both. */
 size_t cadu_reader_room(const struct cadu_format *f)
 {
-    return cadu_len(f) + FRAME_ASM_LEN + 2 * HISTORY + 2;
+    return cadu_len(f) + cadu_marker_len(f->marker) + 2 * HISTORY + 2;
 }
 
 void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsigned marker_errors,
@@ -102,23 +118,33 @@ void cadu_reader_end(struct cadu_reader *r)
     r->locked = false;
 }
 
-/* The 32 bits from there on. */
-static uint32_t load_bits(const uint8_t *data, size_t at)
+/* The last so many bits of a word: 32 or 64. */
+static uint64_t last_bits(uint64_t word, unsigned bits)
+{
+    return bits == 64 ? word : word & UINT32_MAX;
+}
+
+/* So many bits from there on. */
+static uint64_t load_bits(const uint8_t *data, size_t at, unsigned bits)
 {
     const uint8_t *p = data + at / 8;
     unsigned shift = at % 8;
-    uint64_t bits =
-        (uint64_t)p[0] << 32 | (uint64_t)p[1] << 24 | (uint64_t)p[2] << 16 | (uint64_t)p[3] << 8;
-    bits |= shift > 0 ? p[4] : 0;
-    return (uint32_t)(bits >> (8 - shift));
+    uint64_t word = 0;
+    for (unsigned i = 0; i < bits / 8; i++)
+        word = word << 8 | p[i];
+    if (shift > 0)
+        word = word << shift | p[bits / 8] >> (8 - shift);
+    return last_bits(word, bits);
 }
 
 static struct hit judge_place(const struct cadu_reader *r, size_t at)
 {
+    const unsigned bits = marker_bits(&r->format);
     struct hit hit = {.at = at};
-    hit.errors = (unsigned)__builtin_popcount(load_bits(r->buffer, at) ^ FRAME_ASM);
-    hit.inverted = hit.errors > MARKER_BITS / 2;
-    hit.errors = hit.inverted ? MARKER_BITS - hit.errors : hit.errors;
+    uint64_t wrong = load_bits(r->buffer, at, bits) ^ marker_of(&r->format);
+    hit.errors = (unsigned)__builtin_popcountll(wrong);
+    hit.inverted = hit.errors > bits / 2;
+    hit.errors = hit.inverted ? bits - hit.errors : hit.errors;
     return hit;
 }
 
@@ -138,19 +164,21 @@ static struct hit find_near(const struct cadu_reader *r, size_t due)
 /* The first marker without errors in bits [from, to). */
 static struct hit search_bits(const struct cadu_reader *r, size_t from, size_t to)
 {
+    const unsigned bits = marker_bits(&r->format);
+    const uint64_t upright = marker_of(&r->format), inverted = last_bits(~upright, bits);
     struct hit hit = {.at = NOWHERE};
-    if (to - from < MARKER_BITS)
+    if (to - from < bits)
         return hit;
-    uint32_t window = load_bits(r->buffer, from);
-    for (size_t next = from + MARKER_BITS;; next++) {
-        if (window == FRAME_ASM || window == (uint32_t)~FRAME_ASM) {
-            hit.at = next - MARKER_BITS;
-            hit.inverted = window != FRAME_ASM;
+    uint64_t window = load_bits(r->buffer, from, bits);
+    for (size_t next = from + bits;; next++) {
+        if (window == upright || window == inverted) {
+            hit.at = next - bits;
+            hit.inverted = window != upright;
             return hit;
         }
         if (next >= to)
             return hit;
-        window = window << 1 | (r->buffer[next / 8] >> (7 - next % 8) & 1);
+        window = last_bits(window << 1 | (r->buffer[next / 8] >> (7 - next % 8) & 1), bits);
     }
 }
 
@@ -185,7 +213,7 @@ static void count_unit(struct cadu_counts *c, const struct cadu *unit)
 static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu *unit)
 {
     const struct cadu_format *f = &r->format;
-    size_t body = hit->at + MARKER_BITS, len = body_len(f);
+    size_t body = hit->at + marker_bits(f), len = body_len(f);
     if (body + 8 * len > 8 * r->have)
         return false;
     copy_bits(r, body, len, hit->inverted);
@@ -235,18 +263,19 @@ static bool search_unit(struct cadu_reader *r, struct cadu *unit)
     struct hit hit = search_bits(r, r->at, 8 * r->have);
     if (hit.at != NOWHERE)
         return take_found(r, &hit, unit);
-    if (8 * r->have - r->at >= MARKER_BITS)
-        skip_bits(r, 8 * r->have - (MARKER_BITS - 1));
+    if (8 * r->have - r->at >= marker_bits(&r->format))
+        skip_bits(r, 8 * r->have - (marker_bits(&r->format) - 1));
     return false;
 }
 
 /* There is no marker near the place: the unit is believed if the one after it is near its own. */
 static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
 {
-    size_t due = r->at + 8 * cadu_len(&r->format), last = due + r->slip_max + MARKER_BITS;
+    const unsigned bits = marker_bits(&r->format);
+    size_t due = r->at + 8 * cadu_len(&r->format), last = due + r->slip_max + bits;
     if (last > 8 * r->have)
         return false;
-    struct hit between = search_bits(r, r->at, due - r->slip_max + MARKER_BITS - 1);
+    struct hit between = search_bits(r, r->at, due - r->slip_max + bits - 1);
     if (between.at != NOWHERE)
         return take_found(r, &between, unit);
     if (find_near(r, due).errors > r->marker_errors) {
@@ -261,7 +290,7 @@ static bool continue_unit(struct cadu_reader *r, struct cadu *unit)
 
 static bool follow_unit(struct cadu_reader *r, struct cadu *unit)
 {
-    if (r->at + r->slip_max + MARKER_BITS > 8 * r->have)
+    if (r->at + r->slip_max + marker_bits(&r->format) > 8 * r->have)
         return false;
     struct hit near = find_near(r, r->at);
     if (near.errors > r->marker_errors)

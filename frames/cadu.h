@@ -29,6 +29,17 @@ extern "C" {
 
 #define CADU_SLIP_MAX 8          /* bits */
 #define CADU_MARKER_ERRORS_MAX 8 /* bits; half of the marker would be chance */
+#define CADU_MARKER_MAX 8        /* octets */
+
+/* The attached sync markers (131.0-B 9.3): each belongs to channel codes, with which the unit that
+ * is read and written here may go on to a modem. */
+enum cadu_marker {
+    CADU_MARKER_32, /* 1ACFFC1D: of all but turbo codes and these: */
+    CADU_MARKER_64  /* 034776C7272895B0: LDPC codes of rates 1/2, 2/3, 4/5 (AR4JA), turbo 1/2 */
+};
+
+/* Octets: 4 or 8. */
+size_t cadu_marker_len(enum cadu_marker marker);
 
 struct cadu_format {
     uint32_t frame_len;  /* octets of the frame, 1 to FRAME_LENGTH_MAX */
@@ -36,6 +47,7 @@ struct cadu_format {
     unsigned depth;      /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
     bool randomised;
     enum pn_sequence sequence; /* PN_TM or PN_TM_LONG, when randomised */
+    enum cadu_marker marker;
 };
 
 /* NULL, or a text that says what is wrong with it. */

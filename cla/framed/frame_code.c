@@ -26,7 +26,8 @@ bool frame_code_same(const struct frame_code_config *a, const struct frame_code_
 {
     if (a->kind != b->kind || a->kind == FRAME_CODE_OFF)
         return a->kind == b->kind;
-    return a->randomiser == b->randomiser && a->marker_errors == b->marker_errors &&
+    return a->randomiser == b->randomiser && a->marker == b->marker &&
+           a->marker_errors == b->marker_errors &&
            (!has_rs(a) || (a->interleave == b->interleave && a->basis == b->basis));
 }
 
@@ -60,7 +61,8 @@ uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
     assert(frame_code_problem(c, frame_len) == NULL);
     if (c->kind == FRAME_CODE_OFF)
         return frame_len;
-    return FRAME_ASM_LEN + frame_len + (has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave : 0);
+    const uint32_t checks = has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave : 0;
+    return (uint32_t)cadu_marker_len(c->marker) + frame_len + checks;
 }
 
 static void init_format(struct frame_code *code, const struct frame_code_config *c,
@@ -72,6 +74,7 @@ static void init_format(struct frame_code *code, const struct frame_code_config 
         .depth = c->interleave,
         .randomised = c->randomiser != FRAME_CODE_PLAIN,
         .sequence = c->randomiser == FRAME_CODE_LONG ? PN_TM_LONG : PN_TM,
+        .marker = c->marker,
     };
     if (has_rs(c))
         rs_init(&code->rs, code_of(c), c->basis);

@@ -33,6 +33,7 @@ struct frame_code_config {
     unsigned interleave; /* with Reed-Solomon: codewords of a codeblock, 1 to RS_DEPTH_MAX */
     enum rs_basis basis; /* likewise */
     enum frame_code_randomiser randomiser;
+    enum cadu_marker marker;
     unsigned marker_errors; /* bits of a marker in its place that may be wrong, when reading;
                                0 to CADU_MARKER_ERRORS_MAX */
 };

@@ -34,6 +34,7 @@ static struct frame_code_config make_code(const struct frame_keys *k)
         .interleave = (unsigned)k->cadu_interleave,
         .basis = (enum rs_basis)k->cadu_basis,
         .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
+        .marker = (enum cadu_marker)k->cadu_marker,
         .marker_errors = (unsigned)k->cadu_marker_errors,
     };
 }

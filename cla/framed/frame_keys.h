@@ -33,8 +33,9 @@ struct frame_keys {
     bool segments, numbers, randomise, clcw;
     int cadu; /* enum frame_code_kind */
     uint64_t cadu_interleave, cadu_marker_errors;
-    int cadu_basis, cadu_randomise; /* enum rs_basis, frame_code_randomiser */
-    int wire;                       /* enum frame_wire_kind */
+    int cadu_basis, cadu_randomise,
+        cadu_marker; /* enum rs_basis, frame_code_randomiser, cadu_marker */
+    int wire;        /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
     uint64_t replay_rate;
@@ -120,6 +121,8 @@ struct frame_keys {
      "of Reed-Solomon's symbols: dual as the book has it, conventional as some other equipment"},  \
     {"cadu_randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
+    {"cadu_marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "32", 0, 0, "32|64",             \
+     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0), as modems with the LDPC codes AR4JA want it"}, \
     {"cadu_marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
      "bits of a marker that may be wrong where it is due"},                                        \
     {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \

@@ -223,10 +223,10 @@ class CaduLinkTest(NodeCase):
             self.assertGreaterEqual(self.links(n)["frames"]["line"]["connects"], 2)
 
     def test_recording(self):
-        """What a node records helio-frames reads, and writes just the same: each code, basis and randomiser."""
+        """What a node records helio-frames reads, and writes just the same: each code, basis, randomiser and marker."""
         for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956)):
-            for basis, randomise in (("dual", "yes"), ("conventional", "long"), ("dual", "no")):
-                keys = {"cadu": cadu, "cadu_interleave": 4, "cadu_basis": basis, "cadu_randomise": randomise, "frame_length": f"{length}B",
+            for basis, randomise, marker in (("dual", "yes", 32), ("conventional", "long", 32), ("dual", "no", 64)):
+                keys = {"cadu": cadu, "cadu_interleave": 4, "cadu_basis": basis, "cadu_randomise": randomise, "cadu_marker": marker, "frame_length": f"{length}B",
                         "frame_idle": 0}
                 record = self.lab.path(f"{cadu}.{basis}.{randomise}.cadu")
                 link = self.lab.link(2, 1, 2, **{**CADUS, **keys}, frame_port="file", frame_record=record)
@@ -236,6 +236,7 @@ class CaduLinkTest(NodeCase):
                 self.lab.stop("node1", node)
                 words = ["-k", "aos", "-l", str(length)]
                 words += ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
+                words += ["--long-marker"] if marker == 64 else []
                 words += {"no": [], "yes": ["--randomised"], "long": ["--randomised", "--long-randomiser"]}[randomise]
                 done = subprocess.run([self.lab.program("helio-frames"), "info", "--from", "cadu", *words, "--json", record],
                                       capture_output=True, text=True, timeout=300, check=True)

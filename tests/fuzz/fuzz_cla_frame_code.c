@@ -2,8 +2,8 @@
 /* What arrives at a link with CADUs: any octets, in pieces, through the stream and the reader as a
  * link has them, over several streams. Each octet is in a unit, skipped, or left; what comes out
  * has the frame's length; a frame's own unit, sent behind all that, is read. The first octet
- * chooses code and randomiser, the second the marker errors and the pieces, the third the ends of
- * streams.
+ * chooses code and randomiser, the second the marker errors and the pieces, the third the marker
+ * and the ends of streams.
  */
 #include <assert.h>
 
@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { FRAME = 40, UNIT_MAX = 4 + FRAME + 4 * 32, ROOM = 2 * UNIT_MAX };
+enum { FRAME = 40, UNIT_MAX = CADU_MARKER_MAX + FRAME + 4 * 32, ROOM = 2 * UNIT_MAX };
 
 /* All that the stream has, to the reader. */
 static void read_all(struct frame_stream *s, struct frame_code *c)
@@ -53,10 +53,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         .interleave = 1U << (data[0] >> 2 & 1),
         .basis = (enum rs_basis)(data[0] >> 3 & 1),
         .randomiser = (enum frame_code_randomiser)((data[0] >> 4) % 3),
+        .marker = data[2] & 0x80 ? CADU_MARKER_64 : CADU_MARKER_32,
         .marker_errors = data[1] % (CADU_MARKER_ERRORS_MAX + 1)};
     struct frame_code *c = frame_code_new(&config, FRAME);
     struct frame_stream s;
-    size_t unit = frame_code_len(&config, FRAME), step = 1 + data[1] / 3, ends = data[2], n;
+    size_t unit = frame_code_len(&config, FRAME), step = 1 + data[1] / 3, ends = data[2] & 0x7f, n;
     assert(c != NULL && unit <= UNIT_MAX && frame_code_fitting(&config, FRAME) == FRAME);
     frame_stream_init(&s, FRAME_STREAM_OCTETS, (uint32_t)unit, buffer, 2 * unit);
     for (size_t at = 3; at < len; at += n) {

@@ -18,6 +18,7 @@ static const struct cadu_format formats[] = {
     {.frame_len = 20, .randomised = true, .sequence = PN_TM},
     {.frame_len = 20, .rs = &codes[0], .depth = 1, .randomised = true, .sequence = PN_TM_LONG},
     {.frame_len = 60, .rs = &codes[1], .depth = 4},
+    {.frame_len = 20, .marker = CADU_MARKER_64},
 };
 
 static void check_unit(const struct cadu_format *f, const struct cadu *unit, const uint8_t *block)

@@ -469,6 +469,9 @@ START_TEST(keys)
     k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
     k.out.length = 65504;
     assert_refused(&k, "frame_length", "write 65503B");
+    k.cadu_marker = CADU_MARKER_64;
+    assert_refused(&k, "frame_length", "write 65499B");
+    k.cadu_marker = CADU_MARKER_32;
     k.out.length = 65503;
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k.out.length = 65507;

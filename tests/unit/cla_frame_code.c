@@ -15,9 +15,9 @@ static const struct config {
 } configs[] = {
     {{.kind = FRAME_CODE_UNCODED, .marker_errors = 4}, 300, 304},
     {{.kind = FRAME_CODE_UNCODED, .randomiser = FRAME_CODE_LONG}, 1115, 1119},
-    {{FRAME_CODE_RS_223, 5, RS_DUAL, FRAME_CODE_SHORT, 4}, 1115, 4 + 1275},
-    {{FRAME_CODE_RS_223, 1, RS_CONVENTIONAL, FRAME_CODE_PLAIN, 8}, 100, 4 + 132},
-    {{FRAME_CODE_RS_239, 8, RS_DUAL, FRAME_CODE_LONG, 2}, 1600, 4 + 1600 + 128},
+    {{FRAME_CODE_RS_223, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 1115, 4 + 1275},
+    {{FRAME_CODE_RS_223, 1, RS_CONVENTIONAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 8}, 100, 4 + 132},
+    {{FRAME_CODE_RS_239, 8, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 2}, 1600, 8 + 1600 + 128},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0] };
 static const struct config *usual = &configs[2];
@@ -130,7 +130,8 @@ START_TEST(units)
                                 .depth = c->code.interleave,
                                 .randomised = c->code.randomiser != FRAME_CODE_PLAIN,
                                 .sequence =
-                                    c->code.randomiser == FRAME_CODE_LONG ? PN_TM_LONG : PN_TM};
+                                    c->code.randomiser == FRAME_CODE_LONG ? PN_TM_LONG : PN_TM,
+                                .marker = c->code.marker};
         begin(c);
         rs_init(&rs, c->code.kind == FRAME_CODE_RS_239 ? RS_255_239 : RS_255_223, c->code.basis);
         make_frame(3, frame, c->frame_len);
@@ -263,11 +264,11 @@ START_TEST(damage)
         uint64_t corrected = 0, erred = 0;
         begin(c);
         for (uint32_t n = 0; n < UNITS; n++) {
-            size_t at = put_unit(c, n, false);
+            size_t body = put_unit(c, n, false) + 8 * cadu_marker_len(c->code.marker);
             unsigned errors = (unsigned)rng_below(&rng, most + 6);
             size_t word = rng_below(&rng, depth), step = (c->frame_len / depth) / (most + 6);
             for (unsigned e = 0; e < errors; e++)
-                flip_octet(at + 32 + 8 * (word + depth * (e * step)),
+                flip_octet(body + 8 * (word + depth * (e * step)),
                            (uint8_t)(1 + rng_below(&rng, 255)));
             bad[n] = errors > most;
             erred += bad[n];
@@ -372,6 +373,8 @@ START_TEST(sameness)
     b = a, b.basis = RS_CONVENTIONAL;
     ck_assert(!frame_code_same(&a, &b));
     b = a, b.randomiser = FRAME_CODE_LONG;
+    ck_assert(!frame_code_same(&a, &b));
+    b = a, b.marker = CADU_MARKER_64;
     ck_assert(!frame_code_same(&a, &b));
     b = a, b.marker_errors = 0;
     ck_assert(!frame_code_same(&a, &b));

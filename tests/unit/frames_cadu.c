@@ -110,6 +110,8 @@ static const struct cadu_format formats[] = {
     {.frame_len = 880, .rs = &rs_223, .depth = 4, .randomised = true, .sequence = PN_TM_LONG},
     {.frame_len = 239, .rs = &rs_239, .depth = 1},
     {.frame_len = 1600, .rs = &rs_239, .depth = 8, .randomised = true, .sequence = PN_TM},
+    {.frame_len = 512, .randomised = true, .sequence = PN_TM, .marker = CADU_MARKER_64},
+    {.frame_len = 1115, .rs = &rs_223, .depth = 5, .marker = CADU_MARKER_64},
 };
 enum { FORMATS = sizeof formats / sizeof formats[0] };
 
@@ -126,6 +128,44 @@ START_TEST(layout)
     rs_encode(&rs_223, frame, 1115, 5, body + 1115);
     pn_apply(PN_TM, body, body, 1275);
     ck_assert_mem_eq(unit + 4, body, 1275);
+}
+END_TEST
+
+/* The marker of 64 bits, which no error of the first 32 hides. */
+START_TEST(long_marker)
+{
+    const struct cadu_format *f = &formats[6];
+    struct rng r;
+    struct cadu found;
+    uint8_t frame[BLOCK_MAX], unit[BLOCK_MAX];
+    make_frame(7, frame, f->frame_len);
+    cadu_write(f, frame, unit);
+    ck_assert_uint_eq(cadu_marker_len(f->marker), 8);
+    ck_assert_uint_eq(cadu_len(f), 8 + 512);
+    assert_hex(unit, 8, "034776c7272895b0");
+    pn_apply(PN_TM, unit + 8, unit + 8, 512);
+    ck_assert_mem_eq(unit + 8, frame, 512);
+    rng_init(&r, 6);
+    for (unsigned errors = 0; errors <= 8; errors++) {
+        stream.count = 0;
+        size_t at[5];
+        for (uint32_t n = 0; n < 5; n++)
+            at[n] = put_unit(f, n, false);
+        for (unsigned e = 0; e < errors; e++)
+            flip_bit(at[2] + 63 - 8 * e);
+        open_reading(f, &r, errors % 2 == 0);
+        for (uint32_t n = 0; n < 5; n++) {
+            ck_assert(read_unit(&found));
+            assert_frame(&found, f, n);
+            ck_assert_int_eq(found.marker_missing, n == 2 && errors > 4);
+            ck_assert_uint_eq(found.marker_errors, n == 2 && errors <= 4 ? errors : 0);
+        }
+        ck_assert(!read_unit(&found));
+    }
+    struct cadu_format other = *f; /* a reader of the other marker finds none of these units */
+    other.marker = CADU_MARKER_32;
+    open_reading(&other, &r, false);
+    ck_assert(!read_unit(&found));
 }
 END_TEST
 
@@ -327,6 +367,7 @@ int main(void)
     rs_init(&rs_239, RS_255_239, RS_DUAL);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, layout);
+    tcase_add_test(t, long_marker);
     tcase_add_test(t, any_bit);
     tcase_add_test(t, slips);
     tcase_add_test(t, marker_errors);

@@ -14,7 +14,7 @@
 #include "tools/sle/sle_modem.h"
 
 enum { CODED_MAX = 2 * FRAME_LENGTH_MAX, SYMBOLS_MAX = 16 * CODED_MAX };
-static_assert(CODED_MAX > FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, "CADUs; CLTUs: below");
+static_assert(CODED_MAX > CADU_MARKER_MAX + FRAME_LENGTH_MAX + RS_BLOCK_MAX, "CADUs; CLTUs: below");
 
 static const char *name_output(const struct sink *s)
 {

@@ -13,7 +13,7 @@
 #include "frames/pn.h"
 #include "tools/frames/helio_frames.h"
 
-enum { ROOM = 1 << 20, UNIT_MAX = FRAME_ASM_LEN + FRAME_LENGTH_MAX + RS_BLOCK_MAX, SLIP_MAX = 4 };
+enum { ROOM = 1 << 20, UNIT_MAX = CADU_MARKER_MAX + FRAME_LENGTH_MAX + RS_BLOCK_MAX, SLIP_MAX = 4 };
 static_assert(ROOM > 2 * UNIT_MAX, "a unit and what is looked at");
 
 int frames_source_open(struct source *s, const struct frames_options *o)

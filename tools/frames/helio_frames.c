@@ -43,6 +43,7 @@ enum {
     KEY_BASIS,
     KEY_LONG,
     KEY_MARKER,
+    KEY_MARKER_64,
     KEY_ERRED,
     KEY_EACH,
     KEY_ERRORS,
@@ -231,6 +232,9 @@ static error_t parse_code(int key, char *arg, struct argp_state *state, struct f
     case KEY_LONG:
         o->sequence = PN_TM_LONG;
         return 0;
+    case KEY_MARKER_64:
+        o->marker = CADU_MARKER_64;
+        return 0;
     case KEY_MARKER:
         o->marker_errors =
             (unsigned)argument_count(state, "marker-errors", arg, 0, CADU_MARKER_ERRORS_MAX);
@@ -251,8 +255,10 @@ static error_t parse_code(int key, char *arg, struct argp_state *state, struct f
 
 struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs *rs)
 {
-    struct cadu_format f = {
-        .frame_len = o->format.length, .randomised = o->randomised, .sequence = o->sequence};
+    struct cadu_format f = {.frame_len = o->format.length,
+                            .randomised = o->randomised,
+                            .sequence = o->sequence,
+                            .marker = o->marker};
     if (o->rs != 0) {
         rs_init(rs, o->rs == 223 ? RS_255_223 : RS_255_239, o->basis);
         f.rs = rs;
@@ -389,6 +395,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         {"soft", KEY_SOFT, NULL, 0, "An octet for each symbol: 0 surely 0, 255 surely 1", 8},      \
         {"no-inversion", KEY_UPRIGHT, NULL, 0, "Rate 1/2 without inverted symbols", 8},            \
         {"long-randomiser", KEY_LONG, NULL, 0, "The sequence of 131071 bits, not of 255", 8},      \
+        {"long-marker", KEY_MARKER_64, NULL, 0, "CADUs: 034776C7272895B0, not 1ACFFC1D", 8},       \
     {                                                                                              \
         0                                                                                          \
     }

@@ -43,7 +43,8 @@ struct frames_options {
     bool coded; /* CADUs by a convolutional code */
     bool soft;  /* its symbols have an octet each */
     struct conv_format convolutional;
-    bool upright; /* without inversion of its second generator */
+    bool upright;            /* without inversion of its second generator */
+    enum cadu_marker marker; /* of what is read and written */
     unsigned marker_errors;
     bool keep_erred; /* frames that could not be decoded are read, too */
     double erase;    /* share of frames that are left out */
