@@ -215,7 +215,8 @@ void ltp_life_check(const struct export_session *e, uint64_t sent);
 /* resend.c: new makes the job for the gaps in the scope of report s, by what life f of the receiver
  * has claimed, and of the job that waits, if one does; *out is NULL when there are none; 0 or
  * HELIO_ENOMEM. `anew`: the life has only begun, so what others claimed is missing too, and no job
- * of theirs goes on. begin puts it (or nothing) in the place of the one that waits. end: all was
+ * of theirs goes on. begin puts it (or nothing) in the place of the one that waits; it may wait
+ * for further reports. end: all was
  * sent; the job is over, and its checkpoint the caller's. */
 struct resend_for {
     const struct life *life;
@@ -225,7 +226,8 @@ struct resend_for {
 int ltp_resend_new(struct ltp *l, struct export_session *e, const struct resend_for *f,
                    struct resend **out);
 void ltp_resend_drop_all(struct ltp *l, struct export_session *e);
-void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r, tick now);
+void ltp_resend_begin(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+                      struct resend *r, tick now);
 void ltp_resend_expire(struct resend *r);
 struct checkpoint *ltp_resend_end(struct ltp *l, struct resend *r);
 void ltp_resend_free(struct ltp *l, struct resend *r);

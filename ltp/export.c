@@ -309,7 +309,7 @@ static void follow_report(struct ltp *l, struct export_session *e, const struct 
     ltp_checkpoint_stop(l, e, f->report->cp_serial, now);
     if (job != NULL && ltp_support_may_ask(e, f->report, now))
         job->asks = true;
-    ltp_resend_begin(l, e, job, now);
+    ltp_resend_begin(l, e, f->report, job, now);
 }
 
 static enum verdict act_on_report(struct ltp *l, struct export_session *e,

@@ -125,8 +125,11 @@ struct ltp_recovery {
 enum ltp_profile {
     LTP_PROFILE_HELIOGRAPH, /* all switches, from the first session on */
     LTP_PROFILE_HDTN,       /* the same; for who reads the configuration */
-    LTP_PROFILE_ION,   /* only what the peer cannot see: merge_claims, oldest_first, sessions */
-    LTP_PROFILE_PLAIN, /* none but that of the sessions */
+    LTP_PROFILE_ION,   /* only what the peer cannot see: merge_claims, oldest_first, sessions. With
+                          rto_auto the timer of checkpoints only grows: never below rto, longer with
+                          what was measured and with each firing. With merge_claims one checkpoint
+                          follows all parts of a divided answer */
+    LTP_PROFILE_PLAIN, /* none but that of the sessions; the timer of checkpoints is rto */
     LTP_PROFILE_AUTO   /* begins as with ION; what the peer does decides how it goes on */
 };
 
@@ -165,7 +168,8 @@ struct ltp_span {
      * + margins. 100 µs … ; no default. */
     tick rto;
     tick round_trip; /* light time there and back, ns, where it is known [0 = it is not]. When it
-                        changes, what was measured changes by as much */
+                        changes, what was measured changes by as much. A timer that only grows does
+                        not double it */
     uint32_t retries_max; /* times that a checkpoint, report or cancel is sent again [20] */
     uint32_t cycles_max;  /* retransmission cycles of an export session (checkpoints whose reports
                              asked for data again); one more cancels it, reason RXMTCYCEXC [0 = any

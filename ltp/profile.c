@@ -62,6 +62,7 @@ void ltp_support_apply(struct peer *p)
 {
     const struct ltp_recovery *all = &p->span.recovery;
     struct support *b = &p->support;
+    b->careful = false;
     switch (p->span.profile) {
     case LTP_PROFILE_HELIOGRAPH:
     case LTP_PROFILE_HDTN:
@@ -69,12 +70,14 @@ void ltp_support_apply(struct peer *p)
         break;
     case LTP_PROFILE_ION:
         b->use = hidden_of(all);
+        b->careful = true;
         break;
     case LTP_PROFILE_PLAIN:
         b->use = ltp_recovery_plain;
         break;
     case LTP_PROFILE_AUTO:
         b->use = learnt_of(all, b->learnt);
+        b->careful = b->learnt == LTP_LEARNT_NOTHING || b->learnt == LTP_LEARNT_PLAIN;
         break;
     }
     b->use.rto_min = all->rto_min;
@@ -82,9 +85,14 @@ void ltp_support_apply(struct peer *p)
     b->use.copy_spacing = all->copy_spacing;
 }
 
-bool ltp_support_adapts(const struct peer *p, const struct rtt *r)
+/* Of a longer timer the peer sees nothing but fewer repetitions. */
+enum rto_mode ltp_support_rto(const struct peer *p, const struct rtt *r)
 {
-    return r == &p->report_rtt ? p->span.recovery.rto_auto : p->support.use.rto_auto;
+    if (!p->span.recovery.rto_auto)
+        return RTO_FIXED;
+    if (r == &p->report_rtt || p->support.use.rto_auto)
+        return RTO_FOLLOWS;
+    return p->support.careful ? RTO_GROWS : RTO_FIXED;
 }
 
 static bool is_learning(const struct peer *p)

@@ -148,14 +148,32 @@ static void queue_resend(struct resend *r)
     list_add_tail(before, &r->queue);
 }
 
-void ltp_resend_begin(struct ltp *l, struct export_session *e, struct resend *r, tick now)
+/* Does the answer to the checkpoint that was answered last go on in further reports? */
+static bool is_part(const struct export_session *e, const struct ltp_segment *s)
 {
-    const struct ltp_recovery *k = &e->s.peer->support.use;
+    const struct signature *c = &e->answered;
+    return s->cp_serial != 0 && s->cp_serial == c->serial && s->upper < c->offset + c->length;
+}
+
+/* A receiver that counts reports counts one for each checkpoint: the parts of an answer get one
+ * together. Should the last one be lost, the others do not wait for longer than an answer takes. */
+static tick wait_of(const struct export_session *e, const struct ltp_segment *s)
+{
+    const struct peer *p = e->s.peer;
+    const struct ltp_recovery *k = &p->support.use;
+    if (p->support.careful && k->merge_claims && is_part(e, s))
+        return ltp_rto(p, &p->checkpoint_rtt, 1);
+    return k->resend_wait;
+}
+
+void ltp_resend_begin(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
+                      struct resend *r, tick now)
+{
     ltp_resend_free(l, find_waiting(e));
     if (r == NULL)
         return;
     list_add_tail(&e->resends, &r->in_export);
-    r->due = tick_min(r->due, tick_add(now, k->resend_wait));
+    r->due = tick_min(r->due, tick_add(now, wait_of(e, s)));
     if (r->due > now) {
         ltp_timer_start(l, &r->timer, now, r->due - now);
         return;

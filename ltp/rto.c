@@ -18,6 +18,13 @@
  * Silence alone does not: it may be an outage, after which the first timer serves.
  * When the path gets longer later on, what says so is an answer sooner after the latest sending
  * than any ever came: that repetition was needless.
+ *
+ * A receiver may count the repetitions of a checkpoint (profile.c). Toward such a peer the timer
+ * never is shorter than the configured one: it only grows, with what is measured and with each
+ * firing. Each firing doubles what the timer has beyond the light time, up to eight times: that is
+ * processing and queues, and only they are not known. An answer to something repeated, whichever
+ * sending it answers, makes the timers of all that follows as long as it took (Karn), until
+ * something that was sent once is answered.
  */
 #include "ltp/engine.h"
 
@@ -26,6 +33,7 @@
 #define RTO_LEAST (100 * TICK_US)
 #define BACK_OFF_MAX 32 /* times the configured timer, for needless repetitions */
 #define SILENCE_MAX 8   /* the same, of one thing that is not answered */
+#define HELD_MAX 64     /* the same, beyond the light time, of answers to what was repeated */
 
 static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 {
@@ -40,12 +48,43 @@ static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
     return rto < least ? least : rto;
 }
 
+/* What a timer has beyond the light time; all of it where that is not known. */
+static tick beyond_light(const struct peer *p, tick rto)
+{
+    return rto > p->span.round_trip ? rto - p->span.round_trip : rto;
+}
+
+/* The timer plus (factor - 1) times what it has beyond the light time, up to rto_max. */
+static tick lengthen(const struct peer *p, tick rto, uint32_t factor)
+{
+    assert(factor > 0);
+    tick part = beyond_light(p, rto), ceiling = p->span.recovery.rto_max;
+    tick most = part > TICK_NEVER / factor ? TICK_NEVER : tick_add(rto, part * (factor - 1));
+    if (ceiling == 0 || most <= ceiling)
+        return most;
+    return ceiling < rto ? rto : ceiling;
+}
+
+static tick grown_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
+{
+    tick rto = p->span.rto;
+    if (r->latest != 0) {
+        tick measured = measured_rto(&p->span.recovery, r);
+        rto = measured > rto ? measured : rto;
+    }
+    rto = r->backed_off > rto ? r->backed_off : rto;
+    return lengthen(p, rto, tries < 4 ? 1U << (tries - 1) : SILENCE_MAX);
+}
+
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
 {
     assert(tries > 0);
     tick first = p->span.rto;
-    if (!ltp_support_adapts(p, r))
+    enum rto_mode mode = ltp_support_rto(p, r);
+    if (mode == RTO_FIXED)
         return first;
+    if (mode == RTO_GROWS)
+        return grown_rto(p, r, tries);
     const struct ltp_recovery *k = &p->span.recovery;
     tick rto = r->latest == 0 ? first : measured_rto(k, r), most = first;
     if (r->latest == 0) {
@@ -58,8 +97,20 @@ tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
     return rto < r->backed_off ? r->backed_off : rto;
 }
 
+/* Timers last at least so long from now on. */
+static void hold_rto(const struct peer *p, struct rtt *r, tick least)
+{
+    tick most = lengthen(p, p->span.rto, HELD_MAX);
+    least = least > most ? most : least;
+    r->backed_off = least > r->backed_off ? least : r->backed_off;
+}
+
 static void back_off(const struct peer *p, struct rtt *r, tick lasted)
 {
+    if (ltp_support_rto(p, r) == RTO_GROWS) {
+        hold_rto(p, r, lengthen(p, lasted, 2));
+        return;
+    }
     tick first = p->span.rto, ceiling = p->span.recovery.rto_max;
     tick most = first > TICK_NEVER / BACK_OFF_MAX ? TICK_NEVER : first * BACK_OFF_MAX;
     if (ceiling != 0 && most > ceiling)
@@ -70,7 +121,7 @@ static void back_off(const struct peer *p, struct rtt *r, tick lasted)
 
 void ltp_rtt_needless(const struct peer *p, struct rtt *r)
 {
-    if (ltp_support_adapts(p, r) && r->latest == 0)
+    if (ltp_support_rto(p, r) != RTO_FIXED && r->latest == 0)
         back_off(p, r, ltp_rto(p, r, 1));
 }
 
@@ -106,6 +157,8 @@ void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tic
     if (once || (!repeated && plausible)) {
         add_measurement(r, since_first);
         r->backed_off = 0;
+    } else if (ltp_support_rto(p, r) == RTO_GROWS) {
+        hold_rto(p, r, tick_add(since_first, since_first / 8));
     } else if (r->latest != 0) {
         if (repeated && was_needless(p, r, since_last))
             back_off(p, r, ltp_rto(p, r, 1));

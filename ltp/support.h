@@ -18,8 +18,10 @@ struct rtt;
 struct support {
     struct ltp_recovery use; /* those of the span's switches that are in use */
     enum ltp_learnt learnt;
-    bool early;                      /* early checkpoints are borne */
-    tick ask_next;                   /* no session asks before */
+    bool careful;  /* toward a receiver that may count checkpoints or reports: the timer only grows,
+                      and the parts of a divided answer are answered together */
+    bool early;    /* early checkpoints are borne */
+    tick ask_next; /* no session asks before */
     struct export_session *early_by; /* the session that tries early checkpoints at present */
     uint32_t credits;    /* sessions that found one report for two arrivals of a checkpoint */
     uint32_t early_good; /* sessions with early checkpoints that were not cancelled */
@@ -45,7 +47,10 @@ struct answer {
 
 /* profile.c: the peer's span or what is known of it has changed. */
 void ltp_support_apply(struct peer *p);
-bool ltp_support_adapts(const struct peer *p, const struct rtt *r); /* is this timer measured? */
+/* How this timer of the peer's is found (rto.c): it is the configured one, is never shorter, or
+ * follows what was measured. */
+enum rto_mode { RTO_FIXED, RTO_GROWS, RTO_FOLLOWS };
+enum rto_mode ltp_support_rto(const struct peer *p, const struct rtt *r);
 /* May this session have early checkpoints? */
 bool ltp_support_early(struct peer *p, struct export_session *e);
 /* What an open session, or one that is over, tells: a new report (born: the first of a life of the

@@ -273,6 +273,7 @@ static int span_of(struct ltp_endpoint *h, const struct link *l, struct ltp_span
     const char *key = "";
     char text[256] = "";
     *out = ltp_link_span(k, l->peer, l->env.bundle_max, l->env.confirm);
+    out->round_trip = link_light(l);
     if (k->auth == LTP_LINK_AUTH_OFF)
         return 0;
     struct auth_held *held = calloc(1, sizeof *held);
@@ -494,7 +495,7 @@ int ltp_endpoint_change(struct link *l, char *why, size_t why_cap)
         return HELIO_EINVAL;
     }
     span.auth = l->auth;
-    span.round_trip = link_round_trip(l);
+    span.round_trip = link_light(l);
     int r = ltp_span_set(h->engine, &span, now);
     if (r != 0) {
         snprintf(why, why_cap, "LTP engine: %s", helio_strerror(r));

@@ -226,6 +226,7 @@ void link_ways(struct link *l);
 void ltp_endpoint_ways(
     struct ltp_endpoint *h); /* of all its links: the wire can, or cannot, what it could */
 tick link_round_trip(const struct link *l);
+tick link_light(const struct link *l); /* the same, or twice the configured owlt; ns */
 void link_contact(struct cla *c, const struct cla_contact *contact);
 
 /* ltp_link_pump.c */

@@ -77,6 +77,12 @@ tick link_round_trip(const struct link *l)
     return known ? l->contact.round_trip : 0;
 }
 
+tick link_light(const struct link *l)
+{
+    tick planned = link_round_trip(l);
+    return planned != 0 ? planned : tick_add(l->config->owlt, l->config->owlt);
+}
+
 void link_contact(struct cla *c, const struct cla_contact *contact)
 {
     struct link *l = container_of(c, struct link, cla);

@@ -89,12 +89,22 @@ def main():
             bench.give(f"ipn:{rig.THEIRS}.1", payloads)
             end = begin + args.wait
 
+            wanted = {rig.digest(p) for p in payloads}
+            digests = {}  # by name and size: a file may still be growing
+
             def received():
-                return [f for f in folder.glob("testfile*") if f.stat().st_size]
-            while len(received()) < len(payloads) and time.monotonic() < end:
+                for f in folder.glob("testfile*"):
+                    size = f.stat().st_size
+                    if size and (f.name, size) not in digests:
+                        digests[f.name, size] = rig.digest(f.read_bytes())
+                names = {}
+                for (name, size), digest in sorted(digests.items()):
+                    names[name] = digest
+                return collections.Counter(names.values())
+            while not wanted <= set(received()) and time.monotonic() < end:
                 time.sleep(0.2)
             time.sleep(2)
-            seen = collections.Counter(rig.digest(f.read_bytes()) for f in received())
+            seen = received()
         seconds = time.monotonic() - begin
         (folder / "stop").touch()
         bench.stop(child, signal.SIGKILL)

@@ -217,12 +217,29 @@ class Rig:
                 "seconds": round(seconds, 1)}
         if args.over == "ltp":
             link = self.status("links")
+            line.update(sessions(link), socket_drops=socket_drops())
             (self.folder / "links.json").write_text(json.dumps(link, indent=1, default=str))
         (self.folder / "status.json").write_text(json.dumps(self.status("status"), indent=1, default=str))
         if args.security != "none":
             line["rules"] = self.status("security")
         print(json.dumps(line))
         return 0 if whole == len(wanted) and not line["twice"] else 1
+
+
+def sessions(links):
+    """What became of our sessions, and the repetitions of our checkpoints."""
+    found = {}
+    for entry in links if isinstance(links, list) else links.get("links", []) if isinstance(links, dict) else []:
+        names = {"sessions_cancelled_remote": "cancelled_by_peer", "sessions_cancelled_local": "cancelled_by_us",
+                 "output_ckpt_re_xmit_count": "checkpoints_again", "rto_ns": "rto_ns"}
+        found.update({to: entry[key] for key, to in names.items() if key in entry})
+    return found
+
+
+def socket_drops():
+    """Datagrams that found a full socket buffer in this network namespace: not lost by the relays."""
+    head, values = [line.split() for line in open("/proc/net/snmp") if line.startswith("Udp:")]
+    return int(values[head.index("RcvbufErrors")])
 
 
 def digest(data):
