@@ -12,7 +12,8 @@ import aap2
 import node_case
 from node_case import NodeCase, wait_for
 
-KINDS = {"aos": {}, "tm": {"frame_length": "700B"}, "uslp": {"frame_length": "4000B", "frame_fill": "0"}}
+KINDS = (("aos", {}), ("tm", {"frame_length": "700B"}), ("uslp", {"frame_length": "4000B", "frame_fill": "0"}),
+         ("aos", {"cadu": "rs223"}), ("tm", {"cadu": "rs239", "cadu_interleave": 4, "frame_length": "700B"}))
 
 
 class FramesLinkTest(NodeCase):
@@ -37,9 +38,9 @@ class FramesLinkTest(NodeCase):
         return json.loads(done.stdout)
 
     def test_virtual(self):
-        """Each kind of frame; a twentieth of the frames is lost, each way: every bundle comes once."""
-        for kind, keys in KINDS.items():
-            with self.subTest(kind):
+        """Each kind of frame, bare and in CADUs; a twentieth of the frames is lost, each way: every bundle comes once."""
+        for kind, keys in KINDS:
+            with self.subTest(kind, **keys):
                 for channel in ("forward: {delay: 5ms}\nreturn: {delay: 5ms}\n",
                                 "forward: {delay: 5ms, erasures: {iid: 0.05}}\n"
                                 "return: {delay: 5ms, erasures: {iid: 0.05}}\n"):
