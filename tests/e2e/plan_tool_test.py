@@ -28,7 +28,7 @@ class PlanToolTest(unittest.TestCase):
         """Of the page and of each --help."""
         with open(os.path.join(ROOT, "docs/contact-plans.md"), encoding="utf-8") as f:
             text = f.read().split("## Examples")[1]
-        for words in ([], ["check"], ["convert"], ["show"], ["route"]):
+        for words in ([], ["check"], ["convert"], ["show"], ["route"], ["import"]):
             text += run(*words, "--help").stdout
         examples = {line.strip() for line in text.splitlines() if re.match(r" +helio-plan [a-z]+ examples/", line)}
         self.assertGreaterEqual(len(examples), 10)
@@ -131,6 +131,154 @@ class PlanToolTest(unittest.TestCase):
         for text in (":2: contact 1 to 2: overlaps that of line 1", ":3: end: 5s is not after its start",
                      ":4: d range: there is none", ":5: d contact: there is none", ":6: d contact: there is none"):
             self.assertIn(text, told)
+
+    def imported(self, files, name):
+        """The configuration, and the notes without the folder; heliod takes it."""
+        paths = []
+        for file, text in files.items():
+            paths.append(os.path.join(OUT, file))
+            with open(paths[-1], "w", encoding="utf-8") as f:
+                f.write(text)
+        made = os.path.join(OUT, name)
+        notes = run("import", *paths, "-o", made).stderr.replace(OUT + "/", "")
+        checked = subprocess.run([os.path.join(PROGRAMS, "heliod"), "--check", made], capture_output=True, text=True, timeout=100, cwd=ROOT)
+        self.assertEqual(checked.returncode, 0, checked.stderr)
+        with open(made, encoding="utf-8") as f:
+            return f.read().replace(OUT + "/", ""), notes.splitlines()
+
+    ION = {
+        "n.ionrc": "1 4 n.ionconfig\ns\nm production 1000\na contact +0 +3600 4 5 1000\na contact +0 +3600 5 4 1000\n"
+                   "a range +0 +3600 4 5 3\n",
+        "n.ltprc": "1 32\na span 5 12 20 1400 64000 2 'udplso 127.0.0.1:2113 8000000' 3\na span 6 9 50000 9 70000 64001 100000 1 'udplso relay:1113'\n"
+                   "a span 4 1 1 1000 1000 1 'udplso localhost:1113'\na span 7 1 1 1000 1000 1 'dccplso 127.0.0.1:9'\ns 'udplsi 0.0.0.0:1114'\n",
+        "n.bprc": "1\na scheme ipn 'ipnfw' 'ipnadminep'\na endpoint ipn:4.1 q\na protocol udp 1400 100\na induct udp 0.0.0.0:4557 udpcli\n"
+                  "a induct tcp 0.0.0.0:4556 tcpcli\na outduct udp 127.0.0.1:4558 udpclo\na plan ipn:11.0\na planduct ipn:11.0 udp 127.0.0.1:4561\nr 'ipnadmin n.ipnrc'\ns\n",
+        "n.ipnrc": "a plan 5 ltp/5\na plan 8 udp/127.0.0.1:4558\na plan 9 stcp/127.0.0.1:1\na exit 20 29 ipn:8.0\na exit 30 30 ipn:9.0\n",
+    }
+    ION_MADE = """node: ipn:4.0
+socket: /tmp/helio-4.sock
+store: {path: /tmp/helio-4.store, durability: sync}
+plan: "n.ionrc"
+links:
+  - name: to-5
+    adapter: ltp-udp
+    peer: ipn:5.0
+    local: 0.0.0.0:1114
+    remote: 127.0.0.1:2113
+    rate: 8000000bit/s
+    segment: 1400B
+    sessions: 12
+    import_sessions: 20
+    owlt: 3s
+    margin: 4s
+#   - name: to-6
+#     adapter: ltp-udp
+#     peer: ipn:6.0
+#     local: 0.0.0.0:1114
+#     remote: ADDRESS:PORT
+#     segment: 64001B
+#     sessions: 9
+#     import_sessions: 9
+#     rto: 2s
+  - name: to-11
+    adapter: udp
+    peer: ipn:11.0
+    local: 0.0.0.0:4557
+    remote: 127.0.0.1:4561
+  - name: to-8
+    adapter: udp
+    peer: ipn:8.0
+    local: 0.0.0.0:4557
+    remote: 127.0.0.1:4558
+routes:
+  - {to: "ipn:[20-29].*", via: to-8}
+#   - {to: "ipn:30.*", via: to-9}
+"""
+
+    def test_import_ion(self):
+        """Separate files, and the same as sections of one; each line that has no counterpart is named."""
+        made, notes = self.imported(self.ION, "ion.yaml")
+        self.assertEqual(made, self.ION_MADE)
+        for note in ("n.ionrc:3: m production: has no counterpart", "n.ltprc:2: a span 5: aggregation (64000 bytes, 2 s) is left out",
+                     "n.ltprc:3: relay: a name: write its numeric address", "n.ltprc:5: a span: \"dccplso 127.0.0.1:9\": only udplso",
+                     "n.bprc:3: a endpoint: applications register", "n.bprc:6: a induct tcp: has no counterpart: ION's tcp is TCPCL 3",
+                     "n.bprc:10: r 'ipnadmin n.ipnrc': is not run", "n.ipnrc:3: plan 9 stcp/127.0.0.1:1: has no counterpart",
+                     "a link of node 4 with itself: left out"):
+            self.assertEqual(sum(line.startswith(note) for line in notes), 1, (note, notes))
+        programs = {"n.ionrc": "ionadmin", "n.ltprc": "ltpadmin", "n.bprc": "bpadmin", "n.ipnrc": "ipnadmin"}
+        one = "".join(f"## begin {programs[name]}\n{text}## end {programs[name]}\n" for name, text in self.ION.items())
+        made, notes = self.imported({"n.rc": one + "## begin cfdpadmin\na entity 1\n## end cfdpadmin\n"}, "one.yaml")
+        self.assertEqual(made, self.ION_MADE.replace("n.ionrc", "n.rc"))
+        self.assertTrue(any("of a program that has no counterpart" in line for line in notes))
+
+    def test_import_hdtn(self):
+        def duct(layer, **keys):
+            return {"name": "x", "convergenceLayer": layer, **keys}
+
+        outducts = [duct("ltp_over_udp", nextHopNodeId=2, remoteHostname="127.0.0.1", remotePort=1113, thisLtpEngineId=103, remoteLtpEngineId=102,
+                         ltpDataSegmentMtu=1360, oneWayLightTimeMs=1000, oneWayMarginTimeMs=200, ltpSenderBoundPort=2113,
+                         maxNumberOfBundlesInPipeline=50, ltpRandomNumberSizeBits=32),
+                    duct("stcp", nextHopNodeId=3, remoteHostname="localhost", remotePort=4556),
+                    duct("tcpcl_v4", nextHopNodeId=4, remoteHostname="localhost", remotePort=4556, tryUseTls=False, tlsIsRequired=False),
+                    duct("tcpcl_v4", nextHopNodeId=5, remoteHostname="localhost", remotePort=4557, tryUseTls=True, tlsIsRequired=True),
+                    duct("udp", nextHopNodeId=6, remoteHostname="localhost", remotePort=4559)]
+        inducts = [duct("ltp_over_udp", boundPort=1114, thisLtpEngineId=103, remoteLtpEngineId=102, ltpMaxExpectedSimultaneousSessions=5000),
+                   duct("udp", boundPort=4560), duct("tcpcl_v4", boundPort=4556)]
+        text = json.dumps({"myNodeId": 10, "isAcsAware": True, "maxBundleSizeBytes": 10000000, "inductsConfig": {"inductVector": inducts},
+                           "outductsConfig": {"outductVector": outducts}, "storageConfig": {"totalStorageCapacityBytes": 8192000000}}, indent=1)
+        made, notes = self.imported({"hdtn.json": text}, "hdtn.yaml")
+        self.assertEqual(made, """node: ipn:10.0
+socket: /tmp/helio-10.sock
+store: {path: /tmp/helio-10.store, durability: sync, limit: 8192000000B}
+bundles: {max: 10000000B}
+links:
+  - name: to-2
+    adapter: ltp-udp
+    peer: ipn:2.0
+    local: 0.0.0.0:1114
+    remote: 127.0.0.1:1113
+    engine: 103
+    peer_engine: 102
+    segment: 1360B
+    sessions: 50
+    import_sessions: 5000
+    import_sessions_all: 5000
+    owlt: 1s
+    margin: 400ms
+  - name: to-4
+    adapter: tcpcl
+    peer: ipn:4.0
+    remote: 127.0.0.1:4556
+    tls: off
+#   - name: to-5
+#     adapter: tcpcl
+#     peer: ipn:5.0
+#     remote: 127.0.0.1:4557
+#     tls: required
+  - name: to-6
+    adapter: udp
+    peer: ipn:6.0
+    local: 0.0.0.0:4560
+    remote: 127.0.0.1:4559
+""")
+        for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of stcp: this convergence layer",
+                     "TLS is asked for: write tls_certificate", "induct of tcpcl_v4: who connects is not said"):
+            self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
+
+    def test_import_errors(self):
+        path = os.path.join(OUT, "who.txt")
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("1 4 ''\n")
+        self.assertIn("which program of ION reads it is not known", run("import", path, code=2).stderr)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("## begin bpadmin\n1\n## end bpadmin\n")
+        self.assertIn("no file says which node it is", run("import", path, code=2).stderr)
+        with open(path, "w", encoding="utf-8") as f:
+            f.write("{\"myNodeId\": [")
+        run("import", path, "--format", "hdtn", code=2)
+        many = "".join(f"a plan {i} udp/127.0.0.1:4556\n" for i in range(1, 300))
+        made, notes = self.imported({"many.rc": f"## begin ionadmin\n1 999\n## end ionadmin\n## begin ipnadmin\n{many}## end ipnadmin\n"}, "many.yaml")
+        self.assertEqual((made.count("adapter: udp"), sum("more than 256 links: left out" in line for line in notes)), (256, 43))
 
     def test_usage(self):
         for words, told in ((["route", PLAN, "1", "4"], "PLAN FROM TO SIZE"), (["route", PLAN, "1", "x", "1"], "\"x\""),

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * helio-plan check|convert|show|route: contact plans in files. This file has the command line. What
- * can go wrong: a wrong option (exit 2), a file that is no plan (exit 1, with each error's line).
+ * helio-plan check|convert|show|route|import: contact plans in files. This file has the command
+ * line. What can go wrong: a wrong option (exit 2), a file that is no plan (exit 1, with each
+ * error's line).
  */
 #include "tools/plan/helio_plan.h"
 
@@ -103,7 +104,9 @@ static void parse_word(struct argp_state *state, struct parse *p, const char *te
     struct plan_options *o = &p->line;
     bool route = p->command->run == command_route;
     unsigned n = p->words++;
-    if (n == 0)
+    if (p->command->run == command_import && n < PLAN_NAMED_MAX)
+        o->files[o->files_len++] = text;
+    else if (n == 0)
         o->path = text;
     else if (route && n == 1)
         o->query.from = parse_node(state, text);
@@ -226,6 +229,11 @@ static const struct argp_option route_options[] = {
      2},
     COMMON};
 
+static const struct argp_option import_options[] = {
+    {"output", 'o', "FILE", 0, "Where it goes; standard output", 1},
+    {"format", 'f', "FORMAT", 0, "Of FILE: ion or hdtn; by its name (.json: hdtn)", 1},
+    {0}};
+
 static const struct command commands[] = {
     {"helio-plan check", "PLAN", command_check, check_options,
      "Reads a plan and says what is in it, and what will not work: times without a light time, "
@@ -253,7 +261,15 @@ static const struct command commands[] = {
      "  helio-plan route examples/plan.yaml 1 4 500kB\n"
      "  helio-plan route examples/plan.yaml 1 4 500kB 2min --alternatives 3\n"
      "  helio-plan route examples/plan.yaml 1 4 80MB --backlog 2:20MB --json\n"
-     "\nexit codes: 0 there is a route, 1 there is none, 2 the plan is wrong, or usage"}};
+     "\nexit codes: 0 there is a route, 1 there is none, 2 the plan is wrong, or usage"},
+    {"helio-plan import", "FILE...", command_import, import_options,
+     "Writes heliod's configuration from that of ION (files of ionadmin, ltpadmin, bpadmin and "
+     "ipnadmin, or one with sections of all) or of HDTN (JSON), and says of each line what has no "
+     "counterpart.\v"
+     "examples:\n"
+     "  helio-plan import node1.ionrc node1.ltprc node1.bprc node1.ipnrc -o node1.yaml\n"
+     "  helio-plan import hdtn.json -o node10.yaml && heliod --check node10.yaml\n"
+     "\nexit codes: 0 done, 1 it could not be written, 2 a file is wrong, or usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)
 {
@@ -271,6 +287,8 @@ static const char usage[] =
     "       helio-plan convert PLAN --to FORMAT        yaml, ion or hdtn\n"
     "       helio-plan show PLAN [--plot FILE]         contacts over time\n"
     "       helio-plan route PLAN FROM TO SIZE [AT]    the way of a bundle, hop by hop\n"
+    "       helio-plan import FILE... [-o FILE]        heliod's configuration from ION's or "
+    "HDTN's\n"
     "       helio-plan --version\n"
     "PLAN is a contact plan: YAML, ION's lines or HDTN's JSON. `helio-plan COMMAND --help` "
     "tells more.\n"

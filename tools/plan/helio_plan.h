@@ -31,6 +31,9 @@ struct plan_options {
     size_t ways;
     bool critical;
     struct plan_config config;
+    /* import */
+    const char *files[PLAN_NAMED_MAX];
+    size_t files_len;
 };
 
 /* A file that was read. */
@@ -52,5 +55,6 @@ int command_check(const struct plan_options *o);
 int command_convert(const struct plan_options *o);
 int command_show(const struct plan_options *o);
 int command_route(const struct plan_options *o);
+int command_import(const struct plan_options *o);
 
 #endif

@@ -1,0 +1,257 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the readers of other configurations share, and the YAML that is written. What can go wrong:
+ * more links or routes than there is room for; they are noted. */
+#include "tools/plan/import.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <string.h>
+
+#include "conf/conf_value.h"
+#include "os/address.h"
+
+#define SESSIONS_ALL 4096 /* heliod's default of import_sessions_all */
+
+static const char *const adapters[] = {"ltp-udp", "udp", "tcpcl"};
+
+void import_init(struct import *im, FILE *notes)
+{
+    memset(im, 0, sizeof *im); /* it is too large to be copied */
+    im->to = notes;
+}
+
+void import_note(struct import *im, uint32_t line, const char *format, ...)
+{
+    char text[CONF_ERROR_CAP];
+    va_list args;
+    if (im->notes++ >= IMPORT_NOTES_MAX || im->to == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    for (char *p = text; *p != '\0'; p++)
+        *p = (unsigned char)*p < 0x20 || *p == 0x7f ? '?' : *p;
+    if (line > 0)
+        fprintf(im->to, "%s:%u: %s\n", im->file, line, text);
+    else
+        fprintf(im->to, "%s\n", text);
+}
+
+struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
+                                uint32_t line)
+{
+    for (size_t i = 0; i < im->links_len; i++) {
+        if (im->links[i].adapter == adapter && im->links[i].peer == peer)
+            return &im->links[i];
+    }
+    if (im->links_len == IMPORT_LINKS_MAX) {
+        import_note(im, line, "more than %d links: left out", IMPORT_LINKS_MAX);
+        return NULL;
+    }
+    struct import_link *l = &im->links[im->links_len++];
+    *l = (struct import_link){.adapter = adapter, .peer = peer, .engine = peer};
+    return l;
+}
+
+bool import_number(const char *text, uint64_t max, uint64_t *out)
+{
+    uint64_t n = 0;
+    if (*text == '\0')
+        return false;
+    for (; *text != '\0'; text++) {
+        const unsigned digit = (unsigned)*text - '0';
+        if (digit > 9 || digit > max || n > (max - digit) / 10)
+            return false;
+        n = n * 10 + digit;
+    }
+    *out = n;
+    return true;
+}
+
+bool import_address(struct import *im, const char *host, uint64_t port, uint32_t line,
+                    char out[IMPORT_ADDRESS_CAP])
+{
+    struct address a;
+    const char *numeric = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
+    if (port == 0 || port > UINT16_MAX) {
+        import_note(im, line, "%s: port %" PRIu64 " is none: left out", host, port);
+        return false;
+    }
+    if (address_of(numeric, (uint16_t)port, &a) < 0) {
+        import_note(im, line,
+                    "%s: a name: write its numeric address into the configuration, with port "
+                    "%" PRIu64,
+                    host, port);
+        return false;
+    }
+    snprintf(out, IMPORT_ADDRESS_CAP,
+             strchr(numeric, ':') != NULL ? "[%s]:%" PRIu64 : "%s:%" PRIu64, numeric, port);
+    return true;
+}
+
+/* --- writing --- */
+
+/* Bundles for this node are delivered here; no link leads there. */
+static void drop_loops(struct import *im)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < im->links_len; i++) {
+        if (im->links[i].peer == im->node)
+            import_note(im, 0, "a link of node %" PRIu64 " with itself: left out", im->node);
+        else
+            im->links[kept++] = im->links[i];
+    }
+    im->links_len = kept;
+}
+
+/* The second link with a neighbour has the adapter in its name. */
+static const char *link_name(const struct import *im, const struct import_link *l, char out[48])
+{
+    bool other = false;
+    for (const struct import_link *k = im->links; k < l; k++)
+        other = other || k->peer == l->peer;
+    snprintf(out, 48, "to-%" PRIu64 "%s%s", l->peer, other ? "-" : "",
+             other ? adapters[l->adapter] : "");
+    return out;
+}
+
+/* The longest light time between this node and the neighbour; that of the link when there is none.
+ */
+static tick find_owlt(const struct import *im, const struct import_link *l)
+{
+    tick owlt = l->owlt;
+    for (size_t i = 0; i < im->ranges_len; i++) {
+        const struct import_range *r = &im->ranges[i];
+        if (((r->from == im->node && r->to == l->peer) ||
+             (r->to == im->node && r->from == l->peer)) &&
+            r->owlt > owlt)
+            owlt = r->owlt;
+    }
+    return owlt;
+}
+
+/* Can it be a link as it is? */
+static bool is_whole(const struct import_link *l)
+{
+    return l->remote[0] != '\0' && !l->tls_unknown;
+}
+
+static void write_duration(FILE *f, const char *mark, const char *key, tick t)
+{
+    char text[CONF_NUMBER_CAP];
+    if (t > 0)
+        fprintf(f, "%s    %s: %s\n", mark, key, conf_number_text(OPTION_DURATION, t, text));
+}
+
+static void write_ltp(FILE *f, const char *mark, const struct import *im,
+                      const struct import_link *l)
+{
+    if (im->engine != 0 && im->engine != im->node)
+        fprintf(f, "%s    engine: %" PRIu64 "\n", mark, im->engine);
+    if (l->engine != l->peer)
+        fprintf(f, "%s    peer_engine: %" PRIu64 "\n", mark, l->engine);
+    if (l->segment > 0)
+        fprintf(f, "%s    segment: %" PRIu64 "B\n", mark, l->segment);
+    if (l->sessions > 0)
+        fprintf(f, "%s    sessions: %" PRIu64 "\n", mark, l->sessions);
+    if (l->import_sessions > 0)
+        fprintf(f, "%s    import_sessions: %" PRIu64 "\n", mark, l->import_sessions);
+    if (l->import_sessions > SESSIONS_ALL)
+        fprintf(f, "%s    import_sessions_all: %" PRIu64 "\n", mark, l->import_sessions);
+    /* Without a light time the timer is the margin alone. */
+    const tick owlt = find_owlt(im, l), margin = l->margin > 0 ? l->margin : TICK_S;
+    write_duration(f, mark, "owlt", owlt);
+    write_duration(f, mark, owlt > 0 ? "margin" : "rto", owlt > 0 ? l->margin : margin);
+}
+
+/* One that needs a person stands in comments. */
+static void write_link(FILE *f, const struct import *im, const struct import_link *l)
+{
+    static const char *const usual[] = {"0.0.0.0:1113", "0.0.0.0:4556", ""};
+    const char *mark = is_whole(l) ? "" : "# ";
+    const char *local = l->local[0] != '\0'                ? l->local
+                        : im->local[l->adapter][0] != '\0' ? im->local[l->adapter]
+                                                           : usual[l->adapter];
+    char name[48];
+    fprintf(f, "%s  - name: %s\n%s    adapter: %s\n%s    peer: ipn:%" PRIu64 ".0\n", mark,
+            link_name(im, l, name), mark, adapters[l->adapter], mark, l->peer);
+    if (l->adapter != IMPORT_TCPCL)
+        fprintf(f, "%s    local: %s\n", mark, local);
+    fprintf(f, "%s    remote: %s\n", mark, l->remote[0] != '\0' ? l->remote : "ADDRESS:PORT");
+    if (l->rate > 0)
+        fprintf(f, "%s    rate: %" PRIu64 "bit/s\n", mark, l->rate);
+    if (l->adapter == IMPORT_LTP)
+        write_ltp(f, mark, im, l);
+    if (l->adapter == IMPORT_TCPCL)
+        fprintf(f, "%s    tls: %s\n", mark, l->tls_unknown ? "required" : "off");
+}
+
+static const struct import_link *find_gateway(const struct import *im, uint64_t node)
+{
+    for (size_t i = 0; i < im->links_len; i++) {
+        if (im->links[i].peer == node && is_whole(&im->links[i]))
+            return &im->links[i];
+    }
+    return NULL;
+}
+
+static void write_routes(FILE *f, const struct import *im)
+{
+    char name[48];
+    bool any = false;
+    for (size_t i = 0; i < im->routes_len; i++) {
+        const struct import_route *r = &im->routes[i];
+        const struct import_link *via = find_gateway(im, r->via);
+        if (!any)
+            fprintf(f, via != NULL ? "routes:\n" : "# routes:\n");
+        any = any || via != NULL;
+        fprintf(f, via != NULL ? "" : "# ");
+        if (r->first == r->last)
+            fprintf(f, "  - {to: \"ipn:%" PRIu64 ".*\", via: ", r->first);
+        else
+            fprintf(f, "  - {to: \"ipn:[%" PRIu64 "-%" PRIu64 "].*\", via: ", r->first, r->last);
+        if (via != NULL)
+            fprintf(f, "%s}\n", link_name(im, via, name));
+        else
+            fprintf(f, "to-%" PRIu64 "}\n", r->via);
+    }
+}
+
+/* A path as a quoted value. */
+static void write_text(FILE *f, const char *text)
+{
+    fputc('"', f);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', f);
+        fputc((unsigned char)*text < 0x20 ? '?' : *text, f);
+    }
+    fputc('"', f);
+}
+
+int import_write(FILE *f, struct import *im)
+{
+    bool links = false;
+    drop_loops(im);
+    fprintf(f, "node: ipn:%" PRIu64 ".0\n", im->node);
+    fprintf(f, "socket: /tmp/helio-%" PRIu64 ".sock\n", im->node);
+    fprintf(f, "store: {path: /tmp/helio-%" PRIu64 ".store, durability: sync", im->node);
+    if (im->store_limit > 0)
+        fprintf(f, ", limit: %" PRIu64 "B", im->store_limit);
+    fprintf(f, "}\n");
+    if (im->bundle_max > 0)
+        fprintf(f, "bundles: {max: %" PRIu64 "B}\n", im->bundle_max);
+    if (im->plan != NULL) {
+        fprintf(f, "plan: ");
+        write_text(f, im->plan);
+        fputc('\n', f);
+    }
+    for (size_t i = 0; i < im->links_len; i++) {
+        if (!links && is_whole(&im->links[i]))
+            fprintf(f, "links:\n");
+        links = links || is_whole(&im->links[i]);
+        write_link(f, im, &im->links[i]);
+    }
+    write_routes(f, im);
+    return fflush(f) != 0 || ferror(f) ? -1 : 0;
+}

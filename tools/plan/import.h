@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Another implementation's configuration as one of heliod. Readers fill in what they understand and
+ * note each line that has no counterpart; the rest is written as YAML that `heliod --check` takes.
+ * Nothing in the files is trusted: counts and lengths have limits, and a value goes into the YAML
+ * only after it was read as a number or an address.
+ */
+#ifndef TOOLS_PLAN_IMPORT_H
+#define TOOLS_PLAN_IMPORT_H
+
+#include <stdio.h>
+
+#include "base/tick.h"
+#include "conf/conf_tree.h"
+
+#define IMPORT_LINKS_MAX 256
+#define IMPORT_ROUTES_MAX 256
+#define IMPORT_RANGES_MAX 4096
+#define IMPORT_NOTES_MAX 10000
+#define IMPORT_ADDRESS_CAP 64
+
+enum import_adapter { IMPORT_LTP, IMPORT_UDP, IMPORT_TCPCL };
+
+struct import_link {
+    enum import_adapter adapter;
+    uint64_t peer;                               /* the neighbour's node number */
+    uint64_t engine;                             /* LTP: its engine number */
+    char remote[IMPORT_ADDRESS_CAP];             /* numeric, with port; "": not known */
+    char local[IMPORT_ADDRESS_CAP];              /* "": that of all links of the adapter */
+    uint64_t rate;                               /* bit/s; 0: none */
+    uint64_t segment, sessions, import_sessions; /* 0: not given */
+    tick owlt, margin;                           /* 0: not given */
+    bool tls_unknown;                            /* TLS is asked for: not written as a link */
+};
+
+struct import_route {
+    uint64_t first, last, via; /* nodes; the gateway's number */
+};
+
+struct import_range {
+    uint64_t from, to;
+    tick owlt;
+};
+
+struct import {
+    uint64_t node;   /* 0: not known yet */
+    uint64_t engine; /* LTP engine of this node; 0: as node */
+    uint64_t bundle_max;
+    uint64_t store_limit;
+    const char *plan;                  /* file with contacts; borrowed; NULL: none */
+    char local[3][IMPORT_ADDRESS_CAP]; /* by adapter; "": not given */
+    struct import_link links[IMPORT_LINKS_MAX];
+    struct import_route routes[IMPORT_ROUTES_MAX];
+    struct import_range
+        ranges[IMPORT_RANGES_MAX]; /* the first ones; of each pair the longest counts */
+    size_t links_len, routes_len, ranges_len;
+    size_t taken, notes; /* lines or keys that were understood; lines of the notes */
+    FILE *to;            /* where notes go; NULL: nowhere */
+    const char *file;    /* that is being read */
+};
+
+void import_init(struct import *im, FILE *notes);
+
+/* What has no counterpart, or was left out: "FILE:LINE: what: why". */
+void import_note(struct import *im, uint32_t line, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* The link to this neighbour, made when there is none; NULL: too many, noted. */
+struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
+                                uint32_t line);
+
+/* "localhost", or a numeric address, with a port in digits, as ADDRESS:PORT in out[]. False: it is
+ * none; a name is noted, as only a person knows which address is meant. */
+bool import_address(struct import *im, const char *host, uint64_t port, uint32_t line,
+                    char out[IMPORT_ADDRESS_CAP]);
+
+/* Digits alone, at most `max`. */
+bool import_number(const char *text, uint64_t max, uint64_t *out);
+
+/* One file of ION: a file of all programs in sections, or that of the program that its name ends
+ * with (.ionrc, .ltprc, .bprc, .ipnrc). 0, or -1 with an error. */
+int import_ion(struct import *im, const char *path, const char *text, size_t len,
+               struct conf_errors *e);
+/* A configuration of HDTN (JSON). 0, or -1 with errors. */
+int import_hdtn(struct import *im, const char *path, const char *text, size_t len,
+                struct conf_errors *e);
+
+/* The configuration of heliod. 0, or -1: the file's error. */
+int import_write(FILE *f, struct import *im);
+
+#endif
