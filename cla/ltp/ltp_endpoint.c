@@ -255,6 +255,7 @@ static struct ltp_endpoint *ltp_endpoint_new(const struct link *l, uint64_t engi
     list_init(&h->active);
     list_init(&h->leaving);
     list_init(&h->outgoing);
+    list_init(&h->rows);
     list_init(&h->halves);
     if (hash_init(&h->incoming, l->env.seed) != 0 || hash_init(&h->by_peer, l->env.seed) != 0) {
         hash_fini(&h->incoming);

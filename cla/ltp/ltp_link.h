@@ -16,6 +16,7 @@
 #include "os/world.h"
 
 #define CAPSULES_RX_MAX 65536 /* bundles of one received block */
+#define CAPSULES_TURN 512     /* of these, given to the node in one turn of the loop */
 
 struct link;
 
@@ -60,6 +61,8 @@ struct ltp_endpoint {
     struct list outgoing;    /* of struct outgoing.node */
     struct auth_held *auths; /* of its links, and of unknown senders: the engine has them */
     struct hash incoming;    /* received bundles that wait for confirm, by token */
+    struct list rows;        /* of struct row.node: blocks of which bundles are to be given yet */
+    uint32_t capsules;       /* that may be given in this turn */
     struct list halves;      /* red parts, or green ones, that wait for the other */
     size_t halves_len;
     uint64_t halves_bytes;
@@ -121,6 +124,7 @@ struct link {
     const struct ltp_auth *auth;   /* of its span, the local endpoint's; NULL: none */
     struct list waiting; /* struct waiting: bundles for the next blocks, when they are aggregated */
     uint64_t waiting_len, waiting_bytes;
+    uint64_t rows_bytes;         /* of its blocks in endpoint->rows */
     uint64_t halves_bytes;       /* of its peers' mixed blocks, in endpoint->halves */
     uint64_t arriving;           /* bytes that the node has counted for blocks that are arriving */
     bool full;                   /* it had no room for all of them */
@@ -159,6 +163,16 @@ struct group {
     uint32_t left;
     bool refused; /* one of them was */
     bool gone;    /* its link was closed: no answer */
+};
+
+/* A block of several bundles, of which some are to be given to the node yet. */
+struct row {
+    struct list node;
+    struct link *link;
+    struct group *group; /* NULL: nobody waits for an answer */
+    uint64_t client_service;
+    struct buf *data;
+    struct slice rest; /* of its bytes */
 };
 
 /* A bundle that the node has not yet confirmed. */
@@ -252,6 +266,8 @@ void outgoing_forget(struct ltp_endpoint *h,
 void incoming_block(struct ltp_endpoint *h, struct ltp_notice *n);
 void incoming_answer(struct ltp_endpoint *h, uint64_t token, bool ok);
 void incoming_drop(struct ltp_endpoint *h, const struct link *l); /* NULL: of every link */
+/* A turn begins: CAPSULES_TURN bundles of blocks of several are given, or as many as there are. */
+void incoming_turn(struct ltp_endpoint *h);
 
 /* ltp_link_account.c: what a link's peer has sent so far of blocks counts at the node; of all links
  * that are active; and when its sessions are gone. */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Blocks that are arriving take memory of the node: what the import sessions of a link's peer hold,
- * and the parts of mixed blocks that wait for the others, counts there as it changes, once in a
- * turn. What can go wrong: there is no room; then the engine may hold no more of this peer than
- * what had room, and sessions that need more are refused or cancelled until the node has some.
+ * the parts of mixed blocks that wait for the others, and blocks whose bundles are given one after
+ * the other, counts there as it changes, once in a turn. What can go wrong: there is no room; then
+ * the engine may hold no more of this peer than what had room, and sessions that need more are
+ * refused or cancelled until the node has some.
  */
 #include <assert.h>
 
@@ -37,7 +38,7 @@ void link_account(struct link *l)
         return;
     const uint64_t own = ltp_held(h->engine, l->peer);
     const uint64_t unconfigured = h->host == l ? ltp_held(h->engine, UNCONFIGURED) : 0;
-    const uint64_t all = own + unconfigured + l->halves_bytes;
+    const uint64_t all = own + unconfigured + l->halves_bytes + l->rows_bytes;
     const bool was_full = l->full;
     l->full = all > l->arriving && !to->reserve(to->context, &l->cla, all - l->arriving);
     if (all < l->arriving)
@@ -59,7 +60,7 @@ void link_account_end(struct link *l)
     const struct cla_events *to = &l->env.events;
     if (l->arriving > 0)
         to->release(to->context, &l->cla, l->arriving);
-    assert(l->halves_bytes == 0);
+    assert(l->halves_bytes == 0 && l->rows_bytes == 0);
     l->arriving = 0;
 }
 

@@ -2,7 +2,8 @@
 /*
  * Received blocks: one bundle each (client service 1), or several, of which each becomes a buffer
  * of its own. Several bundles in a block are capsules (client service 2, CCSDS 734.1-B-1 service
- * data aggregation), or follow each other in a block of client service 1, as ION sends them. If the
+ * data aggregation), or follow each other in a block of client service 1, as ION sends them. These
+ * are given to the node in parts, one in each turn: a block can have tens of thousands. If the
  * link confirms acceptance, a block is accepted when all its bundles are. One refused bundle
  * refuses the block; its sender then sends all its bundles again, and the node drops those that it
  * has as duplicates. What can go wrong: the block is no bundle, or does not consist of whole
@@ -51,25 +52,6 @@ void incoming_answer(struct ltp_endpoint *h, uint64_t token, bool ok)
         group_less(h, was.group, ok);
     else
         answer_block(h, was.id, ok);
-}
-
-void incoming_drop(struct ltp_endpoint *h, const struct link *l)
-{
-    struct hash_node *n = hash_walk(&h->incoming, NULL);
-    while (n != NULL) {
-        struct incoming *m = container_of(n, struct incoming, node);
-        if (l != NULL && m->link != l) {
-            n = hash_walk(&h->incoming, n);
-            continue;
-        }
-        hash_sub(&h->incoming, n);
-        if (m->group != NULL) {
-            m->group->gone = true;
-            group_less(h, m->group, true);
-        }
-        free(m);
-        n = hash_walk(&h->incoming, NULL);
-    }
 }
 
 /* The token, or UINT64_MAX when memory is out. */
@@ -144,29 +126,106 @@ static int next_unit(uint64_t client_service, struct slice *rest, struct slice *
     return 1;
 }
 
-/* The bundles of an aggregate, one by one; the node may close the link meanwhile. */
-static void give_all(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n,
-                     bool confirm)
+static void end_row(struct ltp_endpoint *h, struct row *r, bool ok)
 {
-    assert(n->data != NULL);
-    struct slice rest = buf_slice(n->data), unit;
-    struct group *g = confirm ? calloc(1, sizeof *g) : NULL;
-    if (confirm && g == NULL) {
-        answer_block(h, n->id, false);
+    assert(r->link->rows_bytes >= r->data->len);
+    r->link->rows_bytes -= r->data->len;
+    list_sub(&r->node);
+    if (r->group != NULL)
+        group_less(h, r->group, ok);
+    buf_drop(r->data);
+    free(r);
+}
+
+static void drop_rows(struct ltp_endpoint *h, const struct link *l)
+{
+    list_for_each_safe (it, &h->rows) {
+        struct row *r = container_of(it, struct row, node);
+        if (l != NULL && r->link != l)
+            continue;
+        if (r->group != NULL)
+            r->group->gone = true;
+        end_row(h, r, true);
+    }
+}
+
+void incoming_drop(struct ltp_endpoint *h, const struct link *l)
+{
+    drop_rows(h, l);
+    struct hash_node *n = hash_walk(&h->incoming, NULL);
+    while (n != NULL) {
+        struct incoming *m = container_of(n, struct incoming, node);
+        if (l != NULL && m->link != l) {
+            n = hash_walk(&h->incoming, n);
+            continue;
+        }
+        hash_sub(&h->incoming, n);
+        if (m->group != NULL) {
+            m->group->gone = true;
+            group_less(h, m->group, true);
+        }
+        free(m);
+        n = hash_walk(&h->incoming, NULL);
+    }
+}
+
+/* The bundles of the first row, one by one; the node may close the link meanwhile. */
+static void give_row(struct ltp_endpoint *h)
+{
+    struct row *r = container_of(list_first(&h->rows), struct row, node);
+    const struct ltp_session_id id = r->group != NULL ? r->group->id : (struct ltp_session_id){0};
+    struct slice unit;
+    bool more = true, ok = true;
+    while (ok && h->capsules > 0) {
+        more = next_unit(r->client_service, &r->rest, &unit) == 1;
+        if (!more)
+            break;
+        h->capsules--;
+        ok = give_capsule(h, r->link, unit, id, r->group);
+        if (list_first(&h->rows) != &r->node) /* it went with its link */
+            return;
+    }
+    if (!more || !ok || r->rest.len == 0)
+        end_row(h, r, ok);
+}
+
+static void give_rows(struct ltp_endpoint *h)
+{
+    while (h->capsules > 0 && !list_empty(&h->rows))
+        give_row(h);
+}
+
+void incoming_turn(struct ltp_endpoint *h)
+{
+    h->capsules = CAPSULES_TURN;
+    give_rows(h);
+}
+
+/* A block of several bundles: a part of them in each turn, since a long one has 65,536. Takes its
+ * data. */
+static void begin_row(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n,
+                      bool confirm)
+{
+    struct row *r = calloc(1, sizeof *r);
+    struct group *g = confirm && r != NULL ? calloc(1, sizeof *g) : NULL;
+    if (r == NULL || (confirm && g == NULL)) {
+        free(r);
+        if (confirm)
+            answer_block(h, n->id, false);
+        buf_drop(n->data);
         return;
     }
     if (g != NULL)
         *g = (struct group){.id = n->id, .left = 1};
+    *r = (struct row){.link = l,
+                      .group = g,
+                      .client_service = n->client_service,
+                      .data = n->data,
+                      .rest = buf_slice(n->data)};
     l->n.aggregates_received++;
-    bool ok = true;
-    while (ok && ltp_endpoint_owner(h, n->peer) == l &&
-           next_unit(n->client_service, &rest, &unit) == 1)
-        ok = give_capsule(h, l, unit, n->id, g);
-    if (g == NULL)
-        return;
-    assert(g->left > 0);
-    g->gone |= ltp_endpoint_owner(h, n->peer) != l;
-    group_less(h, g, ok);
+    l->rows_bytes += n->data->len;
+    list_add_tail(&h->rows, &r->node);
+    give_rows(h);
 }
 
 /* A block of client service 1 with more behind its first bundle; that bundle alone is looked at
@@ -236,8 +295,7 @@ void incoming_block(struct ltp_endpoint *h, struct ltp_notice *n)
         return;
     }
     if (several) {
-        give_all(h, l, n, confirm);
-        buf_drop(n->data);
+        begin_row(h, l, n, confirm);
         return;
     }
     uint64_t token = confirm ? incoming_new(h, l, n->id, NULL) : 0;

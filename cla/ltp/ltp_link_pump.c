@@ -369,6 +369,9 @@ void ltp_endpoint_pump(struct ltp_endpoint *h)
 {
     struct budget budget = {.all = OUTPUT_BYTES, .unconfigured = UNCONFIGURED_BYTES};
     bool more = true;
+    incoming_turn(h);
+    if (h->ending)
+        return;
     h->quiet = true;
     if (timers_fire(h))
         ltp_expire(h->engine, h->now);
@@ -394,5 +397,5 @@ void ltp_endpoint_pump(struct ltp_endpoint *h)
         list_sub(first);
         list_add_tail(&h->active, first);
     }
-    set_alarm(h, budget.all == 0);
+    set_alarm(h, budget.all == 0 || !list_empty(&h->rows));
 }
