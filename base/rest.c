@@ -29,9 +29,9 @@ static bool begin_rest(struct rest *r, struct rests *all, unsigned alone, tick n
     /* Of the others' rest, what this one did not let pass. */
     const tick left = all->until + taken > now ? all->until + taken - now : 0;
     r->debt = 0;
+    r->ends = tick_add(now, REST_MAX); /* it is not quick, whether it rests or not */
     if (factor == 0)
         return false;
-    r->ends = tick_add(now, REST_MAX);
     all->until = tick_min(tick_add(now, left + factor * taken), r->ends);
     return true;
 }

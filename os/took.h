@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * How long something took that is done by this thread. By the clock; but what took long by the
- * clock is at most the processor time of this thread since a recent mark: when the system suspends
- * the process in between, nobody whose work was done is to blame.
+ * clock is at most the processor time of this thread meanwhile: when the system suspends the
+ * process in between, nobody whose work was done is to blame. Processor time is read now and then,
+ * since that is a system call: between the last reading and the beginning of the work the thread is
+ * taken to have run, so that nobody is charged with more than the work.
  */
 #ifndef OS_TOOK_H
 #define OS_TOOK_H
@@ -27,8 +29,11 @@ static inline void took_begin(struct took *t, const struct world *w, tick now)
 /* It began then, and ends now. */
 static inline tick took_end(const struct took *t, const struct world *w, tick began, tick now)
 {
-    const tick passed = now - began;
-    return passed < TOOK_MARK ? passed : tick_min(passed, world_processor(w) - t->processor);
+    const tick passed = now - began, before = began - t->marked;
+    if (passed < TOOK_MARK)
+        return passed;
+    const tick ran = world_processor(w) - t->processor;
+    return tick_min(passed, ran > before ? ran - before : 0);
 }
 
 #endif

@@ -39,6 +39,20 @@ START_TEST(longer_beside_quick_ones)
 }
 END_TEST
 
+/* Who took long is none of the quick, though it did not rest: it does not make others rest. */
+START_TEST(long_is_not_quick)
+{
+    struct rests all = {0};
+    struct rest one, two;
+    rest_init(&one, &all);
+    rest_init(&two, &all);
+    ck_assert(!rest_spend(&one, &all, 5 * TICK_MS, 0, 0, NOW));
+    rest_received(&one, &all, 1, NOW + 1);
+    ck_assert(!rest_spend(&two, &all, 5 * TICK_MS, 0, 0, NOW + 2));
+    ck_assert_uint_eq(all.quick, 0);
+}
+END_TEST
+
 /* Two that rest have no more of the time than one: their rests add up. */
 START_TEST(together)
 {
@@ -76,6 +90,7 @@ int main(void)
     TCase *t = tcase_create("rest");
     tcase_add_test(t, little_is_no_reason);
     tcase_add_test(t, longer_beside_quick_ones);
+    tcase_add_test(t, long_is_not_quick);
     tcase_add_test(t, together);
     tcase_add_test(t, limits);
     suite_add_tcase(s, t);
