@@ -107,7 +107,8 @@ struct erasure_config {
                          * of its segments and repair segments */
     bool requests;      /* more repair segments are asked for: for ERASURE_RS */
     tick answer;        /* receiver: a matrix that asked waits for so long instead of `hold` */
-    tick pause;         /* receiver: no repair segment for so long, and it asks */
+    tick each;          /* receiver: one repair segment takes so long on the link, 0: unknown; */
+    tick pause;         /* so long after the last one should have come, it asks */
     unsigned kept;      /* sender: matrices whose repair segments are kept for requests, that which
                          * is transmitted included: 1 to ERASURE_MATRICES_MAX. 0 without requests */
     uint32_t first;     /* sender: the first matrix number, random, modulo 2^24 */

@@ -46,8 +46,8 @@ struct erasure_decoder {
     struct erasure_received n;
 };
 
-/* When to ask, if the matrix cannot be repaired until then: behind the last row, or after a pause,
- * as that row can be lost. If it was a pause of the sender, it is asked again. No copy of the
+/* When to ask, if the matrix cannot be repaired until then: behind the last row, or a pause
+ * after its time, as it can be lost. If it comes later, it is asked again. No copy of the
  * request follows an answer. */
 void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now);
 

@@ -17,7 +17,8 @@ void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned ro
         m->asking = false;
     } else {
         m->asked = 0;
-        m->ask = row + 1 == m->rows ? now : tick_add(now, d->config.pause);
+        tick rest = (m->rows - row - 1) * d->config.each;
+        m->ask = row + 1 == m->rows ? now : tick_add(now, tick_add(rest, d->config.pause));
     }
 }
 

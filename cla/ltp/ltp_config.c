@@ -15,7 +15,7 @@
 #define AT(field) offsetof(struct ltp_link_config, field)
 #define HOUR (3600 * TICK_S)
 #define SEGMENT_LEAST 64
-#define REQUEST_PAUSE (20 * TICK_MS) /* no repair segment for so long, and more are asked for */
+#define REQUEST_PAUSE (20 * TICK_MS) /* behind the time of the last repair segment */
 
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
@@ -422,13 +422,14 @@ static unsigned matrices_in(const struct ltp_link_config *k, const struct erasur
     return (unsigned)(tick_min(tick_add(time, time / 4) / (full + 1), 1000) + 1);
 }
 
-/* A request goes out behind the last repair segment, or after a pause; its answer comes a round
- * trip later, and has a quarter of the rows as a rule. */
+/* A request goes out behind the last repair segment, or a pause after its time; its answer comes a
+ * round trip later, and has a quarter of the rows as a rule. */
 static void set_requests(const struct ltp_link_config *k, struct erasure_config *c)
 {
     tick round = k->owlt != 0 ? tick_add(k->owlt, k->owlt) : k->rto;
     tick copies = ERASURE_REQUEST_COPIES * ERASURE_REQUEST_SPACING;
     c->pause = REQUEST_PAUSE;
+    c->each = packets_time(k, 1);
     round = tick_add(round, c->pause + copies);
     c->answer = tick_add(round, packets_time(k, c->rows / 4) + REQUEST_PAUSE);
     c->kept = 2 + matrices_in(k, c, round);

@@ -52,7 +52,7 @@ def run(binaries, seed, code, seconds):
     delays = sorted(delay for start, delay in rows if WARM <= start < seconds - TAIL)
     done = sum(delay < math.inf for delay in delays)
     return {"seed": seed, "bundles": len(delays), "undelivered": len(delays) - done,
-            "goodput_mbit_s": done * SIZE * 8 / (seconds - TAIL - WARM) / 1e6,
+            "delays": delays, "goodput_mbit_s": done * SIZE * 8 / (seconds - TAIL - WARM) / 1e6,
             **{f"p{q}_s": delays[min(len(delays) - 1, len(delays) * q // 100)] for q in (50, 90, 99)}}
 
 
@@ -78,9 +78,11 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(args.jobs) as pool:
         for code in codes:
             runs = list(pool.map(lambda seed, code=code: run(args.binaries, seed, code, args.seconds), range(first, last + 1)))
+            pooled = sorted(delay for one in runs for delay in one.pop("delays"))
             plain = result[0]["runs"] if result else runs
             share = [100 * a["goodput_mbit_s"] / b["goodput_mbit_s"] for a, b in zip(runs, plain)]
             result.append({"rate": code and code[0], "span": code and code[1], "requests": code and code[2], "runs": runs, "goodput_of_uncoded_percent": interval(share),
+                           "pooled_s": {f"p{q}": pooled[len(pooled) * q // 100] for q in (50, 90, 99)},
                            **{key: interval([one[key] for one in runs]) for key in ("goodput_mbit_s", "p50_s", "p90_s", "p99_s")}})
             print({key: value for key, value in result[-1].items() if key != "runs"}, file=sys.stderr)
     json.dump(result, sys.stdout, indent=1)

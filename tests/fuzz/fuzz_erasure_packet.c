@@ -158,6 +158,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
                                .matrices = 2,
                                .requests = r.requests,
                                .answer = 30 * TICK_MS,
+                               .each = TICK_MS / 10,
                                .pause = 5 * TICK_MS,
                                .kept = 2,
                                .math = &gf_portable,

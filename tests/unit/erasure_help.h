@@ -88,6 +88,7 @@ static inline void pair_init_requests(struct pair *p, unsigned span, unsigned ro
     p->config.requests = true;
     p->config.kept = kept;
     p->config.answer = 500 * TICK_MS;
+    p->config.each = TICK_MS;
     p->config.pause = 20 * TICK_MS;
     pair_open(p);
 }

@@ -330,7 +330,7 @@ START_TEST(request_after_a_pause)
     for (unsigned i = 0; i < 62; i++)
         if (i % 10 != 0)
             take_packet(&p, i);
-    wait_for(&p, p.config.pause - 1);
+    wait_for(&p, 22 * p.config.each + p.config.pause - 1); /* rows 2 to 23 are missing */
     ck_assert(!erasure_decoder_requesting(p.decoder));
     wait_for(&p, 1);
     unsigned copies = 0, before = p.packets_len;
@@ -362,7 +362,7 @@ START_TEST(request_too_early)
         if (i > 1)
             continue;
         erasure_decoder_input(p.decoder, slice_of(k.octets, k.len), p.now, &s);
-        p.now += p.config.pause;
+        p.now += 3 * p.config.each + p.config.pause;
         erasure_decoder_expire(p.decoder, p.now);
         ck_assert_uint_gt(erasure_decoder_request(p.decoder, p.now, early), 0);
         ck_assert(erasure_encoder_request(p.encoder, slice_of(early, sizeof early)) ==
@@ -452,7 +452,7 @@ static void run_requests(uint64_t seed, unsigned *answers)
             arrived[matrix_of(&p, i)]++;
         }
     }
-    wait_for(&p, p.config.pause);
+    wait_for(&p, rows * p.config.each + p.config.pause);
     while (pass_request(&p))
         ;
     for (unsigned i = before; i < p.packets_len; i++)
