@@ -483,7 +483,7 @@ bool erasure_decoder_next(struct erasure_decoder *d, struct slice *segment)
 /* When it has failed. */
 static tick end_of(const struct erasure_decoder *d, const struct matrix *m)
 {
-    return tick_add(m->latest, m->asked > 0 ? d->config.answer : d->config.hold);
+    return tick_add(m->latest, m->requested ? d->config.answer : d->config.hold);
 }
 
 tick erasure_decoder_deadline(const struct erasure_decoder *d)

@@ -33,7 +33,9 @@ struct set {
 
 /* A matrix whose repair symbols are kept; at their place in rs16. */
 struct kept {
-    bool valid, answered;
+    bool valid;
+    unsigned answers; /* so far; the last one was prepared at `at` */
+    tick at;
     struct set set; /* next, count: of the answer */
     unsigned last;  /* rows that can be transmitted */
 };
@@ -424,11 +426,15 @@ size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet)
     return n + symbol.len;
 }
 
-/* Some of the answer are lost, too: half more than are missing, and a sixteenth of the rows. */
-static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned missing)
+/* Some of the answer are lost, too: half more than are missing, and an eighth of the rows. */
+static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned missing, tick now)
 {
-    unsigned left = k->last - k->set.next, want = missing + missing / 2 + k->set.rows / 16 + 1;
-    k->answered = true;
+    unsigned left = k->last - k->set.next, want = missing + missing / 2 + k->set.rows / 8 + 1;
+    if (is_answer(k) || k->answers == ERASURE_ANSWERS_MAX ||
+        (k->answers > 0 && now < tick_add(k->at, ERASURE_REQUEST_SAME)))
+        return;
+    k->answers++;
+    k->at = now;
     if (missing > left) {
         e->n.too_late++;
         return;
@@ -438,7 +444,8 @@ static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned m
     e->answers++;
 }
 
-enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet)
+enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet,
+                                             tick now)
 {
     struct packet_head h;
     struct slice body;
@@ -452,8 +459,7 @@ enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct s
         return v; /* its repair segments are under way: a copy of the request may come later */
     for (unsigned i = 0; i < e->config.kept; i++)
         if (e->kept[i].valid && e->kept[i].set.number == h.matrix) {
-            if (!e->kept[i].answered)
-                prepare_answer(e, &e->kept[i], h.index);
+            prepare_answer(e, &e->kept[i], h.index, now);
             return v;
         }
     e->n.too_late++;

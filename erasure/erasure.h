@@ -36,7 +36,7 @@
  *
  * With requests ERASURE_RS has 0xE6 and 0xE7, and a receiver asks for more when the repair segments
  * of a matrix are too few, with a header of the kind 0xE4 alone; its index is how many symbols are
- * missing. The sender answers once for each matrix with rows behind those that it has transmitted.
+ * missing. The sender answers with rows behind those that it has transmitted.
  * So a matrix that the code was too weak for costs one round trip and few segments, where LTP would
  * repeat all of its lost ones. Twice as many rows as are transmitted, rounded up to a power of
  * two, are computed for this.
@@ -70,6 +70,8 @@
 
 #define ERASURE_REQUEST_COPIES 3 /* of each request, as one can be lost */
 #define ERASURE_REQUEST_SPACING (10 * TICK_MS)
+#define ERASURE_REQUEST_SAME (40 * TICK_MS) /* they come within this time */
+#define ERASURE_ANSWERS_MAX 3               /* for a matrix */
 
 #define ERASURE_DEPTH_MAX 255
 #define ERASURE_SEGMENT_MAX 65400
@@ -143,8 +145,8 @@ struct erasure_sent {
     uint64_t matrices, short_matrices; /* matrices that ended; of these, before they were full */
     uint64_t unsent;   /* repair segments that had to make room for the next matrix */
     uint64_t requests; /* with a right CRC, copies included */
-    uint64_t answered; /* matrices that were answered for, */
-    uint64_t more;     /* and repair segments of these answers */
+    uint64_t answered; /* of them, without copies and those that came too late; */
+    uint64_t more;     /* repair segments of the answers */
     uint64_t too_late; /* requests for a matrix that is not kept, or has not enough rows left */
     unsigned work_max; /* the most work of one call */
 };
@@ -174,7 +176,8 @@ void erasure_encoder_expire(struct erasure_encoder *e, tick now);
 /* A request of the receiver: ERASURE_REQUEST when it is one, whether it is answered or
  * not; otherwise another verdict. Then repair segments may be pending. Each matrix is answered for
  * once. */
-enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet);
+enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet,
+                                             tick now);
 
 const struct erasure_sent *erasure_encoder_counters(const struct erasure_encoder *e);
 

@@ -25,6 +25,7 @@ struct matrix {
     unsigned asked;            /* copies of the request that were written, or are pending */
     bool asking;               /* one of them is pending */
     bool requested;            /* it was counted as such */
+    unsigned rounds;           /* requests without copies */
     uint8_t *symbols; /* of all segments, then of all repair segments by row and codeword */
     uint8_t *present; /* a flag for each of them */
     uint16_t data[ERASURE_DEPTH_MAX], repair[ERASURE_DEPTH_MAX]; /* symbols of each codeword */
@@ -47,8 +48,8 @@ struct erasure_decoder {
 };
 
 /* When to ask, if the matrix cannot be repaired until then: behind the last row, or a pause
- * after its time, as it can be lost. If it comes later, it is asked again. No copy of the
- * request follows an answer. */
+ * after its time, as it can be lost. If it comes later, it is asked again. An answer
+ * ends the copies of a request; when it was not enough, the next one follows. */
 void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now);
 
 /* When it is time and the matrix cannot be repaired, a request for it is pending. */

@@ -12,11 +12,11 @@ void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned ro
 {
     if (!d->config.requests)
         return;
+    m->asked = 0;
     if (row >= m->rows) {
-        m->ask = TICK_NEVER;
         m->asking = false;
+        m->ask = m->rounds < ERASURE_ANSWERS_MAX ? tick_add(now, 2 * d->config.pause) : TICK_NEVER;
     } else {
-        m->asked = 0;
         tick rest = (m->rows - row - 1) * d->config.each;
         m->ask = row + 1 == m->rows ? now : tick_add(now, tick_add(rest, d->config.pause));
     }
@@ -37,6 +37,7 @@ void request_look(struct erasure_decoder *d, struct matrix *m, tick now)
         return;
     d->n.requested += !m->requested;
     m->requested = m->asking = true;
+    m->rounds += m->asked == 0;
     m->asked++;
     m->latest = tick_max(m->latest, now);
     if (m->asked < ERASURE_REQUEST_COPIES)

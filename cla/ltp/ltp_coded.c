@@ -132,7 +132,7 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
     }
     enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
     if (v == ERASURE_REQUEST) {
-        erasure_encoder_request(c->encoder, datagram);
+        erasure_encoder_request(c->encoder, datagram, h->now);
         if (!list_empty(&h->links))
             link_touch(container_of(list_first(&h->links), struct link, node));
     }

@@ -40,7 +40,7 @@ static void pass_requests(struct run *r)
     size_t len;
     while ((len = erasure_decoder_request(r->d, r->now, request)) > 0) {
         assert(r->requests && len == sizeof request);
-        erasure_encoder_request(r->e, slice_of(request, len));
+        erasure_encoder_request(r->e, slice_of(request, len), r->now);
     }
 }
 
@@ -106,7 +106,7 @@ static void attack(struct run *r, const uint8_t *data, size_t len)
     h.crc = erasure_packet_crc(&h, slice_of(packet + head, len - head), slice_of(NULL, 0));
     erasure_packet_write(&h, packet);
     if (request) {
-        erasure_encoder_request(r->e, slice_of(packet, len));
+        erasure_encoder_request(r->e, slice_of(packet, len), r->now);
         return;
     }
     r->attacked = true;

@@ -272,7 +272,8 @@ static bool pass_request(struct pair *p)
         return false;
     ck_assert_uint_eq(len, ERASURE_HEAD);
     ck_assert_uint_eq(packet[0], 0xE4);
-    ck_assert(erasure_encoder_request(p->encoder, slice_of(packet, len)) == ERASURE_REQUEST);
+    ck_assert(erasure_encoder_request(p->encoder, slice_of(packet, len), p->now) ==
+              ERASURE_REQUEST);
     send_repairs(p);
     erasure_decoder_check(p->decoder);
     return true;
@@ -304,19 +305,23 @@ START_TEST(requested_repairs)
     ck_assert(erasure_decoder_requesting(p.decoder));
     ck_assert(pass_request(&p));
     ck_assert(!erasure_decoder_requesting(p.decoder));
-    ck_assert_uint_eq(p.packets_len, 125 + 3 + 1 + 25 / 16 + 1); /* half more, and a bit */
+    ck_assert_uint_eq(p.packets_len, 125 + 3 + 1 + 25 / 8 + 1); /* half more, and a bit */
     wait_for(&p, ERASURE_REQUEST_SPACING);
     unsigned before = p.packets_len;
     ck_assert(pass_request(&p)); /* a copy, which is not answered */
     ck_assert_uint_eq(p.packets_len, before);
-    for (unsigned i = 127; i < before; i++) /* two of the answer are lost */
+    take_packet(&p, before - 1); /* the others of the answer are lost */
+    wait_for(&p, 2 * p.config.pause);
+    ck_assert(pass_request(&p));
+    ck_assert_uint_eq(p.packets_len, before + 2 + 1 + 25 / 8 + 1);
+    for (unsigned i = before + 5; i < p.packets_len; i++)
         take_packet(&p, i);
     ck_assert_uint_eq(count_came(&p), 100);
     ck_assert_uint_eq(counts(&p)->requested, 1);
     ck_assert_uint_eq(counts(&p)->requested_repaired, 1);
     ck_assert_uint_eq(counts(&p)->repaired, 1);
     const struct erasure_sent *n = erasure_encoder_counters(p.encoder);
-    ck_assert(n->requests == 2 && n->answered == 1 && n->more == 6 && n->too_late == 0);
+    ck_assert(n->requests == 3 && n->answered == 2 && n->more == 8 + 7 && n->too_late == 0);
     pair_fini(&p);
 }
 END_TEST
@@ -365,7 +370,7 @@ START_TEST(request_too_early)
         p.now += 3 * p.config.each + p.config.pause;
         erasure_decoder_expire(p.decoder, p.now);
         ck_assert_uint_gt(erasure_decoder_request(p.decoder, p.now, early), 0);
-        ck_assert(erasure_encoder_request(p.encoder, slice_of(early, sizeof early)) ==
+        ck_assert(erasure_encoder_request(p.encoder, slice_of(early, sizeof early), p.now) ==
                   ERASURE_REQUEST);
     }
     ck_assert_uint_eq(erasure_encoder_counters(p.encoder)->answered, 0);
@@ -373,7 +378,8 @@ START_TEST(request_too_early)
     erasure_decoder_input(p.decoder, slice_of(k.octets, k.len), p.now, &s);
     erasure_decoder_expire(p.decoder, p.now);
     ck_assert_uint_gt(erasure_decoder_request(p.decoder, p.now, early), 0);
-    ck_assert(erasure_encoder_request(p.encoder, slice_of(early, sizeof early)) == ERASURE_REQUEST);
+    ck_assert(erasure_encoder_request(p.encoder, slice_of(early, sizeof early), p.now) ==
+              ERASURE_REQUEST);
     ck_assert_uint_eq(erasure_encoder_counters(p.encoder)->answered, 1);
     pair_fini(&p);
 }
@@ -394,18 +400,18 @@ START_TEST(requests_in_vain)
     ck_assert(!erasure_encoder_pending(p.encoder));
     wait_for(&p, ERASURE_REQUEST_SPACING);
     ck_assert_uint_gt(erasure_decoder_request(p.decoder, p.now, packet), 0);
-    ck_assert(erasure_encoder_request(other.encoder, slice_of(packet, sizeof packet)) ==
+    ck_assert(erasure_encoder_request(other.encoder, slice_of(packet, sizeof packet), p.now) ==
               ERASURE_MISMATCH);
     ck_assert(take_octets(&other, packet, sizeof packet) == ERASURE_MISMATCH);
     ck_assert(take_octets(&p, packet, sizeof packet) == ERASURE_REQUEST);
-    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet - 1)) ==
+    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet - 1), p.now) ==
               ERASURE_MALFORMED);
     send_segments(&p, 200); /* two more matrices: the first one is not kept */
-    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet)) ==
+    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet), p.now) ==
               ERASURE_REQUEST);
     ck_assert_uint_eq(erasure_encoder_counters(p.encoder)->too_late, 2);
     packet[5] ^= 1;
-    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet)) ==
+    ck_assert(erasure_encoder_request(p.encoder, slice_of(packet, sizeof packet), p.now) ==
               ERASURE_BAD_CRC);
     ck_assert(take_octets(&other, p.packets[0].octets, p.packets[0].len) == ERASURE_MISMATCH);
     wait_for(&p, ERASURE_REQUEST_SPACING);
