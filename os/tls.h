@@ -44,12 +44,24 @@ struct tls_own {
 /* 0, or HELIO_ENOMEM, or HELIO_EINVAL with the `file` to blame (0 certificate, 1 key, 2 ca) and in
  * why[TLS_WHY_MAX] what is wrong with it and what would be right. */
 int tls_new(struct tls **out, const struct tls_files *files, unsigned *file, char *why);
+/* One owner more, who calls tls_free. */
+void tls_keep(struct tls *t);
 /* Streams live on. NULL is allowed. */
 void tls_free(struct tls *t);
 
 /* Reads the files again; streams that begin later use them, all of them or none. On failure (as
  * tls_new) everything stays as it was. */
 int tls_reload(struct tls *t, unsigned *file, char *why);
+/* The same in another thread (os/work_pool.h), since many CAs take seconds: `done` is called from
+ * the world's loop, later than this call, with what tls_reload returns; why[TLS_WHY_MAX] is
+ * borrowed for that call. At the world's end it may be HELIO_ESTOPPED: they were not read. Until
+ * then streams begin with what was read before. One at a time. False: there are no threads, or no
+ * memory, and nothing follows: tls_reload does it. */
+typedef void tls_reloaded(void *context, int error, unsigned file, const char *why);
+bool tls_reload_later(struct tls *t, struct world *w, tls_reloaded *done, void *context);
+bool tls_reloading(const struct tls *t);
+/* Nothing follows any more, and nothing changes. Before `context` goes; else no harm. */
+void tls_reload_forget(struct tls *t);
 /* Have the files changed since they were last read, with success or without? */
 bool tls_changed(const struct tls *t);
 

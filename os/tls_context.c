@@ -5,7 +5,8 @@
  *
  * What can go wrong: a file cannot be read, or does not hold what it should, or the key is not the
  * certificate's; told with the file's name. A certificate that was replaced before its key is told
- * once, and read again when the key is there.
+ * once, and read again when the key is there. Another thread reads them into a struct tls that
+ * nobody else has; the loop takes over what it holds.
  */
 #include <openssl/err.h>
 #include <openssl/pem.h>
@@ -236,19 +237,29 @@ bool tls_own_warning(const struct tls *t, int64_t now, char *why)
     return true;
 }
 
+/* Nothing is read yet; NULL: no memory. */
+static struct tls *tls_empty(const struct tls_files *files)
+{
+    struct tls *t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    t->refs = 1;
+    t->method = tls_method_new();
+    if (t->method != NULL && keep_path(t, TLS_CERTIFICATE, files->certificate) &&
+        keep_path(t, TLS_KEY, files->key) && keep_path(t, TLS_CA, files->ca))
+        return t;
+    tls_free(t);
+    return NULL;
+}
+
 int tls_new(struct tls **out, const struct tls_files *files, unsigned *file, char *why)
 {
     const struct complaint c = {file, why};
-    struct tls *t = calloc(1, sizeof *t);
+    struct tls *t = tls_empty(files);
     if (t == NULL)
         return HELIO_ENOMEM;
-    t->refs = 1;
-    t->method = tls_method_new();
     int r = 0;
-    if (t->method == NULL || !keep_path(t, TLS_CERTIFICATE, files->certificate) ||
-        !keep_path(t, TLS_KEY, files->key) || !keep_path(t, TLS_CA, files->ca))
-        r = HELIO_ENOMEM;
-    else if ((t->paths[TLS_CERTIFICATE] == NULL) != (t->paths[TLS_KEY] == NULL))
+    if ((t->paths[TLS_CERTIFICATE] == NULL) != (t->paths[TLS_KEY] == NULL))
         r = wrong(&c, t->paths[TLS_KEY] == NULL ? TLS_KEY : TLS_CERTIFICATE,
                   "is not given; a certificate and its key go together");
     if (r == 0)
@@ -272,7 +283,99 @@ void tls_free(struct tls *t)
         return;
     for (unsigned i = 0; i < TLS_FILES; i++)
         free(t->paths[i]);
+    assert(t->reading == NULL);
     SSL_CTX_free(t->context);
     BIO_meth_free(t->method);
     free(t);
+}
+
+/* ---- in another thread ---- */
+
+struct tls_reading {
+    struct work work;
+    struct world *world;
+    struct tls *tls;   /* whose files they are; NULL: it was forgotten */
+    struct tls *fresh; /* of the same files; the thread's until it is done */
+    int error;         /* HELIO_ESTOPPED: the thread never began */
+    unsigned file;
+    char why[TLS_WHY_MAX];
+    tls_reloaded *done;
+    void *context;
+};
+
+static void free_reading(struct tls_reading *r)
+{
+    tls_free(r->fresh);
+    free(r);
+}
+
+static void read_files(struct work *w)
+{
+    struct tls_reading *r = container_of(w, struct tls_reading, work);
+    r->error = tls_reload(r->fresh, &r->file, r->why);
+}
+
+/* What was read takes the old one's place, or that the files were seen does. */
+static void take_over(struct tls *t, struct tls *fresh)
+{
+    SSL_CTX *was = t->context;
+    memcpy(t->seen, fresh->seen, sizeof t->seen);
+    if (fresh->context == NULL)
+        return;
+    t->context = fresh->context;
+    fresh->context = was;
+    fresh->own.loads += t->own.loads;
+    t->own = fresh->own;
+}
+
+static void end_reading(struct work *w)
+{
+    struct tls_reading *r = container_of(w, struct tls_reading, work);
+    struct tls *t = r->tls;
+    if (t != NULL) {
+        assert(t->reading == r && (r->error == 0) == (r->fresh->context != NULL));
+        if (r->error != HELIO_ESTOPPED)
+            take_over(t, r->fresh);
+        t->reading = NULL;
+        r->done(r->context, r->error, r->file, r->why);
+    }
+    free_reading(r);
+}
+
+bool tls_reload_later(struct tls *t, struct world *w, tls_reloaded *done, void *context)
+{
+    const struct tls_files files = {t->paths[TLS_CERTIFICATE], t->paths[TLS_KEY], t->paths[TLS_CA]};
+    struct tls_reading *r = calloc(1, sizeof *r);
+    assert(t->reading == NULL);
+    if (r == NULL)
+        return false;
+    r->work = (struct work){.run = read_files, .done = end_reading};
+    r->world = w;
+    r->tls = t;
+    r->error = HELIO_ESTOPPED;
+    r->done = done;
+    r->context = context;
+    r->fresh = tls_empty(&files);
+    if (r->fresh != NULL && world_work(w, &r->work)) {
+        t->reading = r;
+        return true;
+    }
+    free_reading(r);
+    return false;
+}
+
+bool tls_reloading(const struct tls *t)
+{
+    return t->reading != NULL;
+}
+
+void tls_reload_forget(struct tls *t)
+{
+    struct tls_reading *r = t == NULL ? NULL : t->reading;
+    if (r == NULL)
+        return;
+    t->reading = NULL;
+    r->tls = NULL;
+    if (world_take_back(r->world, &r->work))
+        free_reading(r); /* else it is freed when it is done */
 }

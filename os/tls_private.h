@@ -30,6 +30,7 @@ struct tls {
     char *paths[TLS_FILES];
     struct stat seen[TLS_FILES]; /* when they were last read; st_ino 0: were not there */
     struct tls_own own;
+    struct tls_reading *reading; /* NULL: no other thread reads them */
 };
 
 enum tls_state { TLS_SHAKING, TLS_OPEN, TLS_OVER };
@@ -69,7 +70,6 @@ struct tls_stream {
 
 static_assert(sizeof(struct tls_stream) + 100000 <= TLS_HELD_MAX, "with what OpenSSL takes");
 
-void tls_keep(struct tls *t);
 struct tls_stream *tls_stream_of(struct stream *s);
 
 /* The buffers of a stream as a source and sink of bytes; NULL: no memory. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Certificates from files: what is wrong with them is told, new ones are taken whole or not at all,
- * sessions live on with the old ones; and TLS over the kernel's sockets. */
+ * sessions live on with the old ones, the loop goes on while they are read; and TLS over the
+ * kernel's sockets. */
 #include "base/err.h"
 #include "os/tls.h"
 #include "os/uv_world.h"
@@ -279,6 +280,127 @@ START_TEST(over_sockets)
 }
 END_TEST
 
+/* ---- in another thread ---- */
+
+#define MANY_CAS 5000
+
+/* What happens, in its order: t the loop's turns, one of several; d the files are read. */
+struct order {
+    struct world *world;
+    struct tls *tls;
+    struct alarm alarm;
+    char seen[8];
+    size_t len;
+    int error;
+    bool ending;
+};
+
+static void see(struct order *o, char what)
+{
+    if (o->len < sizeof o->seen - 1 && (o->len == 0 || o->seen[o->len - 1] != what))
+        o->seen[o->len++] = what;
+}
+
+static void end_world(void *context)
+{
+    struct order *o = context;
+    if (o->ending)
+        return;
+    o->ending = true;
+    alarm_fini(&o->alarm);
+    uv_world_end(o->world);
+}
+
+static void on_files(void *context, int error, unsigned file, const char *why)
+{
+    struct order *o = context;
+    see(o, 'd');
+    o->error = error;
+    if (error != 0 && error != HELIO_ESTOPPED)
+        ck_assert(file == 2 && strstr(why, "ca.pem") != NULL);
+    end_world(o);
+}
+
+static void on_turn(void *context)
+{
+    struct order *o = context;
+    see(o, 't');
+    alarm_set(&o->alarm, world_now(o->world) + TICK_MS);
+}
+
+/* Many certificates: the same one again and again takes as long to read. */
+static void write_many(const char *path, X509 *cert)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    for (int i = 0; i < MANY_CAS; i++)
+        ck_assert_int_eq(PEM_write_X509(f, cert), 1);
+    fclose(f);
+}
+
+static void begin_order(struct order *o, struct fixture *f)
+{
+    fixture_init(f);
+    *o = (struct order){.error = 1};
+    ck_assert_int_eq(tls_new(&o->tls, &f->files, &f->file, f->why), 0);
+    ck_assert_int_eq(uv_world_open(&o->world), 0);
+    alarm_init(&o->alarm, o->world, ALARM_NODE, on_turn, o);
+    alarm_set(&o->alarm, 0);
+}
+
+static void end_order(struct order *o, struct fixture *f)
+{
+    ck_assert_int_eq(uv_world_free(o->world), 0);
+    tls_free(o->tls);
+    fixture_fini(f);
+}
+
+/* The loop turns while they are read; they are taken whole, or not at all. */
+START_TEST(loop_goes_on)
+{
+    struct fixture f;
+    struct order o;
+    struct tls_own own;
+    begin_order(&o, &f);
+    write_many(f.files.ca, f.ca.cert);
+    if (_i == 1)
+        fill(f.files.ca, "this is no certificate\n");
+    ck_assert(tls_changed(o.tls));
+    ck_assert(tls_reload_later(o.tls, o.world, on_files, &o));
+    ck_assert(tls_reloading(o.tls));
+    uv_world_run(o.world);
+    ck_assert(!tls_reloading(o.tls) && !tls_changed(o.tls));
+    if (_i == 0)
+        ck_assert_str_eq(o.seen, "td");
+    ck_assert_int_eq(o.error, _i == 0 ? 0 : HELIO_EINVAL);
+    tls_own(o.tls, &own);
+    ck_assert_uint_eq(own.loads, _i == 0 ? 2 : 1);
+    end_order(&o, &f);
+}
+END_TEST
+
+/* Who asked forgets it, before it begins or while they are read; or the world ends meanwhile. */
+START_TEST(nobody_waits)
+{
+    struct fixture f;
+    struct order o;
+    begin_order(&o, &f);
+    write_many(f.files.ca, f.ca.cert);
+    alarm_fini(&o.alarm);
+    alarm_init(&o.alarm, o.world, ALARM_NODE, end_world, &o);
+    alarm_set(&o.alarm, world_now(o.world) + (tick)_i * TICK_MS);
+    ck_assert(tls_reload_later(o.tls, o.world, on_files, &o));
+    tls_reload_forget(o.tls);
+    ck_assert(!tls_reloading(o.tls) && tls_changed(o.tls));
+    ck_assert(tls_reload_later(o.tls, o.world, on_files, &o)); /* beside the first, perhaps */
+    if (_i > 0)
+        tls_reload_forget(o.tls);
+    uv_world_run(o.world);
+    ck_assert_str_eq(o.seen, _i > 0 ? "" : "d");
+    end_order(&o, &f);
+}
+END_TEST
+
 int main(void)
 {
     Suite *suite = suite_create("os_tls_files");
@@ -286,6 +408,8 @@ int main(void)
     tcase_add_test(t, bad_files);
     tcase_add_test(t, loaded_again);
     tcase_add_test(t, over_sockets);
+    tcase_add_loop_test(t, loop_goes_on, 0, 2);
+    tcase_add_loop_test(t, nobody_waits, 0, 3);
     suite_add_tcase(suite, t);
     SRunner *r = srunner_create(suite);
     srunner_run_all(r, CK_NORMAL);
