@@ -160,6 +160,7 @@ struct cla_env {
     struct cla_events events;
     struct cla_self self;
     struct rests *rests; /* of all links of one node (base/rest.h); NULL: the adapter has its own */
+    void *files;         /* of ops->read, borrowed; NULL: open reads them itself */
     void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
                       socket per local address); starts as NULL; one per adapter and node */
 };
@@ -216,6 +217,12 @@ struct cla_ops {
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* Reads the files that a configuration names which check accepts, in any thread, since it can
+     * take seconds. *out is for env.files of `open`, or for `set`, of the same configuration, and
+     * the caller's to `forget`; NULL: there are none. Returns as check does. NULL: this adapter has
+     * no files. */
+    int (*read)(const void *config, void **out, const char **key, char *why, size_t why_cap);
+    void (*forget)(void *files); /* in the loop; with `read` */
     /* Of a configuration that check accepts: what does not work at this time (s since 1970 UTC), or
      * soon will not, such as a certificate that ended; returns true with the key and a text. NULL:
      * nothing. */
@@ -244,8 +251,9 @@ struct cla_ops {
     /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
     const char *const *live;
     /* These keys have other values now: `config` (checked) is borrowed instead of the former one.
-     * 0, or an error with a text, then all is as before. NULL: nothing can change. */
-    int (*set)(struct cla *c, const void *config, char *why, size_t why_cap);
+     * files: as env.files. 0, or an error with a text, then all is as before. NULL: nothing can
+     * change. */
+    int (*set)(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
     /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
      * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);

@@ -153,10 +153,13 @@ struct node {
     struct http *http;            /* NULL: it is off */
     struct node_backlog *backlog; /* node_backlog.h; NULL: nobody has asked */
     bool earlier_life;            /* the store has been this node's before */
-    bool awake;                   /* the agent may have actions */
-    bool links_route;             /* node_router_use */
-    bool stopping;                /* no new work */
-    bool failed;                  /* it could not start: stopping, with the parts that there are */
+    struct list changes;          /* node_change.h: the first one is being made */
+    size_t changes_len;           /* 0: the list was never begun, or is empty */
+    bool changing;
+    bool awake;       /* the agent may have actions */
+    bool links_route; /* node_router_use */
+    bool stopping;    /* no new work */
+    bool failed;      /* it could not start: stopping, with the parts that there are */
 };
 
 #define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */
@@ -211,13 +214,13 @@ void node_tell_shortage(struct node *n);
 int node_open_links(struct node *n);
 size_t node_links_count(const struct node *n);
 struct node_link *node_link_find(const struct node *n, const char *name); /* NULL: there is none */
-/* A link of its own configuration, which is the node's in any case. 0, or an error with its text.
- */
+/* A link of its own configuration, which is the node's in any case, with the files that were read
+ * of it, if any. 0, or an error with its text. */
 int node_link_add(struct node *n, struct config_link *own, char *why, size_t why_cap);
 /* The link ends; what waits for it, or is on it, goes another way or waits for one. */
 void node_link_remove(struct node_link *l);
-/* Other values for keys that can change (config_link_change); `changed` is the node's on success.
- * 0, or an error with its text. */
+/* Other values for keys that can change (config_link_change); `changed` is the node's on success,
+ * with the files that were read of it, if any. 0, or an error with its text. */
 int node_link_set(struct node_link *l, struct config_link *changed, char *why, size_t why_cap);
 /* node_router.c: links whose adapters know what they reach are asked where static routes lead
  * nowhere, from now on. */

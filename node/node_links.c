@@ -303,6 +303,7 @@ static int open_link(struct node_link *l, char *why, size_t cap)
         .events = events_of(l),
         .self = node_self(l),
         .rests = &n->rests,
+        .files = c->files,
         .shared = &n->anchors[adapter_index(c->ops)],
     };
     struct cla *cla;
@@ -446,7 +447,7 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
     if (err < 0)
         snprintf(why, why_cap, "%s", helio_strerror(err));
     else if (l->cla->ops->set != NULL)
-        err = l->cla->ops->set(l->cla, changed->settings, why, why_cap);
+        err = l->cla->ops->set(l->cla, changed->settings, changed->files, why, why_cap);
     if (err < 0) {
         (void)serve_all(l, l->config);
         return err;

@@ -18,6 +18,7 @@
 #include "node/config/config_diff.h"
 #include "node/config/config_link.h"
 #include "node/config/config_tables.h"
+#include "node/node_change.h"
 #include "node/node_log.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
@@ -85,6 +86,13 @@ static void name_fixed_keys(struct reload *r, const struct config_link *is,
         name_fixed(r, want->name, list->key);
 }
 
+/* Those that were read of the file go along. */
+static void move_files(struct config_link *to, struct config_link *from)
+{
+    to->files = from->files;
+    from->files = NULL;
+}
+
 /* Takes `changed`. */
 static void set_link(struct reload *r, struct node_link *l, struct config_link *changed,
                      const char *keys)
@@ -125,7 +133,7 @@ static bool copy_common(const struct config_link *want, struct config_link *chan
     return true;
 }
 
-static void change_link(struct reload *r, struct node_link *l, const struct config_link *want)
+static void change_link(struct reload *r, struct node_link *l, struct config_link *want)
 {
     const struct config_link *is = l->config;
     char keys[KEYS_CAP] = "";
@@ -145,6 +153,7 @@ static void change_link(struct reload *r, struct node_link *l, const struct conf
         add_key(keys, o->key);
     }
     if (good && keys[0] != '\0') {
+        move_files(changed, want);
         set_link(r, l, changed, keys);
         return;
     }
@@ -153,10 +162,12 @@ static void change_link(struct reload *r, struct node_link *l, const struct conf
         tell_change(r, false, "link %s: out of memory", want->name);
 }
 
-static void add_link(struct reload *r, const struct config_link *want)
+static void add_link(struct reload *r, struct config_link *want)
 {
     char why[256] = "out of memory";
     struct config_link *own = config_link_copy(want);
+    if (own != NULL)
+        move_files(own, want);
     int rc = own == NULL ? HELIO_ENOMEM : node_link_add(r->n, own, why, sizeof why);
     tell_change(r, rc == 0, "link %s: %s%s", want->name,
                 rc == 0 ? "added" : "cannot be added: ", rc == 0 ? "" : why);
@@ -173,12 +184,15 @@ static void reload_links(struct reload *r)
         node_link_remove(l);
     }
     for (size_t i = 0; i < r->now->links_len; i++) {
-        const struct config_link *want = &r->now->links[i];
+        struct config_link *want = &r->now->links[i];
         struct node_link *l = node_link_find(r->n, want->name);
         if (l != NULL)
             change_link(r, l, want);
         else
             add_link(r, want);
+        if (want->files != NULL)
+            want->ops->forget(want->files);
+        want->files = NULL;
     }
 }
 
@@ -316,52 +330,103 @@ static void apply_changes(struct reload *r)
     node_wake(r->n);
 }
 
-static struct config *read_file(struct node *n, json_t *out)
+/* What the file says, and its place in the order of changes. */
+struct reading {
+    struct node_change change;
+    char *path;
+    struct config *now; /* NULL: it is wrong, or memory was out */
+    struct conf_errors errors;
+    node_reloaded *done;
+    void *context;
+};
+
+static void free_reading(struct reading *f)
 {
-    struct conf_errors *e = malloc(sizeof *e);
-    struct config *c = calloc(1, sizeof *c);
-    bool good = e != NULL && c != NULL;
-    if (good) {
-        conf_errors_init(e, n->path);
-        good = config_load(c, n->path, cla_at, e) == 0;
-        for (size_t i = 0; i < e->len; i++)
-            say(&n->say, LEVEL_ERROR, "reload: %s", e->text[i]);
-        if (!good && out != NULL)
-            json_object_set_new(out, "error",
-                                json_string(e->len > 0 ? e->text[0] : "out of memory"));
-        if (!good)
-            say(&n->say, LEVEL_ERROR, "reload: nothing has changed");
-    }
-    free(e);
-    if (good)
-        return c;
-    free(c);
-    return NULL;
+    if (f->now != NULL)
+        config_fini(f->now);
+    free(f->now);
+    free(f->path);
+    free(f);
 }
 
-int node_reload(struct node *n, struct json_t *out)
+static void read_file(struct node_change *c)
 {
-    if (n->path == NULL || n->stopping)
-        return HELIO_ENOENT;
-    struct config *now = read_file(n, out);
-    if (now == NULL)
-        return HELIO_EFORMAT;
+    struct reading *f = container_of(c, struct reading, change);
+    f->now = calloc(1, sizeof *f->now);
+    if (f->now == NULL || config_load(f->now, f->path, cla_at, &f->errors) == 0)
+        return;
+    free(f->now);
+    f->now = NULL;
+}
+
+static void tell_wrong(const struct reading *f, json_t *out)
+{
+    const struct conf_errors *e = &f->errors;
+    struct say *to = &f->change.node->say;
+    for (size_t i = 0; i < e->len; i++)
+        say(to, LEVEL_ERROR, "reload: %s", e->text[i]);
+    say(to, LEVEL_ERROR, "reload: nothing has changed");
+    json_object_set_new(out, "error", json_string(e->len > 0 ? e->text[0] : "out of memory"));
+}
+
+/* Takes what was read. */
+static void apply_file(struct reading *f, json_t *out)
+{
+    struct node *n = f->change.node;
     struct config *was = n->file;
-    struct reload r = {n, was != NULL ? was : n->config, now, json_array(), json_array()};
+    struct reload r = {n, was != NULL ? was : n->config, f->now, json_array(), json_array()};
+    f->now = NULL;
     apply_changes(&r);
     if (json_array_size(r.applied) + json_array_size(r.refused) == 0)
         say(&n->say, LEVEL_INFO, "reload: %s has nothing new", n->path);
-    assert(n->file == now);
+    assert(n->file == r.now);
     if (was != NULL)
         config_fini(was);
     free(was);
-    if (out != NULL) {
-        json_object_set(out, "applied", r.applied);
-        json_object_set(out, "refused", r.refused);
+    json_object_set_new(out, "applied", r.applied);
+    json_object_set_new(out, "refused", r.refused);
+}
+
+static void apply_reading(struct node_change *c)
+{
+    struct reading *f = container_of(c, struct reading, change);
+    json_t *out = json_object();
+    int rc = 0;
+    if (c->node->stopping) {
+        rc = HELIO_ENOENT;
+    } else if (f->now == NULL) {
+        rc = HELIO_EFORMAT;
+        tell_wrong(f, out);
+    } else {
+        apply_file(f, out);
     }
-    json_decref(r.applied);
-    json_decref(r.refused);
-    return 0;
+    if (f->done != NULL)
+        f->done(f->context, rc, out);
+    json_decref(out);
+    free_reading(f);
+}
+
+int node_reload(struct node *n, node_reloaded *done, void *context)
+{
+    if (n->path == NULL || n->stopping)
+        return HELIO_ENOENT;
+    struct reading *f = calloc(1, sizeof *f);
+    if (f == NULL)
+        return HELIO_ENOMEM;
+    f->change = (struct node_change){.read = read_file, .apply = apply_reading};
+    f->path = strdup(n->path);
+    f->done = done;
+    f->context = context;
+    const bool good = f->path != NULL;
+    if (good)
+        conf_errors_init(&f->errors, f->path);
+    if (good && node_change_make(n, &f->change))
+        return 0;
+    if (good)
+        say(&n->say, LEVEL_WARNING, "reload: %d changes wait already; this one is not made",
+            NODE_CHANGES_MAX);
+    free_reading(f);
+    return good ? HELIO_EAGAIN : HELIO_ENOMEM;
 }
 
 void node_reload_free(struct node *n)

@@ -227,7 +227,7 @@ static void on_signal(void *context, int number)
     struct node *n = context;
     if (number == SIGHUP) {
         node_log_reopen(n);
-        (void)node_reload(n, NULL); /* it was told */
+        (void)node_reload(n, NULL, NULL); /* it is told */
         return;
     }
     (void)notify_send(n->handles->manager, "STOPPING=1");

@@ -75,8 +75,9 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
 static const char *const live[] = {"lifetime", "segment", "window",     "transfers", "memory",
                                    "hold",     "nesting", "any_source", NULL};
 
-static int set_bibe(struct cla *c, const void *config, char *why, size_t why_cap)
+static int set_bibe(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
+    (void)files;
     struct bibe_link *l = link_of(c);
     const struct bibe_config *k = config;
     (void)why;

@@ -171,8 +171,9 @@ static const char *const live[] = {"source",
                                    "dscp",
                                    NULL};
 
-static int ltp_set(struct cla *c, const void *config, char *why, size_t why_cap)
+static int ltp_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
+    (void)files;
     struct link *l = link_of(c);
     const struct ltp_link_config *was = l->given;
     l->given = config;

@@ -135,15 +135,6 @@ static const char *file_key(const struct tcpcl_config *k)
                                         : NULL;
 }
 
-/* The files are read as they will be when the link is opened: a certificate, its key, CAs. */
-static int check_contents(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
-{
-    struct tls *tls;
-    const int r = tcpcl_tls_load(&tls, k, key, why, cap);
-    tls_free(tls);
-    return r;
-}
-
 /* Can they be opened, and is the key secret? */
 static int check_files(const struct tcpcl_config *k, const char **key, char *why, size_t cap)
 {
@@ -197,9 +188,15 @@ static int check_tls(const struct tcpcl_config *k, const char **key, char *why, 
         return blame(key, "tls_host", why, cap, "is not given; tls_peer: host needs the name");
     if (k->tls_peer == TCPCL_BY_ADDRESS && (has_text(k->remote_path) || has_text(k->local_path)))
         return blame(key, "tls_peer", why, cap, "is address; UNIX sockets have none");
-    if (check_files(k, key, why, cap) != 0)
-        return HELIO_EINVAL;
-    return check_contents(k, key, why, cap);
+    return check_files(k, key, why, cap);
+}
+
+int tcpcl_config_read(const void *config, void **out, const char **key, char *why, size_t cap)
+{
+    struct tls *tls;
+    const int r = tcpcl_tls_load(&tls, config, key, why, cap);
+    *out = tls;
+    return r;
 }
 
 bool tcpcl_config_warn(const void *config, int64_t now, const char **key, char *why, size_t cap)

@@ -30,6 +30,8 @@ extern const struct cla_renamed tcpcl_renamed[];
 
 /* As cla_ops.check. */
 int tcpcl_config_check(const void *config, const char **key, char *why, size_t why_cap);
+/* cla_ops.read: certificate, key and CAs, as a struct tls. */
+int tcpcl_config_read(const void *config, void **out, const char **key, char *why, size_t cap);
 /* cla_ops.warn */
 bool tcpcl_config_warn(const void *config, int64_t now, const char **key, char *why, size_t cap);
 

@@ -22,7 +22,10 @@ static const struct stream_user user;
  * both want it, by putting a stream that wraps this one in the place of c->stream. */
 static void begin_security(struct tcpcl_conn *c, bool tls, tick now)
 {
-    if (tls && tcpcl_tls_begin(c)) {
+    const enum tcpcl_tls_start start = tls ? tcpcl_tls_begin(c) : TCPCL_TLS_NOT;
+    if (start == TCPCL_TLS_LATER)
+        return; /* tcpcl_conn_secure follows */
+    if (start == TCPCL_TLS_BEGUN) {
         c->reading = false;
         stream_use(c->stream, &user, c);
         return; /* its handshake ends in on_writable or on_ended */
@@ -304,6 +307,15 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
         end_conn(c);
     else
         watch_stream(c, now);
+}
+
+void tcpcl_conn_secure(struct tcpcl_conn *c)
+{
+    assert(c->awaits_files && !c->securing && !c->secure);
+    c->awaits_files = false;
+    if (tcpcl_state(c->session) == TCPCL_IN_SECURING) /* else it ended meanwhile */
+        begin_security(c, true, world_now(c->endpoint->world));
+    tcpcl_conn_pump(c);
 }
 
 void tcpcl_conn_touch(struct tcpcl_conn *c)

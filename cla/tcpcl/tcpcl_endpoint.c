@@ -67,6 +67,38 @@ static void expire_conns(struct list *conns, tick now)
     }
 }
 
+static void secure_waiting(struct list *conns)
+{
+    bool again = true;
+    while (again) { /* likewise */
+        again = false;
+        list_for_each (it, conns) {
+            struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+            if (!c->awaits_files || tcpcl_tls_reading(c))
+                continue;
+            tcpcl_conn_secure(c);
+            again = true;
+            break;
+        }
+    }
+}
+
+void tcpcl_files_read(struct tcpcl_endpoint *h)
+{
+    h->files_read = true;
+    tcpcl_kick(h);
+}
+
+static void go_on_securing(struct tcpcl_endpoint *h)
+{
+    if (!h->files_read)
+        return;
+    h->files_read = false;
+    secure_waiting(&h->unidentified);
+    list_for_each (it, &h->links)
+        secure_waiting(&container_of(it, struct tcpcl_link, node)->conns);
+}
+
 static tick next_deadline(const struct list *conns)
 {
     tick due = TICK_NEVER;
@@ -128,6 +160,7 @@ static void take_turn(void *context)
     tick now = world_now(h->world);
     free_dead(h);
     expire_conns(&h->unidentified, now);
+    go_on_securing(h);
     list_for_each (it, &h->links)
         tend_link(container_of(it, struct tcpcl_link, node), now);
     tcpcl_wake_at(h, next_deadline(&h->unidentified));

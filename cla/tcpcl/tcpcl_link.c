@@ -181,6 +181,17 @@ void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
     tcpcl_set_limits(l, false);
 }
 
+/* Those that another thread has read, or they are read here. */
+static int take_files(struct tls **out, const struct tcpcl_config *k, struct tls *files, char *why,
+                      size_t why_cap)
+{
+    if (files == NULL)
+        return tcpcl_tls_open(out, k, why, why_cap);
+    tls_keep(files);
+    *out = files;
+    return 0;
+}
+
 static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
                       size_t why_cap)
 {
@@ -190,7 +201,8 @@ static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *c
     if (l == NULL)
         return HELIO_ENOMEM;
     tcpcl_link_init(l, env, config);
-    int r = tcpcl_tls_open(&l->tls, l->config, why, why_cap);
+    int r = take_files(&l->tls, l->config, env->files, why, why_cap);
+    l->env.files = NULL;
     if (r == 0)
         r = tcpcl_join(l, why, why_cap);
     if (r != 0) {
@@ -257,16 +269,31 @@ static const char *const live[] = {
     "tls_key",       "tls_ca",     "tls_peer",      "tls_host", "tls_purpose",
     "tls_ca_nodes",  "congestion", "transfer_idle", NULL};
 
+/* Connections that wait for files go on in the next turn. */
+static void drop_files(struct tcpcl_link *l)
+{
+    tls_reload_forget(l->tls);
+    assert(l->tls == NULL || !tls_reloading(l->tls));
+    tls_free(l->tls);
+    l->tls = NULL;
+    tcpcl_files_read(l->endpoint);
+}
+
+static void forget_files(void *files)
+{
+    tls_free(files);
+}
+
 /* Sessions that are there keep what they have said (§4.7); the window is another one at once. */
-static int tcpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
+static int tcpcl_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
     struct tcpcl_link *l = link_of(c);
     struct tls *tls = NULL;
     if (tcpcl_tls_differs(l->config, config)) {
-        int r = tcpcl_tls_open(&tls, config, why, why_cap);
+        int r = take_files(&tls, config, files, why, why_cap);
         if (r != 0)
             return r;
-        tls_free(l->tls);
+        drop_files(l);
         l->tls = tls;
     }
     l->config = config;
@@ -336,8 +363,7 @@ static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void 
     l->closed_context = context;
     while (!list_empty(&l->conns))
         tcpcl_conn_drop(container_of(list_first(&l->conns), struct tcpcl_conn, node));
-    tls_free(l->tls); /* its streams have ended */
-    l->tls = NULL;
+    drop_files(l); /* its streams have ended */
     tcpcl_leave(l);
 }
 
@@ -347,6 +373,8 @@ const struct cla_ops tcpcl_ops = {
     .renamed = tcpcl_renamed,
     .config_size = sizeof(struct tcpcl_config),
     .check = tcpcl_config_check,
+    .read = tcpcl_config_read,
+    .forget = forget_files,
     .warn = tcpcl_config_warn,
     .open = tcpcl_open,
     .send = tcpcl_give,

@@ -78,6 +78,7 @@ struct tcpcl_endpoint {
     struct tcpcl_rest rests[TCPCL_RESTS]; /* of unconfigured peers */
     struct turn_size turn;                /* messages that they have in one, in all */
     bool turn_follows;                    /* the last one left some */
+    bool files_read;                      /* connections may not wait for files any more */
     bool ending;                          /* no links are left */
     uint32_t serial;                      /* of the last connection */
     struct tcpcl_counters unidentified_n; /* of these sessions */
@@ -158,6 +159,7 @@ struct tcpcl_conn {
     bool active, up, was_up, reading, pumping;
     bool unwritten;                 /* its last turn ended before the stream took no more */
     bool can_tls;                   /* this side can */
+    bool awaits_files;              /* TLS begins when another thread has read them */
     bool securing, secure;          /* the stream is TLS: its handshake runs; is over */
     int trusted_by;                 /* enum tcpcl_tls_peer, of those admitted */
     uint8_t host[ADDRESS_KEY_HOST]; /* of the peer; zeros: not known */
@@ -173,7 +175,9 @@ int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap);
 void tcpcl_leave(struct tcpcl_link *l);
 void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l); /* who came in */
 void tcpcl_kick(struct tcpcl_endpoint *h);                        /* a turn soon */
-void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when);          /* a turn then, or sooner */
+/* Connections that wait for files of TLS go on in the next turn, unless theirs are still read. */
+void tcpcl_files_read(struct tcpcl_endpoint *h);
+void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when); /* a turn then, or sooner */
 void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those in `stopped` */
 
 /* tcpcl_conn.c. connect: to the link's remote; a failure is counted, and the next try is due.
@@ -186,6 +190,7 @@ void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice 
 void tcpcl_conn_touch(struct tcpcl_conn *c);
 void tcpcl_conn_pump(struct tcpcl_conn *c);
 void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages);
+void tcpcl_conn_secure(struct tcpcl_conn *c); /* of one that waited for files */
 void tcpcl_conn_drop(struct tcpcl_conn *c);
 void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out);
 

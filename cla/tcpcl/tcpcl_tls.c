@@ -78,13 +78,11 @@ static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
                            : container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
 }
 
-static void read_again(struct tcpcl_link *l, struct tcpcl_tls_counters *n)
+static void on_read_again(void *context, int r, unsigned file, const char *why)
 {
-    char why[TLS_WHY_MAX] = "";
-    unsigned file = 0;
-    if (!tls_changed(l->tls))
-        return;
-    int r = tls_reload(l->tls, &file, why);
+    struct tcpcl_link *l = context;
+    struct tcpcl_tls_counters *n = &l->endpoint->tls_n;
+    assert(l->tls != NULL && !tls_reloading(l->tls));
     n->reloads += r == 0;
     n->reloads_failed += r != 0;
     if (r == 0) {
@@ -94,6 +92,29 @@ static void read_again(struct tcpcl_link *l, struct tcpcl_tls_counters *n)
         tcpcl_tell(l, 1, "%s: %s; the certificates that were read before stay in use", keys[file],
                    r == HELIO_EINVAL ? why : helio_strerror(r));
     }
+    tcpcl_files_read(l->endpoint);
+}
+
+/* True: another thread does, or has begun to before. */
+static bool reads_again(struct tcpcl_link *l)
+{
+    char why[TLS_WHY_MAX] = "";
+    unsigned file = 0;
+    if (tls_reloading(l->tls))
+        return true;
+    if (!tls_changed(l->tls))
+        return false;
+    if (tls_reload_later(l->tls, l->env.world, on_read_again, l))
+        return true;
+    const int r = tls_reload(l->tls, &file, why);
+    on_read_again(l, r, file, why);
+    return false;
+}
+
+bool tcpcl_tls_reading(const struct tcpcl_conn *c)
+{
+    const struct tls *t = first_link(c)->tls;
+    return t != NULL && tls_reloading(t);
 }
 
 static void warn_of_end(struct tcpcl_link *l)
@@ -130,18 +151,23 @@ static bool has_enough(struct tcpcl_conn *c)
         return false;
     list_for_each (it, &c->endpoint->unidentified) {
         const struct tcpcl_conn *other = container_of(it, struct tcpcl_conn, node);
-        under_way += other->securing && memcmp(other->host, c->host, sizeof c->host) == 0;
+        under_way += (other->securing || other->awaits_files) &&
+                     memcmp(other->host, c->host, sizeof c->host) == 0;
     }
     assert(under_way <= TCPCL_SHAKES_MAX);
     return under_way == TCPCL_SHAKES_MAX;
 }
 
-bool tcpcl_tls_begin(struct tcpcl_conn *c)
+enum tcpcl_tls_start tcpcl_tls_begin(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = first_link(c);
     struct stream *secure;
-    assert(!c->securing && !c->secure && l->tls != NULL);
+    assert(!c->securing && !c->secure && !c->awaits_files);
     char from[ADDRESS_TEXT_MAX];
+    if (l->tls == NULL) {
+        tcpcl_tls_say(l, 1, "no TLS: it was switched off while a connection began");
+        return TCPCL_TLS_NOT;
+    }
     if (has_enough(c)) {
         c->endpoint->tls_n.turned_away++;
         tcpcl_tls_say(l, 1,
@@ -149,9 +175,11 @@ bool tcpcl_tls_begin(struct tcpcl_conn *c)
                       "under way (%llu closed so far)",
                       peer_text(c, from), TCPCL_SHAKES_MAX,
                       (unsigned long long)c->endpoint->tls_n.turned_away);
-        return false;
+        return TCPCL_TLS_NOT;
     }
-    read_again(l, &c->endpoint->tls_n);
+    c->awaits_files = reads_again(l);
+    if (c->awaits_files)
+        return TCPCL_TLS_LATER;
     warn_of_end(l);
     const struct tcpcl_config *k = l->config;
     bool named = k->tls_host != NULL && k->tls_host[0] != '\0';
@@ -164,11 +192,11 @@ bool tcpcl_tls_begin(struct tcpcl_conn *c)
     if (r != 0) {
         c->endpoint->tls_n.failed++;
         tcpcl_tls_say(l, 1, "no TLS: %s", helio_strerror(r));
-        return false;
+        return TCPCL_TLS_NOT;
     }
     c->stream = secure;
     c->securing = true;
-    return true;
+    return TCPCL_TLS_BEGUN;
 }
 
 void tcpcl_tls_done(struct tcpcl_conn *c)

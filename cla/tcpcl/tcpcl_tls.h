@@ -53,9 +53,13 @@ int tcpcl_tls_open(struct tls **out, const struct tcpcl_config *k, char *why, si
 /* Would tcpcl_tls_open read other files? */
 bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *b);
 
-/* Puts TLS in the place of the connection's stream; files that have changed are read before. False:
- * it cannot be, and the stream is as it was. */
-bool tcpcl_tls_begin(struct tcpcl_conn *c);
+/* Puts TLS in the place of the connection's stream. Files that have changed are read before, in
+ * another thread: LATER, the connection waits for that (c->awaits_files). NOT: it cannot be. With
+ * both the stream is as it was. */
+enum tcpcl_tls_start { TCPCL_TLS_NOT, TCPCL_TLS_BEGUN, TCPCL_TLS_LATER };
+enum tcpcl_tls_start tcpcl_tls_begin(struct tcpcl_conn *c);
+/* Of one that waits: are its files still being read? */
+bool tcpcl_tls_reading(const struct tcpcl_conn *c);
 /* The handshake is over, or not: `error` as stream_user.ended has it. Counted and told. */
 void tcpcl_tls_done(struct tcpcl_conn *c);
 void tcpcl_tls_failed(struct tcpcl_conn *c, int error);

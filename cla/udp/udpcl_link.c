@@ -117,8 +117,9 @@ static bool udpcl_remote(const void *config, size_t i, struct address *out)
 static const char *const live[] = {"rate",     "overhead",       "burst",  "slack", "mtu",
                                    "any_port", "accept_unknown", "window", "dscp",  NULL};
 
-static int udpcl_set(struct cla *c, const void *config, char *why, size_t why_cap)
+static int udpcl_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
+    (void)files;
     struct udpcl_link *l = link_of(c);
     const struct udpcl_config *k = config;
     (void)why;

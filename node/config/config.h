@@ -36,6 +36,7 @@ struct config_link {
     uint64_t queue_bundles, queue_bytes; /* 0: no limit of its own */
     const struct cla_ops *ops;
     void *settings; /* ops->config_size bytes */
+    void *files;    /* of ops->read: of a link that was read, not of its copies; NULL: none */
     uint32_t line;
 };
 

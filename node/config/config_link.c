@@ -47,21 +47,50 @@ static const struct cla_ops *find_adapter(const struct conf_tree *map, const cha
     return NULL;
 }
 
-static void check_settings(const struct eid *node, const struct conf_tree *map, const char *where,
-                           struct config_link *l, struct conf_errors *errors)
+/* Where a key's value is wrong; map NULL: the keys are in no file. */
+struct place {
+    const struct conf_tree *map;
+    const char *where;
+};
+
+/* What a call of an adapter returned, with the key to blame. */
+static void report_settings(const struct place *at, int rc, const char *key, const char *why,
+                            struct conf_errors *errors)
+{
+    const struct conf_tree *t = at->map == NULL || key == NULL ? NULL : conf_child(at->map, key);
+    const uint32_t line = t != NULL ? t->line : at->map != NULL ? at->map->line : 0;
+    if (rc == HELIO_ENOMEM)
+        conf_no_memory(errors, line);
+    else if (rc != 0)
+        conf_error(errors, line, "%s%s: %s", at->where, key != NULL ? key : "", why);
+}
+
+static void check_settings(const struct eid *node, const struct place *at, struct config_link *l,
+                           struct conf_errors *errors)
 {
     char why[256] = "";
     const char *key = NULL;
     int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
     if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
         rc = l->ops->check_names(l->settings, node, &l->peer, &key, why, sizeof why);
-    if (rc == HELIO_ENOMEM)
-        conf_no_memory(errors, map->line);
-    if (rc == 0 || rc == HELIO_ENOMEM)
-        return;
-    const struct conf_tree *t = key != NULL ? conf_child(map, key) : NULL;
-    conf_error(errors, t != NULL ? t->line : map->line, "%s%s: %s", where, key != NULL ? key : "",
-               why);
+    report_settings(at, rc, key, why, errors);
+}
+
+static void read_files(const struct place *at, struct config_link *l, struct conf_errors *errors)
+{
+    char why[256] = "";
+    const char *key = NULL;
+    assert(l->files == NULL);
+    const int rc =
+        l->ops->read == NULL ? 0 : l->ops->read(l->settings, &l->files, &key, why, sizeof why);
+    report_settings(at, rc, key, why, errors);
+}
+
+void config_link_files(struct config_link *l, struct conf_errors *errors)
+{
+    char where[96];
+    snprintf(where, sizeof where, "links[%.64s].", l->name);
+    read_files(&(struct place){.where = where}, l, errors);
 }
 
 /* Names stand in commands, in CSV and in the names of links of unconfigured peers (NAME/ipn:3.0).
@@ -185,13 +214,18 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
                    where, l->ops->name);
     check_name(map, l, errors);
     check_peer(node, map, where, l, errors);
+    const struct place at = {map, where};
     if (l->ops != NULL && errors->total == before)
-        check_settings(node, map, where, l, errors);
+        check_settings(node, &at, l, errors);
+    if (l->ops != NULL && errors->total == before)
+        read_files(&at, l, errors);
 }
 
 void config_link_fini(struct config_link *l)
 {
     conf_options_free(config_link_options, l);
+    if (l->files != NULL)
+        l->ops->forget(l->files);
     if (l->settings != NULL) {
         config_lists_free(l->ops->lists, l->settings);
         conf_options_free(l->ops->options, l->settings);
@@ -261,6 +295,7 @@ struct config_link *config_link_copy(const struct config_link *was)
     if (l == NULL)
         return NULL;
     *l = *was;
+    l->files = NULL;
     l->settings = malloc(was->ops->config_size);
     bool good = config_texts_own(config_link_options, l) && l->settings != NULL;
     good = config_lists_copy(config_link_lists, was, l) && good;
@@ -362,7 +397,7 @@ struct config_link *config_link_change(const struct config_link *was, const char
     if (l != NULL && errors->total == before)
         read_weights(map, where, l, errors);
     if (l != NULL && errors->total == before)
-        check_settings(node, map, where, l, errors);
+        check_settings(node, &(struct place){map, where}, l, errors);
     conf_tree_free(map);
     if (errors->total == before)
         return l;

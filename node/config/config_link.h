@@ -6,8 +6,8 @@
 
 #include "node/config/config.h"
 
-/* Reads a map into *l, which is zeroed; what is wrong goes into *errors, and *l is to be ended in
- * any case. node: this one, dtn:none when not known. */
+/* Reads a map into *l, which is zeroed, and the files that it names; what is wrong goes into
+ * *errors, and *l is to be ended in any case. node: this one, dtn:none when not known. */
 void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
                       config_adapters *adapters, struct conf_errors *errors);
 void config_link_fini(struct config_link *l);
@@ -21,11 +21,16 @@ void config_link_free(struct config_link *l); /* NULL is allowed */
 /* Its own in every part; NULL: no memory. One that came in by itself has no keys, and no copy. */
 struct config_link *config_link_copy(const struct config_link *was);
 
+/* Reads the files that its settings name (cla_ops.read), which can take seconds, for node_link_set:
+ * of one that config_link_change made, in any thread. What is wrong goes into *errors. */
+void config_link_files(struct config_link *l, struct conf_errors *errors);
+
 /* Can this key of all links (not of the adapter) change while the link is there? */
 bool config_link_live(const char *key);
 
 /* The same link with other values for the keys of the text, each of which the node, or its adapter,
- * can change while the link is there. NULL and the rest as above; `was` is as before. */
+ * can change while the link is there. NULL and the rest as above, but that no files are read; `was`
+ * is as before. */
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors);
 

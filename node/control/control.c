@@ -13,10 +13,8 @@
 #include "cla/seglog.h"
 #include "conf/json_number.h"
 #include "node/app/apps.h"
-#include "node/config/config_link.h"
 #include "node/control/control_list.h"
 #include "node/node_log.h"
-#include "node/node_reload.h"
 #include "node/storage.h"
 
 #define REFUSALS_TOLD 20 /* lines of the log in … */
@@ -216,8 +214,7 @@ static void fail_link(const struct node *n, json_t *out, const char *name)
     fail_words(out, text);
 }
 
-/* NULL: said. */
-static struct node_link *find_link(struct node *n, const char *name, json_t *out)
+struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out)
 {
     struct node_link *l = node_link_find(n, name);
     if (l == NULL)
@@ -227,77 +224,10 @@ static struct node_link *find_link(struct node *n, const char *name, json_t *out
     return l != NULL && l->cla != NULL && !n->stopping ? l : NULL;
 }
 
-/* All that is wrong with a link's keys, in one text. */
-static void fail_keys(const struct conf_errors *e, json_t *out)
-{
-    char text[2048] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
-                                 e->text[i]);
-    fail_words(out, text);
-}
-
-/* The two words that tell of a link and its keys; false: said. */
-static bool link_words(const json_t *in, const char *what, const char **name, const char **keys,
-                       json_t *out)
-{
-    char text[96];
-    *name = json_string_value(json_object_get(in, "name"));
-    *keys = json_string_value(json_object_get(in, "keys"));
-    if (*name != NULL && *keys != NULL)
-        return true;
-    snprintf(text, sizeof text, "%s needs a name, and keys (a YAML map, as a text)", what);
-    fail_words(out, text);
-    return false;
-}
-
-static void do_link_add(struct node *n, const json_t *in, json_t *out)
-{
-    const char *name, *keys;
-    char why[512] = "";
-    struct conf_errors errors;
-    if (!link_words(in, "link-add", &name, &keys, out))
-        return;
-    if (n->stopping) {
-        fail_request(out, "the node is stopping");
-        return;
-    }
-    const char *file = json_string_value(json_object_get(in, "file"));
-    conf_errors_init(&errors, file != NULL ? file : "");
-    struct config_link *own =
-        config_link_parse(name, keys, strlen(keys), &n->config->node, cla_at, &errors);
-    if (own == NULL)
-        fail_keys(&errors, out);
-    else if (node_link_add(n, own, why, sizeof why) < 0)
-        fail_request(out, why);
-}
-
-static void do_link_set(struct node *n, const json_t *in, json_t *out)
-{
-    const char *name, *keys;
-    char why[512] = "";
-    struct conf_errors errors;
-    if (!link_words(in, "link-set", &name, &keys, out))
-        return;
-    struct node_link *l = find_link(n, name, out);
-    if (l == NULL)
-        return;
-    conf_errors_init(&errors, "");
-    struct config_link *changed =
-        config_link_change(l->config, keys, strlen(keys), &n->config->node, &errors);
-    if (changed == NULL) {
-        fail_keys(&errors, out);
-    } else if (node_link_set(l, changed, why, sizeof why) < 0) {
-        fail_request(out, why);
-        config_link_free(changed);
-    }
-}
-
 static void do_link_remove(struct node *n, const json_t *in, json_t *out)
 {
     const char *name = json_string_value(json_object_get(in, "name"));
-    struct node_link *l = name == NULL ? NULL : find_link(n, name, out);
+    struct node_link *l = name == NULL ? NULL : control_find_link(n, name, out);
     if (name == NULL)
         fail_words(out, "link-remove needs a name");
     else if (l != NULL)
@@ -331,7 +261,7 @@ static void do_route(struct node *n, const json_t *in, json_t *out)
         fail_words(out, "route needs what to do (add or remove), to and via");
         return;
     }
-    struct node_link *l = find_link(n, via, out);
+    struct node_link *l = control_find_link(n, via, out);
     if (l == NULL)
         return;
     const char *why;
@@ -360,7 +290,7 @@ static void do_link(struct node *n, const json_t *in, json_t *out)
         fail_words(out, "link needs a name and the state up or down");
         return;
     }
-    struct node_link *l = find_link(n, name, out);
+    struct node_link *l = control_find_link(n, name, out);
     if (l == NULL)
         return;
     bool up = strcmp(state, "up") == 0;
@@ -392,7 +322,7 @@ static void do_cancel(struct node *n, const json_t *in, json_t *out)
         fail_words(out, "cancel needs a link and a session: its NUMBER, or ORIGINATOR:NUMBER");
         return;
     }
-    struct node_link *l = find_link(n, name, out);
+    struct node_link *l = control_find_link(n, name, out);
     if (l == NULL)
         return;
     if (l->cla->ops->cancel_session == NULL)
@@ -411,18 +341,6 @@ static void do_flush(struct node *n, const json_t *in, json_t *out)
         fail_request(out, "the log's medium is slow; not all is written yet");
 }
 
-static void do_reload(struct node *n, const json_t *in, json_t *out)
-{
-    (void)in;
-    int rc = node_reload(n, out);
-    if (rc == HELIO_EFORMAT) /* what is wrong with the file is there */
-        json_object_set_new(out, "usage", json_true());
-    if (rc < 0)
-        json_object_set_new(out, "ok", json_false());
-    if (rc == HELIO_ENOENT)
-        fail_request(out, "this node has no file, or it is stopping");
-}
-
 static void do_nothing(struct node *n, const json_t *in, json_t *out)
 {
     (void)n;
@@ -435,42 +353,46 @@ static const struct command {
     void (*run)(struct node *n, const json_t *in, json_t *out);
     bool changes; /* the node: for administrators, and logged */
     struct control_list *(*list)(struct node *n, const json_t *in, json_t *out); /* NULL: none */
+    /* Instead of both, of a change that may take long; logged when it is made. NULL: it was not
+     * begun, which `out` says. */
+    struct control_list *(*later)(struct node *n, const struct control_who *who, const json_t *in,
+                                  json_t *out);
 } commands[] = {
-    {"status", do_status, false, NULL},
-    {"links", do_nothing, false, control_links},
-    {"sessions", do_nothing, false, control_sessions},
-    {"bundles", do_nothing, false, control_bundles},
-    {"backlog", do_nothing, false, control_backlog},
-    {"routes", control_routes, false, NULL},
-    {"top", control_top, false, NULL},
-    {"security", control_security, false, NULL},
-    {"reload", do_reload, true, NULL},
-    {"counters", do_counters, false, control_link_counters},
-    {"link", do_link, true, NULL},
-    {"delete", control_delete, true, control_delete_fitting},
-    {"cancel", do_cancel, true, NULL},
-    {"flush", do_flush, false, NULL},
-    {"route", do_route, true, NULL},
-    {"link-add", do_link_add, true, NULL},
-    {"link-set", do_link_set, true, NULL},
-    {"link-remove", do_link_remove, true, NULL},
-    {"plan", control_plan, false, NULL},
-    {"plan-reload", control_plan_reload, true, NULL},
-    {"contact", control_contact, true, NULL},
-    {"range", control_range, true, NULL},
+    {"status", do_status, false, NULL, NULL},
+    {"links", do_nothing, false, control_links, NULL},
+    {"sessions", do_nothing, false, control_sessions, NULL},
+    {"bundles", do_nothing, false, control_bundles, NULL},
+    {"backlog", do_nothing, false, control_backlog, NULL},
+    {"routes", control_routes, false, NULL, NULL},
+    {"top", control_top, false, NULL, NULL},
+    {"security", control_security, false, NULL, NULL},
+    {"reload", do_nothing, true, NULL, control_reload},
+    {"counters", do_counters, false, control_link_counters, NULL},
+    {"link", do_link, true, NULL, NULL},
+    {"delete", control_delete, true, control_delete_fitting, NULL},
+    {"cancel", do_cancel, true, NULL, NULL},
+    {"flush", do_flush, false, NULL, NULL},
+    {"route", do_route, true, NULL, NULL},
+    {"link-add", do_nothing, true, NULL, control_link_add},
+    {"link-set", do_nothing, true, NULL, control_link_set},
+    {"link-remove", do_link_remove, true, NULL, NULL},
+    {"plan", control_plan, false, NULL, NULL},
+    {"plan-reload", control_plan_reload, true, NULL, NULL},
+    {"contact", control_contact, true, NULL, NULL},
+    {"range", control_range, true, NULL, NULL},
 };
 
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
 #define REQUEST_SHOWN 400
 
-static void tell_change(struct node *n, const struct command *c, const struct control_who *who,
-                        const json_t *in, bool done)
+void control_tell_change(struct node *n, const char *command, const char *who,
+                         const struct json_t *in, bool done)
 {
     json_t *words = json_copy((json_t *)(uintptr_t)in);
     json_object_del(words, "cmd");
     char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
-    say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who->name,
-        done ? "changed: " : "failed: ", c->name, text != NULL ? REQUEST_SHOWN : 0,
+    say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who,
+        done ? "changed: " : "failed: ", command, text != NULL ? REQUEST_SHOWN : 0,
         text != NULL ? text : "", text != NULL && strlen(text) > REQUEST_SHOWN ? " …" : "");
     free(text);
     json_decref(words);
@@ -490,25 +412,38 @@ static void tell_refusal(struct node *n, const struct command *c, const struct c
             (unsigned long long)n->refusals.all);
 }
 
-static void run_command(struct node *n, const struct command *c, const struct control_who *who,
-                        const json_t *in, json_t *out)
+/* False: said. */
+static bool may_run(struct node *n, const struct command *c, const struct control_who *who,
+                    json_t *out)
 {
     char text[320];
-    if (!c->changes) {
-        c->run(n, in, out);
-        return;
-    }
-    if (who->admin) {
-        c->run(n, in, out);
-        tell_change(n, c, who, in, json_is_true(json_object_get(out, "ok")));
-        return;
-    }
+    if (!c->changes || who->admin)
+        return true;
     snprintf(text, sizeof text,
              "%.96s may ask this node, but not change it (%s): that is for root, the node's own "
              "user and members of the group %.64s (control_admin_group)",
              who->name, c->name, n->config->control_admin_group);
     fail_request(out, text);
     tell_refusal(n, c, who);
+    return false;
+}
+
+/* NULL: `out` is the whole answer. */
+static struct control_list *run_command(struct node *n, const struct command *c,
+                                        const struct control_who *who, const json_t *in,
+                                        json_t *out)
+{
+    struct control_list *list = NULL;
+    if (!may_run(n, c, who, out))
+        return NULL;
+    if (c->later != NULL)
+        list = c->later(n, who, in, out);
+    else
+        c->run(n, in, out);
+    const bool good = json_is_true(json_object_get(out, "ok"));
+    if (c->changes && list == NULL)
+        control_tell_change(n, c->name, who->name, in, good);
+    return good && c->list != NULL ? c->list(n, in, out) : list;
 }
 
 struct json_t *control_ask(struct node *n, const struct control_who *who, const char *line,
@@ -535,9 +470,7 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
             "plan-reload, "
             "contact, range");
     else
-        run_command(n, found, who, in, out);
-    if (found != NULL && found->list != NULL && json_is_true(json_object_get(out, "ok")))
-        *list = found->list(n, in, out);
+        *list = run_command(n, found, who, in, out);
     json_decref(in);
     return out;
 }

@@ -37,6 +37,12 @@ struct json_t *control_answer(struct node *n, const struct control_who *who, con
  * else since the node cannot, now. Returns false. */
 bool control_refuse(struct json_t *out, bool wrong, const char *why);
 
+/* The link of that name, open and not about to end; NULL: `out` says why. */
+struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);
+/* The log's line about a change that a user asked for; done: it was made. */
+void control_tell_change(struct node *n, const char *command, const char *who,
+                         const struct json_t *in, bool done);
+
 /* control_view.c: links and what there is to watch of them. Lists are new, the caller's; NULL:
  * `out` says why there is none. Of links' counters: only what is counted. */
 struct control_list *control_links(struct node *n, const struct json_t *in, struct json_t *out);
@@ -60,6 +66,15 @@ struct control_list *control_delete_fitting(struct node *n, const struct json_t 
 /* The answer of `backlog` as it was counted last, in one step, and the node counts on: without rows
  * and without "age_ns" if it never was. At most `most` rows, and that of all others. */
 void control_backlog_now(struct node *n, size_t most, struct json_t *out);
+
+/* control_change.c: changes that may read long files; the answer waits for them. NULL: not begun.
+ */
+struct control_list *control_reload(struct node *n, const struct control_who *who,
+                                    const struct json_t *in, struct json_t *out);
+struct control_list *control_link_add(struct node *n, const struct control_who *who,
+                                      const struct json_t *in, struct json_t *out);
+struct control_list *control_link_set(struct node *n, const struct control_who *who,
+                                      const struct json_t *in, struct json_t *out);
 
 /* control_plan.c: the contact plan; commands, as those of control.c. */
 void control_plan(struct node *n, const struct json_t *in, struct json_t *out);

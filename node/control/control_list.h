@@ -28,6 +28,10 @@ struct control_list_ops {
 struct control_list {
     const struct control_list_ops *ops;
     struct node *node;
+    bool waits;                  /* prepare() has nothing to do before wake(): its `true` is that */
+    void (*wake)(void *context); /* the reader's; NULL: it reads all at once, and there are no
+                                    threads that something could wait for */
+    void *wake_context;
 };
 
 /* Makes all of it at once, puts it into the answer, and frees it. */

@@ -99,7 +99,7 @@ bool control_reply_step(struct control_reply *r, const struct world *w)
             good = put_item(r);
         else if (r->list->ops->prepare == NULL || !r->list->ops->prepare(r->list))
             good = begin_list(r);
-        if (world_now(w) >= until)
+        if (control_reply_waits(r) || world_now(w) >= until)
             break;
     }
     return good;
@@ -117,7 +117,7 @@ void control_list_all(struct control_list *l, struct json_t *out)
 {
     json_t *item;
     while (l->ops->prepare != NULL && l->ops->prepare(l))
-        ;
+        assert(!l->waits);
     if (l->ops->head != NULL)
         l->ops->head(l, out);
     json_t *list = l->ops->key == NULL ? NULL : json_array();

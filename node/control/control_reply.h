@@ -32,6 +32,11 @@ static inline bool control_reply_whole(const struct control_reply *r)
 {
     return r->out == NULL;
 }
+/* There is no next piece before its list's wake(). */
+static inline bool control_reply_waits(const struct control_reply *r)
+{
+    return r->list != NULL && r->list->waits;
+}
 void control_reply_fini(struct control_reply *r);
 
 #endif

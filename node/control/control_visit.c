@@ -103,6 +103,8 @@ static void judge_visitor(struct visitor *v)
                stream_is_member(v->stream, c->admins);
 }
 
+static void wake_visitor(void *context);
+
 /* Asks the node about the first line. */
 static void ask_node(struct visitor *v)
 {
@@ -116,6 +118,10 @@ static void ask_node(struct visitor *v)
     struct json_t *answer = control_ask(v->control->node, &who, v->line, n, &list);
     v->len -= n + 1;
     memmove(v->line, end + 1, v->len);
+    if (list != NULL) {
+        list->wake = wake_visitor;
+        list->wake_context = v;
+    }
     control_reply_begin(&v->reply, answer, list);
 }
 
@@ -130,8 +136,8 @@ static bool do_turn(void *context, struct list *turn)
         close_visitor(v);
         return false;
     }
-    if (!write_text(v))
-        return false; /* on_writable follows */
+    if (!write_text(v) || control_reply_waits(&v->reply))
+        return false; /* on_writable follows, or wake_visitor */
     const bool more = has_more(v);
     if (!more)
         stream_read(v->stream, true);
@@ -150,6 +156,14 @@ static void go_on(struct visitor *v)
         paced_add(&v->control->turns, &v->turn);
     else if (v->len == sizeof v->line)
         close_visitor(v);
+}
+
+/* What it waited for is there. */
+static void wake_visitor(void *context)
+{
+    struct visitor *v = context;
+    v->reply.list->waits = false;
+    go_on(v);
 }
 
 static uint8_t *find_space(void *context, size_t *len)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Certificates for tests, by the program openssl."""
 import os
+import ssl
 import subprocess
 
 NODE = "otherName:1.3.6.1.5.5.7.8.11;IA5:"  # id-on-bundleEID (RFC 9174 §4.4.2)
@@ -22,6 +23,18 @@ class Authority:
         subprocess.run(["openssl", "req", "-x509", *self.KEYS, "-nodes", "-days", "30",
                         "-subj", f"/CN={name}", "-keyout", key, "-out", certificate, *more], check=True, capture_output=True)
         return certificate, key
+
+    def many(self, name, count):
+        """A file of so many other CAs behind this one: one certificate with other names, whose signatures nobody looks at."""
+        with open(self.make(f"{name}00000", [])[0]) as f:
+            one = ssl.PEM_cert_to_DER_cert(f.read())
+        with open(self.file) as f:
+            texts = [f.read()]
+        texts += [ssl.DER_cert_to_PEM_cert(one.replace(f"{name}00000".encode(), f"{name}{i:05}".encode())) for i in range(count)]
+        path = os.path.join(self.folder, f"{name}.pem")
+        with open(path, "w") as f:
+            f.writelines(texts)
+        return path
 
     def issue(self, name, names, purpose=BUNDLES):
         """(certificate, key) with these subjectAltNames."""

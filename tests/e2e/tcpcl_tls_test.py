@@ -2,9 +2,12 @@
 """TCPCLv4 with TLS between real nodes (RFC 9174 §4.4): who is let in and who is not, what is told, certificates that are
 replaced. usage: tcpcl_tls_test.py BIN OUT [TEST...]"""
 
+import json
 import os
 import re
+import select
 import shutil
+import signal
 import socket
 import ssl
 import subprocess
@@ -406,6 +409,86 @@ class TcpclTlsTest(NodeCase):
         self.ctl(1, "link", "set", "to-2", f"tls_certificate={certificate}", f"tls_key={key}")
         self.again()
         self.assertEqual(self.session(2)["tls"]["subject"], "/CN=other1")
+
+    # ---- the loop goes on while files are read ----
+
+    def while_read(self, ask, answer):
+        """`ask` lets node 1 read 5,000 CAs. Before `answer` says that it has, it answers others, and takes bundles from one application to another."""
+        receiver, sender = self.client(1, "ipn:1.7", subscribe=True), self.client(1, "ipn:1.5")
+        for attempt in range(3):  # a machine may hold this program up for longer than the node reads
+            ask()
+            self.links(1)
+            self.assertEqual(sender.request("ipn:1.7", b"meanwhile")[0], aap2.SUCCESS)
+            self.assertEqual(receiver.delivery()[1], b"meanwhile")
+            early = not answer(False)
+            self.assertTrue(answer(True))
+            if early:
+                return
+        self.fail(f"the node did nothing else while it read, {attempt + 1} times")
+
+    def control(self, n):
+        s = socket.socket(socket.AF_UNIX)
+        self.addCleanup(s.close)
+        s.connect(self.lab.socket(n) + ".ctl")
+        s.settimeout(300)
+        return s
+
+    def answered(self, s, wait):
+        """The answer of the control socket `s`, or whether there is one."""
+        if not wait:
+            return select.select([s], [], [], 0)[0]
+        return json.loads(s.makefile().readline())["ok"]
+
+    def test_many_set(self):
+        self.start(self.keys(1), self.keys(2))
+        files, s = [self.ca.many("one", 5000), self.ca.many("two", 5000)], self.control(1)
+
+        def ask():
+            files.reverse()
+            s.sendall(json.dumps({"cmd": "link-set", "name": "to-2", "keys": f"{{tls_ca: {files[0]}}}"}).encode() + b"\n")
+        self.while_read(ask, lambda wait: self.answered(s, wait))
+        self.again()
+        self.assertTrue(self.session(1)["tls"]["verified"])
+
+    def test_many_reload(self):
+        one = self.keys(1)
+        self.start(one, self.keys(2))
+        files, s = [self.ca.many("one", 5000), self.ca.many("two", 5000)], self.control(1)
+        with open(self.lab.path("node1.yaml")) as f:
+            text = f.read()
+
+        def ask():
+            files.reverse()
+            with open(self.lab.path("node1.yaml"), "w") as f:
+                f.write(text.replace(one["tls_ca"], files[0]))
+            s.sendall(b'{"cmd": "reload"}\n')
+        self.while_read(ask, lambda wait: self.answered(s, wait))
+        self.again()
+        self.assertTrue(self.session(1)["tls"]["verified"])
+
+    def test_many_again(self):
+        """The same file with other contents: it is read when a connection begins, which waits for it."""
+        two = self.keys(2)
+        self.start(self.keys(1), two)
+        shutil.copy(self.ca.many("one", 5000), two["tls_ca"])
+        self.again()
+        self.said(2, "the certificates were read again")
+        self.assertEqual(self.link(2)["tls_reloads"], 1)
+        self.one_bundle()
+
+    def test_end_while_read(self):
+        """SIGHUP twice and SIGTERM at once: it ends cleanly."""
+        one = self.keys(1)
+        self.start(one, self.keys(2))
+        with open(self.lab.path("node1.yaml")) as f:
+            text = f.read()
+        with open(self.lab.path("node1.yaml"), "w") as f:
+            f.write(text.replace(one["tls_ca"], self.ca.many("one", 5000)))
+        node = dict(self.lab.processes)["node1"]
+        for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
+            node.send_signal(number)
+            self.links(2)
+        self.assertEqual(node.wait(300), 0)
 
     def test_configuration(self):
         good = self.keys(1)

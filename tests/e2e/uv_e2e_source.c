@@ -93,7 +93,7 @@ END_TEST
 static int change(struct end *e, int source, char why[256])
 {
     e->config.source = source;
-    return cla_find("ltp-udp")->set(e->link, &e->config, why, 256);
+    return cla_find("ltp-udp")->set(e->link, &e->config, NULL, why, 256);
 }
 
 START_TEST(changed_while_it_runs)

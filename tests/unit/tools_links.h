@@ -82,8 +82,9 @@ static bool memory_reaches(const struct cla *c, const struct eid *destination)
            eid_pattern_match(&p, destination);
 }
 
-static int memory_set(struct cla *c, const void *config, char *why, size_t why_cap)
+static int memory_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {
+    (void)files;
     const struct memory_config *k = config;
     if (k->window == 13) {
         snprintf(why, why_cap, "window: 13 brings no luck");
