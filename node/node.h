@@ -204,9 +204,6 @@ void node_rest(struct node *n);
 /* Its agent ends; its links are closed. For a node that was opened, or of which that failed. */
 void node_close(struct node *n);
 
-/* The agent only. 0 or HELIO_ENOMEM. */
-int node_open_agent(struct node *n, bool memory_only);
-
 /* Tells the operator, now and then, what was refused or given up for lack of room. */
 void node_tell_shortage(struct node *n);
 

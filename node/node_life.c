@@ -1,19 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a node has of its world, whichever it is: the clocks, the alarm of its agent, and its turn
- * at the end of each round, in which it does what the agent asks for until that asks no more. What
- * can go wrong at the beginning: memory; a link or a route, which was said.
+ * What a node has of its world, whichever it is: the clocks, its agent, as the configuration says,
+ * with the alarm of that, and its turn at the end of each round, in which it does what the agent
+ * asks for until that asks no more. What can go wrong at the beginning: memory; a link or a route,
+ * which was said.
  */
 #include <stdlib.h>
 
+#include "node/app/apps.h"
 #include "node/node_backlog.h"
 #include "node/plan/node_plan.h"
+#include "node/storage.h"
 
 struct agent_now node_now(const struct node *n)
 {
     return (struct agent_now){.now = world_now(n->world),
                               .dtn_ms = dtn_ms_of(world_wall(n->world))};
 }
+
+/* Applications and store, where nobody models them. */
+const struct node_ops node_ops = {
+    .deliver = apps_deliver,
+    .recall = apps_recall,
+    .answer = apps_answer,
+    .flush = apps_flush,
+    .put = storage_put,
+    .get = storage_get,
+    .remove = storage_remove,
+    .submit = storage_submit,
+};
 
 static void on_deadline(void *context)
 {
@@ -31,13 +46,68 @@ static bool end_round(void *context)
     return true;
 }
 
+static int share_endpoints(struct node *n)
+{
+    const struct config_endpoint *e = n->config->endpoints;
+    int err = 0;
+    for (size_t i = 0; i < n->config->endpoints_len && err == 0; i++)
+        for (size_t k = 0; k < e[i].patterns.len && err == 0; k++)
+            err = agent_share_endpoints(n->agent, &e[i].patterns.at[k],
+                                        (enum agent_sharing)e[i].registrations);
+    if (err < 0) {
+        agent_free(n->agent);
+        n->agent = NULL;
+    }
+    return err;
+}
+
+static int open_agent(struct node *n, bool memory_only)
+{
+    const struct config *c = n->config;
+    struct agent_config a = {
+        .node = c->node,
+        .seed = world_random(n->world),
+        .mode = (enum bundle_mode)c->bundles.mode,
+        .crc = (enum crc_type)c->bundles.crc,
+        .default_lifetime_ms = c->bundles.lifetime / TICK_MS,
+        .bundle_max = c->bundles.max,
+        .extensions_max = c->bundles.extensions,
+        .held_bundles = c->bundles.count,
+        .held_bytes = c->store.limit,
+        .memory_bytes = memory_only ? UINT64_MAX / 2 : c->bundles.memory,
+        .total_bytes = c->bundles.total,
+        .memory_only = memory_only,
+        .assemblies_max = c->bundles.assemblies,
+        .fragments_max = c->bundles.fragments,
+        .fragments_all_max = c->bundles.fragments_all,
+        .assembly_idle = c->bundles.assembly_idle,
+        .lifetime_max_ms = c->bundles.lifetime_max / TICK_MS,
+        .reserve_percent = c->bundles.reserve,
+        .queue_percent = c->bundles.reserve_queues,
+        .source_percent = c->bundles.source,
+        .drop_when_full = c->bundles.when_full == WHEN_FULL_DROP,
+        .keep_unreachable = c->routing.unreachable == UNREACHABLE_KEEP,
+        .confirm_dropped = !c->bundles.refuse,
+        .status_reports = c->bundles.status_reports,
+        .report_rate = c->bundles.report_rate,
+        .hop_limit = c->bundles.hop_limit,
+        .retry_min = c->bundles.retry_min,
+        .retry_max = c->bundles.retry_max,
+        .sink = n->bundle_sink,
+        .sink_context = n->bundle_sink_context,
+    };
+    n->seed = a.seed;
+    int err = agent_new(&n->agent, &a);
+    return err < 0 ? err : share_endpoints(n);
+}
+
 int node_open(struct node *n, bool memory_only)
 {
     size_t adapters = 0;
     while (cla_at(adapters) != NULL)
         adapters++;
     n->anchors = calloc(adapters + 1, sizeof *n->anchors);
-    if (n->anchors == NULL || node_open_agent(n, memory_only) < 0) {
+    if (n->anchors == NULL || open_agent(n, memory_only) < 0) {
         say(&n->say, LEVEL_ERROR, "out of memory");
         return HELIO_ENOMEM;
     }

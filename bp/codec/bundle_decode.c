@@ -288,3 +288,23 @@ int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct
     assert(findings == NULL || findings->len <= sizeof findings->at / sizeof findings->at[0]);
     return c.bad ? HELIO_EFORMAT : rc;
 }
+
+/* ---- where a bundle ends: an array of arrays, none of which is looked into ---- */
+
+static void skip_block(struct item_reader *r)
+{
+    if (item_peek(r) != ITEM_ARRAY)
+        item_fail(r, "a block is an array", item_at(r));
+    item_skip(r, ITEM_LEVELS_MAX);
+}
+
+size_t bundle_length(struct slice data)
+{
+    struct item_reader r = item_reader_of(data.data, data);
+    item_array_open(&r);
+    size_t blocks = 0;
+    for (; !r.in.bad && item_peek(&r) != ITEM_BREAK; blocks++)
+        skip_block(&r);
+    item_break(&r);
+    return r.in.bad || blocks == 0 ? 0 : item_at(&r);
+}

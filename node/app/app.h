@@ -163,9 +163,6 @@ void app_yield(struct app *c);
 struct app_user *app_user_join(struct apps *a, uint64_t id);
 void app_user_leave(struct app_user *u);
 
-/* app_cancel.c: the status of the answer; *why (static) when it is no success. */
-Aap2__ResponseStatus app_cancel(struct app *c, const Aap2__CancelADU *m, const char **why);
-
 /* The connection has something to write, or may read on. */
 void app_touch(struct app *c);
 /* Writes o, which is the connection's now; NULL: memory is out. */
