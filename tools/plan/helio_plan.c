@@ -267,8 +267,8 @@ static const struct command commands[] = {
      "ipnadmin, or one with sections of all) or of HDTN (JSON), and says of each line what has no "
      "counterpart.\v"
      "examples:\n"
-     "  helio-plan import node1.ionrc node1.ltprc node1.bprc node1.ipnrc -o node1.yaml\n"
-     "  helio-plan import hdtn.json -o node10.yaml && heliod --check node10.yaml\n"
+     "  helio-plan import examples/ion.rc\n"
+     "  helio-plan import examples/ion.rc -o /tmp/ion.yaml\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 a file is wrong, or usage"}};
 
 static int run_command(const struct command *c, int argc, char **argv)
