@@ -124,8 +124,10 @@ static enum verdict dispatch_segment(struct ltp *l, const struct ltp_segment *s,
 {
     if (PORT_LIKELY(segment_is_data(s)))
         return ltp_import_data(l, s, source, now, peer);
-    if (s->type == LTP_RS)
+    if (s->type == LTP_RS) {
+        l->counters.reports_padded += s->padded;
         return ltp_export_report(l, s, now, peer);
+    }
     if (s->type == LTP_RA)
         return ltp_report_ack(l, s, now, peer);
     return ltp_cancel_input(l, s, now, peer);

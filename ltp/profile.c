@@ -85,6 +85,11 @@ void ltp_support_apply(struct peer *p)
     b->use.copy_spacing = all->copy_spacing;
 }
 
+static bool is_learning(const struct peer *p)
+{
+    return p->span.profile == LTP_PROFILE_AUTO && p->support.learnt != LTP_LEARNT_PLAIN;
+}
+
 /* Of a longer timer the peer sees nothing but fewer repetitions. */
 enum rto_mode ltp_support_rto(const struct peer *p, const struct rtt *r)
 {
@@ -92,12 +97,7 @@ enum rto_mode ltp_support_rto(const struct peer *p, const struct rtt *r)
         return RTO_FIXED;
     if (r == &p->report_rtt || p->support.use.rto_auto)
         return RTO_FOLLOWS;
-    return p->support.careful ? RTO_GROWS : RTO_FIXED;
-}
-
-static bool is_learning(const struct peer *p)
-{
-    return p->span.profile == LTP_PROFILE_AUTO && p->support.learnt != LTP_LEARNT_PLAIN;
+    return p->support.careful && !is_learning(p) ? RTO_GROWS : RTO_FIXED;
 }
 
 static void become_learnt(struct peer *p, enum ltp_learnt learnt)

@@ -21,10 +21,12 @@
  *
  * A receiver may count the repetitions of a checkpoint (profile.c). Toward such a peer the timer
  * never is shorter than the configured one: it only grows, with what is measured and with each
- * firing. Each firing doubles what the timer has beyond the light time, up to eight times: that is
- * processing and queues, and only they are not known. An answer to something repeated, whichever
- * sending it answers, makes the timers of all that follows as long as it took (Karn), until
- * something that was sent once is answered.
+ * firing. Each firing doubles what the timer has beyond the light time, up to 512 times: that is
+ * processing and queues, and only they are not known. ION 4.1.3 has sent its last report of a
+ * session when the red part is whole, and ignores what checkpoints come then: when that report is
+ * lost, only its own timer repeats it, seconds later, and the tries must not be used up before. An
+ * answer to something repeated, whichever sending it answers, makes the timers of all that follows
+ * as long as it took (Karn), until something that was sent once is answered.
  */
 #include "ltp/engine.h"
 
@@ -33,7 +35,10 @@
 #define RTO_LEAST (100 * TICK_US)
 #define BACK_OFF_MAX 32 /* times the configured timer, for needless repetitions */
 #define SILENCE_MAX 8   /* the same, of one thing that is not answered */
-#define HELD_MAX 64     /* the same, beyond the light time, of answers to what was repeated */
+/* Beyond the light time, times what the configured timer has: of one thing that a receiver that
+ * counts does not answer; of what follows an answer to something repeated. */
+#define SILENCE_COUNTED_MAX 512
+#define HELD_MAX 32
 
 static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 {
@@ -73,7 +78,7 @@ static tick grown_rto(const struct peer *p, const struct rtt *r, uint32_t tries)
         rto = measured > rto ? measured : rto;
     }
     rto = r->backed_off > rto ? r->backed_off : rto;
-    return lengthen(p, rto, tries < 4 ? 1U << (tries - 1) : SILENCE_MAX);
+    return lengthen(p, rto, tries < 10 ? 1U << (tries - 1) : SILENCE_COUNTED_MAX);
 }
 
 tick ltp_rto(const struct peer *p, const struct rtt *r, uint32_t tries)

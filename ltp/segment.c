@@ -150,7 +150,8 @@ enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t 
 {
     size_t used = 0;
     enum verdict v = segment_parse_first(out, data, len, &used);
-    return v == VERDICT_OK && used != len ? VERDICT_TRAILING : v;
+    out->padded = v == VERDICT_OK && used != len && out->type == LTP_RS && out->trailer_count == 0;
+    return v == VERDICT_OK && used != len && !out->padded ? VERDICT_TRAILING : v;
 }
 
 static void put_number(struct writer *w, uint64_t v)

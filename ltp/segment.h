@@ -46,6 +46,7 @@ struct ltp_segment {
     struct slice claims; /* as on the wire; read with segment_claim */
 
     uint8_t reason; /* CS, CR */
+    bool padded;    /* RS: octets follow its claims */
 };
 
 struct extension {
@@ -73,10 +74,12 @@ static inline bool segment_is_checkpoint(const struct ltp_segment *s)
 }
 
 /*
- * Reads one whole datagram. The slices of *out point into it. Returns VERDICT_OK, or with *out
- * unspecified: TRUNCATED, TRAILING, BAD_VERSION, BAD_TYPE, BAD_SDNV, BAD_FIELD (a data segment's
- * end beyond 2^64 - 1, an empty one, a serial of 0 where it must not be), BAD_REPORT (an empty or
- * inverted scope, a claim that is empty or outside the scope).
+ * Reads one whole datagram. The slices of *out point into it. Octets behind a report segment
+ * without trailers are ignored (`padded`): ION 4.1.3 sends such in all parts of an answer but the
+ * first one. Returns VERDICT_OK, or with *out unspecified: TRUNCATED, TRAILING, BAD_VERSION,
+ * BAD_TYPE, BAD_SDNV, BAD_FIELD (a data segment's end beyond 2^64 - 1, an empty one, a serial of 0
+ * where it must not be), BAD_REPORT (an empty or inverted scope, a claim that is empty or outside
+ * the scope).
  */
 enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t len);
 

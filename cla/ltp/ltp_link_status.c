@@ -51,6 +51,7 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
     put_number(o, "orange_delivered", n->orange_delivered);
     put_number(o, "orange_lost", n->orange_lost);
     put_number(o, "orange_silent", n->orange_silent);
+    put_number(o, "reports_padded", n->reports_padded);
     put_number(o, "acks_dropped", n->acks_dropped);
     put_number(o, "closed_evicted", n->closed_evicted);
     put_number(o, "cancels_unsent", n->cancels_unsent);

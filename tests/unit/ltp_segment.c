@@ -72,7 +72,11 @@ START_TEST(there_and_back)
     for (size_t cut = 0; cut < len; cut++)
         ck_assert_int_eq(segment_parse(&s, bytes, cut), VERDICT_TRUNCATED);
     bytes[len] = 0;
-    ck_assert_int_eq(segment_parse(&s, bytes, len + 1), VERDICT_TRAILING);
+    ck_assert_int_eq(segment_parse(&s, bytes, len + 1),
+                     types[_i] == LTP_RS ? VERDICT_OK : VERDICT_TRAILING);
+    ck_assert(s.padded == (types[_i] == LTP_RS));
+    if (s.padded)
+        assert_same(&s, &want);
     bytes[0] |= 0x10;
     ck_assert_int_eq(segment_parse(&s, bytes, len), VERDICT_BAD_VERSION);
 }
@@ -95,6 +99,9 @@ START_TEST(extensions_are_carried)
     assert_same(&t, &s);
     ck_assert(slice_equal(t.headers, s.headers));
     ck_assert(slice_equal(t.trailers, s.trailers));
+    bytes[len] = 0; /* behind trailers, which can be a signature, nothing may follow */
+    ck_assert_int_eq(segment_parse(&t, bytes, len + 1), VERDICT_TRAILING);
+    ck_assert_int_eq(segment_parse(&t, bytes, len), VERDICT_OK);
     ck_assert_uint_eq(segment_write(&t, again, sizeof again), len);
     ck_assert_int_eq(memcmp(bytes, again, len), 0);
     for (size_t cut = 0; cut < len; cut++)
