@@ -133,7 +133,7 @@ static uint64_t load_bits(const uint8_t *data, size_t at, unsigned bits)
     for (unsigned i = 0; i < bits / 8; i++)
         word = word << 8 | p[i];
     if (shift > 0)
-        word = word << shift | p[bits / 8] >> (8 - shift);
+        word = word << shift | (uint64_t)p[bits / 8] >> (8 - shift);
     return last_bits(word, bits);
 }
 
