@@ -335,7 +335,8 @@ static json_t *read_rest(struct control_reply *r, const struct world *w)
     while (!control_reply_whole(r)) {
         ck_assert(control_reply_step(r, w));
         ck_assert_uint_le(r->len, sizeof whole - len);
-        memcpy(whole + len, r->text, r->len);
+        if (r->len > 0)
+            memcpy(whole + len, r->text, r->len);
         len += r->len;
         r->done = r->len;
     }
