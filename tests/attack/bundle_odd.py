@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Bundles that RFC 9171 does not have, or hardly: lengths without end, huge endpoint ids, records of any size, bundles in bundles, check values."""
+import itertools
 import os
 import socket
 import struct
@@ -7,7 +8,7 @@ import time
 
 from attack import cpu_seconds, main, paced
 from bundle_wire import EPOCH, REPORTS, block, bundle, crc16, eid, head
-from tcpcl_wire import connect, push, segment
+from tcpcl_wire import flood, segment
 
 PEERS = 2
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
@@ -122,19 +123,9 @@ def run(scene, only):
         def by_tcp(peer, make=make, tcp=tcp):
             def go(until):
                 os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
-                k = peer << 40
-                while time.monotonic() < until:
-                    try:
-                        s = connect(tcp, source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
-                    except OSError:
-                        time.sleep(0.05)
-                        continue
-                    more = True
-                    while more:
-                        data = b"".join(segment(k + i, make(k + i)) for i in range(BATCH))
-                        k += BATCH
-                        more = push(s, data, until)
-                    s.close()
+                number = itertools.count(peer << 40)
+                flood(tcp, until, lambda: b"".join(segment(k, make(k)) for k in itertools.islice(number, BATCH)),
+                      source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
             return go
 
         def by_udp(until, make=make, udp=udp, odd=odd):

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Fragments that never make a bundle, or that make the node count again: other totals, lives of some ms, overlaps of one byte, nothing."""
+import itertools
 import os
 import time
 
 from attack import cpu_seconds, main
 from bundle_wire import EPOCH, bundle
-from tcpcl_wire import connect, push, segment
+from tcpcl_wire import flood, segment
 
 PEERS = 2
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
@@ -79,19 +80,9 @@ def run(scene, only):
         def attacker(peer, make=make, tcp=tcp):
             def go(until):
                 os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
-                pieces, transfer = make(peer, int((time.time() - EPOCH) * 1000)), 0
-                while time.monotonic() < until:
-                    try:
-                        s = connect(tcp, source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
-                    except OSError:
-                        time.sleep(0.05)
-                        continue
-                    more = True
-                    while more:
-                        data = b"".join(segment(transfer + k, next(pieces)) for k in range(BATCH))
-                        transfer += BATCH
-                        more = push(s, data, until)
-                    s.close()
+                pieces = enumerate(make(peer, int((time.time() - EPOCH) * 1000)))
+                flood(tcp, until, lambda: b"".join(segment(k, piece) for k, piece in itertools.islice(pieces, BATCH)),
+                      source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
             return go
 
         before = scene.goodput(3, 2)

@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A node with a durable store is killed and started again amid a flood of bundles that nobody fetches, and of fragments that never become any."""
+import itertools
 import os
 import time
 
 from attack import main
 from bundle_wire import EPOCH, REPORTS, bundle
-from tcpcl_wire import connect, push, segment
+from tcpcl_wire import flood, segment
 
 KILLS = 4
 PEERS = 2
@@ -24,29 +25,20 @@ def run(scene):
     scene.receiver(2)
     before = scene.goodput(3, 2)
 
-    def flood(peer):
+    def attacker(peer):
         def go(until):
             os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
-            created, k = int((time.time() - EPOCH) * 1000), 0
-            while time.monotonic() < until:
-                try:
-                    s = connect(tcp, source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
-                except OSError:
-                    time.sleep(0.05)
-                    continue
-                more = True
-                while more:
-                    data = b""
-                    for _ in range(BATCH):
-                        k += 1
-                        piece = (k % 1000, 2000) if k % 2 else None
-                        data += segment(k, bundle((peer, 66), (2, 77), k // 2000 if piece else k, payload=b"x" * 50, fragment=piece, flags=REPORTS if k % 5 == 0 else 0, created=created))
-                    more = push(s, data, until)
-                s.close()
+            created, number = int((time.time() - EPOCH) * 1000), itertools.count(1)
+
+            def message(k):
+                piece = (k % 1000, 2000) if k % 2 else None
+                return segment(k, bundle((peer, 66), (2, 77), k // 2000 if piece else k, payload=b"x" * 50, fragment=piece,
+                                         flags=REPORTS if k % 5 == 0 else 0, created=created))
+            flood(tcp, until, lambda: b"".join(message(k) for k in itertools.islice(number, BATCH)), source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
         return go
 
     took, kept, held = [], [], []
-    with scene.attack(*[flood(peer) for peer in range(9, 9 + PEERS)], settle=3.0):
+    with scene.attack(*[attacker(peer) for peer in range(9, 9 + PEERS)], settle=3.0):
         for _ in range(KILLS):
             time.sleep(1)
             held.append(scene.control(2, "counters")["agent"]["held"])

@@ -72,7 +72,7 @@ def push(s, data, until):
 
 
 def flood(port, until, data, **who):
-    """The same messages again and again, by one session after the other. Returns how many sessions it took."""
+    """Messages by one session after the other, the same again and again, or what data() gives next. Returns how many sessions it took."""
     sessions = 0
     while time.monotonic() < until:
         try:
@@ -81,7 +81,7 @@ def flood(port, until, data, **who):
             time.sleep(0.01)
             continue
         sessions += 1
-        while push(s, data, until):
+        while push(s, data() if callable(data) else data, until):
             pass
         s.close()
     return sessions
