@@ -444,8 +444,8 @@ struct ltp_counters {
     uint64_t opened_export, opened_import;
     uint64_t closed[5];                                    /* by enum event_outcome */
     uint64_t orange_delivered, orange_lost, orange_silent; /* our blocks: as answered, or not */
-    /* Limits that have no verdict: */
     uint64_t reports_padded; /* report segments with octets behind them, which are ignored */
+    /* Limits that have no verdict: */
     uint64_t acks_dropped;   /* 4096 acknowledgements of one peer wait; it will ask again */
     uint64_t closed_evicted; /* closed sessions forgotten before closed_time */
     uint64_t cancels_unsent; /* as many cancels wait as import sessions are allowed */

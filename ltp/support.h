@@ -18,10 +18,10 @@ struct rtt;
 struct support {
     struct ltp_recovery use; /* those of the span's switches that are in use */
     enum ltp_learnt learnt;
-    bool careful;  /* toward a receiver that may count checkpoints or reports: the timer only grows,
-                      and the parts of a divided answer are answered together */
-    bool early;    /* early checkpoints are borne */
-    tick ask_next; /* no session asks before */
+    bool careful; /* toward a receiver that may count checkpoints or reports: the parts of a divided
+                     answer are answered together and, unless it is still learnt, the timer grows */
+    bool early;   /* early checkpoints are borne */
+    tick ask_next;                   /* no session asks before */
     struct export_session *early_by; /* the session that tries early checkpoints at present */
     uint32_t credits;    /* sessions that found one report for two arrivals of a checkpoint */
     uint32_t early_good; /* sessions with early checkpoints that were not cancelled */

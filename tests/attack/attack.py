@@ -53,6 +53,12 @@ SETTLE = 1.0  # seconds of an attack before the honest peer is measured
 COMPARE = {">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, "==": lambda a, b: a == b, "<": lambda a, b: a < b, ">": lambda a, b: a > b}
 
 
+def anonymous_mib(pid):
+    """Memory of a process without pages of files: ARCHITECTURE.md limits that of a node."""
+    with open(f"/proc/{pid}/status", encoding="ascii") as f:
+        return next(int(line.split()[1]) for line in f if line.startswith("RssAnon:")) / 1024
+
+
 def rss_kib(pid):
     """Resident memory of a process now, KiB; 0 when it has ended."""
     with contextlib.suppress(OSError), open(f"/proc/{pid}/status", encoding="ascii") as f:

@@ -4,7 +4,7 @@ import itertools
 import os
 import time
 
-from attack import main
+from attack import anonymous_mib, main
 from bundle_wire import EPOCH, REPORTS, bundle
 from tcpcl_wire import flood, segment
 
@@ -37,7 +37,7 @@ def run(scene):
             flood(tcp, until, lambda: b"".join(message(k) for k in itertools.islice(number, BATCH)), source=f"127.0.0.{peer}", name=f"ipn:{peer}.0")
         return go
 
-    took, kept, held = [], [], []
+    took, kept, held, memory = [], [], [], []
     with scene.attack(*[attacker(peer) for peer in range(9, 9 + PEERS)], settle=3.0):
         for _ in range(KILLS):
             time.sleep(1)
@@ -49,6 +49,7 @@ def run(scene):
             took.append(round(time.monotonic() - began, 2))
             scene.receiver(2)
             kept.append(scene.goodput(3, 2))
+            memory.append(anonymous_mib(node.pid))
     after = scene.goodput(3, 2)
     scene.figure("Mbit/s", {"before": before, "during": kept, "after": after})
     scene.figure("bundles of the killed nodes", held)
@@ -57,6 +58,7 @@ def run(scene):
     scene.bound("seconds to start, most", max(took), "<=", START)
     scene.bound("goodput kept, least", round(min(kept) / before, 4), ">=", 0.4)
     scene.bound("goodput kept afterwards", round(after / before, 4), ">=", 0.8)
+    scene.bound("anonymous memory, MiB", round(max(memory)), "<=", 256 + 64)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 256 + 64)
 
 

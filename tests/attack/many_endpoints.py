@@ -2,17 +2,12 @@
 """Tiny bundles, each for another endpoint of the node: nobody registers any of them."""
 import time
 
-from attack import main
+from attack import anonymous_mib, main
 from bundle_wire import Sender, bundle
 
 TOTAL_MIB = 96
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
 FIRST = 1 << 40  # service number
-
-
-def anonymous_mib(pid):
-    with open(f"/proc/{pid}/status", encoding="ascii") as f:
-        return next(int(line.split()[1]) for line in f if line.startswith("RssAnon:")) / 1024
 
 
 def run(scene):
