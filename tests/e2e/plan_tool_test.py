@@ -265,6 +265,15 @@ links:
                      "TLS is asked for: write tls_certificate", "induct of tcpcl_v4: who connects is not said"):
             self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
 
+    def test_import_ipv6(self):
+        """An address in brackets would be a list of YAML: it is quoted."""
+        outduct = {"convergenceLayer": "udp", "name": "x", "nextHopNodeId": 5, "remoteHostname": "::1", "remotePort": 1113}
+        text = json.dumps({"myNodeId": 4, "outductsConfig": {"outductVector": [outduct]}})
+        self.assertIn('remote: "[::1]:1113"\n', self.imported({"six.json": text}, "six.yaml")[0])
+        text = "## begin ionadmin\n1 4\n## end ionadmin\n## begin bpadmin\na induct udp ::1:4557 udpcli\n## end bpadmin\n" \
+               "## begin ipnadmin\na plan 6 udp/::1:4556\n## end ipnadmin\n"
+        self.assertIn('local: "[::1]:4557"\n    remote: "[::1]:4556"\n', self.imported({"six.rc": text}, "six.yaml")[0])
+
     def test_import_errors(self):
         path = os.path.join(OUT, "who.txt")
         with open(path, "w", encoding="utf-8") as f:

@@ -136,6 +136,28 @@ static bool is_whole(const struct import_link *l)
     return l->remote[0] != '\0' && !l->tls_unknown;
 }
 
+/* A path or an address as a quoted value: [::1]:4556 would be a list. */
+static void write_text(FILE *f, const char *text)
+{
+    fputc('"', f);
+    for (; *text != '\0'; text++) {
+        if (*text == '"' || *text == '\\')
+            fputc('\\', f);
+        fputc((unsigned char)*text < 0x20 ? '?' : *text, f);
+    }
+    fputc('"', f);
+}
+
+static void write_address(FILE *f, const char *mark, const char *key, const char *address)
+{
+    fprintf(f, "%s    %s: ", mark, key);
+    if (address[0] == '[')
+        write_text(f, address);
+    else
+        fputs(address, f);
+    fputc('\n', f);
+}
+
 static void write_duration(FILE *f, const char *mark, const char *key, tick t)
 {
     char text[CONF_NUMBER_CAP];
@@ -164,20 +186,32 @@ static void write_ltp(FILE *f, const char *mark, const struct import *im,
     write_duration(f, mark, owlt > 0 ? "margin" : "rto", owlt > 0 ? l->margin : margin);
 }
 
-/* One that needs a person stands in comments. */
-static void write_link(FILE *f, const struct import *im, const struct import_link *l)
+/* All addresses of this host when none is named: of the family of the remote one. */
+static const char *local_address(const struct import *im, const struct import_link *l,
+                                 char out[IMPORT_ADDRESS_CAP])
 {
     static const char *const usual[] = {"0.0.0.0:1113", "0.0.0.0:4556", ""};
-    const char *mark = is_whole(l) ? "" : "# ";
+    static const char any[] = "0.0.0.0";
     const char *local = l->local[0] != '\0'                ? l->local
                         : im->local[l->adapter][0] != '\0' ? im->local[l->adapter]
                                                            : usual[l->adapter];
+    const bool other = l->remote[0] == '[' && strncmp(local, any, sizeof any - 1) == 0;
+    snprintf(out, IMPORT_ADDRESS_CAP, "%s%s", other ? "[::]" : "",
+             other ? local + sizeof any - 1 : local);
+    return out;
+}
+
+/* One that needs a person stands in comments. */
+static void write_link(FILE *f, const struct import *im, const struct import_link *l)
+{
+    const char *mark = is_whole(l) ? "" : "# ";
+    char local[IMPORT_ADDRESS_CAP];
     char name[48];
     fprintf(f, "%s  - name: %s\n%s    adapter: %s\n%s    peer: ipn:%" PRIu64 ".0\n", mark,
             link_name(im, l, name), mark, adapters[l->adapter], mark, l->peer);
     if (l->adapter != IMPORT_TCPCL)
-        fprintf(f, "%s    local: %s\n", mark, local);
-    fprintf(f, "%s    remote: %s\n", mark, l->remote[0] != '\0' ? l->remote : "ADDRESS:PORT");
+        write_address(f, mark, "local", local_address(im, l, local));
+    write_address(f, mark, "remote", l->remote[0] != '\0' ? l->remote : "ADDRESS:PORT");
     if (l->rate > 0)
         fprintf(f, "%s    rate: %" PRIu64 "bit/s\n", mark, l->rate);
     if (l->adapter == IMPORT_LTP)
@@ -215,18 +249,6 @@ static void write_routes(FILE *f, const struct import *im)
         else
             fprintf(f, "to-%" PRIu64 "}\n", r->via);
     }
-}
-
-/* A path as a quoted value. */
-static void write_text(FILE *f, const char *text)
-{
-    fputc('"', f);
-    for (; *text != '\0'; text++) {
-        if (*text == '"' || *text == '\\')
-            fputc('\\', f);
-        fputc((unsigned char)*text < 0x20 ? '?' : *text, f);
-    }
-    fputc('"', f);
 }
 
 int import_write(FILE *f, struct import *im)
