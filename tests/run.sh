@@ -70,7 +70,8 @@ fi
 build clang helio_aap2_proto
 step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
 tests/builds.sh gcc-Release
-# The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build.
+# The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build. The
+# units run in the packagers' build and under sanitizers.
 # Tests that start programs and talk over sockets get a second try, as those in real time do: a stall of a shared machine
 # does not come twice. Units, simulations and whatever else is exact do not. What a sanitizer said counts at once, and
 # the end tells what needed the second try.
