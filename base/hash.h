@@ -7,6 +7,7 @@
 #ifndef BASE_HASH_H
 #define BASE_HASH_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -15,9 +16,14 @@ struct hash_node {
     uint64_t hash;
 };
 
+/* Chains of the old table that an insertion moves while the table grows. */
+#define HASH_STEP 4
+
 struct hash {
     struct hash_node **slots;
-    size_t mask; /* slots - 1, a power of two less one */
+    struct hash_node **old; /* the table of half the size that it grows from; NULL: it does not */
+    size_t mask;            /* slots - 1, a power of two less one */
+    size_t old_mask, moved; /* of old: its first chains are in slots now */
     size_t len;
     uint64_t seed;
 };
@@ -27,7 +33,8 @@ int hash_init(struct hash *h, uint64_t seed);
 void hash_fini(struct hash *h);
 
 /* Puts a node in; duplicates are the caller's affair. Never fails: when there is no memory to grow
- * the table, its chains get longer. */
+ * the table, its chains get longer. No call takes long, however many nodes there are: while the
+ * table grows each insertion moves HASH_STEP chains. */
 void hash_add(struct hash *h, struct hash_node *n, uint64_t hash);
 void hash_sub(struct hash *h, struct hash_node *n);
 

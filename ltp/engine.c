@@ -59,15 +59,15 @@ int ltp_new(struct ltp **out, const struct ltp_config *config)
 
 static void free_sessions(struct ltp *l)
 {
-    for (size_t i = 0; l->sessions.slots != NULL && i <= l->sessions.mask; i++) {
-        while (l->sessions.slots[i] != NULL) {
-            struct session *s = container_of(l->sessions.slots[i], struct session, node);
-            ltp_session_forget(l, s);
-            if (s->is_export)
-                ltp_export_free(l, container_of(s, struct export_session, s));
-            else
-                ltp_import_free(l, container_of(s, struct import, s));
-        }
+    struct hash_node *next = l->sessions.len == 0 ? NULL : hash_walk(&l->sessions, NULL);
+    while (next != NULL) {
+        struct session *s = container_of(next, struct session, node);
+        next = hash_walk(&l->sessions, next);
+        ltp_session_forget(l, s);
+        if (s->is_export)
+            ltp_export_free(l, container_of(s, struct export_session, s));
+        else
+            ltp_import_free(l, container_of(s, struct import, s));
     }
 }
 
@@ -85,10 +85,8 @@ void ltp_free(struct ltp *l)
     list_for_each_safe (it, &l->unheard)
         ltp_closed_free(l, container_of(it, struct closed, fifo));
     ltp_unconfigured_fini(l);
-    for (size_t i = 0; l->peers.slots != NULL && i <= l->peers.mask; i++) {
-        while (l->peers.slots[i] != NULL)
-            ltp_peer_free(l, container_of(l->peers.slots[i], struct peer, node));
-    }
+    while (l->peers.len > 0)
+        ltp_peer_free(l, container_of(hash_walk(&l->peers, NULL), struct peer, node));
     assert(l->gone_len == 0 && list_empty(&l->gone));
     assert(l->timers == 0 && l->pools[POOL_BYTES].used == 0);
     hash_fini(&l->peers);

@@ -27,6 +27,14 @@ static struct item *find(const struct hash *h, uint64_t key)
     return NULL;
 }
 
+static size_t walked(const struct hash *h)
+{
+    size_t n = 0;
+    for (struct hash_node *at = hash_walk(h, NULL); at != NULL; at = hash_walk(h, at))
+        n++;
+    return n;
+}
+
 START_TEST(add_find_sub)
 {
     struct hash h;
@@ -50,6 +58,7 @@ START_TEST(add_find_sub)
         uint64_t key = rng_below(&r, N);
         ck_assert_ptr_eq(find(&h, key), items[key].in ? &items[key] : NULL);
         ck_assert_uint_eq(h.len, in);
+        ck_assert_uint_eq(walked(&h), in);
     }
     ck_assert_uint_gt(h.mask, 15); /* it has grown */
     for (struct hash_node *n = hash_walk(&h, NULL); n != NULL; n = hash_walk(&h, n))
@@ -133,6 +142,37 @@ START_TEST(scan_while_it_changes)
 }
 END_TEST
 
+/* A table that doubles moves a few chains with each insertion, and nothing is lost meanwhile. */
+START_TEST(grows_in_steps)
+{
+    enum { MOST = 1 << 17, TOUCHED_MAX = 16 * HASH_STEP };
+    struct hash_node *nodes = calloc(MOST, sizeof *nodes);
+    const struct hash_node **next = calloc(MOST, sizeof *next);
+    struct hash h;
+    size_t checks = 0;
+    ck_assert(nodes != NULL && next != NULL);
+    ck_assert_int_eq(hash_init(&h, 1), 0);
+    for (size_t len = 0; len < MOST; len++) {
+        const bool full = len == h.mask + 1;
+        for (size_t i = 0; full && i < len; i++)
+            next[i] = nodes[i].next;
+        hash_add(&h, &nodes[len], hash_mix(1, len, 0));
+        size_t touched = 0;
+        for (size_t i = 0; full && i < len; i++)
+            touched += nodes[i].next != next[i];
+        ck_assert_uint_le(touched, TOUCHED_MAX);
+        for (size_t i = full ? 0 : len; i <= len; i++)
+            ck_assert_ptr_eq(hash_find(&h, nodes[i].hash), &nodes[i]);
+        checks += full;
+    }
+    ck_assert_uint_ge(checks, 12);
+    ck_assert_uint_eq(walked(&h), MOST);
+    hash_fini(&h);
+    free(next);
+    free(nodes);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_hash");
@@ -140,6 +180,7 @@ int main(void)
     tcase_set_timeout(t, 60);
     tcase_add_test(t, add_find_sub);
     tcase_add_test(t, scan_while_it_changes);
+    tcase_add_test(t, grows_in_steps);
     tcase_add_test(t, bytes_and_seeds);
     tcase_add_test(t, secret);
     tcase_add_test(t, digest);
