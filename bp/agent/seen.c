@@ -2,8 +2,8 @@
 /*
  * One array of ids, which are linked by their numbers: chains of a hash table, a list in the order
  * of arrival (which makes room), and a heap by their ends (so that one that never ends holds up no
- * other). An id that comes again moves to the list's end. Without memory the id is not remembered,
- * and the set stays as it was.
+ * other). A slot has the number of its first id, and one: 0 is none. An id that comes again moves
+ * to the list's end. Without memory the id is not remembered, and the set stays as it was.
  */
 #include "bp/agent/seen.h"
 
@@ -25,7 +25,7 @@ struct seen_id {
     uint32_t place;        /* in the heap */
 };
 
-/* A heap place each, and two slots where the table has just doubled. */
+/* A heap place each, and two slots where their number is just above a power of two. */
 _Static_assert(sizeof(struct seen_id) + 3 * sizeof(uint32_t) == SEEN_ID_BYTES, "as documented");
 
 void seen_init(struct seen *s, uint64_t seed, uint64_t max)
@@ -61,7 +61,7 @@ static uint32_t find_id(const struct seen *s, const uint64_t digest[2])
 {
     if (s->len == 0)
         return NONE;
-    uint32_t i = *slot_of(s, digest);
+    uint32_t i = *slot_of(s, digest) - 1;
     while (i != NONE && (s->ids[i].digest[0] != digest[0] || s->ids[i].digest[1] != digest[1]))
         i = s->ids[i].chain;
     return i;
@@ -79,18 +79,22 @@ bool seen_has(const struct seen *s, struct slice id)
 static void chain_add(struct seen *s, uint32_t i)
 {
     uint32_t *slot = slot_of(s, s->ids[i].digest);
-    s->ids[i].chain = *slot;
-    *slot = i;
+    s->ids[i].chain = *slot - 1;
+    *slot = i + 1;
 }
 
 static void chain_sub(struct seen *s, uint32_t i)
 {
-    uint32_t *at = slot_of(s, s->ids[i].digest);
-    while (*at != i) {
-        assert(*at != NONE);
-        at = &s->ids[*at].chain;
+    uint32_t *slot = slot_of(s, s->ids[i].digest), at = *slot - 1;
+    if (at == i) {
+        *slot = s->ids[i].chain + 1;
+        return;
     }
-    *at = s->ids[i].chain;
+    while (s->ids[at].chain != i) {
+        assert(s->ids[at].chain != NONE);
+        at = s->ids[at].chain;
+    }
+    s->ids[at].chain = s->ids[i].chain;
 }
 
 /* --- by arrival --- */
@@ -151,17 +155,17 @@ static void forget_id(struct seen *s, uint32_t i)
 
 /* --- room --- */
 
-static int grow_slots(struct seen *s, uint32_t len)
+/* For as many ids as there may be: what no id has touched is no memory yet, and a table that does
+ * not grow stops nobody. */
+static int make_slots(struct seen *s)
 {
-    uint32_t *slots = malloc(len * sizeof *slots);
-    if (slots == NULL)
+    uint32_t len = FIRST_CAP;
+    while (len < s->max)
+        len *= 2;
+    s->slots = calloc(len, sizeof *s->slots);
+    if (s->slots == NULL)
         return HELIO_ENOMEM;
-    memset(slots, 0xff, len * sizeof *slots);
-    free(s->slots);
-    s->slots = slots;
     s->slots_len = len;
-    for (uint32_t k = 0; k < s->len; k++)
-        chain_add(s, s->ends[k]);
     return 0;
 }
 
@@ -170,6 +174,8 @@ static int grow_arrays(struct seen *s)
 {
     const uint32_t twice = s->cap == 0 ? FIRST_CAP : 2 * s->cap;
     const uint32_t cap = twice < s->max ? twice : s->max;
+    if (s->slots == NULL && make_slots(s) < 0)
+        return HELIO_ENOMEM;
     struct seen_id *ids = realloc(s->ids, cap * sizeof *ids);
     if (ids == NULL)
         return HELIO_ENOMEM;
@@ -178,10 +184,18 @@ static int grow_arrays(struct seen *s)
     if (ends == NULL)
         return HELIO_ENOMEM;
     s->ends = ends;
-    if (s->slots_len < cap && grow_slots(s, twice) < 0)
-        return HELIO_ENOMEM;
     s->cap = cap;
     return 0;
+}
+
+/* A few: where many end at once, each new id takes some of them along. */
+static void forget_ended(struct seen *s, uint64_t now_ms)
+{
+    for (unsigned n = 0; n < SEEN_STEP && s->len > 0; n++) {
+        if (s->ids[s->ends[0]].until_ms > now_ms)
+            return;
+        forget_id(s, s->ends[0]);
+    }
 }
 
 static uint32_t take_unused(struct seen *s)
@@ -207,8 +221,7 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
         place_id(s, s->ids[i].place, i);
         return 0;
     }
-    while (s->len > 0 && s->ids[s->ends[0]].until_ms <= now_ms)
-        forget_id(s, s->ends[0]);
+    forget_ended(s, now_ms);
     if (s->len == s->cap && s->cap < s->max && grow_arrays(s) < 0)
         return HELIO_ENOMEM;
     for (; s->len >= s->max; s->displaced++)

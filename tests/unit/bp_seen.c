@@ -33,10 +33,29 @@ START_TEST(one_that_never_ends_holds_up_no_other)
     for (uint32_t i = 1; i < MAX; i++)
         add(&s, i, 100 + i, 0);
     ck_assert_uint_eq(s.len, MAX);
-    add(&s, MAX, 5000, 600);
+    for (uint32_t i = 0; i < 8; i++) /* 500 have ended */
+        add(&s, MAX + i, 5000, 600);
     ck_assert(has(&s, 0) && has(&s, MAX) && has(&s, 501));
     ck_assert(!has(&s, 1) && !has(&s, 500));
-    ck_assert_uint_eq(s.len, MAX - 500 + 1);
+    ck_assert_uint_eq(s.len, MAX - 500 + 8);
+    seen_fini(&s);
+}
+END_TEST
+
+/* Where all end at once no new one has to send them all away. */
+START_TEST(forgets_in_steps)
+{
+    struct seen s;
+    seen_init(&s, 1, 10 * MAX);
+    for (uint32_t i = 0; i < 5 * MAX; i++)
+        ck_assert_int_eq(seen_add(&s, id_of(&i), 100, 0), 0);
+    const uint32_t steps = 5 * MAX / SEEN_STEP + 1;
+    for (uint32_t i = 0, len = s.len; i < steps; i++, len = s.len) {
+        add(&s, 5 * MAX + i, 5000, 200);
+        ck_assert_uint_ge(s.len, len - SEEN_STEP + 1);
+    }
+    ck_assert_uint_eq(s.len, steps);
+    ck_assert_uint_eq(s.displaced, 0);
     seen_fini(&s);
 }
 END_TEST
@@ -123,6 +142,7 @@ int main(void)
     Suite *s = suite_create("ids seen");
     TCase *t = tcase_create("all");
     tcase_add_test(t, one_that_never_ends_holds_up_no_other);
+    tcase_add_test(t, forgets_in_steps);
     tcase_add_test(t, the_oldest_makes_room);
     tcase_add_test(t, agrees_with_a_model);
     tcase_add_test(t, bytes_are_bounded);
