@@ -19,11 +19,6 @@ void heap_fini(struct heap *h)
     *h = (struct heap){0};
 }
 
-static bool is_before(const struct heap_place *a, const struct heap_place *b)
-{
-    return a->due != b->due ? a->due < b->due : a->order < b->order;
-}
-
 static void put_place(struct heap *h, size_t pos, const struct heap_place *p)
 {
     h->places[pos] = *p;
@@ -35,7 +30,7 @@ static void sift_up(struct heap *h, size_t pos, const struct heap_place *p)
 {
     while (pos > 0) {
         size_t up = (pos - 1) / 2;
-        if (!is_before(p, &h->places[up]))
+        if (!heap_is_before(p, &h->places[up]))
             break;
         put_place(h, pos, &h->places[up]);
         pos = up;
@@ -49,9 +44,9 @@ static void sift_down(struct heap *h, size_t pos, const struct heap_place *p)
         size_t kid = 2 * pos + 1;
         if (kid >= h->len)
             break;
-        if (kid + 1 < h->len && is_before(&h->places[kid + 1], &h->places[kid]))
+        if (kid + 1 < h->len && heap_is_before(&h->places[kid + 1], &h->places[kid]))
             kid++;
-        if (!is_before(&h->places[kid], p))
+        if (!heap_is_before(&h->places[kid], p))
             break;
         put_place(h, pos, &h->places[kid]);
         pos = kid;
@@ -61,7 +56,7 @@ static void sift_down(struct heap *h, size_t pos, const struct heap_place *p)
 
 static void sift(struct heap *h, size_t pos, const struct heap_place *p)
 {
-    if (pos > 0 && is_before(p, &h->places[(pos - 1) / 2]))
+    if (pos > 0 && heap_is_before(p, &h->places[(pos - 1) / 2]))
         sift_up(h, pos, p);
     else
         sift_down(h, pos, p);
@@ -87,9 +82,9 @@ int heap_set(struct heap *h, struct heap_node *n, tick due)
     return heap_set_rank(h, n, due, 0);
 }
 
-int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank)
+int heap_put(struct heap *h, const struct heap_place *p)
 {
-    assert(rank <= HEAP_RANK_MAX);
+    struct heap_node *n = p->node;
     if (!heap_has(n)) {
         int rc = heap_reserve(h, h->len + 1);
         if (rc < 0)
@@ -98,11 +93,17 @@ int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank)
     } else {
         assert(n->pos < h->len && h->places[n->pos].node == n);
     }
-    n->due = due;
-    const struct heap_place p = {.due = due, .order = heap_next_order(h, rank), .node = n};
-    sift(h, n->pos, &p);
+    n->due = p->due;
+    sift(h, n->pos, p);
     assert(h->places[n->pos].node == n);
     return 0;
+}
+
+int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank)
+{
+    assert(rank <= HEAP_RANK_MAX);
+    const struct heap_place p = {.due = due, .order = heap_next_order(h, rank), .node = n};
+    return heap_put(h, &p);
 }
 
 void heap_sub(struct heap *h, struct heap_node *n)

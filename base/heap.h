@@ -59,6 +59,14 @@ int heap_set(struct heap *h, struct heap_node *n, tick due);
 #define HEAP_RANK_MAX 3u
 int heap_set_rank(struct heap *h, struct heap_node *n, tick due, unsigned rank);
 
+/* The same, with a `due` and an order that were chosen before. */
+int heap_put(struct heap *h, const struct heap_place *p);
+
+static inline bool heap_is_before(const struct heap_place *a, const struct heap_place *b)
+{
+    return a->due != b->due ? a->due < b->due : a->order < b->order;
+}
+
 /* What breaks ties, for one more insertion. */
 static inline uint64_t heap_next_order(struct heap *h, unsigned rank)
 {
