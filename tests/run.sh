@@ -74,12 +74,12 @@ tests/builds.sh gcc-Release
 # units run in the packagers' build and under sanitizers.
 # Tests that start programs and talk over sockets get a second try, as those in real time do: a stall of a shared machine
 # does not come twice. Units, simulations and whatever else is exact do not. What a sanitizer said counts at once, and
-# the end tells what needed the second try.
+# the end tells what needed the second try. They wait as much as they work: four at once.
 nodes='^(e2e|interop|install|attack)'
 again='--repeat until-pass:2'
 build release
 check release -LE 'realtime|peers' -E "$nodes" -j2
-check release -LE 'realtime|peers' -R "$nodes" -j2 $again
+check release -LE 'realtime|peers' -R "$nodes" -j4 $again
 # clang-tidy takes what the tests in real time leave of the processors; they do not notice (SCHED_IDLE).
 step "clang-tidy: begins, behind all else"
 chrt --idle 0 tests/style/tidy.sh build/clang >build/tidy.log 2>&1 &
@@ -88,7 +88,7 @@ tidy=$!
 check release -L 'realtime' -LE peers -j2 $again
 build asan
 check asan -LE 'release|realtime|peers' -E "$nodes" -j2
-check asan -LE 'release|realtime|peers' -R "$nodes" -j2 $again
+check asan -LE 'release|realtime|peers' -R "$nodes" -j4 $again
 check asan -L 'realtime' -LE 'release|peers' -j2 $again
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
 step "clang-tidy"
