@@ -175,6 +175,12 @@ struct cla_gauges {
     tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
     tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
                  */
+    bool off;   /* set to down, by an operator or its configuration (or by a contact plan, where
+                   ops->contact is NULL) */
+    bool
+        given_up; /* an exchange was given up for want of any answer, and nothing was heard since */
+    bool session; /* a session with the peer is established, whose protocol ends it on silence */
+    bool refused; /* it is down, and the last attempt was refused, by the peer, its host or here */
     uint64_t sessions;        /* open, both ways */
     uint64_t source_refused;  /* datagrams in the peer's name that came from another address */
     bool coded;               /* it has an erasure code; 0 in the fields below without one */

@@ -58,7 +58,8 @@ struct node_link {
     bool listens;            /* an endpoint of this node is its own (node_self.h) */
     uint32_t window;         /* that the agent knows */
     uint64_t bundle_max;     /* likewise */
-    bool up;
+    bool up;                 /* bundles may be sent over it */
+    tick opened;             /* since when, if it is up */
     uint64_t sent, failed, received;
     struct list held; /* node_hold.h: bundles that wait for room, or for the end of a rest */
     uint64_t held_len, held_bytes, held_total;
@@ -71,6 +72,7 @@ struct node_link {
     uint64_t peers, peers_refused; /* that came in over it: now; not let in */
     bool planned;                  /* a contact plan says something of it: */
     struct cla_contact contact;    /* this */
+    tick contact_next;             /* when its next contact begins; TICK_NEVER: there is none */
     tick heard_since;              /* it has no contact any more, but the peer; TICK_NEVER: else */
     bool given_up;                 /* it has none, and what is unfinished goes another way */
     bool over;                     /* it came in, and is down: to be removed */

@@ -86,6 +86,7 @@ static void on_link(void *context, struct cla *c, bool up)
     (void)c;
     if (l->up != up && node_watch_flap(l, up) && node_watch_line(l))
         say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name, up ? "up" : "down");
+    l->opened = up && !l->up ? node_now(l->node).now : l->opened;
     l->up = up;
     l->over = l->host != NULL && !up;
     agent_link(l->node->agent, l->index, up, node_now(l->node));

@@ -3,12 +3,15 @@
 #include "node/node_values.h"
 
 #include "node/node_meter.h"
+#include "node/node_state.h"
 
 void link_sample_take(const struct node *n, const struct node_link *l, struct agent_now now,
                       struct link_sample *out)
 {
     struct agent_backlog b[BUNDLE_PRIORITIES];
     *out = (struct link_sample){.link = l, .g = node_link_gauges(l), .now = now.now};
+    struct link_facts f = node_link_facts(l, &out->g);
+    out->state = link_state_of(&f);
     out->oldest_ms = agent_oldest_ms(n->agent, l->index, now);
     agent_backlog(n->agent, l->index, b);
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
@@ -27,7 +30,8 @@ static uint64_t time_since(const struct link_sample *s, tick then)
     {                                                                                              \
         return (known) ? (expression) : LINK_VALUE_UNKNOWN;                                        \
     }
-VALUE(up, true, s->link->up)
+VALUE(up, true, s->state == LINK_STATE_UP)
+VALUE(open, true, s->link->up)
 VALUE(tx_bytes, true, s->g.tx_bytes)
 VALUE(rx_bytes, true, s->g.rx_bytes)
 VALUE(resent, true, s->g.resent_bytes)
@@ -57,7 +61,10 @@ VALUE(cadu_sync, s->g.cadus, s->g.cadu_sync_losses)
 #undef VALUE
 
 const struct link_value link_values[] = {
-    {NULL, false, "link_up", "gauge", "1: bundles go over the link", 1, ZERO_NOWHERE, get_up},
+    {NULL, false, "link_up", "gauge", "1: its state is up: the peer was heard", 1, ZERO_NOWHERE,
+     get_up},
+    {NULL, false, "link_open", "gauge", "1: bundles may be sent over the link", 1, ZERO_NOWHERE,
+     get_open},
     {NULL, false, "link_transmit_bytes_total", "counter", "bytes sent to the peer", 1, ZERO_NOWHERE,
      get_tx_bytes},
     {NULL, false, "link_receive_bytes_total", "counter", "bytes that came from the peer", 1,

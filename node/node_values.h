@@ -9,12 +9,14 @@
 #ifndef NODE_VALUES_H
 #define NODE_VALUES_H
 
+#include "cla/link_state.h"
 #include "node/node.h"
 
 /* What is sampled of a link, once for all of its values. */
 struct link_sample {
     const struct node_link *link;
     struct cla_gauges g;
+    enum link_state state;
     uint64_t bundles, bytes; /* queued for the link, or in its hands */
     uint64_t oldest_ms;      /* age of the oldest of these; UINT64_MAX: there is none */
     tick now;

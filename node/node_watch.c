@@ -13,11 +13,10 @@
 #include "cla/seglog.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
+#include "node/node_state.h"
 
 #define PAUSE_FIRST (10 * TICK_S)
 #define PAUSE_MOST (600 * TICK_S)
-#define SILENCE_RTO 10
-#define SILENCE_LEAST (2 * TICK_S) /* fades of a working link are shorter */
 #define FLAP_TIME (60 * TICK_S)
 #define UNCONFIGURED_PAUSE (TICK_S / 2)
 
@@ -46,18 +45,18 @@ static void watch_silence(struct node_link *l, tick now)
     struct link_watch *w = &l->watch;
     struct cla_gauges g = node_link_gauges(l);
     char peer[EID_TEXT_MAX];
-    tick most = g.rto > TICK_NEVER / SILENCE_RTO ? TICK_NEVER : SILENCE_RTO * g.rto;
-    most = most < SILENCE_LEAST ? SILENCE_LEAST : most;
-    bool owes = l->up && g.asked != TICK_NEVER && now > g.asked && now - g.asked > most;
-    if (owes && !w->silent && watch_may_tell(&w->silence, now)) {
+    struct link_facts f = node_link_facts(l, &g);
+    tick asked = g.asked > l->opened ? g.asked : l->opened;
+    bool silent = link_state_of(&f) == LINK_STATE_SILENT;
+    if (silent && !w->silent && g.asked != TICK_NEVER && watch_may_tell(&w->silence, now)) {
         w->silent = true;
-        w->silent_since = g.asked;
+        w->silent_since = asked;
         say(&n->say, LEVEL_WARNING,
-            "link %s: %s has not answered for %.3g s, longer than 10 times the retransmission "
-            "timer (%.3g s)",
-            l->config->name, peer_text(l, peer), (double)(now - g.asked) / 1e9,
-            (double)g.rto / 1e9);
-    } else if (w->silent && g.asked > w->silent_since) { /* it answered, and may owe again */
+            "link %s is silent: %s has not answered for %.3g s, longer than %.3g s (the "
+            "retransmission timer is %.3g s)",
+            l->config->name, peer_text(l, peer), (double)(now - asked) / 1e9,
+            (double)link_patience(g.rto) / 1e9, (double)g.rto / 1e9);
+    } else if (w->silent && l->up && !silent) {
         w->silent = false;
         say(&n->say, LEVEL_INFO, "link %s: %s was heard again after %.3g s", l->config->name,
             peer_text(l, peer),

@@ -61,6 +61,7 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     l->env = *env;
     l->config = k;
     l->up = k->state == BIBE_UP;
+    l->heard = TICK_NEVER;
     list_init(&l->sending);
     list_init(&l->arrivals);
     bibe_joins_init(&l->joins, k->transfers, k->memory, env->bundle_max);
@@ -123,6 +124,7 @@ const struct cla_ops bibe_link_ops = {
     .delivered = bibe_delivered,
     .check_self = bibe_check_self,
     .status = bibe_status,
+    .gauges = bibe_gauges,
     .set_link = set_state,
     .close = close_bibe,
 };

@@ -51,6 +51,7 @@ struct bibe_link {
     uint64_t next_transfer, next_arrival;
     uint32_t next_token;
     bool up, told_up, told;
+    tick heard; /* when something of its peer came last; TICK_NEVER: nothing did */
     struct {
         uint64_t bundles_sent, bundles_failed, encapsulated;
         uint64_t bundles_received, bundles_refused, segments;
@@ -87,6 +88,7 @@ void bibe_take_forget(struct bibe_link *l);
 
 /* bibe_status.c */
 void bibe_status(struct cla *c, struct json_t *object);
+void bibe_gauges(const struct cla *c, struct cla_gauges *out);
 void bibe_check_self(const struct cla *c);
 
 #endif

@@ -42,6 +42,13 @@ void bibe_status(struct cla *c, struct json_t *object)
     json_object_set_new(object, "thrown_away", thrown);
 }
 
+void bibe_gauges(const struct cla *c, struct cla_gauges *out)
+{
+    const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);
+    out->heard = l->heard;
+    out->off = !l->up;
+}
+
 void bibe_check_self(const struct cla *c)
 {
     const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);

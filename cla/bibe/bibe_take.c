@@ -40,6 +40,7 @@ static bool add_arrival(struct bibe_link *l, struct buf *bundle, const uint64_t 
                                .has_key = key != NULL,
                                .key = key == NULL ? 0 : *key};
     list_add_tail(&l->arrivals, &a->node);
+    l->heard = world_now(l->env.world);
     l->arrivals_len++;
     bibe_kick(l);
     return true;

@@ -268,6 +268,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .round_trip = w.round_trip,
                                .heard = w.heard,
                                .asked = l->hears ? w.asked : TICK_NEVER,
+                               .off = !l->allowed,
+                               .given_up = l->silent,
                                .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
     coded_gauges(l->endpoint->coded, out);

@@ -5,6 +5,7 @@
  * wrong: it does not come about, or ends; memory.
  */
 #include <assert.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -177,6 +178,8 @@ static void tell_peer_term(struct tcpcl_conn *c)
         tcpcl_down(c->link, refused ? 1 : 2, "a session ended: %s, reason: %s%s",
                    tcpcl_end_text(TCPCL_END_PEER_TERM), tcpcl_term_text(reason),
                    refused ? "; the peer's log has the details" : "");
+    if (refused)
+        tcpcl_refused(c->link);
 }
 
 /* The stream ended with an error, before the peer's contact header or behind it. */
@@ -190,6 +193,8 @@ static void tell_broken(struct tcpcl_conn *c)
                    tcpcl_tls_why(c));
     else
         tcpcl_down(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
+    if (helio_errno(c->error) == ECONNREFUSED)
+        tcpcl_refused(c->link);
 }
 
 static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)

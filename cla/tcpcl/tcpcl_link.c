@@ -75,6 +75,7 @@ static void keep_reason(struct tcpcl_link *l, const char *format, va_list args)
     for (char *at = l->reason; *at != '\0'; at++)
         *at = *at < ' ' || *at > '~' ? '?' : *at;
     l->reason_at = world_now(l->env.world);
+    l->refused = false;
 }
 
 void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
@@ -88,6 +89,12 @@ void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
     va_start(args, format);
     say_args(l, level, format, args);
     va_end(args);
+}
+
+void tcpcl_refused(struct tcpcl_link *l)
+{
+    assert(l->reason[0] != '\0');
+    l->refused = true;
 }
 
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)

@@ -139,7 +139,8 @@ struct tcpcl_link {
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
     uint64_t bundles_received, bytes_received, bundles_refused;
-    tick heard; /* when a byte of the peer came last; 0: none did */
+    tick heard;   /* when a byte of the peer came last; 0: none did */
+    bool refused; /* the attempt of `reason` was refused, by either end */
     uint64_t ends[TCPCL_END_COUNT];
     void (*closed)(void *context);
     void *closed_context;
@@ -239,6 +240,8 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
  * could not connect, its peer was refused, or a session ended. */
 void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
+/* … and what it tells of was a refusal, by either end. */
+void tcpcl_refused(struct tcpcl_link *l);
 /* The same as tcpcl_say about TLS; information (level 2) is always logged. */
 void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));

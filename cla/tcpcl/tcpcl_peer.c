@@ -53,6 +53,7 @@ static void admit_called(struct tcpcl_conn *c)
     tcpcl_down(l, 1,
                "the peer at remote is \"%s\", and this link's peer is %s; change one of both keys",
                tcpcl_peer(c->session)->node_id, peer);
+    tcpcl_refused(l);
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
 }
 

@@ -219,12 +219,14 @@ void tcpcl_tls_failed(struct tcpcl_conn *c, int error)
     c->error = error;
     c->endpoint->tls_n.failed++;
     char from[ADDRESS_TEXT_MAX];
-    if (c->link != NULL) /* this side connected */
+    if (c->link != NULL) { /* this side connected */
         tcpcl_down(c->link, 1, "the TLS handshake with the peer at %s failed: %s",
                    peer_text(c, from), tcpcl_tls_why(c));
-    else
+        tcpcl_refused(c->link);
+    } else {
         tcpcl_tls_say(first_link(c), 1, "the TLS handshake with a connecting peer at %s failed: %s",
                       peer_text(c, from), tcpcl_tls_why(c));
+    }
     c->securing = false;
 }
 
@@ -290,10 +292,12 @@ static void tell_refused(const struct tcpcl_conn *c, struct tcpcl_link *rules,
     const char *at = peer_text(c, from), *name = tcpcl_peer(c->session)->node_id;
     assert(t > TCPCL_TRUST_GIVEN && t < TCPCL_TRUST_COUNT);
     const char *which = p->subject[0] != '\0' ? "; its subject is " : "";
-    if (c->link == rules || eid_same_node(&rules->env.peer, who))
+    if (c->link == rules || eid_same_node(&rules->env.peer, who)) {
         tcpcl_down(rules, 1, REFUSED, at, name, tcpcl_trust_text(t), which, p->subject);
-    else
+        tcpcl_refused(rules);
+    } else {
         tcpcl_tls_say(rules, 1, REFUSED, at, name, tcpcl_trust_text(t), which, p->subject);
+    }
 }
 
 bool tcpcl_tls_trusts(struct tcpcl_conn *c, struct tcpcl_link *rules, const struct eid *who)

@@ -15,6 +15,7 @@
 #include "node/app/apps.h"
 #include "node/control/control_list.h"
 #include "node/node_log.h"
+#include "node/node_state.h"
 #include "node/storage.h"
 
 #define REFUSALS_TOLD 20 /* lines of the log in … */
@@ -82,9 +83,8 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
     const struct agent_counters *c = agent_counters(n->agent);
-    size_t up = 0;
-    for (size_t i = 0; i < n->links_len; i++)
-        up += n->links[i] != NULL && n->links[i]->up;
+    struct link_tally tally;
+    node_link_tally(n, &tally);
     set_text(out, "version", HELIO_VERSION);
     set_eid(out, "node", &n->config->node);
     set_int(out, "clock_steps", n->clock.steps);
@@ -98,8 +98,7 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     set_int(out, "seen_bytes", c->seen_bytes);
     control_share(n, AGENT_OWN, out);
     set_int(out, "restored", n->restored);
-    set_int(out, "links", node_links_count(n));
-    set_int(out, "links_up", up);
+    control_tally(&tally, out);
     set_int(out, "applications", apps_counters(n->apps)->connections);
     if (n->has_echo)
         set_eid(out, "echo", &n->echo);

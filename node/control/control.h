@@ -54,6 +54,9 @@ void control_top(struct node *n, const struct json_t *in, struct json_t *out);
 /* The same of these links only, in their order. */
 void control_top_rows(struct node *n, struct node_link *const *links, size_t len,
                       struct json_t *out);
+/* links, links_up, links_silent, …: how many there are, and of each state. */
+struct link_tally;
+void control_tally(const struct link_tally *t, struct json_t *o);
 void control_share(const struct node *n, uint32_t link, struct json_t *o);
 
 /* control_bundles.c: what waits: which, how much for whom; to be deleted. delete_fitting: those

@@ -15,6 +15,7 @@
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "node/node_meter.h"
+#include "node/node_state.h"
 #include "node/node_values.h"
 #include "node/storage.h"
 
@@ -50,6 +51,16 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o)
         return;
     set_int(o, "held_assemblies", s.assemblies);
     set_int(o, "held_fragments", s.fragments);
+}
+
+void control_tally(const struct link_tally *t, struct json_t *o)
+{
+    set_int(o, "links", t->all);
+    for (int i = 0; i < LINK_STATE_COUNT; i++) {
+        char key[32];
+        snprintf(key, sizeof key, "links_%s", link_state_word((enum link_state)i));
+        set_int(o, key, t->in[i]);
+    }
 }
 
 /* What waits for the link or is on it, and what it was given, by queue. */
@@ -118,13 +129,28 @@ static void set_failures(const struct node_link *l, json_t *o)
     json_object_set_new(o, "failed_because", by_reason);
 }
 
+/* Its state, and what that rests on: of a link that is down the adapter may know more. */
+static void set_state(const struct node_link *l, json_t *o)
+{
+    char why[LINK_WHY_MAX];
+    const struct cla_gauges g = node_link_gauges(l);
+    const struct link_facts f = node_link_facts(l, &g);
+    const char *because = json_string_value(json_object_get(o, "down_because"));
+    link_state_why(&f, why);
+    set_text(o, "state", link_state_word(link_state_of(&f)));
+    if (why[0] != '\0')
+        set_text(o, "state_why", why);
+    else if (because != NULL)
+        set_text(o, "state_why", because);
+}
+
 static json_t *link_json(struct node *n, const struct node_link *l)
 {
     json_t *o = json_object();
     set_text(o, "name", l->config->name);
     set_text(o, "adapter", l->config->adapter);
     set_eid(o, "peer", &l->config->peer);
-    set_text(o, "state", l->up ? "up" : "down");
+    json_object_set_new(o, "up", json_boolean(l->up));
     set_int(o, "sent", l->sent);
     set_int(o, "failed", l->failed);
     set_failures(l, o);
@@ -144,6 +170,7 @@ static json_t *link_json(struct node *n, const struct node_link *l)
     set_watch(n, l, o);
     if (l->cla != NULL && l->cla->ops->status != NULL)
         l->cla->ops->status(l->cla, o);
+    set_state(l, o);
     return o;
 }
 
@@ -342,7 +369,7 @@ void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
         eid_pattern_text(&p, text);
         set_text(o, "to", text);
         set_text(o, "via", l->config->name);
-        set_text(o, "state", l->up ? "up" : "down");
+        set_text(o, "state", link_state_word(node_link_state(l)));
         json_array_append_new(list, o);
     }
     json_object_set_new(out, "plan", json_boolean(n->plan != NULL));
@@ -354,7 +381,7 @@ void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
 /* The names of top_row's columns. */
 static json_t *top_columns(void)
 {
-    json_t *names = json_pack("[s, s, s]", "name", "peer", "up");
+    json_t *names = json_pack("[s, s, s]", "name", "peer", "state");
     for (size_t i = 0; i < link_values_len; i++)
         if (link_values[i].key != NULL)
             json_array_append_new(names, json_string(link_values[i].key));
@@ -380,7 +407,7 @@ static json_t *top_row(const struct node *n, const struct node_link *l, struct a
     eid_text(&l->config->peer, peer);
     json_array_append_new(row, json_string(l->config->name));
     json_array_append_new(row, json_string(peer));
-    json_array_append_new(row, json_boolean(l->up));
+    json_array_append_new(row, json_string(link_state_word(s.state)));
     for (size_t i = 0; i < link_values_len; i++)
         if (link_values[i].key != NULL)
             json_array_append_new(row, top_value(&link_values[i], &s));

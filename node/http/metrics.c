@@ -169,6 +169,15 @@ static void put_failures(FILE *f, const struct sample *all, size_t len)
                         all[i].values.link->failures[r]);
 }
 
+static void put_states(FILE *f, const struct sample *all, size_t len)
+{
+    put_family(f, "link_state", "gauge", "1 for the state that the link is in, 0 for the others");
+    for (size_t i = 0; i < len; i++)
+        for (int s = 0; s < LINK_STATE_COUNT; s++)
+            fprintf(f, "heliograph_link_state{%s,state=\"%s\"} %d\n", all[i].labels,
+                    link_state_word((enum link_state)s), all[i].values.state == (enum link_state)s);
+}
+
 static void put_value(FILE *f, const struct link_value *v, const struct sample *s)
 {
     uint64_t value = v->get(&s->values);
@@ -188,6 +197,7 @@ static void put_links(FILE *f, const struct sample *all, size_t len)
         for (size_t i = 0; i < len; i++)
             put_value(f, v, &all[i]);
     }
+    put_states(f, all, len);
     put_failures(f, all, len);
 }
 

@@ -13,6 +13,7 @@
 #include "node/http/metrics.h"
 #include "node/http/status_page.h"
 #include "node/node_meter.h"
+#include "node/node_state.h"
 
 #define LINKS_SHOWN 50
 #define DESTINATIONS_SHOWN 50
@@ -36,16 +37,28 @@ static json_t *past_json(const struct meter_past *past, const float *of)
     return list;
 }
 
+/* By state. */
+static json_t *tally_json(const struct link_tally *t)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "all", json_integer((json_int_t)t->all));
+    for (int s = 0; s < LINK_STATE_COUNT; s++)
+        json_object_set_new(o, link_state_word((enum link_state)s),
+                            json_integer((json_int_t)t->in[s]));
+    return o;
+}
+
 static json_t *top_json(struct node *n)
 {
     struct node_link **all = calloc(n->links_len + 1, sizeof(struct node_link *));
     json_t *out = json_object(), *past = json_array();
-    size_t len = 0, up = 0, sessions = 0;
+    struct link_tally tally;
+    size_t len = 0, sessions = 0;
+    node_link_tally(n, &tally);
     for (size_t i = 0; all != NULL && i < n->links_len; i++) {
         if (n->links[i] == NULL)
             continue;
         all[len++] = n->links[i];
-        up += n->links[i]->up;
         sessions += node_link_gauges(n->links[i]).sessions;
     }
     if (all == NULL)
@@ -62,8 +75,8 @@ static json_t *top_json(struct node *n)
     json_object_set_new(out, "past", past);
     json_object_set_new(out, "past_step_s", json_integer(METER_STEP_S));
     json_object_set_new(out, "all",
-                        json_pack("{s:I,s:I,s:I,s:o,s:o}", "links", (json_int_t)len, "up",
-                                  (json_int_t)up, "sessions", (json_int_t)sessions, "tx",
+                        json_pack("{s:o,s:I,s:o,s:o}", "links", tally_json(&tally), "sessions",
+                                  (json_int_t)sessions, "tx",
                                   past_json(n->past, n->past == NULL ? NULL : n->past->tx), "rx",
                                   past_json(n->past, n->past == NULL ? NULL : n->past->rx)));
     return out;

@@ -184,6 +184,7 @@ static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
                                   .receive = is.receive,
                                   .rate = is.rate,
                                   .round_trip = is.round_trip};
+    l->contact_next = is.next == TICK_NEVER ? TICK_NEVER : is.next - p->ahead;
     tell_contact(l, &c);
     return due;
 }

@@ -62,6 +62,7 @@ static void look_out(const struct plan *p, uint64_t node, uint64_t neighbour, ti
     out->over = c == NULL;
     out->transmit = c != NULL && c->start <= now;
     out->rate = c == NULL ? 0 : c->rate;
+    out->next = c == NULL ? TICK_NEVER : c->start > now ? c->start : now;
     if (c != NULL)
         out->until = tick_min(out->until, c->start > now ? c->start : c->end);
 }
@@ -89,7 +90,7 @@ static void look_in(const struct plan *p, uint64_t node, uint64_t neighbour, tic
 void plan_link_at(const struct plan *p, uint64_t node, uint64_t neighbour, tick now,
                   struct plan_link *out)
 {
-    *out = (struct plan_link){.round_trip = TICK_NEVER, .until = TICK_NEVER};
+    *out = (struct plan_link){.round_trip = TICK_NEVER, .next = TICK_NEVER, .until = TICK_NEVER};
     out->known = plan_meets(p, node, neighbour) || plan_meets(p, neighbour, node);
     if (!out->known)
         return;

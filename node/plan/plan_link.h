@@ -17,6 +17,8 @@ struct plan_link {
     uint64_t rate;          /* bit/s of the contact that is, or of the next one; 0: no limit */
     tick round_trip; /* light time there and back: the longest that can meet what is sent now, or
                         soon; TICK_NEVER: not known */
+    tick next;       /* when this node's next contact with the neighbour begins, or now in one;
+                        TICK_NEVER: none does */
     tick until;      /* > now: all of it holds so long */
 };
 

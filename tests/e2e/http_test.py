@@ -81,7 +81,10 @@ class HttpTest(unittest.TestCase):
         self.assertEqual(v['heliograph_link_waiting_bundles{link="to-2",peer="ipn:2.0"}'], 3)
         self.assertEqual(v['heliograph_link_waiting_bundles{link="to-3",peer="ipn:3.0"}'], 0)
         self.assertEqual(v['heliograph_link_rto_seconds{link="to-2",peer="ipn:2.0"}'], 50)
-        self.assertEqual(v['heliograph_link_up{link="to-2",peer="ipn:2.0"}'], 1)
+        self.assertEqual(v['heliograph_link_open{link="to-2",peer="ipn:2.0"}'], 1)
+        self.assertEqual(v['heliograph_link_up{link="to-2",peer="ipn:2.0"}'], 0)  # the peer was never heard
+        states = {s: v[f'heliograph_link_state{{link="to-2",peer="ipn:2.0",state="{s}"}}'] for s in ("up", "unheard", "silent", "waiting", "down", "refused")}
+        self.assertEqual({s for s, there in states.items() if there}, {"unheard"})
         self.assertEqual(v['heliograph_link_sessions{link="to-2",peer="ipn:2.0"}'], 3)
         self.assertGreater(v['heliograph_link_unanswered_seconds{link="to-2",peer="ipn:2.0"}'], 0.1)
         self.assertGreater(v['heliograph_link_transmit_bytes_total{link="to-2",peer="ipn:2.0"}'], 3000)
@@ -207,7 +210,8 @@ class HttpTest(unittest.TestCase):
             self.assertEqual(page.evaluate("document.title"), "ipn:1.0")
             wait("document.querySelector('#links tr[data-link=to-2]').innerText.includes('200.0 s')")
             wait("document.querySelector('#backlog tbody').innerText.match(/ipn:2.0\\s+5\\s/) != null")
-            self.assertIn("1 of 2 up", page.evaluate("document.querySelector('#tiles').innerText"))
+            self.assertRegex(page.evaluate("document.querySelector('#tiles').innerText"), r"0 of 2 up\s+1 unheard, 1 waiting, ")
+            self.assertIn("unheard", page.evaluate("document.querySelector('#links tr[data-link=to-2]').innerText"))
             wait("document.querySelectorAll('#plan rect').length >= 3")
             self.assertIn("node 3", page.evaluate("document.querySelector('#plan').textContent"))
             page.evaluate("document.querySelector('#links tr[data-link=to-2]').click()")

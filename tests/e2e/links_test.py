@@ -55,7 +55,7 @@ class LinksTest(NodeCase):
         wait_for(lambda: len(came) > 20)
         self.ctl(2, "link", "add", "back", *self.keys(1, p4, p3))
         self.ctl(1, "link", "add", "second", *self.keys(2, p3, p4, rate="2Mbit/s", sessions=4))
-        wait_for(lambda: self.links(1)["second"]["state"] == "up")
+        wait_for(lambda: self.links(1)["second"]["up"])
         self.assertEqual(self.links(1)["second"]["rate_bps"], 2000000)
         self.ctl(1, "link", "set", "second", "rate=200Mbit/s", "sessions=32", "rto=80ms")
         second = self.links(1)["second"]

@@ -151,7 +151,9 @@ class PlanLiveTest(NodeCase):
             code, text = self.ctl(1, *words)
             self.assertEqual((code, "follows no contact plan" in text), (1 if words == ("plan",) else 2, True), text)
         self.done(1, "plan", "reload", self.write_plan(FAR))
-        self.assertFalse(self.lab.control(1, "links")["links"][0]["up"])
+        link, = self.lab.control(1, "links")["links"]
+        self.assertEqual((link["up"], link["state"]), (False, "waiting"))
+        self.assertRegex(link["state_why"], r"^its next contact begins in (60|59) min$")
         self.send("ipn:2.7")
         self.assertEqual(len(self.waits()), 1)
 

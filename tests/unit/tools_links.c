@@ -6,6 +6,9 @@
  */
 #include "tests/unit/tools_links.h"
 
+#include "node/node_state.h"
+#include "node/node_watch.h"
+
 static const char TWO[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
                           "  - {name: b, adapter: memory, peer: ipn:3.0, peers: 2}\n";
 
@@ -113,6 +116,72 @@ START_TEST(limits_change)
         tell_done(b, a, 0, CLA_HANDED_OVER, CLA_REASON_NONE);
     ck_assert_uint_ge(fragments, 3);
     ck_assert_uint_eq(held(b), 0);
+    stop(b);
+}
+END_TEST
+
+static void state_is(const struct bench *b, const char *name, enum link_state state)
+{
+    struct link_tally tally;
+    const struct node_link *l = node_link_find(&b->n, name);
+    ck_assert_str_eq(link_state_word(node_link_state(l)), link_state_word(state));
+    node_link_tally(&b->n, &tally);
+    ck_assert_uint_eq(tally.all, node_links_count(&b->n));
+    ck_assert_uint_ge(tally.in[state], 1);
+}
+
+/* At this time, once more a second later: what the node's log compares. */
+static void go_to(struct bench *b, tick to)
+{
+    virtual_advance(&b->v, to);
+    node_watch_tick(&b->n);
+}
+
+/* A peer that was never heard is not up, one that owes an answer is silent in time, and the log
+ * begins and ends with the state. */
+START_TEST(states)
+{
+    struct bench *b = start(TWO);
+    struct memory *a = link_of(b, "a");
+    const struct link_watch *w = &node_link_find(&b->n, "a")->watch;
+    a->gauges.rto = TICK_S;
+    state_is(b, "a", LINK_STATE_DOWN);
+    go_to(b, 10 * TICK_S);
+    tell_link(b, a, true);
+    state_is(b, "a", LINK_STATE_UNHEARD);
+    state_is(b, "b", LINK_STATE_DOWN);
+    go_to(b, 1000 * TICK_S); /* nobody asks anything */
+    state_is(b, "a", LINK_STATE_UNHEARD);
+    a->gauges.asked = 1000 * TICK_S;
+    go_to(b, 1010 * TICK_S);
+    state_is(b, "a", LINK_STATE_UNHEARD);
+    ck_assert(!w->silent);
+    go_to(b, 1011 * TICK_S);
+    state_is(b, "a", LINK_STATE_SILENT);
+    ck_assert(w->silent && w->silent_since == 1000 * TICK_S);
+    a->gauges.asked = TICK_NEVER; /* nothing is asked any more: it was given up */
+    a->gauges.given_up = true;
+    go_to(b, 1020 * TICK_S);
+    state_is(b, "a", LINK_STATE_SILENT);
+    ck_assert(w->silent);
+    a->gauges.given_up = false;
+    a->gauges.heard = 1021 * TICK_S;
+    go_to(b, 1021 * TICK_S);
+    state_is(b, "a", LINK_STATE_UP);
+    ck_assert(!w->silent);
+    go_to(b, 1081 * TICK_S);
+    state_is(b, "a", LINK_STATE_UP);
+    go_to(b, 1082 * TICK_S);
+    state_is(b, "a", LINK_STATE_UNHEARD);
+    tell_link(b, a, false);
+    a->gauges.refused = true;
+    state_is(b, "a", LINK_STATE_REFUSED);
+    a->gauges.off = true;
+    state_is(b, "a", LINK_STATE_DOWN);
+    a->gauges.heard = 1082 * TICK_S;
+    go_to(b, 1083 * TICK_S);
+    tell_link(b, a, true); /* what was heard before counts no more */
+    state_is(b, "a", LINK_STATE_UNHEARD);
     stop(b);
 }
 END_TEST
@@ -264,6 +333,7 @@ int main(void)
     TCase *t = tcase_create("links");
     tcase_add_test(t, outcomes);
     tcase_add_test(t, verdicts);
+    tcase_add_test(t, states);
     tcase_add_test(t, limits_change);
     tcase_add_test(t, neighbours_come_in);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);

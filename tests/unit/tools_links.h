@@ -32,6 +32,7 @@ struct memory {
     uint64_t bytes[TAKEN_MAX];
     size_t len;
     bool paused;
+    struct cla_gauges gauges; /* as the test has them */
     unsigned accepted;
     enum cla_verdict verdict; /* the last one; CLA_VERDICT_COUNT: none yet */
     void (*closed)(void *context);
@@ -58,7 +59,8 @@ static int memory_open(struct cla **out, const struct cla_env *env, const void *
     struct memory *m = calloc(1, sizeof *m);
     *m = (struct memory){.cla = {.ops = &memory_ops, .limits = {(uint32_t)k->window, 0, 1}},
                          .env = *env,
-                         .config = k};
+                         .config = k,
+                         .gauges = {.heard = TICK_NEVER, .asked = TICK_NEVER}};
     *out = &m->cla;
     return 0;
 }
@@ -108,6 +110,11 @@ static void memory_set_link(struct cla *c, bool up)
     (void)up;
 }
 
+static void memory_gauges(const struct cla *c, struct cla_gauges *out)
+{
+    *out = memory_of(c)->gauges;
+}
+
 static void memory_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct memory *m = memory_of(c);
@@ -145,6 +152,7 @@ static const struct cla_ops memory_ops = {
     .set = memory_set,
     .confirm = memory_confirm,
     .set_link = memory_set_link,
+    .gauges = memory_gauges,
     .close = memory_close,
 };
 

@@ -58,6 +58,9 @@ START_TEST(each_way_by_itself)
     add_contact(p, 2, 1, S(15), S(30), MBIT);
     add_range(p, 1, 2, 0, S(100), MS(200));
     struct plan_link l = at(p, S(5));
+    ck_assert_uint_eq(l.next, S(10));
+    ck_assert_uint_eq(at(p, S(12)).next, S(12));
+    ck_assert_uint_eq(at(p, S(20)).next, TICK_NEVER);
     ck_assert(l.known && !l.transmit && !l.receive && !l.over);
     ck_assert_uint_eq(l.until, S(10));
     l = at(p, S(10));

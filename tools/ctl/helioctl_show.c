@@ -122,10 +122,11 @@ static const struct column tls_columns[] = {
     {"BY", "by", COLUMN_TEXT},        {"SUBJECT", "subject", COLUMN_TEXT},
 };
 
-static const struct column down_columns[] = {
-    {"DOWN", "name", COLUMN_TEXT},
+static const struct column state_columns[] = {
+    {"NOT UP", "name", COLUMN_TEXT},
+    {"STATE", "state", COLUMN_TEXT},
     {"SINCE", "down_because_ns", COLUMN_DURATION},
-    {"REASON", "down_because", COLUMN_TEXT},
+    {"WHY", "state_why", COLUMN_TEXT},
 };
 
 #define LEN(a) (sizeof(a) / sizeof *(a))
@@ -250,19 +251,20 @@ static void show_tls(const json_t *links, bool colour)
     json_decref(rows);
 }
 
-/* Links whose adapter reports why they are down. */
-static void show_down(json_t *links, bool colour)
+/* Links whose peer was not heard, and why that is so. */
+static void show_states(json_t *links, bool colour)
 {
     json_t *rows = json_array(), *l;
     size_t at;
     json_array_foreach(links, at, l)
     {
-        if (json_is_string(json_object_get(l, "down_because")))
+        const char *state = json_string_value(json_object_get(l, "state"));
+        if (state != NULL && strcmp(state, "up") != 0)
             json_array_append(rows, l);
     }
     if (json_array_size(rows) > 0) {
         putchar('\n');
-        table_print(stdout, down_columns, LEN(down_columns), rows, colour);
+        table_print(stdout, state_columns, LEN(state_columns), rows, colour);
     }
     json_decref(rows);
 }
@@ -273,7 +275,7 @@ static void show_links(json_t *links, bool colour)
     json_t *unknown = json_array(), *l, *item;
     size_t at, i;
     table_print(stdout, link_columns, LEN(link_columns), links, colour);
-    show_down(links, colour);
+    show_states(links, colour);
     show_spans(links, colour);
     show_frames(links, colour);
     show_tls(links, colour);

@@ -13,6 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "cla/link_state.h"
 #include "os/clock.h"
 #include "tools/ctl/ctl_table.h"
 #include "tools/ctl/helioctl_ask.h"
@@ -21,12 +22,13 @@
 #define ROWS_MAX 65536
 #define BACKLOG_SHOWN 5
 #define CELL 24
+#define STATE_WORD(name, word) word,
 
 /* Columns of the screen; each is a column of the node's answer too, or made of some. */
 enum field {
     F_NAME,
     F_PEER,
-    F_UP,
+    F_STATE,
     F_TX,
     F_RX,
     F_SHARE,
@@ -50,7 +52,7 @@ static const struct {
 } fields[F_COUNT] = {
     [F_NAME] = {"LINK", "name", COLUMN_TEXT, -14},
     [F_PEER] = {"PEER", "peer", COLUMN_TEXT, -12},
-    [F_UP] = {"UP", "up", COLUMN_TEXT, -4},
+    [F_STATE] = {"STATE", "state", COLUMN_TEXT, -7},
     [F_TX] = {"OUT", "tx_bps", COLUMN_SPEED, 12},
     [F_RX] = {"IN", "rx_bps", COLUMN_SPEED, 12},
     [F_SHARE] = {"SHARE", NULL, COLUMN_NUMBER, 6},
@@ -105,6 +107,22 @@ static bool is_busy(const struct row *r)
     return number_of(r, F_TX) + number_of(r, F_RX) + number_of(r, F_BUNDLES) > 0;
 }
 
+static bool is_state(const struct row *r, const char *word)
+{
+    const char *state = json_string_value(r->values[F_STATE]);
+    return state != NULL && strcmp(state, word) == 0;
+}
+
+static bool is_up(const struct row *r)
+{
+    return is_state(r, "up");
+}
+
+static bool is_bad(const struct row *r)
+{
+    return is_state(r, "silent") || is_state(r, "down") || is_state(r, "refused");
+}
+
 static bool make_rows(struct top *t)
 {
     const json_t *columns = json_object_get(t->answer, "columns");
@@ -145,8 +163,6 @@ static int compare_rows(const void *a, const void *b, void *context)
     else if (fields[t->sort].kind != COLUMN_TEXT)
         order = (number_of(y, t->sort) > number_of(x, t->sort)) -
                 (number_of(y, t->sort) < number_of(x, t->sort));
-    else if (t->sort == F_UP)
-        order = json_is_true(x->values[F_UP]) - json_is_true(y->values[F_UP]);
     else
         order = strverscmp(json_string_value(x->values[t->sort]),
                            json_string_value(y->values[t->sort]));
@@ -217,7 +233,7 @@ static void show_rows(struct top *t, struct screen *s, unsigned room)
             cell_text(r, f, cell, sizeof cell);
             put_cell(line, sizeof line, &used, fields[f].width, cell);
         }
-        screen_line(s, !json_is_true(r->values[F_UP]) ? "31" : is_busy(r) ? "" : "2", line);
+        screen_line(s, is_bad(r) ? "31" : is_busy(r) ? "" : "2", line);
     }
     if (t->rows_len == 0)
         screen_line(s, "2", t->busy_only ? "no link is busy; a shows all" : "no links");
@@ -247,16 +263,36 @@ static double node_number(const struct top *t, const char *key)
 struct sums {
     double tx, rx, sessions;
     size_t up;
+    char others[96]; /* " (2 silent, 1 waiting)" */
 };
+
+/* States as the node names them, those that are not up. */
+static void count_others(const struct top *t, char *out, size_t cap)
+{
+    static const char *const words[] = {LINK_STATES(STATE_WORD)};
+    size_t used = 0;
+    for (size_t w = 0; w < sizeof words / sizeof *words; w++) {
+        size_t n = 0;
+        for (size_t i = 0; i < t->rows_len; i++)
+            n += is_state(&t->rows[i], words[w]);
+        if (n == 0 || strcmp(words[w], "up") == 0 || used >= cap)
+            continue;
+        int k = snprintf(out + used, cap - used, "%s%zu %s", used == 0 ? " (" : ", ", n, words[w]);
+        used += k > 0 ? (size_t)k : 0;
+    }
+    if (used > 0 && used < cap)
+        snprintf(out + used, cap - used, ")");
+}
 
 static struct sums sum_rows(const struct top *t)
 {
     struct sums s = {0};
+    count_others(t, s.others, sizeof s.others);
     for (size_t i = 0; i < t->rows_len; i++) {
         s.tx += number_of(&t->rows[i], F_TX);
         s.rx += number_of(&t->rows[i], F_RX);
         s.sessions += number_of(&t->rows[i], F_SESSIONS);
-        s.up += json_is_true(t->rows[i].values[F_UP]);
+        s.up += is_up(&t->rows[i]);
     }
     return s;
 }
@@ -293,11 +329,12 @@ static void show_node(const struct top *t, struct screen *s)
     screen_line(s, "36", line);
     speed_text(sum.tx, tx);
     speed_text(sum.rx, rx);
-    snprintf(line, sizeof line,
-             "Out %s  In %s  Links %zu up of %zu  Sessions %.0f  Applications %.0f  Delivered %.0f "
-             " Forwarded %.0f  Expired %.0f",
-             tx, rx, sum.up, t->rows_len, sum.sessions, node_number(t, "applications"),
-             node_number(t, "delivered"), node_number(t, "forwarded"), node_number(t, "expired"));
+    snprintf(
+        line, sizeof line,
+        "Out %s  In %s  Links %zu up of %zu%s  Sessions %.0f  Applications %.0f  Delivered %.0f "
+        " Forwarded %.0f  Expired %.0f",
+        tx, rx, sum.up, t->rows_len, sum.others, sum.sessions, node_number(t, "applications"),
+        node_number(t, "delivered"), node_number(t, "forwarded"), node_number(t, "expired"));
     screen_line(s, "", line);
     screen_line(s, "31;1", t->silent ? "the node does not answer; this is what it said last" : "");
 }
@@ -475,13 +512,13 @@ static void print_lines(const struct top *t)
     gmtime_r(&(time_t){(time_t)(clock_wall() / TICK_S)}, &tm);
     strftime(stamp, sizeof stamp, "%Y-%m-%dT%H:%M:%SZ", &tm);
     printf("%s node %s: %.0f bundles, %.0f bytes, out %.0f bit/s, in %.0f bit/s, %zu of %zu links "
-           "up, %.0f sessions, %.0f applications\n",
+           "up%s, %.0f sessions, %.0f applications\n",
            stamp, json_string_value(json_object_get(json_object_get(t->answer, "node"), "node")),
            node_number(t, "bundles"), node_number(t, "bytes"), sum.tx, sum.rx, sum.up, t->rows_len,
-           sum.sessions, node_number(t, "applications"));
+           sum.others, sum.sessions, node_number(t, "applications"));
     for (size_t i = 0; i < t->rows_len; i++) {
         const struct row *r = &t->rows[i];
-        if (!is_busy(r) && json_is_true(r->values[F_UP]))
+        if (!is_busy(r) && !is_bad(r))
             continue;
         printf("%s link", stamp);
         for (int f = F_NAME; f < F_COUNT; f++) {

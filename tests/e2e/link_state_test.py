@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A link's state is what was heard, and it is the same in all places. usage: link_state_test.py BIN OUT [TEST...]"""
+
+import http.client
+import json
+import signal
+import subprocess
+
+import aap2
+import node_case
+from node_case import NodeCase, wait_for
+
+
+class LinkStateTest(NodeCase):
+    def ctl(self, *words):
+        return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", *words],
+                              capture_output=True, text=True, timeout=300, check=True).stdout
+
+    def link(self):
+        return json.loads(self.ctl("--json", "links"))["links"][0]
+
+    def state(self):
+        return self.link()["state"]
+
+    def nodes(self):
+        """Node 1 with a status page; the peer of node 1 is not started."""
+        mine, other, web = self.lab.udp_ports(2) + self.lab.udp_ports(1)
+        configs = {1: self.lab.write_node(1, [self.lab.link(2, mine, other, rto="100ms", retries=3)], log=False),
+                   2: self.lab.write_node(2, [self.lab.link(1, other, mine, rto="100ms")], log=False)}
+        with open(configs[1], "a") as f:
+            f.write(f"bundles: {{retry_min: 100ms, retry_max: 200ms}}\nhttp: {{listen: 127.0.0.1:{web}}}\n")
+        self.web = web
+        self.lab.start_node(1, configs[1])
+        return configs[2]
+
+    def get(self, path):
+        c = http.client.HTTPConnection("127.0.0.1", self.web, timeout=300)
+        c.request("GET", path)
+        text = c.getresponse().read().decode()
+        c.close()
+        return text
+
+    def everywhere(self, state):
+        """helioctl's tables, its watch, status, the page and the metrics say the same."""
+        wait_for(lambda: self.state() == state)
+        self.assertRegex(self.ctl("links"), rf"(?m)^to-2 +ltp-udp +ipn:2\.0 +{state} ")
+        self.assertRegex(self.ctl("routes"), rf"(?m)^ipn:2\.\* +to-2 +{state}$")
+        status = json.loads(self.ctl("--json", "status"))
+        self.assertEqual({key: n for key, n in status.items() if key.startswith("links") and n}, {"links": 1, f"links_{state}": 1})
+        up = "1 of 1 links up," if state == "up" else f"0 of 1 links up (1 {state}),"
+        self.assertIn(up, self.ctl("watch", "-n", "1"))
+        top = json.loads(self.get("/api/top"))
+        self.assertEqual(dict(zip(top["columns"], top["rows"][0]))["state"], state)
+        self.assertEqual({key: n for key, n in top["all"]["links"].items() if n}, {"all": 1, state: 1})
+        metrics = self.get("/metrics")
+        self.assertEqual([line.split('state="')[1] for line in metrics.splitlines() if line.startswith("heliograph_link_state") and line.endswith(" 1")],
+                         [f'{state}"}} 1'])
+        self.assertIn(f'heliograph_link_up{{link="to-2",peer="ipn:2.0"}} {int(state == "up")}\n', metrics)
+
+    def send(self):
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
+            self.assertEqual(tx.request("ipn:2.7", b"x")[0], aap2.SUCCESS)
+
+    def test_what_was_heard(self):
+        """Nobody is there; somebody is asked; he comes, stops, and the link is set to down."""
+        two = self.nodes()
+        wait_for(lambda: self.link()["up"])
+        self.everywhere("unheard")
+        self.assertRegex(self.ctl("links"), r"(?m)^to-2 +unheard +- +never heard since it opened .* ago; no answer is due$")
+        self.send()
+        self.everywhere("silent")
+        self.assertRegex(self.link()["state_why"], r"^no answer (for .* m?s|at all to the last exchange); never heard since it opened ")
+        wait_for(lambda: self.link()["peer_silent"])
+        self.assertEqual(self.state(), "silent")
+        peer = self.lab.start_node(2, two)
+        self.everywhere("up")
+        self.assertRegex(self.link()["state_why"], r"^last heard .* ago$")
+        self.assertNotIn("NOT UP", self.ctl("links"))
+        peer.send_signal(signal.SIGSTOP)
+        self.send()
+        self.everywhere("silent")
+        self.assertRegex(self.link()["state_why"], r"last heard .* ago$")
+        peer.send_signal(signal.SIGCONT)
+        self.everywhere("up")
+        self.ctl("link", "to-2", "down")
+        self.everywhere("down")
+        self.assertEqual(self.link()["state_why"], "it is set to down; helioctl link NAME up changes that")
+        self.ctl("link", "to-2", "up")
+        self.everywhere("unheard")
+
+
+if __name__ == "__main__":
+    node_case.main("LinkStateTest")

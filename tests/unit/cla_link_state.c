@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rule of cla/link_state.h over virtual time: what is called up was heard. */
+#include <check.h>
+#include <string.h>
+
+#include "cla/link_state.h"
+
+#define S(n) ((n)*TICK_S)
+
+/* Open since 100 s, nothing sent, nothing heard. */
+static struct link_facts opened(void)
+{
+    return (struct link_facts){.now = S(100),
+                               .open = true,
+                               .opened = S(100),
+                               .next = TICK_NEVER,
+                               .heard = TICK_NEVER,
+                               .asked = TICK_NEVER,
+                               .rto = 100 * TICK_MS};
+}
+
+static void is(struct link_facts f, tick now, enum link_state state, const char *why)
+{
+    char text[LINK_WHY_MAX];
+    f.now = now;
+    ck_assert_str_eq(link_state_word(link_state_of(&f)), link_state_word(state));
+    ck_assert_str_eq(link_state_why(&f, text), why);
+}
+
+START_TEST(patience)
+{
+    ck_assert_uint_eq(link_patience(0), S(2));
+    ck_assert_uint_eq(link_patience(200 * TICK_MS), S(2));
+    ck_assert_uint_eq(link_patience(S(1)), S(10));
+    ck_assert_uint_eq(link_patience(S(6)), S(60));
+    ck_assert_uint_eq(link_patience(S(12)), S(60));
+    ck_assert_uint_eq(link_patience(S(40)), S(120));
+    ck_assert_uint_eq(link_patience(S(2400)), S(7200));
+    ck_assert_uint_eq(link_patience(TICK_NEVER), TICK_NEVER);
+    ck_assert_uint_eq(link_patience(TICK_NEVER - 1), TICK_NEVER);
+}
+END_TEST
+
+START_TEST(nothing_sent_nothing_heard)
+{
+    struct link_facts f = opened();
+    is(f, S(100), LINK_STATE_UNHEARD, "never heard since it opened 0 ms ago; no answer is due");
+    is(f, S(103), LINK_STATE_UNHEARD, "never heard since it opened 3 s ago; no answer is due");
+    is(f, S(100 + 7300), LINK_STATE_UNHEARD,
+       "never heard since it opened 2.0 h ago; no answer is due");
+}
+END_TEST
+
+START_TEST(asked_and_never_heard)
+{
+    struct link_facts f = opened();
+    f.asked = S(110);
+    is(f, S(111), LINK_STATE_UNHEARD,
+       "never heard since it opened 11 s ago; silent if no answer comes within 1 s");
+    is(f, S(112), LINK_STATE_UNHEARD,
+       "never heard since it opened 12 s ago; silent if no answer comes within 0 ms");
+    is(f, S(112) + 1, LINK_STATE_SILENT, "no answer for 2 s; never heard since it opened 12 s ago");
+    is(f, S(400), LINK_STATE_SILENT, "no answer for 5 min; never heard since it opened 5 min ago");
+}
+END_TEST
+
+START_TEST(heard_and_then_not)
+{
+    struct link_facts f = opened();
+    f.heard = S(110);
+    is(f, S(110), LINK_STATE_UP, "last heard 0 ms ago");
+    is(f, S(170), LINK_STATE_UP, "last heard 60 s ago");
+    is(f, S(170) + 1, LINK_STATE_UNHEARD, "last heard 60 s ago; no answer is due");
+    f.asked = S(111);
+    is(f, S(113), LINK_STATE_UP, "last heard 3 s ago");
+    is(f, S(114), LINK_STATE_SILENT, "no answer for 3 s; last heard 4 s ago");
+    f.heard = S(114);
+    f.asked = TICK_NEVER;
+    is(f, S(114), LINK_STATE_UP, "last heard 0 ms ago");
+    f.rto = S(2400); /* an hour of light there and back: an hour without a word says nothing */
+    is(f, S(114 + 7200), LINK_STATE_UP, "last heard 2.0 h ago");
+}
+END_TEST
+
+/* What was heard before it opened is no sign that this contact works; what was asked then may have
+ * been answered into the void. */
+START_TEST(opens_again)
+{
+    struct link_facts f = opened();
+    f.heard = S(99);
+    is(f, S(101), LINK_STATE_UNHEARD, "never heard since it opened 1 s ago; no answer is due");
+    f.asked = S(50);
+    is(f, S(101), LINK_STATE_UNHEARD,
+       "never heard since it opened 1 s ago; silent if no answer comes within 1 s");
+    is(f, S(103), LINK_STATE_SILENT, "no answer for 3 s; never heard since it opened 3 s ago");
+}
+END_TEST
+
+START_TEST(given_up)
+{
+    struct link_facts f = opened();
+    f.given_up = true;
+    is(f, S(101), LINK_STATE_SILENT,
+       "no answer at all to the last exchange; never heard since it opened 1 s ago");
+    f.session = true; /* of another peer: what was given up weighs more */
+    is(f, S(101), LINK_STATE_SILENT,
+       "no answer at all to the last exchange; never heard since it opened 1 s ago");
+}
+END_TEST
+
+START_TEST(sessions)
+{
+    struct link_facts f = opened();
+    f.session = true;
+    f.heard = S(99); /* the handshake, before it opened */
+    is(f, S(9000), LINK_STATE_UP, "a session is established");
+}
+END_TEST
+
+START_TEST(not_open)
+{
+    struct link_facts f = opened();
+    f.open = false;
+    f.heard = S(99);
+    is(f, S(101), LINK_STATE_DOWN, "");
+    f.refused = true;
+    is(f, S(101), LINK_STATE_REFUSED, "");
+    f.planned = true;
+    f.next = S(341);
+    is(f, S(101), LINK_STATE_WAITING, "its next contact begins in 4 min");
+    f.next = TICK_NEVER;
+    is(f, S(101), LINK_STATE_DOWN, "the contact plan has no contact of it any more");
+    f.contact = true; /* the plan lets it, and the peer does not */
+    is(f, S(101), LINK_STATE_REFUSED, "");
+    f.off = true;
+    is(f, S(101), LINK_STATE_DOWN, "it is set to down; helioctl link NAME up changes that");
+    f.contact = false;
+    is(f, S(101), LINK_STATE_DOWN, "it is set to down; helioctl link NAME up changes that");
+}
+END_TEST
+
+/* All combinations: up only if heard since it opened, or in a session; closed links are never up,
+ * unheard or silent, open ones never waiting, down or refused. */
+START_TEST(combinations)
+{
+    static const tick times[] = {S(10), S(99), S(150), S(199), TICK_NEVER};
+    for (unsigned k = 0; k < 128; k++)
+        for (unsigned h = 0; h < 5; h++)
+            for (unsigned a = 0; a < 5; a++) {
+                char why[LINK_WHY_MAX];
+                struct link_facts f = opened();
+                f.now = S(200);
+                f.open = k & 1;
+                f.off = k & 2;
+                f.planned = k & 4;
+                f.contact = f.planned && (k & 8);
+                f.refused = k & 16;
+                f.session = k & 32;
+                f.given_up = k & 64;
+                f.heard = times[h];
+                f.asked = times[a];
+                enum link_state s = link_state_of(&f);
+                ck_assert_int_eq(s <= LINK_STATE_SILENT, f.open);
+                if (s == LINK_STATE_UP)
+                    ck_assert(f.session || (f.heard != TICK_NEVER && f.heard >= f.opened));
+                if (s == LINK_STATE_UP || s == LINK_STATE_UNHEARD)
+                    ck_assert(!f.given_up);
+                ck_assert_uint_lt(strlen(link_state_why(&f, why)), LINK_WHY_MAX - 1);
+            }
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("link_state");
+    TCase *t = tcase_create("link_state");
+    tcase_add_test(t, patience);
+    tcase_add_test(t, nothing_sent_nothing_heard);
+    tcase_add_test(t, asked_and_never_heard);
+    tcase_add_test(t, heard_and_then_not);
+    tcase_add_test(t, opens_again);
+    tcase_add_test(t, given_up);
+    tcase_add_test(t, sessions);
+    tcase_add_test(t, not_open);
+    tcase_add_test(t, combinations);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_ENV);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed != 0;
+}
