@@ -4,6 +4,7 @@
 #define CLA_TCPCL_CONFIG_H
 
 #include "cla/cla.h"
+#include "cla/udp_keys.h"
 #include "os/stream.h"
 
 enum tcpcl_wanted { TCPCL_WANTED_UP, TCPCL_WANTED_DOWN };
@@ -16,7 +17,8 @@ struct tcpcl_config {
     uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions;
     uint64_t unidentified, unidentified_address;
     uint64_t socket_buffer;
-    char *congestion; /* "": the system's */
+    struct pace_keys pace; /* overhead: 0 */
+    char *congestion;      /* "": the system's */
     bool check_peer;
     int state;
     int tls;                   /* enum tcpcl_tls, or TCPCL_TLS_UNSET: tcpcl_tls_mode */

@@ -244,20 +244,33 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 
 /* ---- the pump ---- */
 
+/* So many of them are written, *want octets: what there is, up to max. */
+static size_t cut_parts(struct slice *parts, size_t n, size_t max, size_t *want)
+{
+    size_t i = 0;
+    for (*want = 0; i < n && *want < max; i++) {
+        if (parts[i].len > max - *want)
+            parts[i].len = max - *want;
+        *want += parts[i].len;
+    }
+    return i;
+}
+
 /* False: the stream takes no more now, there is no more, or *room, the parts that may still be
  * written, is used up. */
 static bool write_some(struct tcpcl_conn *c, size_t *room, tick now)
 {
     struct slice parts[STREAM_PARTS_MAX];
     size_t max = *room < STREAM_PARTS_MAX ? *room : STREAM_PARTS_MAX, want = 0;
-    size_t n = max == 0 ? 0 : tcpcl_output(c->session, parts, max, now);
+    const size_t credit = tcpcl_pace_credit(c, now);
+    size_t n = max == 0 || credit == 0 ? 0 : tcpcl_output(c->session, parts, max, now);
     if (n == 0)
         return false;
+    n = cut_parts(parts, n, credit, &want);
     *room -= n;
-    for (size_t i = 0; i < n; i++)
-        want += parts[i].len;
     size_t got = stream_write(c->stream, parts, n);
     tcpcl_wrote(c->session, got, now);
+    tcpcl_pace_spend(c, got, now);
     return got == want;
 }
 
@@ -296,6 +309,7 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
     if (c->stream == NULL || c->pumping)
         return;
     c->pumping = true;
+    tcpcl_pace_begin(c, world_now(w));
     while (more) {
         more = false;
         now = world_now(w);
@@ -306,6 +320,7 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
         tcpcl_time_end(c, now);
         more = write_some(c, &room, now) || more;
     }
+    tcpcl_pace_end(c, now);
     c->unwritten = room == 0;
     c->pumping = false;
     if (tcpcl_state(c->session) == TCPCL_IN_OVER)

@@ -28,6 +28,12 @@ void tcpcl_more_at(struct tcpcl_endpoint *h, tick when)
         alarm_set(&h->more, when);
 }
 
+void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when)
+{
+    if (when < alarm_due(&h->pace))
+        alarm_set(&h->pace, when);
+}
+
 /* ---- turns ---- */
 
 static void free_dead(struct tcpcl_endpoint *h)
@@ -142,6 +148,7 @@ static void end_endpoint(struct tcpcl_endpoint *h)
     world_detach(&h->round);
     alarm_fini(&h->alarm);
     alarm_fini(&h->more);
+    alarm_fini(&h->pace);
     free_dead(h);
     tell_left(h);
     crowds_fini(&h->crowds);
@@ -199,6 +206,11 @@ static void take_stopped(void *context)
     while (!list_empty(&list))
         tcpcl_conn_turn(container_of(list_first(&list), struct tcpcl_conn, later), messages);
     h->turn_follows = alarm_due(&h->more) == 0;
+}
+
+static void pace_links(void *context)
+{
+    tcpcl_pace_go_on(context);
 }
 
 /* What the node gave in this round, and confirmed, is written. */
@@ -277,6 +289,7 @@ static struct tcpcl_endpoint *endpoint_new(const struct tcpcl_link *l)
     turn_size_init(&h->turn, TCPCL_TURN_SHORT, TCPCL_TURN);
     alarm_init(&h->alarm, h->world, ALARM_LINK, take_turn, h);
     alarm_init(&h->more, h->world, ALARM_LINK, take_stopped, h);
+    alarm_init(&h->pace, h->world, ALARM_LINK, pace_links, h);
     h->round = (struct round_end){.run = end_round, .context = h};
     world_attach(h->world, &h->round);
     if (l->env.shared != NULL) {
@@ -328,6 +341,7 @@ int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap)
             world_detach(&h->round);
             alarm_fini(&h->alarm);
             alarm_fini(&h->more);
+            alarm_fini(&h->pace);
             crowds_fini(&h->crowds);
             free(h);
             return r;

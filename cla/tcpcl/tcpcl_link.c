@@ -181,10 +181,11 @@ void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
     l->cla.ops = &tcpcl_ops;
     l->env = *env;
     l->config = config;
-    l->wanted = config->state == TCPCL_WANTED_UP;
+    l->wanted = l->allowed = config->state == TCPCL_WANTED_UP;
     l->retry_at = TICK_NEVER;
     list_init(&l->node);
     list_init(&l->conns);
+    tcpcl_pace_set(l);
     tcpcl_set_limits(l, false);
 }
 
@@ -270,11 +271,12 @@ static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
 }
 
 static const char *const live[] = {
-    "keepalive",     "idle",       "timeout",       "ending",   "reconnect",
-    "reconnect_max", "segment",    "segment_mru",   "window",   "window_bytes",
-    "held_bytes",    "sessions",   "check_peer",    "tls",      "tls_certificate",
-    "tls_key",       "tls_ca",     "tls_peer",      "tls_host", "tls_purpose",
-    "tls_ca_nodes",  "congestion", "transfer_idle", NULL};
+    "rate",          "burst",    "slack",           "keepalive",     "idle",
+    "timeout",       "ending",   "reconnect",       "reconnect_max", "segment",
+    "segment_mru",   "window",   "window_bytes",    "held_bytes",    "sessions",
+    "check_peer",    "tls",      "tls_certificate", "tls_key",       "tls_ca",
+    "tls_peer",      "tls_host", "tls_purpose",     "tls_ca_nodes",  "congestion",
+    "transfer_idle", NULL};
 
 /* Connections that wait for files go on in the next turn. */
 static void drop_files(struct tcpcl_link *l)
@@ -304,6 +306,7 @@ static int tcpcl_set(struct cla *c, const void *config, void *files, char *why, 
         l->tls = tls;
     }
     l->config = config;
+    tcpcl_pace_set(l);
     tcpcl_set_limits(l, false);
     tcpcl_kick(l->endpoint);
     return 0;
@@ -345,9 +348,9 @@ static void tcpcl_pause_link(struct cla *cla, bool on)
     }
 }
 
-static void tcpcl_set_link(struct cla *cla, bool up)
+/* Wanted is what operator and plan both say. */
+static void set_wanted(struct tcpcl_link *l, bool up)
 {
-    struct tcpcl_link *l = link_of(cla);
     l->wanted = up;
     list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
@@ -360,6 +363,25 @@ static void tcpcl_set_link(struct cla *cla, bool up)
     bool connects = up && tcpcl_remote(l->config, &to) && !l->unconfigured && !tcpcl_claimed(l);
     l->retry_at = connects ? 0 : l->retry_at;
     tcpcl_kick(l->endpoint);
+}
+
+static void tcpcl_set_link(struct cla *cla, bool up)
+{
+    struct tcpcl_link *l = link_of(cla);
+    l->allowed = up;
+    set_wanted(l, up && (!l->planned || l->contact.transmit));
+}
+
+/* A session is there while this node transmits; the contact bounds the rate. */
+static void tcpcl_contact(struct cla *cla, const struct cla_contact *contact)
+{
+    struct tcpcl_link *l = link_of(cla);
+    const bool was = !l->planned || l->contact.transmit;
+    l->planned = contact != NULL;
+    l->contact = contact != NULL ? *contact : (struct cla_contact){0};
+    tcpcl_pace_set(l);
+    if (was != (!l->planned || l->contact.transmit))
+        set_wanted(l, l->allowed && !was);
 }
 
 static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void *context)
@@ -396,5 +418,6 @@ const struct cla_ops tcpcl_ops = {
     .status = tcpcl_status,
     .gauges = tcpcl_gauges,
     .set_link = tcpcl_set_link,
+    .contact = tcpcl_contact,
     .close = tcpcl_close_link,
 };

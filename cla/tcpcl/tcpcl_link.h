@@ -4,6 +4,7 @@
 #ifndef CLA_TCPCL_LINK_H
 #define CLA_TCPCL_LINK_H
 
+#include "base/bucket.h"
 #include "base/crowd.h"
 #include "base/list.h"
 #include "base/rest.h"
@@ -69,6 +70,7 @@ struct tcpcl_endpoint {
     struct crowds crowds;             /* the unidentified, by address */
     struct list dirty;                /* struct tcpcl_conn.todo */
     struct alarm more;                /* the next turn of those in `stopped` */
+    struct alarm pace;                /* the next burst of those that wait for their rate */
     struct rests *shared;             /* of all links of the node, or: */
     struct rests own_rests;
     uint32_t sharing;    /* sessions that had messages left in the last turn, >= 1 */
@@ -118,7 +120,11 @@ struct tcpcl_link {
     struct list conns; /* struct tcpcl_conn.node, the newest first */
     size_t conns_len;
     bool unconfigured; /* it came in by `peer` */
-    bool wanted;
+    bool wanted;       /* allowed, and the plan has a contact or none at all */
+    bool allowed;      /* by the operator */
+    bool planned;      /* contact is the plan's */
+    struct cla_contact contact;
+    struct bucket bucket; /* of what all of its sessions send */
     bool told, told_up;
     char reason[TCPCL_REASON_MAX]; /* of the last failure or end of a session; "": none yet */
     tick reason_at;
@@ -158,6 +164,7 @@ struct tcpcl_conn {
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
     struct tcpcl_time time;
     bool active, up, was_up, reading, pumping;
+    bool paced;                     /* it waits for the rate of its link */
     bool unwritten;                 /* its last turn ended before the stream took no more */
     bool can_tls;                   /* this side can */
     bool awaits_files;              /* TLS begins when another thread has read them */
@@ -180,6 +187,8 @@ void tcpcl_kick(struct tcpcl_endpoint *h);                        /* a turn soon
 void tcpcl_files_read(struct tcpcl_endpoint *h);
 void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when); /* a turn then, or sooner */
 void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those in `stopped` */
+
+void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those that are paced */
 
 /* tcpcl_conn.c. connect: to the link's remote; a failure is counted, and the next try is due.
  * accept: takes the stream, of
@@ -207,6 +216,16 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now);
 tick tcpcl_rests_until(const struct tcpcl_conn *c);
 bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now);
 void tcpcl_time_recall(struct tcpcl_conn *c);
+
+/* tcpcl_pace.c. set: configuration or contact say another rate. begin, end: of what a connection
+ * writes in one go. credit: octets that may be written now; SIZE_MAX without a rate. spend: they
+ * were. go_on: those that are paced are written at the end of the round. */
+void tcpcl_pace_set(struct tcpcl_link *l);
+void tcpcl_pace_begin(struct tcpcl_conn *c, tick now);
+size_t tcpcl_pace_credit(struct tcpcl_conn *c, tick now);
+void tcpcl_pace_spend(struct tcpcl_conn *c, size_t octets, tick now);
+void tcpcl_pace_end(struct tcpcl_conn *c, tick now);
+void tcpcl_pace_go_on(struct tcpcl_endpoint *h);
 
 /* tcpcl_claim.c. find_host: c->host; false: its stream has no address. note: what speaks for it,
  * once it has said who it is. place: it may have one among the link's sessions. up: it is

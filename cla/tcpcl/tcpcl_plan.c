@@ -173,6 +173,7 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
 {
     uint64_t mtu =
         s->peer.segment_mru < s->terms.segment_max ? s->peer.segment_mru : s->terms.segment_max;
+    mtu = s->out.pace != 0 && s->out.pace < mtu ? s->out.pace : mtu;
     uint64_t left = e->bundle->len - e->planned, len = left < mtu ? left : mtu;
     bool start = e->planned == 0, end = len == left;
     assert(len > 0);
@@ -198,9 +199,14 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
 
 /* ---- the order of them ---- */
 
+static uint64_t planned_max(const struct tcpcl_session *s)
+{
+    return s->out.pace != 0 && s->out.pace < PLANNED_BYTES ? s->out.pace : PLANNED_BYTES;
+}
+
 static bool segment_may_go(const struct tcpcl_session *s)
 {
-    return tcpcl_established(s) && s->out.planned < PLANNED_BYTES;
+    return tcpcl_established(s) && s->out.planned < planned_max(s);
 }
 
 /* False: nothing is due. *data: what follows the message's own bytes; *keep: whose it is. */
@@ -278,6 +284,11 @@ void tcpcl_wrote(struct tcpcl_session *s, size_t len, tick now)
         if (p->keep == NULL)
             s->out.tail = (size_t)(p->data - s->out.control);
     }
+}
+
+void tcpcl_pace(struct tcpcl_session *s, uint64_t octets)
+{
+    s->out.pace = octets;
 }
 
 bool tcpcl_plan_empty(const struct tcpcl_session *s)

@@ -184,6 +184,12 @@ bool tcpcl_stopped(const struct tcpcl_session *s);
  * refused. */
 uint64_t tcpcl_dropped(const struct tcpcl_session *s);
 
+/* So many octets, or none (0: the default), are planned before a segment is made; no segment is
+ * longer. For an owner that writes at a rate: answers wait for what is planned. */
+void tcpcl_pace(struct tcpcl_session *s, uint64_t octets);
+/* Nothing is to be written, and no transfer that may go on waits. */
+bool tcpcl_plan_empty(const struct tcpcl_session *s);
+
 /* It rests (on): no message is understood and nothing is read. KEEPALIVEs go out, and the peer's
  * silence does not count. */
 void tcpcl_rest(struct tcpcl_session *s, bool on);

@@ -120,6 +120,7 @@ struct tcpcl_session {
         struct tcpcl_piece ring[PIECES];
         size_t first, count;
         size_t planned; /* bytes of them */
+        uint64_t pace;  /* of tcpcl_pace */
         uint64_t made;  /* messages, and the contact header */
         uint8_t control[CONTROL_BYTES];
         size_t head, tail; /* [tail, head) is in use, around the end */
@@ -173,6 +174,5 @@ bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *o
 
 /* tcpcl_plan.c */
 void tcpcl_plan_drop(struct tcpcl_session *s);
-bool tcpcl_plan_empty(const struct tcpcl_session *s); /* nothing is due or under way */
 
 #endif

@@ -108,6 +108,7 @@ static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
 void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct tcpcl_link *l = container_of(c, struct tcpcl_link, cla);
+    out->rate = l->bucket.rate_bps;
     out->tx_bytes = l->n.tx_bytes;
     out->rx_bytes = l->n.rx_bytes;
     list_for_each (it, &l->conns) { /* few; those that say who they are count with the link */
@@ -131,9 +132,11 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
     assert(l->reason_at <= now);
     if (l->told_up)
         return;
-    if (!l->wanted)
+    if (!l->allowed)
         json_object_set_new(o, "down_because",
                             json_string("it is set to down; helioctl link NAME up changes that"));
+    else if (!l->wanted)
+        json_object_set_new(o, "down_because", json_string("the plan has no contact to it now"));
     else if (l->reason[0] != '\0') {
         json_object_set_new(o, "down_because", json_string(l->reason));
         put_number(o, "down_because_ns", now - l->reason_at);
@@ -153,6 +156,9 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     json_object_set_new(object, "up", json_boolean(l->told_up));
     put_reason(object, l);
     json_object_set_new(object, "sessions", sessions);
+    put_number(object, "rate_bps", l->bucket.rate_bps);
+    put_number(object, "credit_lost",
+               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
     put_number(object, "window", l->cla.limits.window);
     put_number(object, "bundle_max", l->cla.limits.bundle_max);
     put_number(object, "in_flight", l->flight);

@@ -89,6 +89,25 @@ class Peer:
         return data
 
 
+def at_rate(test):
+    """0.9 MB at 8 Mbit/s take 0.9 s, not less; changed while it is there."""
+    receiver = test.client(2, "ipn:2.7", subscribe=True)
+    sender = test.client(1, "ipn:1.5")
+    for words, least in (((), 0.85), (("link", "set", "to-2", "rate=80Mbit/s"), 0.08)):
+        if words:
+            test.ctl(1, *words)
+        begun = time.monotonic()
+        for _ in range(9):
+            test.assertEqual(sender.request("ipn:2.7", bytes(100_000))[0], aap2.SUCCESS)
+        for _ in range(9):
+            test.assertEqual(len(receiver.delivery()[1]), 100_000)
+        took = time.monotonic() - begun
+        test.assertGreater(took, least)
+        test.assertLess(took, 30)
+    test.assertEqual(test.link(1)["rate_bps"], 80_000_000)
+    test.assertEqual(test.link(2)["rate_bps"], 0)
+
+
 class TcpclTest(NodeCase):
     def ctl(self, number, *words):
         p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
@@ -155,6 +174,11 @@ class TcpclTest(NodeCase):
         return lambda: self.peer(server.accept()[0])
 
     # ---- two nodes ----
+
+    def test_rate(self):
+        port = self.port()
+        self.nodes({"remote": f"127.0.0.1:{port}", "rate": "8Mbit/s"}, {"local": f"127.0.0.1:{port}"})
+        at_rate(self)
 
     def test_wrong_peer_is_asked_ever_less_often(self):
         """A node answers there, but not the one that the link is for: the pause doubles as for one that is not there."""

@@ -103,6 +103,10 @@ class TcpclTlsTest(NodeCase):
 
     # ---- it works ----
 
+    def test_rate(self):
+        self.start({**self.keys(1), "rate": "8Mbit/s"}, self.keys(2))
+        tcpcl_test.at_rate(self)
+
     def test_exchange(self):
         self.start(self.keys(1), self.keys(2))
         self.exchange()

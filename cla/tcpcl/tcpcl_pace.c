@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rate of a link: its sessions share one token bucket, which pays for the octets of the
+ * streams. A stream is written in pieces of PACE_PIECE octets, a burst of them at a time. What the
+ * session plans ahead is short at a low rate, since answers wait for what is planned (RFC 9174
+ * §3.4). What can go wrong: a wake-up comes late; more than the slack of it is lost, and counted.
+ */
+#include <assert.h>
+
+#include "cla/tcpcl/tcpcl_link.h"
+
+#define PACE_PIECE 1448u /* octets: what a TCP segment on Ethernet carries */
+#define PACE_AHEAD (50 * TICK_MS)
+
+/* Octets that leave in so long a time, below 2^30. */
+static uint64_t octets_in(uint64_t rate_bps, tick time)
+{
+    const double octets = (double)rate_bps * (double)time / (8.0 * (double)TICK_S);
+    return octets < (double)(1 << 29) ? (uint64_t)octets : 1 << 29;
+}
+
+static uint64_t planned_max(const struct tcpcl_link *l)
+{
+    const uint64_t octets = octets_in(l->bucket.rate_bps, PACE_AHEAD);
+    return l->bucket.rate_bps == 0 ? 0 : octets < PACE_PIECE ? PACE_PIECE : octets;
+}
+
+void tcpcl_pace_set(struct tcpcl_link *l)
+{
+    const struct pace_keys *pace = &l->config->pace;
+    const uint64_t of_contact = l->planned ? l->contact.rate : 0;
+    const bool lower = of_contact != 0 && (pace->rate == 0 || of_contact < pace->rate);
+    const uint64_t rate = lower ? of_contact : pace->rate;
+    const struct bucket was = l->bucket;
+    if (was.rate_bps == rate && was.burst == pace->burst && was.slack == pace->slack)
+        return;
+    bucket_init(&l->bucket, rate, pace->burst, pace->slack, world_now(l->env.world));
+    l->bucket.lost = was.lost;
+    list_for_each (it, &l->conns)
+        tcpcl_conn_touch(container_of(it, struct tcpcl_conn, node));
+}
+
+void tcpcl_pace_begin(struct tcpcl_conn *c, tick now)
+{
+    c->paced = false;
+    if (c->link == NULL)
+        return;
+    tcpcl_pace(c->session, planned_max(c->link));
+    bucket_begin(&c->link->bucket, now);
+}
+
+size_t tcpcl_pace_credit(struct tcpcl_conn *c, tick now)
+{
+    const struct bucket *b = c->link == NULL ? NULL : &c->link->bucket;
+    if (b == NULL || b->rate_bps == 0)
+        return SIZE_MAX;
+    if (!bucket_ready(b, now)) {
+        c->paced = true;
+        return 0;
+    }
+    assert(b->free_at <= now && (b->batch == 0 || b->batch < b->burst));
+    const tick behind = now - b->free_at, rest = b->burst > b->batch ? b->burst - b->batch : 0;
+    const uint64_t octets = octets_in(b->rate_bps, tick_min(behind, rest));
+    return (size_t)(octets / PACE_PIECE + 1) * PACE_PIECE;
+}
+
+void tcpcl_pace_spend(struct tcpcl_conn *c, size_t octets, tick now)
+{
+    assert(octets < UINT64_C(1) << 30); /* as bucket_spend wants it */
+    if (c->link != NULL && octets > 0)
+        bucket_spend(&c->link->bucket, octets, now);
+}
+
+void tcpcl_pace_end(struct tcpcl_conn *c, tick now)
+{
+    const bool waits = c->paced && !tcpcl_plan_empty(c->session);
+    assert(!c->paced || c->link != NULL);
+    c->paced = waits;
+    if (c->link == NULL || c->link->bucket.rate_bps == 0)
+        return;
+    if (waits)
+        tcpcl_pace_at(c->endpoint, bucket_wake(&c->link->bucket, now));
+    else if (tcpcl_plan_empty(c->session) && tcpcl_sender(c->link) == c)
+        bucket_rest(&c->link->bucket);
+}
+
+void tcpcl_pace_go_on(struct tcpcl_endpoint *h)
+{
+    list_for_each (it, &h->links) {
+        struct tcpcl_link *l = container_of(it, struct tcpcl_link, node);
+        list_for_each (at, &l->conns) {
+            struct tcpcl_conn *c = container_of(at, struct tcpcl_conn, node);
+            if (c->paced)
+                tcpcl_conn_touch(c);
+        }
+    }
+}

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rate of TCPCL links in a virtual world: configured, of a contact, changed, and both ways. */
+#include <jansson.h>
+
+#include "tests/unit/cla_tcpcl_pair.h"
+
+#define BUNDLE 10000
+
+static struct pair *open_at(uint64_t rate)
+{
+    struct pair *p = pair_new();
+    struct side *sides[] = {&p->a, &p->b};
+    for (size_t i = 0; i < 2; i++) {
+        sides[i]->config.pace =
+            (struct pace_keys){.rate = rate, .burst = 100 * TICK_US, .slack = 2 * TICK_MS};
+        sides[i]->config.window = 1024;
+        sides[i]->config.window_bytes = 64 << 20;
+    }
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up && p->b.up);
+    return p;
+}
+
+static void send_bundles(struct side *s, unsigned n, size_t len)
+{
+    for (uint64_t i = 0; i < n; i++)
+        ck_assert_int_eq(side_send(s, i, len), CLA_REASON_NONE);
+}
+
+/* 0.9 MB take 0.9 s at 8 Mbit/s: none of it comes early, all of it in time. */
+static void check_900_kb(struct pair *p, struct side *from, struct side *to)
+{
+    const uint64_t before = to->received_bytes;
+    send_bundles(from, 90, BUNDLE);
+    for (unsigned i = 1; i <= 9; i++) {
+        pair_pass(p, TICK_S / 10);
+        const uint64_t at_most = i * UINT64_C(100000) + 2 * 1448, got = to->received_bytes - before;
+        ck_assert_msg(got <= at_most && got + 2 * BUNDLE >= i * UINT64_C(98000), "%u: %llu", i,
+                      (unsigned long long)got);
+    }
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_eq(to->received_bytes - before, 90 * BUNDLE);
+}
+
+START_TEST(configured)
+{
+    struct pair *p = open_at(8000000);
+    struct cla_gauges g = {.heard = TICK_NEVER};
+    check_900_kb(p, &p->a, &p->b);
+    check_900_kb(p, &p->b, &p->a);
+    p->a.cla->ops->gauges(p->a.cla, &g);
+    ck_assert_uint_eq(g.rate, 8000000);
+    pair_free(p);
+}
+END_TEST
+
+/* The lower one of the configured rate and the contact's; without a contact the link is down. */
+START_TEST(of_a_contact)
+{
+    const struct cla_contact fast = {true, true, 80000000, TICK_NEVER},
+                             slow = {true, true, 8000000, TICK_NEVER},
+                             none = {false, true, 8000000, TICK_NEVER};
+    struct pair *p = open_at(8000000);
+    p->a.cla->ops->contact(p->a.cla, &fast);
+    check_900_kb(p, &p->a, &p->b);
+    pair_free(p);
+    p = open_at(0);
+    p->a.cla->ops->contact(p->a.cla, &slow);
+    check_900_kb(p, &p->a, &p->b);
+    p->a.cla->ops->contact(p->a.cla, &none);
+    pair_pass(p, TICK_S);
+    ck_assert(!p->a.up);
+    p->a.cla->ops->set_link(p->a.cla, false);
+    p->a.cla->ops->contact(p->a.cla, &slow); /* the operator's word holds */
+    pair_pass(p, 10 * TICK_S);
+    ck_assert(!p->a.up);
+    p->a.cla->ops->set_link(p->a.cla, true);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up);
+    p->a.cla->ops->contact(p->a.cla, NULL); /* no plan: no rate */
+    const uint64_t before = p->b.received_bytes;
+    send_bundles(&p->a, 90, BUNDLE);
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_eq(p->b.received_bytes - before, 90 * BUNDLE);
+    pair_free(p);
+}
+END_TEST
+
+/* A new rate holds for what is queued. */
+START_TEST(changed)
+{
+    struct pair *p = open_at(8000000);
+    char why[100];
+    send_bundles(&p->a, 90, BUNDLE);
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_lt(p->b.received_bytes, 110000);
+    struct tcpcl_config fast = p->a.config;
+    fast.pace.rate = 80000000;
+    ck_assert_int_eq(p->a.cla->ops->set(p->a.cla, &fast, NULL, why, sizeof why), 0);
+    pair_pass(p, TICK_S / 10);
+    ck_assert_uint_eq(p->b.received_bytes, 90 * BUNDLE);
+    pair_free(p);
+}
+END_TEST
+
+/* At a low rate acknowledgements do not wait for one long segment, nor does the session end. */
+START_TEST(answers_pass_long_bundles)
+{
+    struct pair *p = open_at(100000); /* 12.5 kB/s */
+    send_bundles(&p->a, 1, 500000);   /* 40 s */
+    pair_pass(p, TICK_S);
+    ck_assert_int_eq(side_send(&p->b, 7, 1000), CLA_REASON_NONE);
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.outcomes[CLA_DELIVERED], 1);
+    pair_pass(p, 37 * TICK_S);
+    ck_assert_uint_eq(p->b.received, 0);
+    pair_pass(p, 4 * TICK_S);
+    ck_assert_uint_eq(p->b.received, 1);
+    ck_assert_uint_eq(p->a.ups, 1);
+    pair_free(p);
+}
+END_TEST
+
+/* Time without bundles gives no credit. */
+START_TEST(rests)
+{
+    struct pair *p = open_at(8000000);
+    pair_pass(p, 10 * TICK_S);
+    check_900_kb(p, &p->a, &p->b);
+    json_t *o = json_object();
+    p->a.cla->ops->status(p->a.cla, o);
+    ck_assert_int_eq(json_integer_value(json_object_get(o, "rate_bps")), 8000000);
+    ck_assert_int_lt(json_integer_value(json_object_get(o, "credit_lost")), 1448);
+    json_decref(o);
+    pair_free(p);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("cla_tcpcl_pace");
+    TCase *t = tcase_create("rate");
+    tcase_add_test(t, configured);
+    tcase_add_test(t, of_a_contact);
+    tcase_add_test(t, changed);
+    tcase_add_test(t, answers_pass_long_bundles);
+    tcase_add_test(t, rests);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
