@@ -223,6 +223,9 @@ struct cla_ops {
     /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
      * text of what is wrong and what would be right. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* What else has to be set for a key to count, such as "recovery: own"; NULL: nothing. NULL: no
+     * key needs another one. */
+    const char *(*needs)(const char *key);
     /* Reads the files that a configuration names which check accepts, in any thread, since it can
      * take seconds. *out is for env.files of `open`, or for `set`, of the same configuration, and
      * the caller's to `forget`; NULL: there are none. Returns as check does. NULL: this adapter has

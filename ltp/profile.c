@@ -21,6 +21,7 @@
  * that cancels because nothing of us arrived for long is not hurt by copies.
  */
 #include "ltp/engine.h"
+#include "ltp/options.h"
 
 #define PROBES_MIN 6
 #define EARLY_MIN 3
@@ -29,19 +30,26 @@
 #define LATER_WINDOW 32
 #define QUIET_WINDOW 64 /* answered checkpoints, none of which had time for a copy */
 
-/* What no receiver can tell from plain. */
+/* docs/recovery.md has the measurements behind the sets. */
+const struct ltp_recovery ltp_recovery_plain = {0};
+
+const struct ltp_recovery ltp_recovery_default = {
+    .rto_auto = true,
+    .closing_bytes = 1,
+    .copies = 24,
+    .copy_spacing = 2 * TICK_MS,
+    .checkpoint_segments = 192,
+    .merge_claims = true,
+    .oldest_first = true,
+};
+
+/* Of all switches those that may be on toward a receiver of which nothing is known to be supported.
+ */
 static struct ltp_recovery hidden_of(const struct ltp_recovery *all)
 {
-    struct ltp_recovery k = ltp_recovery_plain;
-    k.merge_claims = all->merge_claims;
-    k.oldest_first = all->oldest_first;
+    struct ltp_recovery k = *all;
+    ltp_recovery_keep(&k, LTP_OPTION_UNSEEN | LTP_OPTION_BOUND);
     return k;
-}
-
-static bool shows_switches(const struct ltp_recovery *k)
-{
-    return k->rto_auto || k->closing_bytes > 0 || k->copies > 0 || k->resend_wait > 0 ||
-           k->checkpoint_segments > 0 || k->checkpoint_time > 0;
 }
 
 static struct ltp_recovery learnt_of(const struct ltp_recovery *all, enum ltp_learnt learnt)
@@ -73,16 +81,14 @@ void ltp_support_apply(struct peer *p)
         b->careful = true;
         break;
     case LTP_PROFILE_PLAIN:
-        b->use = ltp_recovery_plain;
+        b->use = *all;
+        ltp_recovery_keep(&b->use, LTP_OPTION_BOUND);
         break;
     case LTP_PROFILE_AUTO:
         b->use = learnt_of(all, b->learnt);
         b->careful = b->learnt == LTP_LEARNT_NOTHING || b->learnt == LTP_LEARNT_PLAIN;
         break;
     }
-    b->use.rto_min = all->rto_min;
-    b->use.rto_max = all->rto_max;
-    b->use.copy_spacing = all->copy_spacing;
 }
 
 static bool is_learning(const struct peer *p)
@@ -133,8 +139,9 @@ bool ltp_support_may_ask(struct export_session *e, const struct ltp_segment *s, 
     struct peer *p = e->s.peer;
     struct support *b = &p->support;
     if (!is_learning(p) || b->learnt != LTP_LEARNT_NOTHING || now < b->ask_next ||
-        !shows_switches(&p->span.recovery) || e->answered.serial != s->cp_serial ||
-        s->cp_serial == 0 || s->lower != 0 || s->upper != e->red_len || !list_empty(&e->resends))
+        !ltp_recovery_has(&p->span.recovery, LTP_OPTION_RECEIVER) ||
+        e->answered.serial != s->cp_serial || s->cp_serial == 0 || s->lower != 0 ||
+        s->upper != e->red_len || !list_empty(&e->resends))
         return false;
     b->ask_next = tick_add(now, p->span.rto);
     b->probes++;

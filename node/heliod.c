@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* heliod: the node daemon. Reads the configuration, then runs the node in the foreground. */
+#include <jansson.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/json_number.h"
+#include "node/config/config_link.h"
 #include "node/node.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
@@ -14,7 +17,7 @@
 #include "os/memory.h"
 
 static const char help[] =
-    "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys\n"
+    "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys [--json]\n"
     "\n"
     "Runs a DTN node (BPv7 over LTP, TCPCLv4 and UDP) in the foreground until SIGTERM or SIGINT.\n"
     "SIGHUP reopens the segment and bundle logs, and reads the configuration again: links,\n"
@@ -25,6 +28,7 @@ static const char help[] =
     "                 groups and folders that it names: exit code 0 or 2\n"
     "  -s, --sandbox  sandbox: on, unless the configuration says otherwise (key sandbox)\n"
     "  -k, --keys     every key of a configuration with its default and meaning\n"
+    "  -j, --json     with --keys: as JSON, with ranges and what can change\n"
     "  -h, --help     this text\n"
     "  -V, --version  the version\n"
     "\n"
@@ -48,23 +52,74 @@ static const char *type_text(const struct conf_option *o)
                                      : names[o->type];
 }
 
-/* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
-static void print_keys(const char *section, const struct conf_option *options)
+static const char *default_text(const struct conf_option *o)
 {
-    for (const struct conf_option *o = options; o->key != NULL; o++)
-        printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o),
-               o->initial == NULL    ? "(required)"
-               : *o->initial == '\0' ? "(empty)"
-                                     : o->initial,
-               o->help != NULL ? o->help : "");
+    return o->initial == NULL ? "(required)" : *o->initial == '\0' ? "(empty)" : o->initial;
 }
 
-static void print_all_keys(void)
+/* SECTION KEY TYPE DEFAULT MEANING, separated by tabs: for people and for the reference's test. */
+static void print_key(const char *section, const struct conf_option *o)
 {
-    for (size_t i = 0; config_section_at(i) != NULL; i++)
-        print_keys(config_section_at(i)->name, config_section_at(i)->options);
-    for (size_t i = 0; cla_at(i) != NULL; i++)
-        print_keys(cla_at(i)->name, cla_at(i)->options);
+    printf("%s\t%s\t%s\t%s\t%s\n", section, o->key, type_text(o), default_text(o),
+           o->help != NULL ? o->help : "");
+}
+
+static json_t *text_json(const char *text)
+{
+    return text == NULL ? json_null() : json_string(text);
+}
+
+static json_t *bound_json(bool numeric, uint64_t value)
+{
+    return numeric ? json_number(value) : json_null();
+}
+
+/* ops: of a key of an adapter, or NULL. */
+static int put_key(json_t *all, const char *section, const struct conf_option *o,
+                   const struct cla_ops *ops)
+{
+    const bool numeric = o->type == OPTION_DURATION || o->type == OPTION_RATE ||
+                         o->type == OPTION_SIZE || o->type == OPTION_COUNT;
+    const bool live = ops != NULL ? config_adapter_live(ops, o->key)
+                                  : strcmp(section, "links") == 0 && config_link_live(o->key);
+    const char *needs = ops == NULL || ops->needs == NULL ? NULL : ops->needs(o->key);
+    json_t *key =
+        json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:s}", "section", section, "key", o->key,
+                  "type", type_text(o), "word", text_json(numeric ? o->choices : NULL), "default",
+                  text_json(o->initial), "least", bound_json(numeric, o->min), "most",
+                  bound_json(numeric && o->max != 0, o->max), "live", live, "needs",
+                  text_json(needs), "meaning", o->help != NULL ? o->help : "");
+    return key == NULL ? -1 : json_array_append_new(all, key);
+}
+
+/* Prints the table, or appends it to `all`, if that is not NULL. */
+static int put_table(json_t *all, const char *section, const struct conf_option *options,
+                     const struct cla_ops *ops)
+{
+    int failed = 0;
+    for (const struct conf_option *o = options; o->key != NULL && failed == 0; o++) {
+        if (all == NULL)
+            print_key(section, o);
+        else
+            failed = put_key(all, section, o, ops);
+    }
+    return failed;
+}
+
+/* Returns an exit code. */
+static int print_keys(bool as_json)
+{
+    json_t *all = as_json ? json_array() : NULL;
+    bool failed = as_json && all == NULL;
+    for (size_t i = 0; config_section_at(i) != NULL && !failed; i++)
+        failed =
+            put_table(all, config_section_at(i)->name, config_section_at(i)->options, NULL) != 0;
+    for (size_t i = 0; cla_at(i) != NULL && !failed; i++)
+        failed = put_table(all, cla_at(i)->name, cla_at(i)->options, cla_at(i)) != 0;
+    if (as_json && !failed)
+        failed = json_dumpf(all, stdout, JSON_INDENT(1)) != 0 || putchar('\n') == EOF;
+    json_decref(all);
+    return failed || fflush(stdout) != 0;
 }
 
 static void print_errors(const struct conf_errors *e)
@@ -165,8 +220,8 @@ static int parse_option(int argc, char **argv, struct options *o)
             return 0;
         }
         if (strcmp(a, "-k") == 0 || strcmp(a, "--keys") == 0) {
-            print_all_keys();
-            return 0;
+            return print_keys(i + 1 < argc && (strcmp(argv[i + 1], "-j") == 0 ||
+                                               strcmp(argv[i + 1], "--json") == 0));
         }
         if (strcmp(a, "-c") == 0 || strcmp(a, "--check") == 0) {
             o->check = true;

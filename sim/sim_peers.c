@@ -61,7 +61,7 @@ static void on_event(void *context, const struct event *e)
     const struct sim_params *p = &c->params->base;
     struct one *to = end == &c->sender ? find_one(c, e->peer) : NULL;
     if (to != NULL && (e->kind != EVENT_OPEN || c->opening_red))
-        sim_stats_event(&to->stats, e, p->segment);
+        sim_stats_event(&to->stats, e, p->span.segment_max);
     if (p->log != NULL)
         p->log(p->log_context, end->number, e);
 }
@@ -137,30 +137,12 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
         sim_stats_lost(&c->ones[i].stats, data[0] & 15);
 }
 
-static struct ltp_span span_to(const struct sim_params *p, uint64_t peer, uint64_t imports)
-{
-    uint64_t ranges = p->bundle / 2 + 2;
-    return (struct ltp_span){.peer = peer,
-                             .segment_max = p->segment,
-                             .checkpoint_extra = p->checkpoint_extra,
-                             .export_sessions = p->sessions,
-                             .import_sessions = (uint32_t)imports,
-                             .block_max = p->bundle,
-                             .ranges_max = (uint32_t)(ranges > 65536 ? 65536 : ranges),
-                             .claims_max = p->claims,
-                             .rto = p->rto,
-                             .recovery = p->recovery,
-                             .profile = p->profile,
-                             .report_delay = p->processing,
-                             .report_defer = p->report_defer};
-}
-
 /* Green blocks that lost something are kept for a while: of as many as the line carries then. */
 static uint64_t imports_of(const struct sim_params *p)
 {
     double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;
-    double most = 12 * (double)p->rto / (double)TICK_S * blocks_per_s + 1;
-    return 2 * (uint64_t)p->sessions + 16 + (most < 100000 ? (uint64_t)most : 100000);
+    double most = 12 * (double)p->span.rto / (double)TICK_S * blocks_per_s + 1;
+    return 2 * (uint64_t)p->span.export_sessions + 16 + (most < 100000 ? (uint64_t)most : 100000);
 }
 
 static int make_node(struct crowd *c, struct one *one, uint64_t number, uint64_t seed)
@@ -171,7 +153,8 @@ static int make_node(struct crowd *c, struct one *one, uint64_t number, uint64_t
     struct ltp_config config = {.engine = number,
                                 .seed = seed,
                                 .import_sessions = (uint32_t)imports,
-                                .held_bytes = imports * (p->bundle + p->segment + (1 << 18)),
+                                .held_bytes =
+                                    imports * (p->bundle + p->span.segment_max + (1 << 18)),
                                 .sink = number == 1 || p->log != NULL ? on_event : NULL,
                                 .sink_context = one};
     size_t index;
@@ -205,8 +188,8 @@ static int make_links(struct crowd *c, size_t i, struct rng *rng)
         sim_link_share(&c->world, one->forward, c->ones[0].forward);
     if (rc == 0)
         c->world.links[one->forward].weight = peer->weight;
-    struct ltp_span there = span_to(p, one->number, imports_of(p));
-    struct ltp_span here = span_to(p, 1, imports_of(p));
+    struct ltp_span there = sim_span(p, one->number, imports_of(p));
+    struct ltp_span here = sim_span(p, 1, imports_of(p));
     struct ltp *sender = c->world.nodes[SENDER].ltp, *receiver = c->world.nodes[i + 1].ltp;
     if (rc == 0)
         rc = ltp_span_set(sender, &there, 0);

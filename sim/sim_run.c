@@ -51,7 +51,7 @@ static void on_event(void *context, const struct event *e)
     const struct end *end = context;
     const struct sim_params *p = end->run->params;
     if (end->number == 1)
-        sim_stats_event(&end->run->stats, e, p->segment);
+        sim_stats_event(&end->run->stats, e, p->span.segment_max);
     if (p->log != NULL)
         p->log(p->log_context, end->number, e);
 }
@@ -69,7 +69,7 @@ static void send_one(struct run *r)
     if (r->error != 0 || r->again_len == 0)
         return;
     sim_stats_again(&r->stats, id.number, r->again[r->again_at]);
-    r->again_at = (r->again_at + 1) % p->sessions;
+    r->again_at = (r->again_at + 1) % p->span.export_sessions;
     r->again_len--;
 }
 
@@ -78,8 +78,9 @@ static void note_loss(struct run *r, uint64_t number)
 {
     const struct sim_params *p = r->params;
     uint64_t first;
-    if (r->again_len < p->sessions && sim_stats_block_lost(&r->stats, number, p->resend, &first))
-        r->again[(r->again_at + r->again_len++) % p->sessions] = first;
+    if (r->again_len < p->span.export_sessions &&
+        sim_stats_block_lost(&r->stats, number, p->resend, &first))
+        r->again[(r->again_at + r->again_len++) % p->span.export_sessions] = first;
 }
 
 static void feed_blocks(struct run *r)
@@ -97,7 +98,8 @@ static void sample_held(struct run *r)
 {
     if (r->sample_in-- > 0)
         return;
-    r->sample_in = r->params->sessions / (r->params->sessions > 256 ? 2 : 8);
+    r->sample_in =
+        r->params->span.export_sessions / (r->params->span.export_sessions > 256 ? 2 : 8);
     size_t n = ltp_sessions(r->world.nodes[RECEIVER].ltp, r->infos, r->infos_cap);
     uint64_t held = r->params->bundle;
     for (size_t i = 0; i < n && i < r->infos_cap; i++)
@@ -153,11 +155,12 @@ static void on_segment(void *context, size_t link, const uint8_t *data, size_t l
 
 bool sim_params_valid(const struct sim_params *p)
 {
-    return p->rate_bps >= 1 && p->sessions >= 1 && p->sessions <= 65536 &&
-           p->rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
-           p->segment >= 64 && p->segment <= 65000 && p->checkpoint_extra <= LTP_CHECKPOINT_EXTRA &&
-           p->duration >= 1 && p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 &&
-           p->back_loss >= 0 && p->back_loss <= 1 && p->colour <= SIM_ORANGE;
+    return p->rate_bps >= 1 && p->span.export_sessions >= 1 && p->span.export_sessions <= 65536 &&
+           p->span.rto >= 100 * TICK_US && p->bundle >= 1 && p->bundle <= UINT32_MAX &&
+           p->span.segment_max >= 64 && p->span.segment_max <= 65000 &&
+           p->span.checkpoint_extra <= LTP_CHECKPOINT_EXTRA && p->duration >= 1 &&
+           p->warmup < p->duration && p->loss >= 0 && p->loss <= 1 && p->back_loss >= 0 &&
+           p->back_loss <= 1 && p->colour <= SIM_ORANGE;
 }
 
 bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
@@ -169,7 +172,8 @@ bool sim_looked(const struct sim_params *p, uint64_t steps, tick now)
  * before, by what its time was rounded. */
 static tick longest_way(const struct sim_params *p)
 {
-    double bits = 8 * ((double)p->segment + (double)p->checkpoint_extra + (double)p->overhead);
+    double bits =
+        8 * ((double)p->span.segment_max + (double)p->span.checkpoint_extra + (double)p->overhead);
     tick radiation = (tick)(bits / (double)p->rate_bps * (double)TICK_S) + 1;
     return tick_add(tick_add(p->delay, p->jitter), 2 * radiation);
 }
@@ -177,15 +181,26 @@ static tick longest_way(const struct sim_params *p)
 static uint64_t green_waiting(const struct sim_params *p)
 {
     double blocks_per_s = (double)p->rate_bps / 8 / (double)p->bundle;
-    double most = 12 * (double)p->rto / (double)TICK_S * blocks_per_s + 1;
+    double most = 12 * (double)p->span.rto / (double)TICK_S * blocks_per_s + 1;
     return most < 100000 ? (uint64_t)most : 100000;
+}
+
+struct ltp_span sim_span(const struct sim_params *p, uint64_t peer, uint64_t imports)
+{
+    const uint64_t ranges = p->bundle / 2 + 2;
+    struct ltp_span span = p->span;
+    span.peer = peer;
+    span.import_sessions = (uint32_t)imports;
+    span.block_max = p->bundle;
+    span.ranges_max = (uint32_t)(ranges > 65536 ? 65536 : ranges);
+    return span;
 }
 
 static int make_node(struct run *r, size_t i, uint64_t seed)
 {
     const struct sim_params *p = r->params;
     /* an import session outlives its export session by half a round trip */
-    uint64_t imports = 2 * (uint64_t)p->sessions + 16;
+    uint64_t imports = 2 * (uint64_t)p->span.export_sessions + 16;
     /* what is incomplete and not repeated is kept for some time */
     if (p->colour != SIM_RED)
         imports += green_waiting(p);
@@ -193,29 +208,15 @@ static int make_node(struct run *r, size_t i, uint64_t seed)
     struct ltp_config config = {.engine = i + 1,
                                 .seed = seed,
                                 .import_sessions = (uint32_t)imports,
-                                .held_bytes = imports * (p->bundle + p->segment + (1 << 18)),
+                                .held_bytes =
+                                    imports * (p->bundle + p->span.segment_max + (1 << 18)),
                                 .sink = i == SENDER || p->log != NULL ? on_event : NULL,
                                 .sink_context = &r->ends[i]};
     size_t index;
     int rc = sim_node_add(&r->world, &config, &index);
     if (rc != 0)
         return rc;
-    struct ltp_span span = {.peer = 2 - i,
-                            .segment_max = p->segment,
-                            .checkpoint_extra = p->checkpoint_extra,
-                            .export_sessions = p->sessions,
-                            .import_sessions = (uint32_t)imports,
-                            .block_max = p->bundle,
-                            .ranges_max =
-                                (uint32_t)(p->bundle / 2 + 2 > 65536 ? 65536 : p->bundle / 2 + 2),
-                            .claims_max = p->claims,
-                            .rto = p->rto,
-                            .recovery = p->recovery,
-                            .profile = p->profile,
-                            .orange_wait = p->orange_wait,
-                            .orange_answer = p->orange_answer,
-                            .report_delay = p->processing,
-                            .report_defer = p->report_defer};
+    struct ltp_span span = sim_span(p, 2 - i, imports);
     return ltp_span_set(r->world.nodes[i].ltp, &span, 0);
 }
 
@@ -256,8 +257,8 @@ static int build_world(struct run *r)
     if (rc == 0)
         rc = sim_link_add(&r->world, RECEIVER, SENDER, &back, &index);
     r->block = rc == 0 ? buf_new(0, p->bundle) : NULL;
-    r->again = calloc(p->sessions, sizeof *r->again);
-    r->infos_cap = 2 * (size_t)p->sessions + 16;
+    r->again = calloc(p->span.export_sessions, sizeof *r->again);
+    r->infos_cap = 2 * (size_t)p->span.export_sessions + 16;
     r->infos = malloc(r->infos_cap * sizeof *r->infos);
     if (rc == 0 && (r->block == NULL || r->again == NULL || r->infos == NULL))
         rc = HELIO_ENOMEM;

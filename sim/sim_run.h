@@ -30,22 +30,16 @@ struct sim_params {
     uint32_t overhead; /* bytes on the air beside each segment */
     tick delay;        /* each way */
     tick jitter;       /* forward: uniform extra delay of each segment, which may overtake */
-    tick processing;   /* between a checkpoint's arrival and its report */
-    tick report_defer; /* of struct ltp_span */
-    uint32_t sessions; /* in parallel, 1..65536; the most, if they adjust themselves */
-    tick rto;          /* >= 100 µs; the first, if it adjusts itself */
-    struct ltp_recovery recovery;
-    enum ltp_profile profile; /* of the sender's peer */
+    /* What is agreed, the same at both ends; its peer, import_sessions, block_max and ranges_max
+     * follow from the experiment. export_sessions 1..65536: the most, if they adjust themselves;
+     * rto >= 100 µs: the first, if it does. */
+    struct ltp_span span;
     enum sim_colour colour;
-    uint64_t resend;                 /* orange: times that a lost block is sent again */
-    tick orange_wait, orange_answer; /* of struct ltp_span */
-    const char *recovery_name;       /* of the set that recovery started from, for the report */
-    uint64_t bundle;                 /* bytes of a block, 1..2^32-1 */
-    uint32_t segment;                /* bytes of a whole segment, 64..65000 */
-    uint32_t checkpoint_extra;       /* of struct ltp_span */
-    uint32_t claims;                 /* per report segment, at most; 0 = the engine's default */
-    tick duration;                   /* >= 1 */
-    tick warmup;                     /* not counted for the goodput, < duration */
+    uint64_t resend;           /* orange: times that a lost block is sent again */
+    const char *recovery_name; /* of the set that recovery started from, for the report */
+    uint64_t bundle;           /* bytes of a block, 1..2^32-1 */
+    tick duration;             /* >= 1 */
+    tick warmup;               /* not counted for the goodput, < duration */
     bool
         follow; /* sessions that began between warm-up and end are followed to theirs (for four
                  * times the duration at most): their spreads and means are of these, all of them */
@@ -95,6 +89,9 @@ struct sim_result {
 /* Returns 0, HELIO_EINVAL (a parameter out of its range), HELIO_ENOENT (ended before the warm-up
  * was over: nothing was measured) or HELIO_ENOMEM. */
 int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
+
+/* The span of one of its nodes to `peer`, which may open so many sessions. */
+struct ltp_span sim_span(const struct sim_params *p, uint64_t peer, uint64_t imports);
 
 /* Whether every parameter is in its range. */
 bool sim_params_valid(const struct sim_params *p);

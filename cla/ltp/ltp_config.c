@@ -17,6 +17,14 @@
 #define SEGMENT_LEAST 64
 #define REQUEST_PAUSE (20 * TICK_MS) /* behind the time of the last repair segment */
 
+/* A line of ltp/options.h as a key. */
+#define LTP_LINK_KIND_TIME OPTION_DURATION
+#define LTP_LINK_KIND_BYTES OPTION_SIZE
+#define LTP_LINK_KIND_COUNT OPTION_COUNT
+#define LTP_LINK_KIND_FLAG OPTION_BOOL
+#define LTP_LINK_ROW(name, unit, field, part, initial, least, most, word, help)                    \
+    {#name, LTP_LINK_KIND_##unit, AT(name), initial, least, most, word, help},
+
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
     UDP_KEYS_ADDRESSES(AT(udp), 0),
@@ -28,81 +36,26 @@ const struct conf_option ltp_link_options[] = {
     {"peer_engine", OPTION_COUNT, AT(peer_engine), "0", 0, 0, NULL,
      "LTP engine number of the peer; 0: its ipn node number"},
     PACE_KEYS_RATE(AT(pace)),
-    {"segment", OPTION_SIZE, AT(segment), "1024B", SEGMENT_LEAST, 65000, NULL,
-     "length of a whole LTP segment, header included; less where TC frames have room for less"},
-    {"checkpoint_extra", OPTION_SIZE, AT(checkpoint_extra), "20B", 0, LTP_CHECKPOINT_EXTRA, NULL,
-     "a checkpoint may be so much longer, for its serial numbers; 0: segment is a hard limit"},
-    {"sessions", OPTION_COUNT, AT(sessions), "16", 1, 65536, "auto",
-     "export sessions at once, one bundle each; auto: as many as keep the link busy"},
-    {"sessions_bytes", OPTION_SIZE, AT(sessions_bytes), "0", 0, 0, NULL,
-     "with sessions: auto, bytes of the bundles that are open; 0: 256MiB"},
-    {"sessions_age", OPTION_DURATION, AT(sessions_age), "0", 0, 10000 * HOUR, NULL,
-     "with sessions: auto, one less when the number was not missed for so long; 0: 10s"},
-    {"rto", OPTION_DURATION, AT(rto), "0", 0, 10000 * HOUR, NULL,
-     "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin"},
     {"owlt", OPTION_DURATION, AT(owlt), "0", 0, 1000 * HOUR, NULL,
      "one-way light time to the peer"},
     {"margin", OPTION_DURATION, AT(margin), "20ms", 0, HOUR, NULL,
      "added to 2 x owlt: queueing and processing at both ends"},
-    {"retries", OPTION_COUNT, AT(retries), "20", 1, 100000, NULL,
-     "times that a checkpoint, report or cancel is sent again before the session is cancelled"},
-    {"cycles", OPTION_COUNT, AT(cycles), "0", 0, 1000000, NULL,
-     "retransmission cycles of a session before it is cancelled (reason RXMTCYCEXC); 0: any number"},
     {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
-     "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: the keys below"},
+     "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: each switch as its own key says"},
     {"peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
-     "which of these switches the peer's receiver supports: heliograph, hdtn: all; ion: those that it "
+     "which of the switches the peer's receiver supports: heliograph, hdtn: all; ion: those that it "
      "cannot see; plain: none; auto: as it is found to behave"},
-    {"rto_auto", OPTION_BOOL, AT(rto_auto), "no", 0, 0, NULL,
-     "the timer follows the measured round trip, from rto on"},
-    {"rto_min", OPTION_DURATION, AT(rto_min), "0", 0, HOUR, NULL,
-     "floor of that timer; 0: 100us"},
-    {"rto_max", OPTION_DURATION, AT(rto_max), "0", 0, 10000 * HOUR, NULL,
-     "ceiling of it, above what was measured; 0: none"},
-    {"closing", OPTION_COUNT, AT(closing), "0", 0, 64, NULL,
-     "data bytes of a closing checkpoint, a segment of its own; 0: as it falls"},
-    {"copies", OPTION_COUNT, AT(copies), "0", 0, 1000, NULL,
-     "copies of an unanswered closing checkpoint before its timer starts"},
-    {"report_copies", OPTION_COUNT, AT(report_copies), "0", 0, 1000, NULL,
-     "copies of an unacknowledged report before its timer starts"},
-    {"copy_spacing", OPTION_DURATION, AT(copy_spacing), "0", 0, HOUR, NULL,
-     "time between copies; 0: an eighth of the retransmission timer"},
-    {"checkpoint_segments", OPTION_COUNT, AT(checkpoint_segments), "0", 0, 1000000, NULL,
-     "an early checkpoint at least each so many segments of a block; 0: none"},
-    {"checkpoint_time", OPTION_DURATION, AT(checkpoint_time), "0", 0, HOUR, NULL,
-     "the same by time; 0: none"},
-    {"resend_wait", OPTION_DURATION, AT(resend_wait), "0", 0, HOUR, NULL,
-     "wait between a report and the repetition, for the claims of further reports"},
-    {"merge_claims", OPTION_BOOL, AT(merge_claims), "no", 0, 0, NULL,
-     "bytes that are under way are not repeated for a further report"},
-    {"oldest_first", OPTION_BOOL, AT(oldest_first), "no", 0, 0, NULL,
-     "of several sessions' gaps those of the oldest one go first"},
-    {"report_delay", OPTION_DURATION, AT(report_delay), "0", 0, HOUR, NULL,
-     "wait between a checkpoint's arrival and its report, to emulate processing"},
-    {"report_defer", OPTION_DURATION, AT(report_defer), "0", 0, HOUR, NULL,
-     "a report that would show gaps waits so long: segments that were overtaken may fill them"},
-    {"claims", OPTION_COUNT, AT(claims), "256", 1, 10000, NULL,
-     "claims per report segment, as far as they fit segment; more go into further ones"},
-    {"ranges", OPTION_COUNT, AT(ranges), "4096", 1, 10000000, NULL,
-     "stretches of received data per import session"},
+    LTP_OPTIONS(LTP_LINK_ROW)
     {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green|orange",
      "red: reliable; green: sent once; orange: sent once, and the peer tells what became of it"},
     {"resend", OPTION_COUNT, AT(resend), "3", 0, 1000000, NULL,
      "times that a bundle is sent again whose orange block was lost; then it is given up"},
-    {"orange_wait", OPTION_DURATION, AT(orange_wait), "0", 0, 10000 * HOUR, NULL,
-     "a peer's orange block in which nothing arrived for so long is lost; 0: RTO"},
-    {"orange_answer", OPTION_DURATION, AT(orange_answer), "0", 0, 10000 * HOUR, NULL,
-     "our orange block of which nothing was heard for so long is lost; 0: orange_wait + 3 x RTO"},
     {"answer_orange", OPTION_BOOL, AT(answer_orange), "yes", 0, 0, NULL,
      "tell the peer what became of its orange blocks; no: they are green"},
     {"aggregate", OPTION_SIZE, AT(aggregate), "0", 0, 1 << 30, NULL,
      "longest block of several bundles (client service 2); 0: one bundle per block"},
     {"aggregate_time", OPTION_DURATION, AT(aggregate_time), "0", 0, HOUR, NULL,
      "a bundle waits for others at most so long; 0: only while the link is busy"},
-    {"block_max", OPTION_SIZE, AT(block_max), "0", 0, UINT32_MAX, NULL,
-     "longest block to receive; 0: the node's longest bundle"},
-    {"import_sessions", OPTION_COUNT, AT(import_sessions), "1024", 1, 1000000, NULL,
-     "import sessions that the peer may have open"},
     {"import_sessions_all", OPTION_COUNT, AT(import_sessions_all), "4096", 1, 10000000, NULL,
      "import sessions of all peers of the local address"},
     {"held_bytes", OPTION_SIZE, AT(held_bytes), "1GiB", 65536, 0, NULL,
@@ -117,9 +70,6 @@ const struct conf_option ltp_link_options[] = {
      "import sessions of all these; 0: a quarter of import_sessions_all"},
     {"unknown_bytes", OPTION_SIZE, AT(unknown_bytes), "0", 0, 0, NULL,
      "memory of all import sessions of all these; 0: a quarter of held_bytes"},
-    {"idle_timeout", OPTION_DURATION, AT(idle_timeout), "0", 0, 10000 * HOUR, NULL,
-     "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries + 2), "
-     "whichever is longer, green 10 x RTO"},
     PACE_KEYS_BURST(AT(pace)),
     {"gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
      "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
@@ -255,29 +205,28 @@ static int check_auth(const struct ltp_link_config *k, const char **key, char *w
     return r;
 }
 
+/* Is the line of ltp/options.h one of the switches of recovery: own? */
+static bool is_switch(enum ltp_option_part part)
+{
+    return part != LTP_OPTION_AGREED;
+}
+
 /* The first of the keys that count only with recovery: own, if any is given; NULL. */
 static const char *own_key(const struct ltp_link_config *k)
 {
-    const struct {
-        const char *name;
-        bool given;
-    } keys[] = {{"rto_auto", k->rto_auto},
-                {"rto_min", k->rto_min != 0},
-                {"rto_max", k->rto_max != 0},
-                {"closing", k->closing != 0},
-                {"copies", k->copies != 0},
-                {"report_copies", k->report_copies != 0},
-                {"copy_spacing", k->copy_spacing != 0},
-                {"checkpoint_segments", k->checkpoint_segments != 0},
-                {"checkpoint_time", k->checkpoint_time != 0},
-                {"resend_wait", k->resend_wait != 0},
-                {"merge_claims", k->merge_claims},
-                {"oldest_first", k->oldest_first}};
-    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++) {
-        if (keys[i].given)
-            return keys[i].name;
-    }
-    return NULL;
+    const char *first = NULL;
+#define IF_GIVEN(name, unit, field, part, initial, least, most, word, help)                        \
+    if (first == NULL && is_switch(LTP_OPTION_##part) && k->name != 0)                             \
+        first = #name;
+    LTP_OPTIONS(IF_GIVEN)
+#undef IF_GIVEN
+    return first;
+}
+
+const char *ltp_link_needs(const char *key)
+{
+    const struct ltp_option *o = ltp_option_find(key);
+    return o != NULL && is_switch(o->part) ? "recovery: own" : NULL;
 }
 
 static int check_recovery(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
@@ -486,30 +435,28 @@ tick ltp_link_rto(const struct ltp_link_config *k)
     return tick_add(rto, ltp_link_matrix_time(k));
 }
 
-static struct ltp_recovery own_recovery(const struct ltp_link_config *k)
+/* The values of the file, field by field. */
+static struct ltp_span written_span(const struct ltp_link_config *k)
 {
-    return (struct ltp_recovery){.rto_auto = k->rto_auto,
-                                 .rto_min = k->rto_min,
-                                 .rto_max = k->rto_max,
-                                 .closing_bytes = (uint32_t)k->closing,
-                                 .copies = (uint32_t)k->copies,
-                                 .report_copies = (uint32_t)k->report_copies,
-                                 .copy_spacing = k->copy_spacing,
-                                 .checkpoint_segments = (uint32_t)k->checkpoint_segments,
-                                 .checkpoint_time = k->checkpoint_time,
-                                 .resend_wait = k->resend_wait,
-                                 .merge_claims = k->merge_claims,
-                                 .oldest_first = k->oldest_first};
+    struct ltp_span s = {0};
+    const struct ltp_option *o = ltp_options;
+#define TAKE(name, unit, field, part, initial, least, most, word, help)                            \
+    ltp_option_put(o++, &s, k->name);
+    LTP_OPTIONS(TAKE)
+#undef TAKE
+    s.recovery.sessions_auto = k->sessions == 0;
+    return s;
 }
 
 struct ltp_recovery ltp_link_recovery(const struct ltp_link_config *k)
 {
-    struct ltp_recovery r = k->recovery == LTP_LINK_OWN       ? own_recovery(k)
+    const struct ltp_recovery all = written_span(k).recovery;
+    struct ltp_recovery r = k->recovery == LTP_LINK_OWN       ? all
                             : k->recovery == LTP_LINK_DEFAULT ? ltp_recovery_default
                                                               : ltp_recovery_plain;
-    r.sessions_auto = k->sessions == 0;
-    r.sessions_bytes = k->sessions_bytes;
-    r.sessions_age = k->sessions_age;
+    r.sessions_auto = all.sessions_auto;
+    r.sessions_bytes = all.sessions_bytes;
+    r.sessions_age = all.sessions_age;
     return r;
 }
 
@@ -533,30 +480,21 @@ static tick red_patience(const struct ltp_link_config *k)
 struct ltp_span ltp_link_span(const struct ltp_link_config *k, uint64_t peer, uint64_t bundle_max,
                               bool confirm)
 {
-    struct ltp_span s = {
-        .peer = peer,
-        .segment_max = ltp_link_segment(k),
-        .checkpoint_extra = ltp_link_extra(k),
-        .export_sessions = (uint32_t)(k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions),
-        .import_sessions = (uint32_t)k->import_sessions,
-        .block_max = k->block_max != 0 ? k->block_max : bundle_max,
-        .ranges_max = (uint32_t)k->ranges,
-        .claims_max = (uint32_t)k->claims,
-        .rto = ltp_link_rto(k),
-        .retries_max = (uint32_t)k->retries,
-        .cycles_max = (uint32_t)k->cycles,
-        .recovery = ltp_link_recovery(k),
-        .profile = (enum ltp_profile)k->peer_profile,
-        .report_delay = k->report_delay,
-        .report_defer = tick_add(k->report_defer, ltp_link_matrix_time(k)),
-        .idle_timeout = red_patience(k),
-        .green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * ltp_link_rto(k),
-        .confirm_import = confirm,
-        .orange_wait = k->orange_wait,
-        .orange_answer = k->orange_answer,
-        .orange_deaf = !k->answer_orange,
-        .auth_mode = k->auth == LTP_LINK_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT,
-    };
+    struct ltp_span s = written_span(k);
+    s.peer = peer;
+    s.segment_max = ltp_link_segment(k);
+    s.checkpoint_extra = ltp_link_extra(k);
+    s.export_sessions = (uint32_t)(k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions);
+    s.block_max = k->block_max != 0 ? k->block_max : bundle_max;
+    s.rto = ltp_link_rto(k);
+    s.recovery = ltp_link_recovery(k);
+    s.profile = (enum ltp_profile)k->peer_profile;
+    s.report_defer = tick_add(s.report_defer, ltp_link_matrix_time(k));
+    s.idle_timeout = red_patience(k);
+    s.green_timeout = k->idle_timeout != 0 ? k->idle_timeout : 10 * s.rto;
+    s.confirm_import = confirm;
+    s.orange_deaf = !k->answer_orange;
+    s.auth_mode = k->auth == LTP_LINK_AUTH_REQUIRE ? LTP_AUTH_REQUIRE : LTP_AUTH_ACCEPT;
     int cookie = cookie_of(k, s.cookie);
     s.cookie_len = (uint8_t)(cookie < 0 ? 0 : cookie);
     return s;

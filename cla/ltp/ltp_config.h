@@ -8,7 +8,7 @@
 #include "cla/framed/frame_keys.h"
 #include "cla/udp_keys.h"
 #include "erasure/erasure.h"
-#include "ltp/ltp.h"
+#include "ltp/options.h"
 
 /* With aggregation the window has so many bundles for each export session. */
 #define LTP_LINK_CAPSULES 64
@@ -24,33 +24,33 @@ enum ltp_link_auth { LTP_LINK_AUTH_OFF, LTP_LINK_AUTH_ACCEPT, LTP_LINK_AUTH_REQU
 
 struct ltp_link_rule; /* cla/ltp/ltp_rule.h */
 
-/* peer_profile is an enum ltp_profile. Explained by the table's help texts. */
+/* A field for each line of ltp/options.h. */
+#define LTP_LINK_TYPE_TIME tick
+#define LTP_LINK_TYPE_BYTES uint64_t
+#define LTP_LINK_TYPE_COUNT uint64_t
+#define LTP_LINK_TYPE_FLAG bool
+#define LTP_LINK_FIELD(name, unit, field, part, initial, least, most, word, help)                  \
+    LTP_LINK_TYPE_##unit name;
+
+/* peer_profile is an enum ltp_profile. Explained by the tables' help texts. */
 struct ltp_link_config {
     struct udp_keys udp;
     struct pace_keys pace;
     struct frame_keys frames;
     uint64_t engine, peer_engine; /* 0: the number of the node */
-    uint64_t segment, checkpoint_extra, sessions;
-    tick rto, owlt, margin, report_delay, report_defer, idle_timeout, gather;
-    uint64_t retries, cycles, claims, ranges, block_max;
-    uint64_t import_sessions, import_sessions_all, held_bytes, closed_sessions;
+    LTP_OPTIONS(LTP_LINK_FIELD)   /* as the file says them; sessions 0: auto */
+    tick owlt, margin, gather;
+    uint64_t import_sessions_all, held_bytes, closed_sessions;
     tick closed_time;
     uint64_t accept_unknown, unknown_sessions, unknown_bytes;
     uint64_t aggregate;
     tick aggregate_time;
-    tick orange_wait, orange_answer;
     uint64_t resend;
     bool answer_orange;
     struct ltp_link_rule *colours; /* of the list */
     size_t colours_len;
     int colour, state, auth, auth_suite, recovery, peer_profile;
-    int source;              /* enum address_check */
-    uint64_t sessions_bytes; /* sessions 0: auto */
-    tick sessions_age;
-    /* with recovery: own */
-    bool rto_auto, merge_claims, oldest_first;
-    tick rto_min, rto_max, copy_spacing, checkpoint_time, resend_wait;
-    uint64_t closing, copies, report_copies, checkpoint_segments;
+    int source;  /* enum address_check */
     int erasure; /* enum ltp_link_erasure_codec */
     double erasure_rate;
     uint64_t erasure_span, erasure_interleave, erasure_matrices;
@@ -61,6 +61,8 @@ struct ltp_link_config {
 
 extern const struct conf_option ltp_link_options[];
 
+/* As cla_ops.needs. */
+const char *ltp_link_needs(const char *key);
 /* As cla_ops.check. */
 int ltp_link_check(const void *config, const char **key, char *why, size_t why_cap);
 

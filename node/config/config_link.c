@@ -321,8 +321,10 @@ bool config_link_live(const char *key)
     return false;
 }
 
-static bool is_live(const struct cla_ops *ops, const char *key)
+bool config_adapter_live(const struct cla_ops *ops, const char *key)
 {
+    if (ops->set == NULL)
+        return false;
     for (const char *const *k = ops->live; k != NULL && *k != NULL; k++)
         if (strcmp(*k, key) == 0)
             return true;
@@ -350,7 +352,7 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
     const struct conf_option *common = conf_option_find(config_link_options, t->key);
     bool other = common != NULL;
     bool live = common != NULL ? config_link_live(t->key)
-                               : o != NULL && l->ops->set != NULL && is_live(l->ops, t->key);
+                               : o != NULL && config_adapter_live(l->ops, t->key);
     const char *lists[CONFIG_LISTS_MAX + 1] = {NULL};
     config_lists_words(config_link_lists, lists);
     config_lists_words(l->ops->lists, lists);

@@ -27,6 +27,8 @@ void config_link_files(struct config_link *l, struct conf_errors *errors);
 
 /* Can this key of all links (not of the adapter) change while the link is there? */
 bool config_link_live(const char *key);
+/* Can this key of the adapter? */
+bool config_adapter_live(const struct cla_ops *ops, const char *key);
 
 /* The same link with other values for the keys of the text, each of which the node, or its adapter,
  * can change while the link is there. NULL and the rest as above, but that no files are read; `was`

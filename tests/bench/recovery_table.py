@@ -21,7 +21,7 @@ SWITCHES = (
     ("`--closing 1 --copies 24 --copy-spacing 2ms`",
      ["--closing", "1", "--copies", "24", "--copy-spacing", "2ms"]),
     ("`--report-copies 4 --copy-spacing 2ms`", ["--report-copies", "4", "--copy-spacing", "2ms"]),
-    ("`--checkpoint-every 192`", ["--checkpoint-every", "192"]),
+    ("`--checkpoint-segments 192`", ["--checkpoint-segments", "192"]),
     ("`--checkpoint-time 2ms`", ["--checkpoint-time", "2ms"]),
     ("`--resend-wait 2ms`", ["--resend-wait", "2ms"]),
     ("`--merge-claims yes`", ["--merge-claims", "yes"]),

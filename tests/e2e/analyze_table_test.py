@@ -251,7 +251,7 @@ def options(seed):
         "--rto", rng.choice((f"{rng.choice((1, 4)) * 2 * delay + 7}ms", "auto")), "--delay", f"{delay}ms", "--bundle",
         f"{rng.randint(1, 300)}kB", "--rate", "200Mbit/s", "--duration", "1s", "--seed", str(seed), "--colour", colour,
         *rng.choice(((), ("--processing", "4ms"))), *rng.choice(((), ("--recovery", "default"), ("--copies", "3"))),
-        *rng.choice(((), ("--checkpoint-every", "40"))), *rng.choice(((), ("--claims", "4"))),
+        *rng.choice(((), ("--checkpoint-segments", "40"))), *rng.choice(((), ("--claims", "4"))),
         *rng.choice(((), ("--drop-return", "report:every=3"), ("--drop-return", "report:first=400")))]
 
 

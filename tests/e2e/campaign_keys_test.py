@@ -25,7 +25,7 @@ programs.PLACE = str(BIN)
 IDEAL = 8 * (495 * 1066 + 42 + 12 + 500000 - 495 * 1012) / 500e6 * 1e3 + 14  # ms of a session: see test_ideal_session of sim_helio_sim
 VALUES = {  # of each key another one than the default, as helio-sim is told it
     "sessions": "9", "rto": "45ms", "rate": "40Mbit/s", "delay": "7ms", "processing": "3ms", "overhead": "50", "bundle": "70kB", "segment": "800B", "claims": "30",
-    "recovery": "default", "duration": "3s", "closing": "3", "copies": "2", "report-copies": "4", "copy-spacing": "6ms", "checkpoint-every": "70",
+    "recovery": "default", "duration": "3s", "closing": "3", "copies": "2", "report-copies": "4", "copy-spacing": "6ms", "checkpoint-segments": "70",
     "checkpoint-time": "8ms", "rto-min": "11ms", "rto-max": "700ms", "return-rate": "2Mbit/s", "colour": "orange", "resend": "5", "orange-wait": "9ms",
     "orange-answer": "13ms", "jitter": "1ms", "resend-wait": "2ms", "merge-claims": "yes", "oldest-first": "yes"}
 OTHERWISE = {"trace", "trace-offset", "return-trace", "return-offset", "warmup", "drop", "drop-return", "contacts", "stack", "system"}  # below, or no word of helio-sim
@@ -43,7 +43,7 @@ class Keys(Base):
         return [(key.removeprefix("--"), value) for key, value in zip(words[::2], words[1::2])]
 
     def test_each_is_a_word_of_helio_sim(self):
-        self.assertEqual({*VALUES} | OTHERWISE, {*campaign_file.PARAMETERS})
+        self.assertEqual({*VALUES} | OTHERWISE, {*campaign_file.parameters()})
         for key, value in VALUES.items():
             run, = self.runs_of(f"{{{key}: {value}}}")
             self.assertEqual([found for name, found in self.words(run) if name == key], [value])
@@ -73,7 +73,7 @@ class Keys(Base):
         self.assertEqual((figures("colour: green")["parameters"]["colour"], figures("colour: orange")["parameters"]["colour"]), ("green", "orange"))
 
     def test_each_is_a_key_of_the_lab_of_whole_nodes(self):
-        own = {"closing": 3, "copies": 2, "report-copies": 4, "copy-spacing": "6ms", "checkpoint-every": 70, "checkpoint-time": "8ms", "rto-min": "11ms",
+        own = {"closing": 3, "copies": 2, "report-copies": 4, "copy-spacing": "6ms", "checkpoint-segments": 70, "checkpoint-time": "8ms", "rto-min": "11ms",
                "rto-max": "700ms", "resend-wait": "2ms", "merge-claims": "yes", "oldest-first": "yes", "claims": 30}
         run, = self.runs_of("{stack: yes, rate: 40Mbit/s, delay: 7ms, processing: 3ms, overhead: 50, bundle: 70kB, segment: 800B, sessions: 9, rto: 45ms, duration: 3s, "
                             'jitter: 1ms, trace: "iid:0.1", return-trace: "iid:0.2", return-rate: 2Mbit/s, drop: "red:every=9 checkpoint:first=2", '
@@ -86,8 +86,7 @@ class Keys(Base):
         self.assertEqual([back[key] for key in ("rate", "delay", "rules", "erasures")], ["2Mbit/s", "7ms", ["report:every=7"], {"iid": "0.2"}])
         for way in there, back:
             self.assertEqual(way["contacts"], [{"from": "0s", "to": "1s"}, {"from": "2s", "to": "9s"}])
-        names = {"checkpoint-every": "checkpoint_segments"}
-        keys = {**{names.get(key, key.replace("-", "_")): str(value) for key, value in own.items()}, "segment": "800B", "rto": "45ms", "recovery": "own"}
+        keys = {**{key.replace("-", "_"): str(value) for key, value in own.items()}, "segment": "800B", "rto": "45ms", "recovery": "own"}
         self.assertEqual({key: str(link.keys.get(key)) for key in keys}, keys)
         sender, receiver = link.at["1"], link.at["2"]
         self.assertEqual((str(sender["sessions"]), receiver["report_delay"], str(link.channel["overhead"])), ("9", "3ms", "50B"))

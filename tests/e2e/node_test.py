@@ -4,6 +4,7 @@
 
 import csv
 import itertools
+import json
 import os
 import random
 import resource
@@ -77,6 +78,18 @@ class NodeTest(NodeCase):
             self.assertIn(row, rows)
             rows.remove(row)
         self.assertEqual(rows, [], "the reference has a row of no key")
+
+    def test_keys_as_json(self):
+        """The same keys in the same order, with what a program needs to know of them."""
+        keys = json.loads(self.heliod("--keys", "--json").stdout)
+        lines = [line.split("\t") for line in self.heliod("--keys").stdout.splitlines()]
+        shown = {None: "(required)", "": "(empty)"}
+        self.assertEqual([[k["section"], k["key"], k["type"], shown.get(k["default"], k["default"]), k["meaning"]] for k in keys], lines)
+        found = {(k["section"], k["key"]): k for k in keys}
+        self.assertEqual([found["ltp-udp", "report_copies"][what] for what in ("least", "most", "live", "needs")], [0, 1000, True, "recovery: own"])
+        self.assertEqual([found["ltp-udp", "sessions"][what] for what in ("least", "most", "word", "needs")], [1, 65536, "auto", None])
+        self.assertEqual([found[key]["live"] for key in (("ltp-udp", "local"), ("links", "weights"), ("links", "name"), ("", "node"))],
+                         [False, True, False, False])
 
     def test_signals(self):
         configs, nodes = self.pair(log=("segments", "bundles"))

@@ -179,7 +179,7 @@ class Figures(unittest.TestCase):
         plain = result(*args)
         self.assertEqual((plain["copy_bytes"], plain["parameters"]["recovery"]), (0, "plain"))
         for switch in (["--rto", "auto"], ["--closing", "8"], ["--copies", "3"],
-                       ["--report-copies", "3"], ["--checkpoint-every", "50"],
+                       ["--report-copies", "3"], ["--checkpoint-segments", "50"],
                        ["--checkpoint-time", "1ms"], ["--resend-wait", "2ms"],
                        ["--oldest-first", "yes"], ["--sessions", "auto"]):
             r = result(*args, *switch)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One table per configuration; the units are those of base/units.h. */
+/* One table per configuration, but that of a span is ltp/options.h; the units are those of
+ * base/units.h. */
 #include "tests/sim/options.h"
 
 #include <stdlib.h>
@@ -7,7 +8,7 @@
 
 #include "base/units.h"
 #include "channel-emu/chan/chan.h"
-#include "ltp/ltp.h"
+#include "ltp/options.h"
 
 #define ENGINE(field) offsetof(struct ltp_config, field)
 const struct option_key options_engine[] = {{"seed", COUNT, ENGINE(seed)},
@@ -18,40 +19,10 @@ const struct option_key options_engine[] = {{"seed", COUNT, ENGINE(seed)},
                                             {0}};
 
 #define SPAN(field) offsetof(struct ltp_span, field)
-const struct option_key options_span[] = {
-    {"segment", COUNT32, SPAN(segment_max)},
-    {"checkpoint_extra", COUNT32, SPAN(checkpoint_extra)},
-    {"exports", COUNT32, SPAN(export_sessions)},
-    {"imports", COUNT32, SPAN(import_sessions)},
-    {"block", SIZE, SPAN(block_max)},
-    {"ranges", COUNT32, SPAN(ranges_max)},
-    {"claims", COUNT32, SPAN(claims_max)},
-    {"rto", TIME, SPAN(rto)},
-    {"retries", COUNT32, SPAN(retries_max)},
-    {"report_delay", TIME, SPAN(report_delay)},
-    {"report_defer", TIME, SPAN(report_defer)},
-    {"cycles", COUNT32, SPAN(cycles_max)},
-    {"idle", TIME, SPAN(idle_timeout)},
-    {"confirm", FLAG, SPAN(confirm_import)},
-    {"orange_wait", TIME, SPAN(orange_wait)},
-    {"orange_answer", TIME, SPAN(orange_answer)},
-    {"orange_deaf", FLAG, SPAN(orange_deaf)},
-    {"rto_auto", FLAG, SPAN(recovery.rto_auto)},
-    {"rto_min", TIME, SPAN(recovery.rto_min)},
-    {"rto_max", TIME, SPAN(recovery.rto_max)},
-    {"closing", COUNT32, SPAN(recovery.closing_bytes)},
-    {"copies", COUNT32, SPAN(recovery.copies)},
-    {"report_copies", COUNT32, SPAN(recovery.report_copies)},
-    {"copy_spacing", TIME, SPAN(recovery.copy_spacing)},
-    {"checkpoint_segments", COUNT32, SPAN(recovery.checkpoint_segments)},
-    {"checkpoint_time", TIME, SPAN(recovery.checkpoint_time)},
-    {"resend_wait", TIME, SPAN(recovery.resend_wait)},
-    {"merge_claims", FLAG, SPAN(recovery.merge_claims)},
-    {"oldest_first", FLAG, SPAN(recovery.oldest_first)},
-    {"sessions_auto", FLAG, SPAN(recovery.sessions_auto)},
-    {"sessions_bytes", SIZE, SPAN(recovery.sessions_bytes)},
-    {"sessions_age", TIME, SPAN(recovery.sessions_age)},
-    {0}};
+static const struct option_key span_only[] = {{"confirm", FLAG, SPAN(confirm_import)},
+                                              {"orange_deaf", FLAG, SPAN(orange_deaf)},
+                                              {"sessions_auto", FLAG, SPAN(recovery.sessions_auto)},
+                                              {0}};
 
 #define LINE(field) offsetof(struct chan_config, field)
 const struct option_key options_line[] = {{"rate", RATE, LINE(rate_bps)},
@@ -100,4 +71,12 @@ int options_set(const struct option_key *keys, void *config, const char *key, co
             return store(k, (char *)config + k->at, value) == 0 ? 1 : -1;
     }
     return 0;
+}
+
+int options_span(struct ltp_span *span, const char *key, const char *value)
+{
+    const struct ltp_option *o = ltp_option_find(key);
+    if (o == NULL)
+        return options_set(span_only, span, key, value);
+    return ltp_option_set(o, span, value) == 0 ? 1 : -1;
 }

@@ -12,10 +12,13 @@ struct option_key {
 };
 
 extern const struct option_key options_engine[]; /* of struct ltp_config */
-extern const struct option_key options_span[];   /* of struct ltp_span */
 extern const struct option_key options_line[];   /* of struct chan_config */
+
+struct ltp_span;
 
 /* 1: stored; 0: no such key; -1: a wrong value. */
 int options_set(const struct option_key *keys, void *config, const char *key, const char *value);
+/* The same of a span: a line of ltp/options.h, or confirm, orange_deaf, sessions_auto. */
+int options_span(struct ltp_span *span, const char *key, const char *value);
 
 #endif

@@ -147,8 +147,10 @@ static const char *cmd_span(struct script *s)
     size_t from, to;
     if (s->len < 2 || !parse_arrow(s, s->words[1], &from, &to))
         return "span FROM->TO KEY VALUE…";
-    const char *wrong = set_all(s, 2, options_span, &s->spans[from][to]);
-    return wrong != NULL ? wrong : make_span(s, from, to);
+    int rc = s->len % 2 == 0 ? 1 : -1;
+    for (size_t i = 2; i + 1 < s->len && rc > 0; i += 2)
+        rc = options_span(&s->spans[from][to], s->words[i], s->words[i + 1]);
+    return rc == 0 ? "unknown key" : rc < 0 ? "wrong value" : make_span(s, from, to);
 }
 
 static const char *cmd_line(struct script *s)
@@ -169,7 +171,7 @@ static const char *cmd_pair(struct script *s)
     if (s->len % 2 == 0 || s->world.node_count != 0)
         return "pair KEY VALUE… (first of all)";
     for (size_t i = 1; i < s->len; i += 2) {
-        int rc = options_set(options_span, &span, s->words[i], s->words[i + 1]);
+        int rc = options_span(&span, s->words[i], s->words[i + 1]);
         if (rc == 0)
             rc = options_set(options_line, &line, s->words[i], s->words[i + 1]);
         if (rc <= 0)

@@ -19,8 +19,6 @@ enum {
     KEY_SERVICE,
     KEY_RATE,
     KEY_OVERHEAD,
-    KEY_SEGMENT,
-    KEY_RETRIES,
     KEY_RTO,
     KEY_TIMEOUT,
     KEY_LOG,
@@ -30,9 +28,7 @@ enum {
     KEY_OUTPUT,
     KEY_COUNT,
     KEY_BLOCK_MAX,
-    KEY_IDLE,
-    KEY_RECOVERY,
-    KEY_PROFILE
+    KEY_IDLE
 };
 
 #define COMMON_OPTIONS                                                                             \
@@ -48,22 +44,8 @@ enum {
         {"peer-engine", KEY_PEER, "N", 0, "the peer's LTP engine number", 0},                      \
         {"service", KEY_SERVICE, "N", 0, "client service (1)", 0},                                 \
         {"rto", KEY_RTO, "TIME", 0, "retransmission timer (1s)", 0},                               \
-        {"retries", KEY_RETRIES, "N", 0, "repetitions before a session is cancelled (20)", 0},     \
-        {"recovery",                                                                               \
-         KEY_RECOVERY,                                                                             \
-         "plain|default",                                                                          \
-         0,                                                                                        \
-         "a fixed timer, or the switches that measure best (plain)",                               \
-         0},                                                                                       \
-        {"peer-profile",                                                                           \
-         KEY_PROFILE,                                                                              \
-         "auto|heliograph|hdtn|ion|plain",                                                         \
-         0,                                                                                        \
-         "which of them the peer's receiver supports; auto: as it behaves (auto)",                 \
-         0},                                                                                       \
         {"rate", KEY_RATE, "RATE", 0, "bits on the air (unlimited)", 0},                           \
         {"overhead", KEY_OVERHEAD, "BYTES", 0, "on the air beside each segment (42)", 0},          \
-        {"segment", KEY_SEGMENT, "BYTES", 0, "a whole segment (1024B)", 0},                        \
         {"timeout", KEY_TIMEOUT, "TIME", 0, "give up then (never)", 0},                            \
         {"log", KEY_LOG, "FILE", 0, "append the segment log (docs/segment-log.md)", 0},            \
     {                                                                                              \
@@ -98,23 +80,8 @@ static error_t parse_line(struct ltp_tool_options *o, int key, char *arg, struct
     case KEY_OVERHEAD:
         o->overhead = argument_size(state, "overhead", arg, 0, 65535);
         return 0;
-    case KEY_SEGMENT:
-        o->segment = argument_size(state, "segment", arg, 64, 65000);
-        return 0;
-    case KEY_RETRIES:
-        o->retries = argument_count(state, "retries", arg, 1, 100000);
-        return 0;
     case KEY_RTO:
-        o->rto = argument_time(state, "rto", arg, 100 * TICK_US);
-        return 0;
-    case KEY_RECOVERY:
-        if (strcmp(arg, "plain") != 0 && strcmp(arg, "default") != 0)
-            argument_want(state, "recovery", arg, "plain or default");
-        o->recovery = arg[0] == 'd';
-        return 0;
-    case KEY_PROFILE:
-        if (!ltp_profile_parse(arg, &o->profile))
-            argument_want(state, "peer-profile", arg, "auto, heliograph, hdtn, ion or plain");
+        o->span.rto = argument_time(state, "rto", arg, 100 * TICK_US);
         return 0;
     case KEY_TIMEOUT:
         o->timeout = argument_time(state, "timeout", arg, 0);
@@ -188,6 +155,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct ltp_tool_options *o = state->input;
     switch (key) {
+    case ARGP_KEY_INIT:
+        state->child_inputs[0] = &o->ltp;
+        return 0;
     case KEY_OUTPUT:
         o->output = arg;
         return 0;
@@ -228,7 +198,18 @@ static const char usage[] =
 
 void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
 {
-    static const struct argp send = {
+    /* what follows from the files, or has other words here */
+    static const char *const without[] = {"checkpoint_extra", "sessions",     "sessions_bytes",
+                                          "sessions_age",     "rto",          "import_sessions",
+                                          "block_max",        "idle_timeout", NULL};
+    *o = (struct ltp_tool_options){.span = {.profile = LTP_PROFILE_AUTO, .rto = TICK_S},
+                                   .service = 1,
+                                   .overhead = 42,
+                                   .red = LTP_TOOL_ALL,
+                                   .block_max = UINT64_C(1) << 30};
+    ltp_arguments_init(&o->ltp, &o->span, without);
+    const struct argp_child children[] = {{&o->ltp.argp, 0, "LTP:", 0}, {0}};
+    const struct argp send = {
         send_options,
         parse_option,
         "FILE...",
@@ -237,10 +218,10 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         "\vexample:\n"
         "  helio-ltp send image.tif --local 127.0.0.1:1113 \\\n"
         "      --remote 127.0.0.1:1114 --engine 1 --peer-engine 2\n",
-        NULL,
+        children,
         NULL,
         NULL};
-    static const struct argp receive = {
+    const struct argp receive = {
         receive_options,
         parse_option,
         "",
@@ -249,23 +230,15 @@ void ltp_tool_options_read(struct ltp_tool_options *o, int argc, char **argv)
         "\vexample:\n"
         "  helio-ltp receive --local 127.0.0.1:1114 --engine 2 --peer-engine 1 \\\n"
         "      --output in\n",
-        NULL,
+        children,
         NULL,
         NULL};
-    static const struct {
+    const struct {
         const char *name; /* what messages begin with */
         const struct argp *argp;
     } commands[] = {{"helio-ltp send", &send}, {"helio-ltp receive", &receive}};
     argp_program_version = "helio-ltp " HELIO_VERSION;
     size_t i = argument_command(argc, argv, commands, 2, sizeof *commands, usage);
-    *o = (struct ltp_tool_options){.receive = i == 1,
-                                   .profile = LTP_PROFILE_AUTO,
-                                   .service = 1,
-                                   .overhead = 42,
-                                   .segment = 1024,
-                                   .retries = 20,
-                                   .rto = TICK_S,
-                                   .red = LTP_TOOL_ALL,
-                                   .block_max = UINT64_C(1) << 30};
+    o->receive = i == 1;
     argument_parse(commands[i].argp, argc - 1, argv + 1, 0, o);
 }

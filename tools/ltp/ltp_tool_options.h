@@ -7,21 +7,21 @@
 #include <stddef.h>
 
 #include "base/tick.h"
-#include "ltp/ltp.h"
 #include "os/address.h"
+#include "tools/ltp/ltp_arguments.h"
 
 #define LTP_TOOL_ALL UINT64_MAX /* --red all */
 
 struct ltp_tool_options {
     bool receive, json;
-    bool recovery;                /* ltp_recovery_default instead of plain */
-    enum ltp_profile profile;     /* which of its switches the peer supports */
+    struct ltp_span span;         /* as far as options say it */
+    struct ltp_arguments ltp;     /* reads them */
     struct address local, remote; /* remote not given: answers go where datagrams come from */
     enum address_check source;    /* with remote: where datagrams may come from */
     uint64_t engine, peer_engine, service;
-    uint64_t rate_bps, overhead, segment, retries;
-    tick rto, timeout; /* timeout 0: none */
-    const char *log;   /* segment log, or NULL */
+    uint64_t rate_bps, overhead;
+    tick timeout;    /* timeout 0: none */
+    const char *log; /* segment log, or NULL */
     /* send */
     uint64_t red;
     bool orange; /* red is 0 */

@@ -35,7 +35,7 @@ static uint64_t peer_of(const struct tool *t)
 static void send_segments(struct tool *t)
 {
     struct udp_io *io = t->port->io;
-    uint32_t segment = (uint32_t)t->options->segment + LTP_CHECKPOINT_EXTRA;
+    uint32_t segment = t->options->span.segment_max + LTP_CHECKPOINT_EXTRA;
     uint32_t head_max = segment > LTP_HEAD_MAX ? segment : LTP_HEAD_MAX;
     uint64_t sent = 0;
     t->behind = false;
@@ -69,7 +69,7 @@ static bool is_peers(enum verdict v)
 static void follow_peer(struct tool *t, const struct address *from)
 {
     bool same = t->known && address_equal(from, &t->to.address);
-    bool recent = t->known && t->now - t->heard < FOLLOW_RTOS * t->options->rto;
+    bool recent = t->known && t->now - t->heard < FOLLOW_RTOS * t->options->span.rto;
     if (!same && (recent || udp_pending(t->port->io)))
         return;
     if (!same)
@@ -230,19 +230,13 @@ static int open_engine(struct tool *t, uint32_t exports)
         .sink = t->log == NULL ? NULL : seglog_sink,
         .sink_context = t->log,
     };
-    struct ltp_span span = {
-        .peer = o->peer_engine,
-        .segment_max = (uint32_t)o->segment,
-        .checkpoint_extra = udp_beyond((uint32_t)o->segment, LTP_CHECKPOINT_EXTRA),
-        .export_sessions = exports,
-        .block_max = o->block_max,
-        .rto = o->rto,
-        .retries_max = (uint32_t)o->retries,
-        .idle_timeout = o->idle,
-        .confirm_import = o->receive,
-        .recovery = o->recovery ? ltp_recovery_default : ltp_recovery_plain,
-        .profile = o->profile,
-    };
+    struct ltp_span span = o->span;
+    span.peer = o->peer_engine;
+    span.checkpoint_extra = udp_beyond(span.segment_max, LTP_CHECKPOINT_EXTRA);
+    span.export_sessions = exports;
+    span.block_max = o->block_max;
+    span.idle_timeout = o->idle;
+    span.confirm_import = o->receive;
     int r = ltp_new(&t->engine, &config);
     if (r == 0)
         r = ltp_service_open(t->engine, o->service);

@@ -244,7 +244,7 @@ static tick next_turn(void *context)
     }
     /* The sender repeats its checkpoint until our report has reached it. */
     if (is_served(r) || r->disk_failed)
-        return tool_linger(t, 0, tick_min(10 * r->options->rto, 10 * TICK_S));
+        return tool_linger(t, 0, tick_min(10 * r->options->span.rto, 10 * TICK_S));
     if (t->stopped || t->now >= r->end)
         return TOOL_END;
     return list_empty(&r->blocks) ? r->end : tick_min(r->end, t->now + 20 * TICK_MS);

@@ -98,7 +98,8 @@ static bool send_again(struct sender *s, const struct ltp_notice *n)
     struct sent *x = &s->sent[n->tag];
     struct ltp_support b;
     if (n->kind != LTP_EXPORT_CANCELLED || !n->remote || n->reason != LTP_RLEXC || x->again ||
-        !s->options->recovery || !ltp_peer_support(s->tool.engine, s->options->peer_engine, &b) ||
+        !ltp_recovery_has(&s->options->span.recovery, LTP_OPTION_RECEIVER) ||
+        !ltp_peer_support(s->tool.engine, s->options->peer_engine, &b) ||
         b.learnt != LTP_LEARNT_PLAIN)
         return false;
     x->again = true;
@@ -138,8 +139,8 @@ static tick next_turn(void *context)
     tick end = o->timeout == 0 ? TICK_NEVER : tick_add(s->began, o->timeout);
     /* The peer repeats its last report until our acknowledgement has reached it. */
     if (s->waiting == 0)
-        return tool_linger(&s->tool, o->red == 0 && !o->orange ? 0 : tick_min(2 * o->rto, TICK_S),
-                           TICK_S);
+        return tool_linger(
+            &s->tool, o->red == 0 && !o->orange ? 0 : tick_min(2 * o->span.rto, TICK_S), TICK_S);
     return s->tool.stopped || s->tool.now >= end ? TOOL_END : end;
 }
 

@@ -17,6 +17,7 @@
 #include "os/arguments.h"
 #include "os/clock.h"
 #include "os/signals.h"
+#include "tools/ltp/ltp_arguments.h"
 #include "tools/sim/sim_peers_options.h"
 #include "tools/sim/sim_recovery.h"
 #include "tools/sim/sim_report.h"
@@ -30,9 +31,6 @@ enum {
     OPT_DELAY,
     OPT_PROCESSING,
     OPT_BUNDLE,
-    OPT_SEGMENT,
-    OPT_CHECKPOINT_EXTRA,
-    OPT_CLAIMS,
     OPT_DURATION,
     OPT_WARMUP,
     OPT_FOLLOW,
@@ -44,11 +42,8 @@ enum {
     OPT_DROP_RETURN,
     OPT_COLOUR,
     OPT_RESEND,
-    OPT_ORANGE_WAIT,
-    OPT_ORANGE_ANSWER,
     OPT_DROP_LOG,
     OPT_JITTER,
-    OPT_REPORT_DEFER,
     OPT_RETURN_TRACE,
     OPT_RETURN_OFFSET,
     OPT_RETURN_RATE
@@ -79,20 +74,10 @@ static const struct argp_option options[] = {
      0},
     {"jitter", OPT_JITTER, "TIME", 0,
      "From node 1 to node 2 each segment takes up to so much longer, and may overtake [0]", 0},
-    {"report-defer", OPT_REPORT_DEFER, "TIME", 0,
-     "A report that would show gaps waits so long for segments that were overtaken [0]", 0},
     {"bundle", OPT_BUNDLE, "SIZE", 0, "Bytes of a block [500kB]", 0},
-    {"segment", OPT_SEGMENT, "SIZE", 0, "Bytes of a whole segment, header included [1024B]", 0},
-    {"checkpoint-extra", OPT_CHECKPOINT_EXTRA, "BYTES", 0,
-     "A checkpoint may be so much longer than that, for its serial numbers [20]", 0},
-    {"claims", OPT_CLAIMS, "N", 0, "Claims per report segment at most [256]", 0},
     {"colour", OPT_COLOUR, "red|green|orange", 0,
      "Reliable, sent once, or sent once and answered [red]", 0},
     {"resend", OPT_RESEND, "N", 0, "Orange: times that a lost block is sent again [3]", 0},
-    {"orange-wait", OPT_ORANGE_WAIT, "TIME", 0,
-     "Orange: a block in which nothing arrives for so long is lost; 0: RTO [0]", 0},
-    {"orange-answer", OPT_ORANGE_ANSWER, "TIME", 0,
-     "Orange: one of which nothing is heard for so long is; 0: wait + 3 x RTO [0]", 0},
     {"duration", OPT_DURATION, "TIME", 0, "Virtual time [100s]", 0},
     {"warmup", OPT_WARMUP, "TIME", 0,
      "Blocks that arrive earlier do not count for the goodput, nor does this time [0]", 0},
@@ -112,6 +97,7 @@ struct arguments {
     const char *trace, *log_path, *drops_path;
     struct trace_source forward, back;
     struct sim_peers_options crowd;
+    struct ltp_arguments ltp;
     uint64_t log_node; /* 0 = both */
     bool json;
     struct ltp_rule drop[2][LTP_RULES_MAX]; /* forward, back */
@@ -183,13 +169,10 @@ static error_t parse_link(int key, char *arg, struct argp_state *state)
         parse_drop(state, key == OPT_DROP_RETURN, arg);
         return 0;
     case OPT_PROCESSING:
-        p->processing = argument_time(state, "processing", arg, 0);
+        p->span.report_delay = argument_time(state, "processing", arg, 0);
         return 0;
     case OPT_JITTER:
         p->jitter = argument_time(state, "jitter", arg, 0);
-        return 0;
-    case OPT_REPORT_DEFER:
-        p->report_defer = argument_time(state, "report-defer", arg, 0);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -217,12 +200,6 @@ static error_t parse_orange(int key, const char *arg, struct argp_state *state)
         return 0;
     case OPT_RESEND:
         a->params.resend = argument_count(state, "resend", arg, 0, 1000000);
-        return 0;
-    case OPT_ORANGE_WAIT:
-        a->params.orange_wait = argument_time(state, "orange-wait", arg, 0);
-        return 0;
-    case OPT_ORANGE_ANSWER:
-        a->params.orange_answer = argument_time(state, "orange-answer", arg, 0);
         return 0;
     default:
         return ARGP_ERR_UNKNOWN;
@@ -287,6 +264,7 @@ static error_t parse_rest(int key, char *arg, struct argp_state *state)
             argp_error(state, "--warmup: expected less than the duration");
         if (a->crowd.peers.count > 0)
             check_crowd(state, a);
+        a->params.recovery_name = a->ltp.recovery;
         sim_settle_rto(&a->params);
         return 0;
     default:
@@ -300,21 +278,12 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
     struct sim_params *p = &a->params;
     switch (key) {
     case ARGP_KEY_INIT:
-        state->child_inputs[0] = p;
-        state->child_inputs[1] = &a->crowd;
+        state->child_inputs[0] = &a->ltp;
+        state->child_inputs[1] = p;
+        state->child_inputs[2] = &a->crowd;
         return 0;
     case OPT_BUNDLE:
         p->bundle = argument_size(state, "bundle", arg, 1, UINT32_MAX);
-        return 0;
-    case OPT_SEGMENT:
-        p->segment = (uint32_t)argument_size(state, "segment", arg, 64, 65000);
-        return 0;
-    case OPT_CHECKPOINT_EXTRA:
-        p->checkpoint_extra =
-            (uint32_t)argument_size(state, "checkpoint-extra", arg, 0, LTP_CHECKPOINT_EXTRA);
-        return 0;
-    case OPT_CLAIMS:
-        p->claims = (uint32_t)argument_count(state, "claims", arg, 1, 65536);
         return 0;
     case OPT_DURATION:
         p->duration = argument_time(state, "duration", arg, 0);
@@ -493,11 +462,26 @@ static int print_result(const struct arguments *a, const struct sim_result *r,
 
 int main(int argc, char **argv)
 {
-    static const struct argp_child children[] = {
-        {&sim_recovery_argp, 0, "Sessions and recovery:", 0},
-        {&sim_peers_argp, 0, "Several peers:", 0},
-        {0}};
-    static const struct argp argp = {
+    /* what follows from the experiment, or has other words here */
+    static const char *const without[] = {"sessions",        "rto",          "rto_auto",
+                                          "report_delay",    "ranges",       "block_max",
+                                          "import_sessions", "idle_timeout", NULL};
+    struct arguments a = {.trace = "A",
+                          .params = {.rate_bps = 500000000,
+                                     .overhead = 42,
+                                     .delay = 5 * TICK_MS,
+                                     .span = {.export_sessions = 10},
+                                     .bundle = 500000,
+                                     .duration = 100 * TICK_S,
+                                     .seed = 1,
+                                     .resend = 3,
+                                     .back_name = "none"}};
+    ltp_arguments_init(&a.ltp, &a.params.span, without);
+    const struct argp_child children[] = {{&a.ltp.argp, 0, "Sessions and recovery:", 0},
+                                          {&sim_recovery_argp, 0, NULL, 0},
+                                          {&sim_peers_argp, 0, "Several peers:", 0},
+                                          {0}};
+    const struct argp argp = {
         options,
         parse_option,
         NULL,
@@ -516,20 +500,6 @@ int main(int argc, char **argv)
         children,
         NULL,
         NULL};
-    struct arguments a = {.trace = "A",
-                          .params = {.rate_bps = 500000000,
-                                     .overhead = 42,
-                                     .delay = 5 * TICK_MS,
-                                     .sessions = 10,
-                                     .bundle = 500000,
-                                     .segment = 1024,
-                                     .checkpoint_extra = LTP_CHECKPOINT_EXTRA,
-                                     .claims = 256,
-                                     .duration = 100 * TICK_S,
-                                     .seed = 1,
-                                     .resend = 3,
-                                     .back_name = "none",
-                                     .recovery_name = "plain"}};
     struct log log = {0};
     struct log_writer *drops = NULL;
     struct sim_result result;

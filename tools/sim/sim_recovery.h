@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* helio-sim's options for the recovery switches, as a child of its parser; its input is the struct
- * sim_params. Options act in their order, so that a single one can change a named set. */
+/* helio-sim's --sessions and --rto, which take `auto`, as a child of its parser; its input is the
+ * struct sim_params. All other options of LTP are those of tools/ltp/ltp_arguments.h. */
 #ifndef TOOLS_SIM_RECOVERY_H
 #define TOOLS_SIM_RECOVERY_H
 

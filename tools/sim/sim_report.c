@@ -49,13 +49,14 @@ static json_t *parameters(const struct sim_params *p, const char *trace)
         "{s:s,s:f,s:I,s:I,s:f,s:f,s:I,s:f,s:I,s:I,s:I,s:f,s:f,s:I,s:s,s:s,s:I,s:f,s:f,s:s,s:I,s:I}",
         "trace", trace, "trace_offset_ms", ms(p->trace_offset), "rate_bps", (json_int_t)p->rate_bps,
         "overhead_bytes", (json_int_t)p->overhead, "delay_ms", ms(p->delay), "processing_ms",
-        ms(p->processing), "parallel_sessions", (json_int_t)p->sessions, "rto_ms", ms(p->rto),
-        "bundle_bytes", (json_int_t)p->bundle, "segment_bytes", (json_int_t)p->segment, "claims",
-        (json_int_t)p->claims, "duration_s", ms(p->duration) / 1000, "warmup_s",
-        ms(p->warmup) / 1000, "seed", (json_int_t)p->seed, "recovery", p->recovery_name, "colour",
-        colours[p->colour], "resend", (json_int_t)p->resend, "jitter_ms", ms(p->jitter),
-        "report_defer_ms", ms(p->report_defer), "return_trace", p->back_name, "return_rate_bps",
-        (json_int_t)p->back_rate_bps, "checkpoint_extra_bytes", (json_int_t)p->checkpoint_extra);
+        ms(p->span.report_delay), "parallel_sessions", (json_int_t)p->span.export_sessions,
+        "rto_ms", ms(p->span.rto), "bundle_bytes", (json_int_t)p->bundle, "segment_bytes",
+        (json_int_t)p->span.segment_max, "claims", (json_int_t)p->span.claims_max, "duration_s",
+        ms(p->duration) / 1000, "warmup_s", ms(p->warmup) / 1000, "seed", (json_int_t)p->seed,
+        "recovery", p->recovery_name, "colour", colours[p->colour], "resend", (json_int_t)p->resend,
+        "jitter_ms", ms(p->jitter), "report_defer_ms", ms(p->span.report_defer), "return_trace",
+        p->back_name, "return_rate_bps", (json_int_t)p->back_rate_bps, "checkpoint_extra_bytes",
+        (json_int_t)p->span.checkpoint_extra);
 }
 
 static json_t *print_parts(const struct sim_result *r)
@@ -140,8 +141,9 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
             "%" PRIu32 " sessions in parallel, RTO %s, blocks of %" PRIu64
             " B in segments of %" PRIu32 " B, %s%s, seed %" PRIu64 "\n\n",
             trace, (double)p->rate_bps / 1e6, p->overhead, time_text(p->delay, delay),
-            time_text(p->processing, processing), p->sessions, time_text(p->rto, rto), p->bundle,
-            p->segment, colour_text(p), time_text(r->until, duration), p->seed);
+            time_text(p->span.report_delay, processing), p->span.export_sessions,
+            time_text(p->span.rto, rto), p->bundle, p->span.segment_max, colour_text(p),
+            time_text(r->until, duration), p->seed);
     if (r->until < p->duration)
         fprintf(out, "stopped after %s of virtual time\n\n", time_text(r->until, duration));
     fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,

@@ -11,7 +11,7 @@ import re
 
 import yaml
 
-from . import campaign_sle, campaign_systems, lab_file, lab_hints, places, units
+from . import campaign_sle, campaign_systems, lab_file, lab_hints, ltp_options, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -101,21 +101,27 @@ def _open_rate(value):
 
 
 # What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
-PARAMETERS = {
+FIXED = {
     "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
-    "claims": (_count(1, 10000), None), "recovery": (units.word_of("plain", "default"), "plain"),
+    "recovery": (units.word_of("plain", "default"), "plain"),
     "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
-    "closing": (_count(0, 64), None), "copies": (_count(0, 1000), None), "report-copies": (_count(0, 1000), None),
-    "copy-spacing": (_time, None), "checkpoint-every": (_count(0, 1000000), None), "checkpoint-time": (_time, None),
-    "rto-min": (_time, None), "rto-max": (_time, None), "return-trace": (_text, None), "return-offset": (_time, None),
+    "return-trace": (_text, None), "return-offset": (_time, None),
     "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
-    "colour": (units.word_of("red", "green", "orange"), None), "resend": (_count(0, 1000000), None), "orange-wait": (_time, None),
-    "orange-answer": (_time, None), "jitter": (_time, None), "system": (_text, None),
-    "resend-wait": (_time, None), "merge-claims": (units.word_of("yes", "no"), None), "oldest-first": (units.word_of("yes", "no"), None),
+    "colour": (units.word_of("red", "green", "orange"), None), "resend": (_count(0, 1000000), None),
+    "jitter": (_time, None), "system": (_text, None),
 }
-KINDS = {"ltp": PARAMETERS, "sle": campaign_sle.PARAMETERS}
+
+
+def parameters(kind="ltp"):
+    if kind == "sle":
+        return campaign_sle.PARAMETERS
+    return {**FIXED, **{name: (ltp_options.reader(name), None)
+                        for name in ("claims", "orange-wait", "orange-answer", *ltp_options.switches())}}
+
+
+KINDS = ("ltp", "sle")
 TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
 EXPERIMENT = ("name", "title", "set", "sweep")
 
@@ -206,7 +212,7 @@ class _Loader(yaml.SafeLoader):
 
 class Reader:
     def __init__(self, path):
-        self.path, self.digests, self.parameters = path, {}, PARAMETERS
+        self.path, self.digests, self.parameters = path, {}, parameters()
         self.wrong = []  # (line, text) of what is told with all the rest
         try:
             text = places.text_of(path)
@@ -364,8 +370,7 @@ def check_together(reader, node, values, mode):
         reader.fail(node, f"{known[0]}: only in mode sim without stack: yes, whose figures are of all colours")
 
 
-OURS_ONLY = ("recovery", "claims", "colour", "stack", "closing", "copies", "report-copies", "copy-spacing", "checkpoint-every", "checkpoint-time",
-             "rto-min", "rto-max", "resend-wait", "merge-claims", "oldest-first")
+OURS_ONLY = ("recovery", "claims", "colour", "stack")  # and the recovery switches
 
 
 def other_system(reader, node, values, campaign, swept):
@@ -377,7 +382,7 @@ def other_system(reader, node, values, campaign, swept):
         reader.fail(node, f"system: there is no \"{name}\"; there are {', '.join((campaign_systems.OWN, *campaign.systems))}")
     if campaign.mode != "relay":
         reader.fail(node, f"system: {name} is run by its own commands, in mode relay only")
-    own = [key for key in OURS_ONLY if key in swept]
+    own = [key for key in (*OURS_ONLY, *ltp_options.switches()) if key in swept]
     if own:
         reader.fail(node, f"{own[0]}: swept beside other systems, which do not know it; set it, or make an experiment of its own")
     for text in campaign_systems.roundings(campaign.systems[name], values):
@@ -513,7 +518,7 @@ def _head(reader, keys, path, mode):
         return found
 
     kind = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
-    reader.parameters = KINDS[kind]
+    reader.parameters = parameters(kind)
     named = get("mode", units.word_of(*MODES), "sim")
     return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
                     get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind)

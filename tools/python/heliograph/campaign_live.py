@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 
-from . import analysis_segments, campaign_sim, campaign_steady, lab_live, lab_made, programs, units
+from . import analysis_segments, campaign_sim, campaign_steady, lab_live, lab_made, ltp_options, programs, units
 from .lab import Failed
 
 LATE, LATE_MS = 1.05, 0.5  # what a session without losses may take beyond virtual time
@@ -23,11 +23,9 @@ SLACK = "200us"  # more lateness than that is not made good: it would stand in t
 def link_keys(v):
     """The keys of a link of heliod (docs/ltp-udp.md) for a run's parameters."""
     keys = {"segment": v["segment"]}
-    switches = {"closing": "closing", "copies": "copies", "report-copies": "report_copies", "copy-spacing": "copy_spacing",
-                "checkpoint-every": "checkpoint_segments", "checkpoint-time": "checkpoint_time",
-                "resend-wait": "resend_wait", "merge-claims": "merge_claims", "oldest-first": "oldest_first"}
-    limits = {key: v[name] for name, key in (("rto-min", "rto_min"), ("rto-max", "rto_max")) if name in v}
-    own = {key: v[name] for name, key in switches.items() if name in v}
+    given = {name: ltp_options.key_of(name) for name in ltp_options.switches() if name in v}
+    limits = {key: v[name] for name, key in given.items() if name in ("rto-min", "rto-max")}
+    own = {key: v[name] for name, key in given.items() if key not in limits}
     if own and v["recovery"] == "default":
         raise Failed("single switches beside recovery: default exist in mode sim only; set recovery: plain and every switch")
     keys["recovery"] = "own" if own else v["recovery"]

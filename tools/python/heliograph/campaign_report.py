@@ -6,7 +6,7 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_pairs, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, plot, statistics, units
+from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_pairs, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, ltp_options, plot, statistics, units
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
 PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99"), "sle": campaign_sle.PLOTS}
@@ -15,7 +15,7 @@ PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "deli
 def number(name, value):
     """A swept value on an axis; of a lab's key, links.1-2.rate, the last word says what it is."""
     name = name.rsplit(".", 1)[-1]
-    if name in ("rto", "delay", "processing", "duration", "copy-spacing", "checkpoint-time", "resend-wait", "trace-offset", "rtt"):
+    if name in ("delay", "processing", "duration", "trace-offset", "rtt") or ltp_options.is_time(name):
         return None if value == "auto" else units.duration(value) * 1e3, "ms"
     if name in ("rate", "line", "source"):
         return units.rate(value) / 1e6 if value != "unlimited" else None, "Mbit/s"

@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The one table of the options that are agreed with one peer. The keys of a link of heliod and what
+ * can change while it is open (cla/ltp/), the options of helio-sim and helio-ltp, the words of a
+ * scenario (tests/sim) and which of them the engine uses toward which receiver (profile.c) read it;
+ * Python reads it by `heliod --keys --json`.
+ *
+ * A new option takes a field in struct ltp_span, one line here, and the code that uses it.
+ */
+#ifndef LTP_OPTIONS_H
+#define LTP_OPTIONS_H
+
+#include "ltp/ltp.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#define LTP_OPTION_HOUR (3600 * TICK_S)
+
+/* What the field holds. TIME: tick, ns. BYTES, COUNT: uint64_t or uint32_t. FLAG: bool. */
+enum ltp_option_unit { LTP_OPTION_TIME, LTP_OPTION_BYTES, LTP_OPTION_COUNT, LTP_OPTION_FLAG };
+
+/* Who sees it. All but AGREED are recovery switches, which `recovery: own` takes one by one, and
+ * which ltp_profile allows or not. */
+enum ltp_option_part {
+    LTP_OPTION_AGREED = 1,   /* no switch: it holds toward any peer */
+    LTP_OPTION_BOUND = 2,    /* a bound of other switches: it holds wherever they do */
+    LTP_OPTION_UNSEEN = 4,   /* the peer cannot see it: used toward all but `plain` */
+    LTP_OPTION_RECEIVER = 8, /* the peer's receiver has to support it */
+    LTP_OPTION_SENDER = 16   /* the peer's sender has to support it */
+};
+
+/*
+ * X(name, unit, field of struct ltp_span, part, default, least, most, word, meaning)
+ *
+ * Bounds are inclusive, in ns, bytes or one; most 0: none but the field's. The word may stand for
+ * the number 0 of a file, NULL: there is none. A default of 0 that the meaning explains is resolved
+ * by the binder or by ltp_span_set. Every option can change while sessions are open (ltp_span_set).
+ */
+#define LTP_OPTIONS(X)                                                                             \
+    X(segment, BYTES, segment_max, AGREED, "1024B", 64, 65000, NULL,                               \
+      "length of a whole LTP segment, header included; less where TC frames have room for less")   \
+    X(checkpoint_extra, BYTES, checkpoint_extra, AGREED, "20B", 0, LTP_CHECKPOINT_EXTRA, NULL,     \
+      "a checkpoint may be so much longer, for its serial numbers; 0: segment is a hard limit")    \
+    X(sessions, COUNT, export_sessions, AGREED, "16", 1, 65536, "auto",                            \
+      "export sessions at once, one bundle each; auto: as many as keep the link busy")             \
+    X(sessions_bytes, BYTES, recovery.sessions_bytes, AGREED, "0", 0, 0, NULL,                     \
+      "with sessions: auto, bytes of the bundles that are open; 0: 256MiB")                        \
+    X(sessions_age, TIME, recovery.sessions_age, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,    \
+      "with sessions: auto, one less when the number was not missed for so long; 0: 10s")          \
+    X(rto, TIME, rto, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,                               \
+      "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin")            \
+    X(retries, COUNT, retries_max, AGREED, "20", 1, 100000, NULL,                                  \
+      "times that a checkpoint, report or cancel is sent again before the session is cancelled")   \
+    X(cycles, COUNT, cycles_max, AGREED, "0", 0, 1000000, NULL,                                    \
+      "retransmission cycles of a session before it is cancelled (reason RXMTCYCEXC); 0: any "     \
+      "number")                                                                                    \
+    X(rto_auto, FLAG, recovery.rto_auto, RECEIVER, "no", 0, 0, NULL,                               \
+      "the timer follows the measured round trip, from rto on")                                    \
+    X(rto_min, TIME, recovery.rto_min, BOUND, "0", 0, LTP_OPTION_HOUR, NULL,                       \
+      "floor of the timer with rto_auto; 0: 100us")                                                \
+    X(rto_max, TIME, recovery.rto_max, BOUND, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,               \
+      "ceiling of the timer with rto_auto, above what was measured; 0: none")                      \
+    X(closing, COUNT, recovery.closing_bytes, RECEIVER, "0", 0, 64, NULL,                          \
+      "data bytes of a closing checkpoint, a segment of its own; 0: no segment of its own")        \
+    X(copies, COUNT, recovery.copies, RECEIVER, "0", 0, 1000, NULL,                                \
+      "copies of an unanswered closing checkpoint before its timer starts")                        \
+    X(report_copies, COUNT, recovery.report_copies, SENDER, "0", 0, 1000, NULL,                    \
+      "copies of an unacknowledged report before its timer starts")                                \
+    X(copy_spacing, TIME, recovery.copy_spacing, BOUND, "0", 0, LTP_OPTION_HOUR, NULL,             \
+      "time between copies of a checkpoint or report; 0: an eighth of the retransmission timer")   \
+    X(checkpoint_segments, COUNT, recovery.checkpoint_segments, RECEIVER, "0", 0, 1000000, NULL,   \
+      "an early checkpoint at least each so many segments of a block; 0: none")                    \
+    X(checkpoint_time, TIME, recovery.checkpoint_time, RECEIVER, "0", 0, LTP_OPTION_HOUR, NULL,    \
+      "an early checkpoint at least each so much time of a block's sending; 0: none")              \
+    X(resend_wait, TIME, recovery.resend_wait, RECEIVER, "0", 0, LTP_OPTION_HOUR, NULL,            \
+      "wait between a report and the repetition, for the claims of further reports")               \
+    X(merge_claims, FLAG, recovery.merge_claims, UNSEEN, "no", 0, 0, NULL,                         \
+      "bytes that are under way are not repeated for a further report")                            \
+    X(oldest_first, FLAG, recovery.oldest_first, UNSEEN, "no", 0, 0, NULL,                         \
+      "of several sessions' gaps those of the oldest one go first")                                \
+    X(report_delay, TIME, report_delay, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,                     \
+      "wait between a checkpoint's arrival and its report, to emulate processing")                 \
+    X(report_defer, TIME, report_defer, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,                     \
+      "a report that would show gaps waits so long: segments that were overtaken may fill them")   \
+    X(claims, COUNT, claims_max, AGREED, "256", 1, 10000, NULL,                                    \
+      "claims per report segment, as far as they fit segment; more go into further ones")          \
+    X(ranges, COUNT, ranges_max, AGREED, "4096", 1, 10000000, NULL,                                \
+      "stretches of received data per import session")                                             \
+    X(orange_wait, TIME, orange_wait, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,               \
+      "a peer's orange block in which nothing arrived for so long is lost; 0: RTO")                \
+    X(orange_answer, TIME, orange_answer, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,           \
+      "our orange block of which nothing was heard for so long is lost; 0: orange_wait + 3 x RTO") \
+    X(block_max, BYTES, block_max, AGREED, "0", 0, UINT32_MAX, NULL,                               \
+      "longest block to receive; 0: the node's longest bundle")                                    \
+    X(import_sessions, COUNT, import_sessions, AGREED, "1024", 1, 1000000, NULL,                   \
+      "import sessions that the peer may have open")                                               \
+    X(idle_timeout, TIME, idle_timeout, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,             \
+      "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries " \
+      "+ 2), whichever is longer, green 10 x RTO")
+
+/* A line of the table. */
+struct ltp_option {
+    const char *name; /* NULL ends the table */
+    enum ltp_option_unit unit;
+    enum ltp_option_part part;
+    size_t at, size; /* of the field in struct ltp_span, bytes */
+    const char *initial;
+    uint64_t least, most;
+    const char *word, *help;
+};
+
+extern const struct ltp_option ltp_options[];
+
+/* The option of this name, in which a '-' stands for a '_' too; NULL: there is none. */
+const struct ltp_option *ltp_option_find(const char *name);
+
+/* Writes the value of `text` (base/units.h; yes or no) into the option's field. 0; HELIO_EFORMAT:
+ * it is none of its unit; HELIO_EINVAL: it is out of the option's range; then *span is
+ * unchanged. */
+int ltp_option_set(const struct ltp_option *o, struct ltp_span *span, const char *text);
+
+/* Writes a value of the option's range into its field. */
+void ltp_option_put(const struct ltp_option *o, struct ltp_span *span, uint64_t value);
+
+/* What would be right for the option, such as "a number from 0 to 64"; at most LTP_OPTION_HINT_MAX
+ * bytes with the zero, returned. */
+#define LTP_OPTION_HINT_MAX 128
+const char *ltp_option_hint(const struct ltp_option *o, char out[LTP_OPTION_HINT_MAX]);
+
+/* Leaves only the switches of these parts (several of enum ltp_option_part, or-ed); the others are
+ * off. sessions_auto is no switch and stays. */
+void ltp_recovery_keep(struct ltp_recovery *k, unsigned parts);
+
+/* Is a switch of these parts on? */
+bool ltp_recovery_has(const struct ltp_recovery *k, unsigned parts);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

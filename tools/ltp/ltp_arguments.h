@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of ltp/options.h on a command line, `--copy-spacing TIME` for copy_spacing, with
+ * --recovery and --peer-profile: a child of a program's argp parser. Options act in their order, so
+ * that a single one can change a named set of recovery switches that stands before it. */
+#ifndef TOOLS_LTP_ARGUMENTS_H
+#define TOOLS_LTP_ARGUMENTS_H
+
+#include <argp.h>
+
+#include "ltp/options.h"
+
+#define LTP_ARGUMENTS_MAX 64
+#define LTP_ARGUMENTS_TEXT 8192
+
+struct ltp_arguments {
+    struct ltp_span *span; /* as read so far, the program's */
+    const char *recovery;  /* the named set: "plain" or "default" */
+    struct argp argp;      /* the child's parser; its input is the struct itself */
+    struct argp_option options[LTP_ARGUMENTS_MAX + 3];
+    char text[LTP_ARGUMENTS_TEXT];
+    size_t text_len;
+};
+
+/* All options but those of `without` (names of ltp/options.h, ended by NULL), with their defaults
+ * in *span, which is borrowed. The recovery switches begin as plain; the profile is that of *span.
+ */
+void ltp_arguments_init(struct ltp_arguments *a, struct ltp_span *span, const char *const *without);
+
+#endif
