@@ -84,9 +84,11 @@ def main():
         time.sleep(3)
         begin = time.monotonic()
         if sends:
+            killer = bench.kill_node()
             seen = wait()
         else:
             bench.give(f"ipn:{rig.THEIRS}.1", payloads)
+            killer = bench.kill_node()
             end = begin + args.wait
 
             wanted = {rig.digest(p) for p in payloads}
@@ -106,6 +108,7 @@ def main():
             time.sleep(2)
             seen = received()
         seconds = time.monotonic() - begin
+        killer.join()
         (folder / "stop").touch()
         bench.stop(child, signal.SIGKILL)
         return bench.report("ION", payloads, seen, seconds)

@@ -41,6 +41,7 @@ def options(description, **more):
     parser.add_argument("--wait", type=float, default=120)
     parser.add_argument("--set", action="append", default=[], metavar="KEY: VALUE", help="more keys of our link")
     parser.add_argument("--pcap", action="store_true", help="captures of what enters the relays, with --keep")
+    parser.add_argument("--kills", type=int, default=0, help="kill -9 and start heliod again so many times, 1 s apart")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--keep", help="folder for the logs")
     for name, value in more.items():
@@ -161,8 +162,26 @@ class Rig:
                         f"bundles: {{crc: {self.args.crc}}}\n"
                         f"log: {{segments: {self.folder}/segments.csv, bundles: {self.folder}/bundles.csv}}\n"
                         + self.rules(self.args.sender == "us") + "links:\n" + link)
-        self.heliod = self.start("heliod", f"{self.args.helio}/heliod", path)
-        self.until("heliod", 30, self.socket.exists)
+        self.run_node(path, 0)
+
+    def run_node(self, path, turn):
+        """A log for each turn."""
+        name = f"heliod{turn or ''}"
+        self.heliod = self.start(name, f"{self.args.helio}/heliod", path)
+        self.until(name, 30, lambda: "is ready" in self.log(name))
+
+    def kill_node(self):
+        """As often as asked for; returns the thread that does it."""
+        def kill():
+            for turn in range(self.args.kills):
+                time.sleep(1)
+                self.heliod.kill()
+                self.heliod.wait()
+                self.run_node(self.folder / "node.yaml", turn + 1)
+
+        thread = threading.Thread(target=kill)
+        thread.start()
+        return thread
 
     def status(self, *what):
         out = subprocess.run([f"{self.args.helio}/helioctl", "--socket", f"{self.socket}.ctl", *what, "--json"],
@@ -171,18 +190,29 @@ class Rig:
 
     def take(self, service, count, seconds, unpack=lambda payload: payload):
         """Subscribes; the function returned waits for `count` different payloads, and returns how often each came."""
-        client = aap2.Client(str(self.socket), timeout=1)
-        assert client.configure(f"ipn:{OURS}.{service}", subscribe=True) == aap2.SUCCESS
+        def subscribe():
+            client = aap2.Client(str(self.socket), timeout=1)
+            assert client.configure(f"ipn:{OURS}.{service}", subscribe=True) == aap2.SUCCESS
+            client.s.settimeout(None)
+            return client
+
+        client = subscribe()
         seen = collections.Counter()
         stopped = threading.Event()
 
         def read():
-            client.s.settimeout(None)
+            nonlocal client
             while not stopped.is_set():
                 try:
                     seen[digest(unpack(client.delivery()[1]))] += 1
                 except (EOFError, OSError, ValueError):
-                    return
+                    if not self.args.kills or stopped.is_set():
+                        return
+                    time.sleep(0.1)
+                    try:
+                        client = subscribe()
+                    except (EOFError, OSError):
+                        pass
 
         thread = threading.Thread(target=read, daemon=True)
         thread.start()
@@ -213,7 +243,7 @@ class Rig:
         line = {"peer": peer, "over": args.over, "from": args.sender, "loss": args.loss, "security": args.security,
                 "wrap": args.wrap, "wrong_key": args.wrong_key, "scope": args.scope, "sent": len(payloads),
                 "bytes": sum(map(len, payloads)), "delivered": whole,
-                "link_rate": args.link_rate, "twice": sum(n - 1 for n in seen.values() if n > 1), "other": sum(1 for d in seen if d not in wanted),
+                "link_rate": args.link_rate, "kills": args.kills, "twice": sum(n - 1 for n in seen.values() if n > 1), "other": sum(1 for d in seen if d not in wanted),
                 "seconds": round(seconds, 1)}
         if args.over == "ltp":
             link = self.status("links")
@@ -223,7 +253,7 @@ class Rig:
         if args.security != "none":
             line["rules"] = self.status("security")
         print(json.dumps(line))
-        return 0 if whole == len(wanted) and not line["twice"] else 1
+        return 0 if whole == len(wanted) and (args.kills or not line["twice"]) else 1
 
 
 def sessions(links):
