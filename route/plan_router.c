@@ -144,7 +144,8 @@ static size_t exclude_declined(const struct plan_router *r, const struct router_
     return n;
 }
 
-static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + 2 <= EXCLUDED_MAX, "room for all");
+static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_WAYS + 2 <= EXCLUDED_MAX,
+              "room for all");
 
 /* Excludes the neighbours of the links that are better not used: first both, then where it came
  * from alone. */
@@ -160,6 +161,8 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
         bool both = attempt == 0 && avoid != NULL && avoid != from;
         pq->excluded_len = exclude_always(r, pq->to, excluded);
         pq->excluded_len += exclude_declined(r, q, excluded + pq->excluded_len);
+        for (size_t i = 0; i < r->besides_len; i++)
+            excluded[pq->excluded_len++] = r->besides[i];
         if (from != NULL)
             excluded[pq->excluded_len++] = from->neighbour;
         if (both)
@@ -171,6 +174,42 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
     pq->excluded = NULL;
     pq->excluded_len = 0;
     return reason;
+}
+
+static void copy_route(struct plan_route *to, const struct plan_route *from)
+{
+    memcpy(to, from, offsetof(struct plan_route, hop) + from->hops * sizeof from->hop[0]);
+}
+
+/* Of ways as good as the pending one: what has its place keeps it, all else goes by the one that
+ * got fewest bytes (plan_router_balance.c). */
+static struct way *choose_equal(struct plan_router *r, const struct router_query *q,
+                                struct plan_query *pq, struct way *best, const struct booking *own)
+{
+    const uint64_t first = best->neighbour;
+    if (r->ways_len < 2 || !balance_looks(r, pq->to, first, q->now))
+        return best;
+    memcpy(&r->first, &r->pending, offsetof(struct plan_route, hop) + sizeof r->first.hop[0]);
+    copy_route(&r->chosen, &r->pending);
+    r->besides[0] = first;
+    for (r->besides_len = 1; r->besides_len < BALANCE_WAYS; r->besides_len++) {
+        struct way *other = NULL;
+        if (find_best(r, q, pq, &other) != PLAN_FOUND || (int64_t)other->link == q->avoid ||
+            !balance_equal(&r->first, &r->pending, pq->now))
+            break;
+        r->pending_chosen = true;
+        r->besides[r->besides_len] = other->neighbour;
+        if (own != NULL ? own->link == other->link
+                        : balance_prefers(best, other, r->pending.volume)) {
+            copy_route(&r->chosen, &r->pending);
+            best = other;
+        }
+    }
+    r->besides_len = 0;
+    copy_route(&r->pending, &r->chosen);
+    if (!r->pending_chosen)
+        balance_alone(r, pq->to, first, q->now);
+    return best;
 }
 
 struct part_query {
@@ -294,6 +333,9 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     else
         pq.backlog_len = collect_backlog(r, q->links, q->priority, backlog);
     enum plan_reason reason = find_best(r, q, &pq, &way);
+    r->pending_chosen = false;
+    if (reason == PLAN_FOUND)
+        way = choose_equal(r, q, &pq, way, own);
     uint64_t fits =
         reason == PLAN_FOUND || reason == PLAN_NO_ROUTE ? 0 : find_first_part(r, q, &pq, &way);
     r->totals.answers[reason]++;
@@ -370,6 +412,15 @@ static const struct plan_route *find_answer(const struct plan_router *r, uint64_
     return id == r->pending_id ? &r->pending : NULL;
 }
 
+/* Of a choice among equal ways. */
+static void count_given(struct plan_router *r, struct booking *b)
+{
+    struct way *w = way_find(r, b->link);
+    b->given = w != NULL && r->pending_chosen && b->id == r->pending_id ? b->route->volume : 0;
+    if (w != NULL)
+        w->given += b->given;
+}
+
 static void keep_booking(struct plan_router *r, const struct router_note *n)
 {
     uint64_t id = n->booking;
@@ -389,6 +440,7 @@ static void keep_booking(struct plan_router *r, const struct router_note *n)
     *b = (struct booking){
         .id = id, .key = n->key, .link = n->link, .priority = r->pending_priority, .route = route};
     b->held = plan_book(r->plan, route, b->priority) == 0;
+    count_given(r, b);
     hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
 }
 
@@ -405,6 +457,9 @@ static void note_plan(void *router, const struct router_note *n)
     /* What was sent has used its volume. */
     if (b->held && n->kind != ROUTER_SENT)
         plan_unbook(r->plan, b->route, b->priority);
+    struct way *w = n->kind == ROUTER_SENT ? NULL : way_find(r, b->link);
+    if (w != NULL)
+        w->given -= w->given < b->given ? w->given : b->given;
     drop_booking(r, b);
 }
 

@@ -6,7 +6,9 @@
 #include "base/hash.h"
 #include "route/plan_router.h"
 
-#define COPIES_MAX 16 /* ways of a critical bundle */
+#define COPIES_MAX 16    /* ways of a critical bundle */
+#define BALANCE_WAYS 4   /* that share bundles */
+#define BALANCE_SLOTS 64 /* destinations known to have one way only */
 
 struct way {
     uint64_t neighbour;
@@ -16,15 +18,23 @@ struct way {
     bool shunned;     /* since it is down some answer did without it */
     uint64_t contact; /* of the last answer, or in force when it was looked at last; 0: none */
     bool touched;     /* by the last change: what waits for it is to be asked for */
+    uint64_t given;   /* bytes, of choices among equal ways */
 };
 
 struct booking {
     struct hash_node by_id;
     uint64_t id, key;
     uint32_t link;
-    bool held; /* its volumes are booked, in this class */
+    uint64_t given; /* bytes that its way was given for it, of a choice among equal ones */
+    bool held;      /* its volumes are booked, in this class */
     enum plan_priority priority;
     struct plan_route *route;
+};
+
+/* No way is as good as the one by this neighbour. */
+struct balance_slot {
+    uint64_t to, neighbour;
+    tick until;
 };
 
 struct plan_router {
@@ -46,6 +56,11 @@ struct plan_router {
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
     uint64_t pending_id;
+    bool pending_chosen;             /* among equal ways */
+    struct plan_route first, chosen; /* of them; of the first no more than its first hop */
+    uint64_t besides[BALANCE_WAYS];  /* neighbours that are looked beside, in a search for others */
+    size_t besides_len;
+    struct balance_slot alone[BALANCE_SLOTS];
     struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
     struct router_copy copy[COPIES_MAX];
     size_t copy_route[COPIES_MAX], copies; /* which of them it is */
@@ -61,6 +76,13 @@ static inline tick agent_time(const struct plan_router *r, tick t)
 {
     return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
 }
+
+/* plan_router_balance.c. looks: a second way is to be looked for. alone: there was none. equal: the
+ * other one is as good as the first. prefers: of two ways the other one is to get these bytes. */
+bool balance_looks(const struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
+void balance_alone(struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
+bool balance_equal(const struct plan_route *first, const struct plan_route *other, tick now);
+bool balance_prefers(struct way *way, struct way *other, uint64_t bytes);
 
 /* plan_router_way.c: links, and what changes */
 struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */

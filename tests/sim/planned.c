@@ -10,6 +10,8 @@
  *
  * diamond: two ways, whose contacts take turns of 30 ms; the same, and both ways are used.
  *
+ * equal: a diamond of two equal ways; each gets half of the bundles.
+ *
  * cut: a contact of a diamond is removed while bundles are on it; all arrive, by the other way.
  *
  * critical: the better way of a diamond is dark, and nobody knows; critical bundles arrive by the
@@ -160,6 +162,29 @@ static int run_diamond(uint64_t seed)
     if (received_from(&p, 3, "to-2") < 50 || received_from(&p, 3, "to-3") < 50)
         planned_complain(&p, "a way of the diamond was not used");
     return finish(&p, "diamond", seed);
+}
+
+/* Two ways that are the same all the time: with bundles one at a time, and 20 at once, each gets
+ * half of them. */
+static int run_equal(uint64_t seed)
+{
+    struct planned p;
+    planned_init(&p, seed, 4);
+    for (uint64_t between = 2; between <= 3; between++) {
+        planned_contact(&p, 1, between, 0, S(400), 10 * MBIT, MS(2));
+        planned_contact(&p, between, 4, 0, S(400), 10 * MBIT, MS(2));
+    }
+    for (tick i = 0; i < 200; i++)
+        planned_bundle(&p, i < 100 ? S(1) + i * S(1) : S(110) + i / 20 * S(5), 0, 3, 50000,
+                       S(3600));
+    planned_begin(&p, KEYS, false);
+    if (planned_until(&p, S(400)))
+        judge_arrivals(&p, false);
+    const uint64_t two = received_from(&p, 3, "to-2"), three = received_from(&p, 3, "to-3");
+    printf("equal: %" PRIu64 " by 2, %" PRIu64 " by 3\n", two, three);
+    if (two + three != 200 || two < 80 || three < 80)
+        planned_complain(&p, "equal ways did not share the bundles");
+    return finish(&p, "equal", seed);
 }
 
 /* The contact from 1 to 2 of 10 s is cut in its midst, and all later ones; nobody tells 2. */
@@ -402,14 +427,14 @@ int main(int argc, char **argv)
     static const struct {
         const char *name;
         int (*run)(uint64_t seed);
-    } runs[] = {{"day", run_day},     {"line", run_line},         {"diamond", run_diamond},
-                {"cut", run_cut},     {"critical", run_critical}, {"restarts", run_restarts},
-                {"mixed", run_mixed}, {"long", run_long}};
+    } runs[] = {{"day", run_day},           {"line", run_line},   {"diamond", run_diamond},
+                {"equal", run_equal},       {"cut", run_cut},     {"critical", run_critical},
+                {"restarts", run_restarts}, {"mixed", run_mixed}, {"long", run_long}};
     uint64_t seed = argc > 2 ? strtoull(argv[2], NULL, 10) : 1;
     for (size_t i = 0; argc > 1 && i < sizeof runs / sizeof *runs; i++)
         if (strcmp(runs[i].name, argv[1]) == 0)
             return runs[i].run(seed);
     fprintf(stderr,
-            "usage: sim_planned day|line|diamond|cut|critical|restarts|mixed|long [SEED]\n");
+            "usage: sim_planned day|line|diamond|equal|cut|critical|restarts|mixed|long [SEED]\n");
     return 2;
 }

@@ -482,6 +482,70 @@ START_TEST(no_way_back)
 }
 END_TEST
 
+/* Bundles of 1 to 50 kB, one at a time or `deep` of them in queues, by ways that differ by
+ * `later`. Returns the share of the bytes that goes by 3. */
+static double share_of_3(tick later, unsigned deep)
+{
+    struct world w;
+    uint64_t booking[64] = {0}, sent[2] = {0}, bytes[64], seed = 7;
+    uint32_t link[64];
+    begin(&w);
+    /* 1 meets 5 and 6, both of which meet 7 */
+    const struct plan_contact to_6 = {1, 6, S(100), S(900), 8 * MBIT, 1};
+    const struct plan_range light = {1, 6, S(100), S(900), TICK_MS + later, false};
+    uint64_t id;
+    contact(&w, 1, 5, S(100), S(900));
+    contact(&w, 5, 7, S(100), S(900));
+    contact(&w, 6, 7, S(100), S(900));
+    ck_assert_int_eq(plan_add(w.plan, &to_6, &id), 0);
+    ck_assert_int_eq(plan_add_range(w.plan, &light), 0);
+    ck_assert_int_eq(plan_router_link(w.router, 0, 5), 0);
+    ck_assert_int_eq(plan_router_link(w.router, 1, 6), 0);
+    plan_router_changed(w.router, S(101));
+    (void)set_up(&w, 0, true, S(101));
+    (void)set_up(&w, 1, true, S(101));
+    for (unsigned i = 0; i < 200; i++) {
+        const unsigned at = i % deep;
+        if (booking[at] != 0) {
+            w.link[link[at]].bytes_of[BUNDLE_NORMAL] -= bytes[at];
+            note(&w, ROUTER_SENT, booking[at]);
+        }
+        seed = seed * 6364136223846793005U + 1442695040888963407U;
+        bytes[at] = 1000 + (seed >> 33) % 49000;
+        const struct router_answer a =
+            ask(&w, 7, bytes[at], S(102) + i * TICK_MS, ROUTER_NO_LINK, 0);
+        ck_assert_int_eq(a.verdict, ROUTER_LINK);
+        const struct router_note n = {.kind = ROUTER_PLACED, .booking = a.booking, .link = a.link};
+        w.ops.ops->note(w.ops.state, &n);
+        booking[at] = a.booking;
+        link[at] = a.link;
+        w.link[a.link].bytes_of[BUNDLE_NORMAL] += bytes[at];
+        sent[a.link] += bytes[at];
+    }
+    end(&w);
+    return (double)sent[1] / (double)(sent[0] + sent[1]);
+}
+
+/* Two ways that arrive at the same time, or nearly so, get half of the bytes each, whether bundles
+ * wait or not; one that is clearly later gets none while nothing waits. */
+START_TEST(equal_ways_share)
+{
+    static const struct {
+        tick later;
+        unsigned deep;
+        double least, most;
+    } cases[] = {{0, 1, 0.45, 0.55},
+                 {10 * TICK_US, 1, 0.45, 0.55},
+                 {0, 20, 0.4, 0.6},
+                 {10 * TICK_US, 20, 0.4, 0.6},
+                 {S(1), 1, 0, 0}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const double share = share_of_3(cases[i].later, cases[i].deep);
+        ck_assert_msg(share >= cases[i].least && share <= cases[i].most, "%zu: %.3f", i, share);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("tools_plan_router");
@@ -504,6 +568,7 @@ int main(void)
     tcase_add_test(tc, another_plan);
     tcase_add_test(tc, waits_for_a_light_time);
     tcase_add_test(tc, no_way_back);
+    tcase_add_test(tc, equal_ways_share);
     suite_add_tcase(s, tc);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_ENV);
