@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A value is asked from one sample of its link. Nothing can fail. */
+/* A value is asked from one sample of its link, or of the node. Nothing can fail. */
 #include "node/node_values.h"
 
+#include "cla/seglog.h"
+#include "node/node_log.h"
 #include "node/node_meter.h"
+#include "node/node_security.h"
 #include "node/node_state.h"
 
 void link_sample_take(const struct node *n, const struct node_link *l, struct agent_now now,
@@ -119,3 +122,163 @@ const struct link_value link_values[] = {
 };
 
 const size_t link_values_len = sizeof link_values / sizeof *link_values;
+
+/* ---- the node ---- */
+
+void node_sample_take(struct node *n, struct node_sample *out)
+{
+    static const struct security_counters none;
+    *out = (struct node_sample){
+        .node = n,
+        .c = agent_counters(n->agent),
+        .security = n->security == NULL ? &none : security_policy_counters(n->security->policy),
+        .apps = n->apps == NULL ? NULL : apps_counters(n->apps),
+        .stored = n->storage != NULL,
+        .uptime = node_now(n).now - n->started};
+    if (out->stored)
+        storage_status(n->storage, &out->store);
+}
+
+/* X(name, known, expression, key, where, metric, type, help): see struct node_value. */
+#define NODE_VALUES(X)                                                                             \
+    X(uptime, true, s->uptime, NULL, 0, "uptime_seconds", "gauge", "since the node began")         \
+    X(uptime_s, true, s->uptime / TICK_S, "uptime_s", IN_STATUS | IN_TOP, NULL, NULL, NULL)        \
+    X(clock_steps, true, s->node->clock.steps, "clock_steps", IN_STATUS, "clock_steps_total",      \
+      "counter", "jumps of the wall clock")                                                        \
+    X(bundles, true, s->c->bundles, "bundles", IN_STATUS | IN_TOP, "bundles", "gauge",             \
+      "bundles at the node")                                                                       \
+    X(bundles_max, true, s->node->config->bundles.count, "bundles_max", IN_TOP, "bundles_limit",   \
+      "gauge", "bundles that the node may have")                                                   \
+    X(bytes, true, s->c->bytes, "bytes", IN_STATUS | IN_TOP, "bundle_bytes", "gauge",              \
+      "their bytes")                                                                               \
+    X(store_max, true, s->node->config->store.limit, "store_max", IN_TOP, "bundle_bytes_limit",    \
+      "gauge", "bytes of bundles that the node may have")                                          \
+    X(limit_bytes, true, s->node->config->store.limit, "limit_bytes", IN_STORE, NULL, NULL, NULL)  \
+    X(memory, true,                                                                                \
+      s->c->memory_bytes + s->c->record_bytes + s->c->arriving_bytes + s->c->seen_bytes,           \
+      "memory_bytes", IN_TOP, "memory_bytes", "gauge", "memory that bundles take")                 \
+    X(memory_bytes, true, s->c->memory_bytes, "memory_bytes", IN_STATUS, NULL, NULL, NULL)         \
+    X(record_bytes, true, s->c->record_bytes, "record_bytes", IN_STATUS, NULL, NULL, NULL)         \
+    X(arriving_bytes, true, s->c->arriving_bytes, "arriving_bytes", IN_STATUS, "arriving_bytes",   \
+      "gauge", "of it, for bundles that are still arriving")                                       \
+    X(seen_bytes, true, s->c->seen_bytes, "seen_bytes", IN_STATUS, NULL, NULL, NULL)               \
+    X(memory_max, true, s->node->config->bundles.total, "memory_max", IN_TOP,                      \
+      "memory_bytes_limit", "gauge", "memory that bundles may take")                               \
+    X(restored_here, true, s->node->restored, "restored", IN_STATUS, NULL, NULL, NULL)             \
+    X(offered, true, s->c->offered, "offered", IN_AGENT, NULL, NULL, NULL)                         \
+    X(consumed, true, s->c->consumed, "consumed", IN_AGENT, NULL, NULL, NULL)                      \
+    X(storing, true, s->c->storing, "storing", IN_AGENT, NULL, NULL, NULL)                         \
+    X(accepted, true, s->c->accepted_local, "accepted_local", IN_AGENT, "bundles_accepted_total",  \
+      "counter", "bundles taken from applications")                                                \
+    X(received, true, s->c->received, "received", IN_AGENT, "bundles_received_total", "counter",   \
+      "bundles taken from peers")                                                                  \
+    X(restored, true, s->c->restored, "restored", IN_AGENT, NULL, NULL, NULL)                      \
+    X(held, true, s->c->bundles, "held", IN_AGENT, NULL, NULL, NULL)                               \
+    X(fragments_in, true, s->c->fragments_in, "fragments_in", IN_AGENT, NULL, NULL, NULL)          \
+    X(fragments_held, true, s->c->fragments, "fragments_held", IN_AGENT, NULL, NULL, NULL)         \
+    X(fragments_going_on, true, s->c->fragments_going_on, "fragments_going_on", IN_AGENT, NULL,    \
+      NULL, NULL)                                                                                  \
+    X(assemblies_begun, true, s->c->assemblies_begun, "assemblies_begun", IN_AGENT, NULL, NULL,    \
+      NULL)                                                                                        \
+    X(assemblies_held, true, s->c->assemblies, "assemblies_held", IN_AGENT, NULL, NULL, NULL)      \
+    X(delivered, true, s->c->delivered, "delivered", IN_AGENT | IN_TOP, "deliveries_total",        \
+      "counter", "application data units delivered")                                               \
+    X(forwarded, true, s->c->ended[END_FORWARDED], "forwarded", IN_TOP, NULL, NULL, NULL)          \
+    X(expired, true, s->c->ended[END_EXPIRED], "expired", IN_TOP, NULL, NULL, NULL)                \
+    X(send_failures, true, s->c->send_failures, "send_failures", IN_AGENT, "send_failures_total",  \
+      "counter", "tries to forward that failed")                                                   \
+    X(lost, true, s->c->lost, "lost", IN_AGENT, NULL, NULL, NULL)                                  \
+    X(load_failures, true, s->c->load_failures, "load_failures", IN_AGENT, NULL, NULL, NULL)       \
+    X(too_late, true, s->c->too_late, "too_late", IN_AGENT, NULL, NULL, NULL)                      \
+    X(returned, true, s->c->returned, "returned", IN_AGENT, NULL, NULL, NULL)                      \
+    X(lenient, true, s->c->lenient, "lenient", IN_AGENT, NULL, NULL, NULL)                         \
+    X(forgotten, true, s->c->forgotten, "forgotten", IN_AGENT, NULL, NULL, NULL)                   \
+    X(displaced, true, s->c->displaced, "displaced", IN_AGENT, NULL, NULL, NULL)                   \
+    X(reports_sent, true, s->c->reports_sent, "reports_sent", IN_AGENT, NULL, NULL, NULL)          \
+    X(reports_received, true, s->c->reports_received, "reports_received", IN_AGENT, NULL, NULL,    \
+      NULL)                                                                                        \
+    X(reports_limited, true, s->c->reports_limited, "reports_limited", IN_AGENT,                   \
+      "status_reports_limited_total", "counter",                                                   \
+      "status reports that were not sent: more than report_rate")                                  \
+    X(records_ignored, true, s->c->records_ignored, "records_ignored", IN_AGENT, NULL, NULL, NULL) \
+    X(security_keys, true, s->node->security == NULL ? 0 : s->node->security->ring->len, "keys",   \
+      IN_SECURITY, "security_keys", "gauge", "keys of bundle security")                            \
+    X(key_warnings, true, node_security_warnings(s->node), NULL, 0, "security_key_warnings",       \
+      "gauge", "of them, those that end in 14 days, ended, or made 80 % of their uses")            \
+    X(sourced, true, s->security->sourced, "sourced", IN_SECURITY, NULL, NULL, NULL)               \
+    X(verified, true, s->security->verified, "verified", IN_SECURITY, NULL, NULL, NULL)            \
+    X(acceptor, true, s->security->accepted, "accepted", IN_SECURITY, NULL, NULL, NULL)            \
+    X(passed, true, s->security->passed, "passed", IN_SECURITY, "security_passed_total",           \
+      "counter", "failed operations of rules with dry_run")                                        \
+    X(bundles_dropped, true, s->security->bundles_dropped, "bundles_dropped", IN_SECURITY,         \
+      "security_bundles_dropped_total", "counter",                                                 \
+      "received bundles that were dropped for a failed operation")                                 \
+    X(blocks_dropped, true, s->security->blocks_dropped, "blocks_dropped", IN_SECURITY,            \
+      "security_blocks_dropped_total", "counter",                                                  \
+      "blocks that were removed for a failed operation")                                           \
+    X(not_sent, true, s->security->not_sent, "not_sent", IN_SECURITY, "security_not_sent_total",   \
+      "counter", "bundles that start here and could not be protected")                             \
+    X(applications, true, s->apps == NULL ? 0 : s->apps->connections, "applications",              \
+      IN_STATUS | IN_TOP, NULL, NULL, NULL)                                                        \
+    X(connections, s->apps != NULL, s->apps->connections, "connections", IN_APPLICATIONS,          \
+      "applications", "gauge", "applications that are connected")                                  \
+    X(refused_connections, s->apps != NULL, s->apps->refused_connections, "refused_connections",   \
+      IN_APPLICATIONS, NULL, NULL, NULL)                                                           \
+    X(malformed, s->apps != NULL, s->apps->malformed, "malformed", IN_APPLICATIONS, NULL, NULL,    \
+      NULL)                                                                                        \
+    X(requests, s->apps != NULL, s->apps->requests, "requests", IN_APPLICATIONS,                   \
+      "application_requests_total", "counter", "requests of applications")                         \
+    X(refused, s->apps != NULL, s->apps->refused, "refused", IN_APPLICATIONS, NULL, NULL, NULL)    \
+    X(unanswered, s->apps != NULL, s->apps->unanswered, "unanswered", IN_APPLICATIONS, NULL, NULL, \
+      NULL)                                                                                        \
+    X(unanswered_bytes, s->apps != NULL, s->apps->unanswered_bytes, "unanswered_bytes",            \
+      IN_APPLICATIONS, NULL, NULL, NULL)                                                           \
+    X(reading_bytes, s->apps != NULL, s->apps->reading_bytes, "reading_bytes", IN_APPLICATIONS,    \
+      NULL, NULL, NULL)                                                                            \
+    X(pauses, s->apps != NULL, s->apps->pauses, "pauses", IN_APPLICATIONS, NULL, NULL, NULL)       \
+    X(deliveries, s->apps != NULL, s->apps->deliveries, "deliveries", IN_APPLICATIONS, NULL, NULL, \
+      NULL)                                                                                        \
+    X(undelivered, s->apps != NULL, s->apps->undelivered, "undelivered", IN_APPLICATIONS, NULL,    \
+      NULL, NULL)                                                                                  \
+    X(taken_back, s->apps != NULL, s->apps->taken_back, "taken_back", IN_APPLICATIONS, NULL, NULL, \
+      NULL)                                                                                        \
+    X(keepalives_missed, s->apps != NULL, s->apps->keepalives_missed, "keepalives_missed",         \
+      IN_APPLICATIONS, NULL, NULL, NULL)                                                           \
+    X(stalled, s->apps != NULL, s->apps->stalled, "stalled", IN_APPLICATIONS, NULL, NULL, NULL)    \
+    X(unconfigured, s->apps != NULL, s->apps->unconfigured, "unconfigured", IN_APPLICATIONS, NULL, \
+      NULL, NULL)                                                                                  \
+    X(store_bytes, s->stored, s->store.bytes, "store_bytes", IN_TOP, "store_bytes", "gauge",       \
+      "bytes of bundles in the store")                                                             \
+    X(in_store, s->stored, s->store.bytes, "bytes", IN_STORE, NULL, NULL, NULL)                    \
+    X(store_waiting, s->stored, s->store.waiting, "store_waiting", IN_TOP, "store_waiting",        \
+      "gauge", "jobs that wait for the medium")                                                    \
+    X(jobs_waiting, s->stored, s->store.waiting, "waiting", IN_STORE, NULL, NULL, NULL)            \
+    X(commits, s->stored, s->store.commits, "commits", IN_STORE, NULL, NULL, NULL)                 \
+    X(jobs, s->stored, s->store.jobs, "jobs", IN_STORE, NULL, NULL, NULL)                          \
+    X(failures, s->stored, s->store.failures, "failures", IN_STORE, "store_failures_total",        \
+      "counter", "jobs that the medium refused")                                                   \
+    X(damaged, s->stored, s->store.damaged, "damaged", IN_STORE, "store_damaged", "gauge",         \
+      "bundles that are set aside as damaged")                                                     \
+    X(echoed, true, s->node->echoed, "echoed", IN_NODE, NULL, NULL, NULL)                          \
+    X(echo_refused, true, s->node->echo_refused, "echo_refused", IN_NODE, NULL, NULL, NULL)        \
+    X(control_refused, true, s->node->refusals.all, "control_refused", IN_NODE, NULL, NULL, NULL)  \
+    X(store_refused, true, s->node->store_failures, "store_failures", IN_NODE, NULL, NULL, NULL)   \
+    X(segment_lines, s->node->segments != NULL, log_writer_lost(s->node->segments->file),          \
+      "segment_lines_lost", IN_NODE, NULL, NULL, NULL)                                             \
+    X(bundle_lines, s->node->bundle_log != NULL, log_writer_lost(s->node->bundle_log),             \
+      "bundle_lines_lost", IN_NODE, NULL, NULL, NULL)
+
+#define NODE_GET(name, known, expression, key, where, metric, type, help)                          \
+    static uint64_t node_##name(const struct node_sample *s)                                       \
+    {                                                                                              \
+        return (known) ? (expression) : LINK_VALUE_UNKNOWN;                                        \
+    }
+NODE_VALUES(NODE_GET)
+#undef NODE_GET
+
+#define NODE_ROW(name, known, expression, key, where, metric, type, help)                          \
+    {key, where, metric, type, help, node_##name},
+const struct node_value node_values[] = {NODE_VALUES(NODE_ROW)};
+#undef NODE_ROW
+
+const size_t node_values_len = sizeof node_values / sizeof *node_values;

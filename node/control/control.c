@@ -10,13 +10,11 @@
 #include <string.h>
 
 #include "base/units.h"
-#include "cla/seglog.h"
 #include "conf/json_number.h"
-#include "node/app/apps.h"
 #include "node/control/control_list.h"
 #include "node/node_log.h"
 #include "node/node_state.h"
-#include "node/storage.h"
+#include "node/node_values.h"
 
 #define REFUSALS_TOLD 20 /* lines of the log in … */
 #define REFUSALS_PAUSE (10 * TICK_S)
@@ -59,51 +57,34 @@ static void fail_words(json_t *out, const char *why)
     control_refuse(out, true, why);
 }
 
-static void fill_store(struct node *n, json_t *out)
+static void fill_store(const struct node *n, const struct node_sample *sample, json_t *out)
 {
     static const char *const words[] = {"sync", "async", "none"};
     json_t *s = json_object();
     set_text(s, "durability", words[n->config->store.durability]);
-    set_int(s, "limit_bytes", n->config->store.limit);
-    if (n->storage != NULL) {
-        struct storage_status st;
-        storage_status(n->storage, &st);
+    if (n->storage != NULL)
         set_text(s, "path", n->config->store.path);
-        set_int(s, "bytes", st.bytes);
-        set_int(s, "waiting", st.waiting);
-        set_int(s, "commits", st.commits);
-        set_int(s, "jobs", st.jobs);
-        set_int(s, "failures", st.failures);
-        set_int(s, "damaged", st.damaged);
-    }
+    node_values_put(sample, IN_STORE, s);
     json_object_set_new(out, "store", s);
 }
 
 static void do_status(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
-    const struct agent_counters *c = agent_counters(n->agent);
+    struct node_sample sample;
     struct link_tally tally;
+    node_sample_take(n, &sample);
     node_link_tally(n, &tally);
     set_text(out, "version", HELIO_VERSION);
     set_eid(out, "node", &n->config->node);
-    set_int(out, "clock_steps", n->clock.steps);
     json_object_set_new(out, "clock_step_ms", json_integer(n->clock.step_ms));
-    set_int(out, "uptime_s", (node_now(n).now - n->started) / TICK_S);
-    set_int(out, "bundles", c->bundles);
-    set_int(out, "bytes", c->bytes);
-    set_int(out, "memory_bytes", c->memory_bytes);
-    set_int(out, "record_bytes", c->record_bytes);
-    set_int(out, "arriving_bytes", c->arriving_bytes);
-    set_int(out, "seen_bytes", c->seen_bytes);
+    node_values_put(&sample, IN_STATUS, out);
     control_share(n, AGENT_OWN, out);
-    set_int(out, "restored", n->restored);
     control_tally(&tally, out);
-    set_int(out, "applications", apps_counters(n->apps)->connections);
     if (n->has_echo)
         set_eid(out, "echo", &n->echo);
-    control_security_counters(n, out);
-    fill_store(n, out);
+    control_security_counters(n, &sample, out);
+    fill_store(n, &sample, out);
 }
 
 static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT])
@@ -114,86 +95,33 @@ static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT]
     json_object_set_new(o, key, by_reason);
 }
 
-/* What struct agent_counters says of them: in = here + gone by reason, each in its own unit. */
-static void fill_balance(const struct agent_counters *c, json_t *o)
-{
-    set_int(o, "offered", c->offered);
-    set_int(o, "consumed", c->consumed);
-    set_int(o, "storing", c->storing);
-    set_int(o, "accepted_local", c->accepted_local);
-    set_int(o, "received", c->received);
-    set_int(o, "restored", c->restored);
-    set_int(o, "held", c->bundles);
-    set_ends(o, "ended", c->ended);
-    set_int(o, "fragments_in", c->fragments_in);
-    set_int(o, "fragments_held", c->fragments);
-    set_ends(o, "fragments_ended", c->fragments_ended);
-    set_int(o, "fragments_going_on", c->fragments_going_on);
-    set_int(o, "assemblies_begun", c->assemblies_begun);
-    set_int(o, "assemblies_held", c->assemblies);
-    set_ends(o, "assemblies_ended", c->assemblies_ended);
-    set_int(o, "delivered", c->delivered);
-}
-
-static void fill_agent(const struct agent_counters *c, json_t *o)
+static void fill_reasons(const struct agent_counters *c, json_t *o)
 {
     json_t *refused = json_object();
     for (int r = 1; r < REFUSE_COUNT; r++)
         if (c->refused[r] > 0)
             set_int(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
-    fill_balance(c, o);
+    set_ends(o, "ended", c->ended);
+    set_ends(o, "fragments_ended", c->fragments_ended);
+    set_ends(o, "assemblies_ended", c->assemblies_ended);
     for (int e = 0; e < END_COUNT; e++) /* also by their own names; of bundles, but delivered */
         if (e != END_DELIVERED && e != END_NOT_STORED)
             set_int(o, agent_end_text((enum agent_end)e), c->ended[e]);
-    set_int(o, "send_failures", c->send_failures);
-    set_int(o, "lost", c->lost);
-    set_int(o, "load_failures", c->load_failures);
-    set_int(o, "too_late", c->too_late);
-    set_int(o, "returned", c->returned);
-    set_int(o, "lenient", c->lenient);
-    set_int(o, "forgotten", c->forgotten);
-    set_int(o, "displaced", c->displaced);
-    set_int(o, "reports_sent", c->reports_sent);
-    set_int(o, "reports_received", c->reports_received);
-    set_int(o, "reports_limited", c->reports_limited);
-    set_int(o, "records_ignored", c->records_ignored);
     json_object_set_new(o, "refused", refused);
 }
 
-static void fill_apps(const struct apps_counters *c, json_t *o)
-{
-    set_int(o, "connections", c->connections);
-    set_int(o, "refused_connections", c->refused_connections);
-    set_int(o, "malformed", c->malformed);
-    set_int(o, "requests", c->requests);
-    set_int(o, "refused", c->refused);
-    set_int(o, "unanswered", c->unanswered);
-    set_int(o, "unanswered_bytes", c->unanswered_bytes);
-    set_int(o, "reading_bytes", c->reading_bytes);
-    set_int(o, "pauses", c->pauses);
-    set_int(o, "deliveries", c->deliveries);
-    set_int(o, "undelivered", c->undelivered);
-    set_int(o, "taken_back", c->taken_back);
-    set_int(o, "keepalives_missed", c->keepalives_missed);
-    set_int(o, "stalled", c->stalled);
-    set_int(o, "unconfigured", c->unconfigured);
-}
-
+/* What struct agent_counters says of them: in = here + gone by reason, each in its own unit. */
 static void do_counters(struct node *n, const json_t *in, json_t *out)
 {
     (void)in;
     json_t *agent = json_object(), *apps = json_object(), *node = json_object();
-    fill_agent(agent_counters(n->agent), agent);
-    fill_apps(apps_counters(n->apps), apps);
-    set_int(node, "echoed", n->echoed);
-    set_int(node, "echo_refused", n->echo_refused);
+    struct node_sample sample;
+    node_sample_take(n, &sample);
+    node_values_put(&sample, IN_AGENT, agent);
+    fill_reasons(sample.c, agent);
+    node_values_put(&sample, IN_APPLICATIONS, apps);
     set_int(node, "control_gave_way", control_gave_way(n->control));
-    set_int(node, "control_refused", n->refusals.all);
-    set_int(node, "store_failures", n->store_failures);
-    if (n->segments != NULL)
-        set_int(node, "segment_lines_lost", log_writer_lost(n->segments->file));
-    if (n->bundle_log != NULL)
-        set_int(node, "bundle_lines_lost", log_writer_lost(n->bundle_log));
+    node_values_put(&sample, IN_NODE, node);
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);
     json_object_set_new(out, "node", node);

@@ -88,7 +88,9 @@ void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 /* control_security.c: the rules, keys and last failures of bundle security. The counters alone are
  * "security" of the object; without rules there are none. */
 void control_security(struct node *n, const struct json_t *in, struct json_t *out);
-void control_security_counters(const struct node *n, struct json_t *out);
+struct node_sample;
+void control_security_counters(const struct node *n, const struct node_sample *sample,
+                               struct json_t *out);
 
 /* control_visit.c: as apps_open and its companions. Root, the node's own user and the members of
  * control_admin_group are administrators, others readers; all are administrators when there is no

@@ -7,6 +7,7 @@
 #include "conf/json_number.h"
 #include "node/control/control.h"
 #include "node/node_security.h"
+#include "node/node_values.h"
 
 static void set_int(json_t *o, const char *key, uint64_t v)
 {
@@ -25,23 +26,16 @@ static void set_eid(json_t *o, const char *key, const struct eid *e)
     set_text(o, key, text);
 }
 
-void control_security_counters(const struct node *n, struct json_t *out)
+void control_security_counters(const struct node *n, const struct node_sample *sample,
+                               struct json_t *out)
 {
     if (n->security == NULL)
         return;
-    const struct security_counters *c = security_policy_counters(n->security->policy);
     json_t *o = json_object(), *failed = json_object();
     for (int r = 0; r < SECURITY_REASON_COUNT; r++)
-        set_int(failed, security_reason_word((enum security_reason)r), c->failed[r]);
-    set_int(o, "keys", n->security->ring->len);
-    set_int(o, "sourced", c->sourced);
-    set_int(o, "verified", c->verified);
-    set_int(o, "accepted", c->accepted);
+        set_int(failed, security_reason_word((enum security_reason)r), sample->security->failed[r]);
+    node_values_put(sample, IN_SECURITY, o);
     json_object_set_new(o, "failed", failed);
-    set_int(o, "passed", c->passed);
-    set_int(o, "bundles_dropped", c->bundles_dropped);
-    set_int(o, "blocks_dropped", c->blocks_dropped);
-    set_int(o, "not_sent", c->not_sent);
     json_object_set_new(out, "security", o);
 }
 
@@ -150,7 +144,9 @@ void control_security(struct node *n, const struct json_t *in, struct json_t *ou
                        "security_keys: in its configuration, and reload");
         return;
     }
-    control_security_counters(n, out);
+    struct node_sample sample;
+    node_sample_take(n, &sample);
+    control_security_counters(n, &sample, out);
     json_object_set_new(out, "rules", list_rules(n->security->policy));
     json_object_set_new(out, "keys", list_keys(n->security->ring, node_now(n).dtn_ms));
     json_object_set_new(out, "failures", list_failures(n->security->policy));

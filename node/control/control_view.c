@@ -11,13 +11,11 @@
 #include <string.h>
 
 #include "conf/json_number.h"
-#include "node/app/apps.h"
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "node/node_meter.h"
 #include "node/node_state.h"
 #include "node/node_values.h"
-#include "node/storage.h"
 
 static void set_int(json_t *o, const char *key, uint64_t v)
 {
@@ -51,6 +49,16 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o)
         return;
     set_int(o, "held_assemblies", s.assemblies);
     set_int(o, "held_fragments", s.fragments);
+}
+
+void node_values_put(const struct node_sample *s, enum node_value_place where, struct json_t *o)
+{
+    for (size_t i = 0; i < node_values_len; i++) {
+        const struct node_value *v = &node_values[i];
+        const uint64_t value = (v->where & where) != 0 ? v->get(s) : LINK_VALUE_UNKNOWN;
+        if (value != LINK_VALUE_UNKNOWN)
+            set_int(o, v->key, value);
+    }
 }
 
 void control_tally(const struct link_tally *t, struct json_t *o)
@@ -417,28 +425,12 @@ static json_t *top_row(const struct node *n, const struct node_link *l, struct a
 
 static void put_node(struct node *n, json_t *out)
 {
-    const struct agent_counters *c = agent_counters(n->agent);
+    struct node_sample sample;
     json_t *o = json_object();
+    node_sample_take(n, &sample);
     set_eid(o, "node", &n->config->node);
     set_text(o, "version", HELIO_VERSION);
-    set_int(o, "uptime_s", (node_now(n).now - n->started) / TICK_S);
-    set_int(o, "bundles", c->bundles);
-    set_int(o, "bytes", c->bytes);
-    set_int(o, "bundles_max", n->config->bundles.count);
-    set_int(o, "memory_bytes",
-            c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes);
-    set_int(o, "memory_max", n->config->bundles.total);
-    set_int(o, "store_max", n->config->store.limit);
-    if (n->storage != NULL) {
-        struct storage_status st;
-        storage_status(n->storage, &st);
-        set_int(o, "store_bytes", st.bytes);
-        set_int(o, "store_waiting", st.waiting);
-    }
-    set_int(o, "applications", n->apps == NULL ? 0 : apps_counters(n->apps)->connections);
-    set_int(o, "delivered", c->delivered);
-    set_int(o, "forwarded", c->ended[END_FORWARDED]);
-    set_int(o, "expired", c->ended[END_EXPIRED]);
+    node_values_put(&sample, IN_TOP, o);
     json_object_set_new(out, "node", o);
 }
 

@@ -8,16 +8,13 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "cla/seglog.h"
-#include "node/app/apps.h"
 #include "node/http/prometheus.h"
 #include "node/node_log.h"
 #include "node/node_security.h"
 #include "node/node_values.h"
-#include "node/storage.h"
-
-#define SECONDS(t) ((double)(t) / 1e9)
 
 /* What is sampled of a link, taken once. */
 struct sample {
@@ -30,47 +27,30 @@ static void put_family(FILE *f, const char *name, const char *type, const char *
     fprintf(f, "# HELP heliograph_%s %s\n# TYPE heliograph_%s %s\n", name, help, name, type);
 }
 
-static void put_one(FILE *f, const char *name, const char *type, const char *help, double value)
-{
-    put_family(f, name, type, help);
-    fprintf(f, "heliograph_%s %.17g\n", name, value);
-}
-
 /* ---- the node ---- */
+
+static void put_own(FILE *f, const struct node_value *v, const struct node_sample *s)
+{
+    const uint64_t value = v->metric == NULL ? LINK_VALUE_UNKNOWN : v->get(s);
+    const size_t len = v->metric == NULL ? 0 : strlen(v->metric);
+    const bool time = len > 8 && strcmp(v->metric + len - 8, "_seconds") == 0;
+    if (value == LINK_VALUE_UNKNOWN)
+        return;
+    put_family(f, v->metric, v->type, v->help);
+    fprintf(f, "heliograph_%s %.17g\n", v->metric, (double)value / (time ? 1e9 : 1));
+}
 
 static void put_node(FILE *f, struct node *n)
 {
-    const struct agent_counters *c = agent_counters(n->agent);
+    struct node_sample s;
     char node[EID_TEXT_MAX], label[2 * EID_TEXT_MAX];
     eid_text(&n->config->node, node);
     prometheus_label(node, label, sizeof label);
     put_family(f, "node_info", "gauge", "the node's name and version; always 1");
     fprintf(f, "heliograph_node_info{node=\"%s\",version=\"%s\"} 1\n", label, HELIO_VERSION);
-    put_one(f, "uptime_seconds", "gauge", "since the node began",
-            SECONDS(node_now(n).now - n->started));
-    put_one(f, "bundles", "gauge", "bundles at the node", (double)c->bundles);
-    put_one(f, "bundles_limit", "gauge", "bundles that the node may have",
-            (double)n->config->bundles.count);
-    put_one(f, "bundle_bytes", "gauge", "their bytes", (double)c->bytes);
-    put_one(f, "bundle_bytes_limit", "gauge", "bytes of bundles that the node may have",
-            (double)n->config->store.limit);
-    put_one(f, "memory_bytes", "gauge", "memory that bundles take",
-            (double)(c->memory_bytes + c->record_bytes + c->arriving_bytes + c->seen_bytes));
-    put_one(f, "arriving_bytes", "gauge", "of it, for bundles that are still arriving",
-            (double)c->arriving_bytes);
-    put_one(f, "memory_bytes_limit", "gauge", "memory that bundles may take",
-            (double)n->config->bundles.total);
-    put_one(f, "bundles_accepted_total", "counter", "bundles taken from applications",
-            (double)c->accepted_local);
-    put_one(f, "bundles_received_total", "counter", "bundles taken from peers",
-            (double)c->received);
-    put_one(f, "deliveries_total", "counter", "application data units delivered",
-            (double)c->delivered);
-    put_one(f, "send_failures_total", "counter", "tries to forward that failed",
-            (double)c->send_failures);
-    put_one(f, "status_reports_limited_total", "counter",
-            "status reports that were not sent: more than report_rate", (double)c->reports_limited);
-    put_one(f, "clock_steps_total", "counter", "jumps of the wall clock", (double)n->clock.steps);
+    node_sample_take(n, &s);
+    for (size_t i = 0; i < node_values_len; i++)
+        put_own(f, &node_values[i], &s);
 }
 
 static void put_reasons(FILE *f, const struct agent_counters *c)
@@ -102,41 +82,10 @@ static void put_security(FILE *f, const struct node *n)
     for (int r = 0; r < SECURITY_REASON_COUNT; r++)
         fprintf(f, "heliograph_security_failures_total{reason=\"%s\"} %" PRIu64 "\n",
                 security_reason_word((enum security_reason)r), c->failed[r]);
-    put_one(f, "security_passed_total", "counter", "of them, those of rules with dry_run",
-            (double)c->passed);
-    put_one(f, "security_bundles_dropped_total", "counter",
-            "received bundles that were dropped for a failed operation",
-            (double)c->bundles_dropped);
-    put_one(f, "security_blocks_dropped_total", "counter",
-            "blocks that were removed for a failed operation", (double)c->blocks_dropped);
-    put_one(f, "security_not_sent_total", "counter",
-            "bundles that start here and could not be protected", (double)c->not_sent);
-    put_one(f, "security_keys", "gauge", "keys of bundle security",
-            n->security == NULL ? 0 : (double)n->security->ring->len);
-    put_one(f, "security_key_warnings", "gauge",
-            "of them, those that end in 14 days, ended, or made 80 % of their uses",
-            (double)node_security_warnings(n));
 }
 
-static void put_rest(FILE *f, struct node *n)
+static void put_logs(FILE *f, const struct node *n)
 {
-    if (n->apps != NULL) {
-        const struct apps_counters *a = apps_counters(n->apps);
-        put_one(f, "applications", "gauge", "applications that are connected",
-                (double)a->connections);
-        put_one(f, "application_requests_total", "counter", "requests of applications",
-                (double)a->requests);
-    }
-    if (n->storage != NULL) {
-        struct storage_status st;
-        storage_status(n->storage, &st);
-        put_one(f, "store_bytes", "gauge", "bytes of bundles in the store", (double)st.bytes);
-        put_one(f, "store_waiting", "gauge", "jobs that wait for the medium", (double)st.waiting);
-        put_one(f, "store_failures_total", "counter", "jobs that the medium refused",
-                (double)st.failures);
-        put_one(f, "store_damaged", "gauge", "bundles that are set aside as damaged",
-                (double)st.damaged);
-    }
     put_family(f, "log_lines_lost_total", "counter", "lines that the medium did not take");
     if (n->segments != NULL)
         fprintf(f, "heliograph_log_lines_lost_total{log=\"segments\"} %" PRIu64 "\n",
@@ -214,7 +163,7 @@ char *metrics_text(struct node *n, size_t *len)
     put_node(f, n);
     put_reasons(f, agent_counters(n->agent));
     put_security(f, n);
-    put_rest(f, n);
+    put_logs(f, n);
     for (size_t i = 0; i < n->links_len; i++)
         if (n->links[i] != NULL)
             take_sample(n, n->links[i], &all[links++]);

@@ -89,6 +89,11 @@ class HttpTest(unittest.TestCase):
         self.assertGreater(v['heliograph_link_unanswered_seconds{link="to-2",peer="ipn:2.0"}'], 0.1)
         self.assertGreater(v['heliograph_link_transmit_bytes_total{link="to-2",peer="ipn:2.0"}'], 3000)
         self.assertIn('heliograph_bundles_ended_total{reason="expired"}', v)
+        status, counters = self.lab.control(1, "status"), self.lab.control(1, "counters")
+        same = {"bundles": status["bundles"], "bundle_bytes": status["bytes"], "arriving_bytes": status["arriving_bytes"], "clock_steps_total": status["clock_steps"],
+                "bundles_accepted_total": counters["agent"]["accepted_local"], "deliveries_total": counters["agent"]["delivered"],
+                "application_requests_total": counters["applications"]["requests"], "bundle_bytes_limit": status["store"]["limit_bytes"]}
+        self.assertEqual({key: v[f"heliograph_{key}"] for key in same}, same)  # one table
 
     def test_every_metric_is_explained(self):
         """The reference, the dashboard and the rules name what there is."""
