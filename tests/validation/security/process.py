@@ -94,11 +94,11 @@ def http_answers():
                 ("/metrics with the token", "docs/metrics.md", "must send `Authorization: Bearer TEXT`", 200, [get()]),
                 ("/metrics, /api/links without, or with half of it", "docs/metrics.md", "must send `Authorization: Bearer TEXT`", 401,
                  [get(extra=""), get("/api/links", extra=""), get(extra=f"Authorization: Bearer {token[:-1]}\r\n"), get(extra=f"Authorization: Bearer {token}x\r\n")]),
-                ("another Host", "docs/metrics.md", "others get 421", 421, [get(host="evil.example"), get("/api/links", host="evil.example"), get(host=here + ".evil.example")]),
+                ("another Host", "docs/metrics.md", "Other names get 421", 421, [get(host="evil.example"), get("/api/links", host="evil.example"), get(host=here + ".evil.example")]),
                 ("two Hosts, one behind a NUL, one on the next line", "SECURITY.md", "| 400 |", 400,
                  [get(host=f"{here}\r\nHost: evil.example"), get(host=f"{here}\x00evil.example"), get(host=f"{here}\r\n evil.example")]),
                 ("Host: localhost", "docs/metrics.md", "A request is answered if its Host header is `localhost`", 200, [get(host="localhost"), get(host="localhost:9464")]),
-                ("POST, PUT, DELETE", "docs/metrics.md", "what is not GET is refused", 405, [get(method=m) for m in ("POST", "PUT", "DELETE")])):
+                ("POST, PUT, DELETE", "docs/metrics.md", "all methods but GET are refused", 405, [get(method=m) for m in ("POST", "PUT", "DELETE")])):
             figures = any(b"heliograph_uptime" in body or b"to-2" in body for _, body in answers) and want != 200
             yield Claim(f"HTTP: {name}", page, words, " ".join(str(code) for code, _ in answers), all(code == want for code, _ in answers) and not figures)
         slow = [socket.create_connection((here, 9464), 5, (hosts.other(k % 10), 0)) for k in range(200)]
@@ -117,7 +117,7 @@ def http_answers():
             while one.recv(1000):
                 pass
         took = time.monotonic() - begin
-        yield Claim("a head that never ends", "docs/metrics.md", "A connection ends that has not sent a whole request within 5 s", f"ended after {took:.1f} s", 4 < took < 8 and node.answers())
+        yield Claim("a head that never ends", "docs/metrics.md", "| its whole request has not arrived | 5 s |", f"ended after {took:.1f} s", 4 < took < 8 and node.answers())
         for s in (*slow, one):
             s.close()
 
@@ -291,7 +291,7 @@ def applications():
                 alive += 1
             except OSError:
                 pass
-        yield Claim("connections of the control socket", "docs/helioctl.md", "32 connections are served at once", f"{alive} of 100; the next one {node.answers()}", alive == 32 and node.answers())
+        yield Claim("connections of the control socket", "docs/helioctl.md", "The node serves 32 connections at the same time", f"{alive} of 100; the next one {node.answers()}", alive == 32 and node.answers())
         with socket.socket(socket.AF_UNIX) as s:
             s.settimeout(5)
             s.connect(node.socket + ".ctl")
