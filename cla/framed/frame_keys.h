@@ -118,7 +118,7 @@ struct frame_keys {
     {"cadu_interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frame_length is a multiple of it"},             \
     {"cadu_basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
-     "of Reed-Solomon's symbols: dual as the book has it, conventional as some other equipment"},  \
+     "of Reed-Solomon's symbols: dual as in the standard, conventional as some other equipment"},  \
     {"cadu_randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
     {"cadu_marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "32", 0, 0, "32|64",             \

@@ -34,7 +34,7 @@ def ended_ids():
         sent(30002, made[0])
         again = node.ask("counters")["agent"]["delivered"]
         line = until(lambda: re.search(rb"ids of ended bundles.*their limit", node.log()), 15)
-    yield Claim("ids of 30,000 ended bundles, bundles.total 8 MiB", "SECURITY.md", "take an eighth of `bundles.total` at most", f"{seen:,} octets, displaced {displaced:,}",
+    yield Claim("ids of 30,000 ended bundles, bundles.total 8 MiB", "SECURITY.md", "take at most an eighth of it", f"{seen:,} octets, displaced {displaced:,}",
                 0 < seen <= eighth and displaced > 0)
     yield Claim("a duplicate of the latest; of the oldest, forgotten", "SECURITY.md", "a duplicate of such a bundle is delivered again",
                 f"{same - delivered}; {again - same}; log {'yes' if line else 'no'}", same == delivered and again == same + 1 and bool(line))

@@ -69,7 +69,7 @@ def unknown_sender():
             send(s, hosts, wire.whole(70, n, wire.bundle((1, 9))))
         until(lambda: verdicts(node).get("unknown_peer") == 20, 5)
         answers, counted = len(drain(s, 0.3)), verdicts(node).get("unknown_peer")
-    yield Claim("an engine that no link names: counted and dropped", PAGE, "a segment of an LTP engine that no link names is counted (`unknown_peer`) and dropped",
+    yield Claim("an engine that no link names: counted and dropped", PAGE, "a segment of an unconfigured LTP engine is counted (`unknown_peer`) and dropped",
                 f"{counted} of 20 counted, {answers} answers", counted == 20 and answers == 0)
 
 
@@ -84,7 +84,7 @@ def source_address():
         now = node.link("to-2")
         lines = re.findall(rb"link to-2: datagrams for peer ipn:2\.0 come from another address and are refused \(\d+ so far\): the latest from ([0-9.]+):1113, remote is "
                            rb"[0-9.]+:1113\. If the peer sends from there, write that as remote, or source: any", node.log())
-        yield Claim("datagrams in a peer's name from another address", PAGE, "So a link accepts only segments that come from the address of its `remote`",
+        yield Claim("datagrams in a peer's name from another address", PAGE, "So a link accepts only segments from the address of its `remote`",
                     f"{now['source_refused']} of 500 refused, {now['verdicts'].get('wrong_source')} wrong_source, {now['bundles_received']} bundles",
                     now["source_refused"] == 500 and now["verdicts"].get("wrong_source") == 500 and now["bundles_received"] == 0)
         yield Claim("their line of the log, with the address", PAGE, "shows the first one at once, then at most one line a minute",
@@ -149,7 +149,7 @@ def import_sessions():
         there = received(node)
     open_now = now["span"]["current_import_sessions"]
     yield Claim("import sessions of one peer", PAGE, "A peer may have `import_sessions` open, 1024 by default", f"{open_now} of 3000 openings", open_now == 1024)
-    yield Claim("openings that never go on do not keep the peer out", PAGE, "one of the same peer's sessions makes room", f"{there} of 1 bundle, after {took * 1000:.0f} ms",
+    yield Claim("openings that never go on do not keep the peer out", PAGE, "it displaces one of the same peer's sessions", f"{there} of 1 bundle, after {took * 1000:.0f} ms",
                 there == 1)
 
 
@@ -172,7 +172,7 @@ def memory():
         there = received(node)
     yield Claim(f"144 MB of LTP blocks without end, store.limit {limit} MiB: RssAnon", "ARCHITECTURE.md", "stays below `bundles.total` (with `durability: none`: `store.limit`) and 64 MiB",
                 f"{most.most / 1024:.0f} MiB; arriving_bytes {arriving.most / MIB:.1f} MiB", most.most / 1024 < limit + 64 and MIB < arriving.most <= limit * MIB)
-    yield Claim("an honest block of the same peer after that", "SECURITY.md", "the peer's honest blocks go on", f"{there} of 1, sent {tries} times", there == 1)
+    yield Claim("an honest block of the same peer after that", "SECURITY.md", "the peer's honest blocks complete", f"{there} of 1, sent {tries} times", there == 1)
 
 
 @check
@@ -194,7 +194,7 @@ def authentication():
         until(lambda: received(node) == 1, 5)
         line = b"it is not authenticated, and auth: require asks for that" in node.log()
         after = received(node)
-    yield Claim("auth: require, HMAC-SHA1-80", PAGE, "is counted (`auth_bad`) and has no effect whatever; with `require` one without them likewise (`auth_missing`)",
+    yield Claim("auth: require, HMAC-SHA1-80", PAGE, "is counted (`auth_bad`) and has no effect. With `require` the same holds for one without them (`auth_missing`)",
                 f"missing {kinds.get('auth_missing')}, bad {kinds.get('auth_bad')}, bundles {before}; with the key {after}; log {'yes' if line else 'no'}",
                 kinds.get("auth_missing") == kinds.get("auth_bad") == 1 and before == 0 and after == 1 and line)
 

@@ -180,8 +180,8 @@ def unsafe_settings():
     tcp = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0"}
     ltp = {"name": "to-2", "adapter": "ltp-udp", "peer": "ipn:2.0", "local": f"{hosts.node()}:1113", "remote": f"{hosts.other(0)}:1113", "rto": "1s"}
     for name, link, page, words, want in (
-            ("TCPCL at 192.0.2.1 without tls", dict(tcp, local="192.0.2.1:4556"), "SECURITY.md", "a `local` that other machines reach is an error without `tls: off` or certificates", 2),
-            ("TCPCL at 0.0.0.0 without tls", dict(tcp, local="0.0.0.0:4556"), "SECURITY.md", "a `local` that other machines reach is an error without `tls: off` or certificates", 2),
+            ("TCPCL at 192.0.2.1 without tls", dict(tcp, local="192.0.2.1:4556"), "SECURITY.md", "a `local` address that other machines reach is an error without `tls: off` or certificates", 2),
+            ("TCPCL at 0.0.0.0 without tls", dict(tcp, local="0.0.0.0:4556"), "SECURITY.md", "a `local` address that other machines reach is an error without `tls: off` or certificates", 2),
             ("TCPCL at 192.0.2.1, tls: off", dict(tcp, local="192.0.2.1:4556", tls="off"), "docs/tcpcl.md", "or `off`, which the node warns of when it starts", 0),
             ("certificates without tls", dict(tcp, local=f"{hosts.node()}:4556", tls_certificate=cert, tls_key=key, tls_ca=cert), "SECURITY.md", "certificates without `tls`", 2),
             ("auth_key_file without auth", dict(ltp, auth_key_file=key), "SECURITY.md", "and keys without `auth`, are errors", 2)):
@@ -336,7 +336,7 @@ def connections_of_a_user():
                 pass
         other = subprocess.run(["python3", "-c", "import socket, sys; s = socket.socket(socket.AF_UNIX); s.settimeout(5); s.connect(sys.argv[1]); print(b'ipn:1.0' in s.recv(100))", node.socket],
                                user=NOBODY, group=NOBODY, extra_groups=[], capture_output=True, text=True, check=False, timeout=20).stdout.strip()
-    yield Claim("connections of one user, of 600; another user's", "ARCHITECTURE.md", "connections (of one user: three for each that is free)", f"{open_now}; welcomed: {other}",
+    yield Claim("connections of one user, of 600; another user's", "ARCHITECTURE.md", "connections (of one user: three for each free one)", f"{open_now}; welcomed: {other}",
                 open_now == 384 and other == "True")
 
 
@@ -347,7 +347,7 @@ def confined():
     pathlib.Path(plan).write_text("contacts: [{from: 1, to: verysecretword, start: 0s}]\n", encoding="ascii")
     with Node(hosts, {"sandbox": "off"}) as node:
         answer = node.ask("plan-reload", file=plan)
-    yield Claim("plan-reload of a file that is no plan", "SECURITY.md", "errors tell its lines, and no word of it", answer.get("error", "")[-80:], not answer["ok"] and "verysecret" not in json.dumps(answer))
+    yield Claim("plan-reload of a file that is no plan", "SECURITY.md", "errors name its lines, and quote nothing of it", answer.get("error", "")[-80:], not answer["ok"] and "verysecret" not in json.dumps(answer))
     with Node(hosts, {"sandbox": "on"}, name="confined") as node:
         status = dict(line.split(":\t", 1) for line in pathlib.Path(f"/proc/{node.process.pid}/status").read_text(encoding="ascii").splitlines() if ":\t" in line)
         answer, log = node.ask("plan-reload", file=plan), node.log().decode()
@@ -368,7 +368,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| bundles, their bytes, those kept in memory", ["bundles.count", "store.limit", "bundles.memory", "bundles.total"]),
           ("| payloads that applications are sending", ["bundles.memory"]),
           ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
-          ("| set apart of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.lifetime_max"]), ("| set apart for each link", ["bundles.reserve_queues"]),
+          ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium |", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
           ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.transfer_idle"]),
           ("| TCPCL: connections whose peer", ["tcpcl.unidentified", "tcpcl.unidentified_address", "tcpcl.timeout"]),

@@ -61,7 +61,7 @@ def refusals():
                 peer.send(wire.xfer(100, here()))
                 goes_on = peer.outcome(100)
             yield Claim(f"XFER_REFUSE: {name}", PAGE, CODES, f"{was}; the next one {goes_on}", was == want and goes_on == "acknowledged")
-        yield Claim("the node after all refusals", "SECURITY.md", "the node goes on", "answers" if node.answers() else "does not answer", node.answers())
+        yield Claim("the node after all refusals", "SECURITY.md", "the node keeps running", "answers" if node.answers() else "does not answer", node.answers())
 
 
 @check
@@ -104,7 +104,7 @@ def untrue_lengths():
             was, why = peer.outcome(1), peer.end_reason()
         yield Claim("a list of extension items of 1.03 MiB", PAGE, "ends the session with *resource exhaustion*; its transfer is refused first", f"{was}, then {why}",
                     was == "extension failure" and why == "resource exhaustion")
-        yield Claim("the node after that", "SECURITY.md", "the node goes on", str(outcome(hosts, here())), node.answers())
+        yield Claim("the node after that", "SECURITY.md", "the node keeps running", str(outcome(hosts, here())), node.answers())
 
 
 @check
@@ -249,7 +249,7 @@ def identity():
                 peer.wait(lambda m: False, 1)
             got = [sum(m[0] == wire.XFER_SEGMENT for m in peer.got) for peer in (honest, impostor)]
             contested, line = node.link("to-2")["contested"], b"to-2" in b"".join(x for x in node.log().splitlines() if hosts.other(2).encode() in x)
-    yield Claim("a second host that says a peer's name", "SECURITY.md", "no bundle goes by it, unless it comes from the link's `remote` or from the host that had the name",
+    yield Claim("a second host that says a peer's name", "SECURITY.md", "no bundle is sent over it, unless it comes from the link's `remote` or from the host that had the name",
                 f"of 50 bundles {got[0]} to the first host, {got[1]} to the second; contested {contested}, log {'yes' if line else 'no'}",
                 got[0] > 0 and got[1] == 0 and contested >= 1 and line)
 
@@ -278,7 +278,7 @@ def foreign_text():
             bad += [line for line in lines if WRONG.search(json.loads(line)["text"]) or set(json.loads(line)) != {"time", "level", "node", "text"}]
         else:
             bad += [line for line in lines if not re.match(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S* (info|warning|error): ", line)]
-        yield Claim(f"node ids with line ends, terminal sequences, overrides ({form})", "SECURITY.md", "no line, priority or command of their making",
+        yield Claim(f"node ids with line ends, terminal sequences, overrides ({form})", "SECURITY.md", "it makes no line, priority or command",
                     f"{len(lines)} lines, {shown} with such names, {len(bad)} bad", not bad and shown == len(FOREIGN))
 
 
