@@ -14,8 +14,8 @@ from security.claim import Claim, check
 from security.nodes import Hosts, Most, Node, Peer, until
 
 PAGE = "docs/tcpcl.md"
-CODES = "is answered with XFER_REFUSE: *no resources* when there is no room for it and it cannot wait (below), *not acceptable* when it is malformed, damaged or too long, " \
-        "*unknown* for another reason, such as a missing route"
+CODES = "answers a refused bundle with XFER_REFUSE. The reason is *no resources* if there is no room for it and it cannot wait (below). " \
+        "It is *not acceptable* if the bundle is malformed, damaged or too long, and *unknown* for other reasons, such as a missing route"
 MIB = 1 << 20
 
 
@@ -79,7 +79,7 @@ def full_node():
             peer.wait(lambda m: False, 0.1)
             return len({m[2] for m in peer.got if m[0] == wire.XFER_ACK}) == 200
         later = until(all_there, 20)
-    yield Claim("a full node (count: 100) stops reading and refuses nothing", PAGE, "does not refuse: it stops reading, and the peer feels it by TCP",
+    yield Claim("a full node (count: 100) stops reading and refuses nothing", PAGE, "does not refuse bundles: it stops reading",
                 f"{len(acks)} of 200 taken, {len(refused)} refused, {held} held", 0 < len(acks) <= 100 and not refused and held <= 100)
     yield Claim("and takes the rest when there is room", PAGE, "tried again until there is room", "200 of 200" if later else "not all", bool(later))
 
@@ -94,7 +94,7 @@ def untrue_lengths():
         was = outcome(hosts, b"x" * 100, says=most)
         yield Claim("a segment of 2^64-1 octets", "SECURITY.md", "each is refused", was, was in ("not acceptable", "session ended: resource exhaustion"))
         was = outcome(hosts, here(), flags=wire.START, items=wire.length_item(10))
-        yield Claim("data longer than their Transfer Length", PAGE, "a transfer that is longer than it says, or than this side takes", was, was == "not acceptable")
+        yield Claim("data longer than their Transfer Length", PAGE, "a transfer that is longer than announced, or than this side accepts", was, was == "not acceptable")
         with Peer(hosts.node()) as peer:
             peer.send(wire.xfer(1, here(), items=b"".join(wire.item(0x7ff0, bytes(60000)) for _ in range(17))))
             was = peer.outcome(1)
@@ -162,7 +162,7 @@ def unidentified():
         begin = time.monotonic()
         was = outcome(hosts, here())
         took = time.monotonic() - begin
-        yield Claim("a peer with an address of its own meanwhile", PAGE, "a peer with an address of its own is not kept out", f"{was}, {took * 1000:.0f} ms",
+        yield Claim("a peer with an address of its own meanwhile", PAGE, "a peer with another address is not kept out", f"{was}, {took * 1000:.0f} ms",
                     was == "acknowledged" and took < 2)
         until(lambda: node.link("to-2")["unidentified"] == 0, 12)
         left = node.link("to-2")["unidentified"]
@@ -180,13 +180,13 @@ def idle_transfer():
         begin = time.monotonic()
         until(lambda: node.ask("status")["arriving_bytes"] >= 150000, 0.5)
         arriving = node.ask("status")["arriving_bytes"]
-        yield Claim("150,000 octets of a transfer that says 100 MiB: arriving_bytes", PAGE, "octet by octet from the first one; what was announced does not", f"{arriving:,}",
+        yield Claim("150,000 octets of a transfer that says 100 MiB: arriving_bytes", PAGE, "octet by octet from the first one. Announced data does not", f"{arriving:,}",
                     150000 <= arriving < 300000)
         was = peer.outcome(1, 10)
         took = time.monotonic() - begin
         until(lambda: not node.ask("status")["arriving_bytes"], 2)
         now, left = node.link("to-2"), node.ask("status")["arriving_bytes"]
-    yield Claim("a transfer that stands still (transfer_idle: 1s)", PAGE, "so is one that has not grown for `transfer_idle`",
+    yield Claim("a transfer that stands still (transfer_idle: 1s)", PAGE, "So is one that has not grown for `transfer_idle`",
                 f"{was} after {took:.1f} s; transfers_idle {now['transfers_idle']}, arriving_bytes {left}", was == "no resources" and 0.9 < took < 4 and now["transfers_idle"] == 1 and not left)
 
 
@@ -210,8 +210,8 @@ def memory():
 
 @check
 def floods():
-    cases = [("200 KEEPALIVE at once", b"\x04" * 200, PAGE, "more KEEPALIVE than two each second and 64 beyond that", "resource exhaustion"),
-             ("60 KEEPALIVE at once", b"\x04" * 60, PAGE, "more KEEPALIVE than two each second and 64 beyond that", "goes on"),
+    cases = [("200 KEEPALIVE at once", b"\x04" * 200, PAGE, "more than two per second and 64 beyond that", "resource exhaustion"),
+             ("60 KEEPALIVE at once", b"\x04" * 60, PAGE, "more than two per second and 64 beyond that", "goes on"),
              ("100 MSG_REJECT", b"\x06\x01\x07" * 100, PAGE, "more MSG_REJECT than this node sent messages and 16 beyond that", "resource exhaustion"),
              ("16 MSG_REJECT", b"\x06\x01\x07" * 16, PAGE, "more MSG_REJECT than this node sent messages and 16 beyond that", "goes on")]
     hosts = Hosts()
@@ -225,17 +225,17 @@ def floods():
             peer.send(b"\x55")
             reject = peer.wait(lambda m: m[0] == wire.MSG_REJECT, 5)
             end = peer.end_reason(5)
-        yield Claim("a message of unknown type", PAGE, "a message of unknown type is answered with MSG_REJECT and the end",
+        yield Claim("a message of unknown type", PAGE, "| a message of unknown type | MSG_REJECT, then the connection ends |",
                     f"{wire.REJECT.get(reject[1]) if reject else 'no reject'}, {end}", bool(reject) and reject[1:] == (1, 0x55) and end != "goes on")
         with Peer(hosts.node()) as peer:
             peer.send(wire.xfer(1, b"\x9f", flags=wire.START) + wire.xfer(2, here()))
             reject = peer.wait(lambda m: m[0] == wire.MSG_REJECT, 5)
             end = peer.end_reason(5)
-        yield Claim("a START within a transfer", PAGE, "a START within a transfer with MSG_REJECT and SESS_TERM", f"{wire.REJECT.get(reject[1]) if reject else 'no reject'}, {end}",
+        yield Claim("a START within a transfer", PAGE, "| a START within a transfer | MSG_REJECT and SESS_TERM |", f"{wire.REJECT.get(reject[1]) if reject else 'no reject'}, {end}",
                     bool(reject) and end not in ("goes on", "ended"))
         with Peer(hosts.node(), node="ipn:9.0") as peer:
             was = peer.end_reason(5)
-        yield Claim("a peer that no link names, without `peers`", PAGE, "is refused otherwise (*contact failure*, `unknown_refused`)", was, was == "contact failure")
+        yield Claim("a peer that no link names, without `peers`", PAGE, "Otherwise it is refused (*contact failure*, `unknown_refused`)", was, was == "contact failure")
 
 
 @check
