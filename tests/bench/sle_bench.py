@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Space Link Extension over loopback on this machine: helio-sle, and beside it in the same run dariolucia's library.
 
-usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER]
+usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER] [--only forward]
 
 DIR is what tests/interop/sle.sh made; without it there are no peers. Rates are of frames, not of what is around them."""
 
@@ -124,6 +124,42 @@ def recording(options):
         shutil.rmtree(folder)
 
 
+def forward(options):
+    """CLTUs, each notified as radiated: as many under way as may be, and one by one; beside them messages and answers of the same
+    lengths over plain TCP (an answer is the return of TRANSFER-DATA and the notification)."""
+    rows = []
+    for octets in (300, 1115):
+        for alone in (False, True):
+            runs, plain = [], []
+            for _ in range(options.rounds):
+                d = cltus(options, octets, alone)
+                runs.append(d)
+                r = subprocess.run([os.path.join(options.bin, "bench_tcp"), str(octets + 40), "170", "1" if alone else "1000",
+                                    str(options.seconds)], capture_output=True, text=True, check=True)
+                plain.append(json.loads(r.stdout)["per_second"])
+            each = [d["result"]["associations"][0]["cltus"] for d in runs]
+            row = {"octets": octets, "pipelining": not alone, "per_second": statistics.median(c["per_second"] for c in each),
+                   "mbit_s": statistics.median(c["rate_bps"] for c in each) / 1e6,
+                   "notified_us_p50": statistics.median(c["notified_us"]["p50"] for c in each),
+                   "plain_tcp_per_second": statistics.median(plain),
+                   "to_plain_tcp": statistics.median(c["per_second"] / p for c, p in zip(each, plain)),
+                   "provider_us_a_cltu": statistics.median(d["provider_cpu_s"] / d["result"]["frames"] for d in runs) * 1e6,
+                   "user_us_a_cltu": statistics.median(d["user_cpu_s"] / d["result"]["frames"] for d in runs) * 1e6}
+            rows.append(row)
+            print(row, file=sys.stderr)
+    return rows
+
+
+def cltus(options, octets, alone):
+    more = ["--pipelining", "no"] if alone else []
+    r = subprocess.run([os.path.join(options.bin, "helio-sle"), "bench", "--service", "fcltu", "--frame", str(octets), "-t",
+                        f"{options.seconds}s", *more], capture_output=True, text=True)
+    d = json.loads(r.stdout) if r.returncode == 0 else {}
+    if not d or any(a["cltus"]["radiated"] != a["cltus"]["sent"] for a in d["result"]["associations"]):
+        raise SystemExit(f"sle_bench: CLTUs of {octets}: {r.stderr}{r.stdout}")
+    return d
+
+
 def main():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("bin")
@@ -131,9 +167,14 @@ def main():
     p.add_argument("--seconds", type=int, default=5)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--record", default=tempfile.gettempdir())
+    p.add_argument("--only", choices=("forward",), help="this part alone")
     p.add_argument("--json")
     options = p.parse_args()
-    out = {"processors": os.cpu_count(), "frame_octets": 1115, "per_buffer": per_buffer(options)}
+    out = {"processors": os.cpu_count(), "forward": forward(options)}
+    if options.only:
+        print(json.dumps(out, indent=2))
+        return
+    out.update(frame_octets=1115, per_buffer=per_buffer(options))
     out["hashes"] = hashes(options)
     out["many"] = many(options)
     out["latency"] = latency(options, max(r["gbit_s"] for r in out["per_buffer"]) * 1e9)

@@ -65,6 +65,35 @@ class SimTest(unittest.TestCase):
             self.assertLess(abs(a["rate_bps"] / 4e6 - 1), 0.05)
             self.assertGreaterEqual(a["delay_us"]["min"], 10000)
 
+    def cltus(self, *options):
+        """The first instance; each CLTU was accepted once and radiated."""
+        found = self.sim("--service", "fcltu", "--frame", "300", *options)
+        for a in found["result"]["associations"]:
+            self.assertTrue(a["in_order"], a)
+            self.assertEqual((a["cltus"]["radiated"], a["cltus"]["refused"]), (a["cltus"]["accepted"], 0), a)
+        return found["result"], found["result"]["associations"][0]["cltus"]
+
+    def test_cltus_one_by_one(self):
+        """Each waits for the round trip, whatever the line."""
+        for rtt in (0.05, 0.2):
+            _, c = self.cltus("--line", "1Gbit/s", "--rtt", f"{rtt * 1e3:g}ms", "--pipelining", "no", "-t", "10s")
+            self.assertLess(abs(c["per_second"] * rtt - 1), 0.001)
+            self.assertLess(abs(c["notified_us"]["p50"] / (rtt * 1e6) - 1), 0.01)
+
+    def test_cltus_fill_the_line(self):
+        result, c = self.cltus("--line", "10Mbit/s", "--rtt", "200ms", "-t", "6s", "--warmup", "2s")
+        self.assertGreater(result["measured_bps"], 0.8 * 10e6)  # 300 octets of some 340 of a PDU
+        self.assertLess(result["measured_bps"], 300 / 335 * 10e6)
+        self.assertEqual(c["sent"], c["accepted"])
+
+    def test_cltus_wait_for_the_uplink(self):
+        """What the provider cannot hold is sent again, and counted once."""
+        result, c = self.cltus("--rate", "1Mbit/s", "-t", "3s", "--instances", "2", "--line", "10Mbit/s")
+        self.assertLess(abs(result["measured_bps"] / 2e6 - 1), 0.02)
+        self.assertGreater(c["sent"], c["accepted"])
+        _, c = self.cltus("-n", "100")
+        self.assertEqual((c["sent"], c["radiated"], c["octets"]), (100, 100, 30000))
+
     def test_the_same_again(self):
         options = ("--rtt", "20ms", "--loss", "0.001", "-t", "2s", "--seed", "7")
         first, second = self.sim(*options), self.sim(*options)
@@ -74,7 +103,9 @@ class SimTest(unittest.TestCase):
 
     def test_usage(self):
         for options, words in ((("--loss", "2"), "a share"), (("--congestion", "bbr"), "reno or cubic"), (("-t", "1s", "--warmup", "1s"), "shorter"),
-                               (("--record", "/tmp/x"), "nothing is recorded"), (("--pipelining", "maybe"), "yes or no")):
+                               (("--record", "/tmp/x"), "nothing is recorded"), (("--pipelining", "maybe"), "yes or no"),
+                               (("--service", "rcf"), "raf or fcltu"), (("--service", "fcltu", "--frame", "5000"), "at most 4096"),
+                               (("--service", "fcltu", "--record", "/tmp/x"), "not recorded")):
             self.assertIn(words, self.sim(*options, code=2))
 
 

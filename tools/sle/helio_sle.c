@@ -67,9 +67,16 @@ static error_t parse_measurement(int key, char *arg, struct argp_state *state,
 {
     static const char *const modes[] = {"onlt", "onlc", NULL};
     static const char *const yes_no[] = {"yes", "no", NULL};
+    static const char *const services[] = {"raf", "fcltu", NULL};
     switch (key) {
     case ARGP_KEY_INIT:
         state->child_inputs[0] = &o->terms;
+        return 0;
+    case ARGP_KEY_END:
+        if (o->cltus && o->frame > SLE_CLTU_MAX)
+            argp_error(state, "a CLTU has at most %d octets (--frame)", SLE_CLTU_MAX);
+        if (o->cltus && o->record != NULL)
+            argp_error(state, "CLTUs are not recorded");
         return 0;
     case 'b':
         o->buffer = argument_count(state, "buffer", arg, 1, 65535);
@@ -110,6 +117,9 @@ static error_t parse_measurement(int key, char *arg, struct argp_state *state,
     case KEY_WARMUP:
         o->warmup = argument_time(state, "warmup", arg, 0);
         return 0;
+    case KEY_SERVICE:
+        o->cltus = sle_word(state, "service", arg, services, "raf or fcltu") == 1;
+        return 0;
     case KEY_PIPELINING:
         o->blocked = sle_word(state, "pipelining", arg, yes_no, "yes or no") == 1;
         return 0;
@@ -135,17 +145,21 @@ static int run_bench(const struct options *o)
 
 /* Of bench and sim. */
 static const struct argp_option measurement_options[] = {
+    {"service", KEY_SERVICE, "NAME", 0,
+     "raf: frames to the user (default); fcltu: CLTUs to the provider, a notification for each", 1},
     {"buffer", 'b', "N", 0, "Frames of a transfer buffer (20)", 1},
-    {"frame", KEY_FRAME, "N", 0, "Octets of a frame (1115)", 1},
+    {"frame", KEY_FRAME, "N", 0, "Octets of a frame, or of a CLTU (1115)", 1},
     {"time", 't', "TIME", 0, "How long (5s)", 1},
     {"warmup", KEY_WARMUP, "TIME", 0, "What comes earlier is not measured (0)", 1},
-    {"frames", 'n', "N", 0, "Or stop after N frames of each instance", 1},
+    {"frames", 'n', "N", 0, "Or stop after N frames, or CLTUs, of each instance", 1},
     {"rate", KEY_RATE, "RATE", 0, "Of each instance (as fast as can be)", 1},
     {"instances", KEY_REPEAT, "N", 0, "At once (1)", 1},
     {"mode", KEY_MODE, "MODE", 0, "onlc (default) or onlt", 2},
     {"latency", KEY_LATENCY, "TIME", 0, "Latency limit (100ms)", 2},
     {"pipelining", KEY_PIPELINING, "yes|no", 0,
-     "no: each transfer buffer waits until TCP has acknowledged the one before", 2},
+     "no: each transfer buffer waits until TCP has acknowledged the one before; each CLTU for the "
+     "notification that the one before was radiated",
+     2},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the sockets (the system finds them)", 3},
     {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 3},
     {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
@@ -321,6 +335,7 @@ static const struct command commands[] = {
      "  helio-sle bench -b 20 -t 5s\n"
      "  helio-sle bench -b 20 --rate 1Gbit/s -t 5s \\\n"
      "      --authentication all --hash sha256\n"
+     "  helio-sle bench --service fcltu --frame 300 -t 5s\n"
      "\nexit codes: 0 done, 1 it did not go in order, 2 usage",
      terms_children},
     {"helio-sle bridge", "", parse_bridge, run_bridge, bridge_options,

@@ -24,6 +24,7 @@ struct bench_options {
     const char *congestion; /* TCP's; NULL: as the system has it */
     tick warmup;            /* not measured */
     bool blocked;           /* no pipelining */
+    bool cltus;             /* FCLTU: CLTUs of `frame` octets to the provider, instead of frames */
 };
 
 /* A provider and a user in virtual time, with a line between them. */

@@ -78,7 +78,8 @@ enum {
     KEY_UNSAID,
     KEY_ANTENNA,
     KEY_ANNOTATION,
-    KEY_ACCOUNT
+    KEY_ACCOUNT,
+    KEY_SERVICE
 };
 
 #define SLE_PASSWORD_TEXT (2 * SLE_PASSWORD_MAX + 2) /* bytes of one as text */

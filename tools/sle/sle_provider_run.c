@@ -259,17 +259,24 @@ int command_bridge(const struct bridge_options *o)
 /* ---- bench ---- */
 
 #define BENCH_ID "sagr=B.spack=BENCH.rsl-fg=1.raf=%s1"
+#define BENCH_CLTU_ID "sagr=B.spack=BENCH.fsl-fg=1.cltu=cltu1"
 
-static void write_bench(const struct bench_options *o, uint16_t port, struct text *t)
+static void write_uplinks(const struct bench_options *o, struct text *t)
 {
-    const char *password =
-        o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
-    add_text(t, "id: BENCH-P\npassword: '%s'\nlisten: '127.0.0.1:%u'\ntcp_buffer: %" PRIu64 "\n",
-             password, port, o->tcp_buffer);
-    if (o->congestion != NULL)
-        add_text(t, "congestion: '%s'\n", o->congestion);
-    add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
-             password, level_names[o->terms.level], hash_names[o->terms.hash]);
+    add_text(t, "instances:\n");
+    for (uint64_t i = 0; i < o->instances; i++) {
+        add_text(t,
+                 "  - {id: 'sagr=B.spack=BENCH.fsl-fg=1.cltu=cltu%" PRIu64
+                 "', users: BENCH-U, cltu_max: %" PRIu64,
+                 i + 1, o->frame);
+        if (o->rate > 0)
+            add_text(t, ", uplink_rate: %" PRIu64 "bit/s", o->rate);
+        add_text(t, "}\n");
+    }
+}
+
+static void write_downlinks(const struct bench_options *o, struct text *t)
+{
     add_text(t, "sources:\n");
     for (uint64_t i = 0; i < o->instances; i++) {
         add_text(t, "  - {name: s%" PRIu64 ", frame: %" PRIu64, i, o->frame);
@@ -287,6 +294,22 @@ static void write_bench(const struct bench_options *o, uint16_t port, struct tex
                  "us, store: %" PRIu64 ", pipelining: %s}\n",
                  o->mode, i + 1, i, o->buffer, (uint64_t)(o->latency / TICK_US),
                  o->buffer * 16 < 320 ? 320 : o->buffer * 16, o->blocked ? "no" : "yes");
+}
+
+static void write_bench(const struct bench_options *o, uint16_t port, struct text *t)
+{
+    const char *password =
+        o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
+    add_text(t, "id: BENCH-P\npassword: '%s'\nlisten: '127.0.0.1:%u'\ntcp_buffer: %" PRIu64 "\n",
+             password, port, o->tcp_buffer);
+    if (o->congestion != NULL)
+        add_text(t, "congestion: '%s'\n", o->congestion);
+    add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
+             password, level_names[o->terms.level], hash_names[o->terms.hash]);
+    if (o->cltus)
+        write_uplinks(o, t);
+    else
+        write_downlinks(o, t);
 }
 
 bool bench_settings(const struct bench_options *o, uint16_t port, struct settings *s)
@@ -352,7 +375,10 @@ static void print_bench(const struct bench_options *o, json_t *result, double pr
     json_t *r = json_object();
     double octets = json_number_value(json_object_get(result, "octets"));
     double user_cpu = json_number_value(json_object_get(result, "cpu_s"));
-    json_object_set_new(r, "buffer", json_number(o->buffer));
+    json_object_set_new(r, "service", json_string(o->cltus ? "fcltu" : "raf"));
+    json_object_set_new(r, "pipelining", json_boolean(!o->blocked));
+    if (!o->cltus)
+        json_object_set_new(r, "buffer", json_number(o->buffer));
     json_object_set_new(r, "frame", json_number(o->frame));
     json_object_set_new(r, "instances", json_number(o->instances));
     json_object_set_new(r, "provider_cpu_s", json_real(provider_cpu));
@@ -372,25 +398,31 @@ struct user_options bench_user(const struct bench_options *o, const struct addre
 {
     const char *password =
         o->terms.level == SLE_AUTH_NONE ? "" : "00112233445566778899aabbccddeeff";
-    snprintf(id, SLE_SIID_MAX + 1, BENCH_ID, o->mode);
-    return (struct user_options){.to = *to,
-                                 .instance = id,
-                                 .id = "BENCH-U",
-                                 .password = password,
-                                 .responder = "BENCH-P",
-                                 .responder_password = password,
-                                 .port_name = "PORT1",
-                                 .repeat = (unsigned)o->instances,
-                                 .terms = o->terms,
-                                 .start = {.quality = SLE_ALL_FRAMES},
-                                 .frames = o->frames,
-                                 .time = o->time,
-                                 .wait = 60 * TICK_S,
-                                 .tcp_buffer = o->tcp_buffer,
-                                 .congestion = o->congestion,
-                                 .warmup = o->warmup,
-                                 .numbered = true,
-                                 .log = LEVEL_WARNING};
+    if (o->cltus)
+        snprintf(id, SLE_SIID_MAX + 1, BENCH_CLTU_ID);
+    else
+        snprintf(id, SLE_SIID_MAX + 1, BENCH_ID, o->mode);
+    return (struct user_options){
+        .to = *to,
+        .instance = id,
+        .id = "BENCH-U",
+        .password = password,
+        .responder = "BENCH-P",
+        .responder_password = password,
+        .port_name = "PORT1",
+        .repeat = (unsigned)o->instances,
+        .terms = o->terms,
+        .start = {.quality = SLE_ALL_FRAMES, .first_cltu = USER_FIRST_CLTU},
+        .made = o->cltus ? o->frame : 0,
+        .alone = o->cltus && o->blocked,
+        .frames = o->frames,
+        .time = o->time,
+        .wait = 60 * TICK_S,
+        .tcp_buffer = o->tcp_buffer,
+        .congestion = o->congestion,
+        .warmup = o->warmup,
+        .numbered = true,
+        .log = LEVEL_WARNING};
 }
 
 int command_bench(const struct bench_options *o)

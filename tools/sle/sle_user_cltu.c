@@ -17,6 +17,7 @@
 #include "tools/sle/sle_user_run.h"
 
 #define FILE_MAX (1u << 30)
+#define CLTUS_TIMED (1u << 17) /* more than are ever under way: 32,768 unanswered, 65,536 held */
 
 static int read_all(const char *path, struct buf **out)
 {
@@ -74,29 +75,62 @@ int cltus_load(struct cltus *c, const char *path)
     return 0;
 }
 
+int cltus_make(struct cltus *c, size_t octets, uint64_t count)
+{
+    c->bytes = buf_new(0, octets);
+    c->sent_at = calloc(CLTUS_TIMED, sizeof *c->sent_at);
+    if (c->bytes == NULL || c->sent_at == NULL)
+        return HELIO_ENOMEM;
+    for (size_t i = 0; i < octets; i++)
+        c->bytes->mem[i] = (uint8_t)i;
+    c->bytes->len = octets;
+    c->len = count == 0 || count > SIZE_MAX ? SIZE_MAX : (size_t)count;
+    c->run_id = USER_FIRST_CLTU;
+    return 0;
+}
+
 void cltus_free(struct cltus *c)
 {
     buf_drop(c->bytes);
     free(c->list);
+    free(c->sent_at);
+}
+
+/* May another one be sent? */
+static bool may_send(const struct association *a)
+{
+    const struct cltus *c = &a->cltus;
+    const struct user_options *o = a->user->options;
+    const uint64_t under_way = c->sent - c->answered;
+    if (o->alone && (under_way > 0 || c->accepted > c->radiated + c->expired + c->discarded))
+        return false;
+    return c->next < c->len && (o->window == 0 || under_way < o->window);
 }
 
 void cltus_send(struct association *a, tick now)
 {
     struct cltus *c = &a->cltus;
-    unsigned window = a->user->options->window;
-    while (c->next < c->len && (window == 0 || c->sent - c->answered < window)) {
+    while (may_send(a)) {
         const struct user_options *o = a->user->options;
         const uint64_t wall = world_wall(a->user->world);
         struct sle_cltu one = {.notify = !o->quiet,
                                .earliest = user_when_at(&o->earliest, wall),
                                .latest = user_when_at(&o->latest, wall),
                                .delay_us = o->delay_us,
-                               .data = c->list[c->next]};
+                               .data = c->list != NULL ? c->list[c->next] : buf_slice(c->bytes)};
         if (sle_user_cltu(a->sle, &one, NULL, now) != 0)
             return; /* an answer brings us back */
+        if (c->sent_at != NULL)
+            c->sent_at[c->next % CLTUS_TIMED] = now;
         c->next++;
         c->sent++;
     }
+}
+
+bool cltus_finish(struct cltus *c)
+{
+    c->len = c->next;
+    return cltus_done(c);
 }
 
 void cltus_answer(struct association *a, const struct sle_notice *n)
@@ -127,6 +161,17 @@ static void count_interrupted(struct cltus *c, const struct sle_last_processed *
     c->interrupted_id = p->id;
 }
 
+/* They are radiated in the order of their numbers. */
+static void count_radiated(struct association *a)
+{
+    struct cltus *c = &a->cltus;
+    tick now = world_now(a->user->world);
+    if (c->sent_at != NULL)
+        measure_cltu(&a->measure, c->bytes->len, now,
+                     now - c->sent_at[(c->radiated + c->refused) % CLTUS_TIMED]);
+    c->radiated++;
+}
+
 /* Those behind it are discarded, and others are refused. */
 static void count_expired(struct cltus *c)
 {
@@ -138,7 +183,7 @@ void cltus_notified(struct association *a, const struct sle_async *n)
 {
     struct cltus *c = &a->cltus;
     if (n->notification == SLE_ASYNC_RADIATED)
-        c->radiated++;
+        count_radiated(a);
     else if (n->notification == SLE_ASYNC_EXPIRED)
         count_expired(c);
     else if (n->notification < SLE_ASYNC_ACTIONS_DONE)

@@ -45,15 +45,27 @@ static void take_number(struct measure *m, uint64_t number)
         m->next = number + 1;
 }
 
+static void take_octets(struct measure *m, size_t octets, tick now)
+{
+    m->frames++;
+    m->octets += octets;
+    m->second_frames++;
+    m->second_octets += octets;
+    m->first_ns = m->frames == 1 ? now : m->first_ns;
+    m->last_ns = now;
+}
+
+void measure_cltu(struct measure *m, size_t octets, tick now, tick delay)
+{
+    take_octets(m, octets, now);
+    take_delay(m, (int64_t)delay);
+    m->any = true;
+}
+
 int64_t measure_frame(struct measure *m, struct slice frame, bool numbered, tick now, uint64_t wall)
 {
     uint64_t number, time;
-    m->frames++;
-    m->octets += frame.len;
-    m->second_frames++;
-    m->second_octets += frame.len;
-    m->first_ns = m->frames == 1 ? now : m->first_ns;
-    m->last_ns = now;
+    take_octets(m, frame.len, now);
     if (!numbered)
         return INT64_MIN;
     if (!numbered_read(frame, &number, &time)) {

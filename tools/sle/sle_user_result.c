@@ -36,10 +36,30 @@ static void set_numbered(json_t *o, const struct measure *m)
     json_object_set_new(o, "jitter_us", json_real(m->jitter / 1e3));
 }
 
-static json_t *cltus_json(const struct cltus *c)
+/* From the first notification to the last one: what was behind the first. */
+static double rate_of(const struct measure *m, uint64_t count)
 {
+    double s = seconds_of(m->first_ns, m->last_ns);
+    double behind = m->frames > 0 ? 1 - 1 / (double)m->frames : 0;
+    return s > 0 ? (double)count * behind / s : 0;
+}
+
+/* Of those that are made: how fast, and after which time each was told as radiated. */
+static void set_made(json_t *o, const struct measure *m)
+{
+    json_object_set_new(o, "octets", json_number(m->octets));
+    json_object_set_new(o, "seconds", json_real(seconds_of(m->first_ns, m->last_ns)));
+    json_object_set_new(o, "per_second", json_real(rate_of(m, m->frames)));
+    json_object_set_new(o, "rate_bps", json_real(rate_of(m, m->octets * 8)));
+    json_object_set_new(o, "notified_us", delay_json(m));
+}
+
+static json_t *cltus_json(const struct association *a)
+{
+    const struct cltus *c = &a->cltus;
     json_t *o = json_object();
-    json_object_set_new(o, "in_file", json_integer((json_int_t)c->len));
+    if (c->list != NULL)
+        json_object_set_new(o, "in_file", json_integer((json_int_t)c->len));
     json_object_set_new(o, "sent", json_number(c->sent));
     json_object_set_new(o, "accepted", json_number(c->accepted));
     json_object_set_new(o, "refused", json_number(c->refused));
@@ -48,6 +68,8 @@ static json_t *cltus_json(const struct cltus *c)
     json_object_set_new(o, "discarded", json_number(c->discarded));
     json_object_set_new(o, "interrupted", json_number(c->interrupted));
     json_object_set_new(o, "other_notifications", json_number(c->other));
+    if (c->sent_at != NULL)
+        set_made(o, &a->measure);
     return o;
 }
 
@@ -113,7 +135,7 @@ static json_t *association_json(const struct association *a)
     if (*a->end != '\0')
         json_object_set_new(o, "end", json_string(a->end));
     if (a->service == SLE_FCLTU) {
-        json_object_set_new(o, "cltus", cltus_json(&a->cltus));
+        json_object_set_new(o, "cltus", cltus_json(a));
         json_object_set_new(o, "events", events_json(a));
         return o;
     }

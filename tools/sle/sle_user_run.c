@@ -283,7 +283,8 @@ static void stop_all(struct user *u)
             association_fail(&u->all[i], "it was not connected");
             alarm_set(&u->all[i].again, 0);
         } else if (u->all[i].conn != NULL && !u->all[i].stopping) {
-            association_stop(&u->all[i]);
+            if (u->options->made == 0 || !u->all[i].started || cltus_finish(&u->all[i].cltus))
+                association_stop(&u->all[i]);
             if (u->all[i].conn != NULL)
                 sle_conn_pump(u->all[i].conn);
         }
@@ -421,11 +422,13 @@ static int add_association(struct user *u, struct association *a, unsigned n)
                                 .respond = o->listen,
                                 .version = o->terms.version};
     int e = sle_user_add(u->sle, &c, &a->sle);
-    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0 &&
-        !o->bind_only && o->script == NULL)
+    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->made == 0 &&
+        o->events_len == 0 && !o->bind_only && o->script == NULL)
         e = HELIO_EINVAL;
     if (e == 0 && a->service == SLE_FCLTU && o->cltus != NULL)
         e = cltus_load(&a->cltus, o->cltus);
+    if (e == 0 && o->made > 0)
+        e = cltus_make(&a->cltus, o->made, o->frames);
     if (e == 0 && a->service == SLE_FCLTU)
         e = events_open(a);
     if (e == 0 && script_open(a) < 0)

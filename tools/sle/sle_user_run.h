@@ -83,6 +83,9 @@ struct user_options {
     bool lengths;
     struct address udp;
     unsigned window; /* CLTUs under way; 0: as many as may be */
+    uint64_t made;   /* octets of CLTUs that are made instead of read from a file; 0: none. `frames`
+                        of them, or as many as go in `time` */
+    bool alone;      /* each CLTU waits until the one before was radiated */
     struct user_event events[USER_EVENTS_MAX];
     size_t events_len;
     enum say_level log;
@@ -102,12 +105,13 @@ struct measure {
     double second_delay;
 };
 
-/* CLTUs of a file, each as it is sent. */
+/* CLTUs of a file, each as it is sent; or such that are made, one like the other. */
 struct cltus {
     struct buf *bytes;
-    struct slice *list;
-    size_t len, next; /* the next to send */
-    size_t run_index; /* index and id of the first that was sent in sequence */
+    struct slice *list; /* NULL: each is `bytes` */
+    tick *sent_at;      /* of those made: when, by number modulo CLTUS_TIMED */
+    size_t len, next;   /* the next to send */
+    size_t run_index;   /* index and id of the first that was sent in sequence */
     uint32_t run_id;
     struct sle_time began; /* START, by the provider's clock */
     uint64_t sent, accepted, refused, radiated, other, answered;
@@ -247,6 +251,8 @@ void measure_again(struct measure *m);
 /* A frame came at `now` (monotonic) and `wall`. Delay in ns; INT64_MIN: it has none. */
 int64_t measure_frame(struct measure *m, struct slice frame, bool numbered, tick now,
                       uint64_t wall);
+/* A CLTU of so many octets was told as radiated at `now`; `delay` since it was sent, ns. */
+void measure_cltu(struct measure *m, size_t octets, tick now, tick delay);
 
 int sink_open(struct user *u);
 void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int64_t delay);
@@ -257,6 +263,9 @@ int sink_close(struct user *u);
 void parameters_ask(struct association *a);
 
 int cltus_load(struct cltus *c, const char *path);
+int cltus_make(struct cltus *c, size_t octets, uint64_t count);
+/* No more are made; those under way end as always. True: there are none. */
+bool cltus_finish(struct cltus *c);
 void cltus_free(struct cltus *c);
 void cltus_send(struct association *a, tick now);
 void cltus_answer(struct association *a, const struct sle_notice *n);
