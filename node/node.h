@@ -16,6 +16,7 @@
 #include "os/say.h"
 #include "os/took.h"
 #include "os/world.h"
+#include "route/plan_router.h"
 
 struct uv_loop_s;
 struct apps;
@@ -75,8 +76,10 @@ struct node_link {
     tick contact_next;             /* when its next contact begins; TICK_NEVER: there is none */
     tick heard_since;              /* it has no contact any more, but the peer; TICK_NEVER: else */
     bool given_up;                 /* it has none, and what is unfinished goes another way */
-    bool over;                     /* it came in, and is down: to be removed */
-    struct link_meter meter;       /* node_meter.h */
+    bool gives_back;               /* that is asked for, in steps: */
+    struct plan_router_walk back;
+    bool over;               /* it came in, and is down: to be removed */
+    struct link_meter meter; /* node_meter.h */
     struct link_watch watch;
 };
 

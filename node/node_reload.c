@@ -25,10 +25,28 @@
 
 #define KEYS_CAP 256
 
+/* What the file says, and its place in the order of changes. */
+struct reading {
+    struct node_change change;
+    char *path;
+    struct config *now; /* NULL: it is wrong, or memory was out */
+    struct conf_errors errors;
+    node_reloaded *done;
+    void *context;
+    /* The plan that it names: */
+    char *plan_was;      /* by the file as it was read before */
+    uint64_t plan_stamp; /* when that was written; then this one */
+    bool plan_new;       /* another file, or another content */
+    int plan_rc;
+    struct node_plan_file plan;
+    struct conf_errors plan_errors;
+};
+
 struct reload {
     struct node *n;
     const struct config *was;
     struct config *now;
+    struct reading *file;
     json_t *applied, *refused;
 };
 
@@ -249,28 +267,24 @@ void node_reload_begin(struct node *n)
     n->plan_stamp = stamp_of(n->config->plan);
 }
 
+/* The plan was read with the file if there was something new. */
 static void reload_plan(struct reload *r)
 {
+    struct reading *f = r->file;
     const char *path = r->now->plan;
-    uint64_t stamp = stamp_of(path);
-    bool other = strcmp(path, r->was->plan) != 0;
     if (*path == '\0') {
-        if (other)
+        if (strcmp(path, r->was->plan) != 0)
             tell_change(r, false,
                         "plan: a node that follows a plan goes on doing so; start it anew");
         return;
     }
-    if (!other && (stamp == 0 || stamp == r->n->plan_stamp))
+    if (!f->plan_new)
         return;
-    struct conf_errors *e = malloc(sizeof *e);
-    if (e == NULL)
-        return;
-    conf_errors_init(e, path);
-    int rc = node_plan_reload(r->n, path, e);
+    struct conf_errors *e = &f->plan_errors;
+    const int rc = f->plan_rc < 0 ? f->plan_rc : node_plan_file_use(&f->plan, r->n, e);
     tell_change(r, rc == 0, "plan: %s%s%s", path, rc == 0 ? "" : ": ",
                 rc == 0 || e->len == 0 ? "" : e->text[0]);
-    r->n->plan_stamp = rc == 0 ? stamp : r->n->plan_stamp;
-    free(e);
+    r->n->plan_stamp = rc == 0 ? f->plan_stamp : r->n->plan_stamp;
 }
 
 static void reload_log(struct reload *r)
@@ -330,31 +344,52 @@ static void apply_changes(struct reload *r)
     node_wake(r->n);
 }
 
-/* What the file says, and its place in the order of changes. */
-struct reading {
-    struct node_change change;
-    char *path;
-    struct config *now; /* NULL: it is wrong, or memory was out */
-    struct conf_errors errors;
-    node_reloaded *done;
-    void *context;
-};
-
 static void free_reading(struct reading *f)
 {
     if (f->now != NULL)
         config_fini(f->now);
     free(f->now);
+    node_plan_file_free(&f->plan);
+    free(f->plan_was);
     free(f->path);
     free(f);
+}
+
+/* What the plan is compared with. Without memory it is another one. */
+static bool begin_reading(struct node_change *c)
+{
+    struct reading *f = container_of(c, struct reading, change);
+    const struct node *n = c->node;
+    f->plan_was = strdup(n->file != NULL ? n->file->plan : n->config->plan);
+    f->plan_stamp = n->plan_stamp;
+    conf_errors_init(&f->plan_errors, "plan");
+    f->plan_rc = node_plan_file_begin(&f->plan, n, &f->plan_errors);
+    return true;
+}
+
+static void read_plan(struct reading *f)
+{
+    const char *path = f->now->plan;
+    const uint64_t stamp = stamp_of(path);
+    const bool other = f->plan_was == NULL || strcmp(path, f->plan_was) != 0;
+    f->plan_new = *path != '\0' && (other || (stamp != 0 && stamp != f->plan_stamp));
+    f->plan_stamp = stamp;
+    if (!f->plan_new || f->plan_rc < 0)
+        return;
+    conf_errors_init(&f->plan_errors, path);
+    f->plan_rc = node_plan_file_read(&f->plan, path, &f->plan_errors);
 }
 
 static void read_file(struct node_change *c)
 {
     struct reading *f = container_of(c, struct reading, change);
     f->now = calloc(1, sizeof *f->now);
-    if (f->now == NULL || config_load(f->now, f->path, cla_at, &f->errors) == 0)
+    if (f->now == NULL)
         return;
+    if (config_load(f->now, f->path, cla_at, &f->errors) == 0) {
+        read_plan(f);
+        return;
+    }
     free(f->now);
     f->now = NULL;
 }
@@ -374,7 +409,7 @@ static void apply_file(struct reading *f, json_t *out)
 {
     struct node *n = f->change.node;
     struct config *was = n->file;
-    struct reload r = {n, was != NULL ? was : n->config, f->now, json_array(), json_array()};
+    struct reload r = {n, was != NULL ? was : n->config, f->now, f, json_array(), json_array()};
     f->now = NULL;
     apply_changes(&r);
     if (json_array_size(r.applied) + json_array_size(r.refused) == 0)
@@ -413,7 +448,8 @@ int node_reload(struct node *n, node_reloaded *done, void *context)
     struct reading *f = calloc(1, sizeof *f);
     if (f == NULL)
         return HELIO_ENOMEM;
-    f->change = (struct node_change){.read = read_file, .apply = apply_reading};
+    f->change =
+        (struct node_change){.begin = begin_reading, .read = read_file, .apply = apply_reading};
     f->path = strdup(n->path);
     f->done = done;
     f->context = context;

@@ -62,6 +62,11 @@ static void drop_booking(struct plan_router *r, struct booking *b)
     free(b);
 }
 
+static void book_volume(const struct plan_router *r, struct booking *b)
+{
+    b->plan = plan_book(r->plan, b->route, b->priority) == 0 ? r->plans : 0;
+}
+
 /* --- asking --- */
 
 static size_t collect_backlog(const struct plan_router *r, const struct router_links *links,
@@ -328,7 +333,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     struct booking *own = q->booking == 0 ? NULL : find_booking(r, q->booking);
     struct way *way = NULL;
     /* What is in the queue is part of the backlog; its volume is its own. */
-    if (own != NULL && own->held)
+    if (own != NULL && booking_held(r, own))
         plan_unbook(r->plan, own->route, own->priority);
     else
         pq.backlog_len = collect_backlog(r, q->links, q->priority, backlog);
@@ -342,8 +347,8 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->totals.parts += fits > 0;
     struct router_answer a = reason == PLAN_FOUND || fits > 0 ? answer_route(r, way, fits, q->now)
                                                               : answer_none(r, q, &pq, reason);
-    if (own != NULL && own->held)
-        own->held = plan_book(r->plan, own->route, own->priority) == 0;
+    if (own != NULL && booking_held(r, own))
+        book_volume(r, own);
     return a;
 }
 
@@ -439,7 +444,7 @@ static void keep_booking(struct plan_router *r, const struct router_note *n)
     memcpy(route, answer, size);
     *b = (struct booking){
         .id = id, .key = n->key, .link = n->link, .priority = r->pending_priority, .route = route};
-    b->held = plan_book(r->plan, route, b->priority) == 0;
+    book_volume(r, b);
     count_given(r, b);
     hash_add(&r->bookings, &b->by_id, hash_mix(r->bookings.seed, id, 0));
 }
@@ -455,7 +460,7 @@ static void note_plan(void *router, const struct router_note *n)
     if (b == NULL)
         return; /* there was no memory for it */
     /* What was sent has used its volume. */
-    if (b->held && n->kind != ROUTER_SENT)
+    if (booking_held(r, b) && n->kind != ROUTER_SENT)
         plan_unbook(r->plan, b->route, b->priority);
     struct way *w = n->kind == ROUTER_SENT ? NULL : way_find(r, b->link);
     if (w != NULL)
@@ -474,6 +479,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
         return HELIO_ENOMEM;
     }
     r->plan = plan;
+    r->plans = 1;
     r->node = node;
     r->other = *other;
     r->check = TICK_NEVER;
@@ -486,9 +492,12 @@ void plan_router_free(struct plan_router *r)
 {
     if (r == NULL)
         return;
-    struct hash_node *n;
-    while ((n = hash_walk(&r->bookings, NULL)) != NULL)
-        drop_booking(r, container_of(n, struct booking, by_id));
+    struct hash_node *n = hash_walk(&r->bookings, NULL);
+    while (n != NULL) {
+        struct booking *b = container_of(n, struct booking, by_id);
+        n = hash_walk(&r->bookings, n);
+        drop_booking(r, b);
+    }
     hash_fini(&r->bookings);
     free(r->all);
     free(r->ways);
@@ -543,18 +552,6 @@ uint64_t plan_router_node(const struct plan_router *r)
     return r->node;
 }
 
-size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max)
-{
-    size_t n = 0;
-    for (struct hash_node *h = hash_walk(&r->bookings, NULL); h != NULL;
-         h = hash_walk(&r->bookings, h)) {
-        const struct booking *b = container_of(h, struct booking, by_id);
-        if (b->link == link && n < max)
-            keys[n++] = b->key;
-    }
-    return n;
-}
-
 void plan_router_changed(struct plan_router *r, tick now)
 {
     r->edge = way_next_edge(r, now);
@@ -568,10 +565,8 @@ void plan_router_ahead(struct plan_router *r, tick ahead, tick now)
 
 void plan_router_replace(struct plan_router *r, struct plan *plan, tick now)
 {
-    for (struct hash_node *h = hash_walk(&r->bookings, NULL); h != NULL;
-         h = hash_walk(&r->bookings, h))
-        container_of(h, struct booking, by_id)->held = false;
     r->plan = plan;
+    r->plans++;
     r->pending_id = 0; /* its contacts were of the former one */
     r->copies = 0;
     plan_router_changed(r, now);

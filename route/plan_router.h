@@ -37,15 +37,24 @@ void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *exclude
 
 /* The number of this node. */
 uint64_t plan_router_node(const struct plan_router *r);
-/* The bundles that are in its queue or on it, as far as they are booked. Returns how many. */
-size_t plan_router_keys(const struct plan_router *r, uint32_t link, uint64_t *keys, size_t max);
+/* A walk over the bundles that are in the queue of a link or on it, as far as they were booked when
+ * it began. What changes between two steps does not matter. */
+struct plan_router_walk {
+    uint64_t cursor, last; /* last: the last booking before it began */
+};
+#define PLAN_ROUTER_KEYS 256
+void plan_router_walk_begin(const struct plan_router *r, struct plan_router_walk *w);
+/* One step, which takes the same time however many bundles there are: their keys, and how many.
+ * False: these were the last; true: there may be more. */
+bool plan_router_walk(const struct plan_router *r, uint32_t link, struct plan_router_walk *w,
+                      uint64_t keys[PLAN_ROUTER_KEYS], size_t *len);
 /* The plan has changed: the answers' deadline is looked up anew. The agent is told by
  * agent_reroute. */
 void plan_router_changed(struct plan_router *r, tick now);
 /* How far the plan's times are ahead of the agent's [0]; as above. */
 void plan_router_ahead(struct plan_router *r, tick ahead, tick now);
-/* Another plan from now on, borrowed as the first one. What is booked was booked of the former one.
- * As above. */
+/* Another plan from now on, borrowed as the first one; the former one may be freed. What is booked
+ * was booked of that. As above. */
 void plan_router_replace(struct plan_router *r, struct plan *plan, tick now);
 
 struct plan_router_totals {

@@ -25,8 +25,8 @@ struct booking {
     struct hash_node by_id;
     uint64_t id, key;
     uint32_t link;
+    uint32_t plan; /* its volumes are booked, in this class, of the plan with this number; 0: not */
     uint64_t given; /* bytes that its way was given for it, of a choice among equal ones */
-    bool held;      /* its volumes are booked, in this class */
     enum plan_priority priority;
     struct plan_route *route;
 };
@@ -39,6 +39,7 @@ struct balance_slot {
 
 struct plan_router {
     struct plan *plan;
+    uint32_t plans; /* that there were: the number of this one */
     struct router other;
     uint64_t node, ids;
     tick ahead; /* the plan's time less the agent's */
@@ -75,6 +76,12 @@ static inline tick plan_time(const struct plan_router *r, tick t)
 static inline tick agent_time(const struct plan_router *r, tick t)
 {
     return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
+}
+
+/* Are its volumes booked? What was booked of a former plan is nothing to this one. */
+static inline bool booking_held(const struct plan_router *r, const struct booking *b)
+{
+    return b->plan == r->plans;
 }
 
 /* plan_router_balance.c. looks: a second way is to be looked for. alone: there was none. equal: the

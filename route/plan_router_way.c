@@ -104,3 +104,39 @@ bool way_touched(const void *router, int link)
     const struct way *w = link < 0 ? NULL : way_find(r, (uint32_t)link);
     return link < 0 ? r->touched : r->links_touched || (w != NULL && w->touched);
 }
+
+/* --- what they have --- */
+
+#define WALK_CHAINS 1024 /* of one step of a walk */
+#define WALK_ROOM 64     /* for the keys of a chain, which has one or two */
+
+void plan_router_walk_begin(const struct plan_router *r, struct plan_router_walk *w)
+{
+    *w = (struct plan_router_walk){.last = r->ids};
+}
+
+static size_t take_keys(const struct hash_node *chain, uint32_t link, uint64_t last,
+                        uint64_t keys[WALK_ROOM])
+{
+    size_t n = 0;
+    for (; chain != NULL && n < WALK_ROOM; chain = chain->next) {
+        const struct booking *b = container_of(chain, struct booking, by_id);
+        if (b->link == link && b->id <= last)
+            keys[n++] = b->key;
+    }
+    return n;
+}
+
+bool plan_router_walk(const struct plan_router *r, uint32_t link, struct plan_router_walk *w,
+                      uint64_t keys[PLAN_ROUTER_KEYS], size_t *len)
+{
+    struct hash_node *chain;
+    *len = 0;
+    for (int chains = 0; chains < WALK_CHAINS && *len + WALK_ROOM <= PLAN_ROUTER_KEYS; chains++) {
+        w->cursor = hash_scan(&r->bookings, w->cursor, &chain);
+        *len += take_keys(chain, link, w->last, keys + *len);
+        if (w->cursor == 0)
+            return false;
+    }
+    return true;
+}

@@ -304,7 +304,7 @@ static const struct command {
     {"link-set", do_nothing, true, NULL, control_link_set},
     {"link-remove", do_link_remove, true, NULL, NULL},
     {"plan", control_plan, false, NULL, NULL},
-    {"plan-reload", control_plan_reload, true, NULL, NULL},
+    {"plan-reload", do_nothing, true, NULL, control_plan_reload},
     {"contact", control_contact, true, NULL, NULL},
     {"range", control_range, true, NULL, NULL},
 };

@@ -15,6 +15,7 @@
 
 #define CONTROL_LINE_MAX 32768 /* longest request */
 
+struct conf_errors;
 struct control_list;
 struct json_t;
 
@@ -36,6 +37,8 @@ struct json_t *control_answer(struct node *n, const struct control_who *who, con
 /* The answer is no. wrong: since the question is, which "usage": true says (helioctl ends with 2);
  * else since the node cannot, now. Returns false. */
 bool control_refuse(struct json_t *out, bool wrong, const char *why);
+/* … for all that is wrong with a text, in one. */
+void control_refuse_errors(struct json_t *out, bool wrong, const struct conf_errors *e);
 
 /* The link of that name, open and not about to end; NULL: `out` says why. */
 struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);
@@ -79,9 +82,11 @@ struct control_list *control_link_add(struct node *n, const struct control_who *
 struct control_list *control_link_set(struct node *n, const struct control_who *who,
                                       const struct json_t *in, struct json_t *out);
 
+struct control_list *control_plan_reload(struct node *n, const struct control_who *who,
+                                         const struct json_t *in, struct json_t *out);
+
 /* control_plan.c: the contact plan; commands, as those of control.c. */
 void control_plan(struct node *n, const struct json_t *in, struct json_t *out);
-void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out);
 void control_contact(struct node *n, const struct json_t *in, struct json_t *out);
 void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 

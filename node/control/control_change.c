@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Commands that may read long files: reload, and links with other certificates. The answer is a
- * list without items that waits until the change is made (node_change.h). What can go wrong: what
- * the request says; the node cannot do it; the visitor goes: the change is made all the same, and
- * logged.
+ * Commands that may read long files: reload, links with other certificates, contact plans. The
+ * answer is a list without items that waits until the change is made (node_change.h). What can go
+ * wrong: what the request says; the node cannot do it; the visitor goes: the change is made all the
+ * same, and logged.
  */
 #include <jansson.h>
 #include <stdio.h>
@@ -15,6 +15,7 @@
 #include "node/control/control_list.h"
 #include "node/node_change.h"
 #include "node/node_reload.h"
+#include "node/plan/node_plan.h"
 
 /* The answer that a visitor waits for. */
 struct waiting {
@@ -35,7 +36,10 @@ struct asked {
     const char *name, *keys; /* in `in` */
     struct config_link *link;
     uint64_t life; /* of the link that is there */
-    struct conf_errors errors;
+    /* Of the contact plan: */
+    struct node_plan_file plan;
+    int rc;
+    struct conf_errors errors; /* of either */
 };
 
 /* ---- the answer ---- */
@@ -70,6 +74,7 @@ static void free_waiting(struct control_list *l)
 static void free_asked(struct asked *a)
 {
     config_link_free(a->link);
+    node_plan_file_free(&a->plan);
     json_decref(a->in);
     json_decref(a->out);
     free(a->who);
@@ -148,24 +153,53 @@ struct control_list *control_reload(struct node *n, const struct control_who *wh
     return l;
 }
 
-/* ---- links ---- */
-
-/* All that is wrong with a link's keys, in one text. */
-static void fail_keys(struct asked *a)
-{
-    const struct conf_errors *e = &a->errors;
-    char text[2048] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",
-                                 e->text[i]);
-    control_refuse(a->out, true, text);
-}
-
 static struct asked *asked_of(struct node_change *c)
 {
     return container_of(c, struct asked, change);
 }
+
+/* ---- the contact plan ---- */
+
+/* Who changes a node may name a file that only the node's user may read. */
+#define UNREADABLE_PLAN                                                                            \
+    "is not understood; write a contact or range, as helio-plan check tells of a file that you "   \
+    "may read"
+
+static bool begin_plan(struct node_change *c)
+{
+    struct asked *a = asked_of(c);
+    const struct node *n = a->node;
+    const char *file = json_string_value(json_object_get(a->in, "file"));
+    a->rc = node_plan_file_begin(&a->plan, n, &a->errors);
+    if (a->rc < 0)
+        return false;
+    const char *named = file != NULL ? file : a->plan.path != NULL ? a->plan.path : "plan";
+    conf_errors_init(&a->errors, named);
+    if (strcmp(named, n->config->plan) != 0)
+        a->errors.instead = UNREADABLE_PLAN;
+    return true;
+}
+
+static void read_plan(struct node_change *c)
+{
+    struct asked *a = asked_of(c);
+    const char *file = json_string_value(json_object_get(a->in, "file"));
+    a->rc = node_plan_file_read(&a->plan, file, &a->errors);
+}
+
+static void apply_plan(struct node_change *c)
+{
+    struct asked *a = asked_of(c);
+    if (a->rc == 0 && !a->node->stopping)
+        a->rc = node_plan_file_use(&a->plan, a->node, &a->errors);
+    if (a->node->stopping)
+        control_refuse(a->out, false, "the node is stopping");
+    else if (a->rc < 0)
+        control_refuse_errors(a->out, a->rc != HELIO_ENOMEM && a->rc != HELIO_EIO, &a->errors);
+    end_asked(a);
+}
+
+/* ---- links ---- */
 
 static void read_added(struct node_change *c)
 {
@@ -181,7 +215,7 @@ static void apply_added(struct node_change *c)
     if (a->node->stopping)
         control_refuse(a->out, false, "the node is stopping");
     else if (a->link == NULL)
-        fail_keys(a);
+        control_refuse_errors(a->out, true, &a->errors);
     else if (node_link_add(a->node, a->link, why, sizeof why) < 0)
         control_refuse(a->out, false, why);
     if (!a->node->stopping)
@@ -200,7 +234,7 @@ static bool begin_set(struct node_change *c)
     a->link =
         config_link_change(l->config, a->keys, strlen(a->keys), &a->node->config->node, &a->errors);
     if (a->link == NULL)
-        fail_keys(a);
+        control_refuse_errors(a->out, true, &a->errors);
     return a->link != NULL && a->link->ops->read != NULL;
 }
 
@@ -218,7 +252,7 @@ static void apply_set(struct node_change *c)
     if (a->node->stopping)
         control_refuse(a->out, false, "the node is stopping");
     else if (a->errors.total > 0)
-        fail_keys(a);
+        control_refuse_errors(a->out, true, &a->errors);
     else if (a->link != NULL && (l == NULL || l->life != a->life || l->cla == NULL))
         control_refuse(a->out, false, "the link was removed meanwhile");
     else if (a->link != NULL && node_link_set(l, a->link, why, sizeof why) < 0)
@@ -240,25 +274,30 @@ static bool link_words(const json_t *in, const char *what, struct asked *a, json
     return control_refuse(out, true, text);
 }
 
-/* Of a change of a link: its words are there, or `out` says what is wrong. */
-static struct control_list *make_asked(struct asked *a, const json_t *in, json_t *out)
+/* `good`: its words are there; else `out` says what is wrong. */
+static struct control_list *make_asked(struct asked *a, bool good, json_t *out)
+{
+    struct control_list *l = &a->answer->base;
+    if (good && node_change_make(a->node, &a->change))
+        return l;
+    if (good)
+        control_refuse(out, false, "too many changes wait; try again later");
+    free_asked(a);
+    waiting_of(l)->asked = NULL;
+    free_waiting(l);
+    return NULL;
+}
+
+/* Of a change of a link. */
+static struct control_list *make_link(struct asked *a, const json_t *in, json_t *out)
 {
     if (a == NULL) {
         control_refuse(out, false, "out of memory");
         return NULL;
     }
-    struct control_list *l = &a->answer->base;
-    if (link_words(in, a->command, a, out)) {
-        const char *file = json_string_value(json_object_get(in, "file"));
-        conf_errors_init(&a->errors, file != NULL ? file : "");
-        if (node_change_make(a->node, &a->change))
-            return l;
-        control_refuse(out, false, "too many changes wait; try again later");
-    }
-    free_asked(a);
-    waiting_of(l)->asked = NULL;
-    free_waiting(l);
-    return NULL;
+    const char *file = json_string_value(json_object_get(in, "file"));
+    conf_errors_init(&a->errors, file != NULL ? file : "");
+    return make_asked(a, link_words(in, a->command, a, out), out);
 }
 
 struct control_list *control_link_add(struct node *n, const struct control_who *who,
@@ -267,7 +306,7 @@ struct control_list *control_link_add(struct node *n, const struct control_who *
     struct asked *a = new_asked(n, "link-add", who, in);
     if (a != NULL)
         a->change = (struct node_change){.read = read_added, .apply = apply_added};
-    return make_asked(a, in, out);
+    return make_link(a, in, out);
 }
 
 struct control_list *control_link_set(struct node *n, const struct control_who *who,
@@ -276,5 +315,17 @@ struct control_list *control_link_set(struct node *n, const struct control_who *
     struct asked *a = new_asked(n, "link-set", who, in);
     if (a != NULL)
         a->change = (struct node_change){.begin = begin_set, .read = read_set, .apply = apply_set};
-    return make_asked(a, in, out);
+    return make_link(a, in, out);
+}
+
+struct control_list *control_plan_reload(struct node *n, const struct control_who *who,
+                                         const struct json_t *in, struct json_t *out)
+{
+    struct asked *a = new_asked(n, "plan-reload", who, in);
+    if (a == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    a->change = (struct node_change){.begin = begin_plan, .read = read_plan, .apply = apply_plan};
+    return make_asked(a, true, out);
 }

@@ -15,7 +15,7 @@
 #define CONTACTS_SHOWN 1000
 #define NOW "0s"
 
-static void fail_errors(json_t *out, bool wrong, const struct conf_errors *e)
+void control_refuse_errors(json_t *out, bool wrong, const struct conf_errors *e)
 {
     char text[2048] = "";
     size_t used = 0;
@@ -75,9 +75,7 @@ void control_plan(struct node *n, const struct json_t *in, struct json_t *out)
     struct plan_router_totals router;
     (void)in;
     if (p == NULL) {
-        control_refuse(out, false,
-                       "this node follows no contact plan; write plan: FILE in its configuration, "
-                       "or load one: helioctl plan reload FILE");
+        control_refuse(out, false, NODE_PLAN_NONE);
         return;
     }
     plan_totals(p->plan, &plan);
@@ -118,25 +116,8 @@ static struct conf_errors *begin_change(const struct node *n, const char *what, 
 static void end_change(struct conf_errors *e, int rc, json_t *out)
 {
     if (rc < 0)
-        fail_errors(out, rc != HELIO_ENOMEM && rc != HELIO_EIO, e);
+        control_refuse_errors(out, rc != HELIO_ENOMEM && rc != HELIO_EIO, e);
     free(e);
-}
-
-/* Who changes a node may name a file that only the node's user may read. */
-#define UNREADABLE_PLAN                                                                            \
-    "is not understood; write a contact or range, as helio-plan check tells of a file that you "   \
-    "may read"
-
-void control_plan_reload(struct node *n, const struct json_t *in, struct json_t *out)
-{
-    const char *file = json_string_value(json_object_get(in, "file"));
-    const char *named = file != NULL ? file : n->plan != NULL ? n->plan->path : "plan";
-    struct conf_errors *e = begin_change(n, named, out);
-    if (e == NULL)
-        return;
-    if (strcmp(named, n->config->plan) != 0)
-        e->instead = UNREADABLE_PLAN;
-    end_change(e, node_plan_reload(n, file, e), out);
 }
 
 /* The map of one contact or range as a plan. */

@@ -75,20 +75,56 @@ static int read_plan(const struct config *c, uint64_t seed, tick wall, const cha
     return rc;
 }
 
-int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
-                   struct conf_errors *e)
+static int no_memory(struct conf_errors *e)
 {
-    struct conf_errors *notes = malloc(sizeof *notes); /* NULL: none are told */
-    if (notes != NULL)
-        conf_errors_init(notes, path);
-    int rc = read_plan(n->config, n->seed, world_wall(n->world), path, notes, out, dated, e);
-    for (size_t i = 0; rc == 0 && notes != NULL && i < notes->len; i++)
+    conf_error(e, 0, "%s", helio_strerror(HELIO_ENOMEM));
+    return HELIO_ENOMEM;
+}
+
+int node_plan_file_begin(struct node_plan_file *f, const struct node *n, struct conf_errors *e)
+{
+    *f =
+        (struct node_plan_file){.config = n->config, .seed = n->seed, .wall = world_wall(n->world)};
+    if (n->plan == NULL)
+        return 0;
+    f->path = strdup(n->plan->path);
+    return f->path == NULL ? no_memory(e) : 0;
+}
+
+int node_plan_file_read(struct node_plan_file *f, const char *path, struct conf_errors *e)
+{
+    if (path == NULL && f->path == NULL) {
+        conf_error(e, 0, "%s", NODE_PLAN_NONE);
+        return HELIO_ENOENT;
+    }
+    char *own = path == NULL ? f->path : strdup(path);
+    if (own == NULL)
+        return no_memory(e);
+    if (own != f->path)
+        free(f->path);
+    f->path = own;
+    f->notes = malloc(sizeof *f->notes);
+    if (f->notes != NULL)
+        conf_errors_init(f->notes, f->path);
+    return read_plan(f->config, f->seed, f->wall, f->path, f->notes, &f->plan, &f->dated, e);
+}
+
+void node_plan_file_free(struct node_plan_file *f)
+{
+    plan_free(f->plan);
+    free(f->notes);
+    free(f->path);
+    *f = (struct node_plan_file){0};
+}
+
+void node_plan_tell_notes(struct node *n, const struct node_plan_file *f)
+{
+    const struct conf_errors *notes = f->notes;
+    for (size_t i = 0; notes != NULL && i < notes->len; i++)
         say(&n->say, LEVEL_INFO, "plan: %s", notes->text[i]);
-    if (rc == 0 && notes != NULL && notes->total > notes->len)
-        say(&n->say, LEVEL_INFO, "plan: %s: %zu more notes; helio-plan check shows them", path,
+    if (notes != NULL && notes->total > notes->len)
+        say(&n->say, LEVEL_INFO, "plan: %s: %zu more notes; helio-plan check shows them", f->path,
             notes->total - notes->len);
-    free(notes);
-    return rc;
 }
 
 static int check_number(const struct config *c, uint64_t *number, struct conf_errors *e)
@@ -112,18 +148,37 @@ int node_plan_check(const struct config *c, tick wall, struct conf_errors *e)
     return rc;
 }
 
+/* A few of what the link has. */
+static void give_some_back(struct node_plan *p, struct node_link *l)
+{
+    uint64_t keys[PLAN_ROUTER_KEYS];
+    size_t n = 0;
+    const struct cla_ops *ops = l->cla != NULL ? l->cla->ops : NULL;
+    l->gives_back = ops != NULL && ops->cancel != NULL &&
+                    plan_router_walk(p->router, l->index, &l->back, keys, &n);
+    for (size_t i = 0; i < n; i++)
+        (void)ops->cancel(l->cla, keys[i]); /* not begun: it is in the agent's queue */
+    if (l->gives_back)
+        alarm_set(&p->back, 0);
+}
+
+static void on_back(void *context)
+{
+    struct node_plan *p = context;
+    struct node *n = p->node;
+    for (size_t i = 0; i < n->links_len && !n->stopping; i++) {
+        if (n->links[i] != NULL && n->links[i]->gives_back)
+            give_some_back(p, n->links[i]);
+    }
+    node_wake(n);
+}
+
 /* The last contact is over: what it could not finish is not left on the link, but goes another way.
  */
 static void give_up_link(struct node_plan *p, struct node_link *l)
 {
-    struct plan_router_totals t;
-    plan_router_totals(p->router, &t);
-    size_t max = t.booked;
-    uint64_t *keys = max == 0 ? NULL : calloc(max, sizeof *keys);
-    size_t n = keys == NULL ? 0 : plan_router_keys(p->router, l->index, keys, max);
-    for (size_t i = 0; i < n && l->cla->ops->cancel != NULL; i++)
-        (void)l->cla->ops->cancel(l->cla, keys[i]); /* not begun: it is in the agent's queue */
-    free(keys);
+    plan_router_walk_begin(p->router, &l->back);
+    give_some_back(p, l);
 }
 
 static bool same_contact(const struct cla_contact *a, const struct cla_contact *b)
@@ -278,6 +333,7 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
                       len == SIZE_MAX ? 0 : len);
     node_plan_look(p);
     alarm_init(&p->edge, n->world, ALARM_LINK, drive_links, p);
+    alarm_init(&p->back, n->world, ALARM_LINK, on_back, p);
     p->running = true;
     n->plan = p;
     for (size_t i = 0; i < n->links_len && rc == 0; i++)
@@ -288,25 +344,25 @@ static int begin_router(struct node *n, struct node_plan *p, uint64_t number)
     return rc;
 }
 
-int node_plan_begin(struct node *n, const char *path, struct conf_errors *e)
+int node_plan_begin(struct node *n, struct node_plan_file *f, struct conf_errors *e)
 {
     uint64_t number;
     if (check_number(n->config, &number, e) < 0)
         return HELIO_EINVAL;
     struct node_plan *p = calloc(1, sizeof *p);
-    char *own = p == NULL ? NULL : strdup(path);
-    int rc = own == NULL ? HELIO_ENOMEM : node_plan_read(n, path, &p->plan, &p->dated, e);
-    if (rc == 0) {
-        p->node = n;
-        p->path = own;
-        rc = begin_router(n, p, number);
-    }
-    if (rc == HELIO_ENOMEM)
+    if (p == NULL)
+        return no_memory(e);
+    p->node = n;
+    p->plan = f->plan;
+    p->path = f->path;
+    p->dated = f->dated;
+    const int rc = begin_router(n, p, number);
+    if (rc < 0)
         conf_error(e, 0, "%s", helio_strerror(rc));
-    if (rc < 0 && n->plan == NULL) {
-        if (p != NULL)
-            plan_free(p->plan);
-        free(own);
+    if (n->plan == p) {
+        f->plan = NULL;
+        f->path = NULL;
+    } else {
         free(p);
     }
     return rc;
@@ -322,8 +378,14 @@ int node_plan_open(struct node *n)
         say(&n->say, LEVEL_ERROR, "plan: out of memory");
         return HELIO_ENOMEM;
     }
+    struct node_plan_file f;
     conf_errors_init(e, path);
-    int rc = node_plan_begin(n, path, e);
+    int rc = node_plan_file_begin(&f, n, e);
+    if (rc == 0)
+        rc = node_plan_file_read(&f, path, e);
+    if (rc == 0)
+        rc = node_plan_file_use(&f, n, e);
+    node_plan_file_free(&f);
     if (rc < 0 && e->len == 0)
         say(&n->say, LEVEL_ERROR, "plan: %s: %s", path, helio_strerror(rc));
     if (rc == 0 && !n->plan->dated)
@@ -336,10 +398,11 @@ int node_plan_open(struct node *n)
 
 void node_plan_rest(struct node *n)
 {
-    if (n->plan != NULL && n->plan->running)
-        alarm_fini(&n->plan->edge);
-    if (n->plan != NULL)
-        n->plan->running = false;
+    if (n->plan == NULL || !n->plan->running)
+        return;
+    alarm_fini(&n->plan->edge);
+    alarm_fini(&n->plan->back);
+    n->plan->running = false;
 }
 
 void node_plan_close(struct node *n)

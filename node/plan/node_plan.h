@@ -16,9 +16,9 @@ struct node_plan {
     struct node *node;
     struct plan *plan;
     struct plan_router *router;
-    struct alarm edge;
+    struct alarm edge, back; /* back: links give back what they have */
     char *path;
-    bool running;     /* the alarm is there */
+    bool running;     /* the alarms are there */
     bool dated;       /* it has dates */
     tick ahead;       /* the plan's time less the node's */
     uint64_t reloads; /* that succeeded */
@@ -42,11 +42,35 @@ void node_plan_unlink(struct node_link *l);
 /* Each second: has the wall clock stepped? */
 void node_plan_tick(struct node *n);
 
+#define NODE_PLAN_NONE                                                                             \
+    "this node follows no contact plan; write plan: FILE in its configuration, or load one: "      \
+    "helioctl plan reload FILE"
+
+/* --- a plan's file, which may be long: it is read beside the loop --- */
+
+struct node_plan_file {
+    char *path; /* NULL: there is no plan yet */
+    tick wall;  /* what times without a date count from */
+    bool dated;
+    struct plan *plan;         /* NULL: it was not read, or is wrong */
+    struct conf_errors *notes; /* NULL: none are kept */
+    const struct config *config;
+    uint64_t seed;
+};
+
+/* In the loop: takes what is needed of the node. 0, or HELIO_ENOMEM with an error. */
+int node_plan_file_begin(struct node_plan_file *f, const struct node *n, struct conf_errors *e);
+/* In any thread: touches nothing of the node. path NULL: the present plan's. 0; HELIO_E* with
+ * errors. */
+int node_plan_file_read(struct node_plan_file *f, const char *path, struct conf_errors *e);
+/* In the loop, after it was read well: instead of the present plan, or as the first one. The former
+ * one is freed beside the loop. 0; HELIO_E* with errors, and nothing has changed. */
+int node_plan_file_use(struct node_plan_file *f, struct node *n, struct conf_errors *e);
+void node_plan_file_free(struct node_plan_file *f); /* once, used or not; zeroes will do */
+
 /* node_plan_change.c: what an operator changes. All of it is done or nothing; 0, or an error with
  * texts in *e. */
 
-/* The file (NULL: the same again) instead of the present plan, or as the first one. */
-int node_plan_reload(struct node *n, const char *path, struct conf_errors *e);
 /* All of a plan's text in YAML in addition; times without a date count from now. */
 int node_plan_add(struct node *n, const char *text, size_t len, struct conf_errors *e);
 /* The contact, or the range, that is in force then (a date, or a duration from now). */
@@ -57,16 +81,16 @@ int node_plan_remove_range(struct node *n, uint64_t from, uint64_t to, const cha
 
 /* --- of these two files --- */
 
-/* Begins with this file. 0, or an error with texts in *e. */
-int node_plan_begin(struct node *n, const char *path, struct conf_errors *e);
-/* A file as a plan in *out. 0, or an error with texts in *e. */
-int node_plan_read(struct node *n, const char *path, struct plan **out, bool *dated,
-                   struct conf_errors *e);
+/* Begins with a plan that was read, and takes it. 0, or an error with texts in *e. */
+int node_plan_begin(struct node *n, struct node_plan_file *f, struct conf_errors *e);
+/* What is odd in a file that is used. */
+void node_plan_tell_notes(struct node *n, const struct node_plan_file *f);
 /* What the wall clock is ahead now is what the plan's times are ahead. */
 void node_plan_look(struct node_plan *p);
 /* The plan is another one: links and what waits follow it. */
 void node_plan_changed(struct node_plan *p);
-/* What is unfinished on the links to this neighbour goes another way, or again. */
+/* What is unfinished on the links to this neighbour goes another way, or again: it is taken back in
+ * steps, the first of them now. */
 void node_plan_give_up(struct node_plan *p, uint64_t neighbour);
 
 #endif

@@ -13,6 +13,7 @@
 #include "node/control/control_reply.h"
 #include "node/node_change.h"
 #include "node/node_reload.h"
+#include "node/plan/node_plan.h"
 #include "tests/fuzz/virtual_node.h"
 
 static const char text[] =
@@ -284,6 +285,75 @@ START_TEST(node_ends)
 }
 END_TEST
 
+static size_t contacts_of(const struct scene *s)
+{
+    struct plan_totals t = {0};
+    if (s->n->node.plan != NULL)
+        plan_totals(s->n->node.plan->plan, &t);
+    return t.contacts;
+}
+
+/* A plan of so many contacts, in the file. */
+static void write_plan(const char *path, int contacts)
+{
+    FILE *f = fopen(path, "w");
+    ck_assert_ptr_nonnull(f);
+    fprintf(f, "contacts:\n");
+    for (int i = 0; i < contacts; i++)
+        fprintf(f, "  - {from: 1, to: %d, end: 1h, rate: 1Mbit/s}\n", i + 2);
+    ck_assert_int_eq(fclose(f), 0);
+}
+
+static void reload_plan(struct scene *s, const char *path)
+{
+    char line[128];
+    json_t *out;
+    snprintf(line, sizeof line, "{\"cmd\": \"plan-reload\", \"file\": \"%s\"}", path);
+    struct control_list *l = ask(s, line, &out);
+    ck_assert_ptr_nonnull(l);
+    const size_t before = contacts_of(s);
+    ck_assert(l->ops->prepare(l) && l->waits);
+    ck_assert_uint_eq(jobs_len, 1);
+    ck_assert_uint_eq(contacts_of(s), before);
+    do_job();
+    finish(l, out);
+    ck_assert(!json_is_false(json_object_get(out, "ok")));
+    json_decref(out);
+}
+
+/* A contact plan is read beside the loop, and the former one freed there; also by a reload of a
+ * file that names it. */
+START_TEST(plans)
+{
+    struct scene s;
+    char path[] = "/tmp/control_plan.XXXXXX.yaml", more[64];
+    begin(&s);
+    const int fd = mkstemps(path, 5);
+    ck_assert_int_ge(fd, 0);
+    close(fd);
+    write_plan(path, 1);
+    reload_plan(&s, path);
+    ck_assert_uint_eq(contacts_of(&s), 1);
+    ck_assert_uint_eq(jobs_len, 0);
+    write_plan(path, 3);
+    reload_plan(&s, path);
+    ck_assert_uint_eq(contacts_of(&s), 3);
+    ck_assert_uint_eq(jobs_len, 1); /* the former one */
+    do_job();
+    write_plan(path, 2);
+    snprintf(more, sizeof more, "plan: %s\n", path);
+    write_file(&s, more);
+    ck_assert_int_eq(node_reload(&s.n->node, NULL, NULL), 0);
+    ck_assert_uint_eq(contacts_of(&s), 3);
+    do_job();
+    ck_assert_uint_eq(contacts_of(&s), 2);
+    ck_assert_uint_eq(jobs_len, 1);
+    jobs[0]->done(jobs[0]); /* the node ends before a thread frees the former one */
+    unlink(path);
+    end(&s);
+}
+END_TEST
+
 /* So many wait at most. */
 START_TEST(limit)
 {
@@ -313,6 +383,7 @@ int main(void)
     tcase_add_test(t, link_removed);
     tcase_add_test(t, visitor_goes);
     tcase_add_test(t, node_ends);
+    tcase_add_test(t, plans);
     tcase_add_test(t, limit);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a contact plan's router does of many bundles: in steps, or without a look at each. */
+#include <string.h>
+
+#include "base/list.h"
+#include "plan_router_help.h"
+#include "route/plan_router_impl.h"
+
+enum { MANY = 3000 };
+
+/* Places a bundle of a byte for the neighbour, which has this key. Returns its booking. */
+static uint64_t place(struct world *w, uint64_t neighbour, uint64_t key)
+{
+    const struct router_answer a = ask(w, neighbour, 1, S(16), ROUTER_NO_LINK, 0);
+    ck_assert_int_eq(a.verdict, ROUTER_LINK);
+    ck_assert_uint_eq(a.link, neighbour - 2);
+    const struct router_note n = {
+        .kind = ROUTER_PLACED, .booking = a.booking, .key = key, .link = a.link};
+    w->ops.ops->note(w->ops.state, &n);
+    return a.booking;
+}
+
+static void place_many(struct world *w, uint64_t booking[2 * MANY])
+{
+    set_up(w, 0, true, S(16));
+    set_up(w, 1, true, S(16));
+    for (uint64_t i = 0; i < 2 * MANY; i++)
+        booking[i] = place(w, 2 + i % 2, i);
+}
+
+/* Each step has a few keys of one link, whatever is placed and taken back meanwhile. */
+START_TEST(walks_in_steps)
+{
+    static uint64_t booking[2 * MANY];
+    static unsigned char seen[2 * MANY];
+    struct world w;
+    struct plan_router_walk walk;
+    uint64_t keys[PLAN_ROUTER_KEYS], steps = 0, more = 2 * MANY;
+    bool on = true;
+    begin(&w);
+    place_many(&w, booking);
+    plan_router_walk_begin(w.router, &walk);
+    for (; on; steps++) {
+        size_t len;
+        on = plan_router_walk(w.router, 0, &walk, keys, &len);
+        ck_assert_uint_le(len, PLAN_ROUTER_KEYS);
+        for (size_t i = 0; i < len; i++) {
+            ck_assert_uint_lt(keys[i], 2 * MANY);
+            seen[keys[i]]++;
+            note(&w, ROUTER_TAKEN_BACK, booking[keys[i]]);
+            (void)place(&w, 2, more++);
+        }
+    }
+    for (size_t i = 0; i < 2 * MANY; i++)
+        ck_assert_uint_eq(seen[i], i % 2 == 0);
+    ck_assert_uint_ge(steps, MANY / PLAN_ROUTER_KEYS);
+    end(&w);
+}
+END_TEST
+
+/* However much is booked, another plan takes its place at once: no booking is touched. */
+START_TEST(replaced_at_once)
+{
+    static uint64_t booking[2 * MANY];
+    static struct booking before[2 * MANY];
+    struct world w, other;
+    size_t i = 0;
+    begin(&w);
+    begin(&other);
+    place_many(&w, booking);
+    const struct hash *all = &w.router->bookings;
+    for (const struct hash_node *n = NULL; (n = hash_walk(all, n)) != NULL;)
+        before[i++] = *container_of(n, struct booking, by_id);
+    ck_assert_uint_eq(i, 2 * MANY);
+    plan_router_replace(w.router, other.plan, S(16));
+    i = 0;
+    for (const struct hash_node *n = NULL; (n = hash_walk(all, n)) != NULL; i++)
+        ck_assert_mem_eq(container_of(n, struct booking, by_id), &before[i], sizeof before[i]);
+    note(&w, ROUTER_TAKEN_BACK, booking[0]);
+    ck_assert_uint_eq(left(&other, 2, S(16)), 10000000);
+    plan_router_replace(w.router, w.plan, S(16));
+    note(&w, ROUTER_TAKEN_BACK, booking[1]);
+    ck_assert_uint_eq(left(&w, 3, S(16)), 10000000 - MANY);
+    end(&w);
+    end(&other);
+}
+END_TEST
+
+int main(void)
+{
+    TCase *tc = tcase_create("steps");
+    tcase_set_timeout(tc, 120);
+    tcase_add_test(tc, walks_in_steps);
+    tcase_add_test(tc, replaced_at_once);
+    Suite *s = suite_create("plan router steps");
+    suite_add_tcase(s, tc);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    const int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
