@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The echo endpoint: a bundle's payload goes back to its source as a new bundle, marked as an
- * answer. Answers are not answered, since two echoes would go on for ever: not what carries the
- * mark, nor what comes from the conventional endpoint of other nodes' echoes, nor more than so many
- * of an endpoint, in all and with the same payload. Neither are administrative records, nor bundles
- * of sources where no application can be.
+ * answer if the configuration says so. Answers are not answered, since two echoes would go on for
+ * ever: not what carries the mark, nor what comes from the conventional endpoint of other nodes'
+ * echoes, nor more than so many of an endpoint, in all and with the same payload. Neither are
+ * administrative records, nor bundles of sources where no application can be.
  */
 #include "base/allowance.h"
 #include "base/hash.h"
@@ -90,7 +90,7 @@ static bool send_back(struct node *n, const struct agent_action *a)
                               .lifetime_ms = a->lifetime_ms,
                               .crc = -1,
                               .payload = b,
-                              .block = &mark,
+                              .block = n->config->echo_mark ? &mark : NULL,
                               .token = NODE_TOKEN_ECHO};
     if (agent_send(n->agent, &r, node_now(n), NULL) == REFUSE_NONE)
         return true;

@@ -7,16 +7,16 @@
 
 #include "base/tick.h"
 
-/* An answer carries this block (of a type for private use, RFC 9171 §9.1), and what carries it is
- * never answered. */
+/* With echo_mark an answer carries this block (of a type for private use, RFC 9171 §9.1), and what
+ * carries it is never answered. */
 #define ECHO_BLOCK 236
 #define ECHO_MARK                                                                                  \
     "\x64"                                                                                         \
     "echo" /* CBOR text */
 
-/* Other makes' echoes carry no mark. Each endpoint gets at most so many answers at once, and one
- * more in each pause; and of answers with the same payload far fewer: an endless echo has always
- * the same, and a loop that is not answered once has ended. */
+/* Without the mark, and from other implementations: Each endpoint gets at most so many answers at
+ * once, and one more in each pause; and of answers with the same payload far fewer: an endless echo
+ * has always the same, and a loop that is not answered once has ended. */
 #define ECHO_BURST 1000
 #define ECHO_PAUSE (10 * TICK_MS)
 #define ECHO_SAME_BURST 32

@@ -81,8 +81,9 @@ struct config {
         char *exclude;   /* numbers of neighbours, with blanks or commas between */
         bool margin;
         double overhead, confidence_min;
-    } routing;  /* by the contact plan */
-    char *echo; /* "on", "off", or the service of the echo endpoint */
+    } routing;      /* by the contact plan */
+    bool echo_mark; /* its answers carry ECHO_BLOCK */
+    char *echo;     /* "on", "off", or the service of the echo endpoint */
     struct {
         char *path;     /* "" with STORE_NONE */
         int durability; /* enum store_durability */

@@ -57,6 +57,13 @@ const struct conf_option config_top[] = {
      .initial = "on",
      .help = "endpoint that returns what it gets: on (ipn service 128, dtn name echo), off, or a "
              "service number or name"},
+    {.key = "echo_mark",
+     .type = OPTION_BOOL,
+     .offset = AT(echo_mark),
+     .initial = "no",
+     .help =
+         "echo answers carry a block of type 236 (private use), by which other Heliograph nodes "
+         "know them; some implementations refuse bundles with blocks that they do not know"},
     {.key = "plan",
      .type = OPTION_FILE,
      .offset = AT(plan),

@@ -113,6 +113,14 @@ class PingTest(unittest.TestCase):
             self.assertIn(f"{own}.ctl is the control socket; applications connect to {own} ", done.stderr)
             self.assertLess(time.monotonic() - begun, 200)
 
+    def test_each_refused_one_is_told(self):
+        """With the reason; and as nothing was sent, no answer is waited for."""
+        begun = time.monotonic()
+        done = ping(*self.own, "-c", "3", "-i", "10ms", "-l", "300s", "ipn:9.128", code=1)
+        self.assertEqual(len(re.findall(r"^seq=([123]) not sent: .*no route.*$", done.stdout, flags=re.M)), 3, done.stdout)
+        self.assertIn("3 sent, 0 received", done.stdout)
+        self.assertLess(time.monotonic() - begun, 150)
+
     def test_refused(self):
         done = ping(*self.own, "-c", "2", "-i", "10ms", "-l", "200ms", "ipn:9.128", code=1)
         self.assertRegex(done.stdout, r"2 refused by the node \(.*no route.*\)")

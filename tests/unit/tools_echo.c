@@ -107,24 +107,58 @@ static uint64_t bounce(struct half *a, struct half *b, uint64_t turns)
     return moved;
 }
 
-/* A bundle that names one echo as its source and the other as its destination. */
+/* A bundle that names one echo as its source and the other as its destination. With the mark one
+ * answer is the end; without, what the same payload may have. */
+static void echo_each_other(const char *const names[2], bool mark)
+{
+    const bool same = strcmp(names[0], names[1]) == 0;
+    const uint64_t most = mark || same ? 1 : ECHO_SAME_BURST + 1;
+    struct half one, two;
+    char from[EID_TEXT_MAX], to[EID_TEXT_MAX];
+    half_init(&one, "ipn:1.0", names[0]);
+    half_init(&two, "ipn:2.0", names[1]);
+    one.config.echo_mark = two.config.echo_mark = mark;
+    ck_assert(one.node.has_echo && two.node.has_echo);
+    eid_text(&two.node.echo, from);
+    eid_text(&one.node.echo, to);
+    half_receive(&one, bundle_of(from, to, UINT32_MAX, "again and again"));
+    ck_assert_uint_le(bounce(&one, &two, 1000), 2 * most);
+    ck_assert_uint_eq(one.out_len + two.out_len, 0);
+    ck_assert_uint_le(one.node.echoed, most);
+    ck_assert_uint_le(two.node.echoed, mark || same ? 0 : most);
+    ck_assert_uint_eq(one.node.echoed > 1, !mark && !same);
+    half_fini(&one), half_fini(&two);
+}
+
+/* Peers that know no block but those of RFC 9171 read an answer; only who asks for it gets more. */
+START_TEST(blocks_of_an_answer)
+{
+    for (int mark = 0; mark < 2; mark++) {
+        struct half one;
+        struct bundle b;
+        half_init(&one, "ipn:1.0", "on");
+        one.config.echo_mark = mark == 1;
+        half_receive(&one, bundle_of("ipn:2.7", "ipn:1.128", 1, "ping"));
+        ck_assert_uint_eq(one.out_len, 1);
+        ck_assert_int_eq(
+            bundle_decode(buf_data(one.out[0]), one.out[0]->len, BUNDLE_STRICT, &b, NULL), 0);
+        size_t marks = 0;
+        for (size_t i = 0; i < b.others_len; i++)
+            marks += b.others[i].type == ECHO_BLOCK;
+        ck_assert_uint_eq(b.others_len, marks);
+        ck_assert_uint_eq(marks, (size_t)mark);
+        half_fini(&one);
+    }
+}
+END_TEST
+
 START_TEST(two_echoes_of_different_numbers)
 {
     static const char *const pairs[][2] = {
         {"on", "7"}, {"7", "on"}, {"1", "4294967295"}, {"on", "on"}};
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
-        struct half one, two;
-        char from[EID_TEXT_MAX], to[EID_TEXT_MAX];
-        half_init(&one, "ipn:1.0", pairs[i][0]);
-        half_init(&two, "ipn:2.0", pairs[i][1]);
-        ck_assert(one.node.has_echo && two.node.has_echo);
-        eid_text(&two.node.echo, from);
-        eid_text(&one.node.echo, to);
-        half_receive(&one, bundle_of(from, to, UINT32_MAX, "again and again"));
-        ck_assert_uint_le(bounce(&one, &two, 1000), 1);
-        ck_assert_uint_le(one.node.echoed, 1);
-        ck_assert_uint_eq(two.node.echoed, 0);
-        half_fini(&one), half_fini(&two);
+        echo_each_other(pairs[i], true);
+        echo_each_other(pairs[i], false);
     }
 }
 END_TEST
@@ -134,6 +168,7 @@ START_TEST(echoes_of_different_schemes)
     struct half one, two;
     half_init(&one, "ipn:1.0", "on");
     half_init(&two, "dtn://two/", "on");
+    one.config.echo_mark = two.config.echo_mark = true;
     half_receive(&two, bundle_of("ipn:1.128", "dtn://two/echo", UINT32_MAX, "again and again"));
     ck_assert_uint_eq(bounce(&one, &two, 1000), 1);
     ck_assert_uint_eq(one.node.echoed, 0);
@@ -253,6 +288,7 @@ int main(void)
     virtual_advance(&world, TICK_S);
     Suite *s = suite_create("echo");
     TCase *t = tcase_create("all");
+    tcase_add_test(t, blocks_of_an_answer);
     tcase_add_test(t, two_echoes_of_different_numbers);
     tcase_add_test(t, echoes_of_different_schemes);
     tcase_add_test(t, an_echo_of_another_make);

@@ -116,6 +116,16 @@ static void on_answer(void *context, uint64_t number, tick rtt)
     fflush(stdout);
 }
 
+/* It never left: the reason is the node's, such as "no route". */
+static void on_refused(void *context, uint64_t number, const char *why)
+{
+    const struct run *r = context;
+    if (r->options.quiet)
+        return;
+    printf("seq=%llu not sent: %s\n", (unsigned long long)number + 1, why);
+    fflush(stdout);
+}
+
 static void on_hop(void *context, const struct ping_hop *h)
 {
     const struct run *r = context;
@@ -196,6 +206,7 @@ static int run_ping(struct run *r)
         printf("PING %s, %llu bytes\n", r->options.destination,
                (unsigned long long)r->options.size);
     fflush(stdout);
+    ping_refused_to(&r->ping, on_refused);
     ping_trace_to(&r->ping, on_hop);
     ping_start(&r->ping);
     perf_process_run(&r->process);

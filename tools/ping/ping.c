@@ -94,15 +94,25 @@ static void take_answer(struct ping *p, struct buf *payload, tick now)
     }
 }
 
+static void note_refused(struct ping *p, uint64_t number, const char *why)
+{
+    p->refused++;
+    snprintf(p->refused_why, sizeof p->refused_why, "%s",
+             why != NULL && why[0] != '\0' ? why : "no reason given");
+    if (p->refused_one != NULL)
+        p->refused_one(p->context, number, p->refused_why);
+}
+
 /* The node's answer to the oldest ping that it has not answered. */
 static void take_response(struct ping *p, const Aap2__AAPResponse *r)
 {
     bool taken = r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
     const Aap2__Bundle *b = r->bundle_headers;
-    p->refused += !taken;
+    if (p->responded == p->sent)
+        return; /* to nothing that was sent */
+    const uint64_t number = p->responded++;
     if (!taken)
-        snprintf(p->refused_why, sizeof p->refused_why, "%s",
-                 r->text != NULL && r->text[0] != '\0' ? r->text : "no reason given");
+        note_refused(p, number, r->text);
     if (p->given_len == 0)
         return;
     if (taken && b != NULL && p->options->trace)
@@ -162,7 +172,7 @@ static bool all_sent(const struct ping *p)
 /* All came back; until when the reports of the last ones are waited for. */
 static tick reports_end(const struct ping *p)
 {
-    bool missing = p->options->trace && p->trace.delivered < p->sent;
+    bool missing = p->options->trace && p->trace.delivered + p->refused < p->sent;
     return missing ? tick_add(p->answered_at, PING_REPORTS) : TICK_NEVER;
 }
 
@@ -171,8 +181,9 @@ static tick reports_end(const struct ping *p)
 static tick next_turn(const struct ping *p)
 {
     if (all_sent(p))
-        return p->received >= p->options->count ? reports_end(p)
-                                                : tick_add(p->last, p->options->lifetime);
+        return p->received + p->refused >= p->options->count
+                   ? reports_end(p)
+                   : tick_add(p->last, p->options->lifetime);
     if (p->sent == 0)
         return 0;
     return p->options->flood ? tick_add(p->last, PING_FLOOD)
@@ -247,6 +258,11 @@ void ping_fini(struct ping *p)
     p->body = NULL;
 }
 
+void ping_refused_to(struct ping *p, void (*told)(void *context, uint64_t number, const char *why))
+{
+    p->refused_one = told;
+}
+
 void ping_trace_to(struct ping *p, void (*told)(void *context, const struct ping_hop *hop))
 {
     p->trace.told = told;
@@ -298,6 +314,7 @@ void ping_check(const struct ping *p)
     assert(p->options->count == 0 || p->sent <= p->options->count);
     assert((p->sent == 0) == (p->begin == TICK_NEVER));
     assert(p->begun || p->sent == 0);
+    assert(p->responded <= p->sent && p->refused <= p->responded);
     assert(p->given_len <= PING_GIVEN && p->trace.delivered <= p->sent);
     perf_link_check(&p->link);
 }

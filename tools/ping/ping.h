@@ -48,13 +48,15 @@ struct ping {
         tick sent;
     } given[PING_GIVEN]; /* to the node, not answered by it; a ring */
     size_t given_first, given_len;
-    tick answered_at; /* the last one */
+    uint64_t responded; /* that the node has answered, accepted or refused; in their order */
+    tick answered_at;   /* the last one */
     uint8_t seen[PING_SEEN / 8];
     uint8_t *body; /* zeros, owned */
     bool begun;    /* the node was there */
     bool done;
     void (*answered)(void *context, uint64_t number, tick rtt);
-    void (*over)(void *context); /* called once */
+    void (*refused_one)(void *context, uint64_t number, const char *why); /* NULL: nobody asks */
+    void (*over)(void *context);                                          /* called once */
     void *context;
 };
 
@@ -69,6 +71,9 @@ void ping_start(struct ping *p);
 
 /* It is over: nothing more is waited for. */
 void ping_stop(struct ping *p);
+
+/* `told` is called for each ping that the node refuses, with its reason. Before ping_start. */
+void ping_refused_to(struct ping *p, void (*told)(void *context, uint64_t number, const char *why));
 
 /* With a trace: `told` is called for each hop that is reported. Before ping_start. */
 void ping_trace_to(struct ping *p, void (*told)(void *context, const struct ping_hop *hop));
