@@ -29,14 +29,14 @@ MODULES = (air, fades, link, models)
 HEAD = ["claim", "checked against", "should be", "is", "error", "bound"]
 INTRO = """# Validation
 
-Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md): what it should be by theory, or by a second implementation
-in Python, and what the programs give. The scripts are in `tests/validation`; none of them uses the code that it checks. One command makes this page:
+Each row is a claim of the [channel model](channel.md), of [helio-trace](helio-trace.md) or of [helio-sim](helio-sim.md). It compares the value by theory, or by a second implementation
+in Python, with the programs' value. The scripts are in `tests/validation`; none of them uses the code that it checks. One command writes this page:
 
     tests/validation/run.py BIN_DIR --write docs/validation.md        or: cmake --build build/release --target validation
 
-Seeds are fixed, so the figures are the same on every machine. A bound is of the error: in per cent of what should be, or in the figure's own unit. Bounds of drawn figures are four of
-their standard errors, found from 50 blocks of the sample. Where the theory is an approximation itself, [channel.md](channel.md#errors-of-the-formulas) says how good it is.
-The test `validation` computes the rows without an asterisk anew, and compares them with this page.
+Seeds are fixed, so the figures are the same on every machine. A bound limits the error, in per cent of the expected value or in the figure's own unit. Bounds of random figures are four of
+their standard errors, computed from 50 blocks of the sample. If the theory itself is an approximation, [channel.md](channel.md#errors-of-the-formulas) has its accuracy.
+The test `validation` computes the rows without an asterisk again, and compares them with this page.
 """
 
 
