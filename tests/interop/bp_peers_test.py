@@ -4,7 +4,10 @@
 usage: bp_peers_test.py HELIO-BUNDLE [TEST...] (with the Python of tests/interop/venv.sh)"""
 import datetime
 import json
+import os
 import random
+import shutil
+import socket
 import subprocess
 import sys
 import unittest
@@ -12,6 +15,9 @@ import unittest
 import cbor2
 from pyd3tn.bundle7 import (EID, Bundle, BundleProcFlag, BundleStatusReport, CreationTimestamp, CRCType,
                             PayloadBlock, PrimaryBlock, StatusCode, serialize_bundle7)
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
 
 PROGRAM = ""
 WHEN = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone.utc)
@@ -165,6 +171,31 @@ class OursToThem(unittest.TestCase):
             bundle = Bundle.parse(wire)
             self.assertEqual(bundle.payload_block.data, b"p" * n)
             self.assertEqual(bytes(bundle), wire)
+
+
+class EchoToThem(unittest.TestCase):
+    def answer(self, mark):
+        """What a node's echo sends over UDP for a bundle of pyD3TN."""
+        out = os.path.join(os.path.dirname(PROGRAM), "..", "out", "pyd3tn_echo")
+        shutil.rmtree(out, ignore_errors=True)
+        with Lab(os.path.dirname(PROGRAM), out) as lab, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as peer:
+            peer.bind(("127.0.0.1", 0))
+            peer.settimeout(300)
+            port = lab.udp_ports(1)[0]
+            link = {"name": "to-2", "adapter": "udp", "peer": "ipn:2.0", "local": f'"127.0.0.1:{port}"',
+                    "remote": f'"127.0.0.1:{peer.getsockname()[1]}"'}
+            lab.start_node(1, lab.write_node(1, [link], log=False, extra=f"echo_mark: {mark}\n"))
+            now = datetime.datetime.now(datetime.timezone.utc)
+            peer.sendto(serialize_bundle7("ipn:2.7", "ipn:1.128", b"hello", creation_timestamp=now, lifetime=300), ("127.0.0.1", port))
+            return peer.recv(65535)
+
+    def test_answer_is_read(self):
+        bundle = Bundle.parse(self.answer("no"))
+        self.assertEqual((bundle.payload_block.data, str(bundle.primary_block.destination)), (b"hello", "ipn:2.7"))
+
+    def test_mark_is_not(self):
+        with self.assertRaisesRegex(ValueError, "236"):
+            Bundle.parse(self.answer("yes"))
 
 
 if __name__ == "__main__":
