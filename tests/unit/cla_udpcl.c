@@ -241,6 +241,30 @@ START_TEST(paced_and_handed_over)
 }
 END_TEST
 
+/* A contact's rate below the link's holds, one above does not. */
+START_TEST(at_the_rate_of_a_contact)
+{
+    static const struct {
+        uint64_t contact, in_force; /* bit/s */
+    } cases[] = {{100000, 100000}, {5000000, 1000000}, {0, 1000000}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        struct pair *p = pair_new();
+        const struct cla_contact c = {true, true, cases[i].contact, TICK_NEVER};
+        p->a.cla->ops->contact(p->a.cla, &c);
+        for (uint64_t k = 0; k < 8; k++)
+            ck_assert_int_eq(send_one(&p->a, k, 1000), CLA_REASON_NONE);
+        settle(p);
+        ck_assert_uint_eq(p->b.received, 8);
+        struct buf *b = bundle_of(1000);
+        const tick air = 7 * (b->len + 42) * 8 * TICK_S / cases[i].in_force;
+        buf_drop(b);
+        ck_assert_uint_ge(p->last - p->first, air);
+        ck_assert_uint_le(p->last - p->first, air + TICK_MS);
+        pair_free(p);
+    }
+}
+END_TEST
+
 START_TEST(down_and_taken_back)
 {
     struct pair *p = pair_new();
@@ -303,6 +327,7 @@ int main(void)
     tcase_add_test(t, verdicts);
     tcase_add_test(t, longest_bundle);
     tcase_add_test(t, paced_and_handed_over);
+    tcase_add_test(t, at_the_rate_of_a_contact);
     tcase_add_test(t, down_and_taken_back);
     tcase_add_test(t, unknown_senders);
     suite_add_tcase(s, t);
