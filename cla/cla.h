@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The convergence-layer interface: what a node knows of its links. An adapter is one folder that
- * defines a struct cla_ops, and one line of the table in cla_table.c. It describes its own
+ * defines a struct cla_ops, and one line of the table in cla.c. It describes its own
  * configuration keys, so that no other file knows them.
  */
 #ifndef CLA_CLA_H

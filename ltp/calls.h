@@ -23,14 +23,14 @@ void ltp_rtt_answered(const struct peer *p, struct rtt *r, tick since_first, tic
 void ltp_probe_sent(struct probe *p, uint64_t serial, uint32_t tries, tick now);
 void ltp_probe_answered(struct peer *peer, struct probe *p, uint64_t serial, tick now);
 
-/* limit.c: how many export sessions a peer may have; reached: it may open no further one. */
+/* peer.c: how many export sessions a peer may have; reached: it may open no further one. */
 uint32_t ltp_limit(const struct peer *p);
 bool ltp_limit_reached(const struct peer *p);
 void ltp_limit_opened(struct peer *p, uint64_t bytes);
 void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now);
 void ltp_limit_idle(struct peer *p, tick now);
 
-/* silence.c: a session is given up for want of an answer; does it begin with its first segment
+/* peer.c: a session is given up for want of an answer; does it begin with its first segment
  * alone, after which it is held; something was heard, or the link is up. */
 void ltp_silence_unanswered(const struct export_session *e);
 bool ltp_silence_probes(const struct export_session *e);

@@ -143,7 +143,7 @@ struct peer {
     struct list checkpoints; /* struct checkpoint, again */
     struct list resends;     /* struct resend */
     struct list fresh;       /* struct export_session */
-    struct list held;        /* the same, until the peer is heard: silence.c */
+    struct list held;        /* the same, until the peer is heard (peer.c) */
     bool silent;
     uint32_t exports, imports;
     uint64_t hint[2];                /* size of the last block received, green and red */

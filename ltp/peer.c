@@ -319,3 +319,107 @@ uint32_t ltp_window(const struct ltp *l, uint64_t engine)
         return 0;
     return ltp_limit_reached(p) ? p->exports : ltp_limit(p);
 }
+
+/* ---- silence ---- */
+
+/*
+ * A peer that is not there must not get whole blocks again and again, from any sender that tries
+ * them anew. It is silent when a session was given up for want of an answer and nothing of the peer
+ * was heard in the meantime. Toward a silent peer a session begins with a short segment alone,
+ * which is a checkpoint (RFC 5326 §6.1 allows one anywhere), and the rest is held; whatever is
+ * heard of the peer, the report on that segment if nothing else, ends the silence and lets go on
+ * all that is held. So does the word that the link is up. Green and orange blocks wait for no
+ * answer before they go on, and are not held. Nothing can fail: what the first segment needs is
+ * reserved when the session opens.
+ */
+void ltp_silence_unanswered(const struct export_session *e)
+{
+    struct peer *p = e->s.peer;
+    p->silent = p->silent || p->heard == TICK_NEVER || p->heard <= e->progress;
+}
+
+bool ltp_silence_probes(const struct export_session *e)
+{
+    return e->s.peer->silent && e->next == 0 && e->red_len > 0 && e->early != NULL;
+}
+
+void ltp_silence_hold(struct export_session *e)
+{
+    assert(e->next > 0 && e->next < e->length && !list_empty(&e->checkpoints));
+    list_sub(&e->fresh);
+    list_add_tail(&e->s.peer->held, &e->fresh);
+}
+
+void ltp_silence_ends(struct peer *p)
+{
+    p->silent = false;
+    while (!list_empty(&p->held)) { /* before those that have not begun, in the old order */
+        struct list *last = p->held.prev;
+        list_sub(last);
+        list_add_head(&p->fresh, last);
+    }
+}
+
+bool ltp_silent(const struct ltp *l, uint64_t engine)
+{
+    const struct peer *p = ltp_peer_peek(l, engine);
+    return p != NULL && p->silent;
+}
+
+/* ---- export sessions at once ---- */
+
+/*
+ * How many export sessions a peer may have. By itself the limit grows when it was what left the
+ * link idle: all permitted sessions are open and none has anything to send. It shrinks by age, so
+ * that one bad hour does not hold memory for ever; only when a session closes, so that who has just
+ * been told of room finds it. Blocks may get longer, so the bytes that are open are looked at
+ * besides. Nothing can fail.
+ */
+#define LIMIT_LEAST 2
+
+uint32_t ltp_limit(const struct peer *p)
+{
+    uint32_t most = p->span.export_sessions;
+    if (!p->span.recovery.sessions_auto)
+        return most;
+    uint32_t limit = p->limit < LIMIT_LEAST ? LIMIT_LEAST : p->limit;
+    assert(most > 0);
+    return limit < most ? limit : most;
+}
+
+bool ltp_limit_reached(const struct peer *p)
+{
+    const struct ltp_recovery *k = &p->span.recovery;
+    bool full =
+        k->sessions_auto && p->exports >= LIMIT_LEAST && p->export_bytes >= k->sessions_bytes;
+    return full || p->exports >= ltp_limit(p);
+}
+
+void ltp_limit_opened(struct peer *p, uint64_t bytes)
+{
+    p->export_bytes += bytes;
+}
+
+void ltp_limit_closed(struct peer *p, uint64_t bytes, tick now)
+{
+    assert(p->export_bytes >= bytes);
+    p->export_bytes -= bytes;
+    const struct ltp_recovery *k = &p->span.recovery;
+    if (!k->sessions_auto || p->limit <= LIMIT_LEAST || now - p->limit_short < k->sessions_age)
+        return;
+    p->limit--;
+    p->limit_short = now;
+}
+
+void ltp_limit_idle(struct peer *p, tick now)
+{
+    const struct ltp_recovery *k = &p->span.recovery;
+    uint32_t limit = ltp_limit(p);
+    if (!k->sessions_auto || p->exports < limit)
+        return;
+    p->limit_short = now;
+    assert(p->exports > 0);
+    uint64_t one_more = p->export_bytes + p->export_bytes / p->exports;
+    if (limit < p->span.export_sessions && one_more <= k->sessions_bytes)
+        p->limit = limit + 1;
+}

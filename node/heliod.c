@@ -13,8 +13,7 @@
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
 #include "os/clock.h"
-#include "os/descriptors.h"
-#include "os/memory.h"
+#include "os/process.h"
 
 static const char help[] =
     "usage: heliod [--check] [--sandbox] CONFIG.yaml | heliod --keys [--json]\n"

@@ -15,7 +15,7 @@
 #include "base/err.h"
 #include "node/app/apps.h"
 #include "node/control/control.h"
-#include "node/http/http_listen.h"
+#include "node/http/http_text.h"
 #include "node/http/node_http.h"
 #include "node/http/uv_http.h"
 #include "node/node.h"

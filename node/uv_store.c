@@ -24,8 +24,8 @@
 #include <uv.h>
 
 #include "node/storage.h"
-#include "os/lock.h"
 #include "os/store_lock.h"
+#include "os/thread.h"
 #include "os/uv_bell.h"
 #include "store/store_record.h"
 

@@ -30,7 +30,6 @@
 
 #include "base/err.h"
 #include "os/clock.h"
-#include "os/lock.h"
 #include "os/thread.h"
 
 #define PAGE_BYTES (1024u * 1024u)

@@ -281,7 +281,7 @@ bool mixed_is(const struct ltp_notice *n);
 struct buf *mixed_add(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n);
 void mixed_drop(struct ltp_endpoint *h, const struct link *l);
 
-/* ltp_link_check.c */
+/* ltp_link.c */
 void link_check(const struct cla *c);
 
 /* ltp_link_status.c */

@@ -273,7 +273,7 @@ void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
 
-/* tcpcl_check_link.c */
+/* tcpcl_link.c */
 void tcpcl_check_self(const struct cla *c);
 
 /* tcpcl_status.c */

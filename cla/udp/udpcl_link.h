@@ -77,7 +77,7 @@ void udpcl_forget(struct udpcl_link *l); /* nothing is told any more */
 /* udpcl_input.c: a datagram, and whose it is */
 void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from);
 
-/* udpcl_check.c */
+/* udpcl_link.c */
 void udpcl_check_self(const struct cla *c);
 
 /* udpcl_status.c */

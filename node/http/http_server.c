@@ -23,7 +23,7 @@
 
 #include "base/err.h"
 #include "base/secret.h"
-#include "node/http/http_listen.h"
+#include "node/http/http_text.h"
 #include "node/http/http_visits.h"
 #include "os/address.h"
 #include "os/clock.h"

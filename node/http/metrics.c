@@ -11,7 +11,7 @@
 #include <string.h>
 
 #include "cla/seglog.h"
-#include "node/http/prometheus.h"
+#include "node/http/http_text.h"
 #include "node/node_log.h"
 #include "node/node_security.h"
 #include "node/node_values.h"

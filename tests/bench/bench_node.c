@@ -27,7 +27,7 @@
 
 #include "cla/cla.h"
 #include "node/node.h"
-#include "os/memory.h"
+#include "os/process.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
 

@@ -71,7 +71,7 @@ for name in $(grep -ohP '^    \.name = "\K[^"]+' cla/*/*.c); do
     git grep -nF "\"$name\"" -- 'cla/*.[ch]' 'node/*.[ch]' 'sim/*.[ch]' 'tools/*.[ch]' 'os/*.[ch]' 'bp/*.[ch]' 'conf/*.[ch]' |
         grep -vE '^(cla/[a-z]+/|tools/plan/import)' && fail "the adapter $name is named outside its folder"
 done
-git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z]+/|cla_table\.c:)' &&
+git grep -nE 'extern const struct cla_ops' -- '*.c' '*.h' | grep -vE '^cla/([a-z]+/|cla\.c:)' &&
     fail "an adapter is named outside its folder and the table"
 # a private header is its folder's
 git grep -nE '^#include "[a-z/-]+_(impl|private)\.h"' -- '*.c' '*.h' |

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "conf/json_number.h"
-#include "node/http/http_listen.h"
+#include "node/http/http_text.h"
 #include "node/http/uv_http.h"
 #include "os/clock.h"
 #include "os/local_socket.h"

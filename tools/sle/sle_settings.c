@@ -10,7 +10,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "node/http/http_listen.h"
+#include "node/http/http_text.h"
 #include "tools/sle/sle_settings_private.h"
 
 static const struct {

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "node/http/prometheus.h"
+#include "node/http/http_text.h"
 #include "tools/sle/sle_station.h"
 
 #define PREFIX "heliograph_sle_"

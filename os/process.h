@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How this process uses the allocator. */
-#ifndef OS_MEMORY_H
-#define OS_MEMORY_H
+/* What a process asks of the allocator and of the system's limits, once at its start. */
+#ifndef OS_PROCESS_H
+#define OS_PROCESS_H
 
 #include <stdint.h>
 
@@ -14,5 +14,11 @@
  * where the C library has no such setting.
  */
 void memory_retain(void);
+
+#define DESCRIPTORS_WANTED 65536
+
+/* Raises the limit to DESCRIPTORS_WANTED, or as far as the system lets it: the usual 1,024 is less
+ * than the connections that a node may have. For programs that do not use select(2). */
+void descriptors_raise(void);
 
 #endif
