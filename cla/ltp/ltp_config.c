@@ -47,11 +47,11 @@ const struct conf_option ltp_link_options[] = {
      "cannot see; plain: none; auto: as it is found to behave"},
     LTP_OPTIONS(LTP_LINK_ROW)
     {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green|orange",
-     "red: reliable; green: sent once; orange: sent once, and the peer tells what became of it"},
+     "red: reliable; green: sent once; orange: sent once, and the peer reports the outcome"},
     {"resend", OPTION_COUNT, AT(resend), "3", 0, 1000000, NULL,
-     "times that a bundle is sent again whose orange block was lost; then it is given up"},
+     "times that a bundle is sent again whose orange block was lost; then it is deleted"},
     {"answer_orange", OPTION_BOOL, AT(answer_orange), "yes", 0, 0, NULL,
-     "tell the peer what became of its orange blocks; no: they are green"},
+     "report to the peer the outcome of its orange blocks; no: they are green"},
     {"aggregate", OPTION_SIZE, AT(aggregate), "0", 0, 1 << 30, NULL,
      "longest block of several bundles (client service 2); 0: one bundle per block"},
     {"aggregate_time", OPTION_DURATION, AT(aggregate_time), "0", 0, HOUR, NULL,
@@ -93,8 +93,8 @@ const struct conf_option ltp_link_options[] = {
      "matrices that the receiver keeps; each needs the memory of its segments and repair segments. 0: "
      "4, with requests 3 and those of 1.25 x the time of an answer"},
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
-     "RFC 5327: accept: authenticate what is sent, refuse what comes wrongly authenticated; require: "
-     "and what comes without"},
+     "RFC 5327: accept: authenticate sent segments, refuse wrongly authenticated ones; require: also "
+     "those without"},
     {"auth_suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
      "hmac-sha1-80|rsa-sha256|null", "ciphersuite, in both directions"},
     {"auth_key_file", OPTION_FILE, AT(auth_key_file), "", 0, 0, NULL,
