@@ -21,14 +21,14 @@
  */
 #define BUNDLE_COLUMNS(X)                                                                          \
     X(t_ns, TIME, e->now + epoch, true,                                                            \
-      "when, nanoseconds since 1970 (CLOCK_REALTIME at the node's start, counted on by "           \
+      "time, nanoseconds since 1970 (CLOCK_REALTIME at the node's start, advanced by "             \
       "CLOCK_MONOTONIC: it never jumps)")                                                          \
     BUNDLE_COLUMNS_AFTER_TIME(X)
 #define BUNDLE_COLUMNS_AFTER_TIME(X)                                                               \
     X(event, EVENT, e->kind, true, "what happened, see below")                                     \
     X(node, NODE, node, true, "the node that writes the log")                                      \
     X(key, NUMBER, e->key, e->key != 0,                                                            \
-      "the bundle's number at this node, unique in its store. Empty: it got none")                 \
+      "the bundle's number at this node, unique in its store. Empty: it has none")                 \
     X(source, EID, &e->id->source, e->id != NULL,                                                  \
       "source node of its id (RFC 9171 §4.2.7). Empty when the id could not be read")              \
     X(created_ms, NUMBER, e->id->time_ms, e->id != NULL,                                           \

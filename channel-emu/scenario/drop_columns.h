@@ -19,14 +19,14 @@
  */
 #define DROP_COLUMNS(X)                                                                            \
     X(t_ns, TIME, row->time, now,                                                                  \
-      "when the frame entered the line, nanoseconds since 1970 (CLOCK_REALTIME as of the start, "  \
-      "counted on by CLOCK_MONOTONIC: as in the [segment log](segment-log.md)); in `helio-sim` "   \
-      "virtual time from 0")                                                                       \
+      "time at which the frame entered the line, nanoseconds since 1970 (CLOCK_REALTIME at the "   \
+      "start, advanced by CLOCK_MONOTONIC: as in the [segment log](segment-log.md)); in "          \
+      "`helio-sim` virtual time from 0")                                                           \
     DROP_COLUMNS_AFTER_TIME(X)
 #define DROP_COLUMNS_AFTER_TIME(X)                                                                 \
     X(direction, DIRECTION, row->direction, forward, "`forward`, `return`")                        \
     X(frame, NUMBER, row->frame, frame,                                                            \
-      "its number in its direction, from 1, counting all that entered; 0: it did not")             \
+      "its number among the frames that entered in its direction, from 1; 0: it did not enter")    \
     X(reason, REASON, row->reason, reason, "see below")                                            \
     X(length, NUMBER, row->length, length,                                                         \
       "bytes of the frame: UDP payload (relay), Ethernet frame without check sequence (bridge)")   \
