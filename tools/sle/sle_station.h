@@ -45,6 +45,9 @@ struct instance;
 struct judge;
 struct inbox;
 
+/* Datagrams that are no frames: so many are read in a turn of a source. */
+#define FEED_OTHERS 512
+
 struct source {
     struct station *station;
     const struct settings_source *config;
@@ -75,6 +78,7 @@ struct source {
     int fd;
     size_t filled, used; /* octets of pool->current read, and given */
     uint64_t bad;        /* datagrams that are no frames */
+    bool more;           /* a turn ended with such datagrams: there may be more */
     struct judge *judge; /* NULL: nothing is to be judged */
     uint64_t erred, missing;
     /* what is known of the reception: of a modem, or the control socket */

@@ -45,7 +45,7 @@ static bool next_generated(struct source *x)
 static bool next_datagram(struct source *x)
 {
     struct slice d;
-    for (;;) {
+    for (unsigned n = 0; n < FEED_OTHERS;) {
         if (!udp_next(x->port->io, &d)) {
             if (!udp_fill(x->port->io, READ_ROOM))
                 return false;
@@ -53,6 +53,7 @@ static bool next_datagram(struct source *x)
         }
         if (d.len == 0 || d.len > x->config->frame) {
             x->bad++;
+            n++;
             continue;
         }
         uint8_t *at = pool_take(x->pool, d.len);
@@ -62,6 +63,8 @@ static bool next_datagram(struct source *x)
         set_frame(x, at, d.len);
         return true;
     }
+    x->more = true;
+    return false;
 }
 
 /* Of what was read to the current buffer. */

@@ -153,17 +153,19 @@ static bool next_datagram(struct source *x)
     struct modem_unit u;
     size_t used;
     bool full = false;
-    while (!full) {
+    for (unsigned n = 0; n < FEED_OTHERS && !full;) {
         if (!udp_next(x->port->io, &d)) {
             if (!udp_fill(x->port->io, READ_ROOM))
                 return false;
             continue;
         }
+        n++;
         if (modem_read(d, x->config->frame, &u, &used) != MODEM_OK || used != d.len)
             x->bad++;
         else if (take_unit(x, d, &u, &full))
             return true;
     }
+    x->more = !full;
     return false;
 }
 

@@ -228,6 +228,7 @@ void source_run(void *context)
     free_blocked(x);
     bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x) || any_behind(x);
     bool ended = x->finished;
+    x->more = false;
     while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
         bucket_spend(&x->bucket, x->frame.data.len, now);
         waits = !offer_pending(x, now);
@@ -236,7 +237,7 @@ void source_run(void *context)
     if (x->finished && !ended)
         tell_end(x, now);
     bool limited = x->config->rate > 0 && x->config->kind != SOURCE_UDP;
-    if (!waits && !x->finished && n == BATCH)
+    if (!waits && !x->finished && (n == BATCH || x->more))
         next = 0;
     else if (!waits && !x->finished && limited && !is_idle(x))
         next = bucket_wake(&x->bucket, now);
