@@ -306,7 +306,7 @@ def tls():
         return c
     with Node(hosts, {"links": [link(hosts, **keys)]}) as node:
         for name, page, words, tls_context, says, want in (
-                ("the pinned certificate", "docs/tcpcl.md", "file of the CAs that are trusted, or of peers' own certificates", context(two), "ipn:2.0", True), ("no TLS", "docs/tcpcl.md", "or else there is no session", None, "ipn:2.0", False),
+                ("the pinned certificate", "docs/tcpcl.md", "file of the trusted CAs, or of peers' own certificates", context(two), "ipn:2.0", True), ("no TLS", "docs/tcpcl.md", "or else there is no session", None, "ipn:2.0", False),
                 ("no certificate", "docs/tcpcl.md", "or else there is no session", context(None), "ipn:2.0", False),
                 ("another certificate that names the peer", "SECURITY.md", "its peer is the one that the certificate names", context(impostor), "ipn:2.0", False),
                 ("the pinned one, and another name", "SECURITY.md", "its peer is the one that the certificate names", context(two), "ipn:3.0", False),
