@@ -467,6 +467,34 @@ uint64_t agent_bundles_scan(const struct agent *a, uint64_t cursor,
                             void *context);
 /* The bundle with this key; false: there is none. */
 bool agent_bundle_find(const struct agent *a, uint64_t key, struct agent_bundle_info *out);
+/* Why one bundle is still here, and what comes next, for a person who asks. */
+struct agent_why {
+    struct agent_bundle_info is;
+    uint64_t tries;     /* to forward or deliver it that failed, since it came or a restart */
+    const char *failed; /* why the last of these did; static; NULL: none failed */
+    tick until;         /* paused: when its pause ends. No route: when the router is asked again, at
+                           the latest. TICK_NEVER: no time is known */
+    bool none, too_late; /* no route: not later either, as far as is known; none is in time */
+    bool open;           /* its link is up, or its endpoint is registered */
+    uint64_t ahead, ahead_bytes; /* other bundles in its queue, or on its link */
+    uint64_t busy, window; /* of these, given to the link or to applications; so many may be */
+    uint32_t declined[ROUTER_DECLINED_MAX]; /* links whose peers will never take it */
+    size_t declined_len;
+    uint64_t ways; /* it goes several ways, so many are left; 0: it goes one way */
+};
+/* The bundle with this key, by the clock of the last push; false: it is not here. Asks the router,
+ * and changes nothing. */
+bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out);
+
+/* What is known of a bundle that is not here. */
+enum agent_past {
+    AGENT_NEVER_HERE, /* or it was forgotten: config.seen_max, config.returns_max, a restart */
+    AGENT_WAS_FORWARDED,
+    AGENT_WAS_HERE, /* it was delivered, or ended in another way */
+};
+enum agent_past agent_past(const struct agent *a, const struct bundle_id *id); /* no fragment */
+enum agent_past agent_past_key(const struct agent *a, uint64_t key); /* WAS_HERE: it was in use */
+
 /* How long the one that is here longest has been at this node, of those at the heads of the link's
  * queues or on the link; UINT64_MAX: there is none. */
 uint64_t agent_oldest_ms(const struct agent *a, uint32_t link, struct agent_now now);

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_why.h"
 
 struct declined {
     struct hash_node by_key; /* in agent.declined */
@@ -105,6 +106,7 @@ void agent_declined(struct agent *a, uint64_t key, const char *reason, struct ag
     struct record *r = record_find(a, key);
     if (r == NULL || !state_is_given(r->state) || r->link == TO_ENDPOINT)
         return;
+    record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
     if (agent_overdue(a, r))

@@ -12,6 +12,7 @@
 
 #include "bp/agent/agent_impl.h"
 #include "bp/agent/agent_security.h"
+#include "bp/agent/agent_why.h"
 
 struct endpoint *endpoint_find(const struct agent *a, const struct eid *e)
 {
@@ -260,7 +261,8 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
         record_end(a, r, END_DELIVERED);
     } else if (!agent_overdue(a, r)) {
-        emit_declined(a, r, reg, "refused by the application");
+        record_failed(r, "refused by the application");
+        emit_declined(a, r, reg, r->failed);
         /* It waits for the next registration; this one would refuse it again. */
         if (r->role == ROLE_COPY)
             decline_copy(a, r);

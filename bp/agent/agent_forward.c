@@ -11,6 +11,7 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_why.h"
 
 static void drop_unknown_blocks(struct bundle *b)
 {
@@ -131,6 +132,7 @@ void agent_failed(struct agent *a, uint64_t key, const char *reason, struct agen
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
+    record_failed(r, reason);
     emit_reason(a, BUNDLE_FAILED, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
     if (agent_overdue(a, r))
@@ -149,6 +151,7 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reas
     struct record *r = find_sent(a, key);
     if (r == NULL)
         return;
+    record_failed(r, reason);
     emit_reason(a, BUNDLE_LOST, r, reason);
     ask_ended(a, r, ROUTER_FAILED);
     if (agent_overdue(a, r))

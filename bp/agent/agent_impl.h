@@ -176,6 +176,8 @@ struct record {
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     uint32_t losses;      /* on unreliable links */
+    uint32_t tries;       /* that failed: to forward it, or to deliver it */
+    const char *failed;   /* why the last of these did; static; NULL: none */
     uint32_t hand_head;   /* bytes that the fragment that the link has is longer than its payload */
     uint64_t sent_to;     /* bytes of the payload that went on in fragments */
     uint64_t in_hand;     /* in the fragment that the link has; 0: it has no fragment */

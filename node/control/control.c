@@ -292,6 +292,7 @@ static const struct command {
     {"backlog", do_nothing, false, control_backlog, NULL},
     {"routes", control_routes, false, NULL, NULL},
     {"top", control_top, false, NULL, NULL},
+    {"why", control_why, false, NULL, NULL},
     {"security", control_security, false, NULL, NULL},
     {"reload", do_nothing, true, NULL, control_reload},
     {"counters", do_counters, false, control_link_counters, NULL},
@@ -392,6 +393,7 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
         fail_words(
             out,
             "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
+            "why, "
             "security, reload, "
             "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
             "plan-reload, "

@@ -53,6 +53,8 @@ struct control_list *control_sessions(struct node *n, const struct json_t *in, s
 struct control_list *control_link_counters(struct node *n, const struct json_t *in,
                                            struct json_t *out);
 void control_routes(struct node *n, const struct json_t *in, struct json_t *out);
+/* {"bundle": "KEY" or "SOURCE,CREATED,SEQUENCE"}: bundle, where, why, tried, next. */
+void control_why(struct node *n, const struct json_t *in, struct json_t *out);
 void control_top(struct node *n, const struct json_t *in, struct json_t *out);
 /* The same of these links only, in their order. */
 void control_top_rows(struct node *n, struct node_link *const *links, size_t len,

@@ -89,6 +89,48 @@ class LinkStateTest(NodeCase):
         self.ctl("link", "to-2", "up")
         self.everywhere("unheard")
 
+    def why(self, bundle, number=1):
+        said = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "why", bundle],
+                              capture_output=True, text=True, timeout=300, check=True).stdout
+        return dict(line.split(maxsplit=1) for line in said.splitlines() if line.startswith(("where ", "why ", "tried ", "next ")))
+
+    def test_why(self):
+        """One bundle, from the first try toward a peer that is away to the application at the other end."""
+        two = self.nodes()
+        self.send()
+        wait_for(lambda: self.state() == "silent")
+        bundle, = json.loads(self.ctl("--json", "bundles"))["bundles"]
+        key, name = str(bundle["key"]), f"{bundle['source']},{bundle['created_ms']},{bundle['sequence']}"
+        wait_for(lambda: self.why(key)["tried"].endswith("the last one: no answer"))
+        said = self.why(name)
+        self.assertRegex(said["where"], "^(given to|in the queue of) link to-2")
+        self.assertRegex(said["why"], "the link is silent.*never heard since it opened")
+        self.assertRegex(self.ctl("why", key), r"(?m)^ *KEY +SOURCE +DESTINATION .*\n +\d+ +ipn:1\.5 +ipn:2\.7 ")
+        self.ctl("link", "to-2", "down")
+        wait_for(lambda: "set to down" in self.why(key)["why"])
+        self.send()
+        second = [str(b["key"]) for b in json.loads(self.ctl("--json", "bundles"))["bundles"] if b["key"] != bundle["key"]][0]
+        self.assertEqual(self.why(second), {
+            "where": "in the queue of link to-2", "why": "link to-2 is down: it is set to down; helioctl link NAME up changes that",
+            "tried": "no try has failed since it came, or since the node began",
+            "next": "it goes when link to-2 is up, or over another link that leads there and is up (helioctl routes)"})
+        self.lab.start_node(2, two)
+        self.ctl("link", "to-2", "up")
+        wait_for(lambda: self.why(name)["where"] == "not at this node")
+        self.assertEqual(self.why(name)["why"], "this node forwarded it")
+        self.assertRegex(self.why(key)["why"], "^it was here, and was delivered, forwarded")
+        at_two = self.why(name, 2)
+        self.assertEqual((at_two["where"], at_two["why"]), ("in the queue of ipn:2.7, at this node", "no application is registered there"))
+        with aap2.Client(self.lab.socket(2)) as rx:
+            self.assertEqual(rx.configure("ipn:2.7", subscribe=True), aap2.SUCCESS)
+            rx.delivery()
+            rx.delivery()
+        wait_for(lambda: self.why(name, 2)["where"] == "not at this node")
+        self.assertRegex(self.why(name, 2)["why"], "^it was here")
+        for words in (("why",), ("why", "ipn:2.7"), ("why", "1", "2")):
+            done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words], capture_output=True, text=True, timeout=300)
+            self.assertEqual((done.returncode, "SOURCE,CREATED,SEQUENCE" in done.stderr), (2, True), done.stderr)
+
 
 if __name__ == "__main__":
     node_case.main("LinkStateTest")

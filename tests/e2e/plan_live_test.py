@@ -156,6 +156,11 @@ class PlanLiveTest(NodeCase):
         self.assertRegex(link["state_why"], r"^its next contact begins in (60|59) min$")
         self.send("ipn:2.7")
         self.assertEqual(len(self.waits()), 1)
+        bundle, = self.lab.control(1, "bundles")["bundles"]
+        said = self.done(1, "why", str(bundle["key"]))
+        self.assertRegex(said, r"(?m)^where +set aside: it has no way now$")
+        self.assertRegex(said, r"(?m)^why +the contact plan has no contact for it yet$")
+        self.assertRegex(said, r"(?m)^next +the routes are asked again in (60|59) min, and when")
 
     def test_too_late(self):
         """No contact before its end: the application hears that at once, the operator too; or it waits, as he says."""

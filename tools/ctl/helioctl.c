@@ -35,6 +35,8 @@ static const char help[] =
     "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
     "                     link=NAME, state=WORD, priority=WORD choose; sort=age (or key,\n"
     "                     bytes, expires, priority, destination, source), limit=NUMBER\n"
+    "  why BUNDLE         where one bundle is, why it waits, what was tried and what comes\n"
+    "                     next: KEY as bundles shows it, or SOURCE,CREATED,SEQUENCE\n"
     "  counters           everything that is counted and not 0 (--json: all)\n"
     "  link NAME up|down  tells the node that a link is up or down\n"
     "  link add NAME KEY=VALUE… | FILE\n"
@@ -111,10 +113,10 @@ static int usage(const char *what, const char *which)
 }
 
 /* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
-static const char *const all_commands[] = {"status", "links",   "sessions", "bundles", "counters",
-                                           "routes", "backlog", "top",      "watch",   "link",
-                                           "route",  "plan",    "contact",  "range",   "cancel",
-                                           "delete", "flush",   "reload",   "security"};
+static const char *const all_commands[] = {"status", "links",   "sessions", "bundles",  "counters",
+                                           "routes", "backlog", "top",      "watch",    "link",
+                                           "route",  "plan",    "contact",  "range",    "cancel",
+                                           "delete", "flush",   "reload",   "security", "why"};
 
 #define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
 
@@ -132,7 +134,8 @@ static int arguments_of(const char *command)
     } commands[] = {{"status", 0},   {"links", 0},  {"sessions", 0}, {"bundles", 0},
                     {"counters", 0}, {"routes", 0}, {"backlog", 0},  {"top", 0},
                     {"reload", 0},   {"watch", 0},  {"link", 2},     {"route", 3},
-                    {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0}};
+                    {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0},
+                    {"why", 1}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;
@@ -246,6 +249,8 @@ static int check_words(const struct request *r)
         return usage(strcmp(r->words[0], "cancel") == 0 ? "write: cancel LINK SESSION"
                      : want == 3                        ? "write: route add|remove PATTERN LINK"
                      : want == 2                        ? "write: link NAME up|down"
+                     : strcmp(r->words[0], "why") == 0  ? "write: why KEY, or why "
+                                                          "SOURCE,CREATED,SEQUENCE"
                      : want == 1                        ? "write: delete KEY"
                                                         : "there are too many words after ",
                      want == 0 ? r->words[0] : "");
@@ -438,6 +443,8 @@ static char *request_line(const struct request *r)
     } else if (strcmp(r->words[0], "cancel") == 0) {
         json_object_set_new(o, "link", json_string(r->words[1]));
         json_object_set_new(o, "session", json_string(r->words[2]));
+    } else if (strcmp(r->words[0], "why") == 0) {
+        json_object_set_new(o, "bundle", json_string(r->words[1]));
     } else if (strcmp(r->words[0], "delete") == 0) {
         json_object_set_new(o, "key", json_integer(strtoll(r->words[1], NULL, 10)));
     }

@@ -84,6 +84,18 @@ static const struct column bundle_columns[] = {
     {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
 };
 
+static const struct column why_columns[] = {
+    {"KEY", "key", COLUMN_NUMBER},
+    {"SOURCE", "source", COLUMN_TEXT},
+    {"DESTINATION", "destination", COLUMN_TEXT},
+    {"BYTES", "bytes", COLUMN_BYTES},
+    {"STATE", "state", COLUMN_TEXT},
+    {"PRIORITY", "priority", COLUMN_TEXT},
+    {"LINK", "link", COLUMN_TEXT},
+    {"AGE", "age_ms", COLUMN_SPAN_MS},
+    {"EXPIRES", "expires_ms", COLUMN_DTN_TIME},
+};
+
 static const struct column rule_columns[] = {
     {"LINE", "line", COLUMN_NUMBER},     {"ROLE", "role", COLUMN_TEXT},
     {"FROM", "from", COLUMN_TEXT},       {"TO", "to", COLUMN_TEXT},
@@ -345,6 +357,21 @@ static void show_changes(const json_t *list, const char *word)
         printf("%s %s\n", word, json_string_value(text));
 }
 
+/* A sentence for each of the questions. */
+static void show_why(json_t *answer, bool colour)
+{
+    static const char *const questions[] = {"where", "why", "tried", "next"};
+    json_t *bundle = json_object_get(answer, "bundle"), *rows = json_pack("[O?]", bundle);
+    if (bundle != NULL)
+        table_print(stdout, why_columns, LEN(why_columns), rows, colour);
+    json_decref(rows);
+    for (size_t i = 0; i < LEN(questions); i++) {
+        const char *text = json_string_value(json_object_get(answer, questions[i]));
+        if (text != NULL)
+            printf("%s%-6s %s\n", i == 0 && bundle != NULL ? "\n" : "", questions[i], text);
+    }
+}
+
 void ctl_show(const char *command, struct json_t *answer)
 {
     bool colour = isatty(STDOUT_FILENO) == 1;
@@ -362,6 +389,8 @@ void ctl_show(const char *command, struct json_t *answer)
                     json_object_get(answer, "backlog"), colour);
     else if (strcmp(command, "bundles") == 0)
         show_bundles(answer, colour);
+    else if (strcmp(command, "why") == 0)
+        show_why(answer, colour);
     else if (strcmp(command, "security") == 0)
         show_security(answer, colour);
     else if (strcmp(command, "plan") == 0)

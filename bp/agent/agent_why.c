@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One bundle's place, for a person: its queue, its pause, the router's answer now, or what is
+ * remembered of it. Nothing changes, and nothing can fail: a bundle that is not here is an answer.
+ */
+#include "bp/agent/agent_why.h"
+
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+void record_failed(struct record *r, const char *reason)
+{
+    assert(reason != NULL);
+    r->tries += r->tries < UINT32_MAX;
+    r->failed = reason;
+}
+
+static void look_at_queue(const struct record *r, struct agent_why *out)
+{
+    const struct queue *q = r->queue;
+    assert(q->bundles > 0 && q->bytes >= r->bytes);
+    out->ahead = q->bundles - 1;
+    out->ahead_bytes = q->bytes - r->bytes;
+    out->open = q->open;
+    out->busy = q->busy_len;
+    out->window = q->window;
+    if (r->state == STATE_PAUSED && heap_has(&r->timer) && r->timer.due < r->expires)
+        out->until = r->timer.due;
+}
+
+static void look_for_route(const struct agent *a, const struct record *r, struct agent_why *out)
+{
+    struct agent_head h;
+    record_head(r, &h);
+    const struct ask_answer answer = ask_router(a, r, &h);
+    out->none = answer.none;
+    out->too_late = answer.too_late;
+    out->until = answer.link == NO_ROUTE ? answer.until : TICK_NEVER;
+}
+
+bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out)
+{
+    const struct record *r = record_find(a, key);
+    *out = (struct agent_why){.until = TICK_NEVER};
+    if (r == NULL || !agent_bundle_find(a, key, &out->is))
+        return false;
+    out->tries = r->tries;
+    out->failed = r->failed;
+    out->declined_len = declined_list(a, r, out->declined);
+    out->ways = r->fan != NULL ? r->fan->len : 0;
+    if (state_is_queued(r->state))
+        look_at_queue(r, out);
+    else if (r->state == STATE_NO_ROUTE)
+        look_for_route(a, r, out);
+    return true;
+}
+
+enum agent_past agent_past(const struct agent *a, const struct bundle_id *id)
+{
+    uint8_t bytes[AGENT_ID_MAX];
+    assert(!id->fragment);
+    const struct slice s = slice_of(bytes, agent_id_encode(id, 0, bytes));
+    if (returns_known(&a->returns, agent_id_hash(a->config.seed, s)))
+        return AGENT_WAS_FORWARDED;
+    return seen_has(&a->seen, s) ? AGENT_WAS_HERE : AGENT_NEVER_HERE;
+}
+
+enum agent_past agent_past_key(const struct agent *a, uint64_t key)
+{
+    return key > 0 && key < a->next_key ? AGENT_WAS_HERE : AGENT_NEVER_HERE;
+}
