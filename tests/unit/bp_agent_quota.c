@@ -351,6 +351,46 @@ START_TEST(small_bundles_leave_places)
 }
 END_TEST
 
+/* Sixteen sources flood a link with short bundles, and one of the same user has long ones: each has
+ * its turns, in which a short bundle counts as the work that it makes. */
+START_TEST(short_bundles_count_as_work)
+{
+    enum { SOURCES = 16, SHORT = 60 * SOURCES, LONG = 4, EACH = 7 };
+    static struct binder n;
+    static char text[20000];
+    struct agent_config c = config_of("ipn:2.0");
+    memset(text, 'x', sizeof text - 1);
+    relay_init(&n, &c);
+    for (uint64_t i = 1; i <= SHORT + LONG; i++) {
+        char source[16];
+        snprintf(source, sizeof source, "ipn:2.%u", i <= SHORT ? 10 + (unsigned)i % SOURCES : 7);
+        struct agent_request q = request_of(source, "ipn:3.5", i);
+        q.user = 1;
+        ck_assert_int_eq(app_send(&n, &q, i <= SHORT ? "x" : text), REFUSE_NONE);
+        skip(&n);
+    }
+    agent_link(n.a, 1, true, n.now);
+    uint64_t short_ones = 0, long_ones = 0;
+    struct agent_action x;
+    while (long_ones < LONG && agent_poll(n.a, &x)) {
+        n.len = 0;
+        if (x.kind != AGENT_SEND) {
+            do_action(&n, &x);
+            continue;
+        }
+        short_ones += x.key <= SHORT;
+        long_ones += x.key > SHORT;
+        buf_drop(x.bundle);
+        agent_sent(n.a, x.key, true, n.now);
+    }
+    ck_assert_uint_eq(long_ones, LONG);
+    ck_assert_uint_ge(short_ones, LONG * SOURCES);
+    ck_assert_uint_le(short_ones, LONG * SOURCES * EACH);
+    n.len = 0;
+    binder_fini(&n);
+}
+END_TEST
+
 /* RFC 9171 4.3.1: an overriding lifetime, which leaves the bundle's own as it is. */
 START_TEST(no_lifetime_is_for_ever)
 {
@@ -505,6 +545,7 @@ int main(void)
     tcase_add_test(t, sources_prove_themselves_slowly);
     tcase_add_loop_test(t, whoever_waits_has_turns, 0, 2);
     tcase_add_test(t, small_bundles_leave_places);
+    tcase_add_test(t, short_bundles_count_as_work);
     tcase_add_test(t, no_lifetime_is_for_ever);
     tcase_add_test(t, single_fragments_do_not_stop_reassembly);
     tcase_add_test(t, who_wants_a_place_gives_one);
