@@ -188,7 +188,7 @@ class FramesToolTest(unittest.TestCase):
             text = f.read().split("## Examples")[1]
         for words in ([], ["gen"], ["info"], ["convert"]):
             text += run(*words, "--help").stdout.decode()
-        lines = {line.strip() for line in text.splitlines() if re.match(r" +helio-frames (gen|info|convert) .*/tmp/", line)}
+        lines = {line.strip() for line in text.splitlines() if re.match(r" *helio-frames (gen|info|convert) .*/tmp/", line)}
         self.assertGreaterEqual(len(lines), 10)
         order = {"gen": 0, "convert": 1, "info": 2}
         for line in sorted(lines, key=lambda line: (order[line.split()[1]], "packets" in line.split("-o")[0].split("--to")[0], line)):

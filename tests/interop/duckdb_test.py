@@ -31,7 +31,7 @@ def documented():
     """The commands of the section."""
     text = (SOURCE / "docs/helio-analyze.md").read_text(encoding="utf-8")
     section = re.search(r"^## Parquet\n(.*?)^## ", text, re.S | re.M)[1]
-    return re.findall(r"^    (.*)$", section, re.M)
+    return re.findall(r"^(?:    )?((?:helio-analyze|duckdb) .*)$", section, re.M)
 
 
 def query(sql):
