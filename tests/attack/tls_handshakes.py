@@ -100,7 +100,8 @@ def run(scene, honest):
     link = next(row for row in scene.control(2, "links")["links"] if row["name"] == "to-1")
     scene.figure("connections accepted", link["unidentified_accepted"])
     scene.figure("handshakes not begun", link.get("tls_turned_away", 0))
-    scene.bound("connections of the attack", link["unidentified_accepted"], ">=", 100)
+    # 1,400 begin while the honest sender is measured; on a machine with a load of 12 by others 807 were accepted.
+    scene.bound("connections of the attack", link["unidentified_accepted"], ">=", 400)
     scene.bound("goodput kept during the attack", phases["during_ratio"], ">=", 0.9)
     scene.bound("goodput kept after it", phases["after_ratio"], ">=", 0.9)
     scene.bound("RSS, MiB", scene.rss_peak(victim), "<=", 1024 + 64)
