@@ -11,6 +11,7 @@ import re
 import signal
 import subprocess
 import sys
+import textwrap
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "python"))
 
@@ -145,6 +146,7 @@ class Demo:
             "relay_drops": drops,
             "socket_drops": {f"node{n}": sum(x.get("socket_drops", 0) for x in links[n]["links"]) for n in links},
             "delay_ms": client["delay_ms"],
+            "window": self.o.bundles,
             "faithful": not doubts,
             "not_faithful": doubts,
             "relay_late_us": relay["forward"]["late_us"],
@@ -169,15 +171,52 @@ def hints(o, r):
         yield "losses leave sessions waiting for their timers: try more --sessions or a shorter --rto"
 
 
+def verdict(o, r):
+    """In a sentence: does the figure stand, and is the link used?"""
+    if not r["faithful"]:
+        return f"NOT FAITHFUL: this machine was too busy, and the figure is its, not the link's ({len(r['not_faithful'])} reasons: --details)"
+    if r["bundles_delivered"] != r["bundles_sent"] or r["duplicates"] or r["wrong_crc"]:
+        return f"not all bundles arrived once and unchanged: {r['bundles_delivered']} of {r['bundles_sent']}, {r['duplicates']} twice, {r['wrong_crc']} damaged"
+    arrived = f"all {r['bundles_sent']} bundles arrived once and unchanged"
+    if r["efficiency"] >= 0.9:
+        return f"good: {arrived}, and the link is used"
+    return f"{arrived}, but the link is not used fully" + ("; see the notes" if any(hints(o, r)) else "")
+
+
+def queue_ms(r):
+    """So long a bundle is on its way if the window is always full: the window's bytes at the goodput (Little's law)."""
+    return r["window"] * BUNDLE * 8 / r["goodput_bps"] * 1e3
+
+
+def put(name, value, about):
+    first, *rest = textwrap.wrap(about, 79 - 29) or [""]
+    print(f"{name:<11} {value:<16} {first}".rstrip())
+    for line in rest:
+        print(" " * 29 + line)
+
+
 def say(demo, r):
-    print(demo.summary)
-    print(f"goodput     {r['goodput_bps'] / 1e6:9.1f} Mbit/s   of application data")
-    print(f"capacity    {r['capacity_bps'] / 1e6:9.1f} Mbit/s   = rate × payload share {r['payload_share']:.4f} "
-          f"× good share {r['good_share']:.4f}")
-    doubt = "" if r["faithful"] else "        NOT FAITHFUL: this machine was too busy, and the figure is its, not the link's"
-    print(f"efficiency  {100 * r['efficiency']:9.1f} %{doubt}")
+    """The first screen: 24 lines of 80 columns hold it."""
+    put("goodput", f"{r['goodput_bps'] / 1e6:9.1f} Mbit/s", "application data")
+    put("capacity", f"{r['capacity_bps'] / 1e6:9.1f} Mbit/s", f"rate x payload share {r['payload_share']:.4f} x good share {r['good_share']:.4f}")
+    put("efficiency", f"{100 * r['efficiency']:9.1f} %", "goodput / capacity")
+    if (r["delay_ms"] or {}).get("p50") is not None and r["goodput_bps"] > 0:
+        put("delay", f"{r['delay_ms']['p50']:9.1f} ms", "median from handing a bundle to node 1 to its acknowledgement, with the time in "
+            f"the queue: a window of {r['window']} bundles takes {queue_ms(r):.0f} ms at this goodput. An LTP session is shorter (--details)")
+    for part in [("verdict", verdict(demo.o, r)), *(("note", hint) for hint in hints(demo.o, r))]:
+        for i, line in enumerate(textwrap.wrap(part[1], 79 - 13)):
+            print(f"{part[0] if i == 0 else '':<12} {line}")
+    print(f"\nlook next\n  {demo.out}/\n    summary.txt   sessions, bytes and causes, as --details shows them\n"
+          "    sessions.csv  a row for each LTP session; a page of them with a timeline:\n"
+          "                  helio-analyze node*.segments.csv --html page.html\n"
+          "  docs/tutorial.md       two nodes by hand\n"
+          "  tools/demo.sh --help   other traces, rates, delays")
+
+
+def say_details(demo, r):
+    print(f"\n{demo.summary}")
     for reason in r["not_faithful"]:
-        print(f"            {reason}")
+        print(f"machine     {reason}")
     print(f"bundles     {r['bundles_sent']:9d} sent, {r['bundles_delivered']} delivered, {r['duplicates']} twice, "
           f"{r['wrong_crc']} damaged")
     for way, reasons in r["relay_drops"].items():
@@ -187,9 +226,6 @@ def say(demo, r):
     for node, late in r["lateness"].items():
         print(f"{node}       waited {late['late_ns'] / 1e6:.0f} ms for a processor in all, more than 1 ms {late['late_wakeups']} times"
               f"{'' if not late['credit_lost'] else '; ' + str(late['credit_lost']) + ' bytes of its rate were lost by that'}")
-    for hint in hints(demo.o, r):
-        print(f"note        {hint}")
-    print(f"\nlogs, tables and configurations are in {demo.out}")
 
 
 def main():
@@ -197,6 +233,7 @@ def main():
     for name in ("bin", "duration", "trace", "rate", "sessions", "rto", "delay", "durability", "out"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--json")
+    parser.add_argument("--details", action="store_true")
     options = parser.parse_args()
     for number in (signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda *_: sys.exit(1))
@@ -208,6 +245,8 @@ def main():
             with open(options.json, "w", encoding="utf-8") as f:
                 json.dump(result, f, indent=2)
         say(demo, result)
+        if options.details:
+            say_details(demo, result)
         return 130 if demo.interrupted else 0
     except Failed as e:
         print(f"demo: {e}", file=sys.stderr)

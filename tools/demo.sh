@@ -6,7 +6,8 @@ usage() {
 usage: tools/demo.sh [options]
 
 Two nodes exchange 500 kB bundles over LTP across an emulated optical link; a relay erases what the
-trace says. Installs what is missing (apt), builds (about 3 minutes on two cores the first time), runs, prints goodput, efficiency and a per-session summary.
+trace says. Installs what is missing (apt), builds (about 3 minutes on two cores the first time), runs,
+prints goodput, efficiency, a verdict and where to look next.
 
   --duration S      seconds of traffic (default 20)
   --trace T         A, F, H, leo-low, leo-high, a trace file, iid:P or none (default A)
@@ -15,6 +16,7 @@ trace says. Installs what is missing (apt), builds (about 3 minutes on two cores
   --rto T           retransmission timer (default 30ms)
   --delay T         one-way delay (default 5ms)
   --durability D    none, async or sync: how the nodes store bundles (default none)
+  --details         print the per-session summary, drops and lateness, too
   --json FILE       write the result as JSON
   --out DIR         folder for logs and tables (default out/demo-DATE-TIME)
   --no-build        use the programs in build/release as they are
@@ -25,11 +27,12 @@ examples:
 Ctrl-C stops everything and prints the result so far.
 EOF
 }
-duration=20 trace=A rate=500Mbit/s sessions=10 rto=30ms delay=5ms durability=none json= out= make=yes
+duration=20 trace=A rate=500Mbit/s sessions=10 rto=30ms delay=5ms durability=none json= out= make=yes details=
 while [ $# -gt 0 ]; do
     case $1 in
     -h | --help) usage; exit 0 ;;
     --no-build) make=no; shift; continue ;;
+    --details) details=yes; shift; continue ;;
     --duration | --trace | --rate | --sessions | --rto | --delay | --durability | --json | --out)
         [ $# -ge 2 ] || { echo "demo: $1 needs a value" >&2; exit 2; }
         printf -v "${1#--}" %s "$2"
@@ -55,4 +58,4 @@ if [ $make = yes ]; then
     echo "demo: built in $((SECONDS - began)) s"
 fi
 exec /usr/bin/python3 tools/demo.py --bin build/release/bin --duration "$duration" --trace "$trace" --rate "$rate" \
-    --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"}
+    --sessions "$sessions" --rto "$rto" --delay "$delay" --durability "$durability" --out "$out" ${json:+--json "$json"} ${details:+--details}

@@ -2,7 +2,9 @@
 """The demo at a low rate: every bundle arrives once and equal, nothing is lost but what the trace erased, and the
 tables are there. usage: demo_test.py BIN OUT"""
 
+import contextlib
 import importlib.util
+import io
 import json
 import os
 import shutil
@@ -24,7 +26,8 @@ refused = subprocess.run(command + ["--out", os.path.join(demo, "run")], capture
 assert refused.returncode == 1 and "Not a directory" in refused.stderr and "Traceback" not in refused.stderr, refused
 for attempt in range(5):
     shutil.rmtree(os.path.join(out, "run"), ignore_errors=True)
-    subprocess.run(command, check=True, timeout=1000)
+    screen = subprocess.run(command, check=True, timeout=1000, stdout=subprocess.PIPE, text=True).stdout
+    print(screen, flush=True)
     with open(os.path.join(out, "result.json")) as f:
         r = json.load(f)
     # how much passes is the link's affair where the machine was not too busy, which the demo says itself
@@ -43,10 +46,34 @@ with open(os.path.join(out, "run", "sessions.csv")) as f:
     rows = f.readlines()
 assert len(rows) > r["bundles_sent"], "one row per session is wanted"
 
+# The first screen fits a terminal of 24 lines and 80 columns, with room for the command and the next prompt.
+def fits(text):
+    lines = [line for line in text.splitlines() if os.path.join(out, "run") not in line]  # the folder's name has any length
+    assert len(text.splitlines()) <= 22 and max(len(line) for line in lines) <= 80, text
+    for word in ("goodput", "efficiency", "delay", "verdict", "look next", "--details"):
+        assert word in text, (word, text)
+    return text
+
+
+fits(screen)
+assert "checkpoints sent" not in screen
+
 # Where the machine was too busy, the hint that blames the link's losses does not come.
 spec = importlib.util.spec_from_file_location("demo", demo)
 own = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(own)
+shown = types.SimpleNamespace(o=types.SimpleNamespace(rate_bps=50e6, sessions=5, delay_s=0.005), out="/tmp/demo", summary="checkpoints sent")
+for more, verdict in (({"faithful": True, "not_faithful": [], "efficiency": 0.95}, "good: all"), ({"faithful": False, "not_faithful": ["relay: late"]}, "NOT FAITHFUL"),
+                      ({"faithful": True, "not_faithful": [], "efficiency": 0.5}, "not used fully; see the notes"),
+                      ({"faithful": True, "not_faithful": [], "bundles_delivered": 1}, "not all bundles arrived once")):
+    text = io.StringIO()
+    with contextlib.redirect_stdout(text):
+        own.say(shown, {**r, **more})
+    assert verdict in " ".join(fits(text.getvalue()).split()), text.getvalue()
+assert own.queue_ms({"window": 30, "goodput_bps": 443.5e6}) == 30 * 4e6 / 443.5e6 * 1e3
+with contextlib.redirect_stdout(io.StringIO()) as text:
+    own.say_details(shown, r)
+assert "checkpoints sent" in text.getvalue() and "forward drops" in text.getvalue(), text.getvalue()
 low = {**r, "efficiency": 0.5, "faithful": True}
 options = types.SimpleNamespace(rate_bps=50e6, sessions=5, delay_s=0.005)
 assert len(list(own.hints(options, low))) == 1, list(own.hints(options, low))
