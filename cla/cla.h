@@ -246,9 +246,10 @@ struct cla_ops {
     /* Takes its own reference on CLA_REASON_NONE, and `done` follows, later than the call. Else
      * nothing follows; CLA_REASON_BUSY: the window is full. */
     enum cla_reason (*send)(struct cla *c, uint64_t key, struct buf *bundle);
-    /* The bundle's lifetime is over, or it was deleted: it shall not go on if that can still be
-     * prevented. 0: `done` follows as ever, later than the call. HELIO_ENOENT: the link had not
-     * begun it, and nothing follows. NULL: no bundle can be taken back. */
+    /* The bundle's lifetime is over, it was deleted, or its contact has ended: it shall not go on
+     * if that can still be prevented. It may be taken back more than once. 0: `done` follows as
+     * ever, later than the call. HELIO_ENOENT: the link had not begun it, and nothing follows.
+     * NULL: no bundle can be taken back. */
     int (*cancel)(struct cla *c, uint64_t key);
     /* Does the link lead to this endpoint, as far as the adapter itself knows? NULL: it knows
      * nothing beyond the peer that the configuration names. */

@@ -153,7 +153,7 @@ struct outgoing {
     struct link *link; /* NULL: the link was closed */
     struct ltp_session_id id;
     int colour;         /* enum ltp_link_colour */
-    size_t count, over; /* of its bundles; of these, taken back */
+    size_t count, over; /* of its bundles; of these, taken back: the first ones of keys */
     uint64_t keys[];    /* of its bundles */
 };
 

@@ -157,7 +157,8 @@ static void give_some_back(struct node_plan *p, struct node_link *l)
     l->gives_back = ops != NULL && ops->cancel != NULL &&
                     plan_router_walk(p->router, l->index, &l->back, keys, &n);
     for (size_t i = 0; i < n; i++)
-        (void)ops->cancel(l->cla, keys[i]); /* not begun: it is in the agent's queue */
+        if (ops->cancel(l->cla, keys[i]) == HELIO_ENOENT) /* what is in the queue stays there */
+            agent_sent(p->node->agent, keys[i], false, node_now(p->node));
     if (l->gives_back)
         alarm_set(&p->back, 0);
 }

@@ -99,6 +99,37 @@ class PlanLiveTest(NodeCase):
         # Node 2 reports after it has delivered; only then has node 1 sent.
         wait_for(lambda: self.lab.control(1, "links")["links"][0]["sent"] == 1)
 
+    def test_cut_between_two_links(self):
+        """A reload without the present contact, of a neighbour with two links: each gives back what it has, once."""
+        plan = self.write_plan("contacts:\n  - {from: 1, to: 2, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n")
+        ports = self.lab.udp_ports(4)
+        links = [self.lab.link(2, *ports[:2], rto="300s", sessions=4), {**self.lab.link(2, *ports[2:], rto="300s"), "name": "other"}]
+        self.lab.start_node(1, self.lab.write_node(1, links, log=False, extra=f"plan: {plan}\n"))
+        for i in range(6):
+            self.send("ipn:2.7", b"two links" + bytes(i))
+        wait_for(lambda: sum(ln["sessions_open"] for ln in self.lab.control(1, "links")["links"]) >= 4)
+        self.done(1, "plan", "reload", self.write_plan(FAR, "far.yaml"))
+        wait_for(lambda: sum(ln["sessions_open"] for ln in self.lab.control(1, "links")["links"]) == 0)
+        self.assertEqual(len(self.waits()), 6)
+
+    def test_cut_amid_transfers(self):
+        """TCPCL has taken bundles that it has not begun when their contact is cut: they go in the next contact."""
+        soon = "contacts:\n  - {from: 1, to: 2, start: 4s, end: 1h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+        now = "contacts:\n  - {from: 1, to: 2, end: 1h, rate: 100kbit/s, both: yes, owlt: 0s}\n"
+        port = self.lab.udp_ports(1)[0]
+        for n, key in ((2, "local"), (1, "remote")):
+            link = {"name": "peer", "adapter": "tcpcl", "peer": f"ipn:{3 - n}.0", key: f"127.0.0.1:{port}", "tls": "off", "rate": "100kbit/s"}
+            self.lab.start_node(n, self.lab.write_node(n, [link], log=False, extra=f"plan: {self.write_plan(now)}\n"))
+        rx = self.client(2, "ipn:2.7", subscribe=True)
+        wait_for(lambda: self.lab.control(1, "links")["links"][0]["up"])
+        payloads = [bytes([i]) * 20000 for i in range(8)]
+        for payload in payloads:
+            self.send("ipn:2.7", payload)
+        self.done(1, "plan", "reload", self.write_plan(soon, "soon.yaml"))
+        self.done(1, "link", "set", "peer", "rate=100Mbit/s")
+        got = {rx.delivery()[1] for _ in payloads}
+        self.assertEqual(got, set(payloads))
+
     def test_range_added(self):
         """A contact without a light time is not used; then it is."""
         self.nodes([(1, 2)], self.write_plan("contacts:\n  - {from: 1, to: 2, end: 1h, rate: 1Mbit/s, both: yes}\n"
