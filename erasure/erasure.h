@@ -97,6 +97,9 @@ enum erasure_verdict {
     ERASURE_VERDICTS
 };
 
+/* Is this a packet of this code, with the right CRC? Any codec, span and rows will do. */
+bool erasure_is_packet(struct slice packet);
+
 struct erasure_config {
     enum erasure_codec codec;
     unsigned span;      /* segments of a full matrix: 1 to depth x (255 - rows), at most 65535 */

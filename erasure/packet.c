@@ -75,6 +75,14 @@ uint32_t erasure_packet_crc(const struct packet_head *h, struct slice first, str
     return rest.len > 0 ? crc32c(crc, rest.data, rest.len) : crc;
 }
 
+bool erasure_is_packet(struct slice packet)
+{
+    struct packet_head h;
+    struct slice body;
+    const enum erasure_verdict v = erasure_packet_parse(packet, &h, &body);
+    return v == ERASURE_SEGMENT || v == ERASURE_REPAIR || v == ERASURE_REQUEST;
+}
+
 enum erasure_verdict erasure_packet_parse(struct slice packet, struct packet_head *h,
                                           struct slice *body)
 {

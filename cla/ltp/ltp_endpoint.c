@@ -13,6 +13,7 @@
 
 #include "base/port.h"
 #include "cla/ltp/ltp_link.h"
+#include "ltp/segment.h"
 
 /* Per handler, so that sending has its turn: about half a millisecond of work. */
 #define INPUT_BYTES (512 * 1024)
@@ -149,7 +150,10 @@ void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const st
                       v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
         source_refuse(h, from, v);
     else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER))
-        source_refuse_unknown(h, from);
+        source_refuse_unknown(h, from, (segment.data[0] & 0xf) < LTP_RS);
+    else if (PORT_UNLIKELY(v == VERDICT_BAD_VERSION) && h->coded == NULL &&
+             erasure_is_packet(segment))
+        source_refuse_coded(h, from);
 }
 
 bool ltp_endpoint_input(struct ltp_endpoint *h)

@@ -29,7 +29,8 @@ struct ltp_endpoint_gather {
 };
 
 /* Refused segments: in the name of the peer, sent from another address (see `source`) or without
- * the right authentication or cookie; or of an LTP engine that no link has as peer. */
+ * the right authentication or cookie; of an LTP engine that no link has as peer; or packets of an
+ * erasure code. */
 struct link_refusals {
     uint64_t count;
     struct address from; /* the latest of them */
@@ -70,7 +71,7 @@ struct ltp_endpoint {
         host; /* unconfigured peers' bundles come in by it; NULL: there are no unconfigured peers */
     struct udp_peer *unconfigured_to; /* by place */
     struct bucket unconfigured_bucket;
-    struct link_refusals unknown_refusals;
+    struct link_refusals unknown_refusals, coded_refusals;
     uint64_t next_token;
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
@@ -225,11 +226,14 @@ void link_say(struct link *l, int level, const char *format, ...)
 
 /* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
  * says. refuse: the engine refused the latest one for its address, or for its authentication.
- * refuse_unknown: it came from an LTP engine that no link has as peer. Both are logged, at most
- * once a minute. warn: the link listens at all addresses without authentication: that is logged. */
+ * refuse_unknown: it came from an LTP engine that no link has as peer; is_data: it is a data
+ * segment, not a cancel. refuse_coded: it is a packet of an erasure code, and the local endpoint
+ * has none. Each is logged, at most once a minute. warn: the link listens at all addresses without
+ * authentication: that is logged. */
 void source_set(struct link *l);
 void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
-void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from);
+void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, bool is_data);
+void source_refuse_coded(struct ltp_endpoint *h, const struct address *from);
 void source_warn(struct link *l);
 void source_status(const struct link *l, struct json_t *object);
 

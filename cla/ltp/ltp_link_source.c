@@ -6,7 +6,8 @@
  * log hears of it, at once and then once a minute, so that a peer which really sends from another
  * address is found. So it is with segments that are refused for their authentication (RFC 5327).
  * Datagrams of unknown senders that change their address are counted for the link that accepts
- * them. CCSDS frames are checked where they arrive. Nothing can fail.
+ * them. The log also hears of a node that has this node's number, and of a peer that has an erasure
+ * code where its link has none. CCSDS frames are checked where they arrive. Nothing can fail.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -102,25 +103,68 @@ void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verd
         say_auth(l, peer, why);
 }
 
-void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from)
+/* One more refusal of the local endpoint: is it time for a line of the log? *at is where the latest
+ * one came from; room for ADDRESS_TEXT_MAX. */
+static bool count_refusal(const struct ltp_endpoint *h, struct link_refusals *r,
+                          const struct address *from, char *at)
+{
+    if (list_empty(&h->links))
+        return false;
+    r->count++;
+    if (h->now < r->quiet)
+        return false;
+    r->quiet = tick_add(h->now, SAY_PAUSE);
+    if (h->framed)
+        snprintf(at, ADDRESS_TEXT_MAX, "the frames");
+    else
+        address_write(from, at);
+    return true;
+}
+
+/* The link whose remote has this address; else the first one. */
+static struct link *link_at_address(struct ltp_endpoint *h, const struct address *from)
+{
+    list_for_each (it, &h->links) {
+        struct link *l = container_of(it, struct link, node);
+        if (!h->framed && address_passes(from, &l->to.address, ADDRESS_CHECK_HOST))
+            return l;
+    }
+    return container_of(list_first(&h->links), struct link, node);
+}
+
+void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, bool is_data)
 {
     assert(h->busy && from != NULL);
     const uint64_t peer = ltp_refused_peer(h->engine);
-    struct link_refusals *r = &h->unknown_refusals;
-    if (list_empty(&h->links) || peer == h->engine_number) /* a cancel of no session of ours */
+    const bool own = peer == h->engine_number;
+    char at[ADDRESS_TEXT_MAX];
+    if (own && !is_data) /* a cancel of no session of ours */
         return;
-    r->count++;
-    if (h->now < r->quiet)
+    if (!count_refusal(h, &h->unknown_refusals, from, at))
         return;
-    r->quiet = tick_add(h->now, SAY_PAUSE);
-    char at[ADDRESS_TEXT_MAX] = "the frames";
-    if (!h->framed)
-        address_write(from, at);
-    link_say(container_of(list_first(&h->links), struct link, node), 1,
-             "segments of LTP engines that no link has as peer are refused (%" PRIu64
-             " so far): the latest, of engine %" PRIu64
-             ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write accept_unknown",
-             r->count, peer, at, peer);
+    if (own)
+        link_say(link_at_address(h, from), 1,
+                 "data segments with this node's own LTP engine number %" PRIu64
+                 " come from %s and are refused (%" PRIu64
+                 " so far). If another node has that address, give each node its own number (node)",
+                 peer, at, h->unknown_refusals.count);
+    else
+        link_say(container_of(list_first(&h->links), struct link, node), 1,
+                 "segments of LTP engines that no link has as peer are refused (%" PRIu64
+                 " so far): the latest, of engine %" PRIu64
+                 ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write accept_unknown",
+                 h->unknown_refusals.count, peer, at, peer);
+}
+
+void source_refuse_coded(struct ltp_endpoint *h, const struct address *from)
+{
+    assert(h->busy && from != NULL && h->coded == NULL);
+    char at[ADDRESS_TEXT_MAX];
+    if (count_refusal(h, &h->coded_refusals, from, at))
+        link_say(link_at_address(h, from), 1,
+                 "packets of an erasure code come from %s and are refused (%" PRIu64
+                 " so far): this link has no erasure. Both ends need the same erasure keys",
+                 at, h->coded_refusals.count);
 }
 
 void source_warn(struct link *l)

@@ -59,19 +59,48 @@ START_TEST(refused_by_default)
 }
 END_TEST
 
-static void send_from(int fd, uint16_t port, uint64_t engine, uint64_t number)
+static void send_segment(int fd, uint16_t port, struct ltp_segment s)
 {
     struct sockaddr_in to = {
         .sin_family = AF_INET, .sin_port = htons(port), .sin_addr = {htonl(INADDR_LOOPBACK)}};
-    struct ltp_segment s = {.type = LTP_RED_CP_EOB,
-                            .id = {engine, number},
-                            .client_service = 1,
-                            .data = slice_of("x", 1),
-                            .cp_serial = 1};
     uint8_t bytes[100];
     size_t len = segment_write(&s, bytes, sizeof bytes);
     ck_assert_int_eq(sendto(fd, bytes, len, 0, (struct sockaddr *)&to, sizeof to), (ssize_t)len);
 }
+
+static void send_from(int fd, uint16_t port, uint64_t engine, uint64_t number)
+{
+    send_segment(fd, port,
+                 (struct ltp_segment){.type = LTP_RED_CP_EOB,
+                                      .id = {engine, number},
+                                      .client_service = 1,
+                                      .data = slice_of("x", 1),
+                                      .cp_serial = 1});
+}
+
+/* A node with this node's number: its data segments are reported, a cancel of a session that this
+ * node has forgotten is not. */
+START_TEST(own_number)
+{
+    struct scene *w = world_unknown("127.0.0.1", NULL);
+    uint16_t port = address_port(&w->b.config.udp.local);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    const uint32_t said = w->b.said;
+    send_segment(fd, port, (struct ltp_segment){.type = LTP_CS, .id = {2, 7}});
+    RUN_UNTIL(w, rig_verdict(w->b.link, "unknown_peer") == 1, 10000);
+    ck_assert_uint_eq(w->b.said, said);
+    send_from(fd, port, 2, 1);
+    send_from(fd, port, 2, 2);
+    RUN_UNTIL(w, rig_verdict(w->b.link, "unknown_peer") == 3, 10000);
+    ck_assert_uint_eq(rig_verdict(w->b.link, "unknown_peer"), 3);
+    ck_assert_uint_eq(w->b.said, said + 1);
+    ck_assert_ptr_nonnull(
+        strstr(w->b.said_text, "data segments with this node's own LTP engine number 2 come from"));
+    ck_assert_ptr_nonnull(strstr(w->b.said_text, "give each node its own number"));
+    close(fd);
+    scene_free(w);
+}
+END_TEST
 
 static bool hears(int fd)
 {
@@ -207,6 +236,7 @@ int main(void)
     tcase_add_test(t, accepted);
     tcase_add_test(t, accepted_over_ipv6);
     tcase_add_test(t, refused_by_default);
+    tcase_add_test(t, own_number);
     tcase_add_test(t, each_its_address);
     tcase_add_test(t, only_with_the_first_link);
     tcase_add_test(t, beside_a_busy_link);

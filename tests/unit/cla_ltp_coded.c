@@ -18,6 +18,7 @@ struct side {
     struct ltp_link_config config;
     unsigned outcomes[CLA_OUTCOME_COUNT], received;
     char said[512]; /* the last line for the operator */
+    unsigned coded; /* lines that name an erasure code */
     bool up, closed;
     void *shared;
 };
@@ -94,6 +95,7 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
     (void)c;
     (void)level;
     snprintf(s->said, sizeof s->said, "%s", text);
+    s->coded += strstr(text, "an erasure code") != NULL;
 }
 
 static void on_closed(void *context)
@@ -335,6 +337,11 @@ START_TEST(no_code_at_the_peer)
     ck_assert_uint_ge(number_of(&w.b, "erasure.received.mismatches"), 100);
     ck_assert_ptr_nonnull(strstr(w.b.said, "the peer sends segments without erasure code"));
     ck_assert_uint_ge(number_of(&w.a, "verdicts.bad_version"), 100);
+    ck_assert_ptr_nonnull(strstr(w.a.said, "packets of an erasure code come from 10.0.0.2:1113 and "
+                                           "are refused (1 so far)"));
+    send_bundles(&w.b, 5);
+    run_until(59 * TICK_S);
+    ck_assert_uint_eq(w.a.coded, 1); /* at most once a minute */
     end_world();
 }
 END_TEST
@@ -348,6 +355,21 @@ static struct virtual_port *port_of(const struct side *s)
     }
     ck_abort_msg("no port");
 }
+
+/* Noise that begins like a coded packet has no right CRC: nothing is said of it. */
+START_TEST(noise_like_a_code)
+{
+    static const uint8_t noise[200] = {0xe0};
+    begin();
+    w.a.config.erasure = w.b.config.erasure = LTP_LINK_ERASURE_OFF;
+    open_both();
+    virtual_arrive(port_of(&w.a), &w.b.config.udp.local, slice_of(noise, sizeof noise));
+    run_until(100 * TICK_MS);
+    ck_assert_uint_eq(number_of(&w.a, "verdicts.bad_version"), 1);
+    ck_assert_uint_eq(w.a.coded, 0);
+    end_world();
+}
+END_TEST
 
 /* The second packet of a matrix of this number, which contains no LTP segment. */
 static size_t make_nonsense(uint32_t number, uint8_t *packet)
@@ -444,6 +466,7 @@ int main(void)
     tcase_add_loop_test(t, requests_instead_of_retransmissions, 0, 2);
     tcase_add_test(t, another_code_at_the_peer);
     tcase_add_test(t, no_code_at_the_peer);
+    tcase_add_test(t, noise_like_a_code);
     tcase_add_test(t, nonsense_matrices);
     tcase_add_test(t, mistakes);
     suite_add_tcase(s, t);
