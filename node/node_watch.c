@@ -189,6 +189,26 @@ static void watch_expiry(struct node *n, tick now)
     w->expired = expired;
 }
 
+/* The peer is told only that its bundle is refused: the reason and this node's name are here. */
+static void watch_unrouted(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const struct agent_unrouted *u = agent_unrouted(n->agent);
+    char source[EID_TEXT_MAX], destination[EID_TEXT_MAX], own[EID_TEXT_MAX];
+    if (u->count == w->unrouted || !watch_may_tell(&w->unrouting, now))
+        return;
+    const struct node_link *l = u->link < n->links_len ? n->links[u->link] : NULL;
+    eid_text(&u->source, source);
+    eid_text(&u->destination, destination);
+    eid_text(&n->config->node, own);
+    say(&n->say, LEVEL_WARNING,
+        "%" PRIu64 " bundles were refused: no route to the destination; the latest from %s to %s "
+        "over link %s; this node is %s",
+        u->count - w->unrouted, source, destination, l != NULL ? l->config->name : "(removed)",
+        own);
+    w->unrouted = u->count;
+}
+
 static void watch_store(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
@@ -243,6 +263,7 @@ void node_watch_tick(struct node *n)
     }
     watch_unconfigured(n, now);
     watch_expiry(n, now);
+    watch_unrouted(n, now);
     watch_store(n, now);
     watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);

@@ -34,12 +34,12 @@ struct link_watch {
 
 /* Of the node: what was told of. */
 struct node_watch {
-    uint64_t expired, stores, lines[2];
+    uint64_t expired, stores, lines[2], unrouted;
     int store_error;              /* of the last that failed: HELIO_E* */
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
     uint64_t unconfigured_untold; /* those that were left out since it was told */
     uint64_t no_descriptor;
-    struct watch_pace expiring, storing, losing[2], unconfigured, descriptors;
+    struct watch_pace expiring, storing, losing[2], unconfigured, descriptors, unrouting;
 };
 
 void node_watch_tick(struct node *n); /* once a second */

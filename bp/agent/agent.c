@@ -463,3 +463,8 @@ const struct agent_counters *agent_counters(const struct agent *a)
 {
     return &a->counters;
 }
+
+const struct agent_unrouted *agent_unrouted(const struct agent *a)
+{
+    return &a->unrouted;
+}

@@ -437,6 +437,15 @@ struct agent_counters {
 };
 const struct agent_counters *agent_counters(const struct agent *a);
 
+/* Bundles of links that were refused because there is no route to their destination (NO_ROUTE; each
+ * offer counts), and the latest of them. Holds until the next agent call. */
+struct agent_unrouted {
+    uint64_t count;
+    struct eid source, destination;
+    uint32_t link;
+};
+const struct agent_unrouted *agent_unrouted(const struct agent *a);
+
 /* What the peer of a link holds of the node, or its applications, and what is set apart for each.
  */
 struct agent_share {

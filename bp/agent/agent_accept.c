@@ -464,6 +464,15 @@ static void replace_bytes(struct buf **bundle, struct buf *made)
     *bundle = made;
 }
 
+/* For the operator: the peer hears only that it was refused. */
+static void note_unrouted(struct agent *a, const struct bundle *b, uint32_t link)
+{
+    a->unrouted.count++;
+    a->unrouted.source = b->id.source;
+    a->unrouted.destination = b->destination;
+    a->unrouted.link = link;
+}
+
 static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct buf *bundle,
                                          uint64_t token, struct offer *offer)
 {
@@ -499,6 +508,8 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     if (refusal != REFUSE_NO_MEMORY)
         notice_add(a,
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
+    if (refusal == REFUSE_NO_ROUTE)
+        note_unrouted(a, &b, link);
     bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
     emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
     buf_drop(made);

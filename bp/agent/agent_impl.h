@@ -244,6 +244,7 @@ struct notice {
 struct agent {
     struct agent_config config;
     struct agent_counters counters;
+    struct agent_unrouted unrouted;
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */

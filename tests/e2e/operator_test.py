@@ -4,6 +4,7 @@ OUT [TEST...]"""
 
 import json
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -421,6 +422,24 @@ class OperatorTest(unittest.TestCase):
         self.assertEqual({b["key"] for b in self.bundles()} >= {b["key"] for b in others}, True)
         sessions = json.loads(self.ctl("sessions", "--json").stdout)["sessions"]
         self.assertEqual(len(sessions), 1)
+
+    def test_refusal_names_the_node(self):
+        """A sender whose `peer` is another node than the one at `remote`: the node that refuses says what, and who it is."""
+        a, b = self.lab.udp_ports(2)
+        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(2, a, b, rto="100ms")], log=False))
+        self.lab.start_node(3, self.lab.write_node(3, [self.lab.link(1, b, a, rto="100ms")], log=False))
+        self.send(1)
+
+        def told():
+            with open(self.lab.path("node3.log")) as f:
+                return re.search(r"bundles were refused: no route to the destination; the latest from ipn:1.5 to ipn:2.7 over link \S+; "
+                                 r"this node is ipn:3.0$", f.read(), re.M)
+        wait_for(told)
+
+        def refused():
+            with open(self.lab.path("node1.log")) as f:
+                return "the peer refused it" in f.read()
+        wait_for(refused)
 
     def test_refusal_is_told(self):
         self.node_to_nowhere(log=False)

@@ -245,6 +245,31 @@ START_TEST(dropped_bundles_may_be_confirmed)
 }
 END_TEST
 
+/* Bundles of links only, and each offer: the operator sees from where and to where. */
+START_TEST(unrouted_bundles_are_noted)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    const struct agent_unrouted *u = agent_unrouted(n.a);
+    struct agent_request q = request_of("ipn:2.7", "ipn:4.9", 5);
+    ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NO_ROUTE);
+    ck_assert_uint_eq(u->count, 0);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:4.5", 1);
+    for (uint64_t i = 1; i <= 2; i++) {
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NO_ROUTE);
+        ck_assert_uint_eq(u->count, i);
+    }
+    struct eid source = eid_of("ipn:1.4"), destination = eid_of("ipn:4.5");
+    ck_assert(eid_equal(&u->source, &source) && eid_equal(&u->destination, &destination));
+    ck_assert_uint_eq(u->link, 0);
+    b = peer_bundle("ipn:1.4", "ipn:3.5", 2);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 3), REFUSE_NONE);
+    ck_assert_uint_eq(u->count, 2);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(store_that_refuses)
 {
     struct binder n;
@@ -432,6 +457,7 @@ int main(void)
     tcase_add_test(t, what_bundles_take_in_memory);
     tcase_add_test(t, bundles_of_peers);
     tcase_add_test(t, dropped_bundles_may_be_confirmed);
+    tcase_add_test(t, unrouted_bundles_are_noted);
     tcase_add_test(t, store_that_refuses);
     tcase_add_test(t, duplicates);
     tcase_add_test(t, memory_of_ids_is_bounded);
