@@ -197,10 +197,20 @@ class FilesTest(unittest.TestCase):
         self.assertEqual(out, "")
         self.assertIn("small: it is longer than what is taken there", err)
         self.assertIn(".hidden: its name is not taken there", err)
+        self.assertNotIn("no receipt", err)
         _, err = self.send("ipn:77.1", "--wait", "300ms", small, code=1)
         self.assertIn("the node refuses (", err)
+        self.assertNotIn("no receipt", err)
         _, err = self.send("ipn:2.2099", "--wait", "300ms", small, code=1)
         self.assertIn("small: the receiver does not confirm it", err)
+        hint = "helio-send: no receipt from ipn:2.2099: is a helio-recv registered there, and has its node a route back?\n"
+        self.assertTrue(err.endswith(hint), err)
+        command = [os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), "--json", "-", "ipn:2.2099", small]
+        p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        time.sleep(3)  # by then the node has the piece
+        p.send_signal(signal.SIGINT)
+        _, err = self.end(p, 1)
+        self.assertTrue(err.endswith("1 files are not confirmed; --resume goes on where this ended\n" + hint), err)
         self.assertIn("with the node", self.send("--no-wait", "ipn:2.2099", small)[0])
         done = subprocess.run([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", "2007"],
                               capture_output=True, timeout=300, check=False)

@@ -84,6 +84,13 @@ class PingTest(unittest.TestCase):
         done = ping(*self.own, "-c", "2", "-i", "10ms", "-l", "500ms", "ipn:2.77", code=1)
         self.assertIn("2 sent, 0 received, 100 % loss", done.stdout)
         self.assertNotIn("rtt", done.stdout)
+        self.assertEqual(done.stdout.splitlines()[-1],
+                         "no answer from ipn:2.77: is an echo endpoint there (ipn:N.128 of a Heliograph node), and has its node a route back? "
+                         "See helioctl links, helioctl backlog")
+        done = ping(*self.own, "-c", "1", "-i", "10ms", "ipn:2.128")
+        self.assertNotIn("no answer", done.stdout)
+        done = ping(*self.own, "-c", "1", "-i", "10ms", "ipn:9.128", code=1)
+        self.assertNotIn("no answer", done.stdout)  # its node refused it, and the reason is shown
 
     def test_interrupted_it_tells_so_far(self):
         p = subprocess.Popen([os.path.join(BIN, "helio-ping"), *self.own, "-i", "20ms", "ipn:2.128"], stdout=subprocess.PIPE, text=True)

@@ -192,6 +192,18 @@ static void end_program(void *context)
     perf_process_end(&p->process);
 }
 
+/* The receiver said nothing at all, about no file; of --no-wait nothing is expected. */
+static void print_hint(const struct send_run *r)
+{
+    const struct files_sender *s = &r->sender;
+    if (s->jobs_len + r->failed > 0 && s->receipts == 0 && s->pieces > 0 && r->refused == 0 &&
+        r->options->files.confirm)
+        fprintf(stderr,
+                "helio-send: no receipt from %s: is a helio-recv registered there, and has its "
+                "node a route back?\n",
+                r->options->destination);
+}
+
 static bool tell_result(const struct program *p)
 {
     const struct send_run *r = &p->run;
@@ -200,6 +212,7 @@ static bool tell_result(const struct program *p)
         fprintf(stderr,
                 "helio-send: %llu files are not confirmed; --resume goes on where this ended\n",
                 (unsigned long long)r->sender.jobs_len);
+    print_hint(r);
     return json == NULL || perf_report_write(send_run_json(r), json);
 }
 

@@ -174,11 +174,24 @@ static void print_summary(const struct run *r)
                p->rtt.mean / 1e6, (double)p->rtt.max / 1e6, hist_sd(&p->rtt) / 1e6);
 }
 
+/* Nothing came back of what left: where to look. */
+static void print_hint(const struct run *r)
+{
+    const struct ping *p = &r->ping;
+    if (p->received > 0 || p->sent == p->refused)
+        return;
+    printf("no answer from %s: is an echo endpoint there (ipn:N.128 of a Heliograph node), and has "
+           "its node a route back? See helioctl links, helioctl backlog\n",
+           r->options.destination);
+}
+
 static bool tell_result(struct run *r)
 {
     const char *json = r->options.json;
-    if (json == NULL || strcmp(json, "-") != 0)
+    if (json == NULL || strcmp(json, "-") != 0) {
         print_summary(r);
+        print_hint(r);
+    }
     if (r->result == NULL)
         return true;
     json_t *result = r->result;
