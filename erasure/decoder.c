@@ -144,6 +144,13 @@ static struct matrix *find_matrix(struct erasure_decoder *d, uint32_t number)
     return NULL;
 }
 
+/* Of two with as few packets the one that has waited longer for the next one: a matrix that begins
+ * is not the first to go. */
+static bool is_less(const struct matrix *m, const struct matrix *least)
+{
+    return m->arrived != least->arrived ? m->arrived < least->arrived : m->turn < least->turn;
+}
+
 /* A free place, or that of the matrix with the fewest packets. */
 static struct matrix *find_place(struct erasure_decoder *d)
 {
@@ -152,7 +159,7 @@ static struct matrix *find_place(struct erasure_decoder *d)
         struct matrix *m = &d->matrices[i];
         if (!m->open)
             return m;
-        least = m->arrived < least->arrived ? m : least;
+        least = is_less(m, least) ? m : least;
     }
     unsigned before = (unsigned)d->n.failed;
     end_matrix(d, least);
@@ -286,7 +293,7 @@ static void look_at_word(struct erasure_decoder *d, struct matrix *m, unsigned w
 
 /* ---- packets ---- */
 
-static void keep_symbol(const struct erasure_decoder *d, struct matrix *m, unsigned place,
+static void keep_symbol(struct erasure_decoder *d, struct matrix *m, unsigned place,
                         struct slice body, const struct packet_head *h)
 {
     uint8_t *symbol = symbol_at(d, m, place);
@@ -300,6 +307,7 @@ static void keep_symbol(const struct erasure_decoder *d, struct matrix *m, unsig
     memset(symbol + head + body.len, 0, d->symbol - head - body.len);
     m->present[place] = 1;
     m->arrived++;
+    m->turn = ++d->turns;
 }
 
 static enum erasure_verdict take_segment(struct erasure_decoder *d, struct matrix *m,
@@ -309,7 +317,8 @@ static enum erasure_verdict take_segment(struct erasure_decoder *d, struct matri
     if (m->segments > 0 && h->index >= m->segments)
         return ERASURE_MISMATCH;
     if (m->present[h->index])
-        return ERASURE_DUPLICATE;
+        return get_u32(symbol_at(d, m, h->index) + 2) == h->crc ? ERASURE_DUPLICATE
+                                                                : ERASURE_MISMATCH;
     keep_symbol(d, m, h->index, body, h);
     m->beyond = h->index >= m->beyond ? h->index + 1u : m->beyond;
     m->data[word]++;
@@ -455,7 +464,7 @@ static enum erasure_verdict take_packet(struct erasure_decoder *d, struct slice 
         v = h.repair ? take_repair(d, m, &h, body, now) : take_segment(d, m, &h, body, now);
     else
         v = ERASURE_LATE;
-    if (!h.repair && (v == ERASURE_SEGMENT || v == ERASURE_LATE))
+    if (!h.repair && v != ERASURE_DUPLICATE)
         *segment = body;
     return v;
 }

@@ -36,6 +36,7 @@ struct kept {
     bool valid;
     unsigned answers; /* so far; the last one was prepared at `at` */
     tick at;
+    tick vain; /* when the last one was asked for that it has not enough rows for; TICK_NEVER */
     struct set set; /* next, count: of the answer */
     unsigned last;  /* rows that can be transmitted */
 };
@@ -270,7 +271,7 @@ static void end_codeword(struct erasure_encoder *e, struct set *s)
     if (!e->config.requests)
         return;
     struct kept *k = &e->kept[s->place];
-    *k = (struct kept){.valid = true, .set = *s, .last = shape.repairs};
+    *k = (struct kept){.valid = true, .set = *s, .last = shape.repairs, .vain = TICK_NEVER};
     k->set.next = k->set.count = s->rows;
 }
 
@@ -433,12 +434,13 @@ static void prepare_answer(struct erasure_encoder *e, struct kept *k, unsigned m
     if (is_answer(k) || k->answers == ERASURE_ANSWERS_MAX ||
         (k->answers > 0 && now < tick_add(k->at, ERASURE_REQUEST_SAME)))
         return;
-    k->answers++;
-    k->at = now;
-    if (missing > left) {
-        e->n.too_late++;
+    if (missing > left) { /* it takes no answer of others: it may be forged */
+        e->n.too_late += k->vain == TICK_NEVER || now >= tick_add(k->vain, ERASURE_REQUEST_SAME);
+        k->vain = now;
         return;
     }
+    k->answers++;
+    k->at = now;
     k->set.count = k->set.next + (want < left ? want : left);
     e->n.answered++;
     e->answers++;

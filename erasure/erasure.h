@@ -87,12 +87,13 @@ enum erasure_codec { ERASURE_RS8, ERASURE_RS };
 enum erasure_verdict {
     ERASURE_SEGMENT,   /* a segment, to be used */
     ERASURE_REPAIR,    /* a repair segment was kept */
-    ERASURE_DUPLICATE, /* it was here before */
+    ERASURE_DUPLICATE, /* the same was here before */
     ERASURE_LATE,      /* a segment of a matrix that has ended, to be used; or its repair segment */
     ERASURE_UNCODED,   /* no packet of this code: the peer sends plain segments, or others */
     ERASURE_MALFORMED, /* too short or too long */
     ERASURE_BAD_CRC,   /* it was corrupted */
-    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix */
+    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix; a segment that does
+                        * not fit its matrix is to be used */
     ERASURE_REQUEST,   /* a request for more repair segments: for the encoder */
     ERASURE_VERDICTS
 };
@@ -178,7 +179,7 @@ void erasure_encoder_expire(struct erasure_encoder *e, tick now);
 
 /* A request of the receiver: ERASURE_REQUEST when it is one, whether it is answered or
  * not; otherwise another verdict. Then repair segments may be pending. Each matrix is answered for
- * once. */
+ * ERASURE_ANSWERS_MAX times at most. */
 enum erasure_verdict erasure_encoder_request(struct erasure_encoder *e, struct slice packet,
                                              tick now);
 
@@ -209,7 +210,9 @@ int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_confi
 void erasure_decoder_free(struct erasure_decoder *d); /* NULL is allowed */
 
 /* Takes a packet. *segment is what it contains, in its own memory; of length 0 when there is
- * nothing to use. Afterwards erasure_decoder_next gives repaired segments; those that were not
+ * nothing to use. Who is allowed to send, LTP finds out (RFC 5327): a segment with a right CRC is
+ * used whatever others said of its matrix, so that forged packets cost repairs and no segments.
+ * Afterwards erasure_decoder_next gives repaired segments; those that were not
  * fetched by the next input are lost. */
 enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct slice packet, tick now,
                                            struct slice *segment);

@@ -17,6 +17,7 @@ struct matrix {
     size_t width;              /* octets of its repair symbols */
     unsigned have;             /* segments that are here, or were repaired */
     unsigned arrived;          /* packets that were kept */
+    uint64_t turn;             /* of the last one, in the order of all packets that were kept */
     unsigned beyond;           /* the highest index of a segment, and one more */
     bool repaired;             /* a segment of it was */
     bool enough;               /* its only codeword can be repaired, and will be (ERASURE_RS) */
@@ -43,6 +44,7 @@ struct erasure_decoder {
     tick now;                  /* of the last call */
     uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
     unsigned ended_next;
+    uint64_t turns;             /* packets that were kept, of all matrices */
     unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
     struct erasure_received n;
 };
