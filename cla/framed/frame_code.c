@@ -132,19 +132,18 @@ static void read_on(struct frame_code *c)
     c->left = slice_of(c->left.data + n, c->left.len - n);
 }
 
-bool frame_code_next(struct frame_code *c, struct slice *frame)
+enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame)
 {
     struct cadu unit;
-    for (;;) {
-        while (cadu_reader_next(&c->reader, &unit)) {
-            *frame = unit.frame;
-            if (unit.quality != CADU_ERRED)
-                return true;
-        }
+    if (!cadu_reader_next(&c->reader, &unit)) {
         if (c->left.len == 0)
-            return false;
+            return FRAME_CODE_NONE;
         read_on(c);
+        if (!cadu_reader_next(&c->reader, &unit))
+            return FRAME_CODE_WORK;
     }
+    *frame = unit.frame;
+    return unit.quality == CADU_ERRED ? FRAME_CODE_WORK : FRAME_CODE_FRAME;
 }
 
 void frame_code_end(struct frame_code *c)

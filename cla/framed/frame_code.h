@@ -5,8 +5,9 @@
  * datagrams, what a connection gives, a recording; the frames are found in it.
  *
  *     frame_code_feed(c, octets);
- *     while (frame_code_next(c, &frame))
- *         …
+ *     while ((r = frame_code_next(c, &frame)) != FRAME_CODE_NONE)
+ *         if (r == FRAME_CODE_FRAME)
+ *             …
  *
  * A frame that could not be decoded is counted, and given to nobody. Only frame_line.c uses it.
  */
@@ -62,17 +63,23 @@ void frame_code_free(struct frame_code *c); /* NULL is allowed */
  * call. */
 struct slice frame_code_write(struct frame_code *c, struct slice frame);
 
-/* Octets that arrived, after frame_code_next returned false; any number of them. They are borrowed
- * until it does so again. */
+/* Octets that arrived, after frame_code_next returned FRAME_CODE_NONE; any number of them. They are
+ * borrowed until it does so again. */
 void frame_code_feed(struct frame_code *c, struct slice octets);
 
+enum frame_code_result {
+    FRAME_CODE_NONE,  /* nothing is left: there is none until more is fed */
+    FRAME_CODE_FRAME, /* a frame */
+    FRAME_CODE_WORK,  /* some of the octets were read, and gave none: it is to be called again */
+};
+
 /* The next frame that is good, or not known to be bad (FRAME_CODE_UNCODED: its own check value may
- * tell). It lies in the code's memory until the next call. False: there is none until more is fed.
- */
-bool frame_code_next(struct frame_code *c, struct slice *frame);
+ * tell). It lies in the code's memory until the next call. A call decodes one unit at most, and
+ * looks for a marker in some thousand octets beyond the longest unit at most. */
+enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame);
 
 /* The stream has ended, and another one begins: a unit that is not whole stays so. After
- * frame_code_next returned false. */
+ * frame_code_next returned FRAME_CODE_NONE. */
 void frame_code_end(struct frame_code *c);
 
 /* Of all that was read; lies in the code's memory. */

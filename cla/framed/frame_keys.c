@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_wire.h"
+#include "os/input_file.h"
 #include "sle/sle.h"
 
 enum { LENGTH_USUAL = 1115 };
@@ -282,6 +283,22 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
     return 0;
 }
 
+/* Reading a pipe would wait for whoever writes to it. */
+static int check_replay(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    char reason[128];
+    FILE *f =
+        frame_wire_given(k->replay) ? input_file_regular(k->replay, reason, sizeof reason) : NULL;
+    if (f != NULL)
+        (void)fclose(f);
+    if (f != NULL || !frame_wire_given(k->replay))
+        return 0;
+    *key = "frame_replay";
+    snprintf(why, why_cap, "%s: %s; write the name of a recording, or remove this key", k->replay,
+             reason);
+    return HELIO_EINVAL;
+}
+
 static int check_wire(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     bool file = k->wire == FRAME_WIRE_FILE;
@@ -296,6 +313,8 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     if (k->marker && k->wire == FRAME_WIRE_UDP)
         return wrong(key, "frame_marker", why, why_cap,
                      "a datagram is a frame: there are markers by TCP and in files only");
+    if (file && check_replay(k, key, why, why_cap) != 0)
+        return HELIO_EINVAL;
     return check_no_sle(k, key, why, why_cap);
 }
 

@@ -143,21 +143,22 @@ static enum frame_verdict judge_frame(const struct frame_line *l, struct slice u
 }
 
 /* The next of what arrived: a frame out of a CADU, or what the wire has. */
-static bool next_unit(struct frame_line *l, struct slice *unit)
+static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit)
 {
     struct frame_wire *w = l->wire;
+    enum frame_code_result r;
     struct slice octets;
     if (l->decode == NULL)
-        return w->ops->next(w, unit);
-    while (!frame_code_next(l->decode, unit)) {
+        return w->ops->next(w, unit) ? FRAME_CODE_FRAME : FRAME_CODE_NONE;
+    while ((r = frame_code_next(l->decode, unit)) == FRAME_CODE_NONE) {
         if (!w->ops->next(w, &octets))
-            return false;
+            break;
         if (l->stream != w->streams)
             frame_code_end(l->decode);
         l->stream = w->streams;
         frame_code_feed(l->decode, octets);
     }
-    return true;
+    return r;
 }
 
 /* NULL: memory is out. */
@@ -234,16 +235,27 @@ static bool next_queued(struct frame_line *l, struct frame_line_user *u, struct 
     return true;
 }
 
-bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct frame *f,
-                     enum frame_verdict *v)
+enum frame_line_result frame_line_next(struct frame_line *l, struct frame_line_user *u,
+                                       struct frame *f, enum frame_verdict *v)
 {
     struct slice unit;
     if (next_queued(l, u, f, v))
-        return true;
-    while (next_unit(l, &unit))
-        if (sort_frame(l, u, unit, f, v))
-            return true;
-    return false;
+        return FRAME_LINE_FRAME;
+    const enum frame_code_result r = next_unit(l, &unit);
+    if (r == FRAME_CODE_NONE) {
+        l->unread = false;
+        return FRAME_LINE_NONE;
+    }
+    return r == FRAME_CODE_FRAME && sort_frame(l, u, unit, f, v) ? FRAME_LINE_FRAME
+                                                                 : FRAME_LINE_OTHER;
+}
+
+void frame_line_pause(struct frame_line *l, struct frame_line_user *u)
+{
+    assert(!l->closing && find_user(l, u->vcid) == u);
+    l->unread = u->more = true;
+    if (u->read)
+        alarm_set(u->again, 0);
 }
 
 static void free_frames(struct list *frames)
@@ -299,18 +311,37 @@ void frame_line_count(const struct frame_line *l, struct frame_line_counters *ou
 
 /* ---- users ---- */
 
+/* What a user's turn left goes on with one that reads. */
+static void go_on(struct frame_line *l)
+{
+    struct frame_line_user *reader = NULL;
+    list_for_each (it, &l->users) {
+        struct frame_line_user *u = container_of(it, struct frame_line_user, node);
+        if (u->read && u->more)
+            return; /* its alarm is set */
+        if (u->read && reader == NULL)
+            reader = u;
+    }
+    if (reader == NULL)
+        return;
+    reader->more = true;
+    alarm_set(reader->again, 0);
+}
+
 void frame_line_watch(struct frame_line *l)
 {
     bool read = false, write = false, held = false;
     if (l->closing)
         return;
+    if (l->unread)
+        go_on(l);
     list_for_each (it, &l->users) {
         const struct frame_line_user *u = container_of(it, struct frame_line_user, node);
         read |= u->read && !u->more;
         write |= u->write;
         held |= u->holds;
     }
-    read = read && !held;
+    read = read && !held && !l->unread;
     l->wire->ops->watch(l->wire, read, write || l->wire->ops->pending(l->wire));
 }
 

@@ -84,6 +84,7 @@ struct frame_line {
     uint8_t *scratch, *unit;            /* a frame out of a CLTU, or of idle data; a CLTU */
     struct frame_code *encode, *decode; /* of CADUs that leave, and arrive; NULL: there are none */
     uint64_t stream;                    /* of wire->streams: the one that is decoded */
+    bool unread; /* a port's turn ended before what the wire has read: it reads no more meanwhile */
     bool closing;
     struct frame_line_counters n;
     void (*closed)(void *context);
@@ -117,13 +118,23 @@ void frame_line_close(struct frame_line *l, void (*closed)(void *context), void 
  * or its own. */
 size_t frame_line_send(struct frame_line *l, struct slice frame);
 
-/* The next frame of the user's virtual channel that was read, and what is wrong with it or not.
- * False: there is none; frame_line_fill reads more, which ends what was given before. release: so
- * does this, but for the frame that was given last. */
+enum frame_line_result {
+    FRAME_LINE_NONE,  /* nothing that was read is left */
+    FRAME_LINE_FRAME, /* a frame of the user's virtual channel */
+    FRAME_LINE_OTHER, /* another port's, nobody's, or none: there may be more */
+};
+
+/* The next unit that was read: one of the user's virtual channel, and what is wrong with it or not.
+ * frame_line_fill reads more, which ends what was given before; false: there is no more. release:
+ * ends it, too, but for the frame that was given last. */
 void frame_line_release(struct frame_line_user *u);
-bool frame_line_next(struct frame_line *l, struct frame_line_user *u, struct frame *frame,
-                     enum frame_verdict *verdict);
+enum frame_line_result frame_line_next(struct frame_line *l, struct frame_line_user *u,
+                                       struct frame *frame, enum frame_verdict *verdict);
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u);
+
+/* The user's turn ends, although more may have been read: its alarm, or when it does not read that
+ * of a user that does, goes on with it soon. Until then the wire is not read. */
+void frame_line_pause(struct frame_line *l, struct frame_line_user *u);
 
 /* What it has counted, and its wire: frames are those of the channel, whether or not they arrive in
  * CADUs. */

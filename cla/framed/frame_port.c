@@ -18,6 +18,7 @@
 #include "frames/tc_pack.h"
 
 enum { ARRIVALS = 32, SLOTS = ARRIVALS + 1, SLOT = UDP_DATAGRAM_MAX };
+enum { CLOCK_UNITS = 4 }; /* the clock is read after so many units */
 
 struct frame_port {
     struct port port; /* its user's */
@@ -42,6 +43,9 @@ struct frame_port {
     uint8_t *segments;
     unsigned slot;
     struct alarm again;
+    bool turning;  /* within a turn that tell_user began */
+    unsigned left; /* units of this turn; <= FRAME_TURN_UNITS */
+    tick ends;     /* when this turn does, at the latest */
     bool closing;
     void (*closed)(void *context);
     void *closed_context;
@@ -243,15 +247,53 @@ static bool next_piece(struct frame_port *p, struct packet_piece *piece)
                        : mpdu_extract_next(&p->extract, piece);
 }
 
-/* Reads the wire until there is something, or nothing more. What lies in the wire's buffer holds
- * until it is read again, which is when none of it is left. */
+static void begin_turn(struct frame_port *p)
+{
+    p->left = FRAME_TURN_UNITS;
+    p->ends = tick_add(world_now(p->port.world), FRAME_TURN_TIME);
+}
+
+/* May another unit be read in this turn? */
+static bool spend_unit(struct frame_port *p)
+{
+    if (p->left % CLOCK_UNITS == 0 && p->left < FRAME_TURN_UNITS &&
+        world_now(p->port.world) >= p->ends)
+        p->left = 0;
+    if (p->left == 0)
+        return false;
+    p->left--;
+    return true;
+}
+
+/* Reads one unit, or the wire. False: there is nothing more; of frames that lie in the wire's
+ * buffer, if datagrams of them were taken: then it is not read again. */
+static bool read_unit(struct frame_port *p, bool taken)
+{
+    enum frame_verdict v;
+    struct frame f;
+    switch (frame_line_next(p->line, &p->user, &f, &v)) {
+    case FRAME_LINE_FRAME:
+        if (v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT)
+            v = take_frame(p, &f);
+        p->n.verdicts[v]++;
+        return true;
+    case FRAME_LINE_OTHER:
+        return true;
+    case FRAME_LINE_NONE:
+    default:
+        return !taken && frame_line_fill(p->line, &p->user);
+    }
+}
+
+/* Reads the wire until there is something, nothing more, or the turn ends. What lies in the wire's
+ * buffer holds until it is read again, which is when none of it is left. */
 static void fetch_datagrams(void *context)
 {
     struct frame_port *p = context;
     struct packet_piece piece;
-    enum frame_verdict v;
-    struct frame f;
     unsigned n = 0;
+    if (!p->turning)
+        begin_turn(p);
     frame_line_release(&p->user);
     for (;;) {
         while (n < ARRIVALS && next_piece(p, &piece))
@@ -259,26 +301,32 @@ static void fetch_datagrams(void *context)
         p->user.holds = p->user.more = n == ARRIVALS;
         if (p->user.holds)
             break;
-        if (frame_line_next(p->line, &p->user, &f, &v)) {
-            if (v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT)
-                v = take_frame(p, &f);
-            p->n.verdicts[v]++;
-        } else if (n > 0 || !frame_line_fill(p->line, &p->user)) {
+        if (!spend_unit(p)) {
+            frame_line_pause(p->line, &p->user);
             break;
         }
+        if (!read_unit(p, n > 0))
+            break;
     }
-    assert(n <= ARRIVALS);
+    assert(n <= ARRIVALS && p->left <= FRAME_TURN_UNITS);
 }
 
-/* Asks its user to read as long as there is something that needs no further reading below. */
+/* Asks its user to read as long as there is something that needs no further reading below, until
+ * the turn ends. */
 static void tell_user(struct frame_port *p, bool readable, bool writable)
 {
+    begin_turn(p);
+    p->turning = true;
     if (readable || writable)
         p->port.ready(p->port.context, readable, writable);
-    while (!p->closing && p->user.read && p->user.more)
+    while (!p->closing && p->user.read && p->user.more && spend_unit(p))
         p->port.ready(p->port.context, true, false);
-    if (!p->closing)
-        frame_line_watch(p->line);
+    p->turning = false;
+    if (p->closing)
+        return;
+    if (p->user.read && p->user.more)
+        alarm_set(&p->again, 0);
+    frame_line_watch(p->line);
 }
 
 static void on_line(struct frame_line_user *u, bool readable, bool writable)
@@ -356,8 +404,10 @@ static void close_port(struct port *port, void (*closed)(void *context), void *c
     p->closed_context = context;
     alarm_fini(&p->fill);
     frame_line_leave(p->line, &p->user);
-    if (!list_empty(&p->line->users))
+    if (!list_empty(&p->line->users)) {
         frame_line_want(p->line);
+        frame_line_watch(p->line);
+    }
     if (list_empty(&p->line->users)) {
         alarm_set(&p->again, TICK_NEVER);
         frame_line_close(p->line, end_port, p);

@@ -15,6 +15,11 @@
 #include "os/udp_io.h"
 #include "os/world.h"
 
+/* A turn of a port ends after so many units (frames of any virtual channel, CADUs, readings of the
+ * wire), or after this time: what is left is read in the next one, when others have had theirs. */
+#define FRAME_TURN_UNITS 256
+#define FRAME_TURN_TIME TICK_MS
+
 /* What it tells beyond `ready`, with the same context. */
 struct frame_port_events {
     /* Frames can leave and come, or cannot; from the loop. Before the first call it is as

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Recordings: what leaves goes to a file, by a thread, so that a slow medium disturbs nobody; what
- * arrives is read from another one, at a rate. What can go wrong: a file that cannot be opened, at
- * the beginning; later on a medium that is full, or too slow, which loses whole frames and is
- * counted. A recording that has ended is over.
+ * arrives is read from another one, at a rate, a chunk in a turn. What can go wrong: a file that
+ * cannot be opened, or is no regular one, at the beginning; later on a medium that is full, or too
+ * slow, which loses whole frames and is counted. A recording that has ended is over.
  */
 #include <assert.h>
 #include <errno.h>
@@ -13,6 +13,7 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_pump.h"
+#include "os/input_file.h"
 #include "os/log_writer.h"
 
 #define WRITE_LATEST (200 * TICK_MS)
@@ -25,7 +26,8 @@ struct file_wire {
     struct alarm write;        /* what was gathered is written */
     FILE *replay;              /* NULL: none, or it is over */
     uint64_t rate;
-    tick due; /* of the next frame */
+    tick due;         /* of the next frame */
+    uint64_t skipped; /* octets that belong to no frame, of pump.in, as far as `due` has them */
 };
 
 static struct file_wire *file_of_pump(struct frame_pump *p)
@@ -93,28 +95,40 @@ static void read_chunk(struct file_wire *w)
     w->replay = NULL;
 }
 
-/* A frame may be there later, if not now. */
-static bool find_frame(struct file_wire *w)
+/* Octets take their time on the channel. */
+static void spend_octets(struct file_wire *w, uint64_t n)
 {
-    while (!frame_stream_ready(&w->pump.in)) {
-        if (w->replay == NULL)
-            return false;
-        read_chunk(w);
-    }
-    return true;
+    if (w->rate > 0)
+        w->due = tick_add(w->due, n * 8 * TICK_S / w->rate);
 }
 
+/* Is there a frame? What is skipped, takes its time. */
+static bool find_frame(struct file_wire *w)
+{
+    const bool found = frame_stream_ready(&w->pump.in);
+    spend_octets(w, w->pump.in.skipped - w->skipped);
+    w->skipped = w->pump.in.skipped;
+    return found;
+}
+
+/* When a frame is due that is there, or that the next chunk may have. */
 static tick due_of(struct frame_pump *p)
 {
     struct file_wire *w = file_of_pump(p);
-    return find_frame(w) ? w->due : TICK_NEVER;
+    return find_frame(w) || w->replay != NULL ? w->due : TICK_NEVER;
 }
 
-/* Those that are due lie in the buffer: reading on would move them. */
+/* Those that are due lie in the buffer: reading on would move them. Otherwise a chunk is read, and
+ * no more before the next turn, whether or not it has one. */
 static bool fill_frames(struct frame_wire *wire)
 {
     struct file_wire *w = file_wire_of(wire);
-    return find_frame(w) && w->due <= world_now(wire->world);
+    const tick now = world_now(wire->world);
+    if (w->due > now)
+        return false;
+    if (!find_frame(w) && w->replay != NULL)
+        read_chunk(w);
+    return find_frame(w) && w->due <= now;
 }
 
 static bool next_frame(struct frame_wire *wire, struct slice *frame)
@@ -122,9 +136,7 @@ static bool next_frame(struct frame_wire *wire, struct slice *frame)
     struct file_wire *w = file_wire_of(wire);
     if (w->due > world_now(wire->world) || !frame_pump_next(wire, frame))
         return false;
-    size_t len = frame->len + (w->marked ? FRAME_ASM_LEN : 0);
-    if (w->rate > 0)
-        w->due = tick_add(w->due, len * 8 * TICK_S / w->rate);
+    spend_octets(w, frame->len + (w->marked ? FRAME_ASM_LEN : 0));
     return true;
 }
 
@@ -174,7 +186,8 @@ static int open_files(struct file_wire *w, const struct frame_wire_config *c)
     if (r != 0)
         return r;
     if (frame_wire_given(c->replay)) {
-        w->replay = fopen(c->replay, "rbe");
+        char why[64]; /* frame_keys_check says it */
+        w->replay = input_file_regular(c->replay, why, sizeof why);
         if (w->replay == NULL)
             return helio_from_errno(errno);
     }
