@@ -11,9 +11,8 @@
 
 void record_failed(struct record *r, const char *reason)
 {
-    assert(reason != NULL);
     r->tries += r->tries < UINT32_MAX;
-    r->failed = reason;
+    r->failed = reason != NULL ? reason : "taken back before it was sent";
 }
 
 static void look_at_queue(const struct record *r, struct agent_why *out)

@@ -5,7 +5,8 @@
 
 struct record;
 
-/* A try to forward or to deliver it failed, for a static reason. */
+/* A try to forward or to deliver it failed, for a static reason; NULL: it was taken back before it
+ * was sent. */
 void record_failed(struct record *r, const char *reason);
 
 #endif

@@ -443,7 +443,7 @@ class Errors(unittest.TestCase):
     def test_usage(self):
         for args, word in ((["--recovery", "magic"], "plain"), (["--rate", "fast"], "Mbit/s"),
                            (["--rto", "50us"], "100us"), (["--sessions", "0"], "1 to 65536"),
-                           (["--copies", "-1"], "65536"), (["--merge-claims", "1"], "yes"),
+                           (["--copies", "-1"], "1000"), (["--merge-claims", "1"], "yes"),
                            (["--copy-spacing", "2"], "ms"), (["--sessions-bytes", "x"], "GiB"),
                            (["--segment", "63"], "64 to 65000"), (["--trace", "iid:2"], "iid:0.05"),
                            (["--colour", "blue"], "orange"), (["--resend", "-1"], "1000000"),
