@@ -19,8 +19,10 @@ from campaign_case import Base, campaign
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 from heliograph import campaign as campaign_main  # noqa: E402
-from heliograph import campaign_file, campaign_sle_live, lab_live  # noqa: E402
+from heliograph import campaign_file, campaign_sle_live, lab_live, programs  # noqa: E402
 from heliograph.lab import Failed, Missing  # noqa: E402
+
+programs.PLACE = BIN  # heliod describes the keys
 
 SMALL = """title: A small one
 kind: sle

@@ -7,6 +7,7 @@ usage: campaign_test.py BIN SOURCE sim|live
 import csv
 import hashlib
 import json
+import os
 import re
 import shutil
 import signal
@@ -370,7 +371,8 @@ loaded = campaign_file.load(sys.argv[2])
 tables = [campaign_data.rows(e, sys.argv[3]) for e in loaded.experiments]
 found = campaign_report.judge(campaign_report.compared(loaded, tables, [sys.argv[4]]))
 print(json.dumps((found, campaign_report.over_all(found))))"""
-        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python", path, self.out, other], check=False, capture_output=True, text=True)
+        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python", path, self.out, other], check=False, capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})  # heliod describes the keys
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
 

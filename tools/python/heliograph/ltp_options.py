@@ -17,7 +17,10 @@ def keys():
                           text=True, timeout=60, check=False)
     if done.returncode != 0:
         raise programs.ProgramError(f"heliod --keys ended with code {done.returncode}")
-    return {line["key"]: line for line in json.loads(done.stdout) if line["section"] == "ltp-udp"}
+    try:
+        return {line["key"]: line for line in json.loads(done.stdout) if line["section"] == "ltp-udp"}
+    except ValueError as e:
+        raise programs.ProgramError(f"{done.args[0]} is of another version than this laboratory: build both again") from e
 
 
 def key_of(option):
