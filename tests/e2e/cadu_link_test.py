@@ -271,6 +271,28 @@ class CaduLinkTest(NodeCase):
         self.assertGreater(told["line"]["cadu_corrected"], 200)
         self.assertEqual((told["line"]["cadu_erred"], told["line"]["cadu_sync_losses"], told["received"]["lost"]), (0, 0, 0))
 
+    def test_no_recording(self):
+        """A pipe without a writer, a folder, a device for frame_replay: refused by --check, at the start and by link add, without waiting."""
+        pipe, missing = self.lab.path("pipe"), self.lab.path("missing")
+        os.mkfifo(pipe)
+        local, remote = self.lab.udp_ports(2)
+        self.lab.start_node(1, self.lab.write_node(1, [], log=False))
+        for replay, hint in ((pipe, "a pipe"), (self.lab.path("."), "a directory"), ("/dev/zero", "a device"), (missing, "No such file")):
+            link = self.lab.link(3, local, remote, **{**CADUS, "frame_port": "file", "frame_replay": replay})
+            path = self.lab.write_node(2, [link], log=False)
+            with open(path, encoding="utf-8") as f:
+                line = 1 + [k.strip().partition(":")[0] for k in f].index("frame_replay")
+            for words in (("--check", path), (path,)):
+                done = self.heliod(*words)
+                self.assertEqual(done.returncode, 2, (words, done.stderr))
+                self.assertRegex(done.stderr, rf"node2\.yaml:{line}: .*\bframe_replay: .*{hint}")
+            keys = [f"{key}={value}" for key, value in link.items() if key != "name"]
+            done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "add", "to-3", *keys],
+                                  capture_output=True, text=True, timeout=60, check=False)
+            self.assertNotEqual(done.returncode, 0)
+            self.assertRegex(done.stdout + done.stderr, f"frame_replay: .*{hint}")
+            self.assertEqual(self.lab.control(1, "links")["links"], [])
+
     def test_mistakes(self):
         """Each with file and line, the key, and what would be right."""
         sle = {"frame_port": "sle", "sle_raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "sle_user": "user", "sle_provider": "provider"}
