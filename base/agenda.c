@@ -96,6 +96,7 @@ static struct agenda_chunk *add_chunk(struct agenda *a, struct list *row)
     c->at = c->end = c->live = 0;
     a->unused = a->slots[c->id].next;
     a->slots[c->id].chunk = c;
+    assert(row->prev != NULL); /* rows are initialised */
     list_add_tail(row, &c->order);
     return c;
 }
