@@ -7,6 +7,7 @@ import importlib.util
 import io
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +16,7 @@ import time
 import types
 
 programs, out = sys.argv[1:3]
+assert not os.path.exists(os.path.join(out, ".git")), f"{out} would be removed"
 shutil.rmtree(out, ignore_errors=True)
 os.makedirs(out)
 demo = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "demo.py")
@@ -55,7 +57,9 @@ def fits(text):
     return text
 
 
-fits(screen)
+# Above it are the generator's lines, one a second, while it runs.
+assert re.search("^server +[0-9]+ bundles", screen, re.M), screen
+fits(re.split("^server .*\n", screen, flags=re.M)[-1])
 assert "checkpoints sent" not in screen
 
 # Where the machine was too busy, the hint that blames the link's losses does not come.
