@@ -19,7 +19,9 @@ from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_live, campaign_other, campaign_systems, tune_config  # noqa: E402
+from heliograph import campaign_live, campaign_other, campaign_systems, programs, tune_config  # noqa: E402
+
+programs.PLACE = BIN.resolve()  # heliod describes the keys
 
 NODE = """node: ipn:{number}.0
 socket: {{folder}}/{number}.sock
