@@ -88,37 +88,35 @@ const char *link_state_word(enum link_state s)
 
 /* ---- in words ---- */
 
-#define SPAN_MAX 24
-
-static const char *span_text(tick t, char out[SPAN_MAX])
+const char *link_span_text(tick t, char out[LINK_SPAN_MAX])
 {
     double s = (double)t / 1e9;
     if (t < TICK_S)
-        snprintf(out, SPAN_MAX, "%.0f ms", s * 1e3);
+        snprintf(out, LINK_SPAN_MAX, "%.0f ms", s * 1e3);
     else if (t < 120 * TICK_S)
-        snprintf(out, SPAN_MAX, "%.3g s", s);
+        snprintf(out, LINK_SPAN_MAX, "%.3g s", s);
     else if (t < 7200 * TICK_S)
-        snprintf(out, SPAN_MAX, "%.0f min", s / 60);
+        snprintf(out, LINK_SPAN_MAX, "%.0f min", s / 60);
     else
-        snprintf(out, SPAN_MAX, "%.1f h", s / 3600);
+        snprintf(out, LINK_SPAN_MAX, "%.1f h", s / 3600);
     return out;
 }
 
 static const char *heard_text(const struct link_facts *f, char out[LINK_WHY_MAX / 2])
 {
-    char span[SPAN_MAX];
+    char span[LINK_SPAN_MAX];
     if (was_heard(f))
         snprintf(out, LINK_WHY_MAX / 2, "last heard %s ago",
-                 span_text(time_since(f, f->heard), span));
+                 link_span_text(time_since(f, f->heard), span));
     else
         snprintf(out, LINK_WHY_MAX / 2, "never heard since it opened %s ago",
-                 span_text(time_since(f, f->opened), span));
+                 link_span_text(time_since(f, f->opened), span));
     return out;
 }
 
 static const char *why_open(const struct link_facts *f, enum link_state state, char *out)
 {
-    char heard[LINK_WHY_MAX / 2], span[SPAN_MAX];
+    char heard[LINK_WHY_MAX / 2], span[LINK_SPAN_MAX];
     tick patience = link_patience(f->rto), owed = time_owed(f);
     heard_text(f, heard);
     if (state == LINK_STATE_UP && f->session)
@@ -126,12 +124,12 @@ static const char *why_open(const struct link_facts *f, enum link_state state, c
     else if (state == LINK_STATE_UP)
         snprintf(out, LINK_WHY_MAX, "%s", heard);
     else if (state == LINK_STATE_SILENT && owed > 0)
-        snprintf(out, LINK_WHY_MAX, "no answer for %s; %s", span_text(owed, span), heard);
+        snprintf(out, LINK_WHY_MAX, "no answer for %s; %s", link_span_text(owed, span), heard);
     else if (state == LINK_STATE_SILENT)
         snprintf(out, LINK_WHY_MAX, "no answer at all to the last exchange; %s", heard);
     else if (is_due(f))
         snprintf(out, LINK_WHY_MAX, "%s; silent if no answer comes within %s", heard,
-                 span_text(patience - owed, span));
+                 link_span_text(patience - owed, span));
     else
         snprintf(out, LINK_WHY_MAX, "%s; no answer is due", heard);
     return out;
@@ -139,7 +137,7 @@ static const char *why_open(const struct link_facts *f, enum link_state state, c
 
 const char *link_state_why(const struct link_facts *f, char *out)
 {
-    char span[SPAN_MAX];
+    char span[LINK_SPAN_MAX];
     enum link_state state = link_state_of(f);
     assert(out != NULL);
     if (f->open)
@@ -148,7 +146,7 @@ const char *link_state_why(const struct link_facts *f, char *out)
         snprintf(out, LINK_WHY_MAX, "it is set to down; helioctl link NAME up changes that");
     else if (state == LINK_STATE_WAITING)
         snprintf(out, LINK_WHY_MAX, "its next contact begins in %s",
-                 span_text(time_since(&(struct link_facts){.now = f->next}, f->now), span));
+                 link_span_text(time_since(&(struct link_facts){.now = f->next}, f->now), span));
     else if (f->planned && !f->contact)
         snprintf(out, LINK_WHY_MAX, "the contact plan has no contact of it any more");
     else

@@ -283,7 +283,7 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
     return 0;
 }
 
-/* Reading a pipe would wait for whoever writes to it. */
+/* Reading a pipe would wait for a writer. */
 static int check_replay(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     char reason[128];

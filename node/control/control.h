@@ -69,6 +69,9 @@ void control_share(const struct node *n, uint32_t link, struct json_t *o);
 struct control_list *control_bundles(struct node *n, const struct json_t *in, struct json_t *out);
 struct control_list *control_backlog(struct node *n, const struct json_t *in, struct json_t *out);
 void control_delete(struct node *n, const struct json_t *in, struct json_t *out);
+/* A bundle as `bundles` and `why` show it; the caller's. */
+struct agent_bundle_info;
+struct json_t *control_bundle_json(const struct node *n, const struct agent_bundle_info *b);
 struct control_list *control_delete_fitting(struct node *n, const struct json_t *in,
                                             struct json_t *out);
 /* The answer of `backlog` as it was counted last, in one step, and the node counts on: without rows

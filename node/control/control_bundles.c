@@ -256,7 +256,7 @@ static bool look_on(struct choice *c)
     return c->cursor != 0;
 }
 
-static json_t *bundle_json(const struct node *n, const struct agent_bundle_info *b)
+json_t *control_bundle_json(const struct node *n, const struct agent_bundle_info *b)
 {
     char text[EID_TEXT_MAX];
     const char *link = link_name(n, b);
@@ -323,7 +323,7 @@ static bool next_bundle(struct control_list *l, struct json_t **item)
     if (b->shown == b->choice.len)
         return false;
     if (agent_bundle_find(l->node->agent, b->choice.at[b->shown++].key, &info))
-        *item = bundle_json(l->node, &info);
+        *item = control_bundle_json(l->node, &info);
     return true;
 }
 

@@ -19,7 +19,6 @@
 #include "node/storage.h"
 
 #define SENTENCE 384
-#define SPAN 24
 
 static void put_sentence(json_t *out, const char *key, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -34,21 +33,10 @@ static void put_sentence(json_t *out, const char *key, const char *format, ...)
     json_object_set_new(out, key, json_string(text));
 }
 
-static const char *span_text(uint64_t ms, char out[SPAN])
-{
-    if (ms < 120000)
-        snprintf(out, SPAN, "%.3g s", (double)ms / 1e3);
-    else if (ms < 7200000)
-        snprintf(out, SPAN, "%.0f min", (double)ms / 60e3);
-    else
-        snprintf(out, SPAN, "%.1f h", (double)ms / 3600e3);
-    return out;
-}
-
-static const char *until_text(const struct node *n, tick until, char out[SPAN])
+static const char *until_text(const struct node *n, tick until, char out[LINK_SPAN_MAX])
 {
     const tick now = world_now(n->world);
-    return span_text(until > now ? (until - now) / TICK_MS : 0, out);
+    return link_span_text(until > now ? until - now : 0, out);
 }
 
 /* ---- the link that it waits for, or is on ---- */
@@ -125,7 +113,7 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
 {
     const struct node_link *l = n->links[w->is.link];
     const enum link_state state = node_link_state(l);
-    char about[LINK_WHY_MAX], span[SPAN];
+    char about[LINK_WHY_MAX], span[LINK_SPAN_MAX];
     reason_of(l, about);
     put_sentence(out, "link_state", "%s", link_state_word(state));
     if (strcmp(w->is.state, "sending") == 0) {
@@ -163,7 +151,7 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
 
 static void tell_apart(const struct node *n, const struct agent_why *w, json_t *out)
 {
-    char span[SPAN], to[EID_TEXT_MAX];
+    char span[LINK_SPAN_MAX], to[EID_TEXT_MAX];
     eid_text(&w->is.destination, to);
     put_sentence(out, "where", "set aside: it has no way now");
     if (w->too_late)
@@ -242,27 +230,6 @@ static void tell_other(const struct node *n, const struct agent_why *w, json_t *
 
 /* ---- the bundle ---- */
 
-static void put_bundle(const struct node *n, const struct agent_bundle_info *b, json_t *out)
-{
-    char text[EID_TEXT_MAX];
-    json_t *o = json_object();
-    json_object_set_new(o, "key", json_number(b->key));
-    eid_text(&b->id.source, text);
-    json_object_set_new(o, "source", json_string(text));
-    eid_text(&b->destination, text);
-    json_object_set_new(o, "destination", json_string(text));
-    json_object_set_new(o, "created_ms", json_number(b->id.time_ms));
-    json_object_set_new(o, "sequence", json_number(b->id.sequence));
-    json_object_set_new(o, "bytes", json_number(b->bytes));
-    json_object_set_new(o, "state", json_string(b->state));
-    json_object_set_new(o, "priority", json_string(bundle_priority_word(b->priority)));
-    json_object_set_new(o, "age_ms", json_number(b->age_ms));
-    json_object_set_new(o, "expires_ms", json_number(b->expires_ms));
-    if (b->link >= 0 && n->links[b->link] != NULL)
-        json_object_set_new(o, "link", json_string(n->links[b->link]->config->name));
-    json_object_set_new(out, "bundle", o);
-}
-
 static void tell_tried(const struct node *n, const struct agent_why *w, json_t *out)
 {
     char names[160] = "";
@@ -286,7 +253,7 @@ static void tell_tried(const struct node *n, const struct agent_why *w, json_t *
 
 static void tell_bundle(const struct node *n, const struct agent_why *w, json_t *out)
 {
-    put_bundle(n, &w->is, out);
+    json_object_set_new(out, "bundle", control_bundle_json(n, &w->is));
     tell_tried(n, w, out);
     const char *state = w->is.state;
     bool queued = strcmp(state, "waiting") == 0 || strcmp(state, "sending") == 0 ||

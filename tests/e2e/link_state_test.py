@@ -63,7 +63,7 @@ class LinkStateTest(NodeCase):
             self.assertEqual(tx.request("ipn:2.7", b"x")[0], aap2.SUCCESS)
 
     def test_what_was_heard(self):
-        """Nobody is there; somebody is asked; he comes, stops, and the link is set to down."""
+        """No peer is there; an answer is asked for; the peer comes, stops, and the link is set to down."""
         two = self.nodes()
         wait_for(lambda: self.link()["up"])
         self.everywhere("unheard")
