@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
 """The pages as a site that can be searched. It needs neither network nor server: open OUT/index.html.
 

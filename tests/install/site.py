@@ -16,7 +16,7 @@ OUT = Path(sys.argv[1]).resolve()
 
 
 def make(out):
-    return subprocess.run([sys.executable, str(ROOT / "tools/site.py"), str(out)], capture_output=True, text=True, timeout=300)
+    return subprocess.run([str(ROOT / "tools/site.py"), str(out)], capture_output=True, text=True, timeout=300)
 
 
 def dead_links(out):
