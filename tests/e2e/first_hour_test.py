@@ -1,0 +1,114 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""docs/first-hour.md: its commands run as they stand there, on three machines that are network namespaces: a station with a firewall, a
+router with NAT, a laboratory behind it.
+
+usage: first_hour_test.py BIN SOURCE      as root
+"""
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
+TEXT = (SOURCE / "docs/first-hour.md").read_text(encoding="utf-8")
+PLACES = {"# at the station": "station", "# in the laboratory": "lab", "# on the router": "router"}
+COPIED = {"station.pem": "lab", "lab.pem": "station", "link.key": "lab"}  # what the page asks to copy, and where to
+NAMES = {place: f"helio-{place}-{os.getpid()}" for place in PLACES.values()}
+
+NETWORK = """
+ip link add wan netns {router} type veth peer name eth0 netns {station}
+ip link add lan netns {router} type veth peer name eth0 netns {lab}
+ip -n {station} addr add 203.0.113.10/24 dev eth0
+ip -n {router} addr add 203.0.113.1/24 dev wan
+ip -n {router} addr add 192.168.1.1/24 dev lan
+ip -n {lab} addr add 192.168.1.20/24 dev eth0
+for n in {station} {router} {lab}; do ip -n $n link set lo up; done
+ip -n {router} link set wan up; ip -n {router} link set lan up
+ip -n {station} link set eth0 up; ip -n {lab} link set eth0 up
+ip -n {lab} route add default via 192.168.1.1
+ip netns exec {router} sysctl -qw net.ipv4.ip_forward=1
+ip netns exec {router} nft 'add table ip out; add chain ip out post {{ type nat hook postrouting priority srcnat; }}
+    add rule ip out post oifname wan masquerade'
+ip netns exec {station} nft 'add table inet filter; add chain inet filter input {{ type filter hook input priority 0; policy drop; }}
+    add rule inet filter input iif lo accept; add rule inet filter input ct state established,related accept'
+"""
+
+
+def shell(script):
+    subprocess.run(["bash", "-euo", "pipefail", "-c", script], check=True, timeout=60)
+
+
+def play(place, block, folder):
+    """One block of the page at its place. What it leaves running stays, with its output in log files."""
+    with tempfile.TemporaryFile("w+") as out:
+        p = subprocess.Popen(["ip", "netns", "exec", NAMES[place], "bash", "-euo", "pipefail", "-c", "umask 022\n" + block], cwd=folder, stdout=out,
+                             stderr=subprocess.STDOUT, env={**os.environ, "PATH": f"{BIN}:/usr/bin:/bin:/usr/sbin:/sbin"})
+        code = p.wait(120)
+        out.seek(0)
+        text = out.read()
+    logs = {log.name: log.read_text() for log in folder.glob("*.log")}
+    assert code == 0, f"{place}: this ended with code {code}:\n{block}\n{text}\n{logs}"
+    return text
+
+
+def end_programs():
+    for name in NAMES.values():
+        listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True)
+        for pid in listed.stdout.split():
+            os.kill(int(pid), signal.SIGKILL)
+
+
+def link_state(text):
+    """The line of `helioctl links` for the link to the station."""
+    rows = [line for line in text.splitlines() if re.match(r"station +(tcpcl|ltp-udp) ", line)]
+    assert len(rows) == 1, text
+    return rows[0]
+
+
+def main():
+    blocks = [(PLACES.get(block.splitlines()[0]), block) for block in re.findall(r"^```sh\n(.*?)^```$", TEXT, flags=re.S | re.M)]
+    assert len(blocks) == 10 and all(place for place, _ in blocks), [block.splitlines()[0] for _, block in blocks]
+    with tempfile.TemporaryDirectory(prefix="helio-first-hour-") as name:
+        folders = {place: Path(name) / place for place in NAMES}
+        for folder in folders.values():
+            folder.mkdir()
+        for netns in NAMES.values():
+            shell(f"ip netns add {netns}")
+        shell(NETWORK.format(**NAMES))
+        shown = []
+        for place, block in blocks:
+            if "ltp.yaml" in block and place == "station" or place == "router":
+                end_programs()
+            shown.append(play(place, block, folders[place]))
+            for file, other in COPIED.items():
+                if (folders[place] / file).exists() and place != other:
+                    shutil.copy2(folders[place] / file, folders[other] / file)
+        judge(shown, folders)
+
+
+def judge(shown, folders):
+    tcp, measured, ltp = shown[4], shown[6], shown[9]
+    for text in (tcp, ltp):
+        assert "5 sent, 5 received, 0 % loss" in text, text
+        assert " up " in link_state(text), text
+    assert "10 sent, 10 received, 0 % loss" in measured, measured
+    assert len(re.findall(r"goodput", measured)) >= 1, measured
+    assert re.search(r"goodput", ltp), ltp
+    # both ways through NAT with authentication: nothing was refused
+    for place in ("station", "lab"):
+        log = (folders[place] / "ltp.log").read_text()
+        assert "refused" not in log, log
+
+
+try:
+    main()
+finally:
+    end_programs()
+    for netns in NAMES.values():
+        subprocess.run(["ip", "netns", "del", netns], stderr=subprocess.DEVNULL)
+print("first hour: ten blocks of commands on three machines")
