@@ -10,6 +10,7 @@
 #include "node/app/apps.h"
 #include "node/node.h"
 #include "node/node_backlog.h"
+#include "node/node_permit.h"
 #include "node/plan/node_plan.h"
 #include "node/storage.h"
 
@@ -121,7 +122,9 @@ int node_open(struct node *n, bool memory_only)
 
 int node_start(struct node *n)
 {
-    int err = node_open_links(n);
+    int err = node_permit_open(n);
+    if (err == 0)
+        err = node_open_links(n);
     if (err < 0)
         return err;
     err = node_plan_open(n);

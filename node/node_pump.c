@@ -96,6 +96,7 @@ static enum cla_verdict verdict_of(const struct agent_action *a)
     case REFUSE_FULL:
     case REFUSE_QUOTA:
     case REFUSE_QUEUE:
+    case REFUSE_LIMIT:
     case REFUSE_STORE:
     case REFUSE_NO_MEMORY:
         return CLA_FULL;

@@ -20,6 +20,7 @@
 #include "node/config/config_tables.h"
 #include "node/node_change.h"
 #include "node/node_log.h"
+#include "node/node_permit.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
 
@@ -330,11 +331,24 @@ static void reload_security(struct reload *r)
         tell_change(r, true, "security: %zu rules", r->now->security_len);
 }
 
+static void reload_rules(struct reload *r)
+{
+    bool applied;
+    const int rc = node_permit_reload(r->n, r->now, &applied);
+    if (rc < 0)
+        tell_change(r, false, "rules: %s; rules and applications are as before",
+                    helio_strerror(rc));
+    else if (applied)
+        tell_change(r, true, "rules: %zu, applications: %zu", r->now->rules_len,
+                    r->now->applications_len);
+}
+
 static void apply_changes(struct reload *r)
 {
     reload_log(r);
     name_fixed_sections(r);
     reload_security(r);
+    reload_rules(r);
     change_routes(r, r->was, r->now, false);
     r->n->file = r->now; /* links that are added take its routes */
     reload_links(r);

@@ -23,7 +23,7 @@ static struct router_answer ask_links(void *router, const struct router_query *q
         if (!link_reaches(n->links[i], q))
             continue;
         const struct router_link l = q->links->at(q->links->context, (uint32_t)i);
-        if (l.used && (int)i != q->avoid && !(q->onward && l.back) &&
+        if (l.used && !l.forbidden && (int)i != q->avoid && !(q->onward && l.back) &&
             (!q->whole || l.bundle_max == 0 || q->bytes <= l.bundle_max))
             return (struct router_answer){.verdict = ROUTER_LINK, .link = (uint32_t)i};
     }

@@ -13,6 +13,7 @@
 #include "cla/seglog.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
+#include "node/node_permit.h"
 #include "node/node_state.h"
 
 #define PAUSE_FIRST (10 * TICK_S)
@@ -264,6 +265,7 @@ void node_watch_tick(struct node *n)
     watch_unconfigured(n, now);
     watch_expiry(n, now);
     watch_unrouted(n, now);
+    node_permit_watch(n, now);
     watch_store(n, now);
     watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);

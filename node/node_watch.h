@@ -7,6 +7,7 @@
 #include <stdbool.h>
 
 #include "base/tick.h"
+#include "bp/agent/permit.h"
 
 struct node;
 struct node_link;
@@ -39,7 +40,9 @@ struct node_watch {
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
     uint64_t unconfigured_untold; /* those that were left out since it was told */
     uint64_t no_descriptor;
+    uint64_t forbidden[PERMIT_WAYS]; /* refusals of rules that were told */
     struct watch_pace expiring, storing, losing[2], unconfigured, descriptors, unrouting;
+    struct watch_pace forbidding[PERMIT_WAYS];
 };
 
 void node_watch_tick(struct node *n); /* once a second */

@@ -32,6 +32,21 @@ int users_find_group(const char *text, unsigned *out)
     return 0;
 }
 
+int users_find_user(const char *text, unsigned *out)
+{
+    char room[ENTRY_CAP];
+    struct passwd entry, *found = NULL;
+    uint64_t number;
+    if (getpwnam_r(text, &entry, room, sizeof room, &found) == 0 && found != NULL) {
+        *out = entry.pw_uid;
+        return 0;
+    }
+    if (units_count(text, UINT32_MAX - 1, &number) != 0)
+        return HELIO_ENOENT;
+    *out = (unsigned)number;
+    return 0;
+}
+
 static bool may_chown(void)
 {
     struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3, .pid = 0};

@@ -7,6 +7,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* A user by its name or number. 0, or HELIO_ENOENT: there is none of that name. */
+int users_find_user(const char *text, unsigned *out);
 /* A group by its name or number. 0, or HELIO_ENOENT: there is none of that name. */
 int users_find_group(const char *text, unsigned *out);
 

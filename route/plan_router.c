@@ -100,11 +100,11 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
     return now >= until;
 }
 
-/* Must it go whole, and is it longer than the link takes? */
-static bool is_too_long(const struct router_query *q, const struct way *w)
+/* Rules do not let it leave there; or it must go whole, and is longer than the link takes. */
+static bool is_barred(const struct router_query *q, const struct way *w)
 {
     const struct router_link l = q->links->at(q->links->context, w->link);
-    return q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max;
+    return l.forbidden || (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max);
 }
 
 /* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
@@ -116,7 +116,7 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
         assert(r->pending.hops > 0);
         const struct plan_hop *h = &r->pending.hop[0];
         *way = find_neighbour(r, h->to);
-        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !is_too_long(rq, *way))
+        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !is_barred(rq, *way))
             break;
         if (q->excluded_len == EXCLUDED_MAX)
             return PLAN_NO_ROUTE;
@@ -274,6 +274,17 @@ static bool exclude_has(const struct plan_router *r, uint64_t to, uint64_t neigh
     return false;
 }
 
+/* Neighbours that rules never let have it. */
+static size_t exclude_forbidden(const struct plan_router *r, const struct router_query *q,
+                                uint64_t *out, size_t max)
+{
+    size_t n = 0;
+    for (size_t i = 0; i < r->ways_len && n < max; i++)
+        if (q->links->at(q->links->context, r->ways[i].link).forbidden)
+            out[n++] = r->ways[i].neighbour;
+    return n;
+}
+
 /* A contact that cannot be used now may be later: when its link comes up, or it ends. A route back
  * to the previous node is never used, nor one by a neighbour that declined the bundle, so a bundle
  * does not wait for one. Else nothing that is known brings it in time, and the operator has said
@@ -284,11 +295,13 @@ static struct router_answer answer_none(struct plan_router *r, const struct rout
     const tick now = rq->now;
     const struct way *from = rq->came_from < 0 ? NULL : way_find(r, (uint32_t)rq->came_from);
     struct plan_query onward = *pq;
-    uint64_t never[ROUTER_DECLINED_MAX + 1];
+    uint64_t never[EXCLUDED_MAX];
     onward.excluded = never;
     onward.excluded_len = exclude_declined(r, rq, never);
     if (from != NULL)
         never[onward.excluded_len++] = from->neighbour;
+    onward.excluded_len +=
+        exclude_forbidden(r, rq, never + onward.excluded_len, EXCLUDED_MAX - onward.excluded_len);
     struct plan_route *scratch = &r->pending;
     bool later = plan_route_find(r->plan, &onward, scratch) == PLAN_FOUND &&
                  find_neighbour(r, scratch->hop[0].to) != NULL;
@@ -377,7 +390,7 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
     for (size_t i = 0; i < n; i++) {
         const struct plan_hop *h = &r->all[i].hop[0];
         struct way *w = find_neighbour(r, h->to);
-        if (w == NULL || has_missed(r, w, h, q->now) || is_too_long(q, w))
+        if (w == NULL || has_missed(r, w, h, q->now) || is_barred(q, w))
             continue;
         r->copy_route[r->copies] = i;
         r->copy[r->copies++] = (struct router_copy){.link = w->link, .booking = ++r->ids};

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_permit.h"
+#include "bp/agent/agent_storing.h"
 
 const char *agent_refusal_text(enum agent_refusal r)
 {
@@ -207,6 +209,7 @@ void agent_free(struct agent *a)
     queue_free_spent(a);
     turns_free(a);
     quota_fini(a);
+    permits_fini(a);
     free(a->polled);
     free(a->notices);
     routes_fini(&a->routes);

@@ -16,6 +16,7 @@
 #define BP_AGENT_H
 
 #include "bp/agent/event.h"
+#include "bp/agent/permit.h"
 #include "bp/agent/router.h"
 #include "bp/agent/rule.h"
 #include "bp/codec/admin.h"
@@ -174,6 +175,15 @@ void agent_reroute(struct agent *a);
  * The policy is the caller's, and outlives the agent or its being replaced. */
 void agent_security(struct agent *a, struct security_policy *policy);
 
+/* Rules of ingress and egress (bp/agent/permit.h) from now on, of one direction; copied. What is
+ * here stays; routes respect them: a link that may not have a bundle is no way for it, and bundles
+ * that wait are placed anew. Other errors than permits_new has: none; then it is as before. */
+int agent_permit(struct agent *a, enum permit_way way, const struct permit *list, size_t len);
+/* NULL: there were never any. Holds until the next agent_permit. */
+const struct permits *agent_permits(const struct agent *a, enum permit_way way);
+/* May an application of this user register the endpoint, and send from it? Else it is counted. */
+bool agent_may_register(struct agent *a, uint64_t user, const struct eid *endpoint);
+
 /* Which endpoints several may register, and what becomes of their bundles. The first pattern added
  * that matches counts, for endpoints that have neither registrations nor bundles at the moment;
  * without one it is ONE, and ALL for groups. HELIO_ENOMEM; HELIO_EAGAIN: 4,096 are there. */
@@ -217,6 +227,8 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(BUSY, "it is being stored here, or is on its way to another node, whose answer is awaited")  \
     X(SECURITY, "a security operation that the policy wants is missing, or failed")                \
+    X(RULE, "no rule of this node allows it")                                                      \
+    X(LIMIT, "a limit of its rule is reached: rate, bundles or bytes")                             \
     X(INVALID, "the request is not legal")                                                         \
     X(NO_MEMORY, "out of memory")
 #define AGENT_REFUSAL_ENUM(name, text) REFUSE_##name,

@@ -8,7 +8,9 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_permit.h"
 #include "bp/agent/agent_security.h"
+#include "bp/agent/agent_storing.h"
 
 static uint64_t add_sat(uint64_t x, uint64_t y)
 {
@@ -146,6 +148,9 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     assert(b->hop_limit <= 255 && b->hop_count <= b->hop_limit);
     const size_t off = payload->off, len = payload->len;
     b->payload = buf_slice(payload);
+    const enum agent_refusal permitted = permit_request(a, user, b);
+    if (permitted != REFUSE_NONE)
+        return permitted;
     struct agent_head h;
     int link;
     head_of(a, b, false, &h);
@@ -309,6 +314,7 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
     case REFUSE_FULL:
     case REFUSE_QUOTA:
     case REFUSE_QUEUE:
+    case REFUSE_LIMIT:
     case REFUSE_STORE:
     case REFUSE_BUSY:
     case REFUSE_NO_MEMORY:
@@ -331,6 +337,7 @@ static void report_refusal(struct agent *a, const struct agent_head *h, enum age
         [REFUSE_HOP_LIMIT] = REASON_HOP_LIMIT,
         [REFUSE_NO_ROUTE] = REASON_NO_ROUTE,
         [REFUSE_TOO_LATE] = REASON_NO_CONTACT,
+        [REFUSE_RULE] = REASON_TRAFFIC_PARED,
         [REFUSE_ENDPOINT] = REASON_DESTINATION_UNAVAILABLE,
         [REFUSE_BLOCK] = REASON_BLOCK_UNSUPPORTED,
         [REFUSE_FRAGMENT] = REASON_BLOCK_UNINTELLIGIBLE,
@@ -406,6 +413,26 @@ static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, stru
     return refusal;
 }
 
+/* What its neighbour may not bring; then what the security policy does not let pass. */
+static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *whole,
+                                        struct bundle *b, bool again, struct buf **made)
+{
+    enum agent_refusal refusal = permit_arrival(a, from, b, whole->len, again);
+    if (refusal == REFUSE_NONE && a->security != NULL) {
+        if (secure_bundle(a, whole, b, made) != REFUSE_NONE)
+            return REFUSE_SECURITY;
+        if (*made != NULL)
+            refusal = permit_decrypted(a, from, b);
+    }
+    /* What a policy would have verified is not known to be from its source. */
+    if (refusal == REFUSE_RULE && (a->security == NULL || *made != NULL)) {
+        struct agent_head h;
+        head_of(a, b, true, &h);
+        report_refusal(a, &h, refusal);
+    }
+    return refusal;
+}
+
 /* How a bundle comes from a link. */
 struct offer {
     bool may_wait, again; /* as agent_offer has them */
@@ -433,8 +460,10 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     if (b->extension_bytes > a->config.extensions_max)
         return *answer = REFUSE_TOO_LONG;
     a->counters.lenient += findings.len > 0 && !offer->again;
-    if (a->security != NULL && secure_bundle(a, whole, b, made) != REFUSE_NONE)
-        return *answer = REFUSE_SECURITY;
+    const int from = known_link(a, link);
+    enum agent_refusal refusal = judge_arrival(a, from, whole, b, offer->again, made);
+    if (refusal != REFUSE_NONE)
+        return *answer = refusal;
     struct record *held;
     if (duplicate(a, b, &held)) {
         *answer = answer_duplicate(held);
@@ -442,10 +471,9 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     }
     struct agent_head h;
     head_of(a, b, true, &h);
-    int from = known_link(a, link);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
     int way;
-    enum agent_refusal refusal = judge_bundle(a, b, &h, from, offer->again, &way);
+    refusal = judge_bundle(a, b, &h, from, offer->again, &way);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)

@@ -7,12 +7,14 @@
  */
 #include <assert.h>
 
-#include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_permit.h"
 
 struct asking {
     const struct agent *agent;
     const struct record *record; /* that is asked for; NULL: not here yet */
-    int came_from;               /* a link, or NO_LINK */
+    const struct agent_head *head;
+    int *forbidden; /* a link that may not have it; NO_LINK: none was asked for */
+    int came_from;  /* a link, or NO_LINK */
 };
 
 static struct router_link describe_link(const struct agent *a, uint32_t link)
@@ -43,6 +45,9 @@ static struct router_link show_link(const void *context, uint32_t link)
     const struct asking *q = context;
     struct router_link l = describe_link(q->agent, link);
     l.back = l.used && leads_back(q->agent, link, q->came_from);
+    l.forbidden = l.used && !permit_leaves(q->agent, link_at(q->agent, link), q->head);
+    if (l.forbidden)
+        *q->forbidden = (int)link;
     if (l.used && q->record != NULL && q->record->queue == &link_at(q->agent, link)->queue) {
         assert(l.bundles > 0 && l.bytes >= q->record->bytes);
         l.bundles--;
@@ -53,10 +58,14 @@ static struct router_link show_link(const void *context, uint32_t link)
     return l;
 }
 
+/* forbidden: as of struct asking. */
 static struct router_answer ask_way(const struct agent *a, const struct record *r,
-                                    struct router_query *q)
+                                    const struct agent_head *h, struct router_query *q,
+                                    int *forbidden)
 {
-    const struct asking asking = {.agent = a, .record = r, .came_from = q->came_from};
+    const struct asking asking = {
+        .agent = a, .record = r, .head = h, .forbidden = forbidden, .came_from = q->came_from};
+    *forbidden = NO_LINK;
     const struct router_links links = {.context = &asking, .at = show_link};
     q->now = a->now.now;
     q->links = &links;
@@ -85,8 +94,7 @@ static bool is_handed_back(const struct agent *a, const struct agent_head *h)
     return returns_known(&a->returns, agent_id_hash(a->config.seed, slice_of(id, len)));
 }
 
-enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
-                             int *link)
+enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int came_from, int *link)
 {
     *link = TO_ENDPOINT;
     if (agent_is_here(a, &h->destination))
@@ -102,10 +110,11 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
         .onward = !a->config.keep_unreachable,
         .avoid = came_from,
     };
-    struct router_answer answer = ask_way(a, NULL, &q);
+    int forbidden;
+    struct router_answer answer = ask_way(a, NULL, h, &q, &forbidden);
     if (answer.verdict == ROUTER_NONE && q.onward && came_from != NO_LINK && is_handed_back(a, h)) {
         q.onward = false;
-        answer = ask_way(a, NULL, &q);
+        answer = ask_way(a, NULL, h, &q, &forbidden);
     }
     *link = answer.verdict == ROUTER_LINK ? (int)answer.link : NO_ROUTE;
     if (answer.verdict != ROUTER_NONE)
@@ -113,6 +122,10 @@ enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, 
     *link = TO_ENDPOINT;
     if (is_wanted(a, h))
         return REFUSE_NONE;
+    if (forbidden != NO_LINK) {
+        permit_stays(a, (uint32_t)forbidden, h);
+        return REFUSE_RULE;
+    }
     return answer.too_long ? REFUSE_TOO_LONG : answer.too_late ? REFUSE_TOO_LATE : REFUSE_NO_ROUTE;
 }
 
@@ -135,7 +148,8 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
         .declined = declined,
         .declined_len = declined_list(a, r, declined),
     };
-    struct router_answer answer = ask_way(a, r, &q);
+    int forbidden;
+    struct router_answer answer = ask_way(a, r, h, &q, &forbidden);
     if (answer.verdict == ROUTER_LINK)
         return (struct ask_answer){.link = (int)answer.link,
                                    .booking = answer.booking,

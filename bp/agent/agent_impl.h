@@ -123,7 +123,8 @@ struct account {
     bool unproven;      /* of all sources of a peer that have not proved themselves, together */
     struct list proven; /* of a peer: its sources that have; used longest ago first */
     size_t proven_len;
-    tick proven_next; /* before that no other one does */
+    tick proven_next;                  /* before that no other one does */
+    uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
 };
 
 /* Whose a bundle is. */
@@ -253,7 +254,8 @@ struct agent {
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;
     struct storing storing;
-    struct security_policy *security; /* NULL: none */
+    struct security_policy *security;     /* NULL: none */
+    struct permits *permits[PERMIT_WAYS]; /* NULL: no rules */
     struct list answers, recalls, removals, ready;
     struct list restored;     /* not placed yet */
     struct list leaving;      /* links */
@@ -454,8 +456,7 @@ uint64_t record_age_ms(const struct agent *a, const struct record *r, uint64_t a
 /* agent_ask.c: what the router is asked and told */
 /* A way for a bundle that is not here yet: TO_ENDPOINT, a link, or NO_ROUTE (there is one later).
  * Else REFUSE_NO_ROUTE, or REFUSE_TOO_LONG for what must not go in fragments. */
-enum agent_refusal agent_way(const struct agent *a, const struct agent_head *h, int came_from,
-                             int *link);
+enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int came_from, int *link);
 struct ask_answer {
     int link;                       /* TO_ENDPOINT, a link, or NO_ROUTE */
     tick until;                     /* NO_ROUTE: when to ask again */
@@ -580,15 +581,6 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal); /* the peer
 /* agent_accept.c: takes the payload on REFUSE_NONE. user: as in a request. */
 enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf *payload,
                                    uint64_t user, struct record **out);
-
-/* agent_storing.c: `enter` when it was accepted, `leave` when it is NEW no more. */
-void storing_init(struct storing *s);
-void storing_enter(struct agent *a, struct record *r);
-void storing_leave(struct agent *a, struct record *r);
-int storing_poll(struct agent *a, struct agent_action *out);
-/* given: cost of all NEW ones that do not wait; waiting: how many do. */
-void storing_check(const struct agent *a, uint64_t given, uint64_t waiting);
-uint64_t storing_cost(const struct record *r);
 
 /* agent_poll.c */
 /* What is noted with a bundle that starts here: a restart skips the rest of a block of numbers. */

@@ -48,6 +48,12 @@ void kinds_fini(struct kinds *w)
     }
 }
 
+/* Rules of egress tell bundles apart that a router does not. */
+static bool answers_alike(const struct agent *a)
+{
+    return a->router.ops->by_destination && permits_len(a->permits[PERMIT_OUT]) == 0;
+}
+
 static struct kinds *place_of(struct agent *a, const struct record *r)
 {
     assert(r->queue == NULL || r->link >= 0);
@@ -114,7 +120,7 @@ void kind_enter(struct agent *a, struct record *r, const struct agent_head *h)
     assert(r->kind == NULL && list_empty(&r->alike) && r->role != ROLE_COPY);
     struct kinds *of = place_of(a, r);
     struct kind *k = NULL;
-    if (a->router.ops->by_destination && !r->was_declined) {
+    if (answers_alike(a) && !r->was_declined) {
         struct agent_head own;
         if (h == NULL)
             record_head(r, &own);
@@ -206,7 +212,7 @@ static void ask_one(struct agent *a)
     struct kind *k = container_of(list_first(&a->asking), struct kind, node);
     if (k->rest && list_empty(&k->asking)) {
         list_sub(&k->node);
-    } else if (k->rest || !a->router.ops->by_destination) {
+    } else if (k->rest || !answers_alike(a)) {
         place_first(a, k->rest ? &k->asking : &k->records); /* k may be gone */
     } else if (agent_goes_elsewhere(a, first_of(&k->records))) {
         list_sub(&k->node);

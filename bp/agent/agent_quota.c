@@ -273,6 +273,13 @@ void quota_close(struct agent *a, const struct holder *h)
         let_go(a, &a->users, h->user);
 }
 
+void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes)
+{
+    const struct account *x = find_account(&a->users, hash_mix(a->config.seed, user, 2));
+    *bundles = x == NULL ? 0 : x->held_bundles;
+    *bytes = x == NULL ? 0 : x->held_bytes;
+}
+
 static void account_add(struct agent *a, struct account *p, enum quota_kind kind, uint64_t amount)
 {
     a->common_used[kind] +=

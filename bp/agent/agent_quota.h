@@ -58,6 +58,8 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
 bool quota_waits(const struct agent *a, const struct holder *h);
 /* Does it hold more bundles or bytes than its share? */
 bool quota_above_share(const struct agent *a, const struct account *peer);
+/* What is here of a user's applications, all told. */
+void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes);
 void quota_check(const struct agent *a);
 
 /* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_storing.h"
 
 /* Keys are counted up here: what comes one after the other lies side by side in the table. */
 static uint64_t key_hash(uint64_t key)
@@ -210,8 +211,29 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     return r;
 }
 
+/* Of the user whose application sent it. */
+static void count_held(const struct record *r)
+{
+    struct account *user = r->holder.user;
+    if (user == NULL)
+        return;
+    user->held_bundles++;
+    user->held_bytes += r->bytes;
+}
+
+static void uncount_held(const struct record *r)
+{
+    struct account *user = r->holder.user;
+    if (user == NULL)
+        return;
+    assert(user->held_bundles > 0 && user->held_bytes >= r->bytes);
+    user->held_bundles--;
+    user->held_bytes -= r->bytes;
+}
+
 void record_count(struct agent *a, const struct record *r)
 {
+    count_held(r);
     a->counters.bundles++;
     a->counters.bytes += r->bytes;
     a->counters.record_bytes += own_cost(r);
@@ -231,6 +253,7 @@ void record_uncount(struct agent *a, const struct record *r)
     a->counters.bundles--;
     a->counters.bytes -= r->bytes;
     a->counters.record_bytes -= own_cost(r);
+    uncount_held(r);
     if (r->holder.apart) {
         bound_sub(a, &r->holder.way, charge_quota(a, r));
         return;

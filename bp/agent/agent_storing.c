@@ -13,6 +13,7 @@
 #include <assert.h>
 
 #include "bp/agent/agent_impl.h"
+#include "bp/agent/agent_storing.h"
 
 #define BUNDLE_COST 8192         /* of each bundle, beside its bytes */
 #define WINDOW_ALONE (64U << 20) /* in the store's hands, of such costs */

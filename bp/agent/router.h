@@ -31,8 +31,9 @@ struct router_link {
                                 that is asked for */
     uint64_t bytes_of[BUNDLE_PRIORITIES]; /* of these, by the queue that they are in */
     uint64_t bundle_max;                  /* longest bundle that it carries, bytes; 0: any */
-    bool back; /* it leads to the neighbour that the bundle came from; false: not known, or the
-                  bundle started here */
+    bool forbidden; /* the operator's rules do not let the bundle leave over it: no answer has it */
+    bool back;      /* it leads to the neighbour that the bundle came from; false: not known, or the
+                       bundle started here */
 };
 
 /* The agent's links by their index; one beyond the last has used = false. */

@@ -80,7 +80,7 @@ static bool is_member(const struct route *r, const struct router_query *q, bool 
         !eid_pattern_match(&r->pattern, q->destination))
         return false;
     const struct router_link l = q->links->at(q->links->context, r->link);
-    if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max)
+    if (l.forbidden || (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max))
         return false;
     return group ? !r->pattern.any : l.up;
 }
@@ -130,7 +130,7 @@ static struct router_answer ask_routes(void *router, const struct router_query *
         if (group && link == q->came_from)
             continue; /* they have it */
         const struct router_link l = q->links->at(q->links->context, r->link);
-        if (q->onward && l.back)
+        if (l.forbidden || (q->onward && l.back))
             continue;
         bool open = l.up;
         if (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max) {

@@ -256,7 +256,9 @@ static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
             "endpoint_id must be a free endpoint of this node, or, to subscribe, a group");
         return;
     }
-    const char *why = join_node(c, &eid, m);
+    const char *why = agent_may_register(n->agent, c->user->id, &eid)
+                          ? join_node(c, &eid, m)
+                          : "no rule of the node allows this user the endpoint";
     if (why != NULL) {
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED, why);
         return;

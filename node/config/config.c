@@ -17,6 +17,7 @@
 #include "conf/conf_section.h"
 #include "node/config/config_link.h"
 #include "node/config/config_lists.h"
+#include "node/config/config_permit.h"
 #include "node/config/config_security.h"
 #include "node/config/config_tables.h"
 #include "node/config/config_value.h"
@@ -36,9 +37,12 @@ static const struct config_section sections[] = {
     {"routes", config_route_options},
     {"endpoints", config_endpoint_options},
     {"security", config_security_options},
+    {"rules", config_rule_options},
+    {"applications", config_user_options},
 };
-static const char *const section_words[] = {"store", "bundles", "log",       "routing",  "http",
-                                            "links", "routes",  "endpoints", "security", NULL};
+static const char *const section_words[] = {"store",    "bundles", "log",          "routing",
+                                            "http",     "links",   "routes",       "endpoints",
+                                            "security", "rules",   "applications", NULL};
 
 const struct config_section *config_section_at(size_t i)
 {
@@ -132,6 +136,7 @@ static void read_lists(struct config *c, const struct conf_tree *root, config_ad
         read_route(c, r, errors);
     config_lists_read(config_lists, c, root, "", errors);
     config_lists_read(config_security_lists, c, root, "", errors);
+    config_lists_read(config_permit_lists, c, root, "", errors);
 }
 
 static void check_socket(const struct conf_tree *root, const char *key, const char *path,
@@ -293,6 +298,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
     check_exclude(c, root, errors);
     check_http(c, root, errors);
     config_security_check(c, root, errors);
+    config_permit_lines(c, root);
     check_mode(&c->socket_access, "socket_mode", root, errors);
     check_mode(&c->control_access, "control_mode", root, errors);
     if (c->bundles.retry_max < c->bundles.retry_min)
@@ -376,6 +382,7 @@ void config_fini(struct config *c)
         conf_options_free(config_route_options, &c->routes[i]);
     config_lists_free(config_lists, c);
     config_lists_free(config_security_lists, c);
+    config_lists_free(config_permit_lists, c);
     free(c->links);
     free(c->routes);
     *c = (struct config){.links = NULL};

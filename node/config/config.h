@@ -129,6 +129,10 @@ struct config {
     char *security_keys; /* folder of keys of bundle security; "": none */
     void *security;      /* struct config_security (config_security.h) */
     size_t security_len;
+    void *rules; /* struct config_rule (config_permit.h) */
+    size_t rules_len;
+    void *applications; /* struct config_user (likewise) */
+    size_t applications_len;
     struct {
         uint32_t socket, control, store, segments, bundles;
         uint32_t socket_group, control_group, admin_group;

@@ -294,6 +294,7 @@ static const struct command {
     {"top", control_top, false, NULL, NULL},
     {"why", control_why, false, NULL, NULL},
     {"security", control_security, false, NULL, NULL},
+    {"rules", control_rules, false, NULL, NULL},
     {"reload", do_nothing, true, NULL, control_reload},
     {"counters", do_counters, false, control_link_counters, NULL},
     {"link", do_link, true, NULL, NULL},

@@ -98,6 +98,12 @@ void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 /* control_security.c: the rules, keys and last failures of bundle security. The counters alone are
  * "security" of the object; without rules there are none. */
 void control_security(struct node *n, const struct json_t *in, struct json_t *out);
+/* "ipn:1.*|ipn:7.*" as the value of a key. */
+struct eid_patterns;
+void control_set_patterns(struct json_t *o, const char *key, const struct eid_patterns *p);
+/* control_permit.c: rules of ingress and egress, and what was refused. */
+void control_rules(struct node *n, const struct json_t *in, struct json_t *out);
+const char *control_permit_way(enum permit_way way); /* static */
 struct node_sample;
 void control_security_counters(const struct node *n, const struct node_sample *sample,
                                struct json_t *out);

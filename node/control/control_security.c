@@ -40,7 +40,7 @@ void control_security_counters(const struct node *n, const struct node_sample *s
 }
 
 /* "ipn:1.*|ipn:7.*" */
-static void set_patterns(json_t *o, const char *key, const struct eid_patterns *p)
+void control_set_patterns(struct json_t *o, const char *key, const struct eid_patterns *p)
 {
     char text[EID_PATTERNS_MAX * (EID_TEXT_MAX + 1) + 2] = "*";
     size_t used = 0;
@@ -69,8 +69,8 @@ static json_t *list_rules(const struct security_policy *p)
         json_t *o = json_object();
         set_int(o, "line", r.line);
         set_text(o, "role", roles[r.role]);
-        set_patterns(o, "from", &r.from);
-        set_patterns(o, "to", &r.to);
+        control_set_patterns(o, "from", &r.from);
+        control_set_patterns(o, "to", &r.to);
         set_target(o, r.target);
         set_text(o, "context", r.type == SECURITY_BIB ? "bib-hmac-sha2" : "bcb-aes-gcm");
         set_text(o, "key", r.key);
@@ -105,7 +105,7 @@ static json_t *list_keys(const struct security_ring *ring, uint64_t now)
             set_int(o, "from_ms", k->from_ms);
         if (k->until_ms != UINT64_MAX)
             set_int(o, "until_ms", k->until_ms);
-        set_patterns(o, "peers", &k->peers);
+        control_set_patterns(o, "peers", &k->peers);
         set_int(o, "uses", k->uses);
         set_int(o, "uses_max", k->uses_max);
         if (key_warning_text(ring, i, now, warning))

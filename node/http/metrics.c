@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "cla/seglog.h"
+#include "node/control/control.h"
 #include "node/http/http_text.h"
 #include "node/node_log.h"
 #include "node/node_security.h"
@@ -82,6 +83,20 @@ static void put_security(FILE *f, const struct node *n)
     for (int r = 0; r < SECURITY_REASON_COUNT; r++)
         fprintf(f, "heliograph_security_failures_total{reason=\"%s\"} %" PRIu64 "\n",
                 security_reason_word((enum security_reason)r), c->failed[r]);
+}
+
+static void put_rules(FILE *f, const struct node *n)
+{
+    put_family(f, "rules_refused_total", "counter",
+               "bundles that rules of ingress and egress refused, by direction and reason");
+    for (int w = 0; w < PERMIT_WAYS; w++) {
+        const enum permit_way way = (enum permit_way)w;
+        const struct permit_counters *c = permits_counters(agent_permits(n->agent, way));
+        for (int v = PERMIT_GOOD + 1; v < PERMIT_VERDICT_COUNT; v++)
+            fprintf(f, "heliograph_rules_refused_total{way=\"%s\",reason=\"%s\"} %" PRIu64 "\n",
+                    control_permit_way(way), permit_verdict_word((enum permit_verdict)v),
+                    c->refused[v]);
+    }
 }
 
 static void put_logs(FILE *f, const struct node *n)
@@ -163,6 +178,7 @@ char *metrics_text(struct node *n, size_t *len)
     put_node(f, n);
     put_reasons(f, agent_counters(n->agent));
     put_security(f, n);
+    put_rules(f, n);
     put_logs(f, n);
     for (size_t i = 0; i < n->links_len; i++)
         if (n->links[i] != NULL)

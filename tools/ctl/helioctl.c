@@ -24,13 +24,14 @@ static const char help[] =
     "  top                links, store, memory and what waits, live: q ends it, h tells\n"
     "                     the keys; not on a terminal: lines, as watch\n"
     "  watch              a line for the node and each busy link every interval\n"
-    "  status             the node: uptime, bundles, store\n"
+    "  status             uptime, bundles, store\n"
     "  links              each link: state, bundles, rates, timer and round trip in\n"
     "                     force, when its peer was heard last, open sessions\n"
     "  sessions           open LTP sessions\n"
     "  routes             static routes, the most specific first\n"
-    "  security           bundle security: rules, keys, counters by reason, last failures\n"
-    "  backlog            how much waits for whom, the most first\n"
+    "  security           bundle security: rules, keys, counters, failures\n"
+    "  rules              rules of ingress and egress\n"
+    "  backlog            how much waits for whom\n"
     "  bundles [KEY=VALUE…]\n"
     "                     what waits at the node; destination=PATTERN, source=PATTERN,\n"
     "                     link=NAME, state=WORD, priority=WORD choose; sort=age (or key,\n"
@@ -113,10 +114,10 @@ static int usage(const char *what, const char *which)
 }
 
 /* Those that ctl_plan_is knows are among them, to be suggested when one is mistyped. */
-static const char *const all_commands[] = {"status", "links",   "sessions", "bundles",  "counters",
-                                           "routes", "backlog", "top",      "watch",    "link",
-                                           "route",  "plan",    "contact",  "range",    "cancel",
-                                           "delete", "flush",   "reload",   "security", "why"};
+static const char *const all_commands[] = {
+    "status", "links",  "sessions", "bundles", "counters", "routes",  "backlog",
+    "top",    "watch",  "link",     "route",   "plan",     "contact", "range",
+    "cancel", "delete", "flush",    "reload",  "security", "rules",   "why"};
 
 #define ALL_COMMANDS (sizeof all_commands / sizeof *all_commands)
 
@@ -135,7 +136,7 @@ static int arguments_of(const char *command)
                     {"counters", 0}, {"routes", 0}, {"backlog", 0},  {"top", 0},
                     {"reload", 0},   {"watch", 0},  {"link", 2},     {"route", 3},
                     {"delete", 1},   {"cancel", 2}, {"flush", 0},    {"security", 0},
-                    {"why", 1}};
+                    {"why", 1},      {"rules", 0}};
     for (size_t i = 0; i < sizeof commands / sizeof *commands; i++)
         if (strcmp(commands[i].name, command) == 0)
             return commands[i].arguments;

@@ -103,6 +103,23 @@ static const struct column rule_columns[] = {
     {"KEY", "key", COLUMN_TEXT},         {"GOOD", "good", COLUMN_NUMBER},
     {"FAILED", "failed", COLUMN_NUMBER},
 };
+static const struct column permit_columns[] = {
+    {"LINE", "line", COLUMN_NUMBER},
+    {"WAY", "way", COLUMN_TEXT},
+    {"PEER", "peer", COLUMN_TEXT},
+    {"USER", "user", COLUMN_TEXT},
+    {"AT", "at", COLUMN_TEXT},
+    {"FROM", "from", COLUMN_TEXT},
+    {"TO", "to", COLUMN_TEXT},
+    {"PRIORITY", "priority", COLUMN_TEXT},
+    {"SIZE", "size_max", COLUMN_BYTES},
+    {"RATE", "rate", COLUMN_NUMBER},
+    {"DATA RATE", "data_rate", COLUMN_RATE},
+    {"BUNDLES", "bundles", COLUMN_NUMBER},
+    {"BYTES", "bytes", COLUMN_BYTES},
+    {"ALLOWED", "allowed", COLUMN_NUMBER},
+    {"LIMITED", "limited", COLUMN_NUMBER},
+};
 static const struct column key_columns[] = {
     {"KEY", "id", COLUMN_TEXT},
     {"ALGORITHM", "algorithm", COLUMN_TEXT},
@@ -320,6 +337,14 @@ static void show_security(json_t *answer, bool colour)
     list_print(stdout, json_object_get(answer, "security"), "", false);
 }
 
+static void show_rules(json_t *answer, bool colour)
+{
+    table_print(stdout, permit_columns, LEN(permit_columns), json_object_get(answer, "rules"),
+                colour);
+    putchar('\n');
+    list_print(stdout, json_object_get(answer, "counters"), "", false);
+}
+
 static void show_bundles(json_t *answer, bool colour)
 {
     const json_t *list = json_object_get(answer, "bundles");
@@ -393,6 +418,8 @@ void ctl_show(const char *command, struct json_t *answer)
         show_why(answer, colour);
     else if (strcmp(command, "security") == 0)
         show_security(answer, colour);
+    else if (strcmp(command, "rules") == 0)
+        show_rules(answer, colour);
     else if (strcmp(command, "plan") == 0)
         ctl_plan_show(answer, colour);
     else if (strcmp(command, "reload") == 0) {
