@@ -272,6 +272,13 @@ bool aap2_client_full(const struct aap2_client *c)
 
 /* ---- what arrives ---- */
 
+/* A bundle for whose payload there was no memory. */
+static bool starves(const struct aap2_arrival *a)
+{
+    return a->message != NULL && a->message->msg_case == AAP2__AAPMESSAGE__MSG_ADU &&
+           a->payload == NULL;
+}
+
 /* n bytes more were read: the next message, if it is whole, is the arrival. */
 static void fetch_arrival(struct aap2_client *c, size_t n)
 {
@@ -279,9 +286,11 @@ static void fetch_arrival(struct aap2_client *c, size_t n)
     assert(!c->have);
     for (;; n = 0) {
         int rc = aap2_reader_fed(&c->reader, n, &a->message, &a->response, &a->payload);
-        c->have = rc == 1;
-        if (rc < 0)
-            fail_client(c, rc);
+        c->have = rc == 1 && !starves(a);
+        if (rc < 0 || (rc == 1 && !c->have))
+            fail_client(c, rc < 0 ? rc : HELIO_ENOMEM);
+        if (rc == 1 && !c->have)
+            aap2_arrival_fini(a);
         if (!c->have || a->message == NULL ||
             a->message->msg_case != AAP2__AAPMESSAGE__MSG_KEEPALIVE)
             return;

@@ -273,7 +273,32 @@ static Aap2__AAPMessage *copy_adu(const Aap2__BundleADU *a)
     return &p->message;
 }
 
-Aap2__AAPMessage *aap2_read_message(const uint8_t *at, size_t len)
+/* protobuf-c does not report why it unpacked nothing: its allocator does. What it gave is freed by
+ * free(). */
+struct unpacking {
+    ProtobufCAllocator allocator;
+    bool starved; /* memory was out */
+};
+
+static void *allocate_field(void *starved, size_t size)
+{
+    void *p = malloc(size);
+    *(bool *)starved |= p == NULL;
+    return p;
+}
+
+static void free_field(void *starved, void *p)
+{
+    (void)starved;
+    free(p);
+}
+
+static void begin_unpacking(struct unpacking *u)
+{
+    *u = (struct unpacking){.allocator = {allocate_field, free_field, &u->starved}};
+}
+
+Aap2__AAPMessage *aap2_read_message(const uint8_t *at, size_t len, int *error)
 {
     struct fields s = {.p = at, .end = at + len};
     struct field f;
@@ -287,11 +312,16 @@ Aap2__AAPMessage *aap2_read_message(const uint8_t *at, size_t len)
     Aap2__AAPMessage *m = !s.odd && adu.data != NULL ? read_adu(adu) : NULL;
     if (m != NULL)
         return m;
-    m = aap2__aapmessage__unpack(NULL, len, at);
-    if (m == NULL || m->msg_case != AAP2__AAPMESSAGE__MSG_ADU)
+    struct unpacking u;
+    begin_unpacking(&u);
+    m = aap2__aapmessage__unpack(&u.allocator, len, at);
+    if (m != NULL && m->msg_case != AAP2__AAPMESSAGE__MSG_ADU)
         return m;
-    Aap2__AAPMessage *copy = copy_adu(m->adu);
-    aap2__aapmessage__free_unpacked(m, NULL);
+    Aap2__AAPMessage *copy = m == NULL ? NULL : copy_adu(m->adu);
+    if (copy == NULL)
+        *error = m == NULL && !u.starved ? HELIO_EFORMAT : HELIO_ENOMEM;
+    if (m != NULL)
+        aap2__aapmessage__free_unpacked(m, NULL);
     return copy;
 }
 
@@ -373,11 +403,26 @@ static Aap2__AAPResponse *copy_response(const Aap2__AAPResponse *r)
     return &p->response;
 }
 
-Aap2__AAPResponse *aap2_read_response(const uint8_t *bytes, size_t len)
+static Aap2__AAPResponse *unpack_response(const uint8_t *bytes, size_t len, int *error)
+{
+    struct unpacking u;
+    begin_unpacking(&u);
+    Aap2__AAPResponse *r = aap2__aapresponse__unpack(&u.allocator, len, bytes);
+    Aap2__AAPResponse *copy = r == NULL ? NULL : copy_response(r);
+    if (copy == NULL)
+        *error = r == NULL && !u.starved ? HELIO_EFORMAT : HELIO_ENOMEM;
+    if (r != NULL)
+        aap2__aapresponse__free_unpacked(r, NULL);
+    return copy;
+}
+
+Aap2__AAPResponse *aap2_read_response(const uint8_t *bytes, size_t len, int *error)
 {
     struct plain_response *p = response_new(len);
-    if (p == NULL)
+    if (p == NULL) {
+        *error = HELIO_ENOMEM;
         return NULL;
+    }
     struct fields s = {.p = bytes, .end = bytes + len};
     struct field f;
     char *at = p->text;
@@ -392,11 +437,7 @@ Aap2__AAPResponse *aap2_read_response(const uint8_t *bytes, size_t len)
     if (!s.odd)
         return &p->response;
     free(p);
-    Aap2__AAPResponse *r = aap2__aapresponse__unpack(NULL, len, bytes);
-    Aap2__AAPResponse *copy = r == NULL ? NULL : copy_response(r);
-    if (r != NULL)
-        aap2__aapresponse__free_unpacked(r, NULL);
-    return copy;
+    return unpack_response(bytes, len, error);
 }
 
 static_assert(offsetof(struct plain_adu, message) == 0, "it is freed as what it begins with");

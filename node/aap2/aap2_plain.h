@@ -13,10 +13,10 @@
 
 #include "node/aap2/aap2.pb-c.h"
 
-/* Reads a message of so many bytes. NULL: malformed, or no memory. Of adu_flags the first two are
- * kept: more than one are refused. */
-Aap2__AAPMessage *aap2_read_message(const uint8_t *at, size_t len);
-Aap2__AAPResponse *aap2_read_response(const uint8_t *at, size_t len);
+/* Reads a message of so many bytes. NULL: *error is HELIO_EFORMAT (malformed) or HELIO_ENOMEM; else
+ * it is not changed. Of adu_flags the first two are kept: more than one are refused. */
+Aap2__AAPMessage *aap2_read_message(const uint8_t *at, size_t len, int *error);
+Aap2__AAPResponse *aap2_read_response(const uint8_t *at, size_t len, int *error);
 
 /* NULL is allowed. protobuf-c's free_unpacked is not for what was read here. */
 void aap2_message_free(Aap2__AAPMessage *m);

@@ -6,7 +6,7 @@
  * short. Pieces are of a few kilobytes, so that little of a long payload is copied; while full ones
  * come in which there is none they double, if the user wants that. What can go wrong: a length
  * beyond the limits or a message that is not protobuf (both final: the stream has lost its frame),
- * and memory running out.
+ * and memory running out: a payload without memory is skipped.
  */
 #include "node/aap2/aap2_wire.h"
 
@@ -84,7 +84,7 @@ static int reserve_bytes(struct aap2_reader *r, size_t want)
 /* Long payloads go straight to where they belong. */
 static bool reads_payload(const struct aap2_reader *r)
 {
-    return r->adu != NULL && unread(r) == 0 && r->payload_need >= AHEAD_LEAST;
+    return r->payload != NULL && unread(r) == 0 && r->payload_need >= AHEAD_LEAST;
 }
 
 uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len)
@@ -127,7 +127,8 @@ static int take_length(struct aap2_reader *r)
     return 1;
 }
 
-/* The payload's buffer, once its length is known to be allowed. */
+/* The payload's buffer, once its length is known to be allowed. NULL: no memory. Its bytes are
+ * skipped, so that the sender gets an answer in its turn. */
 static int begin_payload(struct aap2_reader *r, Aap2__AAPMessage *m)
 {
     uint64_t n = m->adu->payload_length;
@@ -135,8 +136,6 @@ static int begin_payload(struct aap2_reader *r, Aap2__AAPMessage *m)
         return HELIO_EFORMAT;
     size_t head = r->find_head_room != NULL ? r->find_head_room(r, m->adu) : r->head_room;
     r->payload = buf_new(head, (size_t)n + r->tail_room);
-    if (r->payload == NULL)
-        return HELIO_ENOMEM;
     r->payload_need = n;
     r->adu = m;
     if (n >= AHEAD_LEAST)
@@ -154,13 +153,14 @@ static int take_message(struct aap2_reader *r, Aap2__AAPMessage **message,
     r->need = 0;
     r->shift = 0;
     r->sized = false;
+    int error = 0;
     if (r->responses) {
-        *response = aap2_read_response(at, len);
-        return *response != NULL ? 1 : HELIO_EFORMAT;
+        *response = aap2_read_response(at, len, &error);
+        return *response != NULL ? 1 : error;
     }
-    Aap2__AAPMessage *m = aap2_read_message(at, len);
+    Aap2__AAPMessage *m = aap2_read_message(at, len, &error);
     if (m == NULL)
-        return HELIO_EFORMAT;
+        return error;
     if (m->msg_case != AAP2__AAPMESSAGE__MSG_ADU) {
         *message = m;
         return 1;
@@ -171,11 +171,11 @@ static int take_message(struct aap2_reader *r, Aap2__AAPMessage **message,
     return rc;
 }
 
-/* What was read ahead of the payload goes into it; 1 when it is whole. */
+/* What was read ahead of the payload goes into it, if it has a buffer; 1 when it is whole. */
 static int take_payload(struct aap2_reader *r, Aap2__AAPMessage **message, struct buf **payload)
 {
     size_t n = unread(r) < r->payload_need ? unread(r) : (size_t)r->payload_need;
-    if (n > 0)
+    if (n > 0 && r->payload != NULL)
         memcpy(buf_append(r->payload, n), r->ahead + r->off, n);
     r->off += n;
     r->payload_need -= n;

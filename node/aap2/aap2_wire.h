@@ -57,7 +57,8 @@ uint8_t *aap2_reader_space(struct aap2_reader *r, size_t *len);
  * *message and *response is set, to be freed by the caller with aap2_message_free or
  * aap2_response_free; *payload is the caller's, too, NULL without one), 0 when more bytes are
  * needed, HELIO_EFORMAT (malformed, too long), HELIO_ENOMEM; after an error every call gives it
- * again. After 1, call again with n = 0: more may be complete.
+ * again. After 1, call again with n = 0: more may be complete. A BundleADU without a payload is one
+ * for whose payload there was no memory: its bytes were skipped, and the stream goes on.
  */
 int aap2_reader_fed(struct aap2_reader *r, size_t n, Aap2__AAPMessage **message,
                     Aap2__AAPResponse **response, struct buf **payload);

@@ -88,10 +88,28 @@ static void send_answers(struct app *c)
     }
 }
 
+/* One line a second at most: an application may try again at once. */
+static void tell_refusal(struct apps *a, const char *what, const char *which, const char *why)
+{
+    tick now = node_now(a->node).now;
+    if (a->refusal_told != 0 && now < a->refusal_told + TICK_S) {
+        a->refusals_untold++;
+        return;
+    }
+    if (a->refusals_untold > 0)
+        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s (and %llu more before)",
+            what, which, why, (unsigned long long)a->refusals_untold);
+    else
+        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s", what, which, why);
+    a->refusal_told = now;
+    a->refusals_untold = 0;
+}
+
 static struct app_request *request_new(struct app *c)
 {
     struct app_request *r = calloc(1, sizeof *r);
     if (r == NULL) {
+        tell_refusal(c->apps, "its connection", "", "out of memory");
         c->failed = true;
         app_touch(c);
         return NULL;
@@ -114,23 +132,6 @@ static void answer_now(struct app *c, Aap2__ResponseStatus status, const char *t
         status != AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ACK)
         c->apps->counters.refused++;
     send_answers(c);
-}
-
-/* One line a second at most: an application may try again at once. */
-static void tell_refusal(struct apps *a, const char *what, const char *which, const char *why)
-{
-    tick now = node_now(a->node).now;
-    if (a->refusal_told != 0 && now < a->refusal_told + TICK_S) {
-        a->refusals_untold++;
-        return;
-    }
-    if (a->refusals_untold > 0)
-        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s (and %llu more before)",
-            what, which, why, (unsigned long long)a->refusals_untold);
-    else
-        say(&a->node->say, LEVEL_INFO, "an application: %s%s refused: %s", what, which, why);
-    a->refusal_told = now;
-    a->refusals_untold = 0;
 }
 
 static void tell_bundle(struct apps *a, const struct eid *destination, enum agent_refusal refusal)
@@ -322,11 +323,13 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     q.payload = payload;
     q.user = c->user->id;
     q.token = r->token = a->next_token++;
-    r->bytes = payload->len;
+    r->bytes = m->payload_length;
     r->destination = q.destination;
     r->lifetime_ms =
         q.lifetime_ms != 0 ? q.lifetime_ms : a->node->config->bundles.lifetime / TICK_MS;
-    enum agent_refusal refusal = agent_send(a->node->agent, &q, node_now(a->node), &r->id);
+    enum agent_refusal refusal = payload == NULL
+                                     ? REFUSE_NO_MEMORY
+                                     : agent_send(a->node->agent, &q, node_now(a->node), &r->id);
     a->counters.requests++;
     a->node->rests.quick++; /* links whose bundles take long leave it more time */
     node_wake(a->node);
@@ -438,12 +441,18 @@ static void on_message(struct app *c, const Aap2__AAPMessage *m, struct buf *pay
     }
 }
 
-static void on_malformed(struct app *c)
+/* The stream cannot be read on: what it has is malformed, or there is no memory for a message. */
+static void on_lost(struct app *c, int error)
 {
-    c->apps->counters.malformed++;
-    if (!c->subscriber)
+    const bool malformed = error == HELIO_EFORMAT;
+    c->apps->counters.malformed += malformed;
+    if (c->subscriber && !malformed)
+        tell_refusal(c->apps, "its connection", "", "out of memory");
+    else if (!c->subscriber && malformed)
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
                        "malformed message, or a payload longer than the node's limit");
+    else if (!c->subscriber)
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR, "out of memory");
     c->failed = true;
     app_touch(c);
 }
@@ -463,7 +472,7 @@ void app_fed(struct app *c, size_t n)
         int got = aap2_reader_fed(&c->reader, n, &message, &response, &payload);
         app_set_reading(c, c->reader.payload == NULL ? 0 : c->reader.payload->len);
         if (got < 0)
-            on_malformed(c);
+            on_lost(c, got);
         if (got <= 0)
             return;
         c->user->messages++;

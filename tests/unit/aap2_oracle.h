@@ -47,9 +47,10 @@ static void oracle_bundle(const Aap2__Bundle *a, const Aap2__Bundle *b)
 /* True: it is a message. */
 static bool oracle_message(const uint8_t *at, size_t len)
 {
-    Aap2__AAPMessage *ours = aap2_read_message(at, len);
+    int error = 0;
+    Aap2__AAPMessage *ours = aap2_read_message(at, len, &error);
     Aap2__AAPMessage *theirs = aap2__aapmessage__unpack(NULL, len, at);
-    oracle_must((ours == NULL) == (theirs == NULL));
+    oracle_must((ours == NULL) == (theirs == NULL) && (ours != NULL) == (error == 0));
     const bool read = ours != NULL;
     if (read) {
         oracle_must(ours->msg_case == theirs->msg_case);
@@ -63,9 +64,10 @@ static bool oracle_message(const uint8_t *at, size_t len)
 
 static bool oracle_response(const uint8_t *at, size_t len)
 {
-    Aap2__AAPResponse *ours = aap2_read_response(at, len);
+    int error = 0;
+    Aap2__AAPResponse *ours = aap2_read_response(at, len, &error);
     Aap2__AAPResponse *theirs = aap2__aapresponse__unpack(NULL, len, at);
-    oracle_must((ours == NULL) == (theirs == NULL));
+    oracle_must((ours == NULL) == (theirs == NULL) && (ours != NULL) == (error == 0));
     const bool read = ours != NULL;
     if (read) {
         oracle_must(ours->response_status == theirs->response_status &&
