@@ -96,7 +96,7 @@ enum cltu_verdict cltu_read(const void *data, size_t len, enum bch_mode mode, bo
     enum cltu_verdict v = decode_blocks(data, len, mode, out, room, c);
     /* The rejected codeblock is the tail, or may hide the next start sequence: it is looked at. */
     if (v != CLTU_NO_TAIL && len - c->used >= CLTU_TAIL_LEN &&
-        memcmp((const uint8_t *)data + c->used, tail_sequence, CLTU_TAIL_LEN) == 0)
+        cltu_is_tail((const uint8_t *)data + c->used))
         c->used += CLTU_TAIL_LEN;
     else if (v == CLTU_NO_TAIL)
         c->used = len;
@@ -104,6 +104,11 @@ enum cltu_verdict cltu_read(const void *data, size_t len, enum bch_mode mode, bo
         pn_apply(PN_TC, out, out, c->len);
     assert(c->used <= len && c->len <= room && c->corrected <= c->len / BCH_INFORMATION);
     return v;
+}
+
+bool cltu_is_tail(const uint8_t *octets)
+{
+    return memcmp(octets, tail_sequence, CLTU_TAIL_LEN) == 0;
 }
 
 const char *cltu_verdict_name(enum cltu_verdict v)

@@ -51,6 +51,9 @@ struct cltu {
 enum cltu_verdict cltu_read(const void *data, size_t len, enum bch_mode mode, bool randomised,
                             void *out, size_t room, struct cltu *c);
 
+/* Are these CLTU_TAIL_LEN octets the tail sequence? */
+bool cltu_is_tail(const uint8_t *octets);
+
 /* A static text of one word. */
 const char *cltu_verdict_name(enum cltu_verdict v);
 

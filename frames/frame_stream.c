@@ -40,6 +40,7 @@ void frame_stream_init(struct frame_stream *s, enum frame_stream_mode mode, uint
 void frame_stream_reset(struct frame_stream *s)
 {
     s->skipped += s->have - s->at;
+    s->before += s->have - s->at;
     s->at = s->have = 0;
 }
 
@@ -101,33 +102,62 @@ static struct found find_tc(const struct frame_stream *s, const uint8_t *d, size
     return f;
 }
 
+/* Codeblocks from a start sequence on. */
+struct run {
+    size_t blocks; /* accepted */
+    bool ended;    /* the next one is rejected */
+};
+
+/* At most `most` codeblocks of the octets d, which are `at` octets behind buffer[s->at]. Starts are
+ * tried in the order of the stream: what a former one of this phase accepted is not decoded again,
+ * nor is what was accepted before more octets came. */
+static struct run run_blocks(struct frame_stream *s, const uint8_t *d, size_t at, size_t len,
+                             size_t most)
+{
+    uint8_t information[BCH_INFORMATION];
+    const uint64_t from = s->before + at;
+    uint64_t *accepted = &s->accepted[from % BCH_CODEBLOCK];
+    if (*accepted < from)
+        *accepted = from;
+    struct run r = {.blocks = (size_t)(*accepted - from) / BCH_CODEBLOCK};
+    for (; r.blocks < most && len - r.blocks * BCH_CODEBLOCK >= BCH_CODEBLOCK; r.blocks++) {
+        r.ended =
+            bch_decode(d + r.blocks * BCH_CODEBLOCK, BCH_CORRECT, information) == BCH_REJECTED;
+        if (r.ended)
+            break;
+    }
+    *accepted = from + r.blocks * BCH_CODEBLOCK;
+    return r;
+}
+
 /* A CLTU ends with the codeblock that is rejected. While none is, it may go on, but not for longer
  * than one of the longest frame does. */
-static struct found find_cltu(const struct frame_stream *s, const uint8_t *d, size_t have)
+static struct found find_cltu(struct frame_stream *s, const uint8_t *d, size_t have)
 {
-    uint8_t out[FRAME_TC_MAX + BCH_INFORMATION];
-    size_t longest = cltu_longest(s->length);
+    const size_t longest = s->length < FRAME_TC_MAX ? s->length : FRAME_TC_MAX;
+    const size_t most = (longest + BCH_INFORMATION - 1) / BCH_INFORMATION;
     struct found f = {0};
-    struct cltu c;
     while (f.skip < have) {
-        size_t left = have - f.skip, look = left < longest + 1 ? left : longest + 1;
-        uint8_t head[CLTU_START_LEN] = {d[f.skip], left > 1 ? d[f.skip + 1] : 0x90};
-        if (head[0] != 0xeb || head[1] != 0x90) {
+        const size_t left = have - f.skip;
+        if (d[f.skip] != 0xeb || (left > 1 && d[f.skip + 1] != 0x90)) {
             f.skip++;
             continue;
         }
-        enum cltu_verdict v = cltu_read(d + f.skip, look, BCH_CORRECT, false, out, sizeof out, &c);
-        f.len = c.used;
-        f.whole = v == CLTU_OK;
-        if (f.whole || (v == CLTU_NO_TAIL && left < longest) || v == CLTU_NO_START)
+        if (left < CLTU_START_LEN)
+            break;
+        const size_t at = f.skip + CLTU_START_LEN;
+        const struct run r = run_blocks(s, d + at, at, have - at, most + 1);
+        const size_t end = at + r.blocks * BCH_CODEBLOCK;
+        f.whole = r.ended && r.blocks > 0 && r.blocks <= most;
+        f.len = end + (r.ended && cltu_is_tail(d + end) ? CLTU_TAIL_LEN : 0) - f.skip;
+        if (f.whole || (!r.ended && r.blocks <= most))
             break;
         f.skip += CLTU_START_LEN; /* empty, or without an end */
-        f.len = 0;
     }
     return f;
 }
 
-static struct found find_frame(const struct frame_stream *s)
+static struct found find_frame(struct frame_stream *s)
 {
     const uint8_t *d = s->buffer + s->at;
     size_t have = s->have - s->at;
@@ -146,20 +176,26 @@ static struct found find_frame(const struct frame_stream *s)
     }
 }
 
+static void pass_octets(struct frame_stream *s, size_t n)
+{
+    s->at += n;
+    s->before += n;
+    assert(s->at <= s->have);
+}
+
 static bool take_frame(struct frame_stream *s, struct slice *out, bool stay)
 {
     if (s->at == s->have)
         return false;
     struct found f = find_frame(s);
     s->skipped += f.skip;
-    s->at += f.skip;
-    assert(s->at <= s->have);
+    pass_octets(s, f.skip);
     if (!f.whole)
         return false;
     *out = slice_of(s->buffer + s->at + f.head, f.len);
     if (!stay)
-        s->at += f.head + f.len;
-    assert(s->at <= s->have && out->len > 0);
+        pass_octets(s, f.head + f.len);
+    assert(out->len > 0);
     return true;
 }
 

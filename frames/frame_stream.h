@@ -14,6 +14,7 @@
 #define FRAMES_FRAME_STREAM_H
 
 #include "base/slice.h"
+#include "frames/bch.h"
 #include "frames/frame.h"
 
 #ifdef __cplusplus
@@ -38,6 +39,9 @@ struct frame_stream {
     uint8_t *buffer;       /* the caller's */
     size_t room, at, have; /* what is not read: [at, have) */
     uint64_t skipped;      /* octets */
+    /* Of CLTUs: the octets of the stream that are before buffer[at]; and, of codeblocks whose first
+     * octet is the i-th of 8, where those end that were decoded and accepted last. */
+    uint64_t before, accepted[BCH_CODEBLOCK];
 };
 
 /* `room` octets of `buffer`: twice frame_stream_unit at least. */
