@@ -173,6 +173,11 @@ struct contact *plan_contact_by_id(const struct plan *p, uint64_t id)
     return NULL;
 }
 
+uint64_t plan_seed(const struct plan *p)
+{
+    return p->by_id.seed;
+}
+
 void plan_totals(const struct plan *p, struct plan_totals *out)
 {
     *out = (struct plan_totals){.nodes = p->nodes,

@@ -59,6 +59,9 @@ void plan_config_default(struct plan_config *c);
 int plan_new(struct plan **out, const struct plan_config *config);
 void plan_free(struct plan *p); /* NULL is allowed */
 
+/* The configured seed of its hash tables. */
+uint64_t plan_seed(const struct plan *p);
+
 /* Asserts what is promised between the parts; for tests. */
 void plan_check(const struct plan *p);
 

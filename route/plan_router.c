@@ -487,7 +487,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
                     const struct router *other, tick now)
 {
     struct plan_router *r = calloc(1, sizeof *r);
-    if (r == NULL || hash_init(&r->bookings, 0) < 0) {
+    if (r == NULL || hash_init(&r->bookings, plan_seed(plan)) < 0) {
         free(r);
         return HELIO_ENOMEM;
     }

@@ -108,7 +108,7 @@ bool way_touched(const void *router, int link)
 /* --- what they have --- */
 
 #define WALK_CHAINS 1024 /* of one step of a walk */
-#define WALK_ROOM 64     /* for the keys of a chain, which has one or two */
+#define WALK_ROOM 64     /* for the keys of a chain: nobody outside knows the seed of the hash */
 
 void plan_router_walk_begin(const struct plan_router *r, struct plan_router_walk *w)
 {

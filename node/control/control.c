@@ -305,7 +305,7 @@ static const struct command {
     {"link-add", do_nothing, true, NULL, control_link_add},
     {"link-set", do_nothing, true, NULL, control_link_set},
     {"link-remove", do_link_remove, true, NULL, NULL},
-    {"plan", control_plan, false, NULL, NULL},
+    {"plan", do_nothing, false, control_plan, NULL},
     {"plan-reload", do_nothing, true, NULL, control_plan_reload},
     {"contact", control_contact, true, NULL, NULL},
     {"range", control_range, true, NULL, NULL},

@@ -90,8 +90,9 @@ struct control_list *control_link_set(struct node *n, const struct control_who *
 struct control_list *control_plan_reload(struct node *n, const struct control_who *who,
                                          const struct json_t *in, struct json_t *out);
 
-/* control_plan.c: the contact plan; commands, as those of control.c. */
-void control_plan(struct node *n, const struct json_t *in, struct json_t *out);
+/* control_plan.c: the contact plan, as a list of this node's contacts; its changes are commands as
+ * those of control.c. */
+struct control_list *control_plan(struct node *n, const struct json_t *in, struct json_t *out);
 void control_contact(struct node *n, const struct json_t *in, struct json_t *out);
 void control_range(struct node *n, const struct json_t *in, struct json_t *out);
 

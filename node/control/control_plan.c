@@ -9,10 +9,12 @@
 #include "base/units.h"
 #include "conf/json_number.h"
 #include "node/control/control.h"
+#include "node/control/control_list.h"
 #include "node/plan/node_plan.h"
 #include "node/plan/plan_draft.h"
 
 #define CONTACTS_SHOWN 1000
+#define CONTACTS_STEP 256 /* contacts of the plan that a step looks at: some µs */
 #define NOW "0s"
 
 void control_refuse_errors(json_t *out, bool wrong, const struct conf_errors *e)
@@ -51,33 +53,60 @@ static json_t *contact_json(const struct plan *p, const struct plan_contact *c, 
     return o;
 }
 
-/* This node's contacts that are not over. */
-static void put_contacts(const struct node_plan *p, json_t *out)
+/* This node's contacts that are not over. They are looked for in the whole plan, in steps; what
+ * changes meanwhile may be shown or not. */
+struct contact_list {
+    struct control_list base;
+    struct plan_cursor at;
+    uint64_t reloads; /* of the plan that the cursor and the ids are of */
+    uint64_t total;
+    size_t len, shown;
+    uint64_t ids[CONTACTS_SHOWN]; /* the first ones */
+};
+
+static tick now_of(const struct node_plan *p)
 {
-    struct plan_cursor at = {0};
-    uint64_t id, node = plan_router_node(p->router), total = 0;
-    tick now = tick_add(world_now(p->node->world), p->ahead);
-    json_t *list = json_array();
-    for (const struct plan_contact *c; (c = plan_walk(p->plan, &at, &id)) != NULL;) {
-        if ((c->from != node && c->to != node) || c->end <= now)
-            continue;
-        if (total++ < CONTACTS_SHOWN)
-            json_array_append_new(list, contact_json(p->plan, c, id, now));
-    }
-    json_object_set_new(out, "contacts_here_total", json_number(total));
-    json_object_set_new(out, "contacts_here", list);
+    return tick_add(world_now(p->node->world), p->ahead);
 }
 
-void control_plan(struct node *n, const struct json_t *in, struct json_t *out)
+static void see_contact(struct contact_list *l, const struct node_plan *p,
+                        const struct plan_contact *c, uint64_t id)
 {
-    const struct node_plan *p = n->plan;
+    const uint64_t node = plan_router_node(p->router);
+    if ((c->from != node && c->to != node) || c->end <= now_of(p))
+        return;
+    if (l->total++ < CONTACTS_SHOWN)
+        l->ids[l->len++] = id;
+}
+
+/* Another file took the plan's place: its contacts are looked for. */
+static void begin_again(struct contact_list *l, uint64_t reloads)
+{
+    l->at = (struct plan_cursor){0};
+    l->reloads = reloads;
+    l->total = l->len = 0;
+}
+
+static bool prepare_contacts(struct control_list *base)
+{
+    struct contact_list *l = container_of(base, struct contact_list, base);
+    const struct node_plan *p = base->node->plan;
+    uint64_t id;
+    if (l->reloads != p->reloads)
+        begin_again(l, p->reloads);
+    for (int i = 0; i < CONTACTS_STEP; i++) {
+        const struct plan_contact *c = plan_walk(p->plan, &l->at, &id);
+        if (c == NULL)
+            return false;
+        see_contact(l, p, c, id);
+    }
+    return true;
+}
+
+static void head_plan(const struct node_plan *p, json_t *out)
+{
     struct plan_totals plan;
     struct plan_router_totals router;
-    (void)in;
-    if (p == NULL) {
-        control_refuse(out, false, NODE_PLAN_NONE);
-        return;
-    }
     plan_totals(p->plan, &plan);
     plan_router_totals(p->router, &router);
     json_t *answers = json_object();
@@ -95,7 +124,51 @@ void control_plan(struct node *n, const struct json_t *in, struct json_t *out)
     json_object_set_new(out, "clock_steps", json_number(p->steps));
     json_object_set_new(out, "bundles_booked", json_number(router.booked));
     json_object_set_new(out, "answers", answers);
-    put_contacts(p, out);
+}
+
+static void head_contacts(const struct control_list *base, struct json_t *out)
+{
+    const struct contact_list *l =
+        container_of((struct control_list *)(uintptr_t)base, struct contact_list, base);
+    head_plan(base->node->plan, out);
+    json_object_set_new(out, "contacts_here_total", json_number(l->total));
+}
+
+static bool next_contact(struct control_list *base, struct json_t **item)
+{
+    struct contact_list *l = container_of(base, struct contact_list, base);
+    const struct node_plan *p = base->node->plan;
+    if (l->shown == l->len || l->reloads != p->reloads)
+        return false;
+    const uint64_t id = l->ids[l->shown++];
+    const struct plan_contact *c = plan_get(p->plan, id);
+    if (c != NULL)
+        *item = contact_json(p->plan, c, id, now_of(p));
+    return true;
+}
+
+static void free_contacts(struct control_list *base)
+{
+    free(container_of(base, struct contact_list, base));
+}
+
+struct control_list *control_plan(struct node *n, const struct json_t *in, struct json_t *out)
+{
+    static const struct control_list_ops ops = {"contacts_here", prepare_contacts, head_contacts,
+                                                next_contact, free_contacts};
+    (void)in;
+    if (n->plan == NULL) {
+        control_refuse(out, false, NODE_PLAN_NONE);
+        return NULL;
+    }
+    struct contact_list *l = calloc(1, sizeof *l);
+    if (l == NULL) {
+        control_refuse(out, false, "out of memory");
+        return NULL;
+    }
+    l->base = (struct control_list){.ops = &ops, .node = n};
+    l->reloads = n->plan->reloads;
+    return &l->base;
 }
 
 /* --- what changes it --- */

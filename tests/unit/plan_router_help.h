@@ -53,6 +53,7 @@ static inline void begin(struct world *w)
     plan_config_default(&config);
     config.margin = false;
     config.overhead_ppm = config.overhead_min = 0;
+    config.seed = 7;
     *w = (struct world){.others = 0, .priority = BUNDLE_NORMAL};
     ck_assert_int_eq(plan_new(&w->plan, &config), 0);
     contact(w, 1, 2, S(10), S(20));

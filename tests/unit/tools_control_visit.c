@@ -10,6 +10,7 @@
 #include "node/control/control_list.h"
 #include "node/control/control_reply.h"
 #include "node/node_backlog.h"
+#include "node/plan/node_plan.h"
 #include "os/paced.h"
 #include "tests/fuzz/virtual_node.h"
 
@@ -469,6 +470,63 @@ START_TEST(backlog_now)
 }
 END_TEST
 
+#define PLAN "{\"cmd\": \"plan\"}\n"
+
+/* Takes a plan of so many contacts into force: each tenth one, from the first, is of node 1. */
+static void use_plan(struct virtual_node *n, uint64_t contacts)
+{
+    struct node_plan_file f;
+    struct plan_config config;
+    struct conf_errors e;
+    const tick now = world_wall(&n->v.world);
+    conf_errors_init(&e, "plan");
+    plan_config_default(&config);
+    ck_assert_int_eq(node_plan_file_begin(&f, &n->node, &e), 0);
+    free(f.path);
+    f.path = strdup("plan.yaml");
+    ck_assert_int_eq(plan_new(&f.plan, &config), 0);
+    for (uint64_t i = 0; i < contacts; i++) {
+        const struct plan_contact c = {i % 10 == 0 ? 1 : 2,    3 + i % 70, now + i * TICK_S,
+                                       now + (i + 1) * TICK_S, 1000,       1};
+        uint64_t id;
+        ck_assert_int_eq(plan_add(f.plan, &c, &id), 0);
+    }
+    ck_assert_int_eq(node_plan_file_use(&f, &n->node, &e), 0);
+    node_plan_file_free(&f);
+}
+
+static json_int_t number_of(const json_t *answer, const char *key)
+{
+    return json_integer_value(json_object_get(answer, key));
+}
+
+/* A long plan is looked through in steps, and another one may take its place meanwhile. */
+START_TEST(plan_in_steps)
+{
+    enum { CONTACTS = 20000, STEP_MOST = 1000 };
+    struct virtual_node *n = begin();
+    const struct control_who who = {.name = "the test"};
+    for (int replaced = 0; replaced < 2; replaced++) {
+        struct control_list *l;
+        unsigned steps = 0;
+        use_plan(n, CONTACTS);
+        json_t *out = control_ask(&n->node, &who, PLAN, strlen(PLAN) - 1, &l);
+        ck_assert_ptr_nonnull(l);
+        while (l->ops->prepare(l))
+            if (++steps == 5 && replaced)
+                use_plan(n, 50);
+        ck_assert_uint_ge(steps, replaced ? 5 : CONTACTS / STEP_MOST);
+        control_list_all(l, out);
+        ck_assert_int_eq(number_of(out, "contacts"), replaced ? 50 : CONTACTS);
+        ck_assert_int_eq(number_of(out, "contacts_here_total"), replaced ? 5 : CONTACTS / 10);
+        ck_assert_uint_eq(json_array_size(json_object_get(out, "contacts_here")),
+                          replaced ? 5 : 1000);
+        json_decref(out);
+    }
+    end(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("control_visit");
@@ -486,6 +544,7 @@ int main(void)
     tcase_add_test(t, deletion_ends_with_its_connection);
     tcase_add_test(t, deletion_is_answered_once);
     tcase_add_test(t, readers_delete_nothing);
+    tcase_add_test(t, plan_in_steps);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);

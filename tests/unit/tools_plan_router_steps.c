@@ -58,6 +58,36 @@ START_TEST(walks_in_steps)
 }
 END_TEST
 
+/* Whoever knows how bookings are numbered lets only those stay that share a chain of a table
+ * without a seed. A step has room for 64 of a chain: all of them are found all the same. */
+START_TEST(nobody_fills_a_chain)
+{
+    enum { CHOSEN = 100, TABLE = 1 << 14 };
+    static unsigned char seen[CHOSEN];
+    uint64_t keys[PLAN_ROUTER_KEYS], id = 0;
+    struct plan_router_walk walk;
+    struct world w;
+    begin(&w);
+    set_up(&w, 0, true, S(16));
+    for (uint64_t i = 0; i < CHOSEN; i++) {
+        while (hash_mix(0, ++id, 0) % TABLE != 0)
+            ;
+        w.router->ids = id - 1;
+        ck_assert_uint_eq(place(&w, 2, i), id);
+    }
+    plan_router_walk_begin(w.router, &walk);
+    for (bool on = true; on;) {
+        size_t len;
+        on = plan_router_walk(w.router, 0, &walk, keys, &len);
+        for (size_t i = 0; i < len; i++)
+            seen[keys[i]]++;
+    }
+    for (size_t i = 0; i < CHOSEN; i++)
+        ck_assert_uint_eq(seen[i], 1);
+    end(&w);
+}
+END_TEST
+
 /* However much is booked, another plan takes its place at once: no booking is touched. */
 START_TEST(replaced_at_once)
 {
@@ -91,6 +121,7 @@ int main(void)
     TCase *tc = tcase_create("steps");
     tcase_set_timeout(tc, 120);
     tcase_add_test(tc, walks_in_steps);
+    tcase_add_test(tc, nobody_fills_a_chain);
     tcase_add_test(tc, replaced_at_once);
     Suite *s = suite_create("plan router steps");
     suite_add_tcase(s, tc);
