@@ -175,8 +175,7 @@ struct cla_gauges {
     tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
     tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
                  */
-    bool off;   /* set to down, by an operator or its configuration (or by a contact plan, where
-                   ops->contact is NULL) */
+    bool off;   /* set to down, by an operator or its configuration */
     bool
         given_up; /* an exchange was given up for want of any answer, and nothing was heard since */
     bool session; /* a session with the peer is established, whose protocol ends it on silence */
@@ -289,8 +288,7 @@ struct cla_ops {
     void (*set_link)(struct cla *c, bool up);
     /* A contact plan's word, which holds beside the operator's: bundles go where both say so. It
      * bounds the configured rate, and the timers follow its light time. `contact` is borrowed for
-     * the call; NULL: the plan says nothing of this link any more. NULL: set_link is told whether
-     * the link transmits. */
+     * the call; NULL: the plan says nothing of this link any more. */
     void (*contact)(struct cla *c, const struct cla_contact *contact);
     /* Ends the link; open sessions are dropped, and no event of this link follows but `closed`,
      * which comes from the loop, later than the call. */

@@ -4,17 +4,14 @@
 
 #include "node/node_meter.h"
 
-/* Adapters that know no contacts are set to down by the plan: that is no operator's word. */
 struct link_facts node_link_facts(const struct node_link *l, const struct cla_gauges *g)
 {
-    bool knows = l->cla != NULL && l->cla->ops->contact != NULL;
-    bool contact = l->planned && l->contact.transmit;
     return (struct link_facts){.now = world_now(l->node->world),
                                .open = l->up,
                                .opened = l->opened,
-                               .off = g->off && (knows || !l->planned || contact),
+                               .off = g->off,
                                .planned = l->planned,
-                               .contact = contact,
+                               .contact = l->planned && l->contact.transmit,
                                .next = l->planned ? l->contact_next : TICK_NEVER,
                                .refused = g->refused,
                                .session = g->session,

@@ -60,7 +60,7 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     l->cla = (struct cla){.ops = &bibe_link_ops, .limits = {.window = (uint32_t)k->window}};
     l->env = *env;
     l->config = k;
-    l->up = k->state == BIBE_UP;
+    l->allowed = l->up = k->state == BIBE_UP;
     l->heard = TICK_NEVER;
     list_init(&l->sending);
     list_init(&l->arrivals);
@@ -90,11 +90,27 @@ static int set_bibe(struct cla *c, const void *config, void *files, char *why, s
     return 0;
 }
 
+/* Up is what operator and plan both say. */
+static void set_up(struct bibe_link *l)
+{
+    l->up = l->allowed && (!l->planned || l->contact);
+    bibe_kick(l);
+}
+
 static void set_state(struct cla *c, bool up)
 {
     struct bibe_link *l = link_of(c);
-    l->up = up;
-    bibe_kick(l);
+    l->allowed = up;
+    set_up(l);
+}
+
+/* Rate and light time are those of the links that the bundles within go over. */
+static void set_contact(struct cla *c, const struct cla_contact *contact)
+{
+    struct bibe_link *l = link_of(c);
+    l->planned = contact != NULL;
+    l->contact = contact != NULL && contact->transmit;
+    set_up(l);
 }
 
 static void close_bibe(struct cla *c, void (*closed)(void *context), void *context)
@@ -126,5 +142,6 @@ const struct cla_ops bibe_link_ops = {
     .status = bibe_status,
     .gauges = bibe_gauges,
     .set_link = set_state,
+    .contact = set_contact,
     .close = close_bibe,
 };

@@ -50,6 +50,8 @@ struct bibe_link {
     struct bibe_joins joins;
     uint64_t next_transfer, next_arrival;
     uint32_t next_token;
+    bool allowed;          /* by the operator */
+    bool planned, contact; /* the plan says something of it; it may transmit now */
     bool up, told_up, told;
     tick heard; /* when something of its peer came last; TICK_NEVER: nothing did */
     struct {

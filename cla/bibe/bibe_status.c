@@ -46,7 +46,7 @@ void bibe_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);
     out->heard = l->heard;
-    out->off = !l->up;
+    out->off = !l->allowed;
 }
 
 void bibe_check_self(const struct cla *c)

@@ -117,7 +117,7 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
         out->rx_bytes += conn->n.rx_bytes;
     }
     out->sessions = l->conns_len;
-    out->off = !l->wanted;
+    out->off = !l->allowed;
     out->session = l->told_up;
     out->refused = !l->told_up && l->wanted && l->refused;
     if (l->heard != 0)

@@ -34,7 +34,7 @@ void udpcl_gauges(const struct cla *c, struct cla_gauges *out)
     out->tx_bytes = l->n.air_bytes;
     out->rx_bytes = l->n.rx_bytes;
     out->heard = l->n.heard;
-    out->off = !l->up;
+    out->off = !l->allowed;
 }
 
 void udpcl_status(struct cla *c, struct json_t *object)

@@ -191,17 +191,12 @@ static bool same_contact(const struct cla_contact *a, const struct cla_contact *
 /* The plan's word, when it is another one. NULL: it has none any more. */
 static void tell_contact(struct node_link *l, const struct cla_contact *c)
 {
-    const struct cla_ops *ops = l->cla->ops;
     if (c == NULL ? !l->planned : l->planned && same_contact(&l->contact, c))
         return;
-    bool up = c == NULL || c->transmit, was = !l->planned || l->contact.transmit;
     l->planned = c != NULL;
     if (c != NULL)
         l->contact = *c;
-    if (ops->contact != NULL)
-        ops->contact(l->cla, c);
-    else if (up != was)
-        ops->set_link(l->cla, up);
+    l->cla->ops->contact(l->cla, c);
 }
 
 /* Is the link done with? What was sent last may still be answered while the neighbour transmits:

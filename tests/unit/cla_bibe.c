@@ -8,6 +8,7 @@
 #include "base/rng.h"
 #include "cla/bibe/bibe_join.h"
 #include "cla/bibe/bibe_link.h"
+#include "sim/virtual.h"
 
 static char whole[5000];
 
@@ -192,6 +193,91 @@ START_TEST(endpoints)
 }
 END_TEST
 
+static enum cla_reason submit_nothing(void *context, const struct cla_parcel *p, uint32_t token)
+{
+    (void)context;
+    (void)p;
+    (void)token;
+    return CLA_REASON_BUSY;
+}
+
+static int listen_there(void *context, const struct eid *endpoint, uint32_t window)
+{
+    (void)context;
+    (void)endpoint;
+    (void)window;
+    return 0;
+}
+
+static void on_link(void *context, struct cla *c, bool up)
+{
+    (void)c;
+    *(bool *)context = up;
+}
+
+static void on_closed(void *context)
+{
+    *(bool *)context = false;
+}
+
+static void settle(struct virtual_world *v)
+{
+    for (tick due; (due = virtual_due(v)) != TICK_NEVER;) {
+        virtual_advance(v, due);
+        virtual_fire(v);
+        virtual_settle(v);
+    }
+}
+
+/* Up is what operator and plan both say: a contact's beginning does not take the operator's word
+ * back, and a tunnel without a contact is not off. */
+START_TEST(operators_word_holds)
+{
+    struct rng rng;
+    struct virtual_world v;
+    const struct bibe_config k = {.local = parsed("ipn:1.12"),
+                                  .remote = parsed("ipn:2.12"),
+                                  .window = 4,
+                                  .transfers = 4,
+                                  .memory = 1000,
+                                  .state = BIBE_UP};
+    struct cla_contact c = {.round_trip = TICK_NEVER};
+    struct cla *link;
+    char why[200];
+    bool is_up = false;
+    rng_init(&rng, 1);
+    virtual_init(&v, TICK_S, &rng, 0);
+    const struct cla_env env = {.world = &v.world,
+                                .bundle_max = 1000,
+                                .events = {.context = &is_up, .link = on_link},
+                                .self = {.submit = submit_nothing, .listen = listen_there}};
+    ck_assert_int_eq(cla_find("bibe")->open(&link, &env, &k, why, sizeof why), 0);
+    settle(&v);
+    ck_assert(is_up);
+    for (unsigned i = 0; i < 8; i++) {
+        const bool up = (i & 1) != 0, transmits = (i & 2) != 0;
+        struct cla_gauges g = {0};
+        c.transmit = c.receive = transmits;
+        if ((i & 4) == 0)
+            link->ops->set_link(link, up);
+        link->ops->contact(link, &c);
+        if ((i & 4) != 0)
+            link->ops->set_link(link, up);
+        settle(&v);
+        ck_assert_int_eq(is_up, up && transmits);
+        link->ops->gauges(link, &g);
+        ck_assert_int_eq(g.off, !up);
+    }
+    link->ops->contact(link, NULL);
+    settle(&v);
+    ck_assert(is_up);
+    link->ops->close(link, on_closed, &is_up);
+    settle(&v);
+    ck_assert(!is_up);
+    virtual_fini(&v);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("bibe");
@@ -202,6 +288,7 @@ int main(void)
     tcase_add_test(t, limits);
     tcase_add_test(t, they_end_in_time);
     tcase_add_test(t, endpoints);
+    tcase_add_test(t, operators_word_holds);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

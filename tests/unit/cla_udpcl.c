@@ -265,6 +265,31 @@ START_TEST(at_the_rate_of_a_contact)
 }
 END_TEST
 
+/* Up is what operator and plan both say: a contact's beginning does not take the operator's word
+ * back, and a link without a contact is not off. */
+START_TEST(operators_word_holds)
+{
+    struct pair *p = pair_new();
+    const struct cla_ops *ops = p->a.cla->ops;
+    struct cla_contact c = {.rate = 0, .round_trip = TICK_NEVER};
+    for (unsigned i = 0; i < 8; i++) {
+        const bool up = (i & 1) != 0, transmits = (i & 2) != 0;
+        struct cla_gauges g = {0};
+        c.transmit = c.receive = transmits;
+        if ((i & 4) == 0)
+            ops->set_link(p->a.cla, up);
+        ops->contact(p->a.cla, &c);
+        if ((i & 4) != 0)
+            ops->set_link(p->a.cla, up);
+        settle(p);
+        ck_assert_int_eq(p->a.up, up && transmits);
+        ops->gauges(p->a.cla, &g);
+        ck_assert_int_eq(g.off, !up);
+    }
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(down_and_taken_back)
 {
     struct pair *p = pair_new();
@@ -328,6 +353,7 @@ int main(void)
     tcase_add_test(t, longest_bundle);
     tcase_add_test(t, paced_and_handed_over);
     tcase_add_test(t, at_the_rate_of_a_contact);
+    tcase_add_test(t, operators_word_holds);
     tcase_add_test(t, down_and_taken_back);
     tcase_add_test(t, unknown_senders);
     suite_add_tcase(s, t);
