@@ -77,7 +77,7 @@ enum frame_verdict tc_extract_input(struct tc_extract *x, const struct frame *fr
 {
     bool segment = !frame->packets && !frame->command;
     assert(x->rest.len == 0 && frame->kind == FRAME_TC && frame->zone.len > 0);
-    if (!frame->bypass || frame->command || frame->map != x->config.map) {
+    if ((!frame->bypass && !x->config.accepted) || frame->command || frame->map != x->config.map) {
         x->counts.no_packets++;
         return FRAME_NO_PACKETS_VERDICT;
     }

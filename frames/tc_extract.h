@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Packets out of the TC frames of one virtual channel, type BD: whole ones, one after the other,
+ * Packets out of the TC frames of one virtual channel, of type BD, and of type AD when FARM-1 has
+ * accepted these: whole ones, one after the other,
  * and such as come in segments, which are joined here. A frame that is missing costs the packets it
  * had a part of, and no other.
  */
@@ -17,6 +18,7 @@ extern "C" {
 
 struct tc_extract_config {
     bool numbered; /* the frames are counted (tc_pack.h): gaps show, and repetitions */
+    bool accepted; /* frames of type AD are read, too: FARM-1 has accepted each that is given */
     uint8_t map;   /* of frames with segment headers: others' are not read */
     uint8_t *buffer;
     size_t room; /* the caller's: for the longest packet in segments, header included */
@@ -30,8 +32,8 @@ struct tc_extract {
     bool open;         /* the first segment of a packet is there */
     bool counting;
     uint8_t expected;
-    struct mpdu_counts counts; /* no_packets: of other MAPs, types AD and BC; skipped_frames:
-                                  segments whose beginning is missing */
+    struct mpdu_counts counts; /* no_packets: of other MAPs, type BC, AD unless accepted;
+                                  skipped_frames: segments whose beginning is missing */
 };
 
 void tc_extract_init(struct tc_extract *x, const struct tc_extract_config *c);

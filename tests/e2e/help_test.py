@@ -15,7 +15,7 @@ from pathlib import Path
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
-               "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert"),
+               "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
                "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-store": ("check", "list", "export", "repair"),
                "helio-ltp": ("send", "receive"), "helio-lab": ("passes",)}
 LEFT_OUT = ("helio-emu bridge --a", "--background")  # interfaces of this machine; what would go on

@@ -178,6 +178,28 @@ static enum frame_verdict feed(struct tc_extract *x, const struct frame *head, c
     return v;
 }
 
+/* Of type AD, when FARM-1 has accepted them: whole packets and segments; never control commands. */
+START_TEST(accepted_frames)
+{
+    uint8_t buffer[16];
+    struct tc_extract x;
+    struct tc_extract_config c = {.accepted = true, .map = 9, .buffer = buffer, .room = 16};
+    struct frame h = {.kind = FRAME_TC, .map = 9, .sequence = 3, .count = 200};
+    tc_extract_init(&x, &c);
+    ck_assert_int_eq(feed(&x, &h, "\xe5\x06wxyz"), FRAME_OK_VERDICT);
+    h.sequence = 1;
+    ck_assert_int_eq(feed(&x, &h, "\xe5"), FRAME_OK_VERDICT);
+    h.sequence = 2;
+    ck_assert_int_eq(feed(&x, &h, "\x06wxyz"), FRAME_OK_VERDICT);
+    h.bypass = true; /* type BD */
+    h.sequence = 3;
+    ck_assert_int_eq(feed(&x, &h, "\xe5\x06wxyz"), FRAME_OK_VERDICT);
+    h.command = true;
+    ck_assert_int_eq(feed(&x, &h, "\x82"), FRAME_NO_PACKETS_VERDICT);
+    ck_assert(x.counts.packets == 3 && x.counts.no_packets == 1);
+}
+END_TEST
+
 START_TEST(what_is_not_read)
 {
     uint8_t buffer[16];
@@ -379,6 +401,7 @@ int main(void)
     tcase_add_test(t, lost_frames);
     tcase_add_test(t, what_does_not_fit);
     tcase_add_test(t, what_is_not_read);
+    tcase_add_test(t, accepted_frames);
     tcase_add_test(t, streams);
     tcase_add_test(t, streams_with_noise);
     tcase_add_test(t, streams_of_octets);

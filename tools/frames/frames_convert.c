@@ -9,16 +9,8 @@
 
 static bool write_packet(void *context, struct vc *v, const struct packet *p, struct slice payload)
 {
-    uint8_t header[PACKET_HEADER_MAX];
-    struct packet again = *p;
     (void)v;
-    size_t n = packet_write(&again, header);
-    if (n == 0) { /* an extended protocol in a header of two octets: the shortest that is right */
-        again.header_len = 0;
-        again.length += 2;
-        n = packet_write(&again, header);
-    }
-    return sink_packet(context, header, n, payload);
+    return sink_whole_packet(context, p, payload);
 }
 
 /* Frames stay what they are: nothing of them is looked at, but to choose a channel. */

@@ -220,6 +220,19 @@ bool sink_packet(struct sink *s, const uint8_t *header, size_t header_len, struc
     return pump_frames(s);
 }
 
+bool sink_whole_packet(struct sink *s, const struct packet *p, struct slice payload)
+{
+    uint8_t header[PACKET_HEADER_MAX];
+    struct packet again = *p;
+    size_t n = packet_write(&again, header);
+    if (n == 0) { /* an extended protocol in a header of two octets: the shortest that is right */
+        again.header_len = 0;
+        again.length += 2;
+        n = packet_write(&again, header);
+    }
+    return sink_packet(s, header, n, payload);
+}
+
 bool sink_idle(struct sink *s)
 {
     const struct frame_format *f = &s->o->format;

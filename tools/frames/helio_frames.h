@@ -10,8 +10,10 @@
 #include "base/rng.h"
 #include "frames/cadu.h"
 #include "frames/conv.h"
+#include "frames/fop.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
+#include "os/address.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 
@@ -25,6 +27,22 @@ enum content {
     CONTENT_PACKETS, /* packets one after the other */
     CONTENT_MODEM,   /* frames behind the heads of docs/helio-sle.md; written alone */
     CONTENTS
+};
+
+/* Of fop and farm: telecommands with COP-1. */
+struct cop_options {
+    struct address local, remote;
+    uint32_t tc_length;          /* octets of the longest TC frame */
+    uint64_t rate;               /* of telecommands, bit/s; 0: unlimited */
+    uint8_t window, limit;       /* fop: K; transmissions of a frame */
+    tick timer;                  /* fop: T1 */
+    enum fop_directive initiate; /* fop */
+    uint8_t number;              /* fop: V(S) at the beginning */
+    bool segments;               /* of TC frames */
+    bool expedited, resume;      /* fop: type BD; a suspended service goes on */
+    uint8_t farm_window;         /* farm: W */
+    tick interval, linger;       /* farm: between reports; silence behind the last packet */
+    double busy;                 /* farm: share of reports with no buffer for data */
 };
 
 struct frames_options {
@@ -56,12 +74,15 @@ struct frames_options {
     uint8_t protocol;
     uint16_t apid;
     bool prbs, numbered, only_idle, each;
+    struct cop_options cop;
 };
 
 /* Each returns an exit code. */
 int command_gen(const struct frames_options *o);
 int command_info(const struct frames_options *o);
 int command_convert(const struct frames_options *o);
+int command_fop(const struct frames_options *o);
+int command_farm(const struct frames_options *o);
 
 /* "helio-frames: …" on standard error. */
 void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -164,6 +185,8 @@ struct sink {
 int sink_open(struct sink *s, const struct frames_options *o);
 /* A packet; into frames, or as it is. False: it cannot be written, which was told. */
 bool sink_packet(struct sink *s, const uint8_t *header, size_t header_len, struct slice payload);
+/* The same with the header that the packet has. */
+bool sink_whole_packet(struct sink *s, const struct packet *p, struct slice payload);
 /* A whole frame. */
 bool sink_frame(struct sink *s, struct slice frame);
 /* A frame of only idle data, with the next count. */
