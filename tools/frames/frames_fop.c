@@ -148,7 +148,7 @@ static void send_frame(struct sender *s, const struct fop_transmission *t)
 }
 
 /* Gives FOP-1 what it accepts and the uplink what that has. */
-static void pump(struct sender *s)
+static void pump_frames(struct sender *s)
 {
     struct fop_transmission t;
     bool more = true;
@@ -203,7 +203,7 @@ static void run_service(struct sender *s)
         s->now = clock_now();
         fop_expire(&s->fop, s->now);
         take_notices(s);
-        pump(s);
+        pump_frames(s);
         if (s->ended || s->port.interrupted || is_done(s))
             return;
         tick until = fop_deadline(&s->fop);
@@ -219,15 +219,16 @@ static void run_service(struct sender *s)
 static void print_json(const struct sender *s)
 {
     const struct cop_telemetry *t = &s->telemetry;
-    json_t *j = json_pack(
-        "{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "packets",
-        (json_int_t)s->units.packets, "frames", (json_int_t)s->units.count, "confirmed",
-        (json_int_t)s->confirmed, "failed", (json_int_t)s->failed, "transmissions",
-        (json_int_t)(s->transmissions[FOP_AD] + s->transmissions[FOP_BD]), "retransmissions",
-        (json_int_t)s->again, "commands", (json_int_t)s->transmissions[FOP_BC], "suspensions",
-        (json_int_t)s->suspensions, "datagrams", (json_int_t)s->port.counts.received, "erased",
-        (json_int_t)s->port.counts.erased, "clcws", (json_int_t)t->clcws, "complete", is_done(s),
-        "alert", s->alert == NULL ? json_null() : json_string(s->alert));
+    const uint64_t sent = s->transmissions[FOP_AD] + s->transmissions[FOP_BD];
+    json_t *j =
+        json_pack("{s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:o}", "packets",
+                  (json_int_t)s->units.packets, "frames", (json_int_t)s->units.count, "confirmed",
+                  (json_int_t)s->confirmed, "failed", (json_int_t)s->failed, "transmissions",
+                  (json_int_t)sent, "retransmissions", (json_int_t)s->again, "commands",
+                  (json_int_t)s->transmissions[FOP_BC], "suspensions", (json_int_t)s->suspensions,
+                  "datagrams", (json_int_t)s->port.counts.received, "erased",
+                  (json_int_t)s->port.counts.erased, "clcws", (json_int_t)t->clcws, "complete",
+                  is_done(s), "alert", s->alert == NULL ? json_null() : json_string(s->alert));
     json_dumpf(j, stdout, JSON_INDENT(2));
     putchar('\n');
     json_decref(j);
