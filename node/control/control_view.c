@@ -186,7 +186,7 @@ static json_t *link_json(struct node *n, const struct node_link *l)
 
 struct link_list {
     struct control_list base;
-    size_t at;        /* in node.links */
+    size_t at, end;   /* in node.links: the next one, and where the list ends */
     json_t *sessions; /* of the link before `at`; NULL: none */
     size_t session;
 };
@@ -202,22 +202,33 @@ static void free_links(struct control_list *l)
     free(links_of(l));
 }
 
+/* All links, or with "link" that one. */
 static struct control_list *list_links(struct node *n, const struct control_list_ops *ops,
-                                       struct json_t *out)
+                                       const struct json_t *in, struct json_t *out)
 {
+    const json_t *name = json_object_get(in, "link");
+    const struct node_link *only = NULL;
+    if (name != NULL && !json_is_string(name)) {
+        control_refuse(out, true, "link is the name of a link");
+        return NULL;
+    }
+    if (name != NULL && (only = control_find_link(n, json_string_value(name), out)) == NULL)
+        return NULL;
     struct link_list *l = calloc(1, sizeof *l);
     if (l == NULL) {
         control_refuse(out, false, "out of memory");
         return NULL;
     }
     l->base = (struct control_list){.ops = ops, .node = n};
+    l->at = only != NULL ? only->index : 0;
+    l->end = only != NULL ? only->index + 1 : SIZE_MAX;
     return &l->base;
 }
 
 static bool next_link(struct control_list *l, struct json_t **item)
 {
     struct link_list *x = links_of(l);
-    if (x->at >= l->node->links_len)
+    if (x->at >= l->node->links_len || x->at >= x->end)
         return false;
     const struct node_link *link = l->node->links[x->at++];
     if (link != NULL)
@@ -228,8 +239,7 @@ static bool next_link(struct control_list *l, struct json_t **item)
 struct control_list *control_links(struct node *n, const struct json_t *in, struct json_t *out)
 {
     static const struct control_list_ops ops = {"links", NULL, NULL, next_link, free_links};
-    (void)in;
-    return list_links(n, &ops, out);
+    return list_links(n, &ops, in, out);
 }
 
 static void take_sessions(struct link_list *x, const struct node_link *link)
@@ -254,7 +264,7 @@ static bool next_session(struct control_list *l, struct json_t **item)
             set_text(*item, "link", link->config->name);
         return true;
     }
-    if (x->at >= l->node->links_len)
+    if (x->at >= l->node->links_len || x->at >= x->end)
         return false;
     take_sessions(x, l->node->links[x->at++]);
     return true;
@@ -263,8 +273,7 @@ static bool next_session(struct control_list *l, struct json_t **item)
 struct control_list *control_sessions(struct node *n, const struct json_t *in, struct json_t *out)
 {
     static const struct control_list_ops ops = {"sessions", NULL, NULL, next_session, free_links};
-    (void)in;
-    return list_links(n, &ops, out);
+    return list_links(n, &ops, in, out);
 }
 
 /* ---- counters ---- */
@@ -346,7 +355,7 @@ static json_t *link_counters(const struct node *n, const struct node_link *l)
 static bool next_counters(struct control_list *l, struct json_t **item)
 {
     struct link_list *x = links_of(l);
-    if (x->at >= l->node->links_len)
+    if (x->at >= l->node->links_len || x->at >= x->end)
         return false;
     const struct node_link *link = l->node->links[x->at++];
     if (link != NULL)
@@ -358,8 +367,7 @@ struct control_list *control_link_counters(struct node *n, const struct json_t *
                                            struct json_t *out)
 {
     static const struct control_list_ops ops = {"links", NULL, NULL, next_counters, free_links};
-    (void)in;
-    return list_links(n, &ops, out);
+    return list_links(n, &ops, in, out);
 }
 
 /* ---- routes ---- */

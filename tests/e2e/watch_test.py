@@ -259,6 +259,51 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(termios.tcgetattr(t.slave)[:4], t.before[:4])
         self.assertTrue(t.raw.endswith(b"\x1b[?25h\x1b[?1049l"), t.raw[-40:])
 
+    def test_top_is_narrow(self):
+        """A narrow screen has fewer columns; no number is cut, no line too long, and the sorted column is there."""
+        self.node(links=3)
+        self.send("ipn:2.7", 30, 400000)
+        t = self.top(width=80, height=24)
+        for width, here, gone in ((80, "STATE OUT IN WAIT HEARD", "SHARE RTO TRIP SENT"), (60, "STATE OUT IN WAIT", "PEER HEARD SENT"), (40, "STATE OUT", "IN SENT")):
+            t.resize(width, 24)
+            self.assertTrue(t.until(rf"(?m)^LINK +(?!.* {gone.split()[0]} ).*vOUT"), t.text())
+            titles = next(line for line in t.lines() if line.startswith("LINK")).replace("v", "").split()
+            self.assertLessEqual(set(here.split()), set(titles), titles)
+            self.assertFalse(set(gone.split()) & set(titles), titles)
+            row = next(line for line in t.lines() if line.startswith("to-2 "))
+            self.assertRegex(row, r"^to-2 +(ipn:2\.0 +)?(unheard|silent) +(-|[0-9.]+ [kM]?bit/s)( |$)")
+            self.assertLessEqual(max(map(len, t.lines())), width)
+            self.assertIn("Links 0 up of 3", t.text())
+            self.assertRegex(t.text(), r"Expired\s+0")
+        t.press("S" * 4)  # SENT, by way of the first column
+        self.assertTrue(t.until(r"vFAILED"), t.text())
+
+    def test_top_of_one_link(self):
+        """The arrows select a link, Enter shows it with its sessions, / leaves those that have a text."""
+        self.node(links=12)
+        self.send("ipn:3.7", 4, 400000)
+        t = self.top(width=150, height=40)
+        self.assertTrue(t.until(r"(?m)^to-13 "), t.text())
+        t.press("/")
+        self.assertTrue(t.until("filter: _"), t.text())
+        t.press("-3\r")
+        self.assertTrue(t.until(r"LINK .*\nto-3 .*\n\n"), t.text())
+        self.assertIn("/ filter: -3", t.text())
+        t.press("\r")
+        self.assertTrue(t.until(r"NAME +ADAPTER"), t.text())
+        self.assertTrue(t.until(r"(?m)^to-3 +ltp-udp +ipn:3\.0 "), t.text())
+        self.assertTrue(t.until(r"(?m)^LINK +DIRECTION"), t.text())
+        self.assertIn("Links 0 up of 12", t.text())
+        self.assertNotIn("to-4", t.text())
+        t.press("\r")
+        self.assertTrue(t.until("WAITS FOR"), t.text())
+        t.press("\x1b")
+        self.assertTrue(t.until(r"(?m)^to-13 "), t.text())
+        t.press("\x1b[B\x1b[B\r")  # the first row is selected, as Enter had done, and then the next ones
+        self.assertTrue(t.until(r"NAME +ADAPTER"), t.text())
+        t.press("q")
+        self.assertEqual(t.wait(b"\x1b[?25h\x1b[?1049l"), 0)
+
     def test_top_of_a_node_that_hangs(self):
         process = self.node()
         for _ in range(5):  # without a first answer it ends, and a node that has no processor gives none

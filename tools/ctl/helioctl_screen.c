@@ -134,16 +134,22 @@ static int sequence_key(const char *rest, size_t len)
     return KEY_NONE;
 }
 
+/* Keys that came together are read one by one: a sequence ends at its first letter or '~'. */
 static int read_key(void)
 {
-    char text[8];
-    ssize_t n = read(STDIN_FILENO, text, 1);
+    char c, rest[8];
+    size_t len = 0;
+    ssize_t n = read(STDIN_FILENO, &c, 1);
     if (n <= 0)
         return KEY_END;
-    if (*text != '\033')
-        return *text == CTRL_C ? KEY_END : (unsigned char)*text;
-    n = read(STDIN_FILENO, text, sizeof text);
-    return n > 0 ? sequence_key(text, (size_t)n) : KEY_NONE;
+    if (c != '\033')
+        return c == CTRL_C ? KEY_END : (unsigned char)c;
+    while (len < sizeof rest && read(STDIN_FILENO, &rest[len], 1) == 1) {
+        char last = rest[len++];
+        if (len > 1 && (last >= '@' && last <= '~'))
+            break;
+    }
+    return len > 0 ? sequence_key(rest, len) : KEY_ESCAPE;
 }
 
 int screen_key(struct screen *s, tick timeout)

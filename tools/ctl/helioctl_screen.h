@@ -18,7 +18,8 @@ enum screen_key {
     KEY_PAGE_UP,
     KEY_PAGE_DOWN,
     KEY_HOME,
-    KEY_LAST, /* others are their character */
+    KEY_LAST,
+    KEY_ESCAPE, /* others are their character */
 };
 
 struct screen {

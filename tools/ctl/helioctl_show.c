@@ -161,7 +161,7 @@ static const struct column state_columns[] = {
 #define LEN(a) (sizeof(a) / sizeof *(a))
 
 /* What their LTP engines count of each link's peer. */
-static void show_spans(json_t *links, bool colour)
+static void show_spans(json_t *links, FILE *out, bool colour)
 {
     json_t *spans = json_array(), *l;
     size_t at;
@@ -174,8 +174,8 @@ static void show_spans(json_t *links, bool colour)
         json_array_append(spans, span);
     }
     if (json_array_size(spans) > 0) {
-        putchar('\n');
-        table_print(stdout, span_columns, LEN(span_columns), spans, colour);
+        putc('\n', out);
+        table_print(out, span_columns, LEN(span_columns), spans, colour);
     }
     json_decref(spans);
 }
@@ -197,7 +197,7 @@ static json_t *frames_row(const json_t *link, const json_t *frames)
     return row;
 }
 
-static void show_frames(const json_t *links, bool colour)
+static void show_frames(const json_t *links, FILE *out, bool colour)
 {
     json_t *rows = json_array(), *l, *frames;
     size_t at;
@@ -208,8 +208,8 @@ static void show_frames(const json_t *links, bool colour)
             json_array_append_new(rows, frames_row(l, frames));
     }
     if (json_array_size(rows) > 0) {
-        putchar('\n');
-        table_print(stdout, frame_columns, LEN(frame_columns), rows, colour);
+        putc('\n', out);
+        table_print(out, frame_columns, LEN(frame_columns), rows, colour);
     }
     json_decref(rows);
 }
@@ -260,7 +260,7 @@ static json_t *tls_row(const json_t *link, const json_t *session)
 }
 
 /* Of links whose adapter can have TLS: a row for each session, begun by either end. */
-static void show_tls(const json_t *links, bool colour)
+static void show_tls(const json_t *links, FILE *out, bool colour)
 {
     json_t *rows = json_array(), *l, *session;
     size_t at, i;
@@ -274,14 +274,14 @@ static void show_tls(const json_t *links, bool colour)
         json_array_foreach(sessions, i, session) json_array_append_new(rows, tls_row(l, session));
     }
     if (json_array_size(rows) > 0) {
-        putchar('\n');
-        table_print(stdout, tls_columns, LEN(tls_columns), rows, colour);
+        putc('\n', out);
+        table_print(out, tls_columns, LEN(tls_columns), rows, colour);
     }
     json_decref(rows);
 }
 
 /* Links whose peer was not heard, and why that is so. */
-static void show_states(json_t *links, bool colour)
+static void show_states(json_t *links, FILE *out, bool colour)
 {
     json_t *rows = json_array(), *l;
     size_t at;
@@ -292,22 +292,22 @@ static void show_states(json_t *links, bool colour)
             json_array_append(rows, l);
     }
     if (json_array_size(rows) > 0) {
-        putchar('\n');
-        table_print(stdout, state_columns, LEN(state_columns), rows, colour);
+        putc('\n', out);
+        table_print(out, state_columns, LEN(state_columns), rows, colour);
     }
     json_decref(rows);
 }
 
 /* The links, and the senders of no link that they have accepted. */
-static void show_links(json_t *links, bool colour)
+static void show_links(json_t *links, FILE *out, bool colour)
 {
     json_t *unknown = json_array(), *l, *item;
     size_t at, i;
-    table_print(stdout, link_columns, LEN(link_columns), links, colour);
-    show_states(links, colour);
-    show_spans(links, colour);
-    show_frames(links, colour);
-    show_tls(links, colour);
+    table_print(out, link_columns, LEN(link_columns), links, colour);
+    show_states(links, out, colour);
+    show_spans(links, out, colour);
+    show_frames(links, out, colour);
+    show_tls(links, out, colour);
     json_array_foreach(links, at, l)
     {
         json_array_foreach(json_object_get(l, "unknown"), i, item)
@@ -317,120 +317,123 @@ static void show_links(json_t *links, bool colour)
         }
     }
     if (json_array_size(unknown) > 0) {
-        putchar('\n');
-        table_print(stdout, unknown_columns, LEN(unknown_columns), unknown, colour);
+        putc('\n', out);
+        table_print(out, unknown_columns, LEN(unknown_columns), unknown, colour);
     }
     json_decref(unknown);
 }
 
-static void show_security(json_t *answer, bool colour)
+static void show_security(json_t *answer, FILE *out, bool colour)
 {
     const json_t *failures = json_object_get(answer, "failures");
-    table_print(stdout, rule_columns, LEN(rule_columns), json_object_get(answer, "rules"), colour);
-    putchar('\n');
-    table_print(stdout, key_columns, LEN(key_columns), json_object_get(answer, "keys"), colour);
-    putchar('\n');
+    table_print(out, rule_columns, LEN(rule_columns), json_object_get(answer, "rules"), colour);
+    putc('\n', out);
+    table_print(out, key_columns, LEN(key_columns), json_object_get(answer, "keys"), colour);
+    putc('\n', out);
     if (json_array_size(failures) > 0) {
-        table_print(stdout, failure_columns, LEN(failure_columns), failures, colour);
-        putchar('\n');
+        table_print(out, failure_columns, LEN(failure_columns), failures, colour);
+        putc('\n', out);
     }
-    list_print(stdout, json_object_get(answer, "security"), "", false);
+    list_print(out, json_object_get(answer, "security"), "", false);
 }
 
-static void show_rules(json_t *answer, bool colour)
+static void show_rules(json_t *answer, FILE *out, bool colour)
 {
-    table_print(stdout, permit_columns, LEN(permit_columns), json_object_get(answer, "rules"),
-                colour);
-    putchar('\n');
-    list_print(stdout, json_object_get(answer, "counters"), "", false);
+    table_print(out, permit_columns, LEN(permit_columns), json_object_get(answer, "rules"), colour);
+    putc('\n', out);
+    list_print(out, json_object_get(answer, "counters"), "", false);
 }
 
-static void show_bundles(json_t *answer, bool colour)
+static void show_bundles(json_t *answer, FILE *out, bool colour)
 {
     const json_t *list = json_object_get(answer, "bundles");
     json_int_t fit = json_integer_value(json_object_get(answer, "fit"));
     json_int_t total = json_integer_value(json_object_get(answer, "total"));
-    table_print(stdout, bundle_columns, LEN(bundle_columns), list, colour);
+    table_print(out, bundle_columns, LEN(bundle_columns), list, colour);
     if (fit > (json_int_t)json_array_size(list))
-        printf("… %lld in all\n", (long long)fit);
+        fprintf(out, "… %lld in all\n", (long long)fit);
     if (fit < total)
-        printf("%lld of %lld bundles here\n", (long long)fit, (long long)total);
+        fprintf(out, "%lld of %lld bundles here\n", (long long)fit, (long long)total);
 }
 
-static void show_counters(json_t *answer)
+static void show_counters(json_t *answer, FILE *out)
 {
     size_t at;
     json_t *l;
     json_t *links = json_incref(json_object_get(answer, "links"));
     json_object_del(answer, "links");
-    list_print(stdout, answer, "", false);
+    list_print(out, answer, "", false);
     json_array_foreach(links, at, l)
     {
         char path[128];
         snprintf(path, sizeof path, "links.%s", json_string_value(json_object_get(l, "name")));
         json_object_del(l, "name");
-        list_print(stdout, l, path, false);
+        list_print(out, l, path, false);
     }
     json_decref(links);
 }
 
-static void show_changes(const json_t *list, const char *word)
+static void show_changes(const json_t *list, const char *word, FILE *out)
 {
     size_t at;
     json_t *text;
     json_array_foreach((json_t *)(uintptr_t)list, at, text)
-        printf("%s %s\n", word, json_string_value(text));
+        fprintf(out, "%s %s\n", word, json_string_value(text));
 }
 
 /* A sentence for each of the questions. */
-static void show_why(json_t *answer, bool colour)
+static void show_why(json_t *answer, FILE *out, bool colour)
 {
     static const char *const questions[] = {"where", "why", "tried", "next"};
     json_t *bundle = json_object_get(answer, "bundle"), *rows = json_pack("[O?]", bundle);
     if (bundle != NULL)
-        table_print(stdout, why_columns, LEN(why_columns), rows, colour);
+        table_print(out, why_columns, LEN(why_columns), rows, colour);
     json_decref(rows);
     for (size_t i = 0; i < LEN(questions); i++) {
         const char *text = json_string_value(json_object_get(answer, questions[i]));
         if (text != NULL)
-            printf("%s%-6s %s\n", i == 0 && bundle != NULL ? "\n" : "", questions[i], text);
+            fprintf(out, "%s%-6s %s\n", i == 0 && bundle != NULL ? "\n" : "", questions[i], text);
     }
+}
+
+void ctl_show_at(FILE *out, bool colour, const char *command, struct json_t *answer)
+{
+    json_object_del(answer, "ok");
+    if (strcmp(command, "links") == 0)
+        show_links(json_object_get(answer, "links"), out, colour);
+    else if (strcmp(command, "sessions") == 0)
+        table_print(out, session_columns, LEN(session_columns), json_object_get(answer, "sessions"),
+                    colour);
+    else if (strcmp(command, "routes") == 0)
+        table_print(out, route_columns, LEN(route_columns), json_object_get(answer, "routes"),
+                    colour);
+    else if (strcmp(command, "backlog") == 0)
+        table_print(out, backlog_columns, LEN(backlog_columns), json_object_get(answer, "backlog"),
+                    colour);
+    else if (strcmp(command, "bundles") == 0)
+        show_bundles(answer, out, colour);
+    else if (strcmp(command, "why") == 0)
+        show_why(answer, out, colour);
+    else if (strcmp(command, "security") == 0)
+        show_security(answer, out, colour);
+    else if (strcmp(command, "rules") == 0)
+        show_rules(answer, out, colour);
+    else if (strcmp(command, "plan") == 0)
+        ctl_plan_show(answer, colour);
+    else if (strcmp(command, "reload") == 0) {
+        show_changes(json_object_get(answer, "applied"), "applied:", out);
+        show_changes(json_object_get(answer, "refused"), "not applied:", out);
+        if (json_array_size(json_object_get(answer, "applied")) +
+                json_array_size(json_object_get(answer, "refused")) ==
+            0)
+            fputs("nothing to apply: the file is as it was\n", out);
+    } else if (strcmp(command, "counters") == 0)
+        show_counters(answer, out);
+    else
+        list_print(out, answer, "", strcmp(command, "status") == 0);
 }
 
 void ctl_show(const char *command, struct json_t *answer)
 {
-    bool colour = isatty(STDOUT_FILENO) == 1;
-    json_object_del(answer, "ok");
-    if (strcmp(command, "links") == 0)
-        show_links(json_object_get(answer, "links"), colour);
-    else if (strcmp(command, "sessions") == 0)
-        table_print(stdout, session_columns, LEN(session_columns),
-                    json_object_get(answer, "sessions"), colour);
-    else if (strcmp(command, "routes") == 0)
-        table_print(stdout, route_columns, LEN(route_columns), json_object_get(answer, "routes"),
-                    colour);
-    else if (strcmp(command, "backlog") == 0)
-        table_print(stdout, backlog_columns, LEN(backlog_columns),
-                    json_object_get(answer, "backlog"), colour);
-    else if (strcmp(command, "bundles") == 0)
-        show_bundles(answer, colour);
-    else if (strcmp(command, "why") == 0)
-        show_why(answer, colour);
-    else if (strcmp(command, "security") == 0)
-        show_security(answer, colour);
-    else if (strcmp(command, "rules") == 0)
-        show_rules(answer, colour);
-    else if (strcmp(command, "plan") == 0)
-        ctl_plan_show(answer, colour);
-    else if (strcmp(command, "reload") == 0) {
-        show_changes(json_object_get(answer, "applied"), "applied:");
-        show_changes(json_object_get(answer, "refused"), "not applied:");
-        if (json_array_size(json_object_get(answer, "applied")) +
-                json_array_size(json_object_get(answer, "refused")) ==
-            0)
-            puts("nothing to apply: the file is as it was");
-    } else if (strcmp(command, "counters") == 0)
-        show_counters(answer);
-    else
-        list_print(stdout, answer, "", strcmp(command, "status") == 0);
+    ctl_show_at(stdout, isatty(STDOUT_FILENO) == 1, command, answer);
 }
