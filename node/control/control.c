@@ -388,7 +388,9 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
         if (strcmp(commands[i].name, cmd) == 0)
             found = &commands[i];
     json_object_set_new(out, "ok", json_true());
-    if (in == NULL)
+    if (in == NULL && json_error_code(&error) == json_error_out_of_memory)
+        fail_request(out, "out of memory");
+    else if (in == NULL)
         fail_words(out, "the request is not JSON");
     else if (found == NULL)
         fail_words(
