@@ -18,7 +18,7 @@ An attack is a file of this folder:
                 while time.monotonic() < until:
                     ...
 
-        phases = scene.phases(lambda: scene.goodput(1, 2), flood)   # before, during, after, and ratios
+        phases = scene.phases(lambda: scene.goodput(1, 2), flood)   # before, during, after, and ratios; bounds the last
         scene.bound("goodput kept", phases["during_ratio"], ">=", 0.8)
         scene.bound("RSS, MiB", scene.rss_peak(victim), "<=", 1024 + 64)
 
@@ -50,6 +50,8 @@ from lab import Lab  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
 SETTLE = 1.0  # seconds of an attack before the honest peer is measured
+RECOVERED = 0.8  # of what was before an attack is there again after it …
+RECOVERIES = 4  # … within so many measurements: one alone may meet what the attack left, or other work of the machine
 COMPARE = {">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, "==": lambda a, b: a == b, "<": lambda a, b: a < b, ">": lambda a, b: a > b}
 
 
@@ -92,6 +94,7 @@ class Scene:
         self.lab = Lab(programs, out)
         self.seconds = seconds  # of each measurement of goodput
         self.nodes, self.peaks, self.bounds, self.figures = {}, {}, [], {}
+        self.anonymous = {}  # highest anonymous memory by process id, MiB
         self.runs, self.receivers = 0, {}
         self.over = threading.Event()
         self.sampler = threading.Thread(target=self.sample, daemon=True)
@@ -150,10 +153,16 @@ class Scene:
         while not self.over.wait(0.02):
             for pid in list(self.peaks):
                 self.peaks[pid] = max(self.peaks[pid], rss_kib(pid))
+                with contextlib.suppress(OSError, StopIteration):  # it has ended
+                    self.anonymous[pid] = max(self.anonymous.get(pid, 0), anonymous_mib(pid))
 
     def rss_peak(self, process):
         """Highest resident memory of a process so far, MiB."""
         return round(max(self.peaks[process.pid], rss_kib(process.pid)) / 1024, 1)
+
+    def anonymous_peak(self, process):
+        """Highest memory of a process so far without pages of files, MiB."""
+        return round(self.anonymous.get(process.pid, 0), 1)
 
     def client(self, source, destination, seconds, *arguments):
         """helio-perf client to the receiver at a node; its result as an object."""
@@ -205,16 +214,28 @@ class Scene:
                 a.join(10)
             self.bound("attackers that failed", len(failed), "==", 0)
 
-    def phases(self, measure, *functions, pause=1.0, settle=SETTLE):
-        """{before, during, after, during_ratio, after_ratio} of a measurement that returns one number, such as goodput."""
+    def recovery(self, measure, before, name=""):
+        """The measurement after an attack, which is bounded: what was before comes back."""
+        began = time.monotonic()
+        for _ in range(RECOVERIES):
+            took, after = time.monotonic() - began, measure()
+            if after >= RECOVERED * before:
+                break
+        label = f", {name}" if name else ""
+        self.figure(f"seconds until it recovered{label}", round(took, 1))
+        self.bound(f"goodput after the attack{label}", round(after / before, 4) if before else 0.0, ">=", RECOVERED)
+        return after
+
+    def phases(self, measure, *functions, pause=1.0, settle=SETTLE, name=""):
+        """{before, during, after, during_ratio, after_ratio} of a measurement that returns one number, such as goodput. The last is bounded."""
         result = {"before": measure()}
         with self.attack(*functions, settle=settle):
             result["during"] = measure()
         time.sleep(pause)
-        result["after"] = measure()
+        result["after"] = self.recovery(measure, result["before"], name)
         for phase in ("during", "after"):
             result[phase + "_ratio"] = round(result[phase] / result["before"], 4) if result["before"] else 0.0
-        return self.figure("phases", result)
+        return self.figure("phases" + (f", {name}" if name else ""), result)
 
     def figure(self, name, value):
         """A result that is printed."""

@@ -129,7 +129,6 @@ def run(scene):
 
     phases = scene.phases(lambda: scene.goodput(1, 2), flood)
     scene.bound("goodput kept", phases["during_ratio"], ">=", 0.4)
-    scene.bound("goodput afterwards", phases["after_ratio"], ">=", 0.8)
     total = state()
     scene.figure("dropped", {k: total[k] for k in ("missing", "failed")})
     true = give([forger.true(i) for i in range(COUNT)])

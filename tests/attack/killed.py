@@ -4,7 +4,7 @@ import itertools
 import os
 import time
 
-from attack import anonymous_mib, main
+from attack import main
 from bundle_wire import EPOCH, REPORTS, bundle
 from tcpcl_wire import flood, segment
 
@@ -49,17 +49,18 @@ def run(scene):
             took.append(round(time.monotonic() - began, 2))
             scene.receiver(2)
             kept.append(scene.goodput(3, 2))
-            memory.append(anonymous_mib(node.pid))
-    after = scene.goodput(3, 2)
+            memory.append(scene.anonymous_peak(node))
+    after = scene.recovery(lambda: scene.goodput(3, 2), before)
     scene.figure("Mbit/s", {"before": before, "during": kept, "after": after})
     scene.figure("bundles of the killed nodes", held)
     scene.figure("seconds to start", took)
     scene.bound("bundles of the last one that was killed", held[-1], ">=", 2000)
     scene.bound("seconds to start, most", max(took), "<=", START)
     scene.bound("goodput kept, least", round(min(kept) / before, 4), ">=", 0.4)
-    scene.bound("goodput kept afterwards", round(after / before, 4), ">=", 0.8)
-    scene.bound("anonymous memory, MiB", round(max(memory)), "<=", 256 + 64)
-    scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 256 + 64)
+    # Of the memory that is promised (ARCHITECTURE.md, Limits): that of a process alone. Its resident memory includes pages of files, of the programs
+    # and of the mapped store, which the kernel takes back when memory is short.
+    scene.figure("resident memory of the last node, MiB", scene.rss_peak(node))
+    scene.bound("anonymous memory of each node, MiB", max(memory), "<=", 256 + 64)
 
 
 if __name__ == "__main__":

@@ -40,7 +40,7 @@ def run(scene, opening):
 
     figures = {}
     for name, segment in kinds.items():
-        figures[name] = scene.phases(lambda: scene.goodput(1, 2), flood_of(segment), settle=1.5)  # the places are full by then
+        figures[name] = scene.phases(lambda: scene.goodput(1, 2), flood_of(segment), settle=1.5, name=name)  # the places are full by then
         scene.bound(f"goodput kept, {name}", figures[name]["during_ratio"], ">=", 0.8)
     scene.figure("by_kind", figures)
     link = scene.control(2, "links")["links"][0]

@@ -117,7 +117,7 @@ instances:
         kept = result[f"{flood} at it"] / max(result[f"{flood} beside"], 0.001)
         scene.bound(f"goodput kept, {flood}", round(kept, 3), ">=", 0.9 if flood == "datagrams" else 0.8)
         scene.bound(f"lines of the log a second, {flood}", round(rate, 1), "<=", LINES + 100 / scene.seconds)
-    result["after"] = goodput()
+    result["after"] = scene.recovery(goodput, result["before"])
     scene.figure("Mbit/s", result)
     scene.bound("RSS, MiB", scene.rss_peak(station), "<=", 128)
     scene.bound("the station runs", station.poll(), "==", None)

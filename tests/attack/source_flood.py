@@ -45,10 +45,12 @@ def run(scene):
         before = goodput()
         with scene.attack(flood(sources), settle=SETTLE):
             during = goodput()
-        after = goodput()
+        right_after = goodput()
         held = scene.control(2, "counters")["agent"]
-        scene.figure(name, {"before": before, "during": during, "after": after, "held": held["held"], "refused": held["refused"]})
+        scene.figure(name, {"before": before, "during": during, "right after": right_after, "held": held["held"], "refused": held["refused"]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
+        wait_until_gone()
+        scene.recovery(goodput, before, name)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", LIMIT + 64)
 
 

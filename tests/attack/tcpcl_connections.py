@@ -86,7 +86,7 @@ def run(scene):
         tries("contact header, ten addresses", "127.0.0.99")
     with scene.attack(idle_connections(port, ["127.0.0.99"], 235)):
         tries("silent, the peer's own address", "127.0.0.99")
-    scene.figure("phases", {"before": before, "during": during, "after": scene.goodput(1, 2)})
+    scene.figure("phases", {"before": before, "during": during, "after": scene.recovery(lambda: scene.goodput(1, 2), before)})
     status = scene.control(2, "links")["links"][0]
     scene.figure("unidentified", {k: status[k] for k in ("unidentified", "unidentified_accepted", "unidentified_turned_away")})
     scene.bound("connections that were made", status["unidentified_accepted"], ">=", 30000)

@@ -77,7 +77,6 @@ def run(scene):
     scene.bound("bundles forwarded to the impostor", taken.value, "==", 0)
     scene.bound("sessions with a name in use, counted", link["contested"], ">=", 1)
     scene.bound("goodput kept during the attack", phases["during_ratio"], ">=", 0.8)
-    scene.bound("goodput kept after it", phases["after_ratio"], ">=", 0.8)
     scene.bound("RSS, MiB", scene.rss_peak(victim), "<=", 1024 + 64)
 
 

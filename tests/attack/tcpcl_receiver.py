@@ -124,7 +124,7 @@ def run(scene, only):
                     time.sleep(0.01)
 
         used, began = cpu_seconds(node.pid), time.monotonic()
-        phases = scene.phases(lambda: scene.goodput(3, 2), receive)
+        phases = scene.phases(lambda: scene.goodput(3, 2), receive, name=name)
         load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
         link = next(row for row in scene.control(2, "links")["links"] if row["name"] == "in")
         scene.figure(name, {**phases, "load of node 2": round(load, 2), "segments": link["messages_tx"], "refused": link["refused_rx"]})

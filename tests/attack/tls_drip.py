@@ -65,7 +65,7 @@ def run(scene):
     for whose, to in (("beside", beside), ("at it", port)):
         with scene.attack(drip_at(to), settle=3):
             result[whose] = rate(scene, HONEST)
-    result["after"] = rate(scene, HONEST)
+    result["after"] = scene.recovery(lambda: rate(scene, HONEST), result["before"])
     scene.figure("Mbit/s", result)
     link = scene.control(2, "links")["links"][0]
     scene.figure("unidentified_accepted", link["unidentified_accepted"])
