@@ -96,11 +96,24 @@ class FilesTest(unittest.TestCase):
         for name in ("a.txt", "sub/b.txt", "sub/empty"):
             write(b"" if name.endswith("empty") else name.encode(), self.here, "logs", name)
         os.symlink("/etc/passwd", os.path.join(self.here, "logs", "link"))
+        os.mkfifo(os.path.join(self.here, "logs", "sub", "pipe"))
+        write(b"x", self.here, "logs", ".git", "config")
+        write(b"x", self.here, "logs", ".bad\x1bname")
         path = os.path.join(self.here, "recv.json")
         p = self.recv("-c", "4", "--json", path)
         out, err = self.send("-b", "100kB", "ipn:2.2001", image, os.path.join(self.here, "logs"))
         self.assertIn("image.tif  3210000 bytes  confirmed", out)
-        self.assertIn("1 entries are no regular files", err)
+        logs = os.path.join(self.here, "logs")
+        for line in (f"{logs}/link: left out: symbolic link", f"{logs}/sub/pipe: left out: no file and no folder",
+                     f"{logs}/.git: left out: hidden (--hidden sends it)", ".bad\\x1bname: left out",
+                     "left out below folders: 2 hidden (--hidden sends them), 1 symbolic link, 1 no file and no folder\n"):
+            self.assertIn(line, err)
+        self.end(p)
+        p = self.recv()
+        again, err = self.send("--quiet", "--resume", "--json", "-", "ipn:2.2001", image, logs)
+        self.assertEqual([f["was_there"] for f in json.loads(again)["list"]], [True] * 4)  # an empty file as well
+        self.assertNotIn(".git:", err)
+        p.send_signal(signal.SIGTERM)
         self.end(p)
         self.assertEqual(read(self.to, "image.tif"), read(image))
         self.assertEqual(read(self.to, "logs/sub/b.txt"), b"sub/b.txt")

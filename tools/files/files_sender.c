@@ -444,6 +444,7 @@ void files_sender_take(struct files_sender *s, struct slice payload, tick now)
     s->foreign += !good;
     if (j == NULL || h.size != size_of(j))
         return;
+    j->was_there = r.state == FILES_STATE_DONE && j->phase == FILES_ASKING;
     if (r.state == FILES_STATE_DONE)
         end_job(s, j, FILES_DONE);
     else if (r.state == FILES_STATE_REFUSED)

@@ -47,6 +47,7 @@ struct files_job {
     uint64_t held;         /* of the last receipt */
     uint32_t asked, heard; /* numbers of the last question, and of the last receipt */
     bool known;            /* there was a receipt */
+    bool was_there;        /* DONE: the receiver had all of it when it was asked, before we sent */
     tick ask_at, ask_pause, give_up_at;
     char why[160]; /* of FAILED */
 };

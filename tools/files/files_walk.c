@@ -33,22 +33,36 @@ static bool go_below(const struct place *at, const char *part, struct place *out
            out->depth < DEPTH_MAX;
 }
 
+static void leave_out(struct files_walk *w, const struct place *at, const char *part,
+                      enum files_left why)
+{
+    if (w->left != NULL)
+        w->left(w->context, at->path, part, why);
+}
+
 static int walk_entry(struct files_walk *w, const struct place *at, const char *part)
 {
     struct stat st;
-    if (strcmp(part, ".") == 0 || strcmp(part, "..") == 0 || (part[0] == '.' && !w->hidden))
+    if (strcmp(part, ".") == 0 || strcmp(part, "..") == 0)
         return 0;
+    if (part[0] == '.' && !w->hidden) {
+        leave_out(w, at, part, FILES_LEFT_HIDDEN);
+        return 0;
+    }
     struct place *below = malloc(sizeof *below);
     if (below == NULL)
         return HELIO_ENOMEM;
     int rc = 0;
-    bool there = go_below(at, part, below) && lstat(below->path, &st) == 0;
+    bool fits = go_below(at, part, below), there = fits && lstat(below->path, &st) == 0;
     if (there && S_ISDIR(st.st_mode))
         rc = walk_folder(w, below);
     else if (there && S_ISREG(st.st_mode))
         rc = w->found(w->context, below->path, below->name) ? 0 : HELIO_EAGAIN;
     else
-        w->skipped++;
+        leave_out(w, at, part,
+                  !fits                          ? FILES_LEFT_LONG
+                  : there && S_ISLNK(st.st_mode) ? FILES_LEFT_LINK
+                                                 : FILES_LEFT_OTHER);
     free(below);
     return rc;
 }

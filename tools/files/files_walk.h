@@ -8,9 +8,19 @@
 
 #include "tools/files/files_wire.h"
 
+/* Why an entry below a folder is left out. */
+enum files_left {
+    FILES_LEFT_HIDDEN, /* its name begins with a dot */
+    FILES_LEFT_LINK,   /* a symbolic link */
+    FILES_LEFT_OTHER,  /* a pipe, a socket, a device, or gone meanwhile */
+    FILES_LEFT_LONG,   /* its name is too long, or it is too deep */
+    FILES_LEFT_COUNT
+};
+
 struct files_walk {
-    bool hidden;      /* what begins with a dot, too */
-    uint64_t skipped; /* links, pipes, and what else is no regular file */
+    bool hidden; /* what begins with a dot, too */
+    /* NULL: nobody wants to know. */
+    void (*left)(void *context, const char *folder, const char *part, enum files_left why);
     /* A regular file, and its name. False: end the walk. */
     bool (*found)(void *context, const char *path, const char *name);
     void *context;

@@ -18,6 +18,7 @@
 #define PAUSE_MIN (50 * TICK_MS)
 #define PAUSE_MAX (5 * TICK_S)
 #define REFUSAL_TOLD (30 * TICK_S) /* how often it is said that the node refuses */
+#define LEFT_NAMED 10              /* so many entries that are left out are named */
 #define SHOWN (200 * TICK_MS)      /* how often a terminal is told how far it is */
 
 static void on_ready(void *context);
@@ -61,17 +62,58 @@ static int add_input(struct send_run *r)
     return 0;
 }
 
+static const struct {
+    const char *one, *many;
+} left_words[FILES_LEFT_COUNT] = {
+    [FILES_LEFT_HIDDEN] = {"hidden (--hidden sends it)", "hidden (--hidden sends them)"},
+    [FILES_LEFT_LINK] = {"symbolic link", "symbolic links"},
+    [FILES_LEFT_OTHER] = {"no file and no folder", "no files and no folders"},
+    [FILES_LEFT_LONG] = {"too long a name, or too deep", "too long names, or too deep"},
+};
+
+/* The first ones by name, all in a sum. */
+static void note_left(void *context, const char *folder, const char *part, enum files_left why)
+{
+    struct send_run *r = context;
+    char text[FILES_NAME_MAX * PRINTABLE_EACH];
+    uint64_t before = 0;
+    for (int i = 0; i < FILES_LEFT_COUNT; i++)
+        before += r->left[i];
+    r->left[why]++;
+    if (before >= LEFT_NAMED || r->options->quiet)
+        return;
+    printable(part, strlen(part), text, sizeof text);
+    fprintf(stderr, "helio-send: %s/%s: left out: %s\n", folder, text, left_words[why].one);
+}
+
+static void tell_left(const struct send_run *r)
+{
+    uint64_t all = 0;
+    for (int i = 0; i < FILES_LEFT_COUNT; i++)
+        all += r->left[i];
+    if (all == 0)
+        return;
+    fputs("helio-send: left out below folders:", stderr);
+    const char *before = " ";
+    for (int i = 0; i < FILES_LEFT_COUNT; i++) {
+        if (r->left[i] == 0)
+            continue;
+        fprintf(stderr, "%s%llu %s", before, (unsigned long long)r->left[i],
+                r->left[i] == 1 ? left_words[i].one : left_words[i].many);
+        before = ", ";
+    }
+    fputc('\n', stderr);
+}
+
 static void add_path(struct send_run *r, const char *path)
 {
-    struct files_walk w = {.hidden = r->options->hidden, .found = add_file, .context = r};
+    struct files_walk w = {
+        .hidden = r->options->hidden, .left = note_left, .found = add_file, .context = r};
     int rc = strcmp(path, "-") == 0 ? add_input(r) : files_walk_path(&w, path);
     if (rc != 0 && rc != HELIO_EAGAIN) {
         r->failed++;
         fprintf(stderr, "helio-send: %s: %s\n", path, helio_strerror(rc));
     }
-    if (w.skipped > 0)
-        fprintf(stderr, "helio-send: %s: %llu entries are no regular files; left out\n", path,
-                (unsigned long long)w.skipped);
 }
 
 static bool add_spooled(void *context, const char *path, const char *name, bool first)
@@ -117,7 +159,9 @@ static void tell_file(const struct send_run *r, const struct files_job *j, bool 
     else if (!r->options->quiet)
         fprintf(text_to_stdout(r) ? stdout : stderr, "%s  %lld bytes  %s\n", name,
                 (long long)j->was.st_size,
-                r->options->files.confirm ? "confirmed" : "with the node");
+                j->was_there                ? "was there already"
+                : r->options->files.confirm ? "confirmed"
+                                            : "with the node");
     fflush(stdout);
 }
 
@@ -129,9 +173,9 @@ static void on_over(void *context, struct files_job *j)
     r->failed += !good;
     tell_file(r, j, good);
     if (json_array_size(r->files) < SEND_LIST_MAX)
-        json_array_append_new(r->files, json_pack("{s:s,s:I,s:b,s:s}", "name", j->name, "bytes",
+        json_array_append_new(r->files, json_pack("{s:s,s:I,s:b,s:b,s:s}", "name", j->name, "bytes",
                                                   (json_int_t)j->was.st_size, "confirmed", good,
-                                                  "why", j->why));
+                                                  "was_there", j->was_there, "why", j->why));
     if (r->options->spool != NULL) {
         int rc = files_spool_over(&r->spool, j->path, j->name, good);
         if (rc != 0)
@@ -325,6 +369,7 @@ int send_run_init(struct send_run *r, struct world *w, const struct send_options
     alarm_init(&r->alarm, w, ALARM_APP, on_ready, r);
     for (size_t i = 0; i < o->paths_len; i++)
         add_path(r, o->paths[i]);
+    tell_left(r);
     if (o->spool == NULL && r->sender.jobs_len == 0) {
         fprintf(stderr, "helio-send: there is no file to send\n");
         return HELIO_ENOENT;

@@ -7,6 +7,7 @@
 
 #include "tools/files/files_sender.h"
 #include "tools/files/files_spool.h"
+#include "tools/files/files_walk.h"
 #include "tools/perf/perf_link.h"
 
 #define SEND_LIST_MAX 10000 /* files that the JSON lists */
@@ -34,9 +35,10 @@ struct send_run {
     FILE *input; /* what came on standard input */
     json_t *files;
     tick begun_at, again_at, pause, refused_since, told_at, shown_at, look_at;
-    uint64_t refused;           /* times that the node took a payload not */
-    uint64_t confirmed, failed; /* files */
-    char refusal[128];          /* the last one */
+    uint64_t refused;                /* times that the node took a payload not */
+    uint64_t confirmed, failed;      /* files */
+    char refusal[128];               /* the last one */
+    uint64_t left[FILES_LEFT_COUNT]; /* entries below folders that are not sent */
     bool begun, stop, broken, interrupted, terminal;
     void (*over)(void *context);
     void *context;
