@@ -23,6 +23,8 @@
 struct rests {
     tick until;     /* those that took long of late rest until then */
     uint64_t quick; /* bundles of parties that did not rest of late */
+    tick earned;    /* fair time beside that of bundles and bytes: of accepted bundles that were
+                       verified; a measurement takes what came in it */
 };
 
 /* Of one party. */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "base/turn_size.h"
+#include "node/node_security.h"
 
 #define PAUSE_MIN (10 * TICK_MS)
 #define PAUSE_MAX TICK_S
@@ -21,10 +22,29 @@ struct held {
     uint64_t token;
 };
 
+/* Security operations that succeeded so far. */
+static uint64_t count_verified(const struct node *n)
+{
+    if (n->security == NULL)
+        return 0;
+    const struct security_counters *c = security_policy_counters(n->security->policy);
+    return c->verified + c->accepted;
+}
+
+/* The operator's policy wants that work: its time is fair. */
+static void earn_time(struct node *n, uint64_t verified, uint64_t bytes, enum agent_refusal r)
+{
+    if (r == REFUSE_NONE && count_verified(n) > verified)
+        n->rests.earned += HOLD_SECURED_TIME + bytes * HOLD_SECURED_BYTE_TIME;
+}
+
 static void refuse_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
 {
-    if (agent_receive(l->node->agent, l->index, bundle, token, node_now(l->node)) ==
-        REFUSE_NO_MEMORY)
+    struct node *n = l->node;
+    const uint64_t bytes = bundle->len, verified = count_verified(n);
+    const enum agent_refusal r = agent_receive(n->agent, l->index, bundle, token, node_now(n));
+    earn_time(n, verified, bytes, r);
+    if (r == REFUSE_NO_MEMORY)
         l->cla->ops->confirm(l->cla, token, CLA_FULL); /* no room even for this answer */
 }
 
@@ -46,9 +66,12 @@ static bool hold_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
 /* True: the agent has it, or has refused it. */
 static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, bool again)
 {
+    struct node *n = l->node;
     bool waits = false;
+    const uint64_t bytes = bundle->len, verified = count_verified(n);
     const enum agent_refusal r =
-        agent_offer(l->node->agent, l->index, bundle, token, again, &waits, node_now(l->node));
+        agent_offer(n->agent, l->index, bundle, token, again, &waits, node_now(n));
+    earn_time(n, verified, bytes, r);
     if (!waits && r == REFUSE_NO_MEMORY)
         l->cla->ops->confirm(l->cla, token, CLA_FULL);
     return !waits;
@@ -60,12 +83,13 @@ static void take_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
 {
     struct node *n = l->node;
     const tick began = world_now(n->world), fair = HOLD_BUNDLE_TIME + bundle->len * HOLD_BYTE_TIME;
+    const tick earned = n->rests.earned;
     took_begin(&n->took, n->world, began);
     refuse_bundle(l, bundle, token); /* or accept */
     const tick now = world_now(n->world);
     rest_received(&l->rest, &n->rests, 1, now);
-    l->rests +=
-        rest_spend(&l->rest, &n->rests, took_end(&n->took, n->world, began, now), fair, 0, now);
+    l->rests += rest_spend(&l->rest, &n->rests, took_end(&n->took, n->world, began, now),
+                           fair + n->rests.earned - earned, 0, now);
 }
 
 static void receive_unless_resting(struct node_link *l, struct buf *bundle, uint64_t token)

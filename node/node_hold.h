@@ -18,6 +18,10 @@
 #define HOLD_BUNDLE_TIME (50 * TICK_US)
 #define HOLD_BYTE_TIME 1
 #define HOLD_REST_BYTES (16u << 20)
+/* Likewise, of a bundle that is accepted after its security operations were verified. What fails,
+ * or was here before, has none of this: a forger's or a replayer's link rests. */
+#define HOLD_SECURED_TIME (50 * TICK_US)
+#define HOLD_SECURED_BYTE_TIME 4
 
 /* A bundle arrived by the link; takes it. */
 void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token);

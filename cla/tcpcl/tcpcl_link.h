@@ -51,6 +51,7 @@ struct tcpcl_time {
     uint32_t before;
     uint64_t bundles, bytes; /* that were received in it */
     uint64_t dropped;        /* of the session, before it */
+    tick earned;             /* rests.earned before it */
 };
 
 /* A local endpoint: a local address, the links that share it, and connections whose peer has not

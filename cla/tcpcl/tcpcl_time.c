@@ -87,6 +87,7 @@ void tcpcl_time_begin(struct tcpcl_conn *c, tick now)
     t->bytes = 0;
     t->before = tcpcl_turn_left(c->session);
     t->dropped = tcpcl_dropped(c->session);
+    t->earned = c->endpoint->shared->earned;
 }
 
 void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes)
@@ -119,7 +120,8 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now)
     const tick took = took_end(&h->took, h->world, t->began, now) + dropped;
     const uint32_t left = tcpcl_turn_left(c->session);
     const uint32_t messages = t->before > left ? t->before - left : 0;
-    const tick fair = (messages + t->bundles) * TCPCL_MESSAGE_TIME + t->bytes * TCPCL_BYTE_TIME;
+    const tick fair = (messages + t->bundles) * TCPCL_MESSAGE_TIME + t->bytes * TCPCL_BYTE_TIME +
+                      h->shared->earned - t->earned;
     t->left -= messages < t->left ? messages : t->left;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(h));

@@ -4,6 +4,8 @@
 #include "tests/unit/tools_links.h"
 
 #include "node/node_hold.h"
+#include "node/node_security.h"
+#include "os/crypto.h"
 
 #define COUNT 30
 
@@ -272,6 +274,107 @@ START_TEST(what_is_too_much_is_refused)
 }
 END_TEST
 
+/* ---- bundles that are verified ---- */
+
+#define SECURED_LEN 900000
+
+static struct node_security secured;
+static struct security_ring ring;
+
+static struct security_rule hmac_rule(enum security_role role)
+{
+    struct security_rule r = {.role = role, .target = 1, .type = SECURITY_BIB, .key = "k"};
+    r.from.len = r.to.len = 1;
+    r.from.at[0].any = r.to.at[0].any = true;
+    return r;
+}
+
+static struct security_policy *policy_of(const char *node, enum security_role role)
+{
+    struct security_policy *p;
+    struct eid own;
+    const struct security_rule rule = hmac_rule(role);
+    ck_assert_int_eq(eid_parse(node, &own), 0);
+    ck_assert_int_eq(security_policy_new(&p, &own, &secured.crypto, &ring), 0);
+    ck_assert_int_eq(security_policy_set(p, &rule, 1), 0);
+    return p;
+}
+
+/* The node wants signed payloads. */
+static void secure_node(struct bench *b)
+{
+    ck_assert(crypto_open(&secured.crypto));
+    ring = (struct security_ring){.len = 1};
+    ring.at[0] = (struct security_key){.id = "k",
+                                       .algorithm = SECURITY_KEY_HMAC_384,
+                                       .until_ms = UINT64_MAX,
+                                       .uses_max = UINT64_MAX,
+                                       .secret = {1, 2, 3},
+                                       .secret_len = 48};
+    secured.ring = &ring;
+    secured.policy = policy_of("ipn:1.0", SECURITY_ROLE_ACCEPTOR);
+    agent_security(b->n.agent, secured.policy);
+    b->n.security = &secured;
+}
+
+static void stop_secured(struct bench *b)
+{
+    agent_security(b->n.agent, NULL);
+    b->n.security = NULL;
+    security_policy_free(secured.policy);
+    crypto_close(&secured.crypto);
+    stop(b);
+}
+
+/* As bring_slow, signed. */
+static enum cla_verdict bring_signed(struct bench *b, struct memory *m, struct bundle *w,
+                                     bool forged)
+{
+    struct security_policy *p = policy_of("ipn:9.0", SECURITY_ROLE_SOURCE);
+    struct buf *plain = bundle_encode_copy(w);
+    struct security_outcome out;
+    ck_assert_ptr_nonnull(plain);
+    security_policy_send(p, plain, w, w->id.time_ms, &out);
+    ck_assert_int_eq(out.reason, SECURITY_PASSED);
+    ck_assert_ptr_nonnull(out.made);
+    buf_drop(plain);
+    security_policy_free(p);
+    if (forged)
+        buf_data(out.made)[out.made->len - 2] ^= 1;
+    m->verdict = CLA_VERDICT_COUNT;
+    step = TICK_MS;
+    m->env.events.received(m->env.events.context, &m->cla, out.made, 1);
+    step = 0;
+    turn(b);
+    return m->verdict;
+}
+
+/* The time that verifying takes is fair, of a bundle that is accepted: not of a forged one, nor of
+ * one that was here before. 0: true; 1: forged; 2: true, and then the same again. */
+START_TEST(verified_bundles_do_not_rest)
+{
+    struct bundle w;
+    struct bench *b = start_slow();
+    struct memory *slow = link_of(b, "a"), *quick = link_of(b, "b");
+    const struct node_link *l = node_link_find(&b->n, "a");
+    uint8_t *payload = calloc(1, SECURED_LEN);
+    ck_assert_ptr_nonnull(payload);
+    bundle_to_us(&w);
+    ck_assert_int_eq(bring_quick(b, quick, &w), CLA_ACCEPTED);
+    secure_node(b);
+    w.payload = slice_of(payload, SECURED_LEN);
+    w.id.sequence++;
+    const enum cla_verdict v = bring_signed(b, slow, &w, _i == 1);
+    ck_assert_int_eq(v, _i == 1 ? CLA_FAULTY : CLA_ACCEPTED);
+    ck_assert_uint_eq(l->rests, _i == 1);
+    if (_i == 2)
+        (void)bring_signed(b, slow, &w, false);
+    ck_assert_uint_eq(l->rests, _i > 0);
+    free(payload);
+    stop_secured(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("held");
@@ -283,6 +386,7 @@ int main(void)
     tcase_add_test(t, alone_it_does_not_rest);
     tcase_add_test(t, one_after_the_other);
     tcase_add_test(t, what_is_too_much_is_refused);
+    tcase_add_loop_test(t, verified_bundles_do_not_rest, 0, 3);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
