@@ -2,11 +2,13 @@
 /*
  * What channel codes cost, on one core: Reed-Solomon at depth 5, in Gbit/s of frames, encoded and
  * decoded with no errors, one, half and all that can be corrected in each codeword, and more; CADUs
- * of it read from a stream, randomised, at whole octets and at any bit; Viterbi's decoder, in
- * Mbit/s of decoded bits. The best of many rounds. JSON on standard output.
+ * of it read from a stream, randomised, at whole octets and at any bit; Viterbi's decoder and LDPC,
+ * in Mbit/s of decoded bits: of LDPC at 1 dB more than where a block in a thousand is not decoded.
+ * The best of many rounds. JSON on standard output.
  *
  *   bench_codes [--quick]
  */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +17,7 @@
 #include "base/rng.h"
 #include "frames/cadu.h"
 #include "frames/conv.h"
+#include "frames/ldpc.h"
 
 enum { DEPTH = 5, BLOCKS = 64, VITERBI_BITS = 40000, ROOM = 1024 };
 
@@ -194,7 +197,61 @@ static void bench_viterbi(struct bench *b, int rounds)
         printf("%s\"%s\": %.1f", rate > 0 ? ", " : "", names[rate],
                1e3 * measure(decode_viterbi, b, VITERBI_BITS / 8, rounds / 4));
     }
-    printf("}}\n");
+    printf("},\n");
+}
+
+static struct ldpc ldpc;
+static struct ldpc_work ldpc_memory;
+
+static void encode_ldpc(struct bench *b)
+{
+    ldpc_encode(&ldpc, b->blocks, b->work);
+    b->sum += b->work[ldpc.n / 8 - 1];
+}
+
+static void decode_ldpc(struct bench *b)
+{
+    struct ldpc_result r = ldpc_decode(&ldpc, &ldpc_memory, b->symbols, LDPC_ITERATIONS, b->work);
+    b->sum += r.iterations;
+}
+
+/* White noise, of twelve uniform numbers. */
+static void disturb_symbols(struct bench *b, double ebn0_db)
+{
+    struct rng r;
+    double sigma = sqrt((double)ldpc.n / (2.0 * ldpc.k * pow(10, ebn0_db / 10)));
+    rng_init(&r, 11);
+    ldpc_encode(&ldpc, b->blocks, b->work);
+    for (uint32_t i = 0; i < ldpc.n; i++) {
+        double noise = -6;
+        for (int k = 0; k < 12; k++)
+            noise += rng_unit(&r);
+        double sign = (b->work[i / 8] >> (7 - i % 8) & 1) != 0 ? 1 : -1;
+        double x = 128 + 32 * (sign + sigma * noise);
+        b->symbols[i] = (uint8_t)(x < 0 ? 0 : x > 255 ? 255 : x);
+    }
+}
+
+static void bench_ldpc(struct bench *b, int rounds)
+{
+    static const char *const names[LDPC_RATES] = {"1/2", "2/3", "4/5"};
+    static const double ebn0_db[LDPC_RATES] = {2.8, 3.5, 4.5};
+    printf("  \"ldpc_mbit_s\": [\n");
+    for (uint32_t k = 1024; k <= LDPC_BLOCK_MAX; k *= 4) {
+        for (int rate = 0; rate < LDPC_RATES; rate++) {
+            ldpc_init(&ldpc, (enum ldpc_rate)rate, k);
+            double encoded = 1e3 * measure(encode_ldpc, b, k / 8, rounds);
+            disturb_symbols(b, ebn0_db[rate]);
+            printf(
+                "    {\"rate\": \"%s\", \"block_bits\": %u, \"encode\": %.1f, \"decode\": %.2f, ",
+                names[rate], k, encoded, 1e3 * measure(decode_ldpc, b, k / 8, rounds / 4));
+            struct ldpc_result r =
+                ldpc_decode(&ldpc, &ldpc_memory, b->symbols, LDPC_ITERATIONS, b->work);
+            printf("\"iterations\": %u}%s\n", r.iterations,
+                   k == LDPC_BLOCK_MAX && rate == LDPC_4_5 ? "" : ",");
+        }
+    }
+    printf("  ]\n}\n");
 }
 
 int main(int argc, char **argv)
@@ -213,6 +270,7 @@ int main(int argc, char **argv)
     printf("  ],\n");
     bench_cadus(&b, rounds);
     bench_viterbi(&b, rounds);
+    bench_ldpc(&b, rounds / 10 + 4);
     free(b.stream);
     free(b.symbols);
     free(b.blocks);
