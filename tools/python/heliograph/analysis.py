@@ -10,7 +10,7 @@ from heliograph import analysis_page, analysis_plot
 from heliograph.analysis_data import Analysis
 
 
-def main():
+def main() -> int:
     if sys.argv[1:] == ["--check"]:
         return 0
     parser = argparse.ArgumentParser(prog="helio-analyze", allow_abbrev=False)

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Campaign files: YAML read with the place of every key, checked, and expanded to runs."""
+
+from __future__ import annotations
+
 import contextlib
 import dataclasses
 import difflib
@@ -136,8 +139,8 @@ class Run:
     logs: str          # what is kept: none, tables, all
     folder_base: str   # relative trace files are relative to the campaign file
     digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
-    lab: str = None    # path of a lab file, whose keys the parameters are
-    system: campaign_systems.System = None  # another stack; None: ours
+    lab: str | None = None  # path of a lab file, whose keys the parameters are
+    system: campaign_systems.System | None = None  # another stack; None: ours
     kind: str = "ltp"  # of KINDS
     drawn: bool = False  # one of several repetitions: repetition 1 of a preset's trace is a draw like the others
 
@@ -183,7 +186,7 @@ class Campaign:
     logs: str
     report: str
     experiments: list
-    lab: str = None
+    lab: str | None = None
     systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
     kind: str = "ltp"
     doubts: dict = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it

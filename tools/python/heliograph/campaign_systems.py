@@ -4,6 +4,9 @@
 A system is a list of processes that are started one after another, each when the one before is ready, and the traffic, which
 begins last. Words and files have the run's settings in place of {names}.
 """
+
+from __future__ import annotations
+
 import dataclasses
 import math
 import os
@@ -34,10 +37,10 @@ class Process:
     key: str           # where it stands in the file, for messages
     name: str
     command: str
-    ready: str = None  # a regular expression on its output; None: as soon as it runs
+    ready: str | None = None  # a regular expression on its output; None: as soon as it runs
     ready_within: str = READY
     stop: str = "INT"
-    stop_command: str = None
+    stop_command: str | None = None
     stop_within: str = END
     cpu: str = "yes"   # whether its processor time is the stack's
 

@@ -4,6 +4,9 @@
 What the file says wins over what is derived. Each line of a configuration knows the line of the lab file that it was
 made of, so that what a program says of it is told there.
 """
+
+from __future__ import annotations
+
 import dataclasses
 import datetime
 import difflib
@@ -32,7 +35,7 @@ class Command:
     node: str        # None: the channel between nodes
     words: list
     start: float = 0.0
-    flow: lab_file.Flow = None
+    flow: lab_file.Flow | None = None
 
 
 @dataclasses.dataclass
@@ -49,9 +52,9 @@ class Derived:
     stations: dict = dataclasses.field(default_factory=dict)  # link -> path of the provider's configuration
     wans: dict = dataclasses.field(default_factory=dict)      # link -> options of the relay of streams, or the scenario's path
     owners: dict = dataclasses.field(default_factory=dict)    # channel -> link
-    plan: str = None
+    plan: str | None = None
     gaps: dict = dataclasses.field(default_factory=dict)      # link that is handed over -> the key of its own drop log
-    emulator: str = None  # path of the file of the one for all channels; None: each has its own
+    emulator: str | None = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
     decode_as: list = dataclasses.field(default_factory=list)  # lines for Wireshark, where there are captures
 

@@ -4,11 +4,15 @@ by a program, and checked. docs/helio-lab.md says what each key means.
 
 What is a key of heliod, of a link's adapter or of a channel is checked by the program that reads it (lab_derive.py).
 """
+
+from __future__ import annotations
+
 import dataclasses
 import difflib
 import hashlib
 import os
 import re
+from collections.abc import Sequence
 
 from . import lab_handover, lab_sense, lab_shared, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
@@ -62,9 +66,9 @@ class Link:
     at: dict        # name of a node -> keys of its end alone
     channel: Map    # the scenario: forward, return and the rest; None: the ends talk to each other directly
     place: tuple
-    station: lab_station.Station = None  # a ground station between the two
+    station: lab_station.Station | None = None  # a ground station between the two
     lines: dict = dataclasses.field(default_factory=dict)  # way -> keys of the transmitter that it shares
-    handover: Items = None  # as it is written
+    handover: Items | None = None  # as it is written
     overs: list = dataclasses.field(default_factory=list)  # of lab_handover.Over
 
     @property
@@ -107,7 +111,7 @@ class Event:
     do: str         # up, down or set
     set: Map
     place: tuple
-    ends: list = ()      # mode sim: what each end of the link is told, of `set`
+    ends: Sequence = ()  # mode sim: what each end of the link is told, of `set`
     then: object = None  # mode sim: the lab from then on
 
 

@@ -6,6 +6,9 @@ are below the kernel's range, and each block of them is the process's that holds
 it ends. A process that has had all ports of some blocks begins again with the first of them that nobody uses: a campaign of
 hundreds of labs would else take what all other labs need.
 """
+
+from __future__ import annotations
+
 import collections
 import contextlib
 import errno
@@ -24,15 +27,17 @@ class Held:
     """What this process holds: its blocks, and of the latest one the ports that were not given away. The sockets with the
     names of the blocks stay open."""
 
-    def __init__(self):
-        self.process, self.blocks, self.ports = os.getpid(), collections.deque(), []
+    def __init__(self) -> None:
+        self.process = os.getpid()
+        self.blocks: collections.deque[int] = collections.deque()
+        self.ports: list[int] = []
 
 
 held = Held()
 lock = threading.Lock()  # the runs of a campaign are threads
 
 
-def blocks():
+def blocks() -> list[int]:
     """The first ports of all blocks, in any order."""
     end = 0
     with contextlib.suppress(OSError, ValueError), open(RANGE, encoding="ascii") as f:
@@ -43,7 +48,7 @@ def blocks():
     return random.SystemRandom().sample(found, len(found))
 
 
-def take_block(new=True):
+def take_block(new: bool = True) -> list[int]:
     """A new one; if there is none, or none is wanted, that of its own of which the last use is longest ago."""
     for first in blocks() if new else ():
         name = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
@@ -62,7 +67,7 @@ def take_block(new=True):
     return list(range(first, first + BLOCK))
 
 
-def is_free(port):
+def is_free(port: int) -> bool:
     """For datagrams and for streams."""
     try:
         for kind in (socket.SOCK_DGRAM, socket.SOCK_STREAM):
@@ -73,13 +78,14 @@ def is_free(port):
     return True
 
 
-def free_ports(count):
+def free_ports(count: int) -> list[int]:
     """Ports that nobody uses now, neither for datagrams nor for streams."""
     global held
     with lock:
         if held.process != os.getpid():  # a fork's: what the blocks have is its parent's
             held = Held()
-        found, own = [], len(held.blocks)
+        found: list[int] = []
+        own = len(held.blocks)
         again = own if own >= max(OWN, 4 * -(-count // BLOCK)) else 0  # each of its own once, then new ones
         for _ in range(65536):
             if len(found) == count:
