@@ -2,7 +2,7 @@
 /*
  * A ring in the order of arrival, and a table to find what is in it. The happy path: one is put in
  * at the end, those at the front whose time is over leave. The ring grows up to REPLAY_MAX; then
- * the front gives way, and the horizon keeps what it was from binding.
+ * the front gives way. The horizon keeps what left from binding.
  */
 #include "sle/replay.h"
 
@@ -54,9 +54,15 @@ bool replay_has(const struct replay *r, uint64_t made_ns, uint32_t random)
     return made_ns <= r->horizon || find_seen(r, made_ns, random) != NULL;
 }
 
+static void raise_horizon(struct replay *r, uint64_t made_ns)
+{
+    r->horizon = made_ns > r->horizon ? made_ns : r->horizon;
+}
+
 static void drop_first(struct replay *r)
 {
     assert(r->len > 0);
+    raise_horizon(r, r->ring[r->first].made_ns);
     hash_sub(&r->table, &r->ring[r->first].node);
     r->first = (r->first + 1) % r->cap;
     r->len--;
@@ -84,7 +90,7 @@ static bool grow_ring(struct replay *r)
     return true;
 }
 
-/* Whose time is over cannot be right again. */
+/* Those whose time is over are wrong, unless the clock is set back: then the horizon has them. */
 static void forget_old(struct replay *r, uint64_t now_ns, tick delay)
 {
     while (r->len > 0 && tick_add(r->ring[r->first].made_ns, delay) < now_ns)
@@ -101,8 +107,6 @@ static bool make_room(struct replay *r, uint64_t seed)
         return true;
     if (r->cap == 0)
         return false;
-    const uint64_t made_ns = r->ring[r->first].made_ns;
-    r->horizon = made_ns > r->horizon ? made_ns : r->horizon;
     drop_first(r);
     return true;
 }
@@ -114,7 +118,7 @@ void replay_add(struct replay *r, uint64_t made_ns, uint32_t random, uint64_t no
         return;
     forget_old(r, now_ns, delay);
     if (!make_room(r, seed)) {
-        r->horizon = made_ns > r->horizon ? made_ns : r->horizon;
+        raise_horizon(r, made_ns);
         return;
     }
     struct replay_seen *s = &r->ring[(r->first + r->len++) % r->cap];

@@ -8,8 +8,9 @@
  * remembers those of returns of BIND. Within an association the same may come again, since some
  * peers make one for a millisecond.
  *
- * The memory is bounded: when it is full the oldest is forgotten, and from then on nothing that was
- * made at that time or before it binds.
+ * The memory is bounded: those whose time is over are forgotten, and the oldest when it is full.
+ * From then on nothing that was made at that time or before it binds. So a wall clock that is set
+ * back makes nothing right again.
  */
 #ifndef SLE_REPLAY_H
 #define SLE_REPLAY_H
@@ -37,8 +38,9 @@ void replay_fini(struct replay *r);
 
 /* Are credentials that were made at this Unix time with this random number known? */
 bool replay_has(const struct replay *r, uint64_t made_ns, uint32_t random);
-/* Remembers them, if they are not known, until `delay` behind the time at which they were made.
- * Without memory all up to `made_ns` are as if they were known. */
+/* Remembers them, if they are not known, until `delay` behind the time at which they were made;
+ * after that they are below the horizon. Without memory all up to `made_ns` are as if they were
+ * known. */
 void replay_add(struct replay *r, uint64_t made_ns, uint32_t random, uint64_t now_ns, tick delay,
                 uint64_t seed);
 /* Its own invariants, asserted. */
