@@ -36,7 +36,7 @@ def run(scene):
 
     def wait_until_gone():
         until = time.monotonic() + 60
-        while scene.control(2, "counters")["agent"]["held"] > 100 and time.monotonic() < until:
+        while any(scene.control(n, "counters")["agent"]["held"] > 100 for n in (1, 2, 3)) and time.monotonic() < until:
             time.sleep(0.5)
 
     goodput()  # the source is known
