@@ -409,6 +409,49 @@ START_TEST(key_files)
 }
 END_TEST
 
+/* A bundle with an encrypted priority block, from a source with that policy. */
+static struct buf *with_priority(enum bundle_priority priority, uint64_t sequence)
+{
+    const struct security_rule r =
+        rule_of(SECURITY_ROLE_SOURCE, "ipn:1.*", "*", BLOCK_QOS, SECURITY_BCB, "up");
+    const struct bundle_qos q = {.priority = priority};
+    uint8_t content[QOS_CONTENT_MAX];
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", sequence);
+    b.others[b.others_len++] = (struct bundle_block){
+        .type = BLOCK_QOS, .number = 5, .data = slice_of(content, qos_encode(&q, content))};
+    struct buf *out = secured_by(&b, &r, 1, &ring);
+    ck_assert_ptr_null(memmem(buf_data(out), out->len, content, qos_encode(&q, content)));
+    return out;
+}
+
+/* What a neighbour may bring is tested before bundle security, and the priority after decryption.
+ */
+START_TEST(encrypted_priority)
+{
+    struct binder n;
+    open_node(&n);
+    add_key("up", "aes-128-gcm", "", 'a');
+    set_rule(rule_of(SECURITY_ROLE_ACCEPTOR, "ipn:1.*", "ipn:2.*", BLOCK_QOS, SECURITY_BCB, "up"));
+    struct permit p = {.priority = BUNDLE_NORMAL};
+    const char *why;
+    ck_assert_int_eq(eid_patterns_read("*", &p.party, &why), 0);
+    p.from = p.to = p.party;
+    ck_assert_int_eq(agent_permit(n.a, PERMIT_IN, &p, 1), 0);
+    ck_assert_int_eq(receive(&n, with_priority(BUNDLE_BULK, 1), 1), REFUSE_NONE);
+    ck_assert_int_eq(receive(&n, with_priority(BUNDLE_EXPEDITED, 2), 2), REFUSE_RULE);
+    ck_assert_uint_eq(security_policy_counters(policy)->accepted, 2);
+    ck_assert_int_eq(eid_patterns_read("ipn:9.*", &p.from, &why), 0);
+    ck_assert_int_eq(agent_permit(n.a, PERMIT_IN, &p, 1), 0);
+    ck_assert_int_eq(receive(&n, with_priority(BUNDLE_BULK, 3), 3), REFUSE_RULE);
+    ck_assert_uint_eq(security_policy_counters(policy)->accepted, 2); /* not decrypted */
+    const struct permit_counters *c = permits_counters(agent_permits(n.a, PERMIT_IN));
+    ck_assert_uint_eq(c->refused[PERMIT_PRIORITY], 1);
+    ck_assert_uint_eq(c->refused[PERMIT_SOURCE], 1);
+    drain(&n);
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("security policy at the agent");
@@ -423,6 +466,7 @@ int main(void)
     tcase_add_test(t, choice_of_keys);
     tcase_add_test(t, offered_again);
     tcase_add_test(t, key_files);
+    tcase_add_test(t, encrypted_priority);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
