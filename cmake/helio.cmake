@@ -55,13 +55,24 @@ endfunction()
 # What a user runs, without the tests: cmake --build … --target programs
 add_custom_target(programs)
 
+# COMPONENT: the package that it belongs to (cmake/package.cmake), if not the first one, `programs`.
 function(helio_program name)
-    cmake_parse_arguments(A "" "" "SOURCES;LIBS" ${ARGN})
+    cmake_parse_arguments(A "" "COMPONENT" "SOURCES;LIBS" ${ARGN})
+    if(NOT A_COMPONENT)
+        set(A_COMPONENT programs)
+    endif()
     add_executable(${name} ${A_SOURCES})
     target_link_libraries(${name} PRIVATE helio_flags ${A_LIBS})
-    install(TARGETS ${name} RUNTIME)
+    install(TARGETS ${name} RUNTIME COMPONENT ${A_COMPONENT})
     add_dependencies(programs ${name})
+    helio_add_program(${name} ${A_COMPONENT})
+endfunction()
+
+# Its manual page and completions go where the program goes.
+function(helio_add_program name component)
     set_property(GLOBAL APPEND PROPERTY HELIO_PROGRAMS ${name})
+    set_property(GLOBAL APPEND PROPERTY HELIO_PROGRAMS_${component} ${name})
+    set_property(GLOBAL PROPERTY HELIO_COMPONENT_${name} ${component})
 endfunction()
 
 # A program in Python: a launcher in bin/, its package in lib/heliograph (here a link to the source).
@@ -76,6 +87,6 @@ function(helio_python_program NAME MODULE)
     configure_file(${PROJECT_SOURCE_DIR}/tools/python/launcher.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} @ONLY
                    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
                                     WORLD_EXECUTE)
-    install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} TYPE BIN COMPONENT python)
-    set_property(GLOBAL APPEND PROPERTY HELIO_PROGRAMS ${NAME})
+    install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} TYPE BIN COMPONENT lab)
+    helio_add_program(${NAME} lab)
 endfunction()

@@ -22,8 +22,8 @@ foreach(line ${lines})
                                ${CMAKE_MATCH_2} ${CMAKE_MATCH_3} ${PROJECT_VERSION} ${out}
                                ${PROJECT_SOURCE_DIR}/docs
                        DEPENDS ${source} ${list} ${PROJECT_SOURCE_DIR}/cmake/man_page.py VERBATIM)
-    install(FILES ${out} DESTINATION ${CMAKE_INSTALL_MANDIR}/man${CMAKE_MATCH_3})
     list(APPEND man_files ${out})
 endforeach()
+set_property(GLOBAL PROPERTY HELIO_MAN_FILES ${man_files}) # cmake/package.cmake installs them
 add_custom_target(man ALL DEPENDS ${man_files})
 add_dependencies(programs man)

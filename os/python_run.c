@@ -28,9 +28,12 @@ static int find_package(const char *option, char path[PATH_BYTES], char *error)
     }
     if (n >= 0)
         snprintf(path + n, 64, "/lib/heliograph");
-    if (n >= 0 && access(path, R_OK | X_OK) == 0)
+    char script[PATH_BYTES + 16]; // the folder alone may be of another package
+    snprintf(script, sizeof script, "%s/__main__.py", n >= 0 ? path : "");
+    if (n >= 0 && access(script, R_OK) == 0)
         return 0;
-    SAY(error, "%s needs %.300s, which is not there", option, n >= 0 ? path : "its Python part");
+    SAY(error, "%s needs %.300s, which is not there: in Debian the package heliograph-lab has it",
+        option, n >= 0 ? script : "its Python part");
     return HELIO_EIO;
 }
 
@@ -52,7 +55,7 @@ int python_run(const char *option, const char *module, const char *const *argume
     if (code == PYTHON_LACKS)
         SAY(error,
             "%s needs matplotlib and Jinja2 for Python 3 (tools/setup.sh lab, or in Debian: "
-            "apt-get install python3-matplotlib python3-jinja2)",
+            "apt-get install heliograph-lab)",
             option);
     else if (code == -1 || code == 127)
         SAY(error, "%s needs Python 3 with matplotlib and Jinja2", option);

@@ -45,12 +45,12 @@ def check_run(command, packages):
 def names_of_packages():
     """As cpack will call them."""
     text = "\n".join(path.read_text() for path in (SOURCE / "cmake").glob("*"))
-    return set(re.findall(r"CPACK_DEBIAN_[A-Z]+_PACKAGE_NAME\s+\"?([a-z-]+)", text + (SOURCE / "CMakeLists.txt").read_text()))
+    return set(re.findall(r"set\(HELIO_PACKAGE_[a-z]+ ([a-z-]+)\)", text))
 
 
 def main():
     packages, stages, entry = names_of_packages(), [], None
-    assert {"heliograph", "heliograph-lab"} <= packages, packages
+    assert packages == {"heliograph", "heliograph-lab", "heliograph-sle", "libheliograph-dev"}, packages
     found = instructions((SOURCE / "Dockerfile").read_text(encoding="utf-8"))
     for word, rest in found:
         words = rest.split()
@@ -66,7 +66,8 @@ def main():
         else:
             assert word in ("WORKDIR", "USER", "VOLUME", "EXPOSE", "CMD"), word
     assert stages == ["build", ""], "two stages: what builds does not stay"
-    assert entry == "/usr/bin/heliod" and "useradd --system" in "".join(rest for word, rest in found if word == "RUN")
+    assert entry == "/usr/bin/heliod" and ("USER", "heliograph") in found
+    assert "useradd --system" in (SOURCE / "packaging/postinst").read_text(), "the package makes the user"
     ignored = (SOURCE / ".dockerignore").read_text().split("\n")
     assert {"build", "out", ".git"} <= set(ignored)
     if shutil.which("apt-cache"):  # the packages that the build needs have these names in Debian 12

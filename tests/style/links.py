@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Links between the pages of this repository: the file is there, and the heading behind its '#'. Addresses on the network are not asked.
+"""Links between the pages of this repository, or of a folder with installed pages: the file is there, and the heading behind its '#'. Addresses on the network are not asked.
 
 usage: links.py [FOLDER]     exit code 0, or 1 and a line for each dead link"""
 import re
@@ -54,7 +54,10 @@ def fault(page, target):
 
 
 def main():
-    files = subprocess.run(["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout.split()
+    if (ROOT / ".git").exists():
+        files = subprocess.run(["git", "-C", str(ROOT), "ls-files", "*.md"], capture_output=True, text=True, check=True).stdout.split()
+    else:
+        files = sorted(str(path.relative_to(ROOT)) for path in ROOT.rglob("*.md"))
     dead = [f"links: {name}:{number}: {target}: {why}" for name in files for number, line in prose(ROOT / name)
             for target in LINK.findall(re.sub(r"`[^`]*`", "", line)) if (why := fault(ROOT / name, target))]
     print("\n".join(dead) or f"links: {len(files)} pages", file=sys.stderr if dead else sys.stdout)

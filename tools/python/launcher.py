@@ -8,11 +8,9 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "lib" / "heliogr
 sys.dont_write_bytecode = True
 
 try:
-    from heliograph.@MODULE@ import main
-    sys.exit(main())
-except ModuleNotFoundError as e:  # some are imported when they are needed
-    sys.exit(f"@NAME@: Python's module {e.name} is missing; tools/setup.sh installs what Heliograph needs")
+    from heliograph.launch import run
+except ModuleNotFoundError:
+    sys.exit("@NAME@: ../lib/heliograph beside this program is missing; in Debian the package heliograph-lab has it")
 except KeyboardInterrupt:
     sys.exit(130)
-except BrokenPipeError:
-    sys.exit(1)
+sys.exit(run("@NAME@", "@MODULE@"))

@@ -285,8 +285,8 @@ def main(argv):
     try:
         return work(a)
     except ModuleNotFoundError as e:
-        print(f"helio-lab passes: Python's module {e.name} is missing; tools/setup.sh lab installs it (pip: tools/python/requirements.txt)",
-              file=sys.stderr)
+        print(f"helio-lab passes: Python's module {e.name} is missing; in Debian the package python3-{e.name} has it "
+              "(from source: tools/setup.sh lab; pip: tools/python/requirements.txt)", file=sys.stderr)
         return 1
     except (places.PlacesError, orbits.OrbitError) as e:
         print(f"helio-lab passes: {e}", file=sys.stderr)

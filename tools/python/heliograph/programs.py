@@ -27,6 +27,7 @@ class ProgramError(RuntimeError):
 
 
 PLACE: str | None = None  # where the programs are, if not beside the script that runs
+PACKAGES = {"helio-trace": "heliograph-lab", "helio-sle": "heliograph-sle", "helio-frames": "heliograph-sle"}  # in Debian; else heliograph
 
 
 def find(name: str, beside: str | None = None) -> str:
@@ -36,7 +37,8 @@ def find(name: str, beside: str | None = None) -> str:
         return str(here / name)
     found = shutil.which(name)
     if not found:
-        raise ProgramError(f"{name} is neither in {here} nor in PATH; build it (cmake --build … --target programs)")
+        raise ProgramError(f"{name} is neither in {here} nor in PATH: in Debian the package {PACKAGES.get(name, 'heliograph')} has it "
+                           "(from source: cmake --build … --target programs); programs.PLACE is the folder to look in")
     return found
 
 
