@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """tools/release.sh in a clone of its own: from a tag, the same bytes each time, nothing of what is not committed.
-usage: release.py OUT [packages]; with packages it builds them, too (minutes)."""
+usage: release.py OUT [packages [PRESET]]; with packages it builds them twice, too, in two folders (minutes)."""
+import json
 import os
 import shutil
 import subprocess
 import sys
 import tarfile
+import zipfile
 from pathlib import Path
 
 SOURCE = Path(__file__).resolve().parent.parent.parent
@@ -26,6 +28,56 @@ def release(clone, out, *words, code=0):
     return run("tools/release.sh", *words, "--out", out, cwd=clone, code=code)
 
 
+def same(one, two):
+    """The names of the files, which have the same bytes in both folders and the checksums that are listed."""
+    names = set(os.listdir(one))
+    assert names == set(os.listdir(two)), names ^ set(os.listdir(two))
+    other = [name for name in sorted(names) if (one / name).read_bytes() != (two / name).read_bytes()]
+    assert not other, f"not the same bytes: {other}"
+    run("sha256sum", "--check", "--strict", "SHA256SUMS", cwd=one)
+    listed = {line.split()[1] for line in (one / "SHA256SUMS").read_text().splitlines()}
+    assert listed == names - {"SHA256SUMS"}, listed
+    return names
+
+
+def check_wheel(path):
+    with zipfile.ZipFile(path) as wheel:
+        names = wheel.namelist()
+        scripts = wheel.read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
+    for file in ("client.py", "lab_cli.py", "campaign_report.html.j2", "py.typed"):
+        assert f"heliograph/{file}" in names, (file, names)
+    assert all(f"helio-{name} = heliograph.launch:{name}" in scripts for name in ("campaign", "lab", "tune")), scripts
+
+
+def check_components(folder, name):
+    """Each file with its checksum; each dependency of each file is a package of the list."""
+    listed = json.loads((folder / f"{name}.spdx.json").read_text())
+    packages = {p["SPDXID"]: p for p in listed["packages"]}
+    sums = dict(reversed(line.split()) for line in (folder / "SHA256SUMS").read_text().splitlines())
+    there = {p["name"]: p["checksums"][0]["checksumValue"] for p in packages.values() if "checksums" in p}
+    assert there == {file: digest for file, digest in sums.items() if file != f"{name}.spdx.json"}, there
+    needed = {packages[r["relatedSpdxElement"]]["name"] for r in listed["relationships"] if r["relationshipType"] == "DEPENDS_ON"}
+    assert "matplotlib" in needed, needed
+    if any(file.endswith(".deb") for file in sums):
+        assert {"libc6", "libuv1", "libhdf5-103-1", "python3-sgp4", "libcbor-dev"} <= needed, needed
+    assert listed["spdxVersion"] == "SPDX-2.3" and len(packages) == len(listed["packages"])
+
+
+def check_signature(clone, out, tag):
+    """By a key that only this test has."""
+    home = out / "gpg"
+    home.mkdir(mode=0o700)
+    os.environ["GNUPGHOME"] = str(home)
+    run("gpg", "--batch", "--passphrase", "", "--quick-gen-key", "release@localhost", "ed25519", "sign", cwd=out)
+    release(clone, out / "signed", tag, "--no-debs", "--sign", "release@localhost")
+    run("gpg", "--verify", "SHA256SUMS.asc", "SHA256SUMS", cwd=out / "signed")
+    with open(out / "signed/SHA256SUMS", "a", encoding="utf-8") as f:
+        f.write("\n")
+    run("gpg", "--verify", "SHA256SUMS.asc", "SHA256SUMS", cwd=out / "signed", code=1)
+    assert "does not sign" in release(clone, out / "unsigned", tag, "--no-debs", "--sign", "nobody@localhost", code=1)
+    run("gpgconf", "--kill", "all", cwd=out)
+
+
 def main():
     out = Path(sys.argv[1]).resolve()
     if not (SOURCE / ".git").exists():
@@ -35,7 +87,7 @@ def main():
     out.mkdir(parents=True)
     clone = out / "clone"
     run("git", "clone", "-q", "--no-hardlinks", SOURCE, clone, cwd=out)
-    for name in ("tools/release.sh", "CMakeLists.txt", "tools/python/pyproject.toml"):  # as they are now, committed or not
+    for name in ("tools/release.sh", "tools/sbom.py", "CMakeLists.txt", "tools/python/pyproject.toml"):  # as they are now, committed or not
         shutil.copy(SOURCE / name, clone / name)
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "--allow-empty", "-m", "what is tested")
@@ -48,12 +100,14 @@ def main():
     assert f"its CMakeLists.txt has the version {version}" in release(clone, out / "x", "v99.0.0", code=2)
     assert "usage:" in release(clone, out / "x", code=2)
     for folder in ("one", "two"):
-        release(clone, out / folder, f"v{version}", "--source-only")
-    assert "is not empty" in release(clone, out / "one", f"v{version}", "--source-only", code=2)
+        release(clone, out / folder, f"v{version}", "--no-debs")
+    assert "is not empty" in release(clone, out / "one", f"v{version}", "--no-debs", code=2)
     name = f"heliograph-{version}"
-    one, two = ((out / folder / f"{name}.tar.gz").read_bytes() for folder in ("one", "two"))
-    assert one == two, "the same tag gives the same bytes"
-    run("sha256sum", "--check", "SHA256SUMS", cwd=out / "one")
+    made = same(out / "one", out / "two")
+    assert made == {f"{name}.tar.gz", f"{name}.spdx.json", f"heliograph-{version}-py3-none-any.whl", "SHA256SUMS"}, made
+    check_wheel(out / "one" / f"heliograph-{version}-py3-none-any.whl")
+    check_components(out / "one", name)
+    check_signature(clone, out, f"v{version}")
     with tarfile.open(out / "one" / f"{name}.tar.gz") as tar:
         names = tar.getnames()
         readme = tar.extractfile(f"{name}/README.md").read()
@@ -61,11 +115,12 @@ def main():
     tracked = git(clone, "ls-tree", "-r", "--name-only", f"v{version}").split("\n")
     assert {f"{name}/{path}" for path in tracked if path} <= set(names)
     if "packages" in sys.argv:
-        release(clone, out / "all", f"v{version}")
-        listed = {line.split()[1] for line in (out / "all/SHA256SUMS").read_text().splitlines()}
-        assert listed == set(os.listdir(out / "all")) - {"SHA256SUMS"}, listed
-        assert len([path for path in listed if path.endswith(".deb")]) == 3, listed
-        run("sha256sum", "--check", "SHA256SUMS", cwd=out / "all")
+        preset = ("--preset", sys.argv[3]) if len(sys.argv) > 3 else ()
+        for folder in ("all", "again"):
+            release(clone, out / folder, f"v{version}", *preset)
+        made = same(out / "all", out / "again")
+        assert len([path for path in made if path.endswith(".deb")]) == 4, made
+        check_components(out / "all", name)
     print(f"release: {name}, {len(names)} files")
 
 
