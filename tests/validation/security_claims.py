@@ -22,7 +22,7 @@ import time
 import traceback
 
 sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
-from security import bundles, ltp, nodes, process, tcpcl  # noqa: E402, F401: each registers its checks
+from security import bundles, claims_held, ltp, nodes, process, tcpcl  # noqa: E402, F401: each registers its checks
 from security.claim import CHECKS, Claim  # noqa: E402
 
 SKIPPED = 77

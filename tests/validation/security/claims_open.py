@@ -1,0 +1,130 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""Claims that an outside referee found not to hold. Import this module in security_claims.py when they do.
+
+usage: claims_open.py BIN_DIR [NAME…]     as root; prints each claim. Exit codes: 0 all hold, 1 one does not.
+"""
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."))
+from security import nodes, wire  # noqa: E402
+from security.claim import CHECKS, Claim, check  # noqa: E402
+from security.nodes import Hosts, Node, Peer, until  # noqa: E402
+
+
+def tcpcl(hosts, **keys):
+    return {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": f"{hosts.node()}:4556", **keys}
+
+
+@check
+def secrets_of_added_links():
+    """An administrator adds links with secrets, in order and not."""
+    hosts = Hosts()
+    ltp = f'{{adapter: ltp-udp, peer: "ipn:%d.0", local: "{hosts.node()}:%d", remote: "{hosts.other(0)}:1113", rto: 1s, '
+    with Node(hosts, {"links": [tcpcl(hosts)]}) as node:
+        node.ask("link-add", name="a", keys=ltp % (5, 1115) + 'cookie: "5ec2e70a"}')
+        node.ask("link-add", name="b", keys=ltp % (6, 1116) + 'cookie: "5ec2e70b", nonsense: 1}')
+        node.ask("link-add", name="c", keys=ltp % (7, 1117) + 'frames: tm, frame_port: sle, sle_raf: "sagr=1.spack=1.rsl-fg=1.raf=onlt1", '
+                 'sle_user: CENTRE, sle_provider: STATION, sle_auth: all, sle_password: "5ec2e70c", sle_provider_password: "5ec2e70d"}')
+        shown = [s for s in ("5ec2e70a", "5ec2e70b", "5ec2e70c", "5ec2e70d") if s.encode() in node.log()]
+    yield Claim("secrets of links that are added", "SECURITY.md", "keys, tokens and cookies are in no log, message, answer or argument", f"in the log: {shown}", not shown)
+
+
+@check
+def wrong_words_of_a_deletion():
+    """A deletion with words of a wrong type, or that the node does not know, must delete nothing."""
+    hosts, wrong = Hosts(), []
+    with Node(hosts, {"links": [tcpcl(hosts)]}) as node, Peer(hosts.node(), hosts.other(0)) as peer:
+        for k, words in enumerate(({"source": 7}, {"sorce": "ipn:2.7"}, {"source": None}, {"priority": 2}, {"key": "1"}, {"key": 1})):
+            peer.send(wire.xfer(k + 1, wire.bundle((1, 9))))
+            peer.outcome(k + 1, 5)
+            answer = node.ask("delete", destination="*", **words)
+            if answer["ok"]:
+                wrong.append(f"{words}: {answer['deleted']} deleted")
+    yield Claim("words of a deletion that are wrong", "docs/helioctl.md", "a wrong request (a word, a key, a pattern, a name that the node does not know)", "; ".join(wrong), not wrong)
+
+
+@check
+def limit_of_file_sizes():
+    """RLIMIT_FSIZE stops the store's first pages."""
+    hosts = Hosts()
+    node = Node(hosts, {"store": {"path": hosts.path("store")}, "links": [tcpcl(hosts)]}, wait=False, prefix=["prlimit", "--fsize=4096"])
+    until(lambda: node.process.poll() is not None, 5)
+    code, text = node.process.poll(), node.log().decode()
+    node.stop()
+    yield Claim("a start at a limit of file sizes", "SECURITY.md", "exit 1 with a message, nothing left behind", f"ends with {code}: {text[:80]!r}", code == 1 and bool(text))
+
+
+@check
+def contact_headers_of_the_own_address():
+    """235 connections a second with a contact header from the address of a peer whose round trip is 600 ms."""
+    hosts, over, held = Hosts(), threading.Event(), []
+
+    def flood():
+        begin = time.monotonic()
+        while not over.is_set():
+            s = socket.create_connection((hosts.node(), 4556), 5, (hosts.other(0), 0))
+            s.sendall(wire.contact())
+            held.append(s)
+            time.sleep(max(0, begin + len(held) / 235 - time.monotonic()))
+
+    with Node(hosts, {"links": [tcpcl(hosts)]}) as node:
+        thread = threading.Thread(target=flood)
+        thread.start()
+        time.sleep(1)
+        good = 0
+        for _ in range(5):
+            with socket.create_connection((hosts.node(), 4556), 5, (hosts.other(0), 0)) as s:
+                try:
+                    s.sendall(wire.contact())
+                    s.recv(6, socket.MSG_WAITALL)
+                    time.sleep(0.6)
+                    s.sendall(wire.sess_init("ipn:2.0"))
+                    good += s.recv(1) == b"\x07"
+                except OSError:
+                    pass
+        over.set()
+        thread.join()
+        away = node.link("to-2")["unidentified_turned_away"]
+    for s in held:
+        s.close()
+    yield Claim("a peer beside contact headers from its own address", "SECURITY.md", "silent or with a contact header; 235 a second from the honest peer's own address",
+                f"{good} of 5 in session; {away} connections turned away", good == 5)
+
+
+@check
+def uplink_that_nobody_reads():
+    """A pipe as the uplink of helio-sle, without a reader."""
+    hosts = Hosts()
+    os.mkfifo(hosts.path("up"))
+    with open(hosts.path("station.yaml"), "w", encoding="ascii") as f:
+        f.write(f"id: STATION\nlisten: {hosts.node()}:5100\nusers: [{{id: CENTRE}}]\n"
+                f"instances: [{{id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, users: CENTRE, uplink: {hosts.path('up')}}}]\n")
+    with subprocess.Popen([os.path.join(nodes.bin_dir, "helio-sle"), "provider", hosts.path("station.yaml")], stderr=subprocess.PIPE) as p:
+        try:
+            p.wait(3)
+            code = p.returncode
+        except subprocess.TimeoutExpired:
+            p.terminate()
+            code = f"none in 3 s, then {p.wait()}"
+        text = p.stderr.read().decode()
+    yield Claim("an uplink that is a pipe without a reader", "SECURITY.md", "exit 1 with a message, nothing left behind", f"exit code {code}: {text[-80:]!r}", code == 1)
+
+
+def main():
+    nodes.leave_network()
+    nodes.bin_dir = os.path.abspath(sys.argv[1])
+    claims = [c for f in CHECKS if not sys.argv[2:] or f.__name__ in sys.argv[2:] for c in f()]
+    nodes.end_all()
+    for c in claims:
+        print(f"{'holds' if c.holds else 'DOES NOT HOLD'}: {c.claim} ({c.page}): {c.measured}")
+    return 0 if all(c.holds for c in claims) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
