@@ -110,18 +110,19 @@ def long_hello():
 
 @check
 def memory_of_unfinished_handshakes():
-    """256 connections from 64 addresses, each with a long ClientHello that is never finished."""
+    """256 connections to each of two local addresses, from 64 addresses, each with a long ClientHello that is never finished."""
     hosts, held, hello = Hosts(), [], long_hello()
     key, certificate = make_certificate(hosts, "one", "ipn:1.0")
     tls = {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": certificate}
-    with Node(hosts, {"store": {"durability": "none", "limit": "16MiB"}, "links": [tcpcl(hosts, **tls)]}) as node:
-        for k in range(256):
-            s = socket.create_connection((hosts.node(), 4556), 5, (hosts.other(k % 64), 0))
+    second = {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": f"{hosts.node()}:4557", **tls}
+    with Node(hosts, {"store": {"durability": "none", "limit": "16MiB"}, "links": [tcpcl(hosts, **tls), second]}) as node:
+        for k in range(512):
+            s = socket.create_connection((hosts.node(), 4556 + k // 256), 5, (hosts.other(k % 64), 0))
             s.sendall(wire.contact(1))
             s.recv(6, socket.MSG_WAITALL)
             s.sendall(hello)
             held.append(s)
-        time.sleep(2)
+        until(lambda: node.anonymous_kib() > 80 << 10, 10)
         mib = node.anonymous_kib() / 1024
         for s in held:
             s.close()
