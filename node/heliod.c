@@ -255,6 +255,7 @@ static void on_bus_error(int number)
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     struct options o = {0};
     int code = parse_option(argc, argv, &o);
     if (code >= 0)

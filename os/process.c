@@ -6,6 +6,7 @@
 #include "os/process.h"
 
 #include <malloc.h>
+#include <signal.h>
 #include <sys/resource.h>
 
 #define MAPPED_FROM (32 << 20) /* glibc's own highest; longer blocks are mapped one by one */
@@ -16,6 +17,11 @@ void memory_retain(void)
     (void)mallopt(M_MMAP_THRESHOLD, MAPPED_FROM);
     (void)mallopt(M_TRIM_THRESHOLD, (int)MEMORY_RETAINED);
 #endif
+}
+
+void file_limit_report(void)
+{
+    (void)signal(SIGXFSZ, SIG_IGN);
 }
 
 void descriptors_raise(void)

@@ -15,6 +15,10 @@
  */
 void memory_retain(void);
 
+/* A write beyond the limit of file sizes (RLIMIT_FSIZE) fails with EFBIG, which is reported as any
+ * other error of a file; by default the kernel ends the program with SIGXFSZ. */
+void file_limit_report(void);
+
 #define DESCRIPTORS_WANTED 65536
 
 /* Raises the limit to DESCRIPTORS_WANTED, or as far as the system lets it: the usual 1,024 is less

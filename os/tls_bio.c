@@ -35,6 +35,7 @@ static int write_out(BIO *b, const char *from, size_t len, size_t *put)
         return 0; /* then the stream ends: a limit that nothing should reach */
     memcpy(s->out + s->out_tail, from, len);
     s->out_tail += len;
+    s->answered = true;
     *put = len;
     return 1;
 }

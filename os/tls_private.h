@@ -14,6 +14,7 @@
 
 #define TLS_RECORD 16384u      /* plain bytes of a record, at most: RFC 8446 §5.1 */
 #define TLS_RECORD_ROOM 16709u /* and as it goes, with the most that RFC 5246 §6.2.3 allows */
+#define TLS_HELLO_MAX 16384u   /* bytes that a client may send before the server has answered */
 #define TLS_IN 131072u         /* encrypted bytes that came and are not read yet */
 #define TLS_OUT 131072u        /* encrypted bytes that wait, when nothing is added any more */
 /* What is added beyond: the record that crossed the limit, answers to what the peer asks. Nothing
@@ -54,6 +55,8 @@ struct tls_stream {
     struct world *world;
     struct work step;
     bool working, begun;      /* begun: the first one */
+    bool answered;            /* OpenSSL has written something */
+    size_t hello;             /* bytes that came before that */
     int shaken, shaken_error; /* what SSL_do_handshake returned, and SSL_get_error */
     uint64_t rekey, since;    /* bytes until and since the last change of our keys */
     int alert;                /* that the peer sent; -1: none */

@@ -304,8 +304,22 @@ static uint8_t *space_below(void *context, size_t *len)
         s->in_head = 0;
     }
     *len = TLS_IN - s->in_tail;
+    if (s->state == TLS_SHAKING && *len > TLS_HELLO_MAX)
+        *len = TLS_HELLO_MAX; /* a stranger's connection touches no more of the buffer */
     assert(*len > 0);
     return s->in + s->in_tail;
+}
+
+/* OpenSSL keeps a ClientHello until it is whole, of up to 128 KiB; an honest one has some 2 KiB. */
+static void count_hello(struct tls_stream *s, size_t len)
+{
+    if (s->state != TLS_SHAKING || s->answered || SSL_is_server(s->ssl) == 0)
+        return;
+    s->hello += len;
+    if (s->hello <= TLS_HELLO_MAX)
+        return;
+    snprintf(s->why, sizeof s->why, "the ClientHello is longer than %u octets", TLS_HELLO_MAX);
+    end_stream(s, HELIO_EFORMAT);
 }
 
 static void fed_below(void *context, size_t len)
@@ -313,6 +327,7 @@ static void fed_below(void *context, size_t len)
     struct tls_stream *s = context;
     assert(len <= TLS_IN - s->in_tail);
     s->in_tail += len;
+    count_hello(s, len);
     advance_stream(s);
 }
 
@@ -557,7 +572,7 @@ int tls_stream(struct stream **out, struct tls *t, struct world *w, struct strea
         ERR_clear_error();
         return HELIO_ENOMEM;
     }
-    s->in_tail = setup->early.len;
+    s->in_tail = s->hello = setup->early.len;
     if (s->in_tail > 0)
         memcpy(s->in, setup->early.data, s->in_tail);
     s->lower = lower;

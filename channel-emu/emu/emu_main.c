@@ -8,6 +8,7 @@
 #include "channel-emu/emu/emu_commands.h"
 #include "channel-emu/emu/emu_loop.h"
 #include "os/arguments.h"
+#include "os/process.h"
 
 const char *argp_program_version = "helio-emu " HELIO_VERSION;
 
@@ -118,6 +119,7 @@ int emu_relay_main(int argc, char **argv)
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     if (argc > 1 && strcmp(argv[1], "--check") == 0) /* as heliod has it */
         argv[1] += 2;
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,

@@ -8,6 +8,7 @@
 #include "base/units.h"
 #include "channel-emu/trace/trace_command.h"
 #include "os/arguments.h"
+#include "os/process.h"
 
 const char *argp_program_version = "helio-trace " HELIO_VERSION;
 
@@ -62,6 +63,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     int rc = commands[i].run(argc - 1, argv + 1);

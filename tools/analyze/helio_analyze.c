@@ -15,6 +15,7 @@
 #include "base/err.h"
 #include "channel-emu/trace/trace_file.h"
 #include "os/arguments.h"
+#include "os/process.h"
 #include "tools/analyze/analyze_page.h"
 #include "tools/analyze/analyze_result.h"
 #include "tools/analyze/analyze_table.h"
@@ -371,6 +372,7 @@ static bool has_table_on_stdout(const struct analyze_options *o)
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     struct run *r = calloc(1, sizeof *r);
     if (r == NULL)
         return 1;

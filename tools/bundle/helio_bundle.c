@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "os/arguments.h"
+#include "os/process.h"
 #include "tools/bundle/helio_bundle_secure.h"
 
 #define FILE_MAX (UINT64_C(1) << 30) /* longest bundle that is read */
@@ -222,6 +223,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     static const struct {
         const char *name; /* what messages begin with */
         int (*run)(int argc, char **argv);

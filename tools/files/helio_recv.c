@@ -7,6 +7,7 @@
 
 #include "base/err.h"
 #include "os/arguments.h"
+#include "os/process.h"
 #include "tools/files/recv_run.h"
 #include "tools/perf/perf_process.h"
 #include "tools/perf/perf_report.h"
@@ -210,6 +211,7 @@ static int run_program(struct program *p)
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     static const char *const well_known[2] = {"2001", "files"};
     static const struct argp argp = {
         options,

@@ -3,6 +3,7 @@
  * file has the commands and their help. */
 #include <stdarg.h>
 
+#include "os/process.h"
 #include "tools/frames/frames_options.h"
 
 const char *argp_program_version = "helio-frames " HELIO_VERSION;
@@ -139,6 +140,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     return run_command(&commands[i], argc - 1, argv + 1);

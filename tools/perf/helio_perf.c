@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf: generates traffic between two nodes and measures it (docs/helio-perf.md). */
 #include "os/arguments.h"
+#include "os/process.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_monitor.h"
 #include "tools/perf/perf_options.h"
@@ -25,6 +26,7 @@ static const char help[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     static const char *const commands[] = {"helio-perf client", "helio-perf server",
                                            "helio-perf monitor"};
     struct perf_options o;

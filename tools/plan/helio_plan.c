@@ -12,6 +12,7 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
+#include "os/process.h"
 
 const char *argp_program_version = "helio-plan " HELIO_VERSION;
 
@@ -300,6 +301,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     return run_command(&commands[i], argc - 1, argv + 1);

@@ -16,6 +16,7 @@
 #include "channel-emu/trace/trace_file.h"
 #include "os/arguments.h"
 #include "os/clock.h"
+#include "os/process.h"
 #include "os/signals.h"
 #include "tools/ltp/ltp_arguments.h"
 #include "tools/sim/sim_peers_options.h"
@@ -462,6 +463,7 @@ static int print_result(const struct arguments *a, const struct sim_result *r,
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     /* what follows from the experiment, or has other words here */
     static const char *const without[] = {"sessions",        "rto",          "rto_auto",
                                           "report_delay",    "ranges",       "block_max",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "os/arguments.h"
+#include "os/process.h"
 #include "tools/sle/sle_options.h"
 
 struct command {
@@ -425,6 +426,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     struct options o = defaults();

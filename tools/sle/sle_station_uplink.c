@@ -148,8 +148,12 @@ static int open_target(struct instance *i)
         return 0;
     if (address_given(&c->uplink_address))
         return datagrams_open_port(&i->uplink.udp, i->station->world, &c->uplink_address);
-    i->uplink.fd = open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
-    return i->uplink.fd < 0 ? helio_from_errno(errno) : 0;
+    /* a pipe without a reader is an error, not a wait; one with a reader is written like a file */
+    i->uplink.fd = open(c->uplink, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NONBLOCK, 0666);
+    if (i->uplink.fd < 0)
+        return helio_from_errno(errno);
+    int flags = fcntl(i->uplink.fd, F_GETFL);
+    return fcntl(i->uplink.fd, F_SETFL, flags & ~O_NONBLOCK) < 0 ? helio_from_errno(errno) : 0;
 }
 
 int uplink_open(struct instance *i)

@@ -13,6 +13,7 @@
 
 #include "base/units.h"
 #include "os/arguments.h"
+#include "os/process.h"
 #include "os/store_lock.h"
 
 const char *argp_program_version = "helio-store " HELIO_VERSION;
@@ -153,6 +154,7 @@ static const char usage[] =
 
 int main(int argc, char **argv)
 {
+    file_limit_report();
     size_t i = argument_command(argc, argv, commands, sizeof commands / sizeof *commands,
                                 sizeof *commands, usage);
     return run_command(&commands[i], argc - 1, argv + 1);

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Claims that an outside referee measured and that hold: unfinished lists, names of files, endpoint ids, orders at the control socket; for security_claims.py."""
+import contextlib
 import csv
 import hashlib
 import json
@@ -13,6 +14,7 @@ import time
 from security import nodes, wire
 from security.claim import Claim, check
 from security.nodes import Hosts, Node, Peer, until
+from security.tcpcl import make_certificate
 
 HIDDEN = {*map(chr, [*range(10), *range(11, 32), *range(0x7f, 0xa0), 0x202e, 0x2028, 0x2066])}
 
@@ -89,3 +91,69 @@ def names_of_files():
     said = pathlib.Path(hosts.path("out")).read_text(encoding="utf-8")
     yield Claim("names of files for helio-recv", "SECURITY.md", "names are escaped", ascii(made) + (", raw" if "\u202e" in said else ", escaped"),
                 made == ["files/rtl\u202egnp.exe"] and "\u202e" not in said and not os.path.exists(hosts.path("evil")))
+
+
+@check
+def limit_of_file_sizes():
+    """RLIMIT_FSIZE stops the store's first pages."""
+    hosts = Hosts()
+    node = Node(hosts, {"store": {"path": hosts.path("store")}, "links": [tcpcl(hosts)]}, wait=False, prefix=["prlimit", "--fsize=4096"])
+    until(lambda: node.process.poll() is not None, 5)
+    code, text = node.process.poll(), node.log().decode()
+    node.stop()
+    yield Claim("a start at a limit of file sizes", "SECURITY.md", "exit 1 with a message, nothing left behind", f"ends with {code}: {text[:80]!r}", code == 1 and bool(text))
+
+
+@check
+def uplink_that_nobody_reads():
+    """A pipe as the uplink of helio-sle, without a reader."""
+    hosts = Hosts()
+    os.mkfifo(hosts.path("up"))
+    with open(hosts.path("station.yaml"), "w", encoding="ascii") as f:
+        f.write(f"id: STATION\nlisten: {hosts.node()}:5100\nusers: [{{id: CENTRE}}]\n"
+                f"instances: [{{id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, users: CENTRE, uplink: {hosts.path('up')}}}]\n")
+    with subprocess.Popen([os.path.join(nodes.bin_dir, "helio-sle"), "provider", hosts.path("station.yaml")], stderr=subprocess.PIPE) as p:
+        try:
+            p.wait(3)
+            code = p.returncode
+        except subprocess.TimeoutExpired:
+            p.terminate()
+            code = f"none in 3 s, then {p.wait()}"
+        text = p.stderr.read().decode()
+    yield Claim("an uplink that is a pipe without a reader", "SECURITY.md", "exit 1 with a message, nothing left behind", f"exit code {code}: {text[-80:]!r}", code == 1)
+
+
+def unfinished_hello(size):
+    """A ClientHello of some `size` octets, in records, without its last ten."""
+    suites = size // 2 // 2 * 2
+    extensions = b"\0\x2b\0\x03\x02\x03\x04\0\x0d\0\x04\0\x02\x04\x03\0\x0a\0\x04\0\x02\0\x1d\xaa\xaa" + struct.pack(">H", size // 2) + bytes(size // 2)
+    hello = b"\x03\x03" + bytes(32) + b"\0" + struct.pack(">H", suites) + b"\x13\x01" * (suites // 2) + b"\x01\0" + struct.pack(">H", len(extensions)) + extensions
+    hello = b"\x01" + len(hello).to_bytes(3, "big") + hello
+    return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(hello[k:k + 16384])) + hello[k:k + 16384] for k in range(0, len(hello), 16384))[:-10]
+
+
+@check
+def memory_of_unfinished_handshakes():
+    """256 connections to each of two local addresses, from 64 addresses, each with a ClientHello that is never finished: a long one, and the longest that is accepted."""
+    hosts, held = Hosts(), []
+    key, certificate = make_certificate(hosts, "one", "ipn:1.0")
+    tls = {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": certificate}
+    second = {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": f"{hosts.node()}:4557", **tls}
+    with Node(hosts, {"store": {"durability": "none", "limit": "16MiB"}, "links": [tcpcl(hosts, **tls), second]}) as node:
+        for size in (130000, 16200):
+            hello, peak = unfinished_hello(size), 0
+            for k in range(512):
+                s = socket.create_connection((hosts.node(), 4556 + k // 256), 5, (hosts.other(k % 64), 0))
+                with contextlib.suppress(ConnectionError):
+                    s.sendall(wire.contact(1))
+                    s.recv(6, socket.MSG_WAITALL)
+                    s.sendall(hello)
+                held.append(s)
+                peak = max(peak, node.anonymous_kib() / 1024)
+            until(lambda: node.anonymous_kib() > 80 << 10, 2)
+            peak = max(peak, node.anonymous_kib() / 1024)
+            waiting = node.link("to-2")["unidentified"]
+            yield Claim(f"memory beside unfinished handshakes of {size} octets", "ARCHITECTURE.md", "stays below `bundles.total` (with `durability: none`: `store.limit`) and 64 MiB",
+                        f"{peak:.0f} MiB, promised 16 + 64; {waiting} wait at the first address", peak <= 16 + 64)
+        for s in held:
+            s.close()

@@ -6,8 +6,6 @@ usage: claims_open.py BIN_DIR [NAME…]     as root; prints each claim. Exit cod
 """
 import os
 import socket
-import struct
-import subprocess
 import sys
 import threading
 import time
@@ -16,7 +14,6 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 from security import nodes, wire  # noqa: E402
 from security.claim import CHECKS, Claim, check  # noqa: E402
 from security.nodes import Hosts, Node, Peer, until  # noqa: E402
-from security.tcpcl import make_certificate  # noqa: E402
 
 
 def tcpcl(hosts, **keys):
@@ -49,17 +46,6 @@ def wrong_words_of_a_deletion():
             if answer["ok"]:
                 wrong.append(f"{words}: {answer['deleted']} deleted")
     yield Claim("words of a deletion that are wrong", "docs/helioctl.md", "a wrong request (a word, a key, a pattern, a name that the node does not know)", "; ".join(wrong), not wrong)
-
-
-@check
-def limit_of_file_sizes():
-    """RLIMIT_FSIZE stops the store's first pages."""
-    hosts = Hosts()
-    node = Node(hosts, {"store": {"path": hosts.path("store")}, "links": [tcpcl(hosts)]}, wait=False, prefix=["prlimit", "--fsize=4096"])
-    until(lambda: node.process.poll() is not None, 5)
-    code, text = node.process.poll(), node.log().decode()
-    node.stop()
-    yield Claim("a start at a limit of file sizes", "SECURITY.md", "exit 1 with a message, nothing left behind", f"ends with {code}: {text[:80]!r}", code == 1 and bool(text))
 
 
 @check
@@ -97,56 +83,6 @@ def contact_headers_of_the_own_address():
         s.close()
     yield Claim("a peer beside contact headers from its own address", "SECURITY.md", "silent or with a contact header; 235 a second from the honest peer's own address",
                 f"{good} of 5 in session; {away} connections turned away", good == 5)
-
-
-def long_hello():
-    """A ClientHello of some 130 kB, without its last octets."""
-    padding = 65000
-    extensions = b"\0\x2b\0\x03\x02\x03\x04\0\x0d\0\x04\0\x02\x04\x03\0\x0a\0\x04\0\x02\0\x1d\xaa\xaa" + struct.pack(">H", padding) + bytes(padding)
-    hello = b"\x03\x03" + bytes(32) + b"\0" + struct.pack(">H", 65000) + b"\x13\x01" * 32500 + b"\x01\0" + struct.pack(">H", len(extensions)) + extensions
-    hello = b"\x01" + len(hello).to_bytes(3, "big") + hello
-    return b"".join(b"\x16\x03\x01" + struct.pack(">H", len(hello[k:k + 16384])) + hello[k:k + 16384] for k in range(0, len(hello), 16384))[:-10]
-
-
-@check
-def memory_of_unfinished_handshakes():
-    """256 connections to each of two local addresses, from 64 addresses, each with a long ClientHello that is never finished."""
-    hosts, held, hello = Hosts(), [], long_hello()
-    key, certificate = make_certificate(hosts, "one", "ipn:1.0")
-    tls = {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": certificate}
-    second = {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": f"{hosts.node()}:4557", **tls}
-    with Node(hosts, {"store": {"durability": "none", "limit": "16MiB"}, "links": [tcpcl(hosts, **tls), second]}) as node:
-        for k in range(512):
-            s = socket.create_connection((hosts.node(), 4556 + k // 256), 5, (hosts.other(k % 64), 0))
-            s.sendall(wire.contact(1))
-            s.recv(6, socket.MSG_WAITALL)
-            s.sendall(hello)
-            held.append(s)
-        until(lambda: node.anonymous_kib() > 80 << 10, 10)
-        mib = node.anonymous_kib() / 1024
-        for s in held:
-            s.close()
-    yield Claim("memory beside unfinished handshakes", "ARCHITECTURE.md", "stays below `bundles.total` (with `durability: none`: `store.limit`) and 64 MiB",
-                f"{mib:.0f} MiB, promised 16 + 64", mib <= 16 + 64)
-
-
-@check
-def uplink_that_nobody_reads():
-    """A pipe as the uplink of helio-sle, without a reader."""
-    hosts = Hosts()
-    os.mkfifo(hosts.path("up"))
-    with open(hosts.path("station.yaml"), "w", encoding="ascii") as f:
-        f.write(f"id: STATION\nlisten: {hosts.node()}:5100\nusers: [{{id: CENTRE}}]\n"
-                f"instances: [{{id: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, users: CENTRE, uplink: {hosts.path('up')}}}]\n")
-    with subprocess.Popen([os.path.join(nodes.bin_dir, "helio-sle"), "provider", hosts.path("station.yaml")], stderr=subprocess.PIPE) as p:
-        try:
-            p.wait(3)
-            code = p.returncode
-        except subprocess.TimeoutExpired:
-            p.terminate()
-            code = f"none in 3 s, then {p.wait()}"
-        text = p.stderr.read().decode()
-    yield Claim("an uplink that is a pipe without a reader", "SECURITY.md", "exit 1 with a message, nothing left behind", f"exit code {code}: {text[-80:]!r}", code == 1)
 
 
 def main():
