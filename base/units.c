@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A decimal number is read into a mantissa of at most 18 digits and scaled by the unit in 128 bits,
- * so that no rounding differs between machines. What can go wrong: no digits, an unknown unit,
- * overflow. */
+ * so that no rounding differs between machines. A refused unit may have a right name. What can go
+ * wrong: no digits, an unknown unit, overflow. */
 #include "base/units.h"
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <strings.h>
 
 #include "base/err.h"
 
@@ -138,4 +140,70 @@ int units_count(const char *text, uint64_t max, uint64_t *out)
         return HELIO_EFORMAT;
     *out = v;
     return 0;
+}
+
+/* Without case, and without the s of a plural. */
+static bool same_unit(const char *a, size_t len, const char *b)
+{
+    const bool plural = len > 2 && (a[len - 1] == 's' || a[len - 1] == 'S');
+    return (strlen(b) == len && strncasecmp(a, b, len) == 0) ||
+           (plural && strlen(b) == len - 1 && strncasecmp(a, b, len - 1) == 0);
+}
+
+struct alias {
+    const char *typed, *unit;
+};
+
+static const char *find_alias(enum units_kind kind, const char *typed)
+{
+    static const struct alias durations[] = {
+        {"nsec", "ns"}, {"nanosecond", "ns"},  {"usec", "us"}, {"microsecond", "us"},
+        {"msec", "ms"}, {"millisecond", "ms"}, {"ms", "ms"},   {"s", "s"},
+        {"sec", "s"},   {"second", "s"},       {"min", "min"}, {"minute", "min"},
+        {"h", "h"},     {"hr", "h"},           {"hour", "h"},  {"d", "d"},
+        {"day", "d"},   {"us", "us"},          {"ns", "ns"},   {NULL, NULL}};
+    static const struct alias rates[] = {
+        {"b", "bit/s"},        {"bit", "bit/s"},       {"bps", "bit/s"},
+        {"bit/s", "bit/s"},    {"bit/sec", "bit/s"},   {"k", "kbit/s"},
+        {"kb", "kbit/s"},      {"kbit", "kbit/s"},     {"kbps", "kbit/s"},
+        {"kbit/s", "kbit/s"},  {"kbit/sec", "kbit/s"}, {"M", "Mbit/s"},
+        {"Mb", "Mbit/s"},      {"Mbit", "Mbit/s"},     {"Mbps", "Mbit/s"},
+        {"Mbit/s", "Mbit/s"},  {"Mbit/sec", "Mbit/s"}, {"G", "Gbit/s"},
+        {"Gb", "Gbit/s"},      {"Gbit", "Gbit/s"},     {"Gbps", "Gbit/s"},
+        {"Gbit/s", "Gbit/s"},  {"Gbit/sec", "Gbit/s"}, {"kbits/s", "kbit/s"},
+        {"Mbits/s", "Mbit/s"}, {"Gbits/s", "Gbit/s"},  {"bits/s", "bit/s"},
+        {NULL, NULL}};
+    static const struct alias sizes[] = {
+        {"b", "B"},     {"byte", "B"},      {"octet", "B"},     {"k", "kB"},        {"kb", "kB"},
+        {"M", "MB"},    {"mb", "MB"},       {"G", "GB"},        {"gb", "GB"},       {"T", "TB"},
+        {"tb", "TB"},   {"kbyte", "kB"},    {"mbyte", "MB"},    {"gbyte", "GB"},    {"kib", "KiB"},
+        {"mib", "MiB"}, {"gib", "GiB"},     {"tib", "TiB"},     {"Ki", "KiB"},      {"Mi", "MiB"},
+        {"Gi", "GiB"},  {"kilobyte", "kB"}, {"megabyte", "MB"}, {"gigabyte", "GB"}, {NULL, NULL}};
+    const struct alias *a = kind == UNITS_DURATION ? durations : kind == UNITS_RATE ? rates : sizes;
+    const size_t len = strlen(typed);
+    while (a->typed != NULL && !same_unit(typed, len, a->typed))
+        a++;
+    return a->unit;
+}
+
+static int parse_kind(enum units_kind kind, const char *text, uint64_t *out)
+{
+    return kind == UNITS_DURATION ? units_duration(text, out)
+           : kind == UNITS_RATE   ? units_rate(text, out)
+                                  : units_size(text, out);
+}
+
+bool units_mend(enum units_kind kind, const char *text, char out[UNITS_MEND_CAP])
+{
+    uint64_t mantissa, divisor, value;
+    const char *unit = read_number(text, &mantissa, &divisor);
+    if (unit == NULL || *unit == '\0' || strlen(text) >= UNITS_MEND_CAP - sizeof "Mbit/s")
+        return false;
+    const char *typed = unit + strspn(unit, " "), *right = find_alias(kind, typed);
+    snprintf(out, UNITS_MEND_CAP, "%.*s%s", (int)(unit - text), text, typed);
+    if (parse_kind(kind, out, &value) == 0)
+        return true;
+    if (right != NULL)
+        snprintf(out, UNITS_MEND_CAP, "%.*s%s", (int)(unit - text), text, right);
+    return right != NULL && parse_kind(kind, out, &value) == 0;
 }

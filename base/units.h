@@ -6,6 +6,8 @@
 #ifndef BASE_UNITS_H
 #define BASE_UNITS_H
 
+#include <stdbool.h>
+
 #include "base/tick.h"
 
 /* ns us ms s min h d; a fraction is allowed ("0.5s"). A bare 0 needs no unit. */
@@ -21,6 +23,13 @@ int units_size(const char *text, uint64_t *out_bytes);
 
 /* An unsigned number without unit, at most max. */
 int units_count(const char *text, uint64_t max, uint64_t *out);
+
+/* The right spelling of what a parser above refuses: a blank before the unit ("100 msec": 100ms), a
+ * unit by another name or case ("500Mb": 500Mbit/s, "20 MBytes": 20MB). False: not known, *out is
+ * undefined. */
+enum units_kind { UNITS_DURATION, UNITS_RATE, UNITS_SIZE };
+#define UNITS_MEND_CAP 48
+bool units_mend(enum units_kind kind, const char *text, char out[UNITS_MEND_CAP]);
 
 /* What a parser accepts, for error messages. Static texts. */
 extern const char units_duration_hint[], units_rate_hint[], units_size_hint[];

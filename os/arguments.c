@@ -71,6 +71,14 @@ void argument_want(struct argp_state *state, const char *option, const char *arg
     argp_error(state, "--%s '%s': expected %s", option, arg, hint);
 }
 
+/* The right spelling if it can be guessed, else the hint. */
+static void want_quantity(struct argp_state *state, const char *option, enum units_kind kind,
+                          const char *arg, const char *hint)
+{
+    char right[UNITS_MEND_CAP];
+    argument_want(state, option, arg, units_mend(kind, arg, right) ? right : hint);
+}
+
 uint64_t argument_count(struct argp_state *state, const char *option, const char *arg, uint64_t low,
                         uint64_t high)
 {
@@ -90,7 +98,7 @@ uint64_t argument_size(struct argp_state *state, const char *option, const char 
     snprintf(hint, sizeof hint, "%" PRIu64 " to %" PRIu64 " bytes, as in 1024B or 500kB", low,
              high);
     if (units_size(arg, &v) != 0 || v < low || v > high)
-        argument_want(state, option, arg, hint);
+        want_quantity(state, option, UNITS_SIZE, arg, hint);
     return v;
 }
 
@@ -100,7 +108,7 @@ tick argument_time(struct argp_state *state, const char *option, const char *arg
     char hint[96];
     snprintf(hint, sizeof hint, "at least %" PRIu64 "us, as in 30ms", low / TICK_US);
     if (units_duration(arg, &t) != 0 || t < low)
-        argument_want(state, option, arg, low == 0 ? units_duration_hint : hint);
+        want_quantity(state, option, UNITS_DURATION, arg, low == 0 ? units_duration_hint : hint);
     return t;
 }
 
@@ -108,7 +116,7 @@ uint64_t argument_rate(struct argp_state *state, const char *option, const char 
 {
     uint64_t rate = 0;
     if (units_rate(arg, &rate) != 0)
-        argument_want(state, option, arg, units_rate_hint);
+        want_quantity(state, option, UNITS_RATE, arg, units_rate_hint);
     return rate;
 }
 

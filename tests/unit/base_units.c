@@ -97,6 +97,40 @@ START_TEST(counts)
 }
 END_TEST
 
+START_TEST(mended_ones)
+{
+    static const struct {
+        enum units_kind kind;
+        const char *text, *want;
+    } rows[] = {{UNITS_DURATION, "100 msec", "100ms"},
+                {UNITS_DURATION, "1.5 s", "1.5s"},
+                {UNITS_DURATION, "5 minutes", "5min"},
+                {UNITS_DURATION, "2Hours", "2h"},
+                {UNITS_DURATION, "30MS", "30ms"},
+                {UNITS_DURATION, "30", NULL},
+                {UNITS_DURATION, "soon", NULL},
+                {UNITS_DURATION, "5 fortnights", NULL},
+                {UNITS_DURATION, "99999999999999999 days", NULL},
+                {UNITS_RATE, "500Mb", "500Mbit/s"},
+                {UNITS_RATE, "500 mbps", "500Mbit/s"},
+                {UNITS_RATE, "2.5 Gbit", "2.5Gbit/s"},
+                {UNITS_RATE, "10 Mbits/s", "10Mbit/s"},
+                {UNITS_RATE, "0 Mbit", NULL},
+                {UNITS_SIZE, "1 GiB", "1GiB"},
+                {UNITS_SIZE, "20 MBytes", "20MB"},
+                {UNITS_SIZE, "4k", "4kB"},
+                {UNITS_SIZE, "100000000000000000000000000000000000000000000 kB", NULL},
+                {UNITS_SIZE, "", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        char out[UNITS_MEND_CAP];
+        const bool known = units_mend(rows[i].kind, rows[i].text, out);
+        ck_assert_msg(known == (rows[i].want != NULL), "%s", rows[i].text);
+        if (known)
+            ck_assert_str_eq(out, rows[i].want);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("base_units");
@@ -105,6 +139,7 @@ int main(void)
     tcase_add_test(t, right_ones);
     tcase_add_test(t, wrong_ones);
     tcase_add_test(t, counts);
+    tcase_add_test(t, mended_ones);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

@@ -21,12 +21,70 @@ START_TEST(the_nearest_is_found)
 }
 END_TEST
 
+START_TEST(a_key_is_meant)
+{
+    static const char *const keys[] = {"name",
+                                       "peer",
+                                       "peers",
+                                       "rate",
+                                       "overhead",
+                                       "owlt",
+                                       "rto",
+                                       "rto_auto",
+                                       "rto_min",
+                                       "rto_max",
+                                       "segment",
+                                       "sessions",
+                                       "auth",
+                                       "auth_key_file",
+                                       "auth_key_id",
+                                       "erasure",
+                                       "erasure_interleave",
+                                       "socket_buffer",
+                                       "erasure_rate",
+                                       "local",
+                                       "remote",
+                                       "margin"};
+    static const struct {
+        const char *typed, *meant;
+    } rows[] = {{"speed", "rate"},
+                {"rto_ms", "rto"},
+                {"owlt_s", "owlt"},
+                {"rto-min", "rto_min"},
+                {"RATE", "rate"},
+                {"rtae", "rate"},
+                {"rto_mi", "rto_min"},
+                {"sess", "sessions"},
+                {"auth_key", "auth_key_id"},
+                {"interleave", "erasure_interleave"},
+                {"buffer", "socket_buffer"},
+                {"rate_limit", "rate"},
+                {"bandwidth", "rate"},
+                {"latency", "owlt"},
+                {"timeout", "rto"},
+                {"erasure_rat", "erasure_rate"},
+                {"remot", "remote"},
+                {"tls", NULL},
+                {"x", NULL},
+                {"colour", NULL},
+                {"steed", NULL},
+                {"certificate", NULL}};
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        const char *found = words_closest(rows[i].typed, keys, sizeof keys / sizeof *keys);
+        const char *meant = rows[i].meant;
+        ck_assert_msg(meant == NULL ? found == NULL : found != NULL && strcmp(found, meant) == 0,
+                      "%s: %s", rows[i].typed, found != NULL ? found : "none");
+    }
+}
+END_TEST
+
 START_TEST(none_is_near)
 {
     char longest[66];
     memset(longest, 's', 65);
     longest[65] = '\0';
     ck_assert_ptr_null(words_closest("draw", words, 4));
+    ck_assert_ptr_null(words_closest("route.yaml", words, 4)); /* a file */
     ck_assert_ptr_null(words_closest("", words, 4));
     ck_assert_ptr_null(words_closest("check", words, 0));
     ck_assert_ptr_null(words_closest(longest, words, 4)); /* longer than is compared */
@@ -40,6 +98,7 @@ int main(void)
     Suite *s = suite_create("words");
     TCase *t = tcase_create("words");
     tcase_add_test(t, the_nearest_is_found);
+    tcase_add_test(t, a_key_is_meant);
     tcase_add_test(t, none_is_near);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
