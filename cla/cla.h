@@ -231,10 +231,11 @@ struct cla_ops {
      * no files. */
     int (*read)(const void *config, void **out, const char **key, char *why, size_t why_cap);
     void (*forget)(void *files); /* in the loop; with `read` */
-    /* Of a configuration that check accepts: what does not work at this time (s since 1970 UTC), or
-     * soon will not, such as a certificate that ended; returns true with the key and a text. NULL:
-     * nothing. */
-    bool (*warn)(const void *config, int64_t now, const char **key, char *why, size_t why_cap);
+    /* Of a configuration that check accepts: what does not work for this node at this time (s since
+     * 1970 UTC), or soon will not, such as a certificate that ended or names another node; returns
+     * true with the key and a text. NULL: nothing. */
+    bool (*warn)(const void *config, const struct eid *node, int64_t now, const char **key,
+                 char *why, size_t why_cap);
     /* Relations between values and the names of the two nodes (peer: dtn:none when not known);
      * returns as check does. NULL: there are none. */
     int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,

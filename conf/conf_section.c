@@ -15,44 +15,54 @@
 #include "base/err.h"
 #include "base/words.h"
 
-#define KEYS_MAX 96
+#define KEYS_MAX 256
 #define WHY_CAP 320
 
-static size_t known_keys(const struct conf_part *parts, size_t parts_len, const char *const *words,
-                         const char *out[KEYS_MAX])
+struct known {
+    const char *keys[KEYS_MAX];
+    size_t n;
+};
+
+static void list_known(const struct conf_part *parts, size_t parts_len, const char *const *words,
+                       struct known *known)
 {
+    const char **out = known->keys;
     size_t n = 0;
     for (size_t i = 0; i < parts_len; i++) {
         for (const struct conf_option *o = parts[i].options; o->key != NULL && n < KEYS_MAX; o++) {
-            bool known = false;
+            bool listed = false;
             for (size_t j = 0; j < n; j++)
-                known |= strcmp(out[j], o->key) == 0;
-            if (!known)
+                listed |= strcmp(out[j], o->key) == 0;
+            if (!listed)
                 out[n++] = o->key;
         }
     }
     for (; words != NULL && *words != NULL && n < KEYS_MAX; words++)
         out[n++] = *words;
-    return n;
+    known->n = n;
 }
 
-static void report_unknown(const struct conf_tree *t, const char *where, const char *const *keys,
-                           size_t n, struct conf_errors *errors)
+static void report_unknown(const struct conf_tree *t, const char *where, const struct known *known,
+                           struct conf_errors *errors)
 {
+    const char *const *keys = known->keys;
+    const size_t n = known->n;
     const char *closest = words_closest(t->key, keys, n);
     if (closest != NULL) {
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
         return;
     }
     char list[WHY_CAP];
-    size_t used = 0;
+    size_t used = 0, i = 0;
     list[0] = '\0';
-    for (size_t i = 0; i < n; i++) {
-        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", keys[i]);
-        if (w < 0 || (size_t)w >= sizeof list - used)
+    for (; i < n; i++) {
+        const size_t left = sizeof list - used;
+        int w = snprintf(list + used, left, "%s%s", i > 0 ? ", " : "", keys[i]);
+        if (w < 0 || (size_t)w + sizeof ", ..." > left)
             break;
         used += (size_t)w;
     }
+    snprintf(list + used, sizeof list - used, "%s", i < n ? ", ..." : "");
     conf_error(errors, t->line, "%s%s: unknown key; the keys here are: %s", where, t->key, list);
 }
 
@@ -113,14 +123,27 @@ static bool set_key(const struct conf_tree *t, const char *where, const struct c
     return known;
 }
 
+/* Was the key written in another way? Then it was reported with that. */
+static bool is_meant(const struct conf_tree *map, const char *key, const struct known *known)
+{
+    bool meant = false;
+    for (const struct conf_tree *t = map->first; t != NULL && !meant; t = t->next) {
+        const char *closest = words_closest(t->key, known->keys, known->n);
+        meant = closest != NULL && strcmp(closest, key) == 0;
+    }
+    return meant;
+}
+
 static void report_missing(const struct conf_tree *map, const char *where,
-                           const struct conf_part *parts, size_t index, struct conf_errors *errors)
+                           const struct conf_part *parts, size_t index, const struct known *known,
+                           struct conf_errors *errors)
 {
     for (const struct conf_option *o = parts[index].options; o->key != NULL; o++) {
         bool named = false;
         for (size_t i = 0; i < index; i++)
             named |= conf_option_find(parts[i].options, o->key) != NULL;
-        if (o->initial == NULL && !named && conf_child(map, o->key) == NULL)
+        if (o->initial == NULL && !named && conf_child(map, o->key) == NULL &&
+            !is_meant(map, o->key, known))
             conf_error(errors, map->line, "%s%s: this key is missing; it means: %s", where, o->key,
                        o->help != NULL ? o->help : "required");
     }
@@ -130,8 +153,8 @@ void conf_section_read(const struct conf_tree *map, const char *where,
                        const struct conf_part *parts, size_t parts_len, const char *const *words,
                        struct conf_errors *errors)
 {
-    const char *keys[KEYS_MAX];
-    size_t n = known_keys(parts, parts_len, words, keys);
+    struct known keys;
+    list_known(parts, parts_len, words, &keys);
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
         if (is_duplicate(map, t)) {
             conf_error(errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
@@ -142,10 +165,10 @@ void conf_section_read(const struct conf_tree *map, const char *where,
         for (const char *const *w = words; !known && w != NULL && *w != NULL; w++)
             known = strcmp(*w, t->key) == 0;
         if (!known)
-            report_unknown(t, where, keys, n, errors);
+            report_unknown(t, where, &keys, errors);
     }
     for (size_t i = 0; i < parts_len; i++)
-        report_missing(map, where, parts, i, errors);
+        report_missing(map, where, parts, i, &keys, errors);
 }
 
 static bool is_empty(const struct conf_tree *t)

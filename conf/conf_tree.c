@@ -187,6 +187,23 @@ static uint32_t line_at(const char *data, size_t offset)
     return line;
 }
 
+/* The first line from `line` on whose indentation has a tab, among two: the library names the line
+ * of the tab, or where it began to read the value before. 0: there is none. */
+static uint32_t find_tab(const char *data, size_t len, uint32_t line)
+{
+    const char *at = data, *end = data + len;
+    for (uint32_t n = 1; at < end && n <= line + 1; n++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *next = newline != NULL ? newline + 1 : end;
+        while (n >= line && at < next && *at == ' ')
+            at++;
+        if (n >= line && at < next && *at == '\t')
+            return n;
+        at = next;
+    }
+    return 0;
+}
+
 static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
                          struct conf_errors *errors)
 {
@@ -197,6 +214,11 @@ static void parser_error(const yaml_parser_t *p, const char *data, size_t len,
     uint32_t line = p->error != YAML_READER_ERROR ? (uint32_t)p->problem_mark.line + 1
                     : p->problem_offset < len     ? line_at(data, p->problem_offset)
                                                   : line_at(data, len);
+    const uint32_t tab = p->error == YAML_SCANNER_ERROR ? find_tab(data, len, line) : 0;
+    if (tab != 0) {
+        conf_error(errors, tab, "not YAML: a tab at line %u: use spaces", tab);
+        return;
+    }
     conf_error(errors, line, "not YAML: %s%s%s%s", p->problem != NULL ? p->problem : "unreadable",
                p->error == YAML_READER_ERROR ? " (a configuration is UTF-8)" : "",
                p->context != NULL ? " " : "", p->context != NULL ? p->context : "");

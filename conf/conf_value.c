@@ -15,8 +15,6 @@
 #include "base/err.h"
 #include "base/units.h"
 
-#define WORD_MAX 64
-
 struct scale {
     const char *unit;
     uint64_t by;
@@ -64,17 +62,30 @@ char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_C
     return out;
 }
 
-/* False when there are none, or it is too long. */
-static bool without_spaces(const char *text, char out[WORD_MAX + 1])
+/* What would be right instead of a text that is no number of its type. */
+static void refuse_number(const struct conf_option *o, const char *text, char *why, size_t cap)
 {
-    size_t n = 0;
-    if (strchr(text, ' ') == NULL || strlen(text) > WORD_MAX)
-        return false;
-    for (; *text != '\0'; text++)
-        if (*text != ' ')
-            out[n++] = *text;
-    out[n] = '\0';
-    return true;
+    static const char *const hints[] = {units_duration_hint, units_rate_hint, units_size_hint};
+    const enum units_kind kind = o->type == OPTION_DURATION ? UNITS_DURATION
+                                 : o->type == OPTION_RATE   ? UNITS_RATE
+                                                            : UNITS_SIZE;
+    const char *last_or = o->choices != NULL ? ", or " : "",
+               *word = o->choices != NULL ? o->choices : "";
+    char right[UNITS_MEND_CAP];
+    if (o->type == OPTION_COUNT && o->help != NULL && o->choices == NULL)
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit: %s", text,
+                 o->help);
+    else if (o->type == OPTION_COUNT)
+        snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit%s%s", text,
+                 last_or, word);
+    else if (units_mend(kind, text, right) && strchr(text, ' ') != NULL)
+        snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
+                 right);
+    else if (units_mend(kind, text, right))
+        snprintf(why, cap, "\"%s\" is not understood; write %s", text, right);
+    else
+        snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hints[kind], last_or,
+                 word);
 }
 
 static int set_number(const struct conf_option *o, uint64_t *field, const char *text, char *why,
@@ -82,33 +93,20 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
 {
     uint64_t v = 0;
     int err;
-    const char *hint;
     if (o->choices != NULL && strcmp(text, o->choices) == 0) {
         *field = 0;
         return 0;
     }
-    if (o->type == OPTION_DURATION) {
+    if (o->type == OPTION_DURATION)
         err = units_duration(text, &v);
-        hint = units_duration_hint;
-    } else if (o->type == OPTION_RATE) {
+    else if (o->type == OPTION_RATE)
         err = units_rate(text, &v);
-        hint = units_rate_hint;
-    } else if (o->type == OPTION_SIZE) {
+    else if (o->type == OPTION_SIZE)
         err = units_size(text, &v);
-        hint = units_size_hint;
-    } else {
+    else
         err = units_count(text, UINT64_MAX, &v);
-        hint = "a whole number without unit";
-    }
     if (err < 0) {
-        char joined[WORD_MAX + 1];
-        const char *last_or = o->choices != NULL ? ", or " : "",
-                   *word = o->choices != NULL ? o->choices : "";
-        if (o->type != OPTION_COUNT && without_spaces(text, joined))
-            snprintf(why, cap, "\"%s\" is not understood; write no space before the unit: %s", text,
-                     joined);
-        else
-            snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hint, last_or, word);
+        refuse_number(o, text, why, cap);
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {
@@ -142,6 +140,11 @@ static int set_share(double *field, const char *text, char *why, size_t cap)
 {
     char *end;
     double v = strtod(text, &end);
+    if (end != text && end[strspn(end, " ")] == '%' && end[strspn(end, " ") + 1] == '\0' &&
+        v >= 0 && v <= 100) {
+        snprintf(why, cap, "\"%s\" is not a probability; write %g", text, v / 100);
+        return HELIO_EFORMAT;
+    }
     if (end == text || *end != '\0' || !(v >= 0 && v <= 1)) {
         snprintf(why, cap, "\"%s\" is not a probability; write a number from 0 to 1, such as 0.05",
                  text);

@@ -156,7 +156,7 @@ static void print_warnings(const struct config *c, const char *path)
         const struct config_link *l = &c->links[i];
         const char *key = "";
         char why[512];
-        if (l->ops->warn != NULL && l->ops->warn(l->settings, now, &key, why, sizeof why))
+        if (l->ops->warn != NULL && l->ops->warn(l->settings, &c->node, now, &key, why, sizeof why))
             fprintf(stderr, "%s:%u: warning: links[%s].%s: %s\n", path, (unsigned)l->line, l->name,
                     key, why);
     }

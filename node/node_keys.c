@@ -60,6 +60,17 @@ static int open_file(const struct reading *r, const char *name, int *fd)
     return wrong == NULL ? 0 : refuse_file(r, name, wrong);
 }
 
+/* "line 3: algorithm: …" becomes FOLDER/NAME:3: algorithm: … */
+static int refuse_line(const struct reading *r, const char *name, const char *text)
+{
+    const size_t digits = strncmp(text, "line ", 5) == 0 ? strspn(text + 5, "0123456789") : 0;
+    if (digits == 0)
+        return refuse_file(r, name, text);
+    snprintf(r->why, r->cap, "%s/%s:%.*s%s", r->folder, name, (int)digits, text + 5,
+             text + 5 + digits);
+    return HELIO_EFORMAT;
+}
+
 static int parse_file(const struct reading *r, const char *name, size_t len)
 {
     char why[256] = "";
@@ -69,7 +80,7 @@ static int parse_file(const struct reading *r, const char *name, size_t len)
         return refuse_file(r, name, "there are more than 64 key files; remove old ones");
     struct security_key *k = &r->ring->at[r->ring->len];
     if (security_key_parse(r->text, len, k, why, sizeof why) != 0)
-        return refuse_file(r, name, why);
+        return refuse_line(r, name, why);
     r->ring->len++;
     return 0;
 }

@@ -69,6 +69,9 @@ void tls_own(const struct tls *t, struct tls_own *out);
 /* Is the certificate over, not yet valid, or over within 14 days at `now` (s since 1970 UTC)? Then
  * why[TLS_WHY_MAX] has its file, the date, and what would be right. */
 bool tls_own_warning(const struct tls *t, int64_t now, char *why);
+/* The i-th node of our certificate (a NODE-ID of RFC 9174 §4.4.1), as in its file; with its zero
+ * at most TLS_NAME_MAX + 1 bytes. False: there are no more, or no memory. */
+bool tls_own_node(const struct tls *t, size_t i, char out[TLS_NAME_MAX + 1]);
 
 /* ---- a stream ---- */
 

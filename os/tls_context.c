@@ -207,6 +207,23 @@ void tls_own(const struct tls *t, struct tls_own *out)
     *out = t->own;
 }
 
+bool tls_own_node(const struct tls *t, size_t i, char out[TLS_NAME_MAX + 1])
+{
+    X509 *own = SSL_CTX_get0_certificate(t->context);
+    struct tls_names names = {.len = 0};
+    size_t nodes = 0;
+    bool found = false;
+    if (own == NULL || !certificate_names(own, &names))
+        return false;
+    for (size_t n = 0; n < names.len && !found; n++) {
+        found = names.at[n].kind == TLS_BUNDLE_EID && nodes++ == i;
+        if (found)
+            snprintf(out, TLS_NAME_MAX + 1, "%s", names.at[n].text);
+    }
+    certificate_forget(&names);
+    return found;
+}
+
 static bool keep_path(struct tls *t, unsigned file, const char *path)
 {
     if (path == NULL || path[0] == '\0')

@@ -202,15 +202,39 @@ int tcpcl_config_read(const void *config, void **out, const char **key, char *wh
     return r;
 }
 
-bool tcpcl_config_warn(const void *config, int64_t now, const char **key, char *why, size_t cap)
+/* RFC 9174 §4.4.1: names that are no node's do not count. */
+static bool warn_names(const struct tcpcl_config *k, const struct tls *tls, const struct eid *node,
+                       char *why, size_t cap)
+{
+    char text[TLS_NAME_MAX + 1], other[64] = "", own[EID_TEXT_MAX];
+    struct eid named;
+    for (size_t i = 0; tls_own_node(tls, i, text); i++) {
+        if (eid_parse(text, &named) != 0 || !eid_is_node(&named))
+            continue;
+        if (eid_same_node(&named, node))
+            return false;
+        if (other[0] == '\0')
+            snprintf(other, sizeof other, "%.63s", text);
+    }
+    eid_text(node, own);
+    snprintf(why, cap,
+             "%.100s: the certificate names the node %s, and this node is %s: peers refuse it; "
+             "write the certificate of this node",
+             k->tls_certificate, other, own);
+    return other[0] != '\0';
+}
+
+bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
+                       char *why, size_t cap)
 {
     struct tls *tls;
     char text[TLS_WHY_MAX];
     if (tcpcl_tls_load(&tls, config, key, why, cap) != 0 || tls == NULL)
         return false;
-    const bool warns = tls_own_warning(tls, now, text);
-    if (warns)
+    const bool dates = tls_own_warning(tls, now, text);
+    if (dates)
         snprintf(why, cap, "%s", text);
+    const bool warns = dates || warn_names(config, tls, node, why, cap);
     *key = "tls_certificate";
     tls_free(tls);
     return warns;

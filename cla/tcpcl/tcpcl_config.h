@@ -35,7 +35,8 @@ int tcpcl_config_check(const void *config, const char **key, char *why, size_t w
 /* cla_ops.read: certificate, key and CAs, as a struct tls. */
 int tcpcl_config_read(const void *config, void **out, const char **key, char *why, size_t cap);
 /* cla_ops.warn */
-bool tcpcl_config_warn(const void *config, int64_t now, const char **key, char *why, size_t cap);
+bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
+                       char *why, size_t cap);
 
 /* Where it listens, where it connects to; false: nowhere. */
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);

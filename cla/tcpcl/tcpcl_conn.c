@@ -182,6 +182,14 @@ static void tell_peer_term(struct tcpcl_conn *c)
         tcpcl_refused(c->link);
 }
 
+/* Most often the peer's node does not run, or both links only connect. */
+static const char *refused_hint(int error)
+{
+    return helio_errno(error) == ECONNREFUSED ? "; nobody listens there: start the peer's node, or "
+                                                "give its link this address as local"
+                                              : "";
+}
+
 /* The stream ended with an error, before the peer's contact header or behind it. */
 static void tell_broken(struct tcpcl_conn *c)
 {
@@ -189,8 +197,8 @@ static void tell_broken(struct tcpcl_conn *c)
     char text[TCPCL_PLACE_MAX];
     assert(c->link != NULL && c->error != 0);
     if (c->n.rx[0] == 0 && c->active && tcpcl_remote(c->link->config, &to))
-        tcpcl_down(c->link, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
-                   tcpcl_tls_why(c));
+        tcpcl_down(c->link, 1, "cannot connect to %s: %s%s", tcpcl_place_text(&to, text),
+                   tcpcl_tls_why(c), refused_hint(c->error));
     else
         tcpcl_down(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
     if (helio_errno(c->error) == ECONNREFUSED)
@@ -489,8 +497,8 @@ void tcpcl_conn_connect(struct tcpcl_link *l)
     int r = c == NULL ? HELIO_ENOMEM : stream_connect(l->env.world, &c->stream, &to, &user, c);
     if (r != 0) {
         l->connects_failed++;
-        tcpcl_down(l, 1, "cannot connect to %s: %s", tcpcl_place_text(&to, text),
-                   helio_strerror(r));
+        tcpcl_down(l, 1, "cannot connect to %s: %s%s", tcpcl_place_text(&to, text),
+                   helio_strerror(r), refused_hint(r));
         if (c != NULL)
             free_conn(c);
         tcpcl_retry_later(l, true);

@@ -99,9 +99,9 @@ static void resolve_route(const struct config *c, const struct conf_tree *map,
             names[n++] = c->links[i].name;
     }
     const char *closest = words_closest(r->via, names, n);
-    conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s", r->via,
+    conf_error(errors, line_of(map, "via"), "routes.via: there is no link \"%s\"; %s%s%s", r->via,
                closest != NULL ? "did you mean " : "write the name of one of the links",
-               closest != NULL ? closest : "");
+               closest != NULL ? closest : "", closest != NULL ? "?" : "");
     free(names);
 }
 
@@ -283,6 +283,8 @@ static void note_lines(struct config *c, const struct conf_tree *root)
     c->lines.socket_group = line_in(root, NULL, "socket_group");
     c->lines.control_group = line_in(root, NULL, "control_group");
     c->lines.admin_group = line_in(root, NULL, "control_admin_group");
+    c->lines.plan = line_in(root, NULL, "plan");
+    c->lines.security_keys = line_in(root, NULL, "security_keys");
     c->lines.store = line_in(root, "store", "path");
     c->lines.segments = line_in(root, "log", "segments");
     c->lines.bundles = line_in(root, "log", "bundles");

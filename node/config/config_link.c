@@ -14,6 +14,7 @@
 
 #include "base/words.h"
 #include "conf/conf_section.h"
+#include "node/config/config_foreign.h"
 #include "node/config/config_lists.h"
 #include "node/config/config_tables.h"
 #include "node/config/config_value.h"
@@ -21,31 +22,6 @@
 #define KEYS_MAX 256 /* of an adapter */
 #define NAME_MAX_BYTES 64
 #define NAME_CHARACTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
-
-static const struct cla_ops *find_adapter(const struct conf_tree *map, const char *where,
-                                          config_adapters *adapters, struct conf_errors *errors)
-{
-    const struct conf_tree *t = conf_child(map, "adapter");
-    char list[256] = "";
-    size_t used = 0;
-    if (t == NULL)
-        return NULL; /* conf_section_read reports it */
-    if (t->kind != CONF_SCALAR) {
-        conf_error(errors, t->line, "%sadapter: %s is not expected here; write one value", where,
-                   conf_kind_name(t->kind));
-        return NULL;
-    }
-    for (size_t i = 0; adapters(i) != NULL; i++) {
-        const struct cla_ops *ops = adapters(i);
-        if (strcmp(ops->name, t->text) == 0)
-            return ops;
-        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", ops->name);
-        used += w > 0 && (size_t)w < sizeof list - used ? (size_t)w : 0;
-    }
-    conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where, t->text,
-               list);
-    return NULL;
-}
 
 /* Where a key's value is wrong; map NULL: the keys are in no file. */
 struct place {
@@ -184,7 +160,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
              name != NULL && name->kind == CONF_SCALAR ? name->text : "?");
     struct conf_part parts[2] = {{config_link_options, l, config_set}};
     size_t before = errors->total, n = 1;
-    l->ops = find_adapter(map, where, adapters, errors);
+    l->ops = config_adapter_find(map, where, adapters, errors);
     if (l->ops != NULL) {
         l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
         if (l->settings == NULL ||
@@ -193,17 +169,14 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
             return;
         }
         parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
-    } else if (conf_child(map, "adapter") != NULL) {
-        if (name != NULL && name->kind == CONF_SCALAR)
-            l->name = strdup(name->text); /* routes that name it are not wrong */
-        return;                           /* without its table every other key would look unknown */
     }
-    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + 1] = {NULL};
+    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + CONFIG_FOREIGN_MAX + 1] = {NULL};
     config_lists_words(config_link_lists, words);
     if (l->ops != NULL)
         config_lists_words(l->ops->lists, words);
     if (l->ops != NULL)
         report_renamed(map, where, l->ops->renamed, words + count_words(words), errors);
+    config_foreign_report(map, where, l->ops, adapters, words, errors);
     conf_section_read(map, where, parts, n, words, errors);
     config_lists_read(config_link_lists, l, map, where, errors);
     if (l->ops != NULL)
@@ -339,9 +312,11 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
     for (const struct conf_option *o = ops->options; o->key != NULL && n < KEYS_MAX; o++)
         words[n++] = o->key;
     const char *closest = words_closest(t->key, words, n);
-    conf_error(errors, t->line, "%s%s: unknown key%s%s%s", where, t->key,
-               closest != NULL ? "; did you mean " : "", closest != NULL ? closest : "",
-               closest != NULL ? "?" : "");
+    if (closest != NULL)
+        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
+    else
+        conf_error(errors, t->line, "%s%s: unknown key; heliod --keys lists those of %s", where,
+                   t->key, ops->name);
 }
 
 static void change_key(struct config_link *l, const struct conf_tree *map,

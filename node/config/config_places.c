@@ -3,11 +3,13 @@
  * What can go wrong: a directory that does not exist, which is most often a wrong character in its
  * name. */
 #include <errno.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "node/config/config.h"
+#include "os/input_file.h"
 #include "os/users.h"
 
 #define PATH_CAP 4096
@@ -92,6 +94,37 @@ static void check_group(const char *key, uint32_t line, const char *group, bool 
     }
 }
 
+/* A plan that cannot be read; what is wrong in it is reported with the plan's own lines. */
+static void check_plan(const struct config *c, struct conf_errors *errors)
+{
+    char why[128];
+    if (c->lines.plan == 0 || c->plan == NULL || *c->plan == '\0')
+        return;
+    FILE *f = input_file_regular(c->plan, why, sizeof why);
+    if (f != NULL)
+        fclose(f);
+    else
+        conf_error(errors, c->lines.plan,
+                   "plan: %s: cannot be read: %s; write the path of a contact plan", c->plan, why);
+}
+
+static void check_keys(const struct config *c, struct conf_errors *errors)
+{
+    struct stat st;
+    const char *path = c->security_keys;
+    if (c->lines.security_keys == 0 || c->security_len == 0 || path == NULL || *path == '\0')
+        return;
+    if (stat(path, &st) != 0)
+        conf_error(errors, c->lines.security_keys,
+                   "security_keys: %s: %s; make the folder (mkdir -m 0700)", path, strerror(errno));
+    else if (!S_ISDIR(st.st_mode))
+        conf_error(errors, c->lines.security_keys,
+                   "security_keys: %s is no folder; write the one that has the key files", path);
+    else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+        conf_error(errors, c->lines.security_keys,
+                   "security_keys: %s: other users may read or write it; chmod go= it", path);
+}
+
 int config_places(const struct config *c, struct conf_errors *errors)
 {
     size_t before = errors->total;
@@ -109,6 +142,8 @@ int config_places(const struct config *c, struct conf_errors *errors)
     check_kind(KIND_LOG, "log.bundles", c->lines.bundles, c->log.bundles, errors);
     if (c->store.durability != STORE_NONE)
         check_kind(KIND_STORE, "store.path", c->lines.store, c->store.path, errors);
+    check_plan(c, errors);
+    check_keys(c, errors);
     check_apart("control", c->lines.control, c->control, "socket", c->socket, errors);
     check_apart("log.bundles", c->lines.bundles, c->log.bundles, "log.segments", c->log.segments,
                 errors);

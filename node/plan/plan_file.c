@@ -68,12 +68,39 @@ static int check_start(const struct plan_draft *d, struct conf_errors *e)
     return -1;
 }
 
+/* The line of a YAML key such as "contacts:" that begins the first line with text, else 0: ION's
+ * lines begin with a word and a blank. */
+static unsigned find_yaml(const char *text, size_t len)
+{
+    const char *at = text, *end = text + len;
+    for (unsigned line = 1; at < end; line++) {
+        const char *newline = memchr(at, '\n', (size_t)(end - at));
+        const char *stop = newline != NULL ? newline : end;
+        size_t word = 0;
+        while (at + word < stop && ((at[word] >= 'a' && at[word] <= 'z') || at[word] == '_'))
+            word++;
+        if (at < stop && *at != '#' && *at != '\r')
+            return word > 1 && at + word < stop && at[word] == ':' ? line : 0;
+        at = newline != NULL ? newline + 1 : end;
+    }
+    return 0;
+}
+
+static int refuse_yaml(unsigned line, struct conf_errors *e)
+{
+    conf_error(e, line, "this is YAML, and is read as ION's lines; rename it to end in .yaml");
+    return -1;
+}
+
 int plan_stream_read(struct plan_draft *d, FILE *f, enum plan_format format, struct conf_errors *e)
 {
     size_t len;
     int rc = -1;
     char *text = read_all(f, &len, e);
-    if (text != NULL)
+    const unsigned yaml = text != NULL && format == PLAN_ION ? find_yaml(text, len) : 0;
+    if (yaml != 0)
+        rc = refuse_yaml(yaml, e);
+    else if (text != NULL)
         rc = format == PLAN_YAML   ? plan_yaml_read(d, text, len, e)
              : format == PLAN_HDTN ? plan_hdtn_read(d, text, len, e)
                                    : plan_ion_read(d, text, len, e);

@@ -299,9 +299,13 @@ static const struct {
                                      "space before the unit: 1GiB"},
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n",
      "n.yaml:5: links[a].rto: this key is missing; it means: retransmission timeout"},
-    {LINK "    rate: 500Mb\n",
-     "n.yaml:9: links[to-2].rate: \"500Mb\" is not understood; write a rate with its unit, such as "
+    {LINK "    rate: 500\n",
+     "n.yaml:9: links[to-2].rate: \"500\" is not understood; write a rate with its unit, such as "
      "500Mbit/s, 2.5Gbit/s, or unlimited"},
+    {LINK "    rate: 500Mb\n",
+     "n.yaml:9: links[to-2].rate: \"500Mb\" is not understood; write 500Mbit/s"},
+    {HEAD "bundles: {lifetime: 100 msec}\n", "n.yaml:4: bundles.lifetime: \"100 msec\" is not "
+                                             "understood; write no space before the unit: 100ms"},
     {LINK "    segment: 70kB\n",
      "n.yaml:9: links[to-2].segment: 70kB is out of range; write a value from 64B to 65kB"},
     {LINK "    sessions: all\n", "n.yaml:9: links[to-2].sessions: \"all\" is not understood; write "
@@ -343,7 +347,7 @@ static const struct {
     {LINK "    priorities:\n      - size_min: 2kB\n        size_max: 1kB\n        queue: bulk\n",
      "n.yaml:11: links[to-2].priorities.size_max: is below size_min; raise it or lower that"},
     {LINK "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n",
-     "n.yaml:10: routes.via: there is no link \"to-3\"; did you mean to-2"},
+     "n.yaml:10: routes.via: there is no link \"to-3\"; did you mean to-2?"},
     {LINK "routes:\n  - {to: \"nowhere\", via: to-2}\n",
      "n.yaml:10: routes.to: \"nowhere\" is not a pattern; write one such as ipn:2.*, "
      "ipn:[1-5,7].*, ipn:2.1, dtn://name/* or *"},

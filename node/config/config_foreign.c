@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Each key is looked up in the tables of all adapters. What can go wrong is the user's: an adapter
+ * that does not exist, a key of an adapter that the link does not have. */
+#include "node/config/config_foreign.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/words.h"
+#include "conf/conf_section.h"
+#include "node/config/config_tables.h"
+
+#define ADAPTERS_MAX 16
+#define LIST_CAP 256
+
+static size_t list_names(config_adapters *adapters, const char *names[ADAPTERS_MAX],
+                         char list[LIST_CAP])
+{
+    size_t n = 0, used = 0;
+    list[0] = '\0';
+    for (; adapters(n) != NULL && n < ADAPTERS_MAX; n++) {
+        names[n] = adapters(n)->name;
+        int w = snprintf(list + used, LIST_CAP - used, "%s%s", n > 0 ? ", " : "", names[n]);
+        used += w > 0 && (size_t)w < LIST_CAP - used ? (size_t)w : 0;
+    }
+    return n;
+}
+
+static const struct cla_ops *find_named(config_adapters *adapters, const char *name)
+{
+    for (size_t i = 0; name != NULL && adapters(i) != NULL; i++)
+        if (strcmp(adapters(i)->name, name) == 0)
+            return adapters(i);
+    return NULL;
+}
+
+const struct cla_ops *config_adapter_find(const struct conf_tree *map, const char *where,
+                                          config_adapters *adapters, struct conf_errors *errors)
+{
+    const struct conf_tree *t = conf_child(map, "adapter");
+    const char *names[ADAPTERS_MAX];
+    char list[LIST_CAP];
+    if (t == NULL)
+        return NULL;
+    if (t->kind != CONF_SCALAR) {
+        conf_error(errors, t->line, "%sadapter: %s is not expected here; write one value", where,
+                   conf_kind_name(t->kind));
+        return NULL;
+    }
+    const struct cla_ops *ops = find_named(adapters, t->text);
+    if (ops != NULL)
+        return ops;
+    const size_t n = list_names(adapters, names, list);
+    const char *closest = words_closest(t->text, names, n);
+    if (closest != NULL)
+        conf_error(errors, t->line, "%sadapter: \"%s\" is not known; did you mean %s?", where,
+                   t->text, closest);
+    else
+        conf_error(errors, t->line, "%sadapter: \"%s\" is not known; write one of: %s", where,
+                   t->text, list);
+    return find_named(adapters, closest);
+}
+
+static bool has_key(const struct cla_ops *ops, const char *key)
+{
+    bool has = conf_option_find(ops->options, key) != NULL;
+    for (const struct cla_list *l = ops->lists; l != NULL && l->key != NULL; l++)
+        has = has || strcmp(l->key, key) == 0;
+    for (const struct cla_renamed *r = ops->renamed; r != NULL && r->was != NULL; r++)
+        has = has || strcmp(r->was, key) == 0;
+    return has;
+}
+
+/* The adapters that have the key, with commas between; false: there is none. */
+static bool list_owners(config_adapters *adapters, const char *key, char list[LIST_CAP])
+{
+    size_t used = 0;
+    list[0] = '\0';
+    for (size_t i = 0; adapters(i) != NULL; i++) {
+        if (!has_key(adapters(i), key))
+            continue;
+        int w =
+            snprintf(list + used, LIST_CAP - used, "%s%s", used > 0 ? ", " : "", adapters(i)->name);
+        used += w > 0 && (size_t)w < LIST_CAP - used ? (size_t)w : 0;
+    }
+    return used > 0;
+}
+
+static bool is_common(const char *key)
+{
+    bool common = conf_option_find(config_link_options, key) != NULL;
+    for (const struct cla_list *l = config_link_lists; l->key != NULL; l++)
+        common = common || strcmp(l->key, key) == 0;
+    return common;
+}
+
+void config_foreign_report(const struct conf_tree *map, const char *where,
+                           const struct cla_ops *ops, config_adapters *adapters, const char **words,
+                           struct conf_errors *errors)
+{
+    size_t n = 0;
+    while (*words != NULL)
+        words++;
+    for (const struct conf_tree *t = map->first; t != NULL && n < CONFIG_FOREIGN_MAX; t = t->next) {
+        char owners[LIST_CAP];
+        if (is_common(t->key) || (ops != NULL && has_key(ops, t->key)) ||
+            !list_owners(adapters, t->key, owners))
+            continue;
+        words[n++] = t->key;
+        if (ops != NULL)
+            conf_error(errors, t->line,
+                       "%s%s: the adapter %s does not have this key; remove it, or write the "
+                       "adapter that has it: %s",
+                       where, t->key, ops->name, owners);
+    }
+    words[n] = NULL;
+}
