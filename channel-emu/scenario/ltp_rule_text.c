@@ -8,9 +8,11 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "base/words.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "ltp/segment.h"
 
+#define WORD_CAP 32
 #define BIT(type) (uint16_t)(1u << (type))
 #define CHECKPOINTS (uint16_t)(BIT(LTP_RED_CP) | BIT(LTP_RED_CP_EORP) | BIT(LTP_RED_CP_EOB))
 #define GREEN (uint16_t)(BIT(LTP_GREEN_DATA) | BIT(LTP_GREEN_EOB))
@@ -46,6 +48,21 @@ static int fail_part(const struct reading *r, struct slice part, const char *rig
     snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %s",
              r->text, shown, (const char *)part.data, right);
     return HELIO_EFORMAT;
+}
+
+/* Of a word that no table has: the nearest one is named, too. */
+static int fail_word(const struct reading *r, struct slice part, const char *const *words, size_t n,
+                     const char *right)
+{
+    char word[WORD_CAP], more[256];
+    const size_t len = part.len < sizeof word ? part.len : sizeof word - 1;
+    snprintf(word, sizeof word, "%.*s", (int)len, (const char *)part.data);
+    word[strcspn(word, "=")] = '\0';
+    const char *closest = words_closest(word, words, n);
+    if (closest == NULL)
+        return fail_part(r, part, right);
+    snprintf(more, sizeof more, "%s (did you mean %s?)", right, closest);
+    return fail_part(r, part, more);
 }
 
 static bool is_word(struct slice s, const char *word)
@@ -136,7 +153,17 @@ static int read_key(const struct reading *r, struct slice part)
         return parse_number(value, &rule->originator) ? 0 : fail_part(r, part, "an engine number");
     if (is_word(key, "session"))
         return parse_number(value, &rule->session) ? 0 : fail_part(r, part, "a session number");
-    return fail_part(r, part, key_hint);
+    static const char *const keys[] = {"first",      "every",   "range", "list",
+                                       "originator", "session", "per"};
+    return fail_word(r, part, keys, sizeof keys / sizeof *keys, key_hint);
+}
+
+static int refuse_kind(const struct reading *r, struct slice word)
+{
+    const char *names[sizeof kinds / sizeof *kinds];
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        names[i] = kinds[i].name;
+    return fail_word(r, word, names, sizeof kinds / sizeof *kinds, kind_hint);
 }
 
 static int read_kinds(const struct reading *r, struct slice all)
@@ -147,7 +174,7 @@ static int read_kinds(const struct reading *r, struct slice all)
         for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
             types = is_word(word, kinds[i].name) ? kinds[i].types : types;
         if (types == 0)
-            return fail_part(r, word, kind_hint);
+            return refuse_kind(r, word);
         r->rule->types |= types;
     } while (all.data != NULL);
     return 0;

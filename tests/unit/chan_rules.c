@@ -206,7 +206,7 @@ START_TEST(refuses_wrong_texts)
     ck_assert_str_eq(error,
                      "drop rule 'report+rapport:first=1': 'rapport' is wrong; right is data, "
                      "red, green, checkpoint, report, ack, cancel, cancel-ack or any, joined "
-                     "by +");
+                     "by + (did you mean report?)");
 }
 END_TEST
 

@@ -175,11 +175,39 @@ static int check_link_change(const struct request *r)
     return -1;
 }
 
+/* link NAME add|set|remove …: the first two words are exchanged. */
+static bool is_exchanged(const struct request *r)
+{
+    return r->words_len > 2 && strcmp(r->words[0], "link") == 0 && !is_link_change(r) &&
+           (strcmp(r->words[2], "add") == 0 || strcmp(r->words[2], "set") == 0 ||
+            strcmp(r->words[2], "remove") == 0);
+}
+
+static int refuse_exchanged(const struct request *r)
+{
+    const bool remove = strcmp(r->words[2], "remove") == 0;
+    fprintf(stderr, "helioctl: write the name behind the word: link %s %s%s; see helioctl --help\n",
+            r->words[2], r->words[1], remove ? "" : " KEY=VALUE…");
+    return 2;
+}
+
 /* bundles and delete with words KEY=VALUE. */
 static bool is_choice(const struct request *r)
 {
     return r->words_len > 1 && strchr(r->words[1], '=') != NULL &&
            (strcmp(r->words[0], "bundles") == 0 || strcmp(r->words[0], "delete") == 0);
+}
+
+/* False: no word is near. */
+static bool refuse_choice(const char *word, size_t len, size_t known)
+{
+    char key[32];
+    snprintf(key, sizeof key, "%.*s", (int)(len < sizeof key ? len : sizeof key - 1), word);
+    const char *closest = words_closest(key, bundle_words, known);
+    if (closest != NULL)
+        fprintf(stderr, "helioctl: '%s' is unknown; did you mean %s=? See helioctl --help\n", key,
+                closest);
+    return closest != NULL;
 }
 
 static int check_choice(const struct request *r)
@@ -192,6 +220,8 @@ static int check_choice(const struct request *r)
                (strlen(bundle_words[k]) != (size_t)(is - word) ||
                 strncmp(bundle_words[k], word, (size_t)(is - word)) != 0))
             k++;
+        if (is != NULL && k == known && refuse_choice(word, (size_t)(is - word), known))
+            return 2;
         if (is == NULL || k == known)
             return usage("write destination=, source=, link=, state=, priority=, sort= or limit=, "
                          "not ",
@@ -233,6 +263,8 @@ static int check_words(const struct request *r)
     int want = arguments_of(r->words[0]);
     if (is_link_change(r))
         return check_link_change(r);
+    if (is_exchanged(r))
+        return refuse_exchanged(r);
     if (is_choice(r)) {
         int code = check_choice(r);
         return code >= 0 ? code : check_node(r);

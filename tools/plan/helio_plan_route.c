@@ -179,6 +179,34 @@ static int show_answer(const struct plan_options *o, const struct plan_opened *p
     return EXIT_DONE;
 }
 
+static bool has_node(const struct plan *p, uint64_t number)
+{
+    struct plan_cursor at = {0};
+    uint64_t id;
+    for (const struct plan_contact *c; (c = plan_walk(p, &at, &id)) != NULL;)
+        if (c->from == number || c->to == number)
+            return true;
+    return false;
+}
+
+static bool check_nodes(const struct plan_options *o, const struct plan_opened *p)
+{
+    const struct {
+        const char *word;
+        uint64_t number;
+    } ends[] = {{"FROM", o->query.from}, {"TO", o->query.to}};
+    for (size_t i = 0; i < sizeof ends / sizeof *ends; i++) {
+        if (has_node(p->plan, ends[i].number))
+            continue;
+        fprintf(stderr,
+                "helio-plan: %s: %s: no contact of the plan has node %" PRIu64
+                "; helio-plan show %s lists them\n",
+                o->path, ends[i].word, ends[i].number, o->path);
+        return false;
+    }
+    return true;
+}
+
 int command_route(const struct plan_options *o)
 {
     struct plan_query q = o->query;
@@ -194,7 +222,8 @@ int command_route(const struct plan_options *o)
     if (routes == NULL)
         fprintf(stderr, "helio-plan: out of memory\n");
     else
-        code = read_times(o, p, &q) ? show_answer(o, p, &q, routes, max) : EXIT_USAGE;
+        code = check_nodes(o, p) && read_times(o, p, &q) ? show_answer(o, p, &q, routes, max)
+                                                         : EXIT_USAGE;
     free(routes);
     plan_close(p);
     return code;
