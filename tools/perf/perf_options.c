@@ -59,14 +59,16 @@ enum {
     }
 
 static const struct argp_option client_options[] = {
-    {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000", 0},
+    {"destination", 'd', "EID", 0, "the server's endpoint, such as ipn:2.2000; or the word EID", 0},
     {"time", 'T', "S", 0, "send for S seconds (fractions allowed)", 0},
     {"data", 'D', "N[B|k|M|G]", 0, "send N bytes, as in 500kB; k, M, G: 10^3, 10^6, 10^9", 0},
     {"bundles", 'n', "N", 0, "send N bundles of -P each", 0},
+    {"count", 'c', NULL, OPTION_ALIAS, NULL, 0},
     {"file", 'F', "PATH", 0, "send a file, which the server rebuilds", 0},
     {"window", 'W', "N", 0, "at most N bundles without an acknowledgement", 0},
     {"rate", 'R', "N[k|M|b]", 0, "N bit/s, or bundles/s (b)", 0},
     {"payload", 'P', "N[B|k|M]", 0, "payload of a bundle, bytes (50k)", 0},
+    {"size", 's', NULL, OPTION_ALIAS, NULL, 0},
     {"lifetime", 'l', "S", 0, "lifetime of the bundles (300)", 0},
     {"priority", 'p', "CLASS[:N]", 0,
      "bulk, normal or expedited; expedited:N with an ordinal, 0 to 254, higher ones first", 0},
@@ -296,6 +298,7 @@ static error_t parse_amount(struct perf_options *o, int key, char *arg, struct a
         read_size(state, "-D", arg, 1, INT64_MAX, &o->data);
         return 0;
     case 'n':
+    case 'c':
         set_mode(o, state, PERF_MODE_DATA);
         need_option(state, units_count(arg, INT64_MAX, &o->bundles) == 0 && o->bundles > 0, "-n",
                     arg, "a number of bundles from 1 on");
@@ -374,11 +377,16 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
     struct eid eid;
     switch (key) {
     case 'd':
-        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, "-d", arg,
-                    "an endpoint, such as ipn:2.2000,");
+    case ARGP_KEY_ARG:
+        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0,
+                    key == 'd' ? "-d" : "EID", arg, "an endpoint, such as ipn:2.2000,");
+        if (o->destination != NULL)
+            argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg,
+                       o->destination);
         o->destination = arg;
         return 0;
     case 'P':
+    case 's':
         read_size(state, "-P", arg, PERF_HEAD, PAYLOAD_LIMIT, &o->payload);
         return 0;
     case 'p':
@@ -473,9 +481,10 @@ static error_t parse_server(int key, char *arg, struct argp_state *state)
 static const struct argp client_argp = {
     client_options,
     parse_client,
-    NULL,
+    "[EID]",
     "Sends bundles and measures goodput and delays.\vExactly one of -T, -D, -n, -F and one of -W, "
-    "-R. Ctrl-C prints the result so far.\n\nexamples:\n"
+    "-R. Times are in seconds or with a unit, as in 20 or 500ms. Ctrl-C prints the result so "
+    "far.\n\nexamples:\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -T 20 -W 20 -P 500kB\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -D 1G -R 100M\n"
     "  helio-perf client --socket node1.sock -d ipn:2.2000 -n 100 -W 4 -P 50kB\n"

@@ -18,9 +18,12 @@ enum { OPT_SOCKET = 256, OPT_JSON };
 
 static const struct argp_option options[] = {
     {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
+    {"destination", 'd', "EID", 0, "The echo endpoint, as with helio-perf; or the word EID", 0},
     {"count", 'c', "N", 0, "Send so many [until Ctrl-C]", 0},
+    {"bundles", 'n', NULL, OPTION_ALIAS, NULL, 0},
     {"interval", 'i', "TIME", 0, "One each so often, in seconds or with a unit [1]", 0},
     {"size", 's', "BYTES", 0, "Payload of each, 32 and more [64]", 0},
+    {"payload", 'P', NULL, OPTION_ALIAS, NULL, 0},
     {"lifetime", 'l', "TIME", 0,
      "Of the bundles, and how long the last answers are waited for [60]", 0},
     {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
@@ -37,21 +40,30 @@ static tick read_seconds(struct argp_state *state, const char *option, const cha
     return t;
 }
 
+static void set_destination(struct argp_state *state, struct ping_options *o, const char *arg)
+{
+    struct eid eid;
+    if (o->destination != NULL || strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
+        argp_error(state, "'%s': one echo endpoint is wanted, such as ipn:2.128", arg);
+    o->destination = arg;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
     struct ping_options *o = state->input;
-    struct eid eid;
     switch (key) {
     case OPT_SOCKET:
         o->socket = arg;
         return 0;
     case 'c':
+    case 'n':
         o->count = argument_count(state, "count", arg, 1, INT64_MAX);
         return 0;
     case 'i':
         o->interval = read_seconds(state, "interval", arg, TICK_US);
         return 0;
     case 's':
+    case 'P':
         o->size = argument_size(state, "size", arg, PING_HEAD, PING_SIZE_MAX);
         return 0;
     case 'l':
@@ -70,10 +82,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         o->json = arg;
         o->quiet = o->quiet || strcmp(arg, "-") == 0;
         return 0;
+    case 'd':
     case ARGP_KEY_ARG:
-        if (o->destination != NULL || strlen(arg) >= AAP2_EID_MAX || eid_parse(arg, &eid) != 0)
-            argp_error(state, "'%s': one echo endpoint is wanted, such as ipn:2.128", arg);
-        o->destination = arg;
+        set_destination(state, o, arg);
         return 0;
     case ARGP_KEY_END:
         if (o->destination == NULL)
