@@ -164,6 +164,7 @@ limits() {
 
 up() {
     local place
+    command -v ip >/dev/null || fail "ip is missing: apt-get install iproute2"
     command -v ethtool >/dev/null || fail "ethtool is missing: apt-get install ethtool"
     [ "$bridge" = 0 ] || find_emu >/dev/null
     down

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
-import difflib
 import hashlib
 import itertools
 import json
@@ -14,7 +13,7 @@ import re
 
 import yaml
 
-from . import campaign_sle, campaign_systems, lab_file, lab_hints, ltp_options, places, units
+from . import advice, campaign_sle, campaign_systems, lab_file, lab_hints, ltp_options, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -226,7 +225,7 @@ class Reader:
             raise CampaignError(str(e)) from None
         except yaml.MarkedYAMLError as e:
             mark = e.problem_mark or e.context_mark
-            raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {e.problem or e.context}") from None
+            raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {advice.yaml_problem(e)}") from None
         except yaml.YAMLError as e:
             raise CampaignError(f"{path}: {e}") from None
         if self.root is None:
@@ -268,9 +267,7 @@ class Reader:
             with self.kept():
                 self.check_key(key)
                 if key.value not in allowed:
-                    near = difflib.get_close_matches(str(key.value), allowed, 1)
-                    self.fail(key, f"{what} has no key \"{key.value}\"" + (
-                        f"; did you mean {near[0]}?" if near else f"; there are {', '.join(allowed)}"))
+                    self.fail(key, f"{what} has no key \"{key.value}\"; {advice.meant(key.value, allowed)}")
                 if key.value in found:
                     self.fail(key, f"\"{key.value}\" is given twice")
                 found[key.value] = value

@@ -16,7 +16,7 @@ import shlex
 import subprocess
 import tempfile
 
-from . import lab_file, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
+from . import advice, lab_file, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -518,9 +518,9 @@ def suggest_channel(line):
     def likeness(word):
         return difflib.SequenceMatcher(None, match[1], word).ratio()
 
-    near = difflib.get_close_matches(match[1], (*lab_file.WAY, *lab_file.CHANNEL, *lab_file.BOTH, *lab_file.LINK), 1)
-    if near and (match[2] is None or likeness(near[0]) > likeness(match[2])):
-        return f"{line[:match.start()]}{match[0].split(';')[0]}; did you mean {near[0]}?"
+    near = advice.closest(match[1], (*lab_file.WAY, *lab_file.CHANNEL, *lab_file.BOTH, *lab_file.LINK))
+    if near and (match[2] is None or likeness(near) > likeness(match[2])):
+        return f"{line[:match.start()]}{match[0].split(';')[0]}; did you mean {near}?"
     return line if match[2] else f"{line}; and of the channel: {', '.join(lab_file.WAY)}"
 
 

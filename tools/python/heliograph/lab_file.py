@@ -8,13 +8,12 @@ What is a key of heliod, of a link's adapter or of a channel is checked by the p
 from __future__ import annotations
 
 import dataclasses
-import difflib
 import hashlib
 import os
 import re
 from collections.abc import Sequence
 
-from . import lab_handover, lab_sense, lab_shared, lab_station, places, units
+from . import advice, lab_handover, lab_sense, lab_shared, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
@@ -157,9 +156,7 @@ class Reader:
             return put({}, getattr(value, "place", None))
         for key in list(value) if allowed else ():
             if key not in allowed:
-                near = difflib.get_close_matches(key, allowed, 1)
-                self.wrong(key, f"{what}.{key}: unknown key; " + (f"did you mean {near[0]}?" if near else
-                                                                 f"there are {', '.join(allowed)}"))
+                self.wrong(key, f"{what}.{key}: unknown key; {advice.meant(key, allowed)}")
         return value
 
     def items(self, value, what):
@@ -264,9 +261,7 @@ class Reader:
             return None
         for end in ends:
             if end not in nodes:
-                near = difflib.get_close_matches(end, nodes, 1)
-                self.wrong(word, f"{what}: there is no node \"{end}\"; " + (f"did you mean {near[0]}?" if near else
-                                                                           f"there are {', '.join(nodes)}"))
+                self.wrong(word, f"{what}: there is no node \"{end}\"; {advice.meant(end, nodes)}")
                 return None
         if ends[0] == ends[1]:
             self.wrong(word, f"{what}: \"{word}\" are not two nodes")
@@ -433,9 +428,8 @@ class Reader:
     def no_link(link, links):
         if not isinstance(link, Word) or not link:
             return f"is missing; there are {', '.join(links)}" if not link else "the name of one link is wanted, such as 1-2"
-        near = ["-".join(link.split("-")[::-1])]
-        near = near if near[0] in links else difflib.get_close_matches(link, links, 1)
-        return f"\"{link}\" is no link; " + (f"did you mean {near[0]}?" if near else f"there are {', '.join(links)}")
+        turned = "-".join(link.split("-")[::-1])
+        return f"\"{link}\" is no link; {advice.meant(turned if turned in links else link, links)}"
 
     def captures(self):
         value = self.tree.get("capture")

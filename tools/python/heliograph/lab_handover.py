@@ -10,11 +10,10 @@ Order of times and what can be lost is checked by helio-emu, which reads the fil
 """
 import bisect
 import dataclasses
-import difflib
 import math
 import re
 
-from . import lab_station, units
+from . import advice, lab_station, units
 from .places import Items, Map, Word, merge, put
 
 KEYS = ("at", "channel", "gap", "in_flight")
@@ -138,8 +137,7 @@ def read_over(reader, item, what, channels):
     if at is None and "at" not in keys:
         reader.wrong(item, f"{what}.at: is missing, such as at: 60s")
     if not isinstance(name, Word) or name != "none" and name not in channels:
-        near = difflib.get_close_matches(str(name), channels, 1)
-        right = f"did you mean {near[0]}?" if near else f"there are {', '.join((*channels, 'none'))}"
+        right = advice.meant(name, (*channels, "none"))
         reader.wrong(name if isinstance(name, Word) else item, f"{what}.channel: " + (f"there is no channel \"{name}\"; {right}" if name else f"is missing; {right}"))
         return None
     return None if at is None else Over(at, gap or 0.0, channels.get(str(name)), keys)

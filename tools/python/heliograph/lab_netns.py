@@ -12,7 +12,7 @@ import shlex
 import subprocess
 import time
 
-from . import lab_derive, lab_live
+from . import advice, lab_derive, lab_live
 from .lab import Failed
 
 MTU = 1500
@@ -24,7 +24,10 @@ def space_name(lab, node):
 
 
 def ip(*words, check=True):
-    done = subprocess.run(["ip", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    try:
+        done = subprocess.run(["ip", *words], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+    except FileNotFoundError:
+        raise Failed(advice.missing_program("ip")) from None
     if check and done.returncode != 0:
         raise Failed(f"ip {' '.join(words)}: {done.stderr.strip()}")
     return done.stdout

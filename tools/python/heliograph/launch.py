@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-
-def missing(module: str | None) -> str:
-    """The module's Debian package."""
-    name = (module or "").split(".", maxsplit=1)[0].lower()
-    return "heliograph-lab" if name == "heliograph" else f"python3-{name}"
+from . import advice
 
 
 def run(name: str, module: str) -> int | str | None:
@@ -17,7 +13,7 @@ def run(name: str, module: str) -> int | str | None:
         code: int | str | None = importlib.import_module(f"heliograph.{module}").main()
         return code
     except ModuleNotFoundError as e:
-        return f"{name}: Python's module {e.name} is missing; in Debian the package {missing(e.name)} has it (from source: tools/setup.sh lab)"
+        return f"{name}: {advice.missing_module(e)}"
     except KeyboardInterrupt:
         return 130
     except BrokenPipeError:

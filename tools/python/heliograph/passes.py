@@ -10,7 +10,7 @@ import subprocess
 import sys
 import tempfile
 
-from . import orbits, places, programs, units
+from . import advice, orbits, places, programs, units
 from .arguments import Parser
 from .lab import Failed
 
@@ -285,8 +285,7 @@ def main(argv):
     try:
         return work(a)
     except ModuleNotFoundError as e:
-        print(f"helio-lab passes: Python's module {e.name} is missing; in Debian the package python3-{e.name} has it "
-              "(from source: tools/setup.sh lab; pip: tools/python/requirements.txt)", file=sys.stderr)
+        print(f"helio-lab passes: {advice.missing_module(e)}", file=sys.stderr)
         return 1
     except (places.PlacesError, orbits.OrbitError) as e:
         print(f"helio-lab passes: {e}", file=sys.stderr)

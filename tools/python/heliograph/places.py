@@ -10,6 +10,7 @@ import re
 
 import yaml
 
+from . import advice
 from .lab import private
 
 PLAIN = re.compile(r"[A-Za-z0-9_./+-][A-Za-z0-9_./+:*@%=-]*")
@@ -83,7 +84,7 @@ def parse(text, path):
         node = yaml.compose(text, Loader=yaml.SafeLoader)
     except yaml.MarkedYAMLError as e:
         mark = e.problem_mark or e.context_mark
-        raise PlacesError(f"{path}{f':{mark.line + 1}' if mark else ''}: {e.problem}") from None
+        raise PlacesError(f"{path}{f':{mark.line + 1}' if mark else ''}: {advice.yaml_problem(e)}") from None
     except yaml.YAMLError as e:
         raise PlacesError(f"{path}: {e}") from None
     out = _read(node, path, errors) if node is not None else put({}, (path, 1))

@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What people write wrong, and the one message that each of it gets: messages_test.py runs the rows and prints them.
+
+FOLDER in a text is the folder of the test. `place` is the line and the key that the message begins with, behind the file's name.
+"""
+import collections
+
+Wrong = collections.namedtuple("Wrong", "what kind text place says more", defaults=({},))
+Command = collections.namedtuple("Command", "what words says")
+Missing = collections.namedtuple("Missing", "what hidden words says")
+
+HEAD = "node: ipn:1.0\nsocket: FOLDER/n.sock\nstore: {durability: none}\n"
+LTP = HEAD + """links:
+  - name: to-2
+    adapter: ltp-udp
+    peer: ipn:2.0
+    local: 127.0.0.1:1111
+    remote: 127.0.0.1:1112
+    rto: 1s
+"""
+TCP = HEAD + """links:
+  - name: to-2
+    adapter: tcpcl
+    peer: ipn:2.0
+    remote: 127.0.0.1:1112
+"""
+TLS = TCP + "    tls: required\n    tls_key: FOLDER/KEY.key\n    tls_ca: FOLDER/ca/ca.pem\n    tls_certificate: FOLDER/KEY.pem\n"
+POLICY = HEAD + "security_keys: FOLDER/keys\nsecurity:\n  - {role: source, context: bib-hmac-sha2, key: link}\n"
+SECRET = "key: " + "0f" * 48 + "\n"
+PLAN = "contacts:\n  - {from: 1, to: 2, start: 0s, end: 10s, rate: 1Mbit/s, owlt: 1s}\n"
+LINE = "line: 2\n"
+CAMPAIGN = "title: short\nmode: sim\nrepetitions: 1\nset: {duration: 100ms}\nexperiments:\n  - {name: one, title: One, sweep: {trace: [none]}}\n"
+
+
+def node(what, text, place, says, **more):
+    return Wrong(what, "node", text, place, says, more)
+
+
+def lab(what, text, place, says, **more):
+    return Wrong(what, "lab", LINE + text, place, says, more)
+
+
+NODES = (
+    node("another name of a key", LTP + "    speed: 5Mbit/s\n", "11: links[to-2].speed", "did you mean rate?"),
+    node("a unit in the key", LTP + "    rto_ms: 100\n", "11: links[to-2].rto_ms", "did you mean rto?"),
+    node("a wrong letter", LTP + "    sesions: 4\n", "11: links[to-2].sesions", "did you mean sessions?"),
+    node("the key cut short", LTP + "    auth_key: a\n", "11: links[to-2].auth_key", "did you mean auth_key_"),
+    node("no key is near", LTP + "    weather: fine\n", "11: links[to-2].weather", "the keys here are: name, adapter"),
+    node("a key of another adapter", LTP + "    tls: required\n", "11: links[to-2].tls", "write the adapter that has it: tcpcl"),
+    node("a wrong key of the node", LTP + "rout: []\n", "11: rout", "did you mean routes?"),
+    node("a wrong key of a section", HEAD + "bundles: {lifetim: 1h}\n", "4: bundles.lifetim", "did you mean lifetime?"),
+    node("an adapter with a wrong letter", LTP.replace("ltp-udp", "ltp-upd"), "6: links[to-2].adapter", "did you mean ltp-udp?"),
+    node("an unknown adapter", LTP.replace("ltp-udp", "telex"), "6: links[to-2].adapter", "write one of: ltp-udp, tcpcl, udp, bibe"),
+    node("a wrong key beside a wrong adapter", LTP.replace("ltp-udp", "ltp") + "    sesions: 4\n", "6: links[to-2].adapter", "did you mean ltp-udp?",
+         also="11: links[to-2].sesions: unknown key; did you mean sessions?"),
+    node("a unit by another name", LTP.replace("rto: 1s", "rto: 100 msec"), "10: links[to-2].rto", "write no space before the unit: 100ms"),
+    node("a duration without a unit", LTP.replace("rto: 1s", "rto: 100"), "10: links[to-2].rto", "a duration with its unit, such as 30ms"),
+    node("a rate in bits without a time", LTP + "    rate: 500Mb\n", "11: links[to-2].rate", "write 500Mbit/s"),
+    node("a rate without a unit", LTP + "    rate: 500\n", "11: links[to-2].rate", "a rate with its unit, such as 500Mbit/s"),
+    node("a size by another name", LTP + "    queue_bytes: 20 MBytes\n", "11: links[to-2].queue_bytes", "write no space before the unit: 20MB"),
+    node("a size out of range, for want of a unit", HEAD + "bundles: {max: 12}\n", "4: bundles.max", "a value from 1kB to 4GB"),
+    node("a share in percent", LTP + "    erasure: rs\n    erasure_rate: 77 %\n", "12: links[to-2].erasure_rate", "write 0.77"),
+    node("a node where a number belongs", TCP + "    peers: \"ipn:3.0\"\n", "9: links[to-2].peers", "a whole number without unit: "),
+    node("a tab", LTP.replace("    rto: 1s", "\trto: 1s"), "10: not YAML", "a tab at line 10: use spaces"),
+    node("a word that is none of the choices", HEAD + "log: {level: verbose}\n", "4: log.level", "write one of: error, warning, info"),
+    node("yes or no", LTP + "    batch: maybe\n", "11: links[to-2].batch", "write yes or no"),
+    node("a key twice", LTP + "    rto: 2s\n", "11: links[to-2].rto", "first in line 10; keep one"),
+    node("a key that is missing", LTP.replace("    rto: 1s\n", ""), "5: links[to-2].rto", "", ),
+    node("an address without a port's number", LTP.replace("1:1112", "1:peer"), "9: links[to-2].remote", "such as 127.0.0.1:"),
+    node("the neighbour is this node", LTP.replace("ipn:2.0", "ipn:1.0"), "7: links[to-2].peer", "write the neighbour's id"),
+    node("a route over a link that does not exist", LTP + "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n", "12: routes.via", "did you mean to-2?"),
+    node("no such plan", LTP + "plan: FOLDER/gone.yaml\n", "11: plan", "write the path of a contact plan"),
+    node("a wrong key in a plan", LTP + "plan: FOLDER/plan.yaml\n", "2: contacts[0].rte", "did you mean rate?", file="plan.yaml",
+         files={"plan.yaml": PLAN.replace("rate", "rte")}),
+    node("a plan in YAML by another name", LTP + "plan: FOLDER/plan.txt\n", "1: this is YAML", "rename it to end in .yaml", file="plan.txt",
+         files={"plan.txt": PLAN}),
+    node("no folder of keys", POLICY, "4: security_keys", "make the folder (mkdir -m 0700)"),
+    node("a wrong word in a key file", POLICY, "2: algorithm", "hmac-sha-384", file="keys/a", files={"keys/a": "id: link\nalgorithm: sha384\n" + SECRET}),
+    node("a rule whose key is in no file", POLICY, "6: security.key", "write a key file with this id", files={"keys/a": "id: other\nalgorithm: hmac-sha-384\n" + SECRET}),
+    node("a rule with a wrong word", POLICY.replace("source,", "sender,"), "6: security.role", "write one of: source, verifier, acceptor"),
+    node("a certificate of another node", TLS.replace("KEY", "ca/other"), "5: warning: links[to-2].tls_certificate",
+         "names the node ipn:9.0, and this node is ipn:1.0: peers refuse it; write the certificate of this node", code=0),
+    node("certificates, and TLS is not chosen", TCP + "    tls_ca: FOLDER/ca/ca.pem\n", "5: links[to-2].tls", "write tls: required, or tls: off"),
+)
+
+LABS = (
+    lab("a key by another name", "link: {speed: 1Mbit/s}\nduration: 1s\n", "2: links[to-2].speed", "did you mean rate?"),
+    lab("a wrong letter", "link: {dealy: 5ms}\nduration: 1s\n", "2: links[to-2].dealy", "did you mean delay?"),
+    lab("a wrong key of the lab", "trafic: []\n", "2: a lab file.trafic", "did you mean traffic?"),
+    lab("a tab", "link:\n\trate: 1Mbit/s\n", "3", "use spaces"),
+    lab("no such node", "traffic:\n  - {perf: 1-3}\n", "3: traffic.0.perf", "there are 1, 2"),
+    lab("a duration without a unit", "duration: 10\n", "2: duration", "write it like 30ms"),
+    lab("no payload", "traffic:\n  - perf: 1-2\n    payload: 0\n", "4: traffic.0.payload", "\"0\" is too little"),
+    lab("no window", "traffic:\n  - perf: 1-2\n    window: 0\n", "4: traffic.0.window", "\"0\" is too little"),
+    lab("a window in words", "traffic:\n  - {perf: 1-2, window: some}\n", "3: traffic.0.window", "\"some\" is no whole number"),
+    lab("a rate of nothing", "traffic:\n  - {perf: 1-2, rate: 0b}\n", "3: traffic.0.rate", "\"0b\" is too little"),
+    lab("no time", "traffic:\n  - {perf: 1-2, duration: 0s}\n", "3: traffic.0.duration", "\"0s\" is too little"),
+    lab("no ping", "traffic:\n  - {ping: 1-2, count: 0}\n", "3: traffic.0.count", "\"0\" is too little"),
+    lab("a node without links", "nodes: {far: {}}\ntraffic:\n  - {perf: 1-far}\n", "4: traffic.0.perf", "no links lead from 1 to far"),
+    lab("an event after the end", "duration: 5s\nevents:\n  - {at: 9s, link: 1-2, do: down}\n", "4: 1-2", "the lab is over after 5s (duration:); what is to happen at 9s would not"),
+    lab("traffic at the end", "duration: 5s\ntraffic:\n  - {ping: 1-2, start: 5s}\n", "4: traffic.0.start", "the lab is over after 5s"),
+    lab("both", "duration: 5s\ntraffic:\n  - {perf: 1-2, start: 6s}\nevents:\n  - {at: 5s, link: 1-2, do: up}\n", "4: traffic.0.start", "the lab is over",
+        also=":6: 1-2: the lab is over"),
+    Wrong("a wrong key of a campaign", "campaign", CAMPAIGN.replace("sweep", "swep"), "6: an experiment has no key \"swep\"", "did you mean sweep?"),
+    Wrong("a wrong key of a channel", "channel", "forward: {bandwidth: 1Mbit/s}\n", "1: forward.bandwidth", "did you mean rate?"),
+    Wrong("a wrong drop rule of a channel", "channel", "forward:\n  rules: [\"reprot:first=2\"]\n", "2: forward.rules", "did you mean report?"),
+    Wrong("a wrong key of an SLE provider", "station", "id: STATION\nlisten: 127.0.0.1:5100\nuser: []\n", "3: user", "did you mean users?"),
+)
+
+COMMANDS = (
+    Command("a wrong command", "helioctl --socket /none lnks", "did you mean links?"),
+    Command("a link's change in another order", "helioctl --socket /none link to-2 set rate=1Mbit/s", "link set to-2 KEY=VALUE"),
+    Command("a change without =", "helioctl --socket /none link set to-2 rate", "write KEY=VALUE, not rate"),
+    Command("a wrong choice of bundles", "helioctl --socket /none bundles destinaton=ipn:2.0", "did you mean destination=?"),
+    Command("no node is named", "helioctl links", "write --socket PATH or its CONFIG.yaml"),
+    Command("a configuration that does not exist", "heliod --check FOLDER/gone.yaml", "gone.yaml: cannot be read: No such file or directory"),
+    Command("an unknown option", "heliod --chek FOLDER/gone.yaml", "unknown option \"--chek\"; see heliod --help"),
+    Command("a wrong command of a tool", "helio-plan rout", "did you mean route?"),
+    Command("a node that the plan does not have", "helio-plan route FOLDER/plan.yaml 1 9 1kB", "no contact of the plan has node 9"),
+    Command("a wrong number of routes", "helio-plan route FOLDER/plan.yaml 1 2 1kB --alternatives many", "--alternatives many: a number from 1 to"),
+    Command("a plan in YAML by another name", "helio-plan check FOLDER/plan.txt", "rename it to end in .yaml"),
+    Command("a duration by another name", "helio-sim --rto 100msec", "expected 100ms"),
+    Command("a wrong drop rule", "helio-emu relay --listen 127.0.0.1:5 --to 127.0.0.1:6 --drop reprot:first=2", "did you mean report?"),
+    Command("a wrong key of a rule", "helio-emu relay --listen 127.0.0.1:5 --to 127.0.0.1:6 --drop report:frist=2", "did you mean first?"),
+    Command("no socket", "helio-ping ipn:2.128", "--socket"),
+    Command("no endpoint", "helio-perf client --socket /none -n 1 -W 1", "-d EID is missing: the server's endpoint, such as ipn:2.2000"),
+    Command("how much to send", "helio-perf client --socket /none -d ipn:2.2000 -W 1", "exactly one of -T, -D, -n and -F"),
+    Command("a wrong command of a lab", "helio-lab FOLDER/lab.yaml chek", "check"),
+    Command("a lab that does not exist", "helio-lab FOLDER/gone.yaml check", "gone.yaml"),
+    Command("a trace that does not exist", "helio-sim --trace X", "; write a file, or A, F, H"),
+)
+
+PACKAGES = (
+    Missing("a lab's file", "yaml", "helio-lab FOLDER/lab.yaml check", "the package python3-yaml has it (pip: PyYAML;"),
+    Missing("a campaign's file", "yaml", "helio-campaign FOLDER/campaign.yaml --check", "the package python3-yaml has it (pip: PyYAML;"),
+    Missing("tuning", "yaml", "helio-tune --trace none --duration 200ms", "the package python3-yaml has it (pip: PyYAML;"),
+    Missing("a campaign's report", "jinja2", "helio-campaign FOLDER/campaign.yaml --out FOLDER/a", "the package python3-jinja2 has it (pip: Jinja2;"),
+    Missing("a campaign's figures", "matplotlib", "helio-campaign FOLDER/campaign.yaml --out FOLDER/b", "the package python3-matplotlib has it"),
+    Missing("numbers of figures", "numpy", "helio-campaign FOLDER/campaign.yaml --out FOLDER/c", "the package python3-"),
+    Missing("passes of satellites", "sgp4", "helio-lab passes --tle FOLDER/tle --station rome=41.9,12.5", "the package python3-sgp4 has it (pip: sgp4;"),
+    Missing("the analyzer's page", "jinja2", "helio-analyze --html FOLDER/page FOLDER/log.csv", "apt-get install heliograph-lab"),
+    Missing("the analyzer's figures", "matplotlib", "helio-analyze --plot FOLDER/plots FOLDER/log.csv", "apt-get install heliograph-lab"),
+    Missing("a trace's figure", "matplotlib", "helio-trace info A --plot FOLDER/a.png", "apt-get install heliograph-lab"),
+    Missing("a plan's figure", "matplotlib", "helio-plan show FOLDER/plan.yaml --plot FOLDER/p.png", "apt-get install heliograph-lab"),
+    Missing("namespaces of a lab", "ip", "helio-lab FOLDER/lab.yaml up --mode netns --out FOLDER/n", "the package iproute2 has it"),
+)
