@@ -66,17 +66,25 @@ size_t argument_command(int argc, char **argv, const void *commands, size_t coun
     exit(0);
 }
 
-void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)
-{
-    argp_error(state, "--%s '%s': expected %s", option, arg, hint);
-}
-
 /* The right spelling if it can be guessed, else the hint. */
 static void want_quantity(struct argp_state *state, const char *option, enum units_kind kind,
                           const char *arg, const char *hint)
 {
     char right[UNITS_MEND_CAP];
-    argument_want(state, option, arg, units_mend(kind, arg, right) ? right : hint);
+    argp_error(state, "--%s '%s': expected %s", option, arg,
+               units_mend(kind, arg, right) ? right : hint);
+}
+
+void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint)
+{
+    if (hint == units_duration_hint)
+        want_quantity(state, option, UNITS_DURATION, arg, hint);
+    else if (hint == units_rate_hint)
+        want_quantity(state, option, UNITS_RATE, arg, hint);
+    else if (hint == units_size_hint)
+        want_quantity(state, option, UNITS_SIZE, arg, hint);
+    else
+        argp_error(state, "--%s '%s': expected %s", option, arg, hint);
 }
 
 uint64_t argument_count(struct argp_state *state, const char *option, const char *arg, uint64_t low,
@@ -116,7 +124,7 @@ uint64_t argument_rate(struct argp_state *state, const char *option, const char 
 {
     uint64_t rate = 0;
     if (units_rate(arg, &rate) != 0)
-        want_quantity(state, option, UNITS_RATE, arg, units_rate_hint);
+        argument_want(state, option, arg, units_rate_hint);
     return rate;
 }
 

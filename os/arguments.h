@@ -37,7 +37,9 @@ int argument_open_code(int number);
 /* The same after the failure was said, for a file that was to be read, or written. */
 int argument_file_code(const char *path, bool writing);
 
-/* "--option 'arg': expected hint" */
+/* "--option 'arg': expected hint"; for a hint of base/units.h the right spelling where it can be
+ * guessed.
+ */
 void argument_want(struct argp_state *state, const char *option, const char *arg, const char *hint);
 
 uint64_t argument_count(struct argp_state *state, const char *option, const char *arg, uint64_t low,

@@ -40,13 +40,8 @@ const struct cla_ops *config_adapter_find(const struct conf_tree *map, const cha
     const struct conf_tree *t = conf_child(map, "adapter");
     const char *names[ADAPTERS_MAX];
     char list[LIST_CAP];
-    if (t == NULL)
+    if (t == NULL || t->kind != CONF_SCALAR)
         return NULL;
-    if (t->kind != CONF_SCALAR) {
-        conf_error(errors, t->line, "%sadapter: %s is not expected here; write one value", where,
-                   conf_kind_name(t->kind));
-        return NULL;
-    }
     const struct cla_ops *ops = find_named(adapters, t->text);
     if (ops != NULL)
         return ops;

@@ -8,9 +8,10 @@
 
 #define CONFIG_FOREIGN_MAX 64 /* of a link; more are unknown keys */
 
-/* The adapter of a link's map. NULL after an error, or without the key `adapter`, which
- * conf_section_read reports. A name that is nearly right is an error, too, and returns the adapter
- * that was meant: the other keys can be checked by it. `where` names the link ("links[a]."). */
+/* The adapter of a link's map. NULL after an error, or if the key `adapter` is missing or no text,
+ * which conf_section_read reports. A name that is nearly right is an error, too, and returns the
+ * adapter that was meant: the other keys can be checked by it. `where` names the link
+ * ("links[a]."). */
 const struct cla_ops *config_adapter_find(const struct conf_tree *map, const char *where,
                                           config_adapters *adapters, struct conf_errors *errors);
 

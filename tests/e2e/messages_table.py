@@ -125,7 +125,7 @@ COMMANDS = (
     Command("no socket", "helio-ping ipn:2.128", "--socket"),
     Command("no endpoint", "helio-perf client --socket /none -n 1 -W 1", "-d EID is missing: the server's endpoint, such as ipn:2.2000"),
     Command("how much to send", "helio-perf client --socket /none -d ipn:2.2000 -W 1", "exactly one of -T, -D, -n and -F"),
-    Command("a wrong command of a lab", "helio-lab FOLDER/lab.yaml chek", "check"),
+    Command("a wrong command of a lab", "helio-lab FOLDER/lab.yaml chek", "did you mean check?"),
     Command("a lab that does not exist", "helio-lab FOLDER/gone.yaml check", "gone.yaml"),
     Command("a trace that does not exist", "helio-sim --trace X", "; write a file, or A, F, H"),
 )

@@ -75,7 +75,9 @@ class PlanToolTest(unittest.TestCase):
 
     def test_routes(self):
         self.assertEqual(self.route(PLAN, "1", "4", "500kB", "--lifetime", "30s", code=1)["reason"], "too late")
-        self.assertEqual(self.route(PLAN, "4", "77", "1B", code=1)["reason"], "no route")
+        self.assertEqual(self.route(PLAN, "1", "4", "1B", "10min", code=1)["reason"], "no route")
+        for ends, word in (("4", "77"), "TO"), (("77", "4"), "FROM"):
+            self.assertIn(f"{word}: no contact of the plan has node 77", run("route", PLAN, *ends, "1B", code=2).stderr)
         self.assertEqual(self.route(PLAN, "1", "4", "100GB", code=1)["reason"], "too long")
         late = self.route(PLAN, "1", "4", "700MB", "65s", "--lifetime", "2min", "--backlog", "2:900MB", code=1)
         self.assertEqual(late["reason"], "too late")

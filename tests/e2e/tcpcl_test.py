@@ -205,7 +205,7 @@ class TcpclTest(NodeCase):
         config = self.lab.write_node(1, [link], log=False)
         self.lab.start_node(1, config)
         wait_for(lambda: "down_because" in self.link(1))
-        self.assertRegex(self.link(1)["down_because"], f"^cannot connect to 127.0.0.1:{port}: .*refused")
+        self.assertRegex(self.link(1)["down_because"], f"^cannot connect to 127.0.0.1:{port}: .*refused; nobody listens there: start the peer.s node, or give its link this address as local")
         self.assertLess(self.link(1)["down_because_ns"], 60e9)
         shown = self.shown(1, "links")
         self.assertRegex(shown, r"NOT UP +STATE +SINCE +WHY\n.*refused .*cannot connect to")

@@ -7,6 +7,8 @@ import argparse
 import re
 from typing import Any, NoReturn
 
+from . import advice
+
 
 class Parser(argparse.ArgumentParser):
     def __init__(self, **more: Any) -> None:
@@ -14,4 +16,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         message = re.sub(r"^argument (?=\S)", "", message)
+        choice = re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message)
+        near = advice.closest(choice[1], re.findall(r"[\w-]+", choice[2])) if choice else None
+        message += f"; did you mean {near}?" if near else ""
         self.exit(2, f"{self.prog}: {message}\nTry `{self.prog} --help' for more information.\n")
