@@ -124,7 +124,7 @@ static size_t edit_distance(const char *a, const char *b)
     return rows[la % 3][lb];
 }
 
-/* Among equals, one that begins alike. */
+/* More than one wrong letter only if both begin alike; among equals, one that begins alike. */
 static const char *find_similar(const char *word, const char *const *words, size_t n)
 {
     const char *found = NULL;
@@ -132,6 +132,8 @@ static const char *find_similar(const char *word, const char *const *words, size
     size_t best = limit + 1;
     for (size_t i = 0; i < n; i++) {
         const size_t d = edit_distance(word, words[i]);
+        if (d > 1 && common_prefix(word, words[i]) == 0)
+            continue;
         if (d < best || (found != NULL && d == best &&
                          common_prefix(word, words[i]) > common_prefix(word, found))) {
             best = d;

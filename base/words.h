@@ -6,8 +6,8 @@
 #include <stddef.h>
 
 /* The one of `n` words that was meant: the same but for case, '-' or a unit (rto_ms), another name
- * of it (speed: rate), at most 1 wrong letter of 5, 2 of 9, 3 of more, or a part of it. NULL: none
- * is near enough. The text belongs to the caller. */
+ * of it (speed: rate), at most 1 wrong letter of 5, 2 of 9, 3 of more (the first one right), or a
+ * part of it. NULL: none is near enough. The text belongs to the caller. */
 const char *words_closest(const char *word, const char *const *words, size_t n);
 
 #endif

@@ -44,7 +44,8 @@ START_TEST(a_key_is_meant)
                                        "erasure_rate",
                                        "local",
                                        "remote",
-                                       "margin"};
+                                       "margin",
+                                       "gather"};
     static const struct {
         const char *typed, *meant;
     } rows[] = {{"speed", "rate"},
@@ -68,6 +69,7 @@ START_TEST(a_key_is_meant)
                 {"x", NULL},
                 {"colour", NULL},
                 {"steed", NULL},
+                {"weather", NULL},
                 {"certificate", NULL}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *found = words_closest(rows[i].typed, keys, sizeof keys / sizeof *keys);
