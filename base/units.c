@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdio.h>
 #include <string.h>
-#include <strings.h>
 
 #include "base/err.h"
 
@@ -142,12 +141,19 @@ int units_count(const char *text, uint64_t max, uint64_t *out)
     return 0;
 }
 
+static char lower_letter(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+}
+
 /* Without case, and without the s of a plural. */
 static bool same_unit(const char *a, size_t len, const char *b)
 {
-    const bool plural = len > 2 && (a[len - 1] == 's' || a[len - 1] == 'S');
-    return (strlen(b) == len && strncasecmp(a, b, len) == 0) ||
-           (plural && strlen(b) == len - 1 && strncasecmp(a, b, len - 1) == 0);
+    size_t n = 0;
+    while (n < len && b[n] != '\0' && lower_letter(a[n]) == lower_letter(b[n]))
+        n++;
+    const bool plural = len > 2 && n == len - 1 && lower_letter(a[n]) == 's';
+    return b[n] == '\0' && (n == len || plural);
 }
 
 struct alias {
