@@ -70,13 +70,14 @@ static int check_start(const struct plan_draft *d, struct conf_errors *e)
 
 /* The line of a YAML key such as "contacts:" that begins the first line with text, else 0: ION's
  * lines begin with a word and a blank. */
-static unsigned find_yaml(const char *text, size_t len)
+static unsigned find_yaml(const char *text, size_t len, const char **key)
 {
     const char *at = text, *end = text + len;
     for (unsigned line = 1; at < end; line++) {
         const char *newline = memchr(at, '\n', (size_t)(end - at));
         const char *stop = newline != NULL ? newline : end;
         size_t word = 0;
+        *key = at;
         while (at + word < stop && ((at[word] >= 'a' && at[word] <= 'z') || at[word] == '_'))
             word++;
         if (at < stop && *at != '#' && *at != '\r')
@@ -86,9 +87,12 @@ static unsigned find_yaml(const char *text, size_t len)
     return 0;
 }
 
-static int refuse_yaml(unsigned line, struct conf_errors *e)
+static int refuse_yaml(unsigned line, const char *key, struct conf_errors *e)
 {
-    conf_error(e, line, "this is YAML, and is read as ION's lines; rename it to end in .yaml");
+    const int word = (int)strcspn(key, ":"); /* there is one */
+    conf_error(e, line,
+               "\"%.*s:\" is YAML, and is read as ION's lines; rename the file to end in .yaml",
+               word, key);
     return -1;
 }
 
@@ -96,10 +100,11 @@ int plan_stream_read(struct plan_draft *d, FILE *f, enum plan_format format, str
 {
     size_t len;
     int rc = -1;
+    const char *key = NULL;
     char *text = read_all(f, &len, e);
-    const unsigned yaml = text != NULL && format == PLAN_ION ? find_yaml(text, len) : 0;
+    const unsigned yaml = text != NULL && format == PLAN_ION ? find_yaml(text, len, &key) : 0;
     if (yaml != 0)
-        rc = refuse_yaml(yaml, e);
+        rc = refuse_yaml(yaml, key, e);
     else if (text != NULL)
         rc = format == PLAN_YAML   ? plan_yaml_read(d, text, len, e)
              : format == PLAN_HDTN ? plan_hdtn_read(d, text, len, e)
