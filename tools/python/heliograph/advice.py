@@ -1,23 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which word was meant, and which package has what is missing: for messages to people."""
+
+from __future__ import annotations
+
 import difflib
+from collections.abc import Iterable
+from typing import Any
 
 # base/words.c has the same rules for the programs in C.
 UNITS = ("_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_bytes", "_mbps", "_kb", "_mb")
-SYNONYMS = {"speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
+SYNONYMS: dict[str, tuple[str, ...]] = {"speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
             "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"), "from": ("source",),
             "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
-PACKAGES = {"yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
+PACKAGES: dict[str, tuple[str, str]] = {"yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
             "numpy": ("python3-numpy", "numpy"), "sgp4": ("python3-sgp4", "sgp4"),
-            "heliograph": ("heliograph-lab", "heliograph")}
+                                         "heliograph": ("heliograph-lab", "heliograph")}
 PROGRAMS = {"ip": "iproute2", "ethtool": "ethtool", "openssl": "openssl"}
 
 
-def closest(word, words):
+def closest(word: object, words: Iterable[object]) -> str | None:
     """The one of the words that was meant, or None."""
-    word, words = str(word), [str(w) for w in words]
-    plain = {w.lower().replace("-", "_"): w for w in words}
-    typed = word.lower().replace("-", "_")
+    plain = {str(w).lower().replace("-", "_"): str(w) for w in words}
+    typed = str(word).lower().replace("-", "_")
     stems = [typed] + [typed[: -len(unit)] for unit in UNITS if typed.endswith(unit)]
     for one in (*stems, *SYNONYMS.get(typed, ())):
         if one in plain:
@@ -28,25 +32,25 @@ def closest(word, words):
     return plain[found[0]] if found else None
 
 
-def meant(word, words):
+def meant(word: object, words: Iterable[object]) -> str:
     """"did you mean x?", or all of them."""
     near = closest(word, words)
     return f"did you mean {near}?" if near else f"there are {', '.join(map(str, words))}"
 
 
-def yaml_problem(error):
+def yaml_problem(error: Any) -> str:
     """Of a yaml.MarkedYAMLError, in words of a person who looks at the line."""
-    problem = error.problem or error.context
+    problem = str(error.problem or error.context)
     return "a tab: YAML indents by spaces; use spaces" if "\\t" in problem or "tab" in problem.split() else problem
 
 
-def missing_module(error):
-    """Of a ModuleNotFoundError: what is missing, and which package has it."""
+def missing_module(error: ModuleNotFoundError) -> str:
+    """What is missing, and which package has it."""
     module = (error.name or "?").split(".")[0]
     package, pip = PACKAGES.get(module, (f"python3-{module.lower()}", module))
     return f"Python's module {module} is missing; in Debian the package {package} has it (pip: {pip}; from source: tools/setup.sh lab)"
 
 
-def missing_program(name):
+def missing_program(name: str) -> str:
     """The same of a program."""
     return f"the program {name} is missing; " + (f"in Debian the package {PROGRAMS[name]} has it" if name in PROGRAMS else "install it")
