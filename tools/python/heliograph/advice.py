@@ -9,13 +9,14 @@ from typing import Any
 
 # base/words.c has the same rules for the programs in C.
 UNITS = ("_ns", "_us", "_ms", "_s", "_sec", "_seconds", "_bps", "_bytes", "_mbps", "_kb", "_mb")
-SYNONYMS: dict[str, tuple[str, ...]] = {"speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
-            "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"), "from": ("source",),
-            "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
-PACKAGES: dict[str, tuple[str, str]] = {"yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
-            "numpy": ("python3-numpy", "numpy"), "sgp4": ("python3-sgp4", "sgp4"),
-                                         "heliograph": ("heliograph-lab", "heliograph")}
-PROGRAMS = {"ip": "iproute2", "ethtool": "ethtool", "openssl": "openssl"}
+SYNONYMS: dict[str, tuple[str, ...]] = {
+    "speed": ("rate",), "bandwidth": ("rate",), "bitrate": ("rate",), "throughput": ("rate",), "latency": ("delay", "owlt"),
+    "rtt": ("delay", "owlt"), "timeout": ("rto",), "mtu": ("segment",), "loss": ("losses", "erasures"),
+    "length": ("duration",), "time": ("duration",), "size": ("payload",), "hosts": ("nodes",), "host": ("node",)}
+PACKAGES: dict[str, tuple[str, str]] = {
+    "yaml": ("python3-yaml", "PyYAML"), "jinja2": ("python3-jinja2", "Jinja2"), "matplotlib": ("python3-matplotlib", "matplotlib"),
+    "numpy": ("python3-numpy", "numpy"), "sgp4": ("python3-sgp4", "sgp4"), "heliograph": ("heliograph-lab", "heliograph")}
+PROGRAMS = {"ip": "iproute2", "openssl": "openssl"}
 
 
 def closest(word: object, words: Iterable[object]) -> str | None:
