@@ -45,11 +45,17 @@ const char *cadu_problem(const struct cadu_format *f)
         return "a frame has 1 to 65536 octets";
     if (f->randomised && f->sequence == PN_TC)
         return "the randomiser is that of telecommands";
+    if (f->ldpc != NULL && f->rs != NULL)
+        return "a frame has a Reed-Solomon or an LDPC code, not both";
+    if (f->ldpc != NULL && 8 * f->frame_len != f->ldpc->code.k)
+        return "a frame is one block of the LDPC code: 128, 512 or 2048 octets";
     return f->rs == NULL ? NULL : rs_problem(f->rs, f->frame_len, f->depth);
 }
 
 static size_t body_len(const struct cadu_format *f)
 {
+    if (f->ldpc != NULL)
+        return f->ldpc->code.n / 8;
     return f->frame_len + (f->rs == NULL ? 0 : rs_checks_len(f->rs, f->depth));
 }
 
@@ -66,7 +72,10 @@ void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
     assert(cadu_problem(f) == NULL);
     for (unsigned i = 0; i < bits / 8; i++)
         out[i] = (uint8_t)(marker_of(f) >> (bits - 8 - 8 * i));
-    memcpy(body, frame, f->frame_len);
+    if (f->ldpc != NULL)
+        ldpc_encode(&f->ldpc->code, frame, body);
+    else
+        memcpy(body, frame, f->frame_len);
     if (f->rs != NULL)
         rs_encode(f->rs, body, f->frame_len, f->depth, body + f->frame_len);
     if (f->randomised)
@@ -161,19 +170,29 @@ static struct hit find_near(const struct cadu_reader *r, size_t due)
     return best;
 }
 
-/* The first marker without errors in bits [from, to). */
+/* Wrong bits of a marker that is searched for. LDPC codes work where few markers have none; theirs
+ * is so long that chance makes it once in 10^9 bits, even with CADU_MARKER_ERRORS_MAX of them. */
+static unsigned search_errors(const struct cadu_reader *r)
+{
+    return r->format.ldpc != NULL && r->format.marker == CADU_MARKER_64 ? r->marker_errors : 0;
+}
+
+/* The first marker in bits [from, to), without errors but for LDPC. */
 static struct hit search_bits(const struct cadu_reader *r, size_t from, size_t to)
 {
     const unsigned bits = marker_bits(&r->format);
-    const uint64_t upright = marker_of(&r->format), inverted = last_bits(~upright, bits);
+    const uint64_t upright = marker_of(&r->format);
+    const unsigned most = search_errors(r);
     struct hit hit = {.at = NOWHERE};
     if (to - from < bits)
         return hit;
     uint64_t window = load_bits(r->buffer, from, bits);
     for (size_t next = from + bits;; next++) {
-        if (window == upright || window == inverted) {
+        unsigned wrong = (unsigned)__builtin_popcountll(window ^ upright);
+        if (wrong <= most || bits - wrong <= most) {
             hit.at = next - bits;
-            hit.inverted = window != upright;
+            hit.inverted = wrong > most;
+            hit.errors = hit.inverted ? bits - wrong : wrong;
             return hit;
         }
         if (next >= to)
@@ -201,12 +220,27 @@ static void count_unit(struct cadu_counts *c, const struct cadu *unit)
 {
     c->frames++;
     c->erred += unit->quality == CADU_ERRED;
-    c->corrected += unit->rs.corrected;
-    c->codewords_failed += unit->rs.failed;
+    c->corrected += unit->rs.corrected + unit->ldpc.corrected;
+    c->codewords_failed += unit->rs.failed + (unit->ldpc.iterations > 0 && !unit->ldpc.decoded);
+    c->iterations += unit->ldpc.iterations;
     c->slips += unit->slip != 0;
     c->resynchronised += unit->resynchronised;
     c->markers_missing += unit->marker_missing;
     c->marker_errors += unit->marker_errors;
+}
+
+static void decode_block(const struct cadu_reader *r, struct cadu *unit)
+{
+    const struct cadu_format *f = &r->format;
+    struct cadu_ldpc *l = f->ldpc;
+    if (f->rs != NULL)
+        unit->quality =
+            rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs) ? CADU_GOOD : CADU_ERRED;
+    if (l == NULL)
+        return;
+    ldpc_harden(&l->code, r->block, l->symbols);
+    unit->ldpc = ldpc_decode(&l->code, &l->work, l->symbols, LDPC_ITERATIONS, r->block);
+    unit->quality = unit->ldpc.decoded ? CADU_GOOD : CADU_ERRED;
 }
 
 /* The unit whose marker is there, if all of it is. */
@@ -221,9 +255,7 @@ static bool take_unit(struct cadu_reader *r, const struct hit *hit, struct cadu 
         pn_apply(f->sequence, r->block, r->block, len);
     unit->frame = slice_of(r->block, f->frame_len);
     unit->inverted = hit->inverted;
-    if (f->rs != NULL)
-        unit->quality =
-            rs_decode(f->rs, r->block, f->frame_len, f->depth, &unit->rs) ? CADU_GOOD : CADU_ERRED;
+    decode_block(r, unit);
     if (hit->at > r->at) /* an early one begins within the unit before it */
         r->counts.skipped_bits += hit->at - r->at;
     r->counts.inversions += r->counts.frames > 0 && r->inverted != hit->inverted;
@@ -252,6 +284,7 @@ static bool take_found(struct cadu_reader *r, const struct hit *hit, struct cadu
 {
     lose_sync(r);
     unit->resynchronised = true;
+    unit->marker_errors = hit->errors;
     if (take_unit(r, hit, unit))
         return true;
     skip_bits(r, hit->at > r->at ? hit->at : r->at);

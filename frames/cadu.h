@@ -9,7 +9,7 @@
  *     while (cadu_reader_next(r, &cadu))
  *         …
  *
- *            marker found anywhere, without errors
+ *            marker found anywhere, without errors (LDPC: few)
  *     SEARCH ─────────────────────────────────────► LOCK ──┐ marker near its place, with few
  * errors; ▲                                            │ ▲──┘ or the one after it, without errors
  *        └────────────────────────────────────────────┘
@@ -20,6 +20,7 @@
 
 #include "base/slice.h"
 #include "frames/frame.h"
+#include "frames/ldpc.h"
 #include "frames/pn.h"
 #include "frames/rs.h"
 
@@ -41,10 +42,19 @@ enum cadu_marker {
 /* Octets: 4 or 8. */
 size_t cadu_marker_len(enum cadu_marker marker);
 
+/* An LDPC code (ldpc_init) and the memory of its decoder, the caller's. One thread uses it at a
+ * time. */
+struct cadu_ldpc {
+    struct ldpc code;
+    struct ldpc_work work;
+    uint8_t symbols[LDPC_CODEWORD_MAX];
+};
+
 struct cadu_format {
-    uint32_t frame_len;  /* octets of the frame, 1 to FRAME_LENGTH_MAX */
-    const struct rs *rs; /* NULL: without code. Must outlive readers and writers */
-    unsigned depth;      /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
+    uint32_t frame_len;     /* octets of the frame, 1 to FRAME_LENGTH_MAX */
+    const struct rs *rs;    /* NULL: without code. Must outlive readers and writers */
+    unsigned depth;         /* with code: codewords of a codeblock, 1 to RS_DEPTH_MAX */
+    struct cadu_ldpc *ldpc; /* NULL: without, as with Reed-Solomon. A frame is one block of it */
     bool randomised;
     enum pn_sequence sequence; /* PN_TM or PN_TM_LONG, when randomised */
     enum cadu_marker marker;
@@ -70,19 +80,21 @@ enum cadu_quality {
 struct cadu {
     struct slice frame; /* in the reader's block, until the next call */
     enum cadu_quality quality;
-    struct rs_result rs;    /* zeros without code */
-    bool inverted;          /* the bits were, and are not any more */
-    bool marker_missing;    /* the marker has more errors than allowed; the next one is right */
-    unsigned marker_errors; /* bits; 0 when it is missing */
-    int slip;               /* bits that the marker came late, below 0: early */
-    bool resynchronised;    /* it was found elsewhere: by searching */
+    struct rs_result rs;     /* zeros without code */
+    struct ldpc_result ldpc; /* likewise; of hard decisions */
+    bool inverted;           /* the bits were, and are not any more */
+    bool marker_missing;     /* the marker has more errors than allowed; the next one is right */
+    unsigned marker_errors;  /* bits; 0 when it is missing */
+    int slip;                /* bits that the marker came late, below 0: early */
+    bool resynchronised;     /* it was found elsewhere: by searching */
 };
 
 /* Of all units. */
 struct cadu_counts {
     uint64_t frames, erred;
-    uint64_t corrected; /* symbols */
+    uint64_t corrected; /* symbols; bits of LDPC */
     uint64_t codewords_failed;
+    uint64_t iterations;     /* of the LDPC decoder */
     uint64_t slips;          /* frames with a slip */
     uint64_t resynchronised; /* frames, the first one included */
     uint64_t sync_losses;    /* times that neither a marker nor the one after it was in its place */

@@ -195,6 +195,33 @@ class FramesToolTest(unittest.TestCase):
             with self.subTest(line):
                 run(*(w.replace("/tmp/", OUT + "/") for w in line.split("#")[0].split()[1:]))
 
+    def test_ldpc(self):
+        """Each rate and length: the block is the frame, errors are corrected, and too many are told."""
+        for length, rate, octets, share in ((128, "1/2", 2, .03), (512, "2/3", 1.5, .015), (128, "4/5", 1.25, .005), (2048, "4/5", 1.25, .005)):
+            with self.subTest(length=length, rate=rate):
+                code = ["-l", str(length), "--ldpc", rate]
+                run("gen", "-n", "12", "--packet", "200", "-l", str(length), "-o", path("plain"))
+                run("gen", "-n", "12", "--packet", "200", *code, "--to", "cadu", "-o", path("coded"))
+                size = 8 + int(length * octets)
+                coded, plain = read("coded"), read("plain")
+                self.assertEqual(len(coded), 12 * size)
+                for i in range(12):
+                    unit = coded[i * size:][:size]
+                    self.assertEqual(unit[:8 + length], bytes.fromhex("034776c7272895b0") + plain[i * length:][:length])
+                run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", str(share), path("coded"), "-o", path("worse"))
+                told = info(*code, "--from", "cadu", "--randomised", "--marker-errors", "8", "--numbered", path("worse"))
+                self.assertEqual((told["cadus"]["quality"]["good"], told["numbered"]["missing"], told["numbered"]["damaged"]), (12, 0, 0))
+                self.assertGreater(told["cadus"]["symbols_corrected"], 12 * size * 8 * share / 3)
+                self.assertGreaterEqual(told["cadus"]["iterations"], 12)
+                run("convert", *code, "--from", "cadu", path("worse"), "--randomised", "--marker-errors", "8", "-o", path("again"))
+                self.assertEqual(read("again"), plain)
+        run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", "0.04", path("coded"), "-o", path("worse"))
+        rows = run("info", *code, "--from", "cadu", "--randomised", "--each", "--marker-errors", "8", path("worse")).stdout.decode().splitlines()
+        self.assertEqual(rows[0].split(",")[-1], "iterations")
+        self.assertTrue(all(r.split(",")[1] == "erred" and r.split(",")[-1] == "50" for r in rows[1:]))
+        run("info", "--ldpc", "1/2", "--from", "cadu", path("worse"), code=2)
+        run("gen", "-l", "128", "--ldpc", "1/2", "--rs", "223", "--to", "cadu", code=2)
+
     def test_kinds(self):
         """Each kind's frames, octet by octet."""
         for kind, zone_of, more in (("aos", zone_aos, []), ("tm", zone_tm, ["--ocf"]),
@@ -269,9 +296,9 @@ class FramesToolTest(unittest.TestCase):
         self.assertEqual((cadus["resynchronised"], told["verdicts"]["ok"], told["channels"][0]["lost"]), (2, 18, 2))
         each = run("info", "--each", *words, path("e.cadu")).stdout.decode().splitlines()
         self.assertEqual(each[0].split(",")[:4], ["number", "quality", "corrected", "most_of_a_codeword"])
-        self.assertEqual(each[4], "3,good,16,16,0,0,0,0,0,0")
-        self.assertEqual(each[6], "5,erred,0,0,1,0,0,0,0,0")
-        self.assertEqual(each[8], "7,good,0,0,0,0,0,0,1,0")
+        self.assertEqual(each[4], "3,good,16,16,0,0,0,0,0,0,0")
+        self.assertEqual(each[6], "5,erred,0,0,1,0,0,0,0,0,0")
+        self.assertEqual(each[8], "7,good,0,0,0,0,0,0,1,0,0")
         self.assertEqual(each[11].split(",")[5], "1")
         done = run("convert", *words, path("e.cadu"), "-o", path("e.frames"))
         self.assertIn(b"1 frames could not be decoded", done.stderr)

@@ -344,6 +344,53 @@ START_TEST(quality)
 }
 END_TEST
 
+/* LDPC codewords behind the long marker, at any bit, with 4 % and with a fifth of their bits wrong.
+ */
+START_TEST(ldpc_units)
+{
+    static struct cadu_ldpc ldpc;
+    struct cadu_format f = {.frame_len = 128,
+                            .ldpc = &ldpc,
+                            .randomised = true,
+                            .sequence = PN_TM,
+                            .marker = CADU_MARKER_64};
+    struct cadu unit;
+    struct rng r;
+    uint64_t bits = 0;
+    rng_init(&r, 12);
+    ldpc_init(&ldpc.code, LDPC_1_2, 1024);
+    ck_assert_ptr_null(cadu_problem(&f));
+    ck_assert_uint_eq(cadu_len(&f), 8 + 256);
+    stream.count = 0;
+    put_noise(&r, 13);
+    for (uint32_t n = 0; n < 20; n++) {
+        size_t at = put_unit(&f, n, n % 2 == 1) + 64;
+        for (size_t i = 0; i < 2048; i++) {
+            bool wrong = rng_chance(&r, n % 5 == 4 ? 0.2 : 0.04);
+            if (wrong)
+                flip_bit(at + i);
+            bits += wrong && n % 5 != 4;
+        }
+    }
+    open_reading(&f, &r, true);
+    for (uint32_t n = 0; n < 20; n++) {
+        ck_assert(read_unit(&unit));
+        ck_assert_int_eq(unit.quality, n % 5 == 4 ? CADU_ERRED : CADU_GOOD);
+        ck_assert_uint_eq(unit.ldpc.decoded, n % 5 != 4);
+        if (n % 5 != 4)
+            assert_frame(&unit, &f, n);
+    }
+    const struct cadu_counts *c = &reading.reader.counts;
+    ck_assert(c->corrected == bits && c->erred == 4 && c->codewords_failed == 4);
+    ck_assert_uint_gt(c->iterations, 4 * LDPC_ITERATIONS);
+    f.frame_len = 127;
+    ck_assert_ptr_nonnull(cadu_problem(&f));
+    f.frame_len = 128;
+    f.rs = &rs_223;
+    ck_assert_ptr_nonnull(cadu_problem(&f));
+}
+END_TEST
+
 START_TEST(problems)
 {
     struct cadu_format f = {.frame_len = 1115};
@@ -374,6 +421,7 @@ int main(void)
     tcase_add_test(t, inversions_and_noise);
     tcase_add_test(t, quality);
     tcase_add_test(t, problems);
+    tcase_add_test(t, ldpc_units);
     suite_add_tcase(s, t);
     return run_suite(s);
 }

@@ -26,6 +26,7 @@ enum { DATAGRAM_FRAME_MAX = 60000 }; /* with marker and check symbols below 6550
         {"length", 'l', "N", 0, "Their octets (1115)", 5},                                         \
         {"fhec", KEY_FHEC, NULL, 0, "AOS: with a frame header error control field", 5},            \
         {"rs", KEY_RS, "N", 0, "CADUs: Reed-Solomon (255,N): 223 or 239; none", 8},                \
+        {"ldpc", KEY_LDPC, "RATE", 0, "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", 8},    \
         {"interleave", KEY_INTERLEAVE, "N", 0, "Codewords of a codeblock, 1 to 8 (5)", 8},         \
         {"basis", KEY_BASIS, "NAME", 0, "Of symbols: dual (default) or conventional", 8},          \
         {"long-randomiser", KEY_LONG, NULL, 0, "CADUs: 131071 bits, not 255", 8},                  \

@@ -79,6 +79,7 @@ static json_t *describe_cadus(const struct source *s)
     json_object_set_new(o, "frames_corrected", make_number(s->corrected_frames));
     json_object_set_new(o, "most_of_a_codeword", make_number(s->worst));
     json_object_set_new(o, "codewords_failed", make_number(c->codewords_failed));
+    json_object_set_new(o, "iterations", make_number(c->iterations));
     json_object_set_new(o, "resynchronised", make_number(c->resynchronised));
     json_object_set_new(o, "sync_losses", make_number(c->sync_losses));
     json_object_set_new(o, "slips", make_number(c->slips));
@@ -162,7 +163,8 @@ static void print_cadus(const struct source *s)
     const struct cadu_counts *c = &s->cadus.counts;
     print_count(s->qualities[CADU_ERRED], "frames could not be decoded");
     print_count(s->corrected_frames, "frames were corrected");
-    print_count(c->corrected, "symbols were corrected");
+    print_count(c->corrected, s->o->ldpc_coded ? "bits were corrected" : "symbols were corrected");
+    print_count(c->iterations, "iterations of the LDPC decoder");
     print_count(c->slips, "markers came a few bits early or late");
     print_count(c->inversions, "changes of polarity");
     print_count(c->markers_missing, "markers had too many errors");
@@ -199,9 +201,10 @@ static void print_text(const struct info *i)
 static void print_each(const struct source *s)
 {
     const struct cadu *u = &s->unit;
-    printf("%" PRIu64 ",%s,%u,%u,%u,%d,%d,%u,%d,%d\n", s->cadus.counts.frames - 1,
-           qualities[u->quality], u->rs.corrected, u->rs.worst, u->rs.failed, u->inverted, u->slip,
-           u->marker_errors, u->marker_missing, u->resynchronised);
+    printf("%" PRIu64 ",%s,%u,%u,%u,%d,%d,%u,%d,%d,%u\n", s->cadus.counts.frames - 1,
+           qualities[u->quality], u->rs.corrected + u->ldpc.corrected, u->rs.worst,
+           u->rs.failed + (u->ldpc.iterations > 0 && !u->ldpc.decoded), u->inverted, u->slip,
+           u->marker_errors, u->marker_missing, u->resynchronised, u->ldpc.iterations);
 }
 
 static int list_cadus(const struct frames_options *o)
@@ -213,12 +216,13 @@ static int list_cadus(const struct frames_options *o)
     if (frames_source_open(&s, &all) != 0)
         return argument_file_code(o->input, false);
     puts("number,quality,corrected,most_of_a_codeword,codewords_failed,inverted,slip,marker_errors,"
-         "marker_missing,resynchronised");
+         "marker_missing,resynchronised,iterations");
     while (source_frame(&s, &frame))
         print_each(&s);
     bool good = !s.failed && s.cadus.counts.frames > 0;
     if (!good && !s.failed)
-        frames_error("there is no CADU of this format; see --length, --rs and what follows");
+        frames_error(
+            "there is no CADU of this format; see --length, --rs, --ldpc and what follows");
     source_close(&s);
     return good ? EXIT_DONE : EXIT_FAILED;
 }

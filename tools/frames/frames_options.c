@@ -145,6 +145,7 @@ static error_t parse_convolutional(int key, char *arg, struct argp_state *state,
 static error_t parse_code(int key, char *arg, struct argp_state *state, struct frames_options *o)
 {
     static const char *const codes[] = {"223", "239"}, *const bases[] = {"dual", "conventional"};
+    static const char *const rates[LDPC_RATES] = {"1/2", "2/3", "4/5"};
     int i;
     switch (key) {
     case KEY_RS:
@@ -159,6 +160,13 @@ static error_t parse_code(int key, char *arg, struct argp_state *state, struct f
         if ((i = find_word(arg, bases, 2)) < 0)
             argument_want(state, "basis", arg, "dual or conventional");
         o->basis = i == 0 ? RS_DUAL : RS_CONVENTIONAL;
+        return 0;
+    case KEY_LDPC:
+        if ((i = find_word(arg, rates, LDPC_RATES)) < 0)
+            argument_want(state, "ldpc", arg, "1/2, 2/3 or 4/5");
+        o->ldpc_coded = true;
+        o->ldpc_rate = (enum ldpc_rate)i;
+        o->marker = CADU_MARKER_64;
         return 0;
     case KEY_LONG:
         o->sequence = PN_TM_LONG;
@@ -189,13 +197,25 @@ struct cadu_format frames_cadu_format(const struct frames_options *o, struct rs 
     struct cadu_format f = {.frame_len = o->format.length,
                             .randomised = o->randomised,
                             .sequence = o->sequence,
-                            .marker = o->marker};
+                            .marker = o->marker,
+                            .ldpc = o->ldpc};
     if (o->rs != 0) {
         rs_init(rs, o->rs == 223 ? RS_255_223 : RS_255_239, o->basis);
         f.rs = rs;
         f.depth = o->depth;
     }
     return f;
+}
+
+static void check_ldpc(struct argp_state *state, const struct frames_options *o, bool cadus)
+{
+    if (o->ldpc_coded && !cadus)
+        argp_error(state, "--ldpc: --from cadu or --to cadu is missing");
+    if (o->ldpc_coded && (o->rs != 0 || o->coded))
+        argp_error(state, "--ldpc: --rs and --convolutional are other codes");
+    if (o->ldpc_coded && ldpc_problem(o->ldpc_rate, 8 * o->format.length) != NULL)
+        argp_error(state, "--length %u: %s", o->format.length,
+                   ldpc_problem(o->ldpc_rate, 8 * o->format.length));
 }
 
 static void check_codes(struct argp_state *state, struct frames_options *o)
@@ -211,6 +231,7 @@ static void check_codes(struct argp_state *state, struct frames_options *o)
         argp_error(state, "--convolutional: --from cadu or --to cadu is missing");
     if (!cadus && (o->rs != 0 || o->keep_erred))
         argp_error(state, "--rs and --erred are of CADUs: --from cadu or --to cadu is missing");
+    check_ldpc(state, o, cadus);
     if (o->each && o->from != CONTENT_CADU)
         argp_error(state, "--each lists CADUs: --from cadu is missing");
     if (cadus && cadu_problem(&f) != NULL)

@@ -32,6 +32,7 @@ enum {
     KEY_NUMBERED,
     KEY_IDLE,
     KEY_RS,
+    KEY_LDPC,
     KEY_INTERLEAVE,
     KEY_BASIS,
     KEY_LONG,
@@ -103,6 +104,7 @@ extern const struct argp_option frames_fop_options[], frames_farm_options[];
         {"rs", KEY_RS, "N", 0, "CADUs: Reed-Solomon (255,N): 223 or 239; none", 8},                \
         {"interleave", KEY_INTERLEAVE, "N", 0, "Codewords of a codeblock, 1 to 8 (5)", 8},         \
         {"basis", KEY_BASIS, "NAME", 0, "Of symbols: dual (default) or conventional", 8},          \
+        {"ldpc", KEY_LDPC, "RATE", 0, "CADUs: 1/2, 2/3 or 4/5, with the long marker; none", 8},    \
         {"convolutional", KEY_CONV, "RATE", 0, "CADUs: 1/2, 2/3, 3/4, 5/6 or 7/8; none", 8},       \
         {"soft", KEY_SOFT, NULL, 0, "An octet for each symbol: 0 surely 0, 255 surely 1", 8},      \
         {"no-inversion", KEY_UPRIGHT, NULL, 0, "Rate 1/2 without inverted symbols", 8},            \

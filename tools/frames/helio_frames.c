@@ -2,6 +2,7 @@
 /* helio-frames gen|info|convert|fop|farm: CCSDS frames in files, and telecommands with COP-1. This
  * file has the commands and their help. */
 #include <stdarg.h>
+#include <stdlib.h>
 
 #include "os/process.h"
 #include "tools/frames/frames_options.h"
@@ -44,6 +45,7 @@ static const struct command commands[] = {
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
      "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
      "  helio-frames gen --to cadu --rs 223 --bit-errors 0.001 -o /tmp/r.cadu\n"
+     "  helio-frames gen -l 512 --to cadu --ldpc 1/2 --bit-errors 0.03 -o /tmp/l.cadu\n"
      "  helio-frames gen --to cadu --convolutional 1/2 -o /tmp/v.symbols\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
@@ -55,6 +57,7 @@ static const struct command commands[] = {
      "  helio-frames info --from cadu --randomised --json /tmp/a.cadu\n"
      "  helio-frames info --from cadu --rs 223 --numbered /tmp/r.cadu\n"
      "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
+     "  helio-frames info -l 512 --from cadu --ldpc 1/2 --marker-errors 8 /tmp/l.cadu\n"
      "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
     {"helio-frames convert", "FILE", command_convert, convert_options,
@@ -90,6 +93,22 @@ static const struct command commands[] = {
      "\nexit codes: 0 all packets came (-n, --numbered), or a signal ended it,\n"
      "1 they did not, 2 usage"}};
 
+/* The tables and the memory of an LDPC code are the command's, as long as it runs. */
+static int run_coded(const struct command *c, struct frames_options *o)
+{
+    if (o->ldpc_coded) {
+        o->ldpc = malloc(sizeof *o->ldpc);
+        if (o->ldpc == NULL) {
+            frames_error("out of memory");
+            return EXIT_FAILED;
+        }
+        ldpc_init(&o->ldpc->code, o->ldpc_rate, 8 * o->format.length);
+    }
+    int code = c->run(o);
+    free(o->ldpc);
+    return code;
+}
+
 static int run_command(const struct command *c, int argc, char **argv)
 {
     struct parse p = {.command = c,
@@ -121,7 +140,7 @@ static int run_command(const struct command *c, int argc, char **argv)
     const struct argp argp = {
         .options = c->options, .parser = frames_parse_option, .args_doc = c->args, .doc = c->doc};
     argument_parse(&argp, argc, argv, 0, &p);
-    return c->run(&p.line);
+    return run_coded(c, &p.line);
 }
 
 static const char usage[] =

@@ -58,6 +58,9 @@ struct frames_options {
     unsigned rs;               /* of CADUs: data symbols of a codeword, 223 or 239; 0: no code */
     unsigned depth;            /* codewords of a codeblock */
     enum rs_basis basis;
+    bool ldpc_coded; /* CADUs by an LDPC code of that rate, in that memory */
+    enum ldpc_rate ldpc_rate;
+    struct cadu_ldpc *ldpc;
     bool coded; /* CADUs by a convolutional code */
     bool soft;  /* its symbols have an octet each */
     struct conv_format convolutional;
