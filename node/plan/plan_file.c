@@ -81,7 +81,10 @@ static unsigned find_yaml(const char *text, size_t len, const char **key)
         while (at + word < stop && ((at[word] >= 'a' && at[word] <= 'z') || at[word] == '_'))
             word++;
         if (at < stop && *at != '#' && *at != '\r')
-            return word > 1 && at + word < stop && at[word] == ':' ? line : 0;
+            return word > 1 && at + word < stop && at[word] == ':' &&
+                           (at + word + 1 == stop || memchr(" \r", at[word + 1], 2) != NULL)
+                       ? line
+                       : 0;
         at = newline != NULL ? newline + 1 : end;
     }
     return 0;
