@@ -45,7 +45,8 @@ static const struct command commands[] = {
      "  helio-frames gen -n 1000 -o /tmp/a.frames\n"
      "  helio-frames gen -n 1000 --erase 0.01 --to cadu --randomise -o /tmp/a.cadu\n"
      "  helio-frames gen --to cadu --rs 223 --bit-errors 0.001 -o /tmp/r.cadu\n"
-     "  helio-frames gen -l 512 --to cadu --ldpc 1/2 --bit-errors 0.03 -o /tmp/l.cadu\n"
+     "  helio-frames gen -l 512 --to cadu --ldpc 1/2 --bit-errors 0.03 \\\n"
+     "      -o /tmp/l.cadu\n"
      "  helio-frames gen --to cadu --convolutional 1/2 -o /tmp/v.symbols\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
@@ -57,7 +58,8 @@ static const struct command commands[] = {
      "  helio-frames info --from cadu --randomised --json /tmp/a.cadu\n"
      "  helio-frames info --from cadu --rs 223 --numbered /tmp/r.cadu\n"
      "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
-     "  helio-frames info -l 512 --from cadu --ldpc 1/2 --marker-errors 8 /tmp/l.cadu\n"
+     "  helio-frames info -l 512 --from cadu --ldpc 1/2 --marker-errors 8 \\\n"
+     "      /tmp/l.cadu\n"
      "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
     {"helio-frames convert", "FILE", command_convert, convert_options,
@@ -71,9 +73,9 @@ static const struct command commands[] = {
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"},
     {"helio-frames fop", "FILE", command_fop, frames_fop_options,
      "Sends the packets of a file as telecommands, with FOP-1 of COP-1 (CCSDS 232.1-B).\v"
-     "Each datagram to --remote is a CLTU, each one to --local a telemetry frame with a CLCW.\n"
-     "--initiate: set sends Set V(R), unlock the command Unlock, clcw waits for a CLCW with\n"
-     "--number, none begins at once.\n"
+     "Each datagram to --remote is a CLTU, each one to --local a telemetry frame\n"
+     "with a CLCW. --initiate: set sends Set V(R), unlock the command Unlock,\n"
+     "clcw waits for a CLCW with --number, none begins at once.\n"
      "\nexamples:\n"
      "  helio-frames gen --to packets -n 50 --packet 100 -o /tmp/tc.packets; \\\n"
      "      helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 -n 50 \\\n"
@@ -87,7 +89,8 @@ static const struct command commands[] = {
     {"helio-frames farm", "", command_farm, frames_farm_options,
      "Receives telecommands with FARM-1 of COP-1, and returns telemetry frames with CLCWs.\v"
      "examples:\n"
-     "  helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 -o /tmp/tc.got\n"
+     "  helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 \\\n"
+     "      -o /tmp/tc.got\n"
      "  helio-frames farm --local 127.0.0.1:5201 --remote 127.0.0.1:5202 --to cadu \\\n"
      "      --rs 223 -n 50 --numbered -o /tmp/tc.got\n"
      "\nexit codes: 0 all packets came (-n, --numbered), or a signal ended it,\n"
