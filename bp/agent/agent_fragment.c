@@ -90,6 +90,7 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
     quota_add(a, holder, QUOTA_ASSEMBLIES, 1);
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
+    a->assembly_bytes += sizeof *as + as->id_len;
     count_begin(a, as);
     return as;
 }
@@ -98,6 +99,7 @@ void assembly_free(struct agent *a, struct assembly *as)
 {
     hash_sub(&a->assemblies, &as->by_id);
     list_sub(&as->order);
+    a->assembly_bytes -= sizeof *as + as->id_len;
     quota_sub(a, &as->holder, QUOTA_ASSEMBLIES, 1);
     quota_close(a, &as->holder);
     ranges_fini(&as->have);

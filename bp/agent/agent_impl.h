@@ -280,6 +280,7 @@ struct agent {
     struct hash peers, sources, users; /* accounts */
     struct hash proven;                /* sources that have accounts of their own */
     struct hash turns;                 /* of all queues */
+    uint64_t assembly_bytes;           /* of all assemblies, with their ids */
     struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
@@ -329,7 +330,7 @@ uint64_t record_cost(const struct record *r); /* of memory, with its bytes there
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
 /* Memory for all that is here and arriving; is there room for so many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
-uint64_t record_endpoints_cost(const struct agent *a); /* memory of endpoints that exist, bytes */
+uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, assemblies, bytes */
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);

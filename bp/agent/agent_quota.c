@@ -326,14 +326,14 @@ static uint64_t memory_room(const struct agent *a, enum quota_kind kind)
 {
     const struct agent_config *c = &a->config;
     const struct agent_counters *n = &a->counters;
-    const uint64_t beside = n->arriving_bytes + n->seen_bytes + record_endpoints_cost(a);
+    const uint64_t beside = n->arriving_bytes + n->seen_bytes + record_places_cost(a);
     const uint64_t all = n->memory_bytes + n->record_bytes + beside;
     if (kind == QUOTA_BYTES && c->memory_only)
         return c->held_bytes > all ? c->held_bytes - all : 0;
     if (kind != QUOTA_BUNDLES || c->memory_only || c->total_bytes == 0)
         return UINT64_MAX;
     const uint64_t taken = n->record_bytes + c->memory_bytes + beside;
-    const uint64_t each = sizeof(struct record) + record_endpoints_cost(a) / (n->bundles + 1);
+    const uint64_t each = sizeof(struct record) + record_places_cost(a) / (n->bundles + 1);
     return c->total_bytes > taken ? (c->total_bytes - taken) / each : 0;
 }
 

@@ -60,6 +60,7 @@ struct record *record_by_id(const struct agent *a, struct slice id, uint64_t has
 #define LAST_PART 20       /* of memory, for who has not used up the common room */
 #define RECORD_SLACK 96    /* the allocator's own, the places in tables and in the heap */
 #define RECORD_HEAD 96     /* of a head, usually */
+#define ASSEMBLY_SLACK 192 /* first ranges of an assembly, and the allocator's own of both */
 #define FIT_MAX (16 << 10) /* a longer bundle is not worth to be moved */
 #define FIT_LEAST 256      /* nor one for less than so many bytes */
 static_assert(FIT_LEAST >= BUNDLE_HEAD_IPN, "room of the usual size is not taken back");
@@ -121,10 +122,15 @@ static uint64_t kinds_cost(const struct agent *a)
 
 /* Each bundle may be for another endpoint, of which only the bundle's sender knows: those that are
  * being stored, too. The node's own name is always there. */
-uint64_t record_endpoints_cost(const struct agent *a)
+static uint64_t endpoints_cost(const struct agent *a)
 {
     const uint64_t others = a->endpoints.len - (a->admin != NULL) + a->here.coming;
     return others * (sizeof(struct endpoint) + RECORD_SLACK);
+}
+
+uint64_t record_places_cost(const struct agent *a)
+{
+    return endpoints_cost(a) + a->assembly_bytes + a->assemblies.len * ASSEMBLY_SLACK;
 }
 
 uint64_t record_memory_max(const struct agent *a)
@@ -139,7 +145,7 @@ bool record_memory_room(const struct agent *a, uint64_t more)
 {
     const struct agent_counters *n = &a->counters;
     uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
-                    record_endpoints_cost(a);
+                    record_places_cost(a);
     if (!a->config.memory_only)
         used += kinds_cost(a) + a->loading_bytes;
     return !exceeds(used, more, record_memory_max(a));

@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "bp/codec/qos.h"
 #include "bp_agent_help.h"
+#include "bp_agent_piece.h"
 
 #define FULL "the node's limit of bundles or bytes is reached"
 
@@ -294,6 +295,32 @@ START_TEST(memory_of_endpoints_counts)
 }
 END_TEST
 
+/* One byte of each of many bundles: each has an assembly of its own, whose memory counts, too. */
+#define ASSEMBLY_LEAST 350 /* bytes of one, at least */
+START_TEST(memory_of_assemblies_counts)
+{
+    struct binder n;
+    struct agent_config c = full_config(0);
+    c.drop_when_full = false;
+    c.total_bytes = 2000000;
+    c.memory_only = _i == 1;
+    c.held_bytes = c.memory_only ? c.total_bytes : c.held_bytes;
+    c.assemblies_max = c.fragments_all_max = 1000000;
+    relay_init(&n, &c);
+    const struct agent_counters *k = agent_counters(n.a);
+    for (uint64_t i = 1; i <= 6000; i++) {
+        struct bundle b = piece_of(TEXT, i, 3, 4);
+        if (link_receive(&n, 0, &b, 3) == REFUSE_NONE)
+            skip(&n);
+    }
+    agent_check(n.a);
+    ck_assert_uint_gt(k->assemblies, 200);
+    ck_assert_uint_le(k->memory_bytes + k->record_bytes + k->assemblies * ASSEMBLY_LEAST,
+                      c.total_bytes);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Far more than fits, by bytes and by number, with and without the policy. */
 START_TEST(memory_is_bounded_all_told)
 {
@@ -381,6 +408,7 @@ int main(void)
     tcase_add_test(t, after_a_restart);
     tcase_add_loop_test(t, memory_is_bounded_all_told, 0, 2);
     tcase_add_loop_test(t, memory_of_endpoints_counts, 0, 2);
+    tcase_add_loop_test(t, memory_of_assemblies_counts, 0, 2);
     tcase_add_loop_test(t, a_flood_of_all_kinds, 0, 4);
     suite_add_tcase(s, t);
     return run_suite(s);
