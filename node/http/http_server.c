@@ -70,7 +70,7 @@ static bool is_permitted(const struct http_server *h, struct MHD_Connection *c)
         MHD_lookup_connection_value(c, MHD_HEADER_KIND, MHD_HTTP_HEADER_AUTHORIZATION);
     if (*token == '\0')
         return true;
-    return given != NULL && strncmp(given, "Bearer ", 7) == 0 &&
+    return given != NULL && strncasecmp(given, "Bearer ", 7) == 0 &&
            secret_equal(token, strlen(token), given + 7, strlen(given + 7));
 }
 

@@ -38,9 +38,9 @@ class HttpTest(unittest.TestCase):
         http = f"http: {{listen: \"{listen or self.port}\"{', token: ' + token if token else ''}}}\n"
         return self.lab.start_node(1, self.lab.write_node(1, made, log=False, extra=http + extra))
 
-    def ask(self, path, method="GET", token=None):
+    def ask(self, path, method="GET", token=None, scheme="Bearer"):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
-        c.request(method, path, headers={"Authorization": "Bearer " + token} if token else {})
+        c.request(method, path, headers={"Authorization": f"{scheme} {token}"} if token else {})
         answer = c.getresponse()
         text = answer.read().decode()
         c.close()
@@ -124,6 +124,7 @@ class HttpTest(unittest.TestCase):
             self.assertEqual(self.ask(path)[0], 401, path)
             self.assertEqual(self.ask(path, token=TOKEN[:-1])[0], 401)
             self.assertEqual(self.ask(path, token=TOKEN + "x")[0], 401)
+            self.assertEqual([self.ask(path, token=TOKEN, scheme=s)[0] for s in ("bearer", "BEARER", "Basic", "Bearerx")], [200, 200, 401, 401])
             self.assertEqual(self.ask(path, token=TOKEN)[0], 200)
         self.assertEqual(self.ask("/")[0], 200)
         self.assertEqual(self.ask("/nowhere", token=TOKEN)[0], 404)

@@ -101,7 +101,7 @@ def limit_of_file_sizes():
     until(lambda: node.process.poll() is not None, 5)
     code, text = node.process.poll(), node.log().decode()
     node.stop()
-    yield Claim("a start at a limit of file sizes", "SECURITY.md", "exit 1 with a message, nothing left behind", f"ends with {code}: {text[:80]!r}", code == 1 and bool(text))
+    yield Claim("a start at a limit of file sizes", "SECURITY.md", "exit 1 with a message; no socket is left behind", f"ends with {code}: {text[:80]!r}", code == 1 and bool(text))
 
 
 @check
@@ -120,7 +120,7 @@ def uplink_that_nobody_reads():
             p.terminate()
             code = f"none in 3 s, then {p.wait()}"
         text = p.stderr.read().decode()
-    yield Claim("an uplink that is a pipe without a reader", "SECURITY.md", "exit 1 with a message, nothing left behind", f"exit code {code}: {text[-80:]!r}", code == 1)
+    yield Claim("an uplink that is a pipe without a reader", "SECURITY.md", "exit 1 with a message; no socket is left behind", f"exit code {code}: {text[-80:]!r}", code == 1)
 
 
 def unfinished_hello(size):

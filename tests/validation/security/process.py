@@ -97,8 +97,8 @@ def http_answers():
                 ("another Host", "docs/metrics.md", "Other names get 421", 421, [get(host="evil.example"), get("/api/links", host="evil.example"), get(host=here + ".evil.example")]),
                 ("two Hosts, one behind a NUL, one on the next line", "SECURITY.md", "| 400 |", 400,
                  [get(host=f"{here}\r\nHost: evil.example"), get(host=f"{here}\x00evil.example"), get(host=f"{here}\r\n evil.example")]),
-                ("Host: localhost", "docs/metrics.md", "A request is answered if its Host header is `localhost`", 200, [get(host="localhost"), get(host="localhost:9464")]),
-                ("POST, PUT, DELETE", "docs/metrics.md", "all methods but GET are refused", 405, [get(method=m) for m in ("POST", "PUT", "DELETE")])):
+                ("Host: localhost", "docs/metrics.md", "if its Host header is `localhost`", 200, [get(host="localhost"), get(host="localhost:9464")]),
+                ("POST, PUT, DELETE", "docs/metrics.md", "all methods but GET and HEAD are refused", 405, [get(method=m) for m in ("POST", "PUT", "DELETE")])):
             figures = any(b"heliograph_uptime" in body or b"to-2" in body for _, body in answers) and want != 200
             yield Claim(f"HTTP: {name}", page, words, " ".join(str(code) for code, _ in answers), all(code == want for code, _ in answers) and not figures)
         slow = [socket.create_connection((here, 9464), 5, (hosts.other(k % 10), 0)) for k in range(200)]
@@ -259,7 +259,7 @@ def failed_starts():
     # before main the C library itself ends the program, with 127 and a message of its own
     wrong = [f"{name}: {code} {text}"[:160] for name, code, text in rows if not (text and not text.startswith("left:") and (code == 1 or code == 127 and "error while loading" in text))]
     ours = sum(code == 1 for _, code, _ in rows)
-    yield Claim("starts that fail: ports, sockets, store, logs, files, memory", "SECURITY.md", "exit 1 with a message, nothing left behind",
+    yield Claim("starts that fail: ports, sockets, store, logs, files, memory", "SECURITY.md", "exit 1 with a message; no socket is left behind",
                 f"{ours} of {len(rows)} end with 1 and a message, {len(rows) - ours - len(wrong)} in the loader" + "".join("; " + w for w in wrong[:5]), not wrong and ours > 20)
     yield Claim("the node that had them", PAGE, "refuses to start and names the reason", "answers" if alive else "does not answer", alive)
     hosts = Hosts()
