@@ -314,11 +314,27 @@ static const struct command {
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
 #define REQUEST_SHOWN 400
 
+/* A link's keys may hold cookies, tokens and passwords, also misspelt ones or in the wrong place:
+ * of link-add and link-set, the log shows the name alone. */
+static void hide_values(const char *command, json_t *words)
+{
+    const bool link = strcmp(command, "link-add") == 0 || strcmp(command, "link-set") == 0;
+    const char *key;
+    json_t *value;
+    void *next;
+    json_object_foreach_safe(words, next, key,
+                             value) if (((link && strcmp(key, "name") != 0) ||
+                                         json_is_object(value) || json_is_array(value)) &&
+                                        json_object_set_new(words, key, json_string("***")) != 0)
+        json_object_del(words, key);
+}
+
 void control_tell_change(struct node *n, const char *command, const char *who,
                          const struct json_t *in, bool done)
 {
     json_t *words = json_copy((json_t *)(uintptr_t)in);
     json_object_del(words, "cmd");
+    hide_values(command, words);
     char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
     say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who,
         done ? "changed: " : "failed: ", command, text != NULL ? REQUEST_SHOWN : 0,

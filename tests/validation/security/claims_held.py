@@ -157,3 +157,33 @@ def memory_of_unfinished_handshakes():
                         f"{peak:.0f} MiB, promised 16 + 64; {waiting} wait at the first address", peak <= 16 + 64)
         for s in held:
             s.close()
+
+
+@check
+def secrets_of_added_links():
+    """An administrator adds links with secrets, in order and not."""
+    hosts = Hosts()
+    ltp = f'{{adapter: ltp-udp, peer: "ipn:%d.0", local: "{hosts.node()}:%d", remote: "{hosts.other(0)}:1113", rto: 1s, '
+    with Node(hosts, {"links": [tcpcl(hosts)]}) as node:
+        node.ask("link-add", name="a", keys=ltp % (5, 1115) + 'cookie: "5ec2e70a"}')
+        node.ask("link-add", name="b", keys=ltp % (6, 1116) + 'cookie: "5ec2e70b", nonsense: 1}')
+        node.ask("link-add", name="d", cookie="5ec2e70e")
+        node.ask("link-set", name="to-2", keys={"cookie": "5ec2e70f"})
+        node.ask("link-add", name="c", keys=ltp % (7, 1117) + 'frames: tm, frame_port: sle, sle_raf: "sagr=1.spack=1.rsl-fg=1.raf=onlt1", '
+                 'sle_user: CENTRE, sle_provider: STATION, sle_auth: all, sle_password: "5ec2e70c", sle_provider_password: "5ec2e70d"}')
+        shown = [s for s in (f"5ec2e70{c}" for c in "abcdef") if s.encode() in node.log()]
+    yield Claim("secrets of links that are added", "SECURITY.md", "keys, tokens and cookies are in no log, message, answer or argument", f"in the log: {shown}", not shown)
+
+
+@check
+def wrong_words_of_a_deletion():
+    """A deletion with words of a wrong type, or that the node does not know, must delete nothing."""
+    hosts, wrong = Hosts(), []
+    with Node(hosts, {"links": [tcpcl(hosts)]}) as node, Peer(hosts.node(), hosts.other(0)) as peer:
+        for k, words in enumerate(({"source": 7}, {"sorce": "ipn:2.7"}, {"source": None}, {"priority": 2}, {"state": False}, {"link": 5}, {"limit": 1}, {"key": "1"}, {"key": 1})):
+            peer.send(wire.xfer(k + 1, wire.bundle((1, 9))))
+            peer.outcome(k + 1, 5)
+            answer = node.ask("delete", destination="*", **words)
+            if answer["ok"]:
+                wrong.append(f"{words}: {answer['deleted']} deleted")
+    yield Claim("words of a deletion that are wrong", "docs/helioctl.md", "a wrong request (a word, a key, a pattern, a name that the node does not know)", "; ".join(wrong), not wrong)

@@ -21,34 +21,6 @@ def tcpcl(hosts, **keys):
 
 
 @check
-def secrets_of_added_links():
-    """An administrator adds links with secrets, in order and not."""
-    hosts = Hosts()
-    ltp = f'{{adapter: ltp-udp, peer: "ipn:%d.0", local: "{hosts.node()}:%d", remote: "{hosts.other(0)}:1113", rto: 1s, '
-    with Node(hosts, {"links": [tcpcl(hosts)]}) as node:
-        node.ask("link-add", name="a", keys=ltp % (5, 1115) + 'cookie: "5ec2e70a"}')
-        node.ask("link-add", name="b", keys=ltp % (6, 1116) + 'cookie: "5ec2e70b", nonsense: 1}')
-        node.ask("link-add", name="c", keys=ltp % (7, 1117) + 'frames: tm, frame_port: sle, sle_raf: "sagr=1.spack=1.rsl-fg=1.raf=onlt1", '
-                 'sle_user: CENTRE, sle_provider: STATION, sle_auth: all, sle_password: "5ec2e70c", sle_provider_password: "5ec2e70d"}')
-        shown = [s for s in ("5ec2e70a", "5ec2e70b", "5ec2e70c", "5ec2e70d") if s.encode() in node.log()]
-    yield Claim("secrets of links that are added", "SECURITY.md", "keys, tokens and cookies are in no log, message, answer or argument", f"in the log: {shown}", not shown)
-
-
-@check
-def wrong_words_of_a_deletion():
-    """A deletion with words of a wrong type, or that the node does not know, must delete nothing."""
-    hosts, wrong = Hosts(), []
-    with Node(hosts, {"links": [tcpcl(hosts)]}) as node, Peer(hosts.node(), hosts.other(0)) as peer:
-        for k, words in enumerate(({"source": 7}, {"sorce": "ipn:2.7"}, {"source": None}, {"priority": 2}, {"key": "1"}, {"key": 1})):
-            peer.send(wire.xfer(k + 1, wire.bundle((1, 9))))
-            peer.outcome(k + 1, 5)
-            answer = node.ask("delete", destination="*", **words)
-            if answer["ok"]:
-                wrong.append(f"{words}: {answer['deleted']} deleted")
-    yield Claim("words of a deletion that are wrong", "docs/helioctl.md", "a wrong request (a word, a key, a pattern, a name that the node does not know)", "; ".join(wrong), not wrong)
-
-
-@check
 def contact_headers_of_the_own_address():
     """235 connections a second with a contact header from the address of a peer whose round trip is 600 ms."""
     hosts, over, held = Hosts(), threading.Event(), []
