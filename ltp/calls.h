@@ -51,6 +51,8 @@ struct emit {
     uint64_t attempt;
 };
 void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct emit *e, tick now);
+/* A segment of ltp_train_input, when there is no sink: what ltp_emit_segment counts of it. */
+void ltp_emit_train(struct ltp *l, struct peer *p, size_t len, uint64_t data_len);
 void ltp_emit_bad(struct ltp *l, enum verdict verdict, size_t len, tick now);
 void ltp_emit_open(struct ltp *l, const struct session *s, uint64_t length, tick now);
 void ltp_emit_close(struct ltp *l, const struct session *s, uint64_t length,
@@ -246,6 +248,12 @@ void ltp_import_close(struct ltp *l, struct import *im, enum event_outcome outco
                       enum ltp_reason reason, tick now);
 void ltp_import_free(struct ltp *l, struct import *im);
 void ltp_import_idle(struct ltp *l, struct import *im, tick now);
+
+/* train.c: takes in a datagram if it is the segment that follows the latest one of its session, and
+ * needs no more than to be kept; false: it is not, and nothing has changed. note: a red segment
+ * that import.c has kept, no checkpoint; the one after it may follow. */
+bool ltp_train_input(struct ltp *l, const uint8_t *data, size_t len, struct slice source, tick now);
+void ltp_train_note(struct ltp *l, const struct ltp_segment *s, const uint8_t *data, size_t len);
 
 /* discard.c: sessions that may make room for one more of the peer (or of unconfigured peers). add:
  * a segment with so many bytes has just opened it. sub: it is proven, or over. list: where it

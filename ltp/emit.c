@@ -184,6 +184,17 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
     tell_sink(l, &e);
 }
 
+void ltp_emit_train(struct ltp *l, struct peer *p, size_t len, uint64_t data_len)
+{
+    struct ltp_counters *c = &l->counters;
+    assert(l->config.sink == NULL && data_len < len);
+    c->rx[LTP_RED]++;
+    c->rx_bytes += len;
+    c->verdicts[VERDICT_OK]++;
+    p->n.input_seg_recv_red_count++;
+    p->n.input_seg_recv_red_bytes += data_len;
+}
+
 void ltp_emit_bad(struct ltp *l, enum verdict verdict, size_t len, tick now)
 {
     l->counters.rx_bytes += len;

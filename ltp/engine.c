@@ -150,7 +150,10 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
     assert(source.len <= LTP_SOURCE_MAX);
     struct ltp_segment s;
     struct peer *peer = NULL;
+    const struct import *before = l->last_import;
     ltp_export_settle(l);
+    if (PORT_LIKELY(ltp_train_input(l, data, len, source, now)))
+        return VERDICT_OK;
     enum verdict v = segment_parse(&s, data, len);
     if (v != VERDICT_OK) {
         ltp_emit_bad(l, v, len, now);
@@ -175,6 +178,9 @@ enum verdict ltp_input_from(struct ltp *l, const uint8_t *data, size_t len, stru
     struct emit e = {
         .kind = EVENT_RX, .peer = peer, .len = len, .cause = (int)v, .attempt = EVENT_NONE};
     ltp_emit_segment(l, &s, &e, now);
+    /* the second one of a session in succession: where several alternate, none would follow */
+    if (v == VERDICT_OK && s.type == LTP_RED && before != NULL && before == l->last_import)
+        ltp_train_note(l, &s, data, len);
     return v;
 }
 

@@ -413,6 +413,15 @@ _Static_assert(sizeof(struct import) + sizeof(struct closed) + 6 * sizeof(struct
                    IMPORT_COST,
                "IMPORT_COST");
 
+/* The red data segment that was taken in last: the next one of its session mostly has the same
+ * first bytes, up to the client service, and follows it in the block. */
+#define TRAIN_MAX 32
+struct train {
+    struct import *import; /* its session; NULL: there is none */
+    uint8_t len;           /* bytes of `first` */
+    uint8_t first[TRAIN_MAX];
+};
+
 struct ltp {
     struct ltp_config config;
     struct ltp_counters counters;
@@ -435,6 +444,7 @@ struct ltp {
     uint64_t refused_peer;  /* ltp_refused_peer */
     struct peer *last_peer; /* caches before the tables */
     struct import *last_import;
+    struct train train;
     struct heap heap;
     size_t timers;              /* initialised ones; the heap has a place for each */
     struct ltp_notice *notices; /* a ring */

@@ -392,6 +392,8 @@ void ltp_import_free(struct ltp *l, struct import *im)
 {
     if (l->last_import == im)
         l->last_import = NULL;
+    if (l->train.import == im)
+        l->train.import = NULL;
     list_for_each_safe (it, &im->reports)
         ltp_report_free(l, container_of(it, struct report, in_import));
     ltp_deferred_free(l, im);
