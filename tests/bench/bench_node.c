@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Node to node over TCPCL on loopback, generator to sink, as pairs of programs are measured whose
- * bundles are made and consumed inside them. Two processes, each a whole node as heliod has it
- * (configuration, bundle agent, routes, adapter, loop; durability none) but for the sockets of
+ * Node to node over TCPCL or LTP on loopback, generator to sink, as pairs of programs are measured
+ * whose bundles are made and consumed inside them. Two processes, each a whole node as heliod has
+ * it (configuration, bundle agent, routes, adapter, loop; durability none) but for the sockets of
  * applications and operators: in their place the generator calls agent_send and the sink takes
  * AGENT_DELIVER, as the echo endpoint does.
  *
  * A bundle's way: memory, filled with its payload and its number; agent_send (checks, id, primary
- * and payload block with CRC-32C); STORE and CONFIRM; the route; SEND; TCPCL and the kernel; then
- * decoding, CRCs, duplicates, STORE and acknowledgement; DELIVER to the registered endpoint, which
- * reads the number at both ends. The generator keeps its node full until the time is over, then
- * lets the last ones arrive. Goodput is from the first agent_send to the last acknowledgement; all
- * must have come, once and in order. What can go wrong is an exit code of 1.
+ * and payload block with CRC-32C); STORE and CONFIRM; the route; SEND; the adapter and the kernel;
+ * then decoding, CRCs, duplicates, STORE and acknowledgement; DELIVER to the registered endpoint,
+ * which reads the number at both ends. The generator keeps its node full until the time is over,
+ * then lets the last ones arrive. Goodput is from the first agent_send to the last acknowledgement;
+ * all must have come once, over TCPCL also in order (LTP's sessions end in any). What can go wrong
+ * is an exit code of 1.
  */
 #include <getopt.h>
 #include <netinet/in.h>
@@ -33,19 +34,21 @@
 
 #define SINK_SERVICE 7
 #define PATIENCE (60 * TICK_S) /* for the link to come up, and for the last bundles */
+#define AGGREGATE 20000        /* bytes: several shorter bundles go in one block */
 #define SINK_WINDOW 1024       /* deliveries outstanding, as a subscriber of heliod may have */
 
 static const char help[] =
-    "usage: bench_node [--seconds S] [--bundle BYTES] [--window N] [--json]\n"
+    "usage: bench_node [--adapter tcpcl|ltp] [--seconds S] [--bundle BYTES] [--window N] [--json]\n"
     "\n"
-    "Two processes, each a node with its bundle agent; TCPCL between them on loopback. The one "
-    "makes\n"
+    "Two processes, each a node with its bundle agent; TCPCL or LTP (red, segments of 1024 bytes,\n"
+    "short bundles aggregated) between them on loopback. The one makes\n"
     "bundles, the other consumes them, both inside the process. Included: payload (made and "
     "read),\n"
-    "primary block, CRC-32C of both blocks, route, queues, TCPCL with acknowledgements, "
+    "primary block, CRC-32C of both blocks, route, queues, adapter with acknowledgements, "
     "duplicates,\n"
     "delivery to an endpoint. Not included: sockets of applications, a store on a medium.\n"
     "\n"
+    "  --adapter NAME  tcpcl or ltp [tcpcl]\n"
     "  --seconds S     how long bundles are made [5]\n"
     "  --bundle BYTES  payload, 16 or more [500000]\n"
     "  --window N      bundles that are at the first node at once [64]\n"
@@ -56,6 +59,12 @@ struct side {
     double cpu_s;
 };
 
+/* Which numbers arrived: a byte each. */
+struct seen {
+    uint8_t *at;
+    uint64_t cap;
+};
+
 /* The node's one application, and what it lies in. */
 struct apps {
     struct node node;
@@ -63,6 +72,10 @@ struct apps {
     struct uv_signals *signals;
     uint64_t bundle, window; /* of the generator; window 0: this is the sink */
     tick duration, begin, end;
+    bool ltp;          /* the adapter; else it is tcpcl */
+    uint16_t ports[2]; /* of node 1 (LTP only) and of node 2 */
+    int ready;         /* the sink writes a byte there once it listens */
+    struct seen seen;
     uint8_t *filling;
     struct alarm over; /* no further bundles */
     bool stopping;
@@ -166,6 +179,20 @@ static void fill_node(struct apps *s)
     }
 }
 
+/* False: it was here before, or memory is out. */
+static bool note_number(struct seen *seen, uint64_t number)
+{
+    if (number >= seen->cap) {
+        uint64_t cap = 2 * seen->cap > number ? 2 * seen->cap : 2 * number + 65536;
+        uint8_t *at = cap > 1 << 30 ? NULL : realloc(seen->at, cap);
+        if (at == NULL)
+            return false;
+        memset(at + seen->cap, 0, cap - seen->cap);
+        *seen = (struct seen){at, cap};
+    }
+    return seen->at[number]++ == 0;
+}
+
 static void take_delivery(struct apps *s, const struct agent_action *a)
 {
     uint64_t first = 0, last = 1;
@@ -175,7 +202,8 @@ static void take_delivery(struct apps *s, const struct agent_action *a)
     }
     if (s->side.bundles == 0)
         s->side.cpu_s = cpu_seconds();
-    s->side.wrong += first != last || first != s->side.bundles;
+    bool good = s->ltp ? note_number(&s->seen, first) : first == s->side.bundles;
+    s->side.wrong += first != last || !good;
     s->side.bundles++;
     s->side.bytes += a->payload.len;
     agent_delivered(s->node.agent, a->key, true, node_now(&s->node));
@@ -197,15 +225,28 @@ static const struct node_ops ops = {
 
 /* ---- the node ---- */
 
-static bool read_config(struct apps *s, int number, uint16_t port)
+/* The link's keys behind name and peer. */
+static int write_link(const struct apps *s, int number, char *out, size_t cap)
 {
-    char text[1024];
+    if (!s->ltp)
+        return snprintf(out, cap, "adapter: tcpcl, %s: \"127.0.0.1:%u\", reconnect: 50ms",
+                        number == 1 ? "remote" : "local", s->ports[1]);
+    return snprintf(out, cap,
+                    "adapter: ltp-udp, local: \"127.0.0.1:%u\", remote: \"127.0.0.1:%u\", "
+                    "rate: unlimited, rto: 200ms, sessions: 8, segment: 1024B, colour: red%s",
+                    s->ports[number - 1], s->ports[2 - number],
+                    s->bundle < AGGREGATE ? ", aggregate: 64kB" : "");
+}
+
+static bool read_config(struct apps *s, int number)
+{
+    char text[1024], link[512];
     struct conf_errors errors;
+    write_link(s, number, link, sizeof link);
     int len = snprintf(text, sizeof text,
                        "node: ipn:%d.0\nsocket: /none\necho: off\nstore: {durability: none}\n"
-                       "links:\n  - {name: to-%d, adapter: tcpcl, peer: ipn:%d.0, "
-                       "%s: \"127.0.0.1:%u\", reconnect: 50ms}\n",
-                       number, 3 - number, 3 - number, number == 1 ? "remote" : "local", port);
+                       "links:\n  - {name: to-%d, peer: ipn:%d.0, %s}\n",
+                       number, 3 - number, 3 - number, link);
     conf_errors_init(&errors, "bench_node");
     int r = config_parse(&s->config, text, (size_t)len, cla_at, &errors);
     for (size_t i = 0; i < errors.len; i++)
@@ -214,13 +255,13 @@ static bool read_config(struct apps *s, int number, uint16_t port)
 }
 
 /* As heliod opens a node. */
-static bool run_node(struct apps *s, int number, uint16_t port)
+static bool run_node(struct apps *s, int number)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
     struct node *n = &s->node;
     const struct eid endpoint = eid_ipn(0, 2, SINK_SERVICE);
     memory_retain();
-    if (!read_config(s, number, port) || uv_world_open(&n->world) < 0)
+    if (!read_config(s, number) || uv_world_open(&n->world) < 0)
         return false;
     n->config = &s->config;
     n->ops = &ops;
@@ -235,6 +276,8 @@ static bool run_node(struct apps *s, int number, uint16_t port)
         alarm_set(&s->over, n->started + PATIENCE);
     else if (agent_register(n->agent, NODE_FIRST, &endpoint, SINK_WINDOW, node_now(n)) < 0)
         return false;
+    if (s->window == 0 && write(s->ready, "", 1) != 1)
+        return false;
     uv_world_run(n->world);
     bool good = uv_world_free(n->world) == 0;
     node_close(n);
@@ -242,32 +285,39 @@ static bool run_node(struct apps *s, int number, uint16_t port)
     return good;
 }
 
-/* Until SIGTERM; then the figures go into the pipe. */
-static void run_sink(uint16_t port, int answer)
+/* A byte when it listens; after SIGTERM the figures go into the same pipe. */
+static void run_sink(const struct apps *as, int answer)
 {
     struct apps *s = calloc(1, sizeof *s);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    bool good = s != NULL && run_node(s, 2, port) &&
-                write(answer, &s->side, sizeof s->side) == sizeof s->side;
+    if (s == NULL)
+        exit(1);
+    s->ltp = as->ltp;
+    s->bundle = as->bundle;
+    memcpy(s->ports, as->ports, sizeof s->ports);
+    s->ready = answer;
+    bool good = run_node(s, 2) && write(answer, &s->side, sizeof s->side) == sizeof s->side;
+    free(s->seen.at);
     free(s);
     exit(good ? 0 : 1);
 }
 
-static bool run_generator(struct apps *s, uint16_t port)
+static bool run_generator(struct apps *s)
 {
     s->filling = malloc(s->bundle);
     for (uint64_t i = 0; s->filling != NULL && i < s->bundle; i++)
         s->filling[i] = (uint8_t)(i * 31);
-    bool good = s->filling != NULL && run_node(s, 1, port) && s->end > s->begin;
+    bool good = s->filling != NULL && run_node(s, 1) && s->end > s->begin;
     free(s->filling);
     return good;
 }
 
-static uint16_t find_port(void)
+/* Free a moment ago. */
+static uint16_t find_port(int type)
 {
     struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     socklen_t len = sizeof a;
-    int fd = socket(AF_INET, SOCK_STREAM, 0);
+    int fd = socket(AF_INET, type, 0);
     if (fd < 0 || bind(fd, (struct sockaddr *)&a, sizeof a) < 0 ||
         getsockname(fd, (struct sockaddr *)&a, &len) < 0)
         abort();
@@ -277,13 +327,18 @@ static uint16_t find_port(void)
 
 static int parse_options(struct apps *s, bool *json, int argc, char **argv)
 {
-    static const struct option options[] = {
-        {"seconds", required_argument, NULL, 's'}, {"bundle", required_argument, NULL, 'b'},
-        {"window", required_argument, NULL, 'w'},  {"json", no_argument, NULL, 'j'},
-        {"help", no_argument, NULL, 'h'},          {NULL, 0, NULL, 0}};
+    static const struct option options[] = {{"adapter", required_argument, NULL, 'a'},
+                                            {"seconds", required_argument, NULL, 's'},
+                                            {"bundle", required_argument, NULL, 'b'},
+                                            {"window", required_argument, NULL, 'w'},
+                                            {"json", no_argument, NULL, 'j'},
+                                            {"help", no_argument, NULL, 'h'},
+                                            {NULL, 0, NULL, 0}};
     double seconds = 5;
     for (int o; (o = getopt_long(argc, argv, "", options, NULL)) != -1;) {
-        if (o == 's')
+        if (o == 'a' && (strcmp(optarg, "ltp") == 0 || strcmp(optarg, "tcpcl") == 0))
+            s->ltp = optarg[0] == 'l';
+        else if (o == 's')
             seconds = strtod(optarg, NULL);
         else if (o == 'b')
             s->bundle = strtoull(optarg, NULL, 10);
@@ -304,11 +359,12 @@ static int parse_options(struct apps *s, bool *json, int argc, char **argv)
 static void print_result(const struct apps *s, const struct side *far, bool json)
 {
     double took = (double)(s->end - s->begin) / (double)TICK_S, n = (double)s->side.bundles;
-    printf(json ? "{\"bundle\": %llu, \"window\": %llu, \"gbit_s\": %.3f, \"bundles_s\": %.0f, "
+    printf(json ? "{\"adapter\": \"%s\", \"bundle\": %llu, \"window\": %llu, \"gbit_s\": %.3f, "
+                  "\"bundles_s\": %.0f, "
                   "\"generator_us\": %.3f, \"sink_us\": %.3f}\n"
-                : "payloads of %llu bytes, window %llu: %.3f Gbit/s, %.0f bundles/s; processor "
+                : "%s, payloads of %llu bytes, window %llu: %.3f Gbit/s, %.0f bundles/s; processor "
                   "time a bundle: generator %.2f us, sink %.2f us\n",
-           (unsigned long long)s->bundle, (unsigned long long)s->window,
+           s->ltp ? "ltp" : "tcpcl", (unsigned long long)s->bundle, (unsigned long long)s->window,
            (double)s->side.bytes * 8 / took / 1e9, n / took, s->side.cpu_s / n * 1e6,
            far->cpu_s / n * 1e6);
 }
@@ -318,26 +374,30 @@ int main(int argc, char **argv)
     static struct apps s = {.bundle = 500000, .window = 64};
     struct side far;
     bool json = false;
+    char ready;
     int answer[2], status, code = parse_options(&s, &json, argc, argv);
-    uint16_t port = find_port(); /* free a moment ago */
     if (code >= 0)
         return code;
+    while (s.ports[0] == s.ports[1])
+        for (int i = 0; i < 2; i++)
+            s.ports[i] = find_port(s.ltp ? SOCK_DGRAM : SOCK_STREAM);
     signal(SIGPIPE, SIG_IGN);
     if (pipe(answer) < 0)
         return 1;
     pid_t child = fork();
     if (child == 0)
-        run_sink(port, answer[1]);
+        run_sink(&s, answer[1]);
     close(answer[1]);
-    bool good = child > 0 && run_generator(&s, port);
+    bool good = child > 0 && read(answer[0], &ready, 1) == 1 && run_generator(&s);
     if (child > 0)
         kill(child, SIGTERM);
     good = read(answer[0], &far, sizeof far) == sizeof far && good;
     good = waitpid(child, &status, 0) == child && status == 0 && good;
-    if (!good || s.side.wrong + far.wrong > 0 || far.bundles != s.side.bundles) {
+    far.wrong += s.side.wrong;
+    if (!good || far.wrong > 0 || far.bundles != s.side.bundles) {
         fprintf(stderr, "bench_node: %llu bundles made, %llu consumed, %llu things went wrong\n",
                 (unsigned long long)s.side.bundles, (unsigned long long)far.bundles,
-                (unsigned long long)(s.side.wrong + far.wrong));
+                (unsigned long long)far.wrong);
         return 1;
     }
     print_result(&s, &far, json);

@@ -3,8 +3,9 @@
 
 usage: full.py BIN OUT [--seconds S] [--rounds N] [--json FILE]
 
-Each round measures, one after the other, a raw sendmmsg/recvmmsg blast (one datagram a message), LTP alone from memory to
-memory, and the full stack, all with 1024-byte datagrams and 500 kB blocks; so that ratios are taken within a round, and
+Each round measures, one after the other, a raw sendmmsg/recvmmsg blast (one datagram a message, and cut by the kernel), LTP
+alone from memory to memory, two nodes that make and consume the bundles themselves (bench_node --help says what that
+includes), and the full stack, all with 1024-byte datagrams and 500 kB blocks; so that ratios are taken within a round, and
 their median over the rounds is what to quote."""
 
 import argparse
@@ -20,6 +21,7 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
 from lab import Lab  # noqa: E402
 
+RATIOS = ("ltp_to_raw", "ltp_to_cut", "node_to_ltp", "full_to_raw")
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -101,9 +103,12 @@ def one_round(options, out):
     seconds = str(options.seconds)
     raw = program(options, "bench_raw", "--seconds", seconds, "--size", "1024")
     ltp = program(options, "bench_ltp", "--seconds", seconds, "--segment", "1024", "--block", "500000")
+    node = program(options, "bench_node", "--adapter", "ltp", "--seconds", seconds, "--json")
+    node["gbps"] = node["gbit_s"]
     full = full_stack(options, out, log=options.log)
-    return {"raw": raw, "ltp": ltp, "full": full,
-            "ltp_to_raw": ltp["gbps"] / raw["gbps"], "full_to_raw": full["gbps"] / raw["gbps"]}
+    return {"raw": raw, "ltp": ltp, "node": node, "full": full,
+            "ltp_to_raw": ltp["gbps"] / raw["gbps"], "ltp_to_cut": ltp["gbps"] / raw["cut_by_kernel"]["gbps"],
+            "node_to_ltp": node["gbps"] / ltp["gbps"], "full_to_raw": full["gbps"] / raw["gbps"]}
 
 
 def main():
@@ -128,9 +133,9 @@ def main():
         print(json.dumps(one, indent=2))
         return
     rounds = [one_round(options, options.out) for _ in range(options.rounds)]
-    result = {"median": {key: statistics.median(r[key] for r in rounds) for key in ("ltp_to_raw", "full_to_raw")},
+    result = {"median": {key: statistics.median(r[key] for r in rounds) for key in RATIOS},
               "rounds": rounds}
-    for key in ("raw", "ltp", "full"):
+    for key in ("raw", "ltp", "node", "full"):
         result["median"][f"{key}_gbps"] = statistics.median(r[key]["gbps"] for r in rounds)
     text = json.dumps(result, indent=2)
     if options.json:

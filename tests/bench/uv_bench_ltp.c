@@ -20,6 +20,7 @@
 #include "tests/e2e/uv_rig.h"
 
 #include "ltp/segment.h"
+#include "os/process.h"
 #include "os/uv_world.h"
 
 #define BLOCKS_MAX 4096
@@ -296,6 +297,7 @@ int main(int argc, char **argv)
     if (!options(b, argc, argv))
         return usage();
     int order[2], answer[2];
+    memory_retain(); /* as heliod does */
     if (pipe(order) != 0 || pipe(answer) != 0)
         return 1;
     uint16_t port1 = rig_port(false), port2 = rig_port(false);
