@@ -431,7 +431,7 @@ class FramesToolTest(unittest.TestCase):
                                 (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
                                 (["gen", "--packet", "7"], "packet"), (["gen", "--space", "2047"], "space"),
                                 (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
-                                (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info or convert"),
+                                (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info, convert, fop or farm"),
                                 (["gen", "--to", "cadu", "--rs", "16"], "223 or 239"), (["gen", "--rs", "223"], "--to cadu"),
                                 (["gen", "--to", "cadu", "--rs", "223", "-l", "1116"], "multiple"),
                                 (["gen", "--to", "cadu", "--rs", "223", "--interleave", "4", "-l", "1200"], "223 octets"),
