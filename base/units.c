@@ -203,7 +203,8 @@ bool units_mend(enum units_kind kind, const char *text, char out[UNITS_MEND_CAP]
 {
     uint64_t mantissa, divisor, value;
     const char *unit = read_number(text, &mantissa, &divisor);
-    if (unit == NULL || *unit == '\0' || strlen(text) >= UNITS_MEND_CAP - sizeof "Mbit/s")
+    if (unit == NULL || *unit == '\0' || strlen(text) >= UNITS_MEND_CAP - sizeof "Mbit/s" ||
+        parse_kind(kind, text, &value) == 0) /* out of an option's range: not misspelt */
         return false;
     const char *typed = unit + strspn(unit, " "), *right = find_alias(kind, typed);
     snprintf(out, UNITS_MEND_CAP, "%.*s%s", (int)(unit - text), text, typed);

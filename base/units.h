@@ -25,8 +25,8 @@ int units_size(const char *text, uint64_t *out_bytes);
 int units_count(const char *text, uint64_t max, uint64_t *out);
 
 /* The right spelling of what a parser above refuses: a blank before the unit ("100 msec": 100ms), a
- * unit by another name or case ("500Mb": 500Mbit/s, "20 MBytes": 20MB). False: not known, *out is
- * undefined. */
+ * unit by another name or case ("500Mb": 500Mbit/s, "20 MBytes": 20MB). False: not known, or
+ * nothing is wrong with it; *out is undefined. */
 enum units_kind { UNITS_DURATION, UNITS_RATE, UNITS_SIZE };
 #define UNITS_MEND_CAP 48
 bool units_mend(enum units_kind kind, const char *text, char out[UNITS_MEND_CAP]);

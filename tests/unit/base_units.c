@@ -108,6 +108,8 @@ START_TEST(mended_ones)
                 {UNITS_DURATION, "2Hours", "2h"},
                 {UNITS_DURATION, "30MS", "30ms"},
                 {UNITS_DURATION, "30", NULL},
+                {UNITS_DURATION, "1us", NULL}, /* right as it is */
+                {UNITS_RATE, "5kbit/s", NULL},
                 {UNITS_DURATION, "soon", NULL},
                 {UNITS_DURATION, "5 fortnights", NULL},
                 {UNITS_DURATION, "99999999999999999 days", NULL},
