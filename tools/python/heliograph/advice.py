@@ -34,8 +34,8 @@ def closest(word: object, words: Iterable[object]) -> str | None:
 
 
 def meant(word: object, words: Iterable[object]) -> str:
-    """"did you mean x?", or all of them."""
-    near = closest(word, words)
+    """"did you mean x?", or all of them; word None or empty: none was written."""
+    near = closest(word, words) if word else None
     return f"did you mean {near}?" if near else f"there are {', '.join(map(str, words))}"
 
 
