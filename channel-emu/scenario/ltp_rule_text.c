@@ -45,7 +45,7 @@ struct reading {
 static int fail_part(const struct reading *r, struct slice part, const char *right)
 {
     int shown = part.len < 40 ? (int)part.len : 40;
-    snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %s",
+    snprintf(r->error, LTP_RULE_ERROR_MAX, "drop rule '%.60s': '%.*s' is wrong; right is %.119s",
              r->text, shown, (const char *)part.data, right);
     return HELIO_EFORMAT;
 }
