@@ -237,7 +237,7 @@ static void report(const struct bench *b, const struct side *far, double elapsed
         (double)far->datagrams / elapsed, "segment", b->segment, "sessions", b->sessions, "block",
         (json_int_t)b->block, "cpu_s_per_gbit_sender", near->cpu / gigabits,
         "cpu_s_per_gbit_receiver", far->cpu / gigabits, "socket_drops",
-        (json_int_t)(near->socket_drops + far->socket_drops), "retransmitted_bytes",
+        (json_int_t)near->socket_drops + (json_int_t)far->socket_drops, "retransmitted_bytes",
         (json_int_t)near->retransmitted, "calls_sender", (json_int_t)near->calls, "calls_receiver",
         (json_int_t)far->calls, "unknown_per_s", (double)far->unknown / elapsed);
     json_dumpf(o, stdout, JSON_INDENT(2) | JSON_REAL_PRECISION(6));

@@ -121,7 +121,9 @@ START_TEST(places_are_shared)
         r->apps.counters.connections++;
         greedy = last;
     }
-    ck_assert_uint_eq(greedy->connections, 382); /* of 512, two of which others have */
+    ck_assert_ptr_nonnull(greedy);
+    ck_assert_uint_eq(greedy != NULL ? greedy->connections : 0,
+                      382); /* of 512, two of which others have */
     for (int i = 0; i < 30; i++) {
         u = app_user_join(&r->apps, 8);
         ck_assert_ptr_nonnull(u);

@@ -371,6 +371,18 @@ static error_t parse_intervals(struct perf_options *o, int key, char *arg, struc
     return 0;
 }
 
+/* By -d or as a word. */
+static void read_destination(struct perf_options *o, int key, const char *arg,
+                             struct argp_state *state)
+{
+    struct eid eid;
+    need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0, key == 'd' ? "-d" : "EID",
+                arg, "an endpoint, such as ipn:2.2000,");
+    if (o->destination != NULL)
+        argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg, o->destination);
+    o->destination = arg;
+}
+
 static error_t parse_client(int key, char *arg, struct argp_state *state)
 {
     struct perf_options *o = state->input;
@@ -378,12 +390,7 @@ static error_t parse_client(int key, char *arg, struct argp_state *state)
     switch (key) {
     case 'd':
     case ARGP_KEY_ARG:
-        need_option(state, strlen(arg) < 200 && eid_parse(arg, &eid) == 0,
-                    key == 'd' ? "-d" : "EID", arg, "an endpoint, such as ipn:2.2000,");
-        if (o->destination != NULL)
-            argp_error(state, "%s: one endpoint is wanted, and %s is given, too", arg,
-                       o->destination);
-        o->destination = arg;
+        read_destination(o, key, arg, state);
         return 0;
     case 'P':
     case 's':
