@@ -76,7 +76,7 @@ class Files(Folder):
         for text, *wanted in (
                 (two + "emulator: two\n", ":3: emulator: \"two\" is not known; right are one, each"),
                 (two + "shared:\n  up: {rate: 1Mbit/s}\n", ":4: shared.up.of: is missing; write which directions share it, such as of: [1-2.forward]"),
-                (two + "shared:\n  up: {of: [1-3.forward], rate: 1Mbit/s}\n", ":4: shared.up.of: \"1-3\" is no link; there are 1-2"),
+                (two + "shared:\n  up: {of: [1-3.forward], rate: 1Mbit/s}\n", ":4: shared.up.of: \"1-3\" is no link; did you mean 1-2?"),
                 (two + "shared:\n  up: {of: [1-2], rate: 1Mbit/s}\n", ":4: shared.up.of: \"1-2\" is not understood; write a link and one way of it"),
                 (two + "shared:\n  up: {of: [1-2.forward, 1-2.forward], rate: 1Mbit/s}\n", ":4: shared.up.of: 1-2.forward has a transmitter already, up"),
                 (two + "shared:\n  up: {of: [1-2.forward], rate: 1Mbit/s, rte: 2}\n", ":4: shared.up.rte: unknown key; did you mean rate?"),

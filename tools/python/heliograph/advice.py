@@ -27,7 +27,8 @@ def closest(word: object, words: Iterable[object]) -> str | None:
     for one in (*stems, *SYNONYMS.get(typed, ())):
         if one in plain:
             return plain[one]
-    near = difflib.get_close_matches(typed, plain, 1, 0.7)
+    near = difflib.get_close_matches(typed, plain, 1, 0.7) or [
+        p for p in plain if len(p) == len(typed) > 2 and sum(a != b for a, b in zip(p, typed)) == 1]  # names such as 1-2 are short
     parts = sorted((p for p in plain if len(typed) > 2 and (p.startswith(typed) or p.endswith("_" + typed))), key=len)
     found = near or parts
     return plain[found[0]] if found else None
