@@ -305,7 +305,7 @@ static uint8_t *space_below(void *context, size_t *len)
     }
     *len = TLS_IN - s->in_tail;
     if (s->state == TLS_SHAKING && *len > TLS_HELLO_MAX)
-        *len = TLS_HELLO_MAX; /* a stranger's connection touches no more of the buffer */
+        *len = TLS_HELLO_MAX; /* an unknown peer's connection touches no more of the buffer */
     assert(*len > 0);
     return s->in + s->in_tail;
 }

@@ -85,9 +85,10 @@ struct permit_refusal {
 
 struct permits;
 
-/* Copies the rules. seed: of the table of parties. 0, HELIO_ENOMEM, or HELIO_EINVAL: len is above
- * PERMITS_MAX, a rate
- * without a burst, a number beyond its range, or a limit in a list of PERMIT_OUT. */
+/* Copies the rules. 0, HELIO_ENOMEM, or HELIO_EINVAL: len is above
+ * PERMITS_MAX, a rate without a burst, a number beyond its range, or a limit in a list of
+ * PERMIT_OUT.
+ */
 int permits_new(struct permits **out, enum permit_way way, const struct permit *list, size_t len);
 void permits_free(struct permits *p); /* NULL is none */
 /* Counters and last refusal go on from those of an earlier list; counters of rules begin anew. */
