@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "node/config/config_value.h"
 #include "os/users.h"
 
 #define RATE_MAX UINT64_C(1000000)
@@ -107,17 +108,6 @@ const struct conf_option config_user_options[] = {
     {.key = NULL},
 };
 
-static int read_patterns(const char **key, const char *which, const char *text,
-                         struct eid_patterns *out, char *why, size_t cap)
-{
-    const char *wrong;
-    if (eid_patterns_read(text, out, &wrong) == 0)
-        return 0;
-    *key = which;
-    snprintf(why, cap, "\"%.64s\" %s", text, wrong);
-    return HELIO_EINVAL;
-}
-
 static void complete_permit(struct permit *p, int priority)
 {
     p->priority = (enum bundle_priority)priority;
@@ -129,9 +119,9 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
 {
     struct config_rule *r = item;
     struct permit *p = &r->permit;
-    if (read_patterns(key, "peer", r->peer, &p->party, why, cap) != 0 ||
-        read_patterns(key, "from", r->from, &p->from, why, cap) != 0 ||
-        read_patterns(key, "to", r->to, &p->to, why, cap) != 0)
+    if (config_patterns(key, "peer", r->peer, &p->party, why, cap) != 0 ||
+        config_patterns(key, "from", r->from, &p->from, why, cap) != 0 ||
+        config_patterns(key, "to", r->to, &p->to, why, cap) != 0)
         return HELIO_EINVAL;
     complete_permit(p, r->priority);
     if (r->way != PERMIT_OUT || (p->rate == 0 && p->data_rate == 0))
@@ -160,8 +150,8 @@ static int check_user(void *item, const char **key, char *why, size_t cap)
     p->user = any ? 0 : (uint64_t)uid + 1;
     p->from.len = 1;
     p->from.at[0].any = true; /* the endpoint is the source */
-    if (read_patterns(key, "at", u->at, &p->party, why, cap) != 0 ||
-        read_patterns(key, "to", u->to, &p->to, why, cap) != 0)
+    if (config_patterns(key, "at", u->at, &p->party, why, cap) != 0 ||
+        config_patterns(key, "to", u->to, &p->to, why, cap) != 0)
         return HELIO_EINVAL;
     complete_permit(p, u->priority);
     return 0;

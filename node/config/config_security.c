@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "node/config/config_value.h"
 
 #define AT(field) offsetof(struct config_security, field)
 
@@ -73,17 +74,6 @@ static int say_wrong(const char **key, const char *which, char *why, size_t cap,
     return HELIO_EINVAL;
 }
 
-static int read_patterns(const char **key, const char *which, const char *text,
-                         struct eid_patterns *out, char *why, size_t cap)
-{
-    const char *wrong;
-    if (eid_patterns_read(text, out, &wrong) == 0)
-        return 0;
-    *key = which;
-    snprintf(why, cap, "\"%.64s\" %s", text, wrong);
-    return HELIO_EINVAL;
-}
-
 /* NULL, or what would be right. Hops change the blocks of types 6, 7 and 10 (RFC 9171 §4.4); 11 and
  * 12 are security blocks. */
 static const char *read_target(const char *text, uint64_t *out)
@@ -142,8 +132,8 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
     struct config_security *s = item;
     struct security_rule *r = &s->rule;
     const char *wrong;
-    if (read_patterns(key, "from", s->from, &r->from, why, cap) != 0 ||
-        read_patterns(key, "to", s->to, &r->to, why, cap) != 0)
+    if (config_patterns(key, "from", s->from, &r->from, why, cap) != 0 ||
+        config_patterns(key, "to", s->to, &r->to, why, cap) != 0)
         return HELIO_EINVAL;
     if ((wrong = read_target(s->target, &r->target)) != NULL)
         return say_wrong(key, "target", why, cap, wrong);

@@ -48,3 +48,14 @@ int config_set(const struct conf_option *o, void *base, const char *text, char *
         return set_address(field, text, o->min, why, cap);
     return conf_option_set(o, base, text, why, cap);
 }
+
+int config_patterns(const char **key, const char *which, const char *text, struct eid_patterns *out,
+                    char *why, size_t cap)
+{
+    const char *wrong;
+    if (eid_patterns_read(text, out, &wrong) == 0)
+        return 0;
+    *key = which;
+    snprintf(why, cap, "\"%.64s\" %s", text, wrong);
+    return HELIO_EINVAL;
+}
