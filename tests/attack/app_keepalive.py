@@ -19,11 +19,16 @@ def run(scene):
     node = scene.node(1, [scene.link(2, p1, p2, **KEYS)])
     scene.node(2, [scene.link(1, p2, p1, **KEYS)])
     scene.receiver(2)
+
+    def goodput():
+        return scene.goodput(1, 2, payload="20kB", window=16)
+
     for name, (data, connections) in FLOODS.items():
-        before = scene.goodput(1, 2, payload="20kB", window=16)
+        before = goodput()
         with scene.attack(flooder(scene.lab.socket(1), data, connections)):
-            during = scene.goodput(1, 2, payload="20kB", window=16)
-        scene.figure(name, {"before": before, "during": during})
+            during = goodput()
+        after = scene.recovery(goodput, before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)
 

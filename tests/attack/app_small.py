@@ -33,7 +33,8 @@ def run(scene, only):
         before = goodput()
         with scene.attack(flood, settle=3.0):
             during = goodput()
-        scene.figure(name, {"before": before, "during": during, "held": scene.control(here, "counters")["agent"]["held"]})
+        after = scene.recovery(goodput, before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "held": scene.control(here, "counters")["agent"]["held"]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         scene.bound(f"RSS, MiB, {name}", scene.rss_peak(node), "<=", 1024 + 64)
         scene.end(here)

@@ -52,7 +52,8 @@ def run(scene, only):
         with scene.attack(*[attacker(tcp, peer, make(peer, 2)) for peer in range(9, 9 + PEERS)]):
             during, delay = scene.goodput(3, 2), p99()
         counters = scene.control(2, "counters")["agent"]
-        scene.figure(name, {"before": before, "during": during, "p99 ms": {"alone": calm, "flood beside": there, "flood": delay}, "received": counters["received"]})
+        after = scene.recovery(lambda: scene.goodput(3, 2), before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "p99 ms": {"alone": calm, "flood beside": there, "flood": delay}, "received": counters["received"]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         scene.bound(f"p99 ms of the echo, {name}", delay, "<=", PROMISED * max(there, calm))
         scene.bound(f"bundles of the flood, {name}", counters["received"], ">=", 5000)

@@ -146,7 +146,8 @@ def run(scene, only):
             load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
         now, refused = offered()
         name = make.__name__
-        scene.figure(name, {"before": before, "during": during, "load of node 2": round(load, 2), "offered": now - already, "refused": refused})
+        after = scene.recovery(lambda: scene.goodput(3, 2), before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "load of node 2": round(load, 2), "offered": now - already, "refused": refused})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         scene.bound(f"bundles of the flood, {name}", now - already, ">=", 1000)
         scene.bound(f"RSS, MiB, {name}", scene.rss_peak(node), "<=", 1024 + 64)

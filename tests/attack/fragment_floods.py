@@ -91,7 +91,8 @@ def run(scene, only):
             during = scene.goodput(3, 2)
             load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
         agent = scene.control(2, "counters")["agent"]
-        scene.figure(name, {"before": before, "during": during, "load of node 2": round(load, 2), "offered": agent["offered"] - already,
+        after = scene.recovery(lambda: scene.goodput(3, 2), before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "load of node 2": round(load, 2), "offered": agent["offered"] - already,
                             "refused": agent["refused"]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         scene.bound(f"fragments of the flood, {name}", agent["offered"] - already, ">=", 2000)

@@ -71,6 +71,8 @@ def run(scene):
                 now = counted(2)
                 waits.append(time.monotonic() - asked)
             result["units a second"] = round((now - had) / (time.monotonic() - began))
+        result["after"] = scene.recovery(lambda: scene.goodput(1, 2), result["before"], name)
+        with scene.attack(flood_at(p3, p4)):
             scene.receivers.pop(2).terminate()
             scene.nodes.pop(2)
             ended = time.monotonic()

@@ -37,7 +37,8 @@ def run(scene):
     with scene.attack(flood):
         during, slow = scene.goodput(3, 2), delay()
     received = scene.control(2, "counters")["agent"]["received"] - already
-    scene.figure("goodput", {"before": before, "during": during})
+    after = scene.recovery(lambda: scene.goodput(3, 2), before)
+    scene.figure("goodput", {"before": before, "during": during, "after": after})
     scene.figure("p99 ms", {"before": calm, "during": slow})
     scene.bound("goodput kept", round(during / before, 4), ">=", 0.4)
     scene.bound("p99 ms of the echo", slow, "<=", max(DELAY_MS, 3 * calm))

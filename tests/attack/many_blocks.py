@@ -60,7 +60,8 @@ def run(scene):
         with scene.attack(at_full_speed(9), at_full_speed(10)):
             during = scene.goodput(honest, 2)
             load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
-        scene.figure("two neighbours at full speed" + name, {"before": before, "during": during, "load of node 2": round(load, 2),
+        after = scene.recovery(lambda honest=honest: scene.goodput(honest, 2), before, "two neighbours at full speed" + name)
+        scene.figure("two neighbours at full speed" + name, {"before": before, "during": during, "after": after, "load of node 2": round(load, 2),
                                                              "bundles of theirs": received() - already})
         scene.bound("goodput kept, two neighbours at full speed" + name, round(during / before, 4), ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)

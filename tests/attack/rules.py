@@ -40,7 +40,8 @@ def run(scene):
         with scene.attack(flood(entry, keys)):
             during = goodput()
         refused[name] = scene.control(2, "rules")["counters"]["in"][reason]
-        scene.figure(name, {"before": before, "during": during, "refused": refused[name]})
+        after = scene.recovery(goodput, before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "refused": refused[name]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         scene.bound(f"bundles refused, {name}", refused[name], ">=", 100)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)

@@ -39,13 +39,17 @@ def run(scene, blocks, payload):
 
         for size in ("100kB", "1kB") if payload == 0 else (f"{payload}B",):
             window = 16 if size != "1kB" else 256
-            before = scene.goodput(1, 2, payload=size, window=window)
+
+            def goodput(size=size, window=window):
+                return scene.goodput(1, 2, payload=size, window=window)
+
+            before = goodput()
             with scene.attack(*[attacker(*item) for item in floods.items()]):
                 used, already, began = cpu_seconds(node.pid), received(), time.monotonic()
-                during = scene.goodput(1, 2, payload=size, window=window)
+                during = goodput()
                 load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
                 theirs = (received() - already) / (time.monotonic() - began)
-            after = scene.goodput(1, 2, payload=size, window=window)
+            after = scene.recovery(goodput, before, f"{name}, honest {size}")
             scene.figure(f"{name}, honest {size}", {"before": before, "during": during, "after": after, "load of node 2": round(load, 2),
                                                     "bundles of theirs a second": round(theirs), "bytes of one": len(floods[9]) // COUNT})
             scene.bound(f"goodput kept, {name}, honest {size}", round(during / min(before, after), 4), ">=", 0.4)

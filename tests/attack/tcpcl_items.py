@@ -61,7 +61,8 @@ def run(scene, only):
         used = cpu_seconds(node.pid)
         with scene.attack(*[attacker(k) for k in range(3)]):
             during = scene.goodput(1, 2)
-        scene.figure(name, {"before": before, "during": during, "processor time of node 2, s": round(cpu_seconds(node.pid) - used, 2)})
+        after = scene.recovery(lambda: scene.goodput(1, 2), before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "processor time of node 2, s": round(cpu_seconds(node.pid) - used, 2)})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)
 

@@ -144,7 +144,8 @@ def run(scene, only):
             during = rate(scene, HONEST)
             load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
             others = [row for row in scene.control(2, "links")["links"] if row["name"] != "to-1"]
-        scene.figure(name, {"before": before, "during": during, "load of node 2": round(load, 2), "sessions of theirs": sum(row["established"] for row in others)})
+        after = scene.recovery(lambda: rate(scene, HONEST), before, name)
+        scene.figure(name, {"before": before, "during": during, "after": after, "load of node 2": round(load, 2), "sessions of theirs": sum(row["established"] for row in others)})
         scene.bound(f"sessions of theirs, {name}", sum(row["established"] for row in others), ">=", 1)
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)

@@ -19,7 +19,7 @@ from pathlib import Path
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
 sys.path.insert(0, str(SOURCE / "tools/python"))
 
-from heliograph import lab_derive, lab_file, lab_plan, places  # noqa: E402
+from heliograph import lab_derive, lab_file, lab_plan, lab_state, places  # noqa: E402
 
 
 def lab(*words, code=0, timeout=1400, cwd=None):
@@ -411,10 +411,17 @@ class Live(Folder):
 
 
 class Netns(Live):
+    def spaces(self):
+        """This lab's: other tests have some of their own meanwhile."""
+        return [space for space in os.listdir("/run/netns") if space.startswith(lab_state.name_of(self.folder / "lab.yaml") + "-")]
+
+    def start(self, file, *words, **more):
+        super().start(file, *words, **more)
+        self.assertEqual(len(self.spaces()), 4, "three nodes, and one for the links")
+
     def test_by_hand(self, mode="netns"):
         super().test_by_hand("netns")
-        spaces = subprocess.run(["ip", "netns", "list"], capture_output=True, text=True, check=True).stdout
-        self.assertNotIn("lab-", spaces)
+        self.assertEqual(self.spaces(), [])
 
     def test_tcp_passes_the_channel(self):
         file = self.file("line: 2\nlink: {adapter: tcpcl, rate: 20Mbit/s, delay: 10ms}\ntraffic: [{perf: 1-2, data: 200kB, window: 4, payload: 20kB}]\n")

@@ -121,15 +121,22 @@ class Ports(unittest.TestCase):
     def test_a_fork(self):
         ports.free_ports(1)
         there, here = os.pipe()
+        end, told = os.pipe()
         child = os.fork()
         if child == 0:
             os.write(here, " ".join(map(str, ports.free_ports(40))).encode())
+            os.close(here)
+            os.close(told)
+            os.read(end, 1)  # its ports are its own until it ends
             os._exit(0)
         os.close(here)
         with open(there, encoding="ascii") as f:
             others = f.read().split()
+        ours = set(ports.free_ports(40))
+        os.close(told)
+        os.close(end)
         self.assertEqual(os.waitpid(child, 0)[1], 0)
-        self.assertFalse({int(port) for port in others} & set(ports.free_ports(40)))
+        self.assertFalse({int(port) for port in others} & ours)
 
 
 if __name__ == "__main__":
