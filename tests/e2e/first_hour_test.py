@@ -5,6 +5,7 @@ router with NAT, a laboratory behind it.
 
 usage: first_hour_test.py BIN SOURCE      as root
 """
+import contextlib
 import os
 import re
 import shutil
@@ -12,6 +13,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import time
 from pathlib import Path
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
@@ -56,11 +58,21 @@ def play(place, block, folder):
     return text
 
 
+def running():
+    """Processes at the three places."""
+    listed = [subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True) for name in NAMES.values()]
+    return [int(pid) for one in listed for pid in one.stdout.split()]
+
+
 def end_programs():
-    for name in NAMES.values():
-        listed = subprocess.run(["ip", "netns", "pids", name], capture_output=True, text=True)
-        for pid in listed.stdout.split():
-            os.kill(int(pid), signal.SIGKILL)
+    """Until they have ended, their sockets are in use."""
+    for number, seconds in ((signal.SIGTERM, 60), (signal.SIGKILL, 60)):
+        for pid in running():
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
+        until = time.monotonic() + seconds
+        while running() and time.monotonic() < until:
+            time.sleep(0.05)
 
 
 def link_state(text):
