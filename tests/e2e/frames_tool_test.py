@@ -423,12 +423,15 @@ class FramesToolTest(unittest.TestCase):
             told = info("-k", kind, path("i.frames"))
             self.assertEqual(told["verdicts"]["only_idle"], 20)
             self.assertEqual([(c["vcid"], c["lost"], c["idle_frames"]) for c in told["channels"]], [(0 if kind == "tm" else 63, 0, 20)])
+            run("convert", "-k", kind, "--vcid", "0" if kind == "tm" else "63", path("i.frames"), "-o", path("same.frames"))
+            with open(path("i.frames"), "rb") as one, open(path("same.frames"), "rb") as other:
+                self.assertEqual(one.read(), other.read())
 
     def test_mistakes(self):
         for words, expected in ((["info"], "FILE is expected"), (["info", "-k", "cadu", "x"], "tm, aos, uslp or tc"),
                                 (["gen", "-l", "8"], "too short"), (["gen", "--scid", "256"], "spacecraft's number"),
                                 (["gen", "--to", "cltu"], "--kind tc"), (["gen", "-k", "tc", "--to", "cadu"], "CLTUs"),
-                                (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
+                                (["convert", "-k", "tm", "--vcid", "8", "x"], "0 to 7"), (["gen", "-k", "tm", "--insert", "3"], "insert zones"), (["gen", "--erase", "1"], "share"),
                                 (["gen", "--packet", "7"], "packet"), (["gen", "--space", "2047"], "space"),
                                 (["gen", "--space", "1", "--packet", "65537"], "65536"), (["gen", "x"], "one word too many"),
                                 (["gen", "--only-idle", "-k", "tc"], "TM, AOS and USLP"), (["play"], "gen, info, convert, fop or farm"),

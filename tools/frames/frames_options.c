@@ -268,11 +268,13 @@ static void check_line(struct argp_state *state, struct parse *p)
                                  .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
                                  .map = o->map,
                                  .idle = PACKET_ENCAP};
-    bool writes = p->command->run == command_gen || o->from == CONTENT_PACKETS;
+    o->packs = p->command->run == command_gen || o->from == CONTENT_PACKETS;
     if (f->kind == FRAME_TC && (c.scid > 1023 || c.map > 63 || (c.map > 0 && !f->segments)))
         argp_error(state, "the spacecraft is 0 to 1023, the MAP 0 to 63 of frames with --segments");
-    else if (f->kind != FRAME_TC && writes && mpdu_pack_problem(&c) != NULL)
+    else if (f->kind != FRAME_TC && o->packs && mpdu_pack_problem(&c) != NULL)
         argp_error(state, "%s", mpdu_pack_problem(&c));
+    else if (f->kind == FRAME_TM && o->vcid > 7)
+        argp_error(state, "--vcid: TM frames have virtual channels 0 to 7");
 }
 
 error_t frames_parse_option(int key, char *arg, struct argp_state *state)

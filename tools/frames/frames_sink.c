@@ -64,7 +64,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
                            .map = c.map,
                            .bypass = true, /* type BD: nobody confirms it */
                            .sequence = 3};
-    if (o->format.kind != FRAME_TC)
+    if (o->packs && o->format.kind != FRAME_TC)
         mpdu_pack_init(&s->pack, &c);
     if (o->to == CONTENT_CADU)
         s->cadu = frames_cadu_format(o, &s->rs);

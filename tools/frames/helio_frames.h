@@ -51,6 +51,7 @@ struct frames_options {
     struct frame_format format;
     int32_t scid, vcid; /* -1: any */
     uint8_t map;
+    bool packs; /* makes frames of packets */
     bool json;
     bool randomised;           /* what is read */
     bool randomise;            /* what is written */
