@@ -12,6 +12,7 @@ extern "C" {
 #endif
 
 #define CRYPTO_MAC_MAX 64 /* bytes of the longest MAC */
+#define CRYPTO_CMAC 16    /* bytes of an AES-CMAC */
 #define CRYPTO_TAG 16     /* bytes of an AES-GCM authentication tag */
 
 /* Each function returns true on success. Keys, IVs, tags and parts are views for the duration of
@@ -22,6 +23,9 @@ struct crypto {
      * bits / 8 bytes. */
     bool (*mac)(void *self, unsigned bits, struct slice key, const struct slice *parts,
                 size_t parts_len, uint8_t *out);
+    /* AES-CMAC (NIST SP 800-38B) with a key of 16 or 32 bytes over the concatenated parts. */
+    bool (*cmac)(void *self, struct slice key, const struct slice *parts, size_t parts_len,
+                 uint8_t out[CRYPTO_CMAC]);
     /* AES-GCM (NIST SP 800-38D) with a key of 16 or 32 bytes: encrypts or decrypts `len` bytes at
      * `data` in place. `open` returns false when the tag is wrong; the bytes are then undefined. */
     bool (*seal)(void *self, struct slice key, struct slice iv, struct slice aad, uint8_t *data,

@@ -18,7 +18,7 @@
 #include "base/secret.h"
 #include "os/secret_memory.h"
 
-enum { KEPT_CONTEXTS = 8, KEPT_KEY = 128 };
+enum { KEPT_CONTEXTS = 8, KEPT_KEY = 128, USE_CMAC = 2 };
 
 /* In secret memory, which a fork wipes. */
 struct kept_key {
@@ -31,13 +31,13 @@ struct kept {
     EVP_MAC_CTX *mac;
     EVP_CIPHER_CTX *cipher;
     uint64_t used; /* the count at its last use; 0: none */
-    unsigned use;  /* bits of a MAC; 0 and 1: decryption, encryption */
+    unsigned use;  /* bits of an HMAC; 0 and 1: decryption, encryption; USE_CMAC */
     size_t key_len, iv_len;
     struct kept_key *key;
 };
 
 struct openssl {
-    EVP_MAC *hmac;
+    EVP_MAC *hmac, *cmac;
     EVP_CIPHER *gcm128, *gcm256, *wrap128, *wrap192, *wrap256;
     EVP_CIPHER_CTX *cipher; /* of key wrap */
     struct kept kept[KEPT_CONTEXTS];
@@ -83,38 +83,57 @@ static struct kept *add_kept(struct openssl *o, unsigned use, struct slice key)
     return k;
 }
 
-/* The context of a MAC, ready for data. NULL: it failed. */
-static EVP_MAC_CTX *begin_mac(struct openssl *o, unsigned bits, struct slice key)
+/* The context of a MAC, ready for data; params: what the algorithm needs. NULL: it failed. */
+static EVP_MAC_CTX *begin_mac(struct openssl *o, unsigned use, struct slice key,
+                              const OSSL_PARAM *params)
 {
-    char digest[] = "SHA2-256";
-    if (bits != 256)
-        memcpy(digest, bits == 384 ? "SHA2-384" : "SHA2-512", sizeof digest);
-    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
-                                 OSSL_PARAM_construct_end()};
     if (key.len == 0 || key.len > KEPT_KEY)
         return NULL;
-    struct kept *k = find_kept(o, bits, key);
+    struct kept *k = find_kept(o, use, key);
     if (k != NULL && EVP_MAC_init(k->mac, NULL, 0, NULL) == 1)
         return k->mac;
     if (k == NULL)
-        k = add_kept(o, bits, key);
+        k = add_kept(o, use, key);
     if (k->mac == NULL)
-        k->mac = EVP_MAC_CTX_new(o->hmac);
+        k->mac = EVP_MAC_CTX_new(use == USE_CMAC ? o->cmac : o->hmac);
     if (k->mac != NULL && EVP_MAC_init(k->mac, key.data, key.len, params) == 1)
         return k->mac;
     free_kept(k);
     return NULL;
 }
 
-static bool mac(void *self, unsigned bits, struct slice key, const struct slice *parts,
-                size_t parts_len, uint8_t *out)
+/* c is NULL where that failed. */
+static bool finish_mac(EVP_MAC_CTX *c, const struct slice *parts, size_t parts_len, uint8_t *out,
+                       size_t out_len)
 {
     size_t len = 0;
-    EVP_MAC_CTX *c = begin_mac(self, bits, key);
     bool ok = c != NULL;
     for (size_t i = 0; i < parts_len && ok; i++)
         ok = parts[i].len == 0 || EVP_MAC_update(c, parts[i].data, parts[i].len) == 1;
-    return ok && EVP_MAC_final(c, out, &len, bits / 8) == 1 && len == bits / 8;
+    return ok && EVP_MAC_final(c, out, &len, out_len) == 1 && len == out_len;
+}
+
+static bool mac(void *self, unsigned bits, struct slice key, const struct slice *parts,
+                size_t parts_len, uint8_t *out)
+{
+    char digest[] = "SHA2-256";
+    if (bits != 256)
+        memcpy(digest, bits == 384 ? "SHA2-384" : "SHA2-512", sizeof digest);
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_DIGEST, digest, 0),
+                                 OSSL_PARAM_construct_end()};
+    return finish_mac(begin_mac(self, bits, key, params), parts, parts_len, out, bits / 8);
+}
+
+static bool cmac(void *self, struct slice key, const struct slice *parts, size_t parts_len,
+                 uint8_t out[CRYPTO_CMAC])
+{
+    char cipher[] = "AES-128-CBC";
+    if (key.len != 16)
+        memcpy(cipher, "AES-256-CBC", sizeof cipher);
+    const OSSL_PARAM params[] = {OSSL_PARAM_construct_utf8_string(OSSL_MAC_PARAM_CIPHER, cipher, 0),
+                                 OSSL_PARAM_construct_end()};
+    return (key.len == 16 || key.len == 32) &&
+           finish_mac(begin_mac(self, USE_CMAC, key, params), parts, parts_len, out, CRYPTO_CMAC);
 }
 
 static bool set_up_gcm(struct openssl *o, struct kept *k, struct slice key)
@@ -229,6 +248,7 @@ static void free_all(struct openssl *o)
         free_kept(&o->kept[i]);
     secret_memory_free(o->keys, KEPT_CONTEXTS * sizeof *o->keys);
     EVP_MAC_free(o->hmac);
+    EVP_MAC_free(o->cmac);
     EVP_CIPHER_free(o->gcm128);
     EVP_CIPHER_free(o->gcm256);
     EVP_CIPHER_free(o->wrap128);
@@ -248,19 +268,22 @@ bool crypto_open(struct crypto *out)
     for (size_t i = 0; i < KEPT_CONTEXTS && o->keys != NULL; i++)
         o->kept[i].key = &o->keys[i];
     o->hmac = EVP_MAC_fetch(NULL, "HMAC", NULL);
+    o->cmac = EVP_MAC_fetch(NULL, "CMAC", NULL);
     o->gcm128 = EVP_CIPHER_fetch(NULL, "AES-128-GCM", NULL);
     o->gcm256 = EVP_CIPHER_fetch(NULL, "AES-256-GCM", NULL);
     o->wrap128 = EVP_CIPHER_fetch(NULL, "AES-128-WRAP", NULL);
     o->wrap192 = EVP_CIPHER_fetch(NULL, "AES-192-WRAP", NULL);
     o->wrap256 = EVP_CIPHER_fetch(NULL, "AES-256-WRAP", NULL);
     o->cipher = EVP_CIPHER_CTX_new();
-    if (o->keys == NULL || o->hmac == NULL || o->gcm128 == NULL || o->gcm256 == NULL ||
-        o->wrap128 == NULL || o->wrap192 == NULL || o->wrap256 == NULL || o->cipher == NULL) {
+    if (o->keys == NULL || o->hmac == NULL || o->cmac == NULL || o->gcm128 == NULL ||
+        o->gcm256 == NULL || o->wrap128 == NULL || o->wrap192 == NULL || o->wrap256 == NULL ||
+        o->cipher == NULL) {
         free_all(o);
         return false;
     }
     *out = (struct crypto){.self = o,
                            .mac = mac,
+                           .cmac = cmac,
                            .seal = seal,
                            .open = open_sealed,
                            .wrap = wrap,

@@ -57,6 +57,37 @@ START_TEST(macs_of_many_keys)
 }
 END_TEST
 
+/* NIST SP 800-38B, annex D: 40 octets under both keys, in turn and in parts. */
+START_TEST(cmac_vectors)
+{
+    static const uint8_t text[] = {0x6b, 0xc1, 0xbe, 0xe2, 0x2e, 0x40, 0x9f, 0x96, 0xe9, 0x3d,
+                                   0x7e, 0x11, 0x73, 0x93, 0x17, 0x2a, 0xae, 0x2d, 0x8a, 0x57,
+                                   0x1e, 0x03, 0xac, 0x9c, 0x9e, 0xb7, 0x6f, 0xac, 0x45, 0xaf,
+                                   0x8e, 0x51, 0x30, 0xc8, 0x1c, 0x46, 0xa3, 0x5c, 0xe4, 0x11};
+    static const uint8_t key128[] = {0x2b, 0x7e, 0x15, 0x16, 0x28, 0xae, 0xd2, 0xa6,
+                                     0xab, 0xf7, 0x15, 0x88, 0x09, 0xcf, 0x4f, 0x3c};
+    static const uint8_t key256[] = {0x60, 0x3d, 0xeb, 0x10, 0x15, 0xca, 0x71, 0xbe,
+                                     0x2b, 0x73, 0xae, 0xf0, 0x85, 0x7d, 0x77, 0x81,
+                                     0x1f, 0x35, 0x2c, 0x07, 0x3b, 0x61, 0x08, 0xd7,
+                                     0x2d, 0x98, 0x10, 0xa3, 0x09, 0x14, 0xdf, 0xf4};
+    static const uint8_t want128[] = {0xdf, 0xa6, 0x67, 0x47, 0xde, 0x9a, 0xe6, 0x30,
+                                      0x30, 0xca, 0x32, 0x61, 0x14, 0x97, 0xc8, 0x27};
+    static const uint8_t want256[] = {0xaa, 0xf3, 0xd8, 0xf1, 0xde, 0x56, 0x40, 0xc2,
+                                      0x32, 0xf5, 0xb1, 0x69, 0xb9, 0xc9, 0x11, 0xe6};
+    uint8_t got[CRYPTO_CMAC];
+    for (size_t cut = 0; cut <= sizeof text; cut++) {
+        const struct slice parts[] = {slice_of(text, cut), slice_of(text + cut, sizeof text - cut)};
+        ck_assert(crypto.cmac(crypto.self, slice_of(key128, 16), parts, 2, got));
+        ck_assert_int_eq(memcmp(got, want128, sizeof got), 0);
+        ck_assert(crypto.cmac(crypto.self, slice_of(key256, 32), parts, 2, got));
+        ck_assert_int_eq(memcmp(got, want256, sizeof got), 0);
+        if (cut == 20)
+            crypto_forget(&crypto);
+    }
+    ck_assert(!crypto.cmac(crypto.self, slice_of(key256, 24), NULL, 0, got));
+}
+END_TEST
+
 /* Sealed by a table that is used for all, opened by one of its own, and the other way round. */
 START_TEST(seals_of_many_keys)
 {
@@ -127,6 +158,7 @@ int main(void)
     TCase *t = tcase_create("os_crypto");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, macs_of_many_keys);
+    tcase_add_test(t, cmac_vectors);
     tcase_add_test(t, seals_of_many_keys);
     tcase_add_test(t, wrong_lengths);
     tcase_add_test(t, after_a_fork);
