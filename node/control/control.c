@@ -10,8 +10,10 @@
 #include <string.h>
 
 #include "base/units.h"
+#include "base/words.h"
 #include "conf/json_number.h"
 #include "node/control/control_list.h"
+#include "node/control/control_words.h"
 #include "node/node_log.h"
 #include "node/node_state.h"
 #include "node/node_values.h"
@@ -37,10 +39,23 @@ static void set_eid(json_t *o, const char *key, const struct eid *e)
     set_text(o, key, text);
 }
 
+/* A word of the request may be cut inside a character: then only ASCII is left. */
+static json_t *error_text(const char *why)
+{
+    char plain[512];
+    json_t *text = json_string(why);
+    if (text != NULL)
+        return text;
+    snprintf(plain, sizeof plain, "%s", why);
+    for (char *c = plain; *c != '\0'; c++)
+        *c = (unsigned char)*c < 0x80 ? *c : '?';
+    return json_string(plain);
+}
+
 bool control_refuse(struct json_t *out, bool wrong, const char *why)
 {
     json_object_set_new(out, "ok", json_false());
-    set_text(out, "error", why);
+    json_object_set_new(out, "error", error_text(why));
     if (wrong)
         json_object_set_new(out, "usage", json_true());
     return false;
@@ -275,6 +290,37 @@ static void do_nothing(struct node *n, const json_t *in, json_t *out)
     (void)out;
 }
 
+/* The words of a request, by command; control_words.h. */
+static const struct control_word no_words[] = {{0}};
+static const struct control_word of_link[] = {{"link", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_bundles[] = {
+    {"destination", CONTROL_TEXT, 0}, {"source", CONTROL_TEXT, 0},
+    {"link", CONTROL_TEXT, 0},        {"state", CONTROL_TEXT, 0},
+    {"sort", CONTROL_TEXT, 0},        {"priority", CONTROL_TEXT, 0},
+    {"limit", CONTROL_COUNT, 0},      {0}};
+static const struct control_word of_backlog[] = {{"limit", CONTROL_COUNT, 0}, {0}};
+static const struct control_word of_why[] = {{"bundle", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_state[] = {
+    {"name", CONTROL_TEXT, 0}, {"state", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_delete[] = {{"key", CONTROL_NUMBER, 1},
+                                                {"destination", CONTROL_TEXT, 2},
+                                                {"source", CONTROL_TEXT, 2},
+                                                {"link", CONTROL_TEXT, 2},
+                                                {"priority", CONTROL_TEXT, 2},
+                                                {"state", CONTROL_TEXT, 2},
+                                                {0}};
+static const struct control_word of_cancel[] = {
+    {"link", CONTROL_TEXT, 0}, {"session", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_route[] = {
+    {"do", CONTROL_TEXT, 0}, {"to", CONTROL_TEXT, 0}, {"via", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_change[] = {
+    {"name", CONTROL_TEXT, 0}, {"keys", CONTROL_TEXT, 0}, {"file", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_name[] = {{"name", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_file[] = {{"file", CONTROL_TEXT, 0}, {0}};
+static const struct control_word of_item[] = {{"do", CONTROL_TEXT, 0},   {"keys", CONTROL_TEXT, 1},
+                                              {"from", CONTROL_TEXT, 2}, {"to", CONTROL_TEXT, 2},
+                                              {"at", CONTROL_TEXT, 2},   {0}};
+
 static const struct command {
     const char *name;
     void (*run)(struct node *n, const json_t *in, json_t *out);
@@ -284,49 +330,84 @@ static const struct command {
      * begun, which `out` says. */
     struct control_list *(*later)(struct node *n, const struct control_who *who, const json_t *in,
                                   json_t *out);
+    const struct control_word *words;
 } commands[] = {
-    {"status", do_status, false, NULL, NULL},
-    {"links", do_nothing, false, control_links, NULL},
-    {"sessions", do_nothing, false, control_sessions, NULL},
-    {"bundles", do_nothing, false, control_bundles, NULL},
-    {"backlog", do_nothing, false, control_backlog, NULL},
-    {"routes", control_routes, false, NULL, NULL},
-    {"top", control_top, false, NULL, NULL},
-    {"why", control_why, false, NULL, NULL},
-    {"security", control_security, false, NULL, NULL},
-    {"rules", control_rules, false, NULL, NULL},
-    {"reload", do_nothing, true, NULL, control_reload},
-    {"counters", do_counters, false, control_link_counters, NULL},
-    {"link", do_link, true, NULL, NULL},
-    {"delete", control_delete, true, control_delete_fitting, NULL},
-    {"cancel", do_cancel, true, NULL, NULL},
-    {"flush", do_flush, false, NULL, NULL},
-    {"route", do_route, true, NULL, NULL},
-    {"link-add", do_nothing, true, NULL, control_link_add},
-    {"link-set", do_nothing, true, NULL, control_link_set},
-    {"link-remove", do_link_remove, true, NULL, NULL},
-    {"plan", do_nothing, false, control_plan, NULL},
-    {"plan-reload", do_nothing, true, NULL, control_plan_reload},
-    {"contact", control_contact, true, NULL, NULL},
-    {"range", control_range, true, NULL, NULL},
+    {"status", do_status, false, NULL, NULL, no_words},
+    {"links", do_nothing, false, control_links, NULL, of_link},
+    {"sessions", do_nothing, false, control_sessions, NULL, of_link},
+    {"bundles", do_nothing, false, control_bundles, NULL, of_bundles},
+    {"backlog", do_nothing, false, control_backlog, NULL, of_backlog},
+    {"routes", control_routes, false, NULL, NULL, no_words},
+    {"top", control_top, false, NULL, NULL, no_words},
+    {"why", control_why, false, NULL, NULL, of_why},
+    {"security", control_security, false, NULL, NULL, no_words},
+    {"rules", control_rules, false, NULL, NULL, no_words},
+    {"reload", do_nothing, true, NULL, control_reload, no_words},
+    {"counters", do_counters, false, control_link_counters, NULL, of_link},
+    {"link", do_link, true, NULL, NULL, of_state},
+    {"delete", control_delete, true, control_delete_fitting, NULL, of_delete},
+    {"cancel", do_cancel, true, NULL, NULL, of_cancel},
+    {"flush", do_flush, false, NULL, NULL, no_words},
+    {"route", do_route, true, NULL, NULL, of_route},
+    {"link-add", do_nothing, true, NULL, control_link_add, of_change},
+    {"link-set", do_nothing, true, NULL, control_link_set, of_change},
+    {"link-remove", do_link_remove, true, NULL, NULL, of_name},
+    {"plan", do_nothing, false, control_plan, NULL, no_words},
+    {"plan-reload", do_nothing, true, NULL, control_plan_reload, of_file},
+    {"contact", control_contact, true, NULL, NULL, of_item},
+    {"range", control_range, true, NULL, NULL, of_item},
 };
+#define COMMANDS (sizeof commands / sizeof *commands)
+
+/* NULL: there is no such command. */
+static const struct command *find_command(const char *name)
+{
+    for (size_t i = 0; name != NULL && i < COMMANDS; i++)
+        if (strcmp(commands[i].name, name) == 0)
+            return &commands[i];
+    return NULL;
+}
+
+static void fail_command(json_t *out, const char *name)
+{
+    char text[512] = "the request needs a command: cmd";
+    const char *names[COMMANDS];
+    for (size_t i = 0; i < COMMANDS; i++)
+        names[i] = commands[i].name;
+    const char *closest = name == NULL ? NULL : words_closest(name, names, COMMANDS);
+    size_t used = strlen(text);
+    if (name != NULL)
+        used = (size_t)snprintf(text, sizeof text, "unknown command \"%.64s\"", name);
+    if (closest != NULL)
+        used += (size_t)snprintf(text + used, sizeof text - used, "; did you mean %s?", closest);
+    for (size_t i = 0; closest == NULL && i < COMMANDS && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s",
+                                 i > 0 ? ", " : "; there are ", names[i]);
+    fail_words(out, text);
+}
 
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
 #define REQUEST_SHOWN 400
 
 /* A link's keys may hold cookies, tokens and passwords, also misspelt ones or in the wrong place:
- * of link-add and link-set, the log shows the name alone. */
+ * of link-add and link-set, the log shows the name alone; of no command a word that is wrong. */
+static bool is_shown(const struct command *c, const char *key, const json_t *value)
+{
+    const bool link = c->later == control_link_add || c->later == control_link_set;
+    return control_words_has(c->words, key, value) && (!link || strcmp(key, "name") == 0);
+}
+
 static void hide_values(const char *command, json_t *words)
 {
-    const bool link = strcmp(command, "link-add") == 0 || strcmp(command, "link-set") == 0;
+    const struct command *c = find_command(command);
     const char *key;
     json_t *value;
     void *next;
-    json_object_foreach_safe(words, next, key,
-                             value) if (((link && strcmp(key, "name") != 0) ||
-                                         json_is_object(value) || json_is_array(value)) &&
-                                        json_object_set_new(words, key, json_string("***")) != 0)
-        json_object_del(words, key);
+    json_object_foreach_safe(words, next, key, value)
+    {
+        if (!is_shown(c, key, value) && json_object_set_new(words, key, json_string("***")) != 0)
+            json_object_del(words, key);
+    }
 }
 
 void control_tell_change(struct node *n, const char *command, const char *who,
@@ -381,7 +462,9 @@ static struct control_list *run_command(struct node *n, const struct command *c,
     struct control_list *list = NULL;
     if (!may_run(n, c, who, out))
         return NULL;
-    if (c->later != NULL)
+    if (!control_words_check(c->name, c->words, in, out))
+        ; /* said */
+    else if (c->later != NULL)
         list = c->later(n, who, in, out);
     else
         c->run(n, in, out);
@@ -396,27 +479,19 @@ struct json_t *control_ask(struct node *n, const struct control_who *who, const 
 {
     json_error_t error;
     json_t *out = json_object();
-    json_t *in = json_loadb(line, len, 0, &error);
+    json_t *in = json_loadb(line, len, JSON_REJECT_DUPLICATES, &error);
     const char *cmd = json_string_value(json_object_get(in, "cmd"));
-    const struct command *found = NULL;
+    const struct command *found = find_command(cmd);
     *list = NULL;
-    for (size_t i = 0; cmd != NULL && i < sizeof commands / sizeof *commands; i++)
-        if (strcmp(commands[i].name, cmd) == 0)
-            found = &commands[i];
     json_object_set_new(out, "ok", json_true());
     if (in == NULL && json_error_code(&error) == json_error_out_of_memory)
         fail_request(out, "out of memory");
     else if (in == NULL)
-        fail_words(out, "the request is not JSON");
+        fail_words(out, json_error_code(&error) == json_error_duplicate_key
+                            ? "the request has a word twice"
+                            : "the request is not JSON");
     else if (found == NULL)
-        fail_words(
-            out,
-            "unknown command; there are status, links, sessions, bundles, backlog, routes, top, "
-            "why, "
-            "security, reload, "
-            "counters, link, delete, cancel, flush, link-add, link-set, link-remove, route, plan, "
-            "plan-reload, "
-            "contact, range");
+        fail_command(out, cmd);
     else
         *list = run_command(n, found, who, in, out);
     json_decref(in);

@@ -86,30 +86,6 @@ static bool read_filter(struct node *n, const json_t *in, struct filter *f, json
            read_pattern(in, "source", &f->source, &f->from, out);
 }
 
-/* A deletion's words: one that is not known, or is no text, would delete more than is meant. */
-static bool check_deletion(const json_t *in, json_t *out)
-{
-    static const char *const words[] = {"cmd",      "destination", "source",
-                                        "priority", "link",        "state"};
-    const size_t len = sizeof words / sizeof *words;
-    const char *key;
-    json_t *value;
-    char why[256];
-    json_object_foreach((json_t *)(uintptr_t)in, key, value)
-    {
-        size_t i = 0;
-        while (i < len && strcmp(words[i], key) != 0)
-            i++;
-        if (i < len && json_is_string(value))
-            continue;
-        snprintf(why, sizeof why,
-                 "%.64s: %s; the words beside a destination are source, priority, link, state", key,
-                 i < len ? "write a text" : "unknown word");
-        return control_refuse(out, true, why);
-    }
-    return true;
-}
-
 static const char *link_name(const struct node *n, const struct agent_bundle_info *b)
 {
     return b->link >= 0 && n->links[b->link] != NULL ? n->links[b->link]->config->name : NULL;
@@ -366,7 +342,7 @@ struct control_list *control_bundles(struct node *n, const struct json_t *in, st
     const json_t *limit = json_object_get(in, "limit");
     struct bundle_list *b = calloc(1, sizeof *b);
     size_t most = SHOWN;
-    if (json_is_integer(limit) && json_integer_value(limit) > 0)
+    if (limit != NULL)
         most = (size_t)json_integer_value(limit);
     most = most > SHOWN_MAX ? SHOWN_MAX : most;
     if (b == NULL) {
@@ -457,9 +433,8 @@ void control_delete(struct node *n, const struct json_t *in, struct json_t *out)
     const json_t *key = json_object_get(in, "key");
     struct filter f;
     if (json_object_get(in, "destination") != NULL) {
-        if (check_deletion(in, out)) /* then control_delete_fitting follows */
-            (void)read_filter(n, in, &f, out);
-    } else if (!json_is_integer(key)) {
+        (void)read_filter(n, in, &f, out); /* then control_delete_fitting follows */
+    } else if (key == NULL) {
         control_refuse(out, true, "delete needs the key of a bundle, a number, or a destination");
     } else if (node_delete(n, (uint64_t)json_integer_value(key)) < 0) {
         control_refuse(out, false, "there is no bundle with that key");
@@ -543,9 +518,7 @@ struct control_list *control_backlog(struct node *n, const struct json_t *in, st
         return NULL;
     }
     b->base = (struct control_list){.ops = &ops, .node = n};
-    b->most = json_is_integer(limit) && json_integer_value(limit) > 0
-                  ? (size_t)json_integer_value(limit)
-                  : NODE_BACKLOG_ROWS;
+    b->most = limit != NULL ? (size_t)json_integer_value(limit) : NODE_BACKLOG_ROWS;
     return &b->base;
 }
 

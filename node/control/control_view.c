@@ -208,10 +208,6 @@ static struct control_list *list_links(struct node *n, const struct control_list
 {
     const json_t *name = json_object_get(in, "link");
     const struct node_link *only = NULL;
-    if (name != NULL && !json_is_string(name)) {
-        control_refuse(out, true, "link is the name of a link");
-        return NULL;
-    }
     if (name != NULL && (only = control_find_link(n, json_string_value(name), out)) == NULL)
         return NULL;
     struct link_list *l = calloc(1, sizeof *l);

@@ -138,12 +138,81 @@ START_TEST(plan_reload_shows_no_words_of_a_file)
 }
 END_TEST
 
+static void refused(struct node *n, const char *request, const char *why)
+{
+    json_t *answer =
+        control_answer(n, &(struct control_who){true, "the test"}, request, strlen(request));
+    const char *error = json_string_value(json_object_get(answer, "error"));
+    ck_assert_msg(json_is_false(json_object_get(answer, "ok")), "%s", request);
+    ck_assert_msg(json_is_true(json_object_get(answer, "usage")), "%s", request);
+    ck_assert_str_eq(error, why);
+    json_decref(answer);
+}
+
+#define LONG "\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4\xc3\xa4"
+#define CUT "????????????????"
+
+/* A word that the command does not take, or with a value of another type, is never ignored. */
+START_TEST(wrong_words_are_refused)
+{
+    static const char *const rows[][2] = {
+        {"{\"cmd\": \"bundles\", \"limti\": 5}",
+         "bundles: unknown word \"limti\"; did you mean limit?"},
+        {"{\"cmd\": \"bundles\", \"limit\": \"5\"}",
+         "bundles: \"limit\" has a wrong value; write a number from 1"},
+        {"{\"cmd\": \"bundles\", \"limit\": 0}",
+         "bundles: \"limit\" has a wrong value; write a number from 1"},
+        {"{\"cmd\": \"bundles\", \"destination\": 4}",
+         "bundles: \"destination\" has a wrong value; write a text"},
+        {"{\"cmd\": \"bundles\", \"priority\": null}",
+         "bundles: \"priority\" has a wrong value; write a text"},
+        {"{\"cmd\": \"backlog\", \"limit\": 1.5}",
+         "backlog: \"limit\" has a wrong value; write a number from 1"},
+        {"{\"cmd\": \"status\", \"link\": \"x\"}", "status: unknown word \"link\"; it takes none"},
+        {"{\"cmd\": \"sessions\", \"name\": \"x\"}",
+         "sessions: unknown word \"name\"; it takes link"},
+        {"{\"cmd\": \"link\", \"name\": \"x\", \"state\": \"up\", \"stat\": \"up\"}",
+         "link: unknown word \"stat\"; did you mean state?"},
+        {"{\"cmd\": \"delete\", \"key\": \"1\"}",
+         "delete: \"key\" has a wrong value; write a number"},
+        {"{\"cmd\": \"delete\", \"destination\": \"*\", \"key\": 1}",
+         "delete: write \"destination\" or \"key\", not both"},
+        {"{\"cmd\": \"delete\", \"key\": 1, \"source\": \"ipn:2.*\"}",
+         "delete: write \"key\" or \"source\", not both"},
+        {"{\"cmd\": \"delete\", \"destination\": \"*\", \"limit\": 1}",
+         "delete: unknown word \"limit\"; it takes key, destination, source, link, priority, "
+         "state"},
+        {"{\"cmd\": \"contact\", \"do\": \"add\", \"keys\": \"{}\", \"from\": \"1\"}",
+         "contact: write \"keys\" or \"from\", not both"},
+        {"{\"cmd\": \"range\", \"do\": \"remove\", \"from\": 1, \"to\": \"2\"}",
+         "range: \"from\" has a wrong value; write a text"},
+        {"{\"cmd\": \"link-add\", \"name\": \"x\", \"keys\": {\"rate\": 1}}",
+         "link-add: \"keys\" has a wrong value; write a text"},
+        {"{\"cmd\": \"bundles\", \"limit\": 1, \"limit\": 2}", "the request has a word twice"},
+        {"{\"cmd\": \"bundels\"}", "unknown command \"bundels\"; did you mean bundles?"},
+        {"{\"CMD\": \"status\"}",
+         "the request needs a command: cmd; there are status, links, sessions, bundles, backlog, "
+         "routes, top, why, security, rules, reload, counters, link, delete, cancel, flush, "
+         "route, link-add, link-set, link-remove, plan, plan-reload, contact, range"},
+        {"{\"cmd\": \"flush\", \"x" LONG LONG LONG LONG "\": 1}",
+         "flush: unknown word \"x" CUT CUT CUT "???????????????\"; it takes none"},
+    };
+    struct node *n = node_with(1, 1000);
+    n->say.level = LEVEL_ERROR;
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++)
+        refused(n, rows[i][0], rows[i][1]);
+    agent_free(n->agent);
+    free(n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("control");
     TCase *t = tcase_create("all");
     tcase_add_test(t, numbers_are_unsigned);
     tcase_add_test(t, plan_reload_shows_no_words_of_a_file);
+    tcase_add_test(t, wrong_words_are_refused);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
