@@ -204,6 +204,7 @@ int conf_option_set(const struct conf_option *o, void *base, const char *text, c
     case OPTION_FILE:
     case OPTION_SECRET:
     case OPTION_PLACE:
+    case OPTION_SOCKET:
         return set_text(field, text);
     case OPTION_CHOICE:
         return set_choice(o, field, text, why, cap);

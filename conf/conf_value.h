@@ -25,13 +25,14 @@ enum option_type {
     OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
     OPTION_FILE,     /* as OPTION_TEXT: path of a file that is read */
     OPTION_SECRET,   /* likewise: a text that not all users may read, and so its file */
-    OPTION_PLACE,    /* likewise: path of what the program makes or writes */
+    OPTION_PLACE,    /* likewise: path of a file or folder that the program makes or writes */
+    OPTION_SOCKET,   /* likewise: path of a UNIX socket that the program makes */
 };
 
 static inline bool option_is_text(enum option_type type)
 {
     return type == OPTION_TEXT || type == OPTION_FILE || type == OPTION_PLACE ||
-           type == OPTION_SECRET;
+           type == OPTION_SOCKET || type == OPTION_SECRET;
 }
 
 struct conf_option {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The places come from the tables of keys: those of type OPTION_FILE are read, of OPTION_PLACE
- * written, in the configuration and in each of its links. What can go wrong: the kernel lacks a
- * part of it, which is a warning; a directory that a later configuration names was not among them,
- * which shows as a file that cannot be opened until the node is started anew.
+ * The places come from the tables of keys: those of type OPTION_FILE are read, of OPTION_PLACE and
+ * OPTION_SOCKET written, in the configuration and in each of its links. What can go wrong: the
+ * kernel lacks a part of it, which is a warning; a directory that a later configuration names was
+ * not among them, which shows as a file that cannot be opened until the node is started anew.
  */
 #include "node/node_sandbox.h"
 
@@ -63,10 +63,11 @@ static void add_directory(struct places *p, const char *path, bool write)
 
 static void add_options(struct places *p, const struct conf_option *options, const void *base)
 {
-    for (const struct conf_option *o = options; o->key != NULL; o++)
-        if (o->type == OPTION_FILE || o->type == OPTION_PLACE)
-            add_directory(p, *(char *const *)(const void *)((const char *)base + o->offset),
-                          o->type == OPTION_PLACE);
+    for (const struct conf_option *o = options; o->key != NULL; o++) {
+        const bool made = o->type == OPTION_PLACE || o->type == OPTION_SOCKET;
+        if (o->type == OPTION_FILE || made)
+            add_directory(p, *(char *const *)(const void *)((const char *)base + o->offset), made);
+    }
 }
 
 /* As the store itself would make it; its name is on the medium before its parent is out of reach.

@@ -21,7 +21,7 @@ const struct conf_option tcpcl_options[] = {
      "address and port where peers connect; links with the same one share it"},
     {"remote_path", OPTION_TEXT, AT(remote_path), "", 0, 0, NULL,
      "UNIX socket to connect to, instead of remote"},
-    {"local_path", OPTION_PLACE, AT(local_path), "", 0, 0, NULL,
+    {"local_path", OPTION_SOCKET, AT(local_path), "", 0, 0, NULL,
      "UNIX socket where peers connect, instead of local; links with the same one share it"},
     {"keepalive", OPTION_DURATION, AT(keepalive), "30s", 0, 65535 * TICK_S, NULL,
      "interval of keepalives to propose, whole seconds: the peers' smaller one counts; 0: none"},

@@ -31,6 +31,7 @@ static size_t size_of(enum option_type type)
     case OPTION_FILE:
     case OPTION_SECRET:
     case OPTION_PLACE:
+    case OPTION_SOCKET:
         return sizeof(char *);
     }
     return 0;

@@ -10,60 +10,32 @@
 
 #include "node/config/config.h"
 #include "os/input_file.h"
+#include "os/place.h"
 #include "os/users.h"
 
-#define PATH_CAP 4096
-
-/* The directory that a path's last part lies in. */
-static void directory_of(const char *path, char out[PATH_CAP])
-{
-    size_t n = strlen(path);
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    while (n > 0 && path[n - 1] != '/')
-        n--;
-    while (n > 1 && path[n - 1] == '/')
-        n--;
-    if (n == 0)
-        path = ".";
-    n = n == 0 ? 1 : n < PATH_CAP ? n : PATH_CAP - 1;
-    memcpy(out, path, n);
-    out[n] = '\0';
-}
-
-static void check_place(const char *key, uint32_t line, const char *path,
+static void check_place(enum place_kind kind, const char *key, uint32_t line, const char *path,
                         struct conf_errors *errors)
 {
-    char directory[PATH_CAP];
-    struct stat st;
-    if (line == 0 || path == NULL || *path == '\0')
-        return;
-    directory_of(path, directory);
-    if (stat(directory, &st) != 0 && errno == ENOENT)
-        conf_error(errors, line, "%s: the directory %s does not exist; make it, or write another",
-                   key, directory);
-    else if (stat(directory, &st) != 0)
-        conf_error(errors, line, "%s: %s: %s", key, directory, strerror(errno));
-    else if (!S_ISDIR(st.st_mode))
-        conf_error(errors, line, "%s: %s is not a directory", key, directory);
+    char why[512];
+    if (line != 0 && path != NULL && !place_check(kind, path, why, sizeof why))
+        conf_error(errors, line, "%s: %s", key, why);
 }
 
-enum kind { KIND_SOCKET, KIND_LOG, KIND_STORE };
-
-/* What is at the place already must be what the node would make there; a log may be a device. */
-static void check_kind(enum kind kind, const char *key, uint32_t line, const char *path,
-                       struct conf_errors *errors)
+/* What the adapters of links make or write. */
+static void check_links(const struct config *c, struct conf_errors *errors)
 {
-    struct stat st;
-    if (line == 0 || path == NULL || *path == '\0' || stat(path, &st) != 0)
-        return;
-    if (kind == KIND_SOCKET && !S_ISSOCK(st.st_mode))
-        conf_error(errors, line, "%s: %s is there and is no socket; write another path", key, path);
-    if (kind == KIND_LOG && S_ISDIR(st.st_mode))
-        conf_error(errors, line, "%s: %s is a directory; write the path of a file", key, path);
-    if (kind == KIND_STORE && !S_ISDIR(st.st_mode))
-        conf_error(errors, line, "%s: %s is no directory; write the path of one, new or not", key,
-                   path);
+    char key[128];
+    for (size_t i = 0; i < c->links_len; i++) {
+        const struct config_link *l = &c->links[i];
+        for (const struct conf_option *o = l->ops->options; o->key != NULL; o++) {
+            if (o->type != OPTION_PLACE && o->type != OPTION_SOCKET)
+                continue;
+            snprintf(key, sizeof key, "links[%.64s].%s", l->name, o->key);
+            check_place(o->type == OPTION_SOCKET ? PLACE_SOCKET : PLACE_FILE, key, l->line,
+                        *(char *const *)(const void *)((const char *)l->settings + o->offset),
+                        errors);
+        }
+    }
 }
 
 /* Two sockets or two logs in one place. */
@@ -128,20 +100,16 @@ static void check_keys(const struct config *c, struct conf_errors *errors)
 int config_places(const struct config *c, struct conf_errors *errors)
 {
     size_t before = errors->total;
-    check_place("socket", c->lines.socket, c->socket, errors);
+    check_place(PLACE_SOCKET, "socket", c->lines.socket, c->socket, errors);
     /* its path follows from that of socket when it is not given */
     const uint32_t control = c->lines.control != 0 ? c->lines.control : c->lines.socket;
-    check_place("control", c->lines.control, c->control, errors);
-    check_place("log.segments", c->lines.segments, c->log.segments, errors);
-    check_place("log.bundles", c->lines.bundles, c->log.bundles, errors);
+    if (c->lines.control != 0 || errors->total == before)
+        check_place(PLACE_SOCKET, "control", control, c->control, errors);
+    check_place(PLACE_FILE, "log.segments", c->lines.segments, c->log.segments, errors);
+    check_place(PLACE_FILE, "log.bundles", c->lines.bundles, c->log.bundles, errors);
     if (c->store.durability != STORE_NONE)
-        check_place("store.path", c->lines.store, c->store.path, errors);
-    check_kind(KIND_SOCKET, "socket", c->lines.socket, c->socket, errors);
-    check_kind(KIND_SOCKET, "control", control, c->control, errors);
-    check_kind(KIND_LOG, "log.segments", c->lines.segments, c->log.segments, errors);
-    check_kind(KIND_LOG, "log.bundles", c->lines.bundles, c->log.bundles, errors);
-    if (c->store.durability != STORE_NONE)
-        check_kind(KIND_STORE, "store.path", c->lines.store, c->store.path, errors);
+        check_place(PLACE_FOLDER, "store.path", c->lines.store, c->store.path, errors);
+    check_links(c, errors);
     check_plan(c, errors);
     check_keys(c, errors);
     check_apart("control", c->lines.control, c->control, "socket", c->socket, errors);

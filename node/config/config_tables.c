@@ -14,11 +14,11 @@
 const struct conf_option config_top[] = {
     {.key = "node", .type = OPTION_EID, .offset = AT(node), .help = "the node's own endpoint id"},
     {.key = "socket",
-     .type = OPTION_PLACE,
+     .type = OPTION_SOCKET,
      .offset = AT(socket),
      .help = "UNIX socket for applications (AAP2)"},
     {.key = "control",
-     .type = OPTION_PLACE,
+     .type = OPTION_SOCKET,
      .offset = AT(control),
      .initial = "",
      .help = "UNIX socket for helioctl; empty: the path of socket with .ctl behind it"},

@@ -243,6 +243,12 @@ class AccessTest(NodeCase):
         words = [self.lab.program("heliod"), "--check", config]
         run = lambda: list(map(str, (lambda p: (p.returncode, p.stderr))(subprocess.run(words, capture_output=True, text=True))))
         self.assertEqual(run_as(0, 0, [], run)[0], "0")
+        folder = os.path.dirname(self.lab.socket(1))
+        os.chmod(folder, 0o755)
+        code, text = run_as(NOBODY, READERS, [OWNERS], run)
+        self.assertEqual(code, "2")
+        self.assertRegex(text, rf"node1.yaml:\d+: socket: {folder} cannot be written: Permission denied")
+        os.chown(folder, NOBODY, READERS)
         self.assertEqual(run_as(NOBODY, READERS, [OWNERS], run)[0], "0")
         code, text = run_as(NOBODY, NOBODY, [READERS], run)
         self.assertEqual(code, "2")

@@ -44,11 +44,11 @@ class CheckTest(NodeCase):
         link = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "remote": "127.0.0.1:1", "tls": "required", **keys}
         return self.lab.write_node(1, [link], log=False)
 
-    def station(self, extra):
+    def station(self, extra, of_source=""):
         path = self.lab.path("station.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write("id: PROVIDER\nlisten: 127.0.0.1:5555\nusers: [{id: USER}]\n"
-                    "sources: [{name: one, kind: tcp, address: \"127.0.0.1:1\"}]\n"
+                    f"sources: [{{name: one, kind: tcp, address: \"127.0.0.1:1\"{of_source and ', ' + of_source}}}]\n"
                     "instances: [{id: \"sagr=1.spack=1.rsl-fg=1.raf=onlt1\", users: USER, source: one}]\n" + extra)
         return self.lab.program("helio-sle"), "provider", "--check", path
 
@@ -74,6 +74,28 @@ class CheckTest(NodeCase):
         code, text = self.run_check(*self.station("tls: required\n" + "".join(f"{key}: {tls[key]}\n" for key in tls)))
         self.assertEqual(code, 2)
         self.assertRegex(text, "tls_certificate: .*/pipe: a pipe, no regular file")
+
+    def test_places(self):
+        """What the start would make: the directory is there, and nothing else has the name. Nothing is made."""
+        with open(self.lab.path("file"), "w", encoding="utf-8"):
+            pass
+        os.mkdir(self.lab.path("folder"))
+        tcp = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "tls": "off", "remote": "127.0.0.1:1"}
+        ltp = {**self.lab.link(2, 1111, 1112, rto="1s"), "frames": "aos", "frame_port": "file", "rate": "1Mbit/s"}
+        for link, key, says in ((tcp, "local_path", "is there and is no socket"), (ltp, "frame_record", "is a directory")):
+            for name, why in (("none/x", f"the directory {self.lab.path('none')} does not exist"), ("file/x", f"{self.lab.path('file')} is not a directory"),
+                              ("file" if key == "local_path" else "folder", says)):
+                code, text = self.check(self.lab.write_node(1, [{**link, key: self.lab.path(name)}], log=False))
+                self.assertEqual(code, 2, text)
+                self.assertRegex(text, rf"node1.yaml:\d+: links\[to-2\].{key}: .*{why}")
+            self.assertEqual(self.check(self.lab.write_node(1, [{**link, key: self.lab.path("new")}], log=False)), (0, ""))
+        for key, name, why in (("record", "none/x", "does not exist"), ("record", "file", "is no directory"), ("status", "folder", "is no socket"),
+                               ("control", "none/x", "does not exist"), ("record", "new", ""), ("record", "folder", "")):
+            line = f"{key}: {self.lab.path(name)}"
+            code, text = self.run_check(*(self.station(line + "\n") if key != "record" else self.station("", line)))
+            self.assertEqual(code, 2 if why else 0, text)
+            self.assertIn(why, text)
+        self.assertEqual([name for name in ("new", "none") if os.path.exists(self.lab.path(name))], [])
 
     def test_configuration_from_a_pipe(self):
         """<(COMMAND) of a shell."""

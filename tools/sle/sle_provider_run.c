@@ -19,6 +19,7 @@
 #include "node/http/uv_http.h"
 #include "os/clock.h"
 #include "os/local_socket.h"
+#include "os/place.h"
 #include "os/tls.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
@@ -161,6 +162,28 @@ static int check_tls_files(const struct settings *s, const char *path)
     return e;
 }
 
+static bool check_place(enum place_kind kind, const char *config, const char *key, const char *path)
+{
+    char why[512];
+    if (place_check(kind, path, why, sizeof why))
+        return true;
+    fprintf(stderr, "%s: %s: %s\n", config, key, why);
+    return false;
+}
+
+/* What the start would make or write. */
+static int check_places(const struct settings *s, const char *config)
+{
+    char key[128];
+    bool good = check_place(PLACE_SOCKET, config, "status", s->status);
+    good = check_place(PLACE_SOCKET, config, "control", s->control) && good;
+    for (size_t i = 0; i < s->sources_len; i++) {
+        snprintf(key, sizeof key, "sources[%.64s].record", s->sources[i].name);
+        good = check_place(PLACE_FOLDER, config, key, s->sources[i].record) && good;
+    }
+    return good ? 0 : HELIO_EINVAL;
+}
+
 int command_provider(const struct provider_options *o)
 {
     struct settings s;
@@ -181,6 +204,8 @@ int command_provider(const struct provider_options *o)
     if (e < 0)
         return e == HELIO_ENOMEM ? 1 : 2;
     e = o->check ? check_tls_files(&s, o->config) : 0;
+    if (o->check && e == 0)
+        e = check_places(&s, o->config);
     if (o->check && e == 0)
         printf("%s: good\n", o->config);
     int code = e == HELIO_ENOMEM ? 1 : e < 0 ? 2 : o->check ? 0 : provider_run(&s, o->log);
