@@ -249,7 +249,7 @@ const char *agent_refusal_word(enum agent_refusal r); /* "NO_ROUTE"; static */
 struct agent_request {
     struct eid source, destination, report_to;
     uint64_t lifetime_ms; /* 0: default */
-    uint64_t flags;       /* bundle_flag: report requests, no-fragment, admin */
+    uint64_t flags;       /* bundle_flag: report requests, no-fragment, APP_ACK */
     int crc;              /* enum crc_type of the payload block, or -1: as configured */
     struct buf *payload;
     const struct bundle_block *block; /* one extension block more, number 0; or NULL */

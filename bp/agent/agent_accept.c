@@ -210,10 +210,9 @@ static bool request_legal(const struct agent *a, const struct agent_request *q)
 {
     const uint64_t reports = BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |
                              BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION;
-    const uint64_t allowed =
-        BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
+    /* §6: administrative records are the node's own. */
+    const uint64_t allowed = BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK | BUNDLE_REPORT_TIME | reports;
     bool anonymous = eid_is_none(&q->source);
-    bool silent = anonymous || (q->flags & BUNDLE_IS_ADMIN);
     if (q->payload == NULL || eid_is_none(&q->destination) || (q->flags & ~allowed) ||
         q->crc > CRC_32C ||
         (q->qos != NULL &&
@@ -222,10 +221,9 @@ static bool request_legal(const struct agent *a, const struct agent_request *q)
     /* §5.2: the source is none, or an endpoint that this node alone is in. */
     if (!anonymous && (!agent_is_here(a, &q->source) || eid_is_group(&q->source)))
         return false;
-    if (q->block != NULL && !block_legal(q->block, silent))
+    if (q->block != NULL && !block_legal(q->block, anonymous))
         return false;
-    /* §4.2.3: no reports about administrative records and anonymous bundles */
-    return !((q->flags & reports) && silent);
+    return !((q->flags & reports) && anonymous); /* §4.2.3 */
 }
 
 enum agent_refusal agent_send(struct agent *a, const struct agent_request *q, struct agent_now now,
