@@ -467,7 +467,7 @@ static bool may_come(const struct node_link *host, const struct eid *peer)
 {
     const struct node *n = host->node;
     return !n->stopping && host->peers < host->config->peers && eid_is_node(peer) &&
-           !eid_is_none(peer) && !eid_same_node(peer, &n->config->node);
+           !eid_is_none(peer) && !eid_is_local(peer) && !eid_same_node(peer, &n->config->node);
 }
 
 /* A link of its own for the peer, unless there is one by this name, or no place. */

@@ -20,11 +20,12 @@ static void refuse_peer(struct tcpcl_conn *c, enum tcpcl_term reason)
     tcpcl_terminate(c->session, reason, time_of(c));
 }
 
-/* A Node ID that is one; "" is the lack of one (§4.6). */
+/* A Node ID that is one; "" is the lack of one (§4.6), ipn:! names whoever reads it (RFC 9758). */
 static bool read_node(const struct tcpcl_conn *c, struct eid *out)
 {
     const char *id = tcpcl_peer(c->session)->node_id;
-    return *id != '\0' && eid_parse(id, out) == 0 && eid_is_node(out) && !eid_is_none(out);
+    return *id != '\0' && eid_parse(id, out) == 0 && eid_is_node(out) && !eid_is_none(out) &&
+           !eid_is_local(out);
 }
 
 /* ---- this side connected ---- */

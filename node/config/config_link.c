@@ -90,6 +90,11 @@ static void check_peer(const struct eid *node, const struct conf_tree *map, cons
     if (t == NULL || t->kind != CONF_SCALAR || eid_parse(t->text, &parsed) < 0 ||
         eid_is_none(&l->peer))
         return;
+    if (eid_is_local(&l->peer)) { /* RFC 9758 §3.4.2: whichever node reads it */
+        conf_error(errors, t->line, "%speer: %s names no other node; write the neighbour's id",
+                   where, t->text);
+        return;
+    }
     char text[EID_TEXT_MAX];
     struct eid own = eid_node(&l->peer);
     eid_text(&own, text);

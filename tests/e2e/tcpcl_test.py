@@ -418,14 +418,14 @@ class TcpclTest(NodeCase):
 
     def test_who_is_there(self):
         connect = self.single(True)
-        for name in ("ipn:9.0", "ipn:1.0", "dtn://other/", "", "no eid"):
+        for name in ("ipn:9.0", "ipn:1.0", "ipn:!.0", "dtn://other/", "", "no eid"):
             with self.subTest(name):
                 peer = connect()
                 peer.contact(True)
                 peer.init(name)
                 self.assertEqual(peer.message(), (TERM, 0, 4))
                 self.assertRaises(EOFError, peer.read, 1)
-        self.assertEqual(self.link(1)["unknown_refused"], 5)
+        self.assertEqual(self.link(1)["unknown_refused"], 6)
         peer = connect().establish(True)
         self.up(1)
 

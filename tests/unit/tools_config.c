@@ -321,6 +321,10 @@ static const struct {
      "n.yaml:9: links[to-2].name: the link in line 5 has this name, too; write another"},
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:1.0\n    rto: 1s\n",
      "n.yaml:7: links[a].peer: ipn:1.0 is this node; write the neighbour's id"},
+    {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: \"ipn:!.0\"\n    rto: 1s\n",
+     "n.yaml:7: links[a].peer: ipn:!.0 names no other node; write the neighbour's id"},
+    {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: \"ipn:!.7\"\n    rto: 1s\n",
+     "n.yaml:7: links[a].peer: ipn:!.7 names no other node; write the neighbour's id"},
     {HEAD "links:\n  - name: a\n    adapter: fake\n    peer: ipn:2.0\n    rto: 10s\n"
           "    rate: 1Mbit/s\n",
      "n.yaml:8: links[a].rto: longer than this rate allows; write less than 10s"},
