@@ -103,7 +103,7 @@ const struct conf_option ltp_link_options[] = {
      "rsa-sha256: file with the peer's public key (PEM)"},
     {"auth_key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
      "name of the key, sent and expected with each segment; empty: none"},
-    {"cookie", OPTION_TEXT, AT(cookie), "", 0, 0, NULL,
+    {"cookie", OPTION_SECRET, AT(cookie), "", 0, 0, NULL,
      "RFC 5327: hexadecimal digits, sent and expected with each segment; empty: none"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},

@@ -36,6 +36,12 @@ bool config_adapter_live(const struct cla_ops *ops, const char *key);
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors);
 
+/* The keys of a text for a log: the values of secrets (OPTION_SECRET) and of lists, and unknown
+ * keys with their values, are "***". ops: of the link that is there; NULL: the text names its
+ * adapter. The caller's to free; NULL: the text is no map, or no memory. */
+char *config_link_shown(const char *text, size_t len, const struct cla_ops *ops,
+                        config_adapters *adapters);
+
 /* A link to somebody who came in over `host`: it has no keys of its own. NULL: no memory. */
 struct config_link *config_link_unconfigured(const struct config_link *host,
                                              const struct eid *peer);

@@ -12,6 +12,7 @@
 #include "base/units.h"
 #include "base/words.h"
 #include "conf/json_number.h"
+#include "node/config/config_link.h"
 #include "node/control/control_list.h"
 #include "node/control/control_words.h"
 #include "node/node_log.h"
@@ -389,25 +390,39 @@ static void fail_command(json_t *out, const char *name)
 /* The request's own words, without its name: as JSON, of which a line shows so much. */
 #define REQUEST_SHOWN 400
 
-/* A link's keys may hold cookies, tokens and passwords, also misspelt ones or in the wrong place:
- * of link-add and link-set, the log shows the name alone; of no command a word that is wrong. */
-static bool is_shown(const struct command *c, const char *key, const json_t *value)
+/* Keys of a link, without those that are secret; NULL: not understood. */
+static json_t *shown_keys(struct node *n, const json_t *words)
 {
-    const bool link = c->later == control_link_add || c->later == control_link_set;
-    return control_words_has(c->words, key, value) && (!link || strcmp(key, "name") == 0);
+    const char *keys = json_string_value(json_object_get(words, "keys"));
+    const char *name = json_string_value(json_object_get(words, "name"));
+    const struct node_link *l = name != NULL ? node_link_find(n, name) : NULL;
+    char *text = keys == NULL ? NULL
+                              : config_link_shown(keys, strlen(keys),
+                                                  l != NULL ? l->config->ops : NULL, cla_at);
+    json_t *shown = text != NULL ? json_string(text) : NULL;
+    free(text);
+    return shown;
 }
 
-static void hide_values(const char *command, json_t *words)
+/* Values of words that the command does not take, or not with this type, and secret keys of a link,
+ * also misspelt ones. */
+static void hide_values(struct node *n, const struct command *c, json_t *words)
 {
-    const struct command *c = find_command(command);
+    const bool link = c->later == control_link_add || c->later == control_link_set;
+    json_t *keys = link ? shown_keys(n, words) : NULL, *value;
     const char *key;
-    json_t *value;
     void *next;
     json_object_foreach_safe(words, next, key, value)
     {
-        if (!is_shown(c, key, value) && json_object_set_new(words, key, json_string("***")) != 0)
+        const bool is_keys = link && strcmp(key, "keys") == 0;
+        const bool good = control_words_has(c->words, key, value) && !is_keys;
+        json_t *instead = is_keys && keys != NULL ? json_incref(keys) : json_string("***");
+        if (good)
+            json_decref(instead);
+        else if (json_object_set_new(words, key, instead) != 0)
             json_object_del(words, key);
     }
+    json_decref(keys);
 }
 
 void control_tell_change(struct node *n, const char *command, const char *who,
@@ -415,7 +430,7 @@ void control_tell_change(struct node *n, const char *command, const char *who,
 {
     json_t *words = json_copy((json_t *)(uintptr_t)in);
     json_object_del(words, "cmd");
-    hide_values(command, words);
+    hide_values(n, find_command(command), words);
     char *text = words != NULL && json_object_size(words) > 0 ? json_dumps(words, 0) : NULL;
     say(&n->say, LEVEL_INFO, "control: %s %s%s %.*s%s", who,
         done ? "changed: " : "failed: ", command, text != NULL ? REQUEST_SHOWN : 0,

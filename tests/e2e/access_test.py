@@ -173,6 +173,7 @@ class AccessTest(NodeCase):
     def test_secrets_in_configurations(self):
         """A token or a password in a file that all users may read, or write: refused, with what would be right."""
         node = self.lab.write_node(5, [], log=False, extra="http: {listen: 1, token: 0123456789abcdef}\n")
+        cookie = self.lab.write_node(6, [self.lab.link(2, 1, 2, rto="1s", cookie="5f0ac7")], log=False)
         frames = self.lab.path("frames.yaml")
         station = self.lab.path("secret-station.yaml")
         link = "adapter: ltp-udp, peer: ipn:2.0, local: 127.0.0.1:1, remote: 127.0.0.1:2, rto: 1s, frames: cltu, frame_scid: 5, frame_port: sle"
@@ -183,7 +184,7 @@ class AccessTest(NodeCase):
         for path, text in texts.items():
             with open(path, "w", encoding="ascii") as f:
                 f.write(text)
-        cases = ((["heliod", "--check", node], ["http.token"]), (["heliod", "--check", frames], ["sle_password", "sle_provider_password"]),
+        cases = ((["heliod", "--check", node], ["http.token"]), (["heliod", "--check", cookie], ["cookie"]), (["heliod", "--check", frames], ["sle_password", "sle_provider_password"]),
                  (["helio-sle", "provider", "--check", station], ["password", "users.password"]))
         for command, keys in cases:
             for mode in (0o644, 0o604, 0o602, 0o640, 0o600):
@@ -284,6 +285,13 @@ class AccessTest(NodeCase):
             line = [text for text in self.log().splitlines() if " changed: " in text][n]
             self.assertRegex(line, r"info: control: .*" + name.replace("(", r"\(").replace(")", r"\)") + r", pid \d+ changed: link ")
             self.assertIn(f'"state": "{state}"', line)
+        self.assertTrue(run_as(0, 0, [], self.ask({"cmd": "link-set", "name": "to-2", "keys": "{rto: 200ms}"}))["ok"])
+        self.assertFalse(run_as(0, 0, [], self.ask({"cmd": "link-set", "name": "to-2", "keys": "{cookie: 5ec2e7}"}))["ok"])
+        self.assertFalse(run_as(0, 0, [], self.ask({"cmd": "link-set", "name": "to-2", "cookie": "5ec2e7"}))["ok"])
+        self.assertIn(' changed: link-set {"name": "to-2", "keys": "rto: 200ms"}', self.log())
+        self.assertIn(' failed: link-set {"name": "to-2", "keys": "cookie: ***"}', self.log())
+        self.assertIn(' failed: link-set {"name": "to-2", "cookie": "***"}', self.log())
+        self.assertNotIn("5ec2e7", self.log())
 
     def test_all_are_administrators(self):
         """Without the key: all who may open the socket."""

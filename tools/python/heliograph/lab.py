@@ -45,7 +45,9 @@ def die_with_parent():
 
 def private(path, flags):
     """An opener for files with passwords or tokens, which our programs refuse when all users may read them."""
-    return os.open(path, flags, 0o640)
+    fd = os.open(path, flags, 0o640)
+    os.fchmod(fd, 0o640)  # it may have been there
+    return fd
 
 
 class Lab:
@@ -147,7 +149,7 @@ class Lab:
             lines = [f"{key}: {value}" for key, value in link.items()]
             text += "  - " + "\n    ".join(lines) + "\n"
         path = self.path(f"node{number}.yaml")
-        secret = "token:" in text or "password:" in text
+        secret = "token:" in text or "password:" in text or "cookie:" in text
         with open(path, "w", opener=private if secret else None) as f:
             f.write(text)
         return path

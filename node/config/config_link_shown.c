@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of a link for the log: what the tables of options call secret is hidden, and so is what
+ * is in no table, since it may be a secret in the wrong place. What can go wrong: the text is no
+ * map; memory. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "conf/conf_section.h"
+#include "node/config/config_foreign.h"
+#include "node/config/config_link.h"
+#include "node/config/config_tables.h"
+
+#define KEY_CAP 128
+#define HIDDEN "***"
+
+/* Has any option the key "GROUP.…"? */
+static bool is_group(const struct conf_option *options, const char *group)
+{
+    const size_t len = strlen(group);
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        if (strncmp(o->key, group, len) == 0 && o->key[len] == '.')
+            return true;
+    return false;
+}
+
+static const struct conf_option *find_option(const struct cla_ops *ops, const char *key)
+{
+    const struct conf_option *common = conf_option_find(config_link_options, key);
+    return common != NULL || ops == NULL ? common : conf_option_find(ops->options, key);
+}
+
+/* One key; group: "" or that of the map that it is in. */
+static void show_key(FILE *f, const struct cla_ops *ops, const char *group,
+                     const struct conf_tree *t)
+{
+    char key[KEY_CAP];
+    const int len = snprintf(key, sizeof key, "%s%s%s", group, *group != '\0' ? "." : "", t->key);
+    const struct conf_option *o =
+        len > 0 && (size_t)len < sizeof key ? find_option(ops, key) : NULL;
+    if (o == NULL)
+        fputs(HIDDEN ": " HIDDEN, f);
+    else if (t->kind != CONF_SCALAR || o->type == OPTION_SECRET)
+        fprintf(f, "%s: " HIDDEN, t->key);
+    else
+        fprintf(f, "%s: %s", t->key, t->text);
+}
+
+static void show_map(FILE *f, const struct cla_ops *ops, const char *group,
+                     const struct conf_tree *map)
+{
+    for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
+        fputs(t == map->first ? "" : ", ", f);
+        if (t->kind == CONF_MAP && *group == '\0' && ops != NULL &&
+            is_group(ops->options, t->key)) {
+            fprintf(f, "%s: {", t->key);
+            show_map(f, ops, t->key, t);
+            fputc('}', f);
+        } else {
+            show_key(f, ops, group, t);
+        }
+    }
+}
+
+char *config_link_shown(const char *text, size_t len, const struct cla_ops *ops,
+                        config_adapters *adapters)
+{
+    struct conf_errors *errors = malloc(sizeof *errors);
+    char *shown = NULL;
+    size_t size;
+    if (errors == NULL)
+        return NULL;
+    conf_errors_init(errors, "");
+    struct conf_tree *map = conf_tree_parse(text, len, "", errors);
+    FILE *f = map != NULL && map->kind == CONF_MAP ? open_memstream(&shown, &size) : NULL;
+    if (f != NULL) {
+        show_map(f, ops != NULL ? ops : config_adapter_find(map, "", adapters, errors), "", map);
+        if (fclose(f) != 0) {
+            free(shown);
+            shown = NULL;
+        }
+    }
+    conf_tree_free(map);
+    free(errors);
+    return shown;
+}

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The keys of a link in the log: no secret, also misspelt or in the wrong place. */
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cla/cla.h"
+#include "node/config/config_link.h"
+
+static void expect(const char *keys, const struct cla_ops *ops, const char *shown)
+{
+    char *text = config_link_shown(keys, strlen(keys), ops, cla_at);
+    if (shown == NULL)
+        ck_assert_ptr_null(text);
+    else
+        ck_assert_str_eq(text, shown);
+    free(text);
+}
+
+static const struct cla_ops *adapter(const char *name)
+{
+    size_t i = 0;
+    while (strcmp(cla_at(i)->name, name) != 0)
+        i++;
+    return cla_at(i);
+}
+
+START_TEST(of_an_added_link)
+{
+    expect("{adapter: ltp-udp, peer: ipn:3.0, rate: 5Mbit/s, cookie: 5ec2e70a}", NULL,
+           "adapter: ltp-udp, peer: ipn:3.0, rate: 5Mbit/s, cookie: ***");
+    expect("{\"adapter\": \"ltp-udp\", \"cooky\": \"5ec2e70a\", \"rto\": \"1s\"}", NULL,
+           "adapter: ltp-udp, ***: ***, rto: 1s");
+    expect("{adapter: ltp-upd, cookie: 5ec2e70a}", NULL, "adapter: ltp-upd, cookie: ***");
+    expect("{adapter: telex, cookie: 5ec2e70a}", NULL, "adapter: telex, ***: ***");
+    expect("{cookie: 5ec2e70a}", NULL, "***: ***"); /* of which adapter? */
+    expect("{adapter: ltp-udp, rto: {cookie: 5ec2e70a}, segment: [5ec2e70a]}", NULL,
+           "adapter: ltp-udp, rto: ***, segment: ***");
+    expect("{adapter: ltp-udp, 5ec2e70a: {cookie: 5ec2e70a}}", NULL, "adapter: ltp-udp, ***: ***");
+}
+END_TEST
+
+START_TEST(of_a_changed_link)
+{
+    expect("rate: 5Mbit/s", adapter("ltp-udp"), "rate: 5Mbit/s");
+    expect("{cookie: 5ec2e70a}", adapter("ltp-udp"), "cookie: ***");
+    expect("{cookie: 5ec2e70a}", adapter("tcpcl"), "***: ***");
+}
+END_TEST
+
+START_TEST(no_keys)
+{
+    static const char *const texts[] = {"", "5ec2e70a", "[5ec2e70a]", "{cookie: 5ec2e70a",
+                                        "cookie:5ec2e70a"};
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        expect(texts[i], adapter("ltp-udp"), NULL);
+    expect("{cookie:5ec2e70a}", adapter("ltp-udp"), "***: ***");
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("link_shown");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, of_an_added_link);
+    tcase_add_test(t, of_a_changed_link);
+    tcase_add_test(t, no_keys);
+    suite_add_tcase(s, t);
+    SRunner *runner = srunner_create(s);
+    srunner_run_all(runner, CK_NORMAL);
+    int failed = srunner_ntests_failed(runner);
+    srunner_free(runner);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
