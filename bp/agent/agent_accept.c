@@ -448,15 +448,16 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     *made = NULL;
     if (whole->len > a->config.bundle_max)
         return *answer = REFUSE_TOO_LONG;
-    const int rc = bundle_decode(buf_data(whole), whole->len, a->config.mode, b, &findings);
+    const int rc = bundle_decode_within(buf_data(whole), whole->len, a->config.mode,
+                                        a->config.extensions_max, b, &findings);
     if (rc == HELIO_ENOMEM)
         return *answer = REFUSE_NO_MEMORY;
+    if (rc == HELIO_ESPACE)
+        return *answer = REFUSE_TOO_LONG;
     if (rc < 0) {
         report_malformed(a, b);
         return *answer = REFUSE_MALFORMED;
     }
-    if (b->extension_bytes > a->config.extensions_max)
-        return *answer = REFUSE_TOO_LONG;
     a->counters.lenient += findings.len > 0 && !offer->again;
     const int from = known_link(a, link);
     enum agent_refusal refusal = judge_arrival(a, from, whole, b, offer->again, made);

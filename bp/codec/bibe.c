@@ -60,19 +60,24 @@ int bibe_decode(struct slice payload, struct bibe_payload *out)
     return 0;
 }
 
+static int read_bundle(struct slice bundle, struct bundle *b)
+{
+    return bundle_decode_within(bundle.data, bundle.len, BUNDLE_CHECKED, BIBE_EXTENSIONS_MAX, b,
+                                NULL);
+}
+
 unsigned bibe_depth(struct slice bundle, unsigned most)
 {
     unsigned depth = 0;
     struct bundle b;
     struct bibe_payload p;
-    while (depth < most && bundle_decode(bundle.data, bundle.len, BUNDLE_CHECKED, &b, NULL) == 0 &&
-           !(b.flags & BUNDLE_IS_ADMIN) && !b.id.fragment && bibe_decode(b.payload, &p) == 0) {
-        if (!p.segment && bundle_length(p.data) != p.data.len)
+    int rc = read_bundle(bundle, &b);
+    while (depth < most && rc == 0 && !(b.flags & BUNDLE_IS_ADMIN) && !b.id.fragment &&
+           bibe_decode(b.payload, &p) == 0) {
+        rc = p.segment ? HELIO_ENOENT : read_bundle(p.data, &b);
+        if (!p.segment && rc != 0 && rc != HELIO_ESPACE)
             break; /* a byte string, and no bundle in it */
         depth++;
-        if (p.segment)
-            break;
-        bundle = p.data;
     }
     assert(depth <= most);
     return depth;

@@ -31,7 +31,9 @@ int bibe_encode(const struct bibe_payload *p, struct buf *data);
 int bibe_decode(struct slice payload, struct bibe_payload *out);
 
 /* How many encapsulations this encoded bundle has within itself: 0, its payload is none. Counts no
- * further than `most`. Payloads of applications that look like one count as well. */
+ * further than `most`, and looks into no bundle with more than BIBE_EXTENSIONS_MAX bytes of
+ * extension blocks: time is bounded. Payloads of applications that look like one count as well. */
+#define BIBE_EXTENSIONS_MAX 16384
 unsigned bibe_depth(struct slice bundle, unsigned most);
 
 #ifdef __cplusplus

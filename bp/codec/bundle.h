@@ -151,6 +151,12 @@ struct bundle_findings {
 int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
                   struct bundle_findings *findings);
 
+/* The same of a bundle whose extension blocks take at most extensions_max bytes (> 0). Others give
+ * HELIO_ESPACE as soon as that many were read, whatever is behind them; *out is then not whole. */
+int bundle_decode_within(const uint8_t *data, size_t len, enum bundle_mode mode,
+                         uint64_t extensions_max, struct bundle *out,
+                         struct bundle_findings *findings);
+
 /* Where a walk over extension blocks is; all 0: before the first one. */
 struct bundle_walk {
     size_t at, offset;

@@ -130,6 +130,9 @@ static void read_blocks(struct item_reader *r, struct check *c, struct intake *i
         if (c->stop)
             return;
         payload |= read_canonical(r, c, in);
+        c->beyond =
+            !payload && c->extensions_max > 0 && (size_t)(r->in.p - in->from) > c->extensions_max;
+        c->stop |= c->beyond;
         if (c->stop)
             return;
     }
@@ -278,15 +281,22 @@ int bundle_read(const uint8_t *data, size_t len, struct check *c, struct bundle 
     return rc;
 }
 
-int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
-                  struct bundle_findings *findings)
+int bundle_decode_within(const uint8_t *data, size_t len, enum bundle_mode mode,
+                         uint64_t extensions_max, struct bundle *out,
+                         struct bundle_findings *findings)
 {
-    struct check c = {.mode = mode, .findings = findings};
+    struct check c = {.mode = mode, .findings = findings, .extensions_max = extensions_max};
     if (findings != NULL)
         findings->len = 0;
     const int rc = bundle_read(data, len, &c, out);
     assert(findings == NULL || findings->len <= sizeof findings->at / sizeof findings->at[0]);
-    return c.bad ? HELIO_EFORMAT : rc;
+    return c.bad ? HELIO_EFORMAT : c.beyond ? HELIO_ESPACE : rc;
+}
+
+int bundle_decode(const uint8_t *data, size_t len, enum bundle_mode mode, struct bundle *out,
+                  struct bundle_findings *findings)
+{
+    return bundle_decode_within(data, len, mode, 0, out, findings);
 }
 
 /* ---- where a bundle ends: an array of arrays, none of which is looked into ---- */

@@ -19,6 +19,8 @@ struct check {
     bool lint;                        /* go on where possible */
     bool stop;                        /* reading is over */
     bool bad;                         /* the bundle is refused */
+    uint64_t extensions_max;          /* bytes of extension blocks that are read; 0: all */
+    bool beyond;                      /* there are more: reading stopped */
     struct bundle_findings *findings; /* may be NULL */
 };
 

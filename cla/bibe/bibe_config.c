@@ -27,7 +27,7 @@ const struct conf_option bibe_options[] = {
     {"nesting", OPTION_COUNT, AT(nesting), "2", 1, 16, NULL,
      "bundles within one another, at most: deeper ones are neither sent nor taken"},
     {"any_source", OPTION_BOOL, AT(any_source), "no", 0, 0, NULL,
-     "encapsulating bundles may come from other nodes than the peer"},
+     "encapsulating bundles may come from other endpoints than remote"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},

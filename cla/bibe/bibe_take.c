@@ -98,7 +98,7 @@ void bibe_delivered(struct cla *c, const struct cla_delivery *d)
     struct bibe_payload p;
     bool waits = false;
     int rc = bibe_decode(d->payload, &p);
-    if (!l->config->any_source && !eid_same_node(d->source, &l->config->remote))
+    if (!l->config->any_source && !eid_equal(d->source, &l->config->remote))
         l->n.foreign++;
     else if (rc == HELIO_ENOENT)
         l->n.reserved++;

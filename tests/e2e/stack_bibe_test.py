@@ -141,6 +141,19 @@ class StackBibeTest(unittest.TestCase):
         self.assertIn("it_would_go_in_itself__or_too_deep_in_others", {r["reason"] for r in self.rows(1, "failed")})
         self.assertEqual(self.rows(2, "accepted"), [])
 
+    def test_another_endpoint(self):
+        """What comes from another endpoint of the peer's node, as an application there could send it, is not from the tunnel."""
+        self.write()
+        with open(self.path("n3.yaml"), encoding="utf-8") as f:
+            text = f.read().replace("remote: ipn:1.12", "remote: ipn:1.13")
+        with open(self.path("n3.yaml"), "w", encoding="utf-8") as f:
+            f.write(text)
+        done = self.simulate("-d ipn:3.2000 -D 20k -W 2 -P 10kB -l 10s --linger 5s --ack-timeout 5s")
+        self.assertEqual(done.returncode, 1)
+        self.result = json.loads(done.stdout)
+        self.assertGreaterEqual(self.tunnel(3)["thrown_away"]["foreign"], 2)
+        self.assertEqual(self.tunnel(3)["bundles_received"], 0)
+
 
 if __name__ == "__main__":
     BIN, OUT = sys.argv[1:3]

@@ -111,6 +111,14 @@ START_TEST(depth)
         ck_assert_uint_eq(bibe_depth(buf_slice(b), 9), i);
         ck_assert_uint_eq(bibe_depth(buf_slice(b), 3), i < 3 ? i : 3);
     }
+    struct bundle wide = sample_bundle("x", 1);
+    static uint8_t zeros[BIBE_EXTENSIONS_MAX];
+    wide.others[0] = (struct bundle_block){.type = 200, .data = slice_of(zeros, sizeof zeros)};
+    wide.others_len = 1;
+    wide.payload = buf_slice(b);
+    struct buf *w = bundle_encode_copy(&wide);
+    ck_assert_uint_eq(bibe_depth(buf_slice(w), 9), 0); /* it is not looked into */
+    buf_drop(w);
     struct bibe_payload part = {.segment = true, .total = 1 << 20};
     struct buf *segment = wrap_bundle(b, &part, 0);
     ck_assert_uint_eq(bibe_depth(buf_slice(segment), 9), 1); /* what is in it is not known here */

@@ -196,6 +196,13 @@ START_TEST(blocks_behind_the_first)
     ck_assert(b.has_previous && b.has_age && b.has_hops);
     ck_assert_uint_eq(count_blocks(&b), BUNDLE_INLINE_MAX);
     ck_assert_uint_eq(b.extension_bytes, BUNDLE_INLINE_MAX * 8 + 9 + 7 + 9);
+    const uint64_t most = b.extension_bytes;
+    ck_assert_int_eq(bundle_decode_within(bytes, n, BUNDLE_LENIENT, most, &b, NULL), 0);
+    ck_assert_int_eq(bundle_decode_within(bytes, n, BUNDLE_LENIENT, most - 1, &b, NULL),
+                     HELIO_ESPACE);
+    memset(bytes + n - 60, 0xff, 60); /* what is behind the limit is not looked at */
+    ck_assert_int_eq(bundle_decode_within(bytes, n, BUNDLE_LENIENT, 100, &b, NULL), HELIO_ESPACE);
+    ck_assert_int_eq(bundle_decode_within(bytes, n, BUNDLE_LENIENT, most, &b, NULL), HELIO_EFORMAT);
     strcpy(hex + len, "85 18c8 1870 00 00 40" PAYLOAD "ff");
     n = unhex(hex, bytes, sizeof bytes);
     ck_assert_int_eq(bundle_decode(bytes, n, BUNDLE_LENIENT, &b, NULL), 0);
