@@ -22,6 +22,18 @@ static bool view_made(struct buf *made, struct bundle *b)
     return bundle_decode(buf_data(made), made->len, BUNDLE_CHECKED, b, NULL) == 0;
 }
 
+/* Of a bundle that is verified when it is whole. The first fragment has all its blocks (RFC 9171
+ * §5.8): with more than security is applied to it cannot pass, and costs nothing more. */
+static enum agent_refusal judge_fragment(struct agent *a, const struct bundle *b,
+                                         struct security_outcome *why)
+{
+    if (b->id.offset > 0 || b->others_len + b->rest.len < SECURITY_BLOCKS_MAX ||
+        !security_policy_receives(a->security, &b->id.source, &b->destination))
+        return REFUSE_NONE;
+    security_policy_too_many(a->security, why);
+    return REFUSE_SECURITY;
+}
+
 enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bundle *b,
                                   struct buf **made, struct security_outcome *why)
 {
@@ -31,8 +43,10 @@ enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bun
     const bool here =
         agent_is_here(a, &b->destination) ||
         (eid_imc(&b->destination, &group, &service) && endpoint_joined(a, &b->destination));
-    if (a->security == NULL || (b->id.fragment && here))
+    if (a->security == NULL)
         return REFUSE_NONE;
+    if (b->id.fragment && here)
+        return judge_fragment(a, b, why);
     security_policy_receive(a->security, whole, b, a->now.dtn_ms, why);
     if (why->reason != SECURITY_PASSED)
         return REFUSE_SECURITY;

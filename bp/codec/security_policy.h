@@ -113,6 +113,9 @@ struct security_outcome {
  * that this node does not reassemble. Not to be called for fragments that it does. */
 void security_policy_receive(struct security_policy *p, struct buf *bytes, const struct bundle *b,
                              uint64_t dtn_ms, struct security_outcome *out);
+/* A bundle that rules fit has more than SECURITY_BLOCKS_MAX blocks, so it cannot pass: counted like
+ * one that security_policy_receive has dropped for it. */
+void security_policy_too_many(struct security_policy *p, struct security_outcome *out);
 /* A bundle that starts here and leaves, as it was encoded; `bytes` is not changed. */
 void security_policy_send(struct security_policy *p, struct buf *bytes, const struct bundle *b,
                           uint64_t dtn_ms, struct security_outcome *out);

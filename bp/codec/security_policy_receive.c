@@ -220,6 +220,19 @@ static void finish_bundle(struct receiving *in, struct security_outcome *out)
         out->reason = SECURITY_REASON_ERROR;
 }
 
+static void end_in_error(struct security_policy *p, struct security_outcome *out)
+{
+    p->counters.failed[SECURITY_REASON_ERROR]++;
+    out->reason = SECURITY_REASON_ERROR;
+}
+
+void security_policy_too_many(struct security_policy *p, struct security_outcome *out)
+{
+    *out = (struct security_outcome){.reason = SECURITY_PASSED};
+    end_in_error(p, out);
+    p->counters.bundles_dropped++;
+}
+
 void security_policy_receive(struct security_policy *p, struct buf *bytes, const struct bundle *b,
                              uint64_t dtn_ms, struct security_outcome *out)
 {
@@ -234,8 +247,7 @@ void security_policy_receive(struct security_policy *p, struct buf *bytes, const
         return;
     struct buf *own = policy_copy(bytes, decrypts);
     if (own == NULL || security_bundle_view(own, &p->work) != 0) {
-        p->counters.failed[SECURITY_REASON_ERROR]++;
-        out->reason = SECURITY_REASON_ERROR;
+        end_in_error(p, out);
     } else {
         apply_rules(&in, SECURITY_BCB, out);
         apply_rules(&in, SECURITY_BIB, out);

@@ -238,6 +238,50 @@ START_TEST(fragments_are_verified_as_a_whole)
 }
 END_TEST
 
+/* As b, with that many extension blocks more. */
+static struct buf *with_blocks(const struct bundle *b, size_t blocks)
+{
+    struct buf *whole = bundle_encode_copy(b), *out = buf_new(0, whole->len + 8 * blocks);
+    const size_t tail = 1 + 5 + b->payload.len + 1 + 1 + 4; /* as in bp_agent_relay.c */
+    memcpy(buf_append(out, whole->len - tail), buf_data(whole), whole->len - tail);
+    for (size_t i = 0; i < blocks; i++)
+        memcpy(buf_append(out, 8), (uint8_t[]){0x85, 24, 200, 24, (uint8_t)(30 + i), 0, 0, 0x40},
+               8);
+    memcpy(buf_append(out, tail), buf_data(whole) + whole->len - tail, tail);
+    buf_drop(whole);
+    return out;
+}
+
+/* The first fragment is refused when its blocks are too many for any whole to pass. */
+START_TEST(fragments_of_many_blocks)
+{
+    struct binder n;
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1), parsed;
+    open_node(&n);
+    add_key("up", "hmac-sha-384", "", 'a');
+    set_rule(acceptor());
+    for (size_t blocks = SECURITY_BLOCKS_MAX - 1; blocks <= SECURITY_BLOCKS_MAX; blocks++) {
+        struct buf *whole = with_blocks(&b, blocks);
+        const enum agent_refusal expected =
+            blocks < SECURITY_BLOCKS_MAX ? REFUSE_NONE : REFUSE_SECURITY;
+        ck_assert_int_eq(bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &parsed, NULL),
+                         0);
+        ck_assert_int_eq(receive(&n, bundle_fragment(&parsed, 0, 2), 1 + blocks), expected);
+        ck_assert_int_eq(receive(&n, bundle_fragment(&parsed, 2, 1), 99 + blocks), REFUSE_NONE);
+        buf_drop(whole);
+        b.id.sequence++;
+    }
+    ck_assert_uint_eq(failed(SECURITY_REASON_ERROR), 1);
+    ck_assert_uint_eq(security_policy_counters(policy)->bundles_dropped, 1);
+    set_rule(rule_of(SECURITY_ROLE_ACCEPTOR, "ipn:9.*", "*", BLOCK_PAYLOAD, SECURITY_BIB, "up"));
+    struct buf *whole = with_blocks(&b, SECURITY_BLOCKS_MAX);
+    ck_assert_int_eq(bundle_decode(buf_data(whole), whole->len, BUNDLE_LENIENT, &parsed, NULL), 0);
+    ck_assert_int_eq(receive(&n, bundle_fragment(&parsed, 0, 2), 500), REFUSE_NONE);
+    buf_drop(whole);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Bundles that start here and leave are protected; those that stay are not; without a key they are
  * refused and do not leave. */
 START_TEST(source)
@@ -461,6 +505,7 @@ int main(void)
     tcase_add_test(t, administrative_records);
     tcase_add_test(t, verifier_on_the_way);
     tcase_add_test(t, fragments_are_verified_as_a_whole);
+    tcase_add_test(t, fragments_of_many_blocks);
     tcase_add_test(t, source);
     tcase_add_test(t, reactions);
     tcase_add_test(t, choice_of_keys);
