@@ -207,15 +207,16 @@ struct cla_list {
     int (*check)(void *item, const char **key, char *why, size_t why_cap);
 };
 
-/* A key that has another name now: the old one is an error that shows the new one. */
+/* A key that has another name now: the old one is an error that shows the new one, and its group.
+ */
 struct cla_renamed {
     const char *was, *now;
 };
-#define CLA_RENAMED_MAX 8 /* of an adapter */
+#define CLA_RENAMED_MAX 24 /* of an adapter */
 
 struct cla_ops {
     const char *name;                  /* the word of the configuration (adapter:) */
-    const struct conf_option *options; /* ends with a NULL key */
+    const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
     size_t config_size;
     const struct cla_list *lists;      /* ends with a NULL key; NULL: there are none */
     const struct cla_renamed *renamed; /* ends with NULL, likewise */

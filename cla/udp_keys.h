@@ -31,21 +31,21 @@ struct pace_keys {
     {"remote", OPTION_ADDRESS, UDP_KEYS_AT(at, remote), NULL, port, 0, NULL,                       \
      "address and port that datagrams are sent to"}
 #define UDP_KEYS_SOCKET(at)                                                                        \
-    {"socket_buffer", OPTION_SIZE, UDP_KEYS_AT(at, socket_buffer), "0", 0, 1 << 30, NULL,          \
+    {"pacing.socket_buffer", OPTION_SIZE, UDP_KEYS_AT(at, socket_buffer), "0", 0, 1 << 30, NULL,          \
      "socket buffers to ask for; 0: as the rate needs"},                                           \
-    {"dscp", OPTION_COUNT, UDP_KEYS_AT(at, dscp), "0", 0, 63, NULL,                                \
+    {"pacing.dscp", OPTION_COUNT, UDP_KEYS_AT(at, dscp), "0", 0, 63, NULL,                                \
      "class of service of the datagrams (RFC 2474), such as 46: expedited forwarding"},            \
-    {"batch", OPTION_BOOL, UDP_KEYS_AT(at, batch), "yes", 0, 0, NULL,                              \
+    {"pacing.batch", OPTION_BOOL, UDP_KEYS_AT(at, batch), "yes", 0, 0, NULL,                              \
      "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"}
 #define PACE_KEYS_RATE(at)                                                                         \
     {"rate", OPTION_RATE, PACE_KEYS_AT(at, rate), "unlimited", 0, UINT64_C(1000000000000), NULL,   \
      "nominal rate of the link, in bits on the air"},                                              \
-    {"overhead", OPTION_SIZE, PACE_KEYS_AT(at, overhead), "42", 0, 65535, NULL,                    \
+    {"pacing.overhead", OPTION_SIZE, PACE_KEYS_AT(at, overhead), "42", 0, 65535, NULL,                    \
      "bytes on the air beside each datagram: UDP, IPv4 and Ethernet headers by default"}
 #define PACE_KEYS_BURST(at)                                                                        \
-    {"burst", OPTION_DURATION, PACE_KEYS_AT(at, burst), "100us", 0, TICK_S, NULL,                  \
+    {"pacing.burst", OPTION_DURATION, PACE_KEYS_AT(at, burst), "100us", 0, TICK_S, NULL,                  \
      "most air time that leaves at once; 0: one datagram"},                                        \
-    {"slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
+    {"pacing.slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
      "most air time that is made good when the machine was late"}
 /* clang-format on */
 

@@ -16,30 +16,53 @@
 #include "base/words.h"
 
 #define KEYS_MAX 256
+#define GROUPS_MAX 16
+#define GROUP_CAP 32
 #define WHY_CAP 320
 
+/* What a person may write in a map. */
 struct known {
     const char *keys[KEYS_MAX];
     size_t n;
+    char groups[GROUPS_MAX][GROUP_CAP]; /* names of groups, which have maps of their own */
+    size_t groups_len;
 };
 
-static void list_known(const struct conf_part *parts, size_t parts_len, const char *const *words,
-                       struct known *known)
+static void add_word(struct known *w, const char *word)
 {
-    const char **out = known->keys;
-    size_t n = 0;
-    for (size_t i = 0; i < parts_len; i++) {
-        for (const struct conf_option *o = parts[i].options; o->key != NULL && n < KEYS_MAX; o++) {
-            bool listed = false;
-            for (size_t j = 0; j < n; j++)
-                listed |= strcmp(out[j], o->key) == 0;
-            if (!listed)
-                out[n++] = o->key;
-        }
+    for (size_t i = 0; i < w->n; i++)
+        if (strcmp(w->keys[i], word) == 0)
+            return;
+    if (w->n < KEYS_MAX)
+        w->keys[w->n++] = word;
+}
+
+static void add_key(struct known *w, const char *key)
+{
+    char group[GROUP_CAP];
+    const size_t len = strcspn(key, ".");
+    snprintf(group, sizeof group, "%.*s", (int)len, key);
+    size_t i = 0;
+    while (key[len] != '\0' && i < w->groups_len && strcmp(w->groups[i], group) != 0)
+        i++;
+    if (key[len] == '\0')
+        add_word(w, key);
+    else if (i == w->groups_len && i < GROUPS_MAX) {
+        memcpy(w->groups[i], group, sizeof group);
+        w->groups_len++;
+        add_word(w, w->groups[i]);
     }
-    for (; words != NULL && *words != NULL && n < KEYS_MAX; words++)
-        out[n++] = *words;
-    known->n = n;
+}
+
+static void list_known(const struct conf_part *parts, size_t parts_len, const char *const *others,
+                       struct known *w)
+{
+    w->n = w->groups_len = 0;
+    for (size_t i = 0; i < parts_len; i++)
+        for (const struct conf_option *o = parts[i].options; o->key != NULL; o++)
+            add_key(w, o->key);
+    for (; others != NULL && *others != NULL; others++)
+        add_word(w, *others);
 }
 
 static void report_unknown(const struct conf_tree *t, const char *where, const struct known *known,

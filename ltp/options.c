@@ -11,8 +11,9 @@
 #include "base/units.h"
 
 #define FIELD_SIZE(field) sizeof(((struct ltp_span *)0)->field)
-#define ROW(name, unit, field, part, initial, least, most, word, help)                             \
-    {#name,                                                                                        \
+#define ROW(group, name, unit, field, part, initial, least, most, word, help)                      \
+    {group,                                                                                        \
+     #name,                                                                                        \
      LTP_OPTION_##unit,                                                                            \
      LTP_OPTION_##part,                                                                            \
      offsetof(struct ltp_span, field),                                                             \
@@ -26,7 +27,7 @@ const struct ltp_option ltp_options[] = {LTP_OPTIONS(ROW){0}};
 #undef ROW
 
 /* A field has room for each value of its range. */
-#define FITS(name, unit, field, part, initial, least, most, word, help)                            \
+#define FITS(group, name, unit, field, part, initial, least, most, word, help)                     \
     static_assert(LTP_OPTION_##unit == LTP_OPTION_FLAG ? FIELD_SIZE(field) == sizeof(bool)         \
                   : FIELD_SIZE(field) == sizeof(uint64_t)                                          \
                       ? true                                                                       \
@@ -35,6 +36,15 @@ const struct ltp_option ltp_options[] = {LTP_OPTIONS(ROW){0}};
                             (most)-UINT64_C(1) < UINT32_MAX,                                       \
                   #name);
 LTP_OPTIONS(FITS)
+#undef FITS
+
+#define CONFIG_SIZE(field) sizeof(((struct ltp_config *)0)->field)
+#define FITS(key, name, unit, field, initial, least, most, help)                                   \
+    static_assert(CONFIG_SIZE(field) == sizeof(uint64_t) ||                                        \
+                      (CONFIG_SIZE(field) == sizeof(uint32_t) &&                                   \
+                       LTP_OPTION_##unit == LTP_OPTION_COUNT && (most)-UINT64_C(1) < UINT32_MAX),  \
+                  key);
+LTP_ENGINE_OPTIONS(FITS)
 #undef FITS
 
 static bool is_named(const struct ltp_option *o, const char *name)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The one table of the options that are agreed with one peer. The keys of a link of heliod and what
- * can change while it is open (cla/ltp/), the options of helio-sim and helio-ltp, the words of a
- * scenario (tests/sim) and which of them the engine uses toward which receiver (profile.c) read it;
- * Python reads it by `heliod --keys --json`.
+ * The tables of LTP's options: those that are agreed with one peer, and those of a whole engine.
+ * The keys of a link of heliod and what can change while it is open (cla/ltp/), the options of
+ * helio-sim and helio-ltp, the words of a scenario (tests/sim) and which of them the engine uses
+ * toward which receiver (profile.c) read the first; Python reads both by `heliod --keys --json`.
  *
- * A new option takes a field in struct ltp_span, one line here, and the code that uses it.
+ * A new option takes a field in struct ltp_span or ltp_config, one line here, and the code that
+ * uses it.
  */
 #ifndef LTP_OPTIONS_H
 #define LTP_OPTIONS_H
@@ -32,77 +33,106 @@ enum ltp_option_part {
 };
 
 /*
- * X(name, unit, field of struct ltp_span, part, default, least, most, word, meaning)
+ * X(group, name, unit, field of struct ltp_span, part, default, least, most, word, meaning)
  *
+ * The group with a dot, "" for none, is where a configuration has the key; the name is unique.
  * Bounds are inclusive, in ns, bytes or one; most 0: none but the field's. The word may stand for
  * the number 0 of a file, NULL: there is none. A default of 0 that the meaning explains is resolved
  * by the binder or by ltp_span_set. Every option can change while sessions are open (ltp_span_set).
  */
 #define LTP_OPTIONS(X)                                                                             \
-    X(segment, BYTES, segment_max, AGREED, "1024B", 64, 65000, NULL,                               \
+    X("", segment, BYTES, segment_max, AGREED, "1024B", 64, 65000, NULL,                           \
       "length of a whole LTP segment, header included; less where TC frames have room for less")   \
-    X(checkpoint_extra, BYTES, checkpoint_extra, AGREED, "20B", 0, LTP_CHECKPOINT_EXTRA, NULL,     \
+    X("recovery.", checkpoint_extra, BYTES, checkpoint_extra, AGREED, "20B", 0,                    \
+      LTP_CHECKPOINT_EXTRA, NULL,                                                                  \
       "a checkpoint may be so much longer, for its serial numbers; 0: segment is a hard limit")    \
-    X(sessions, COUNT, export_sessions, AGREED, "16", 1, 65536, "auto",                            \
+    X("", sessions, COUNT, export_sessions, AGREED, "16", 1, 65536, "auto",                        \
       "export sessions at once, one bundle each; auto: as many as keep the link busy")             \
-    X(sessions_bytes, BYTES, recovery.sessions_bytes, AGREED, "0", 0, 0, NULL,                     \
+    X("limits.", sessions_bytes, BYTES, recovery.sessions_bytes, AGREED, "0", 0, 0, NULL,          \
       "with sessions: auto, bytes of the bundles that are open; 0: 256MiB")                        \
-    X(sessions_age, TIME, recovery.sessions_age, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,    \
+    X("limits.", sessions_age, TIME, recovery.sessions_age, AGREED, "0", 0,                        \
+      10000 * LTP_OPTION_HOUR, NULL,                                                               \
       "with sessions: auto, one less when the number was not missed for so long; 0: 10s")          \
-    X(rto, TIME, rto, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,                               \
+    X("", rto, TIME, rto, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,                           \
       "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin")            \
-    X(retries, COUNT, retries_max, AGREED, "20", 1, 100000, NULL,                                  \
+    X("recovery.", retries, COUNT, retries_max, AGREED, "20", 1, 100000, NULL,                     \
       "times that a checkpoint, report or cancel is sent again before the session is cancelled")   \
-    X(cycles, COUNT, cycles_max, AGREED, "0", 0, 1000000, NULL,                                    \
+    X("recovery.", cycles, COUNT, cycles_max, AGREED, "0", 0, 1000000, NULL,                       \
       "retransmission cycles of a session before it is cancelled (reason RXMTCYCEXC); 0: any "     \
       "number")                                                                                    \
-    X(rto_auto, FLAG, recovery.rto_auto, RECEIVER, "no", 0, 0, NULL,                               \
+    X("recovery.", rto_auto, FLAG, recovery.rto_auto, RECEIVER, "no", 0, 0, NULL,                  \
       "the timer follows the measured round trip, from rto on")                                    \
-    X(rto_min, TIME, recovery.rto_min, BOUND, "0", 0, LTP_OPTION_HOUR, NULL,                       \
+    X("recovery.", rto_min, TIME, recovery.rto_min, BOUND, "0", 0, LTP_OPTION_HOUR, NULL,          \
       "floor of the timer with rto_auto; 0: 100us")                                                \
-    X(rto_max, TIME, recovery.rto_max, BOUND, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,               \
+    X("recovery.", rto_max, TIME, recovery.rto_max, BOUND, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,  \
       "ceiling of the timer with rto_auto, above what was measured; 0: none")                      \
-    X(closing, COUNT, recovery.closing_bytes, RECEIVER, "0", 0, 64, NULL,                          \
+    X("recovery.", closing, COUNT, recovery.closing_bytes, RECEIVER, "0", 0, 64, NULL,             \
       "data bytes of a closing checkpoint, a segment of its own; 0: no segment of its own")        \
-    X(copies, COUNT, recovery.copies, RECEIVER, "0", 0, 1000, NULL,                                \
+    X("recovery.", copies, COUNT, recovery.copies, RECEIVER, "0", 0, 1000, NULL,                   \
       "copies of an unanswered closing checkpoint before its timer starts")                        \
-    X(report_copies, COUNT, recovery.report_copies, SENDER, "0", 0, 1000, NULL,                    \
+    X("recovery.", report_copies, COUNT, recovery.report_copies, SENDER, "0", 0, 1000, NULL,       \
       "copies of an unacknowledged report before its timer starts")                                \
-    X(copy_spacing, TIME, recovery.copy_spacing, BOUND, "0", 0, LTP_OPTION_HOUR, NULL,             \
+    X("recovery.", copy_spacing, TIME, recovery.copy_spacing, BOUND, "0", 0, LTP_OPTION_HOUR,      \
+      NULL,                                                                                        \
       "time between copies of a checkpoint or report; 0: an eighth of the retransmission timer")   \
-    X(checkpoint_segments, COUNT, recovery.checkpoint_segments, RECEIVER, "0", 0, 1000000, NULL,   \
-      "an early checkpoint at least each so many segments of a block; 0: none")                    \
-    X(checkpoint_time, TIME, recovery.checkpoint_time, RECEIVER, "0", 0, LTP_OPTION_HOUR, NULL,    \
+    X("recovery.", checkpoint_segments, COUNT, recovery.checkpoint_segments, RECEIVER, "0", 0,     \
+      1000000, NULL, "an early checkpoint at least each so many segments of a block; 0: none")     \
+    X("recovery.", checkpoint_time, TIME, recovery.checkpoint_time, RECEIVER, "0", 0,              \
+      LTP_OPTION_HOUR, NULL,                                                                       \
       "an early checkpoint at least each so much time of a block's sending; 0: none")              \
-    X(resend_wait, TIME, recovery.resend_wait, RECEIVER, "0", 0, LTP_OPTION_HOUR, NULL,            \
-      "wait between a report and the repetition, for the claims of further reports")               \
-    X(merge_claims, FLAG, recovery.merge_claims, UNSEEN, "no", 0, 0, NULL,                         \
+    X("recovery.", resend_wait, TIME, recovery.resend_wait, RECEIVER, "0", 0, LTP_OPTION_HOUR,     \
+      NULL, "wait between a report and the repetition, for the claims of further reports")         \
+    X("recovery.", merge_claims, FLAG, recovery.merge_claims, UNSEEN, "no", 0, 0, NULL,            \
       "bytes that are under way are not repeated for a further report")                            \
-    X(oldest_first, FLAG, recovery.oldest_first, UNSEEN, "no", 0, 0, NULL,                         \
+    X("recovery.", oldest_first, FLAG, recovery.oldest_first, UNSEEN, "no", 0, 0, NULL,            \
       "of several sessions' gaps those of the oldest one go first")                                \
-    X(report_delay, TIME, report_delay, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,                     \
+    X("recovery.", report_delay, TIME, report_delay, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,        \
       "wait between a checkpoint's arrival and its report, to emulate processing")                 \
-    X(report_defer, TIME, report_defer, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,                     \
+    X("recovery.", report_defer, TIME, report_defer, AGREED, "0", 0, LTP_OPTION_HOUR, NULL,        \
       "a report that would show gaps waits so long: segments that were overtaken may fill them")   \
-    X(claims, COUNT, claims_max, AGREED, "256", 1, 10000, NULL,                                    \
+    X("recovery.", claims, COUNT, claims_max, AGREED, "256", 1, 10000, NULL,                       \
       "claims per report segment, as far as they fit segment; more go into further ones")          \
-    X(ranges, COUNT, ranges_max, AGREED, "4096", 1, 10000000, NULL,                                \
+    X("limits.", ranges, COUNT, ranges_max, AGREED, "4096", 1, 10000000, NULL,                     \
       "stretches of received data per import session")                                             \
-    X(orange_wait, TIME, orange_wait, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,               \
+    X("recovery.", orange_wait, TIME, orange_wait, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,  \
       "a peer's orange block in which nothing arrived for so long is lost; 0: RTO")                \
-    X(orange_answer, TIME, orange_answer, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,           \
+    X("recovery.", orange_answer, TIME, orange_answer, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR,    \
+      NULL,                                                                                        \
       "our orange block of which nothing was heard for so long is lost; 0: orange_wait + 3 x RTO") \
-    X(block_max, BYTES, block_max, AGREED, "0", 0, UINT32_MAX, NULL,                               \
+    X("limits.", block_max, BYTES, block_max, AGREED, "0", 0, UINT32_MAX, NULL,                    \
       "longest block to receive; 0: the node's longest bundle")                                    \
-    X(import_sessions, COUNT, import_sessions, AGREED, "1024", 1, 1000000, NULL,                   \
+    X("limits.", import_sessions, COUNT, import_sessions, AGREED, "1024", 1, 1000000, NULL,        \
       "import sessions that the peer may have open")                                               \
-    X(idle_timeout, TIME, idle_timeout, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,             \
+    X("limits.", idle_timeout, TIME, idle_timeout, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,  \
       "an import session without arrivals for so long is cancelled; 0: red 60s or RTO x (retries " \
       "+ 2), whichever is longer, green 10 x RTO")
 
-/* A line of the table. */
+/*
+ * X(key, name, unit, field of struct ltp_config, default, least, most, meaning): as above; all
+ * peers of the engine share them, and none can change while the engine is there. The key is where a
+ * configuration has it; the name is unique.
+ */
+#define LTP_ENGINE_OPTIONS(X)                                                                      \
+    X("limits.import_sessions_all", import_sessions_all, COUNT, import_sessions, "4096", 1,        \
+      10000000, "import sessions of all peers of the local address")                               \
+    X("limits.held_bytes", held_bytes, BYTES, held_bytes, "1GiB", 65536, 0,                        \
+      "memory of all import sessions of the local address")                                        \
+    X("limits.closed_sessions", closed_sessions, COUNT, closed_memory, "65536", 1, 100000000,      \
+      "closed import sessions that the local address remembers, so that a late duplicate opens "   \
+      "none")                                                                                      \
+    X("limits.closed_time", closed_time, TIME, closed_time, "300s", TICK_MS,                       \
+      10000 * LTP_OPTION_HOUR, "how long it remembers them")                                       \
+    X("unknown.accept", accept_unknown, COUNT, unconfigured_max, "0", 0, 65536,                    \
+      "LTP engines of no link that may send to the local address, at once; 0: they are refused")   \
+    X("unknown.sessions", unknown_sessions, COUNT, unconfigured_sessions, "0", 0, 10000000,        \
+      "import sessions of all these; 0: a quarter of import_sessions_all")                         \
+    X("unknown.bytes", unknown_bytes, BYTES, unconfigured_bytes, "0", 0, 0,                        \
+      "memory of all import sessions of all these; 0: a quarter of held_bytes")
+
+/* A line of the first table. */
 struct ltp_option {
-    const char *name; /* NULL ends the table */
+    const char *group; /* "recovery.", "": none */
+    const char *name;  /* NULL ends the table */
     enum ltp_option_unit unit;
     enum ltp_option_part part;
     size_t at, size; /* of the field in struct ltp_span, bytes */

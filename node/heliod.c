@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "conf/conf_groups.h"
 #include "conf/json_number.h"
 #include "node/config/config_link.h"
 #include "node/node.h"
@@ -74,33 +75,61 @@ static json_t *bound_json(bool numeric, uint64_t value)
 }
 
 /* ops: of a key of an adapter, or NULL. */
-static int put_key(json_t *all, const char *section, const struct conf_option *o,
-                   const struct cla_ops *ops)
+static int put_key(json_t *all, const char *section, const struct conf_option *options,
+                   const struct conf_option *o, const struct cla_ops *ops)
 {
     const bool numeric = o->type == OPTION_DURATION || o->type == OPTION_RATE ||
                          o->type == OPTION_SIZE || o->type == OPTION_COUNT;
     const bool live = ops != NULL ? config_adapter_live(ops, o->key)
                                   : strcmp(section, "links") == 0 && config_link_live(o->key);
     const char *needs = ops == NULL || ops->needs == NULL ? NULL : ops->needs(o->key);
-    json_t *key =
-        json_pack("{s:s,s:s,s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:s}", "section", section, "key", o->key,
-                  "type", type_text(o), "word", text_json(numeric ? o->choices : NULL), "default",
-                  text_json(o->initial), "least", bound_json(numeric, o->min), "most",
-                  bound_json(numeric && o->max != 0, o->max), "live", live, "needs",
-                  text_json(needs), "meaning", o->help != NULL ? o->help : "");
+    const size_t group = conf_key_group(options, o->key);
+    json_t *in = group == 0 ? json_null() : json_stringn(o->key, group);
+    json_t *key = json_pack("{s:s,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:s}", "section", section,
+                            "key", o->key, "group", in, "type", type_text(o), "word",
+                            text_json(numeric ? o->choices : NULL), "default",
+                            text_json(o->initial), "least", bound_json(numeric, o->min), "most",
+                            bound_json(numeric && o->max != 0, o->max), "live", live, "needs",
+                            text_json(needs), "meaning", o->help != NULL ? o->help : "");
     return key == NULL ? -1 : json_array_append_new(all, key);
 }
 
-/* Prints the table, or appends it to `all`, if that is not NULL. */
-static int put_table(json_t *all, const char *section, const struct conf_option *options,
-                     const struct cla_ops *ops)
+/* Is the key in this group? len 0: in none. */
+static bool is_of_group(const struct conf_option *options, const char *key, const char *group,
+                        size_t len)
 {
+    return conf_key_group(options, key) == len && strncmp(key, group, len) == 0;
+}
+
+/* Prints the keys of one group, or appends them to `all`, if that is not NULL. */
+static int put_group(json_t *all, const char *section, const struct conf_option *options,
+                     const char *group, const struct cla_ops *ops)
+{
+    const size_t len = conf_key_group(options, group);
     int failed = 0;
     for (const struct conf_option *o = options; o->key != NULL && failed == 0; o++) {
+        if (!is_of_group(options, o->key, group, len))
+            continue;
         if (all == NULL)
             print_key(section, o);
         else
-            failed = put_key(all, section, o, ops);
+            failed = put_key(all, section, options, o, ops);
+    }
+    return failed;
+}
+
+/* The keys that stand alone, then group by group. */
+static int put_table(json_t *all, const char *section, const struct conf_option *options,
+                     const struct cla_ops *ops)
+{
+    int failed = put_group(all, section, options, "", ops);
+    for (const struct conf_option *o = options; o->key != NULL && failed == 0; o++) {
+        const size_t len = conf_key_group(options, o->key);
+        const struct conf_option *first = options;
+        while (!is_of_group(options, first->key, o->key, len))
+            first++;
+        if (len > 0 && first == o)
+            failed = put_group(all, section, options, o->key, ops);
     }
     return failed;
 }

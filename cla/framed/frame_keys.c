@@ -175,9 +175,9 @@ static int check_way(const struct frame_way *w, bool in, const char **key, char 
     if (problem == NULL)
         return 0;
     bool format = frame_format_problem(&w->format) != NULL;
-    return wrong(key,
-                 format ? (in ? "frame_length_in" : "frame_length") : (in ? "frames_in" : "frames"),
-                 why, why_cap, problem);
+    return wrong(
+        key, format ? (in ? "frames.length_in" : "frames.length") : (in ? "frames.in" : "frames"),
+        why, why_cap, problem);
 }
 
 /* One wrong identifier would be a link that never comes up. */
@@ -197,27 +197,27 @@ static int check_services(const struct frame_keys *k, const char **key, char *wh
     bool raf = frame_wire_given(k->sle_raf), rcf = frame_wire_given(k->sle_rcf),
          cltu = frame_wire_given(k->sle_cltu);
     if (!raf && !rcf && !cltu)
-        return wrong(key, "frame_port", why, why_cap,
-                     "none of sle_raf, sle_rcf and sle_cltu names a service instance");
+        return wrong(key, "frames.port", why, why_cap,
+                     "none of sle.raf, sle.rcf and sle.cltu names a service instance");
     if (check_service(k->sle_raf, SLE_RAF) != 0)
-        return wrong(key, "sle_raf", why, why_cap,
+        return wrong(key, "sle.raf", why, why_cap,
                      "write an instance of RAF such as sagr=1.spack=1.rsl-fg=1.raf=onlc1");
     if (check_service(k->sle_rcf, SLE_RCF) != 0)
-        return wrong(key, "sle_rcf", why, why_cap,
+        return wrong(key, "sle.rcf", why, why_cap,
                      "write an instance of RCF such as sagr=1.spack=1.rsl-fg=1.rcf=onlc1");
     if (check_service(k->sle_cltu, SLE_FCLTU) != 0)
-        return wrong(key, "sle_cltu", why, why_cap,
+        return wrong(key, "sle.cltu", why, why_cap,
                      "write an instance of FCLTU such as sagr=1.spack=1.fsl-fg=1.cltu=cltu1");
     if (raf && rcf)
-        return wrong(key, "sle_rcf", why, why_cap,
-                     "frames would come twice; write this or sle_raf, not both");
+        return wrong(key, "sle.rcf", why, why_cap,
+                     "frames would come twice; write this or sle.raf, not both");
     if (k->sle_master && !rcf)
-        return wrong(key, "sle_master", why, why_cap,
-                     "counts only with sle_rcf; write that, or remove this key");
+        return wrong(key, "sle.master", why, why_cap,
+                     "counts only with sle.rcf; write that, or remove this key");
     if (cltu && k->out.kind != FRAMES_CLTU)
-        return wrong(key, "sle_cltu", why, why_cap, "CLTUs leave; write frames: cltu");
+        return wrong(key, "sle.cltu", why, why_cap, "CLTUs leave; write frames: cltu");
     if ((raf || rcf) && in != FRAMES_AOS && in != FRAMES_TM && in != FRAMES_USLP)
-        return wrong(key, "frames_in", why, why_cap,
+        return wrong(key, "frames.in", why, why_cap,
                      "write aos, tm or uslp: telecommand does not come by RAF and RCF");
     return 0;
 }
@@ -235,15 +235,15 @@ static int check_credentials(const struct frame_keys *k, const char **key, char 
     bool ours = frame_wire_given(k->sle_password),
          theirs = frame_wire_given(k->sle_provider_password);
     if (check_password(k->sle_password) != 0)
-        return wrong(key, "sle_password", why, why_cap, hex);
+        return wrong(key, "sle.password", why, why_cap, hex);
     if (check_password(k->sle_provider_password) != 0)
-        return wrong(key, "sle_provider_password", why, why_cap, hex);
+        return wrong(key, "sle.provider_password", why, why_cap, hex);
     if (k->sle_auth == SLE_AUTH_NONE && (ours || theirs))
-        return wrong(key, ours ? "sle_password" : "sle_provider_password", why, why_cap,
-                     "counts only with sle_auth: bind or all; write that, or remove this key");
+        return wrong(key, ours ? "sle.password" : "sle.provider_password", why, why_cap,
+                     "counts only with sle: {auth: bind} or all; write that, or remove this key");
     if (k->sle_auth != SLE_AUTH_NONE && (!ours || !theirs))
-        return wrong(key, "sle_auth", why, why_cap,
-                     "needs sle_password and sle_provider_password, in hexadecimal");
+        return wrong(key, "sle.auth", why, why_cap,
+                     "needs sle.password and sle.provider_password, in hexadecimal");
     return 0;
 }
 
@@ -254,13 +254,13 @@ static int check_sle(const struct frame_keys *k, const char **key, char *why, si
     if (r != 0)
         return r;
     if (!frame_wire_given(k->sle_user) || !sle_authority_ok(k->sle_user))
-        return wrong(key, "sle_user", why, why_cap, authority);
+        return wrong(key, "sle.user", why, why_cap, authority);
     if (!frame_wire_given(k->sle_provider) || !sle_authority_ok(k->sle_provider))
-        return wrong(key, "sle_provider", why, why_cap, authority);
+        return wrong(key, "sle.provider", why, why_cap, authority);
     if (!frame_wire_given(k->sle_port) || !sle_port_name_ok(k->sle_port))
-        return wrong(key, "sle_port", why, why_cap, "write 1 to 128 characters without blanks");
+        return wrong(key, "sle.port", why, why_cap, "write 1 to 128 characters without blanks");
     if (k->sle_reconnect_max < k->sle_reconnect)
-        return wrong(key, "sle_reconnect_max", why, why_cap, "is shorter than sle_reconnect");
+        return wrong(key, "sle.reconnect_max", why, why_cap, "is shorter than sle.reconnect");
     return check_credentials(k, key, why, why_cap);
 }
 
@@ -269,17 +269,17 @@ static int check_no_sle(const struct frame_keys *k, const char **key, char *why,
 {
     const struct {
         const char *key, *value;
-    } given[] = {{"sle_raf", k->sle_raf},
-                 {"sle_rcf", k->sle_rcf},
-                 {"sle_cltu", k->sle_cltu},
-                 {"sle_user", k->sle_user},
-                 {"sle_provider", k->sle_provider},
-                 {"sle_password", k->sle_password},
-                 {"sle_provider_password", k->sle_provider_password}};
+    } given[] = {{"sle.raf", k->sle_raf},
+                 {"sle.rcf", k->sle_rcf},
+                 {"sle.cltu", k->sle_cltu},
+                 {"sle.user", k->sle_user},
+                 {"sle.provider", k->sle_provider},
+                 {"sle.password", k->sle_password},
+                 {"sle.provider_password", k->sle_provider_password}};
     for (size_t i = 0; i < sizeof given / sizeof *given; i++)
         if (frame_wire_given(given[i].value))
             return wrong(key, given[i].key, why, why_cap,
-                         "counts only with frame_port: sle; write that, or remove this key");
+                         "counts only with frames: {port: sle}; write that, or remove this key");
     return 0;
 }
 
@@ -293,7 +293,7 @@ static int check_replay(const struct frame_keys *k, const char **key, char *why,
         (void)fclose(f);
     if (f != NULL || !frame_wire_given(k->replay))
         return 0;
-    *key = "frame_replay";
+    *key = "frames.replay";
     snprintf(why, why_cap, "%s: %s; write the name of a recording, or remove this key", k->replay,
              reason);
     return HELIO_EINVAL;
@@ -303,15 +303,16 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
 {
     bool file = k->wire == FRAME_WIRE_FILE;
     if (!file && (frame_wire_given(k->record) || frame_wire_given(k->replay)))
-        return wrong(key, frame_wire_given(k->record) ? "frame_record" : "frame_replay", why,
-                     why_cap, "counts only with frame_port: file; write that, or remove this key");
+        return wrong(key, frame_wire_given(k->record) ? "frames.record" : "frames.replay", why,
+                     why_cap,
+                     "counts only with frames: {port: file}; write that, or remove this key");
     if (file && !frame_wire_given(k->record) && !frame_wire_given(k->replay))
-        return wrong(key, "frame_port", why, why_cap,
-                     "neither frame_record nor frame_replay names a file");
+        return wrong(key, "frames.port", why, why_cap,
+                     "neither frames.record nor frames.replay names a file");
     if (k->wire == FRAME_WIRE_SLE)
         return check_sle(k, key, why, why_cap);
     if (k->marker && k->wire == FRAME_WIRE_UDP)
-        return wrong(key, "frame_marker", why, why_cap,
+        return wrong(key, "frames.marker", why, why_cap,
                      "a datagram is a frame: there are markers by TCP and in files only");
     if (file && check_replay(k, key, why, why_cap) != 0)
         return HELIO_EINVAL;
@@ -326,8 +327,8 @@ static int check_code(const struct frame_way *w, bool in, const char **key, char
     const char *problem = frame_code_problem(&w->code, len);
     if (problem == NULL)
         return 0;
-    *key = in ? "frame_length_in" : "frame_length";
-    snprintf(why, why_cap, "%s, %u: write %uB, or another cadu_interleave", problem,
+    *key = in ? "frames.length_in" : "frames.length";
+    snprintf(why, why_cap, "%s, %u: write %uB, or another cadu.interleave", problem,
              w->code.interleave, frame_code_fitting(&w->code, len));
     return HELIO_EINVAL;
 }
@@ -342,13 +343,13 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
     if (is_tc(k->out.kind) && is_tc(in))
         return wrong(key, "cadu", why, why_cap,
                      "counts only for TM, USLP and AOS frames; write one of these for frames or "
-                     "frames_in, or remove this key");
+                     "frames.in, or remove this key");
     if (k->wire == FRAME_WIRE_SLE)
         return wrong(key, "cadu", why, why_cap,
                      "SLE transfers frames without their CADUs: the provider has the modem; remove "
-                     "this key, or write another frame_port");
+                     "this key, or write another frames.port");
     if (k->marker)
-        return wrong(key, "frame_marker", why, why_cap,
+        return wrong(key, "frames.marker", why, why_cap,
                      "CADUs have markers; remove this key, or write cadu: off");
     int r = check_code(&c->send, false, key, why, why_cap);
     if (r == 0)
@@ -363,10 +364,10 @@ static int check_datagram(const struct frame_port_config *c, const char **key, c
     const uint32_t unit = unit_len(&c->send), frame = c->send.format.length;
     if (c->wire.kind != FRAME_WIRE_UDP || unit <= UDP_DATAGRAM_MAX)
         return 0;
-    *key = "frame_length";
+    *key = "frames.length";
     snprintf(why, why_cap,
-             "a CADU would have %u octets, a datagram has at most %u; write %uB, or frame_port: "
-             "connect",
+             "a CADU would have %u octets, a datagram has at most %u; write %uB, or frames: {port: "
+             "connect}",
              unit, UDP_DATAGRAM_MAX, frame - (unit - UDP_DATAGRAM_MAX));
     return HELIO_EINVAL;
 }
@@ -375,7 +376,7 @@ int frame_keys_check(const struct frame_keys *k, const char **key, char *why, si
 {
     struct frame_port_config c;
     if (k->out.kind == FRAMES_OFF && k->in.kind != 0)
-        return wrong(key, "frames_in", why, why_cap,
+        return wrong(key, "frames.in", why, why_cap,
                      "nothing is sent in frames; write frames: too, such as cltu");
     if (k->out.kind == FRAMES_OFF && k->cadu != FRAME_CODE_OFF)
         return wrong(key, "cadu", why, why_cap,
@@ -393,7 +394,7 @@ int frame_keys_check(const struct frame_keys *k, const char **key, char *why, si
     if (r == 0)
         r = check_wire(k, key, why, why_cap);
     if (r == 0 && k->out.kind == FRAMES_TM && k->idle > 0 && k->out.vcid == 7)
-        r = wrong(key, "frame_vcid", why, why_cap,
-                  "7 is where frame_idle sends its TM frames; write another one");
+        r = wrong(key, "frames.vcid", why, why_cap,
+                  "7 is where frames.idle sends its TM frames; write another one");
     return r;
 }

@@ -51,92 +51,103 @@ struct frame_keys {
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
 
 /* clang-format off */
-#define FRAME_WAY_KEYS(at, way, in, kinds, kind_help, length_help, vcid_default, vcid_max, vcid_help) \
-    {"frames" in, OPTION_CHOICE, FRAME_KEYS_AT(at, way.kind), kinds, 0, 0, kinds "|tm|uslp|aos|tc|cltu", kind_help}, \
-    {"frame_length" in, OPTION_SIZE, FRAME_KEYS_AT(at, way.length), "0", 0, 65507, NULL, length_help}, \
-    {"frame_vcid" in, OPTION_COUNT, FRAME_KEYS_AT(at, way.vcid), vcid_default, 0, vcid_max, NULL, vcid_help}
+#define FRAME_WAY_KEYS(at, way, way_key, in, kinds, kind_help, length_help, vcid_default, vcid_max, vcid_help) \
+    {way_key, OPTION_CHOICE, FRAME_KEYS_AT(at, way.kind), kinds, 0, 0, kinds "|tm|uslp|aos|tc|cltu", kind_help}, \
+    {"frames.length" in, OPTION_SIZE, FRAME_KEYS_AT(at, way.length), "0", 0, 65507, NULL, length_help}, \
+    {"frames.vcid" in, OPTION_COUNT, FRAME_KEYS_AT(at, way.vcid), vcid_default, 0, vcid_max, NULL, vcid_help}
 
 #define SLE_KEYS(at)                                                                               \
-    {"sle_raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
-     "with frame_port: sle, the service instance (RAF) by which frames come; empty: none"},        \
-    {"sle_rcf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_rcf), "", 0, 0, NULL,                           \
-     "instead of sle_raf, the service instance (RCF) by which those of the virtual channel come; empty: none"}, \
-    {"sle_master", OPTION_BOOL, FRAME_KEYS_AT(at, sle_master), "no", 0, 0, NULL,                   \
+    {"sle.raf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_raf), "", 0, 0, NULL,                           \
+     "with frames: {port: sle}, the service instance (RAF) by which frames come; empty: none"},        \
+    {"sle.rcf", OPTION_TEXT, FRAME_KEYS_AT(at, sle_rcf), "", 0, 0, NULL,                           \
+     "instead of sle.raf, the service instance (RCF) by which those of the virtual channel come; empty: none"}, \
+    {"sle.master", OPTION_BOOL, FRAME_KEYS_AT(at, sle_master), "no", 0, 0, NULL,                   \
      "by RCF all virtual channels of the spacecraft come, for the links that have them"},          \
-    {"sle_cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
+    {"sle.cltu", OPTION_TEXT, FRAME_KEYS_AT(at, sle_cltu), "", 0, 0, NULL,                         \
      "the service instance (FCLTU) by which CLTUs leave; empty: none"},                            \
-    {"sle_user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
+    {"sle.user", OPTION_TEXT, FRAME_KEYS_AT(at, sle_user), "", 0, 0, NULL,                         \
      "our authority identifier, 3 to 16 characters"},                                              \
-    {"sle_provider", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider), "", 0, 0, NULL,                 \
+    {"sle.provider", OPTION_TEXT, FRAME_KEYS_AT(at, sle_provider), "", 0, 0, NULL,                 \
      "the provider's authority identifier"},                                                       \
-    {"sle_port", OPTION_TEXT, FRAME_KEYS_AT(at, sle_port), "PORT1", 0, 0, NULL,                    \
+    {"sle.port", OPTION_TEXT, FRAME_KEYS_AT(at, sle_port), "PORT1", 0, 0, NULL,                    \
      "the provider's port identifier, as its BIND wants it"},                                      \
-    {"sle_version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
+    {"sle.version", OPTION_COUNT, FRAME_KEYS_AT(at, sle_version), "5", 2, 5, NULL,                 \
      "version of the services"},                                                                   \
-    {"sle_auth", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_auth), "none", 0, 0, "none|bind|all",        \
+    {"sle.auth", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_auth), "none", 0, 0, "none|bind|all",        \
      "which PDUs have credentials, both ways: none, BIND and its return, all"},                    \
-    {"sle_hash", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_hash), "by-version", 0, 0, "by-version|sha1|sha256", \
+    {"sle.hash", OPTION_CHOICE, FRAME_KEYS_AT(at, sle_hash), "by-version", 0, 0, "by-version|sha1|sha256", \
      "of credentials that leave; by-version: SHA-1 up to version 4; what comes may have either"},  \
-    {"sle_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
+    {"sle.password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_password), "", 0, 0, NULL,                 \
      "our password, octets in hexadecimal"},                                                       \
-    {"sle_provider_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
+    {"sle.provider_password", OPTION_SECRET, FRAME_KEYS_AT(at, sle_provider_password), "", 0, 0, NULL, \
      "the provider's password, octets in hexadecimal"},                                            \
-    {"sle_reconnect", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL, \
+    {"sle.reconnect", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL, \
      "after so long a service that ended, or was refused, is bound again; each further time after twice as long"}, \
-    {"sle_reconnect_max", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
+    {"sle.reconnect_max", OPTION_DURATION, FRAME_KEYS_AT(at, sle_reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
      "but after so long at the latest"}
 
 #define FRAME_KEYS(at)                                                                             \
-    FRAME_WAY_KEYS(at, out, "", "off",                                                             \
+    FRAME_WAY_KEYS(at, out, "frames", "", "off",                                                             \
      "segments go as encapsulation packets in CCSDS frames of that kind; cltu: TC frames in CLTUs; " \
      "off: each segment in a datagram",                                                            \
      "length of a frame; AOS and TM have at most some 2048, TC has it only as the longest; 0: "    \
      "1115B, TC 1024B", "0", 63,                                                                   \
      "the virtual channel; others' frames are counted, or are for the links that have them"),      \
-    FRAME_WAY_KEYS(at, in, "_in", "same",                                                          \
+    FRAME_WAY_KEYS(at, in, "frames.in", "_in", "same",                                                          \
      "the kind of the frames that come, such as aos where cltu leave",                             \
-     "the same of frames that come; 0: as frame_length when the kind is the same, else as usual",  \
-     "64", 64, "the virtual channel of frames that come; 64: as frame_vcid"),                      \
-    {"frame_scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
+     "the same of frames that come; 0: as frames.length when the kind is the same, else as usual",  \
+     "64", 64, "the virtual channel of frames that come; 64: as frames.vcid"),                      \
+    {"frames.scid", OPTION_COUNT, FRAME_KEYS_AT(at, scid), "1", 0, 65535, NULL,                     \
      "the spacecraft's number in frames, of both directions; others' frames are refused"},         \
-    {"frame_fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
+    {"frames.fill", OPTION_DURATION, FRAME_KEYS_AT(at, fill), "200us", 0, TICK_S, NULL,             \
      "when nothing more is to be sent, a frame that is not full waits so long for more; then it is "    \
      "filled up and leaves"},          \
-    {"frame_idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
+    {"frames.idle", OPTION_DURATION, FRAME_KEYS_AT(at, idle), "0", 0, 3600 * TICK_S, NULL,          \
      "after so long without a frame one of only idle data leaves; 0: none; TC has none"},          \
-    {"frame_segments", OPTION_BOOL, FRAME_KEYS_AT(at, segments), "no", 0, 0, NULL,                 \
+    {"frames.segments", OPTION_BOOL, FRAME_KEYS_AT(at, segments), "no", 0, 0, NULL,                 \
      "TC frames have segment headers: a segment may be longer than a frame"},                      \
-    {"frame_numbers", OPTION_BOOL, FRAME_KEYS_AT(at, numbers), "yes", 0, 0, NULL,                  \
+    {"frames.numbers", OPTION_BOOL, FRAME_KEYS_AT(at, numbers), "yes", 0, 0, NULL,                  \
      "TC frames are numbered, so that lost ones are noticed; no: 0, as 232.0-B has it for type B"}, \
-    {"frame_randomise", OPTION_BOOL, FRAME_KEYS_AT(at, randomise), "no", 0, 0, NULL,               \
+    {"frames.randomise", OPTION_BOOL, FRAME_KEYS_AT(at, randomise), "no", 0, 0, NULL,               \
      "TC frames in CLTUs are randomised"},                                                         \
-    {"frame_clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
+    {"frames.clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
     {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, 0, "off|uncoded|rs223|rs239",       \
      "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded or with Reed-Solomon " \
      "(255,223) or (255,239); what comes is a stream of octets, in any pieces"},                   \
-    {"cadu_interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
-     "with Reed-Solomon, codewords of a codeblock; frame_length is a multiple of it"},             \
-    {"cadu_basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
+    {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
+     "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
+    {"cadu.basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
      "of Reed-Solomon's symbols: dual as in the standard, conventional as some other equipment"},  \
-    {"cadu_randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
+    {"cadu.randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
-    {"cadu_marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "32", 0, 0, "32|64",             \
+    {"cadu.marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "32", 0, 0, "32|64",             \
      "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0), as modems with the LDPC codes AR4JA want it"}, \
-    {"cadu_marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
+    {"cadu.marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
      "bits of a marker that may be wrong where it is due"},                                        \
-    {"frame_port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
+    {"frames.port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \
      "datagrams: each frame is one; connect, listen: one behind the other on a TCP connection to " \
-     "remote, or from its host to local; file: frame_record and frame_replay; sle: services of a provider at remote"}, \
-    {"frame_marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
+     "remote, or from its host to local; file: frames.record and frames.replay; sle: services of a provider at remote"}, \
+    {"frames.marker", OPTION_BOOL, FRAME_KEYS_AT(at, marker), "no", 0, 0, NULL,                     \
      "by TCP and in files a marker (1ACFFC1D) goes before each TM, USLP or AOS frame"},            \
-    {"frame_record", OPTION_PLACE, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
-     "with frame_port: file, where frames that leave are appended; empty: nowhere"},               \
-    {"frame_replay", OPTION_FILE, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
-     "with frame_port: file, where the frames that come were recorded; empty: none come"},         \
-    {"frame_replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
-     UINT64_C(1000000000000), NULL, "of frame_replay, in bits of frames and markers"},             \
+    {"frames.record", OPTION_PLACE, FRAME_KEYS_AT(at, record), "", 0, 0, NULL,                       \
+     "with frames: {port: file}, where frames that leave are appended; empty: nowhere"},               \
+    {"frames.replay", OPTION_FILE, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
+     "with frames: {port: file}, where the frames that come were recorded; empty: none come"},         \
+    {"frames.replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
+     UINT64_C(1000000000000), NULL, "of frames.replay, in bits of frames and markers"},             \
     SLE_KEYS(at)
+
+/* Rows of cla_ops.renamed: keys that stood beside the others once. */
+#define FRAME_KEYS_RENAMED                                                                         \
+    {"frame_length", "frames.length"}, {"frame_vcid", "frames.vcid"},                              \
+        {"frame_length_in", "frames.length_in"}, {"frame_vcid_in", "frames.vcid_in"},              \
+        {"frame_scid", "frames.scid"}, {"frame_fill", "frames.fill"},                              \
+        {"frame_idle", "frames.idle"}, {"frame_segments", "frames.segments"},                      \
+        {"frame_numbers", "frames.numbers"}, {"frame_randomise", "frames.randomise"},              \
+        {"frame_clcw", "frames.clcw"}, {"frame_port", "frames.port"},                              \
+        {"frame_marker", "frames.marker"}, {"frame_record", "frames.record"},                      \
+        {"frame_replay", "frames.replay"}, {"frame_replay_rate", "frames.replay_rate"}
 /* clang-format on */
 
 /* What the keys say, but addresses, batching and class of service; texts are borrowed. *out is

@@ -234,7 +234,7 @@ static void tell_break(struct service *s, int error)
     w->pump.n.broken++;
     bool met = error == 0 || helio_errno(error) == ECONNRESET; /* somebody was there */
     const char *hint = s->bound || !met            ? ""
-                       : w->level == SLE_AUTH_NONE ? "; does it ask for authentication (sle_auth)?"
+                       : w->level == SLE_AUTH_NONE ? "; does it ask for authentication (sle.auth)?"
                                                    : "; so ends what it takes for a wrong password";
     if (s->bound)
         say_line(s, 1, "the connection has ended: %s", why);
@@ -258,7 +258,7 @@ static void tell_end(struct service *s, int error)
     n->peer_aborts += end == SLE_END_PEER_ABORT;
     n->broken += end != SLE_END_REFUSED && end != SLE_END_PEER_ABORT;
     say_line(s, 1, "%s%s%s%s", sle_end_text(end), *why != '\0' ? ": " : "", why,
-             end == SLE_END_AUTH ? ": sle_provider_password, or one of the clocks" : "");
+             end == SLE_END_AUTH ? ": sle.provider_password, or one of the clocks" : "");
 }
 
 /* There is no connection any more. */

@@ -135,7 +135,7 @@ static int hmac_from_file(struct keys *k, const char *path, const struct complai
 {
     char text[FILE_MAX];
     uint8_t key[HMAC_KEY_MAX];
-    FILE *f = key_file("auth_key_file", true, path, "16 to 128 bytes as hexadecimal digits", c);
+    FILE *f = key_file("auth.key_file", true, path, "16 to 128 bytes as hexadecimal digits", c);
     if (f == NULL)
         return HELIO_EINVAL;
     size_t len = fread(text, 1, sizeof text, f);
@@ -143,7 +143,7 @@ static int hmac_from_file(struct keys *k, const char *path, const struct complai
     fclose(f);
     int n = failed ? HELIO_EFORMAT : auth_hex(text, len, key, sizeof key);
     int r = n < HMAC_KEY_MIN
-                ? wrong(c, "auth_key_file",
+                ? wrong(c, "auth.key_file",
                         "%s: not a key; write 16 to 128 bytes as hexadecimal digits", path)
                 : hmac_open(k, key, (size_t)n);
     OPENSSL_cleanse(text, sizeof text);
@@ -164,7 +164,7 @@ static int no_passphrase(char *buf, int size, int rw, void *context)
 static int rsa_from_file(EVP_PKEY **out, bool is_private, const char *path,
                          const struct complaint *c)
 {
-    const char *key = is_private ? "auth_key_file" : "auth_peer_key_file";
+    const char *key = is_private ? "auth.key_file" : "auth.peer_key_file";
     const char *holds = is_private ? "this node's private RSA key (PEM, no passphrase)"
                                    : "the peer's public RSA key (PEM)";
     FILE *f = key_file(key, is_private, path, holds, c);
@@ -202,7 +202,7 @@ int auth_open(struct ltp_auth **out, const struct auth_config *config, const cha
     const struct complaint c = {key, why, why_cap};
     const char *id = config->key_id == NULL ? "" : config->key_id;
     if (strlen(id) > LTP_KEY_ID_MAX)
-        return wrong(&c, "auth_key_id", "is longer than %d bytes", LTP_KEY_ID_MAX);
+        return wrong(&c, "auth.key_id", "is longer than %d bytes", LTP_KEY_ID_MAX);
     struct keys *k = calloc(1, sizeof *k);
     if (k == NULL)
         return HELIO_ENOMEM;

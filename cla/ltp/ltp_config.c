@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table says what a key is; the functions say what follows from the keys together. What can go
+/* The tables say what a key is; the functions say what follows from the keys together. What can go
  * wrong is told by ltp_link_check: a value that makes no sense beside another. */
 #include "cla/ltp/ltp_config.h"
 
@@ -17,13 +17,15 @@
 #define SEGMENT_LEAST 64
 #define REQUEST_PAUSE (20 * TICK_MS) /* behind the time of the last repair segment */
 
-/* A line of ltp/options.h as a key. */
+/* Lines of ltp/options.h as keys. */
 #define LTP_LINK_KIND_TIME OPTION_DURATION
 #define LTP_LINK_KIND_BYTES OPTION_SIZE
 #define LTP_LINK_KIND_COUNT OPTION_COUNT
 #define LTP_LINK_KIND_FLAG OPTION_BOOL
-#define LTP_LINK_ROW(name, unit, field, part, initial, least, most, word, help)                    \
-    {#name, LTP_LINK_KIND_##unit, AT(name), initial, least, most, word, help},
+#define LTP_LINK_ROW(group, name, unit, field, part, initial, least, most, word, help)             \
+    {group #name, LTP_LINK_KIND_##unit, AT(name), initial, least, most, word, help},
+#define LTP_ENGINE_ROW(key, name, unit, field, initial, least, most, help)                         \
+    {key, LTP_LINK_KIND_##unit, AT(name), initial, least, most, NULL, help},
 
 /* clang-format off */
 const struct conf_option ltp_link_options[] = {
@@ -38,40 +40,27 @@ const struct conf_option ltp_link_options[] = {
     PACE_KEYS_RATE(AT(pace)),
     {"owlt", OPTION_DURATION, AT(owlt), "0", 0, 1000 * HOUR, NULL,
      "one-way light time to the peer"},
-    {"margin", OPTION_DURATION, AT(margin), "20ms", 0, HOUR, NULL,
-     "added to 2 x owlt: queueing and processing at both ends"},
     {"recovery", OPTION_CHOICE, AT(recovery), "default", 0, 0, "plain|default|own",
      "plain: RFC 5326 with a fixed timer; default: the switches that measure best; own: each switch as its own key says"},
-    {"peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
+    {"recovery.peer_profile", OPTION_CHOICE, AT(peer_profile), "auto", 0, 0, "heliograph|hdtn|ion|plain|auto",
      "which of the switches the peer's receiver supports: heliograph, hdtn: all; ion: those that it "
      "cannot see; plain: none; auto: as it is found to behave"},
+    {"recovery.margin", OPTION_DURATION, AT(margin), "20ms", 0, HOUR, NULL,
+     "added to 2 x owlt: queueing and processing at both ends"},
     LTP_OPTIONS(LTP_LINK_ROW)
     {"colour", OPTION_CHOICE, AT(colour), "red", 0, 0, "red|green|orange",
      "red: reliable; green: sent once; orange: sent once, and the peer reports the outcome"},
-    {"resend", OPTION_COUNT, AT(resend), "3", 0, 1000000, NULL,
+    {"recovery.resend", OPTION_COUNT, AT(resend), "3", 0, 1000000, NULL,
      "times that a bundle is sent again whose orange block was lost; then it is deleted"},
-    {"answer_orange", OPTION_BOOL, AT(answer_orange), "yes", 0, 0, NULL,
+    {"recovery.answer_orange", OPTION_BOOL, AT(answer_orange), "yes", 0, 0, NULL,
      "report to the peer the outcome of its orange blocks; no: they are green"},
     {"aggregate", OPTION_SIZE, AT(aggregate), "0", 0, 1 << 30, NULL,
      "longest block of several bundles (client service 2); 0: one bundle per block"},
     {"aggregate_time", OPTION_DURATION, AT(aggregate_time), "0", 0, HOUR, NULL,
      "a bundle waits for others at most so long; 0: only while the link is busy"},
-    {"import_sessions_all", OPTION_COUNT, AT(import_sessions_all), "4096", 1, 10000000, NULL,
-     "import sessions of all peers of the local address"},
-    {"held_bytes", OPTION_SIZE, AT(held_bytes), "1GiB", 65536, 0, NULL,
-     "memory of all import sessions of the local address"},
-    {"closed_sessions", OPTION_COUNT, AT(closed_sessions), "65536", 1, 100000000, NULL,
-     "closed import sessions that the local address remembers, so that a late duplicate opens none"},
-    {"closed_time", OPTION_DURATION, AT(closed_time), "300s", TICK_MS, 10000 * HOUR, NULL,
-     "how long it remembers them"},
-    {"accept_unknown", OPTION_COUNT, AT(accept_unknown), "0", 0, 65536, NULL,
-     "LTP engines of no link that may send to the local address, at once; 0: they are refused"},
-    {"unknown_sessions", OPTION_COUNT, AT(unknown_sessions), "0", 0, 10000000, NULL,
-     "import sessions of all these; 0: a quarter of import_sessions_all"},
-    {"unknown_bytes", OPTION_SIZE, AT(unknown_bytes), "0", 0, 0, NULL,
-     "memory of all import sessions of all these; 0: a quarter of held_bytes"},
+    LTP_ENGINE_OPTIONS(LTP_ENGINE_ROW)
     PACE_KEYS_BURST(AT(pace)),
-    {"gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
+    {"pacing.gather", OPTION_DURATION, AT(gather), "100us", 0, 10 * TICK_MS, NULL,
      "data that want no answer and come often wait in the socket for so long, so that many are read at once; 0: none "
      "waits"},
     UDP_KEYS_SOCKET(AT(udp)),
@@ -79,37 +68,40 @@ const struct conf_option ltp_link_options[] = {
     {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, 0, "off|rs|rs8",
      "repair segments follow each matrix of segments, so that losses cost no retransmission; rs: Reed-Solomon "
      "over GF(2^16), one codeword a matrix; rs8: over GF(2^8), interleaved codewords. Both ends need the same erasure keys"},
-    {"erasure_rate", OPTION_SHARE, AT(erasure_rate), "0.8", 0, 0, NULL,
+    {"erasure.rate", OPTION_SHARE, AT(erasure_rate), "0.8", 0, 0, NULL,
      "share of segments among all, repair segments included: 0.05 to 0.99"},
-    {"erasure_span", OPTION_COUNT, AT(erasure_span), "1024", 1, 65535, NULL,
+    {"erasure.span", OPTION_COUNT, AT(erasure_span), "1024", 1, 65535, NULL,
      "segments of a matrix"},
-    {"erasure_interleave", OPTION_COUNT, AT(erasure_interleave), "0", 0, ERASURE_DEPTH_MAX, NULL,
+    {"erasure.interleave", OPTION_COUNT, AT(erasure_interleave), "0", 0, ERASURE_DEPTH_MAX, NULL,
      "codewords of a matrix (rs8); 0: as few as the code allows"},
-    {"erasure_time", OPTION_DURATION, AT(erasure_time), "0", 0, HOUR, NULL,
+    {"erasure.time", OPTION_DURATION, AT(erasure_time), "0", 0, HOUR, NULL,
      "a matrix that is not full ends after so long; 0: 1.1 x the time of its segments at rate"},
-    {"erasure_requests", OPTION_BOOL, AT(erasure_requests), "no", 0, 0, NULL,
+    {"erasure.requests", OPTION_BOOL, AT(erasure_requests), "no", 0, 0, NULL,
      "codec rs: the receiver asks for more repair segments when those of a matrix were too few"},
-    {"erasure_matrices", OPTION_COUNT, AT(erasure_matrices), "0", 0, ERASURE_MATRICES_MAX, NULL,
+    {"erasure.matrices", OPTION_COUNT, AT(erasure_matrices), "0", 0, ERASURE_MATRICES_MAX, NULL,
      "matrices that the receiver keeps; each needs the memory of its segments and repair segments. 0: "
      "4, with requests 3 and those of 1.25 x the time of an answer"},
     {"auth", OPTION_CHOICE, AT(auth), "off", 0, 0, "off|accept|require",
      "RFC 5327: accept: authenticate sent segments, refuse wrongly authenticated ones; require: also "
      "those without"},
-    {"auth_suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
+    {"auth.suite", OPTION_CHOICE, AT(auth_suite), "hmac-sha1-80", 0, 0,
      "hmac-sha1-80|rsa-sha256|null", "ciphersuite, in both directions"},
-    {"auth_key_file", OPTION_FILE, AT(auth_key_file), "", 0, 0, NULL,
+    {"auth.key_file", OPTION_FILE, AT(auth_key_file), "", 0, 0, NULL,
      "hmac-sha1-80: file with the key in hexadecimal digits; rsa-sha256: with our private key (PEM)"},
-    {"auth_peer_key_file", OPTION_FILE, AT(auth_peer_key_file), "", 0, 0, NULL,
+    {"auth.peer_key_file", OPTION_FILE, AT(auth_peer_key_file), "", 0, 0, NULL,
      "rsa-sha256: file with the peer's public key (PEM)"},
-    {"auth_key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
+    {"auth.key_id", OPTION_TEXT, AT(auth_key_id), "", 0, 0, NULL,
      "name of the key, sent and expected with each segment; empty: none"},
-    {"cookie", OPTION_SECRET, AT(cookie), "", 0, 0, NULL,
+    {"auth.cookie", OPTION_SECRET, AT(cookie), "", 0, 0, NULL,
      "RFC 5327: hexadecimal digits, sent and expected with each segment; empty: none"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 /* clang-format on */
+
+const struct cla_renamed ltp_link_renamed[] = {
+    FRAME_KEYS_RENAMED, {"accept_unknown", "unknown.accept"}, {NULL, NULL}};
 
 static bool erases(const struct ltp_link_config *k)
 {
@@ -174,9 +166,9 @@ static int cookie_of(const struct ltp_link_config *k, uint8_t out[LTP_COOKIE_MAX
 /* The first of the keys that count only with auth, if any is given; NULL. */
 static const char *auth_key(const struct ltp_link_config *k)
 {
-    return given(k->auth_key_file)        ? "auth_key_file"
-           : given(k->auth_peer_key_file) ? "auth_peer_key_file"
-           : given(k->auth_key_id)        ? "auth_key_id"
+    return given(k->auth_key_file)        ? "auth.key_file"
+           : given(k->auth_peer_key_file) ? "auth.peer_key_file"
+           : given(k->auth_key_id)        ? "auth.key_id"
                                           : NULL;
 }
 
@@ -190,7 +182,7 @@ static int check_auth(const struct ltp_link_config *k, const char **key, char *w
                      "is given, and auth is off: nothing is authenticated; write auth: require, or "
                      "remove this key");
     if (cookie_of(k, cookie) < 0)
-        return wrong(key, "cookie", why, why_cap,
+        return wrong(key, "auth.cookie", why, why_cap,
                      "write at most %d bytes as hexadecimal digits, such as 5f0ac7",
                      LTP_COOKIE_MAX);
     int r = ltp_link_auth(k, &a, key, why, why_cap);
@@ -215,9 +207,9 @@ static bool is_switch(enum ltp_option_part part)
 static const char *own_key(const struct ltp_link_config *k)
 {
     const char *first = NULL;
-#define IF_GIVEN(name, unit, field, part, initial, least, most, word, help)                        \
+#define IF_GIVEN(group, name, unit, field, part, initial, least, most, word, help)                 \
     if (first == NULL && is_switch(LTP_OPTION_##part) && k->name != 0)                             \
-        first = #name;
+        first = group #name;
     LTP_OPTIONS(IF_GIVEN)
 #undef IF_GIVEN
     return first;
@@ -225,7 +217,8 @@ static const char *own_key(const struct ltp_link_config *k)
 
 const char *ltp_link_needs(const char *key)
 {
-    const struct ltp_option *o = ltp_option_find(key);
+    const char *dot = strchr(key, '.');
+    const struct ltp_option *o = ltp_option_find(dot != NULL ? dot + 1 : key);
     return o != NULL && is_switch(o->part) ? "recovery: own" : NULL;
 }
 
@@ -233,24 +226,26 @@ static int check_recovery(const struct ltp_link_config *k, const char **key, cha
 {
     const char *own = k->recovery != LTP_LINK_OWN ? own_key(k) : NULL;
     if (own != NULL)
-        return wrong(key, own, why, cap,
-                     "counts only with recovery: own, which takes every switch from its key");
+        return wrong(
+            key, own, why, cap,
+            "counts only with recovery: {mode: own}, which takes every switch from its key");
     if (k->rto_max != 0 && k->rto_min > k->rto_max)
-        return wrong(key, "rto_min", why, cap, "is above rto_max; raise that or lower this");
+        return wrong(key, "recovery.rto_min", why, cap,
+                     "is above rto_max; raise that or lower this");
     return 0;
 }
 
 static int check_unknown(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
 {
     if (k->accept_unknown == 0 && (k->unknown_sessions != 0 || k->unknown_bytes != 0))
-        return wrong(key, k->unknown_sessions != 0 ? "unknown_sessions" : "unknown_bytes", why, cap,
-                     "nobody unknown is accepted; write accept_unknown: 64 too");
+        return wrong(key, k->unknown_sessions != 0 ? "unknown.sessions" : "unknown.bytes", why, cap,
+                     "nobody unknown is accepted; write unknown: {accept: 64} too");
     if (k->unknown_sessions > k->import_sessions_all)
-        return wrong(key, "unknown_sessions", why, cap,
+        return wrong(key, "unknown.sessions", why, cap,
                      "is above import_sessions_all (%llu); raise that or lower this",
                      (unsigned long long)k->import_sessions_all);
     if (k->unknown_bytes > k->held_bytes)
-        return wrong(key, "unknown_bytes", why, cap,
+        return wrong(key, "unknown.bytes", why, cap,
                      "is above held_bytes (%llu bytes); raise that or lower this",
                      (unsigned long long)k->held_bytes);
     return 0;
@@ -262,34 +257,34 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
     if (!erases(k))
         return 0;
     if (k->pace.rate == 0 && k->erasure_time == 0)
-        return wrong(key, "erasure_time", why, cap,
-                     "neither rate nor erasure_time is given: the time of a matrix is not known; "
+        return wrong(key, "erasure.time", why, cap,
+                     "neither rate nor erasure.time is given: the time of a matrix is not known; "
                      "write one of them");
     if (k->accept_unknown != 0)
         return wrong(
-            key, "accept_unknown", why, cap,
+            key, "unknown.accept", why, cap,
             "a link with erasure code has one peer; remove this key, or write erasure: off");
     if (k->erasure == LTP_LINK_ERASURE_RS && k->erasure_interleave > 1)
-        return wrong(key, "erasure_interleave", why, cap,
+        return wrong(key, "erasure.interleave", why, cap,
                      "one codeword is a matrix of rs; remove this key, or write erasure: rs8");
     if (k->erasure_requests && k->erasure != LTP_LINK_ERASURE_RS)
-        return wrong(key, "erasure_requests", why, cap,
+        return wrong(key, "erasure.requests", why, cap,
                      "only codec rs has requests; remove this key, or write erasure: rs");
     const char *problem = ltp_link_erasure(k, &c);
     if (problem != NULL && k->erasure_requests && c.kept > ERASURE_MATRICES_MAX)
-        return wrong(key, "erasure_requests", why, cap,
-                     "more than %d matrices would be kept for a round trip; raise erasure_span, or "
+        return wrong(key, "erasure.requests", why, cap,
+                     "more than %d matrices would be kept for a round trip; raise erasure.span, or "
                      "remove this key",
                      ERASURE_MATRICES_MAX);
     if (problem != NULL)
         return wrong(
-            key, k->erasure_rate < 0.05 || k->erasure_rate > 0.99 ? "erasure_rate" : "erasure_span",
+            key, k->erasure_rate < 0.05 || k->erasure_rate > 0.99 ? "erasure.rate" : "erasure.span",
             why, cap, "%s", problem);
     uint64_t bytes = erasure_decoder_bytes(&c) + erasure_encoder_bytes(&c);
     if (bytes > k->held_bytes)
-        return wrong(key, "erasure_matrices", why, cap,
-                     "the matrices need %llu bytes, held_bytes allows %llu; lower erasure_matrices "
-                     "or erasure_span, or raise held_bytes",
+        return wrong(key, "erasure.matrices", why, cap,
+                     "the matrices need %llu bytes, held_bytes allows %llu; lower erasure.matrices "
+                     "or erasure.span, or raise held_bytes",
                      (unsigned long long)bytes, (unsigned long long)k->held_bytes);
     return 0;
 }
@@ -304,7 +299,7 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
                      "neither rto nor owlt is given; write the retransmission timer (rto: 30ms) or "
                      "the one-way light time (owlt: 5ms)");
     if (ltp_link_rto(k) < 100 * TICK_US)
-        return wrong(key, k->rto != 0 ? "rto" : "margin", why, why_cap,
+        return wrong(key, k->rto != 0 ? "rto" : "recovery.margin", why, why_cap,
                      "the retransmission timer is below 100us; write at least 100us");
     if (k->rto != 0 && k->rto <= tick_add(k->owlt, k->owlt))
         return wrong(key, "rto", why, why_cap,
@@ -313,29 +308,32 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     if (check_recovery(k, key, why, why_cap) != 0)
         return HELIO_EINVAL;
     if (k->import_sessions > k->import_sessions_all)
-        return wrong(key, "import_sessions", why, why_cap,
+        return wrong(key, "limits.import_sessions", why, why_cap,
                      "is above import_sessions_all (%llu); raise that or lower this",
                      (unsigned long long)k->import_sessions_all);
     if (k->block_max > k->held_bytes)
-        return wrong(key, "block_max", why, why_cap,
+        return wrong(key, "limits.block_max", why, why_cap,
                      "is above held_bytes (%llu bytes): no such block could be received",
                      (unsigned long long)k->held_bytes);
     if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
-        return wrong(key, k->sessions_bytes != 0 ? "sessions_bytes" : "sessions_age", why, why_cap,
+        return wrong(key, k->sessions_bytes != 0 ? "limits.sessions_bytes" : "limits.sessions_age",
+                     why, why_cap,
                      "counts only with sessions: auto; write that, or remove this key");
     if (check_unknown(k, key, why, why_cap) != 0 ||
         frame_keys_check(&k->frames, key, why, why_cap) != 0)
         return HELIO_EINVAL;
     if (ltp_link_segment(k) < SEGMENT_LEAST)
-        return wrong(key, "frame_length", why, why_cap,
-                     "a segment has to fit a TC frame; write a longer one, or frame_segments: yes");
+        return wrong(
+            key, "frames.length", why, why_cap,
+            "a segment has to fit a TC frame; write a longer one, or frames: {segments: yes}");
     if (k->frames.out.kind != FRAMES_OFF && k->accept_unknown != 0)
-        return wrong(key, "accept_unknown", why, why_cap,
+        return wrong(key, "unknown.accept", why, why_cap,
                      "a link with frames has one peer; remove this key, or write frames: off");
     if (k->source != ADDRESS_CHECK_HOST && k->frames.out.kind != FRAMES_OFF &&
         k->frames.wire != FRAME_WIRE_UDP)
-        return wrong(key, "source", why, why_cap,
-                     "counts only for datagrams; remove this key, or write frame_port: datagrams");
+        return wrong(
+            key, "source", why, why_cap,
+            "counts only for datagrams; remove this key, or write frames: {port: datagrams}");
     if (check_erasure(k, key, why, why_cap) != 0)
         return HELIO_EINVAL;
     if (k->aggregate_time != 0 && k->aggregate == 0)
@@ -440,7 +438,7 @@ static struct ltp_span written_span(const struct ltp_link_config *k)
 {
     struct ltp_span s = {0};
     const struct ltp_option *o = ltp_options;
-#define TAKE(name, unit, field, part, initial, least, most, word, help)                            \
+#define TAKE(group, name, unit, field, part, initial, least, most, word, help)                     \
     ltp_option_put(o++, &s, k->name);
     LTP_OPTIONS(TAKE)
 #undef TAKE

@@ -24,12 +24,14 @@ enum ltp_link_auth { LTP_LINK_AUTH_OFF, LTP_LINK_AUTH_ACCEPT, LTP_LINK_AUTH_REQU
 
 struct ltp_link_rule; /* cla/ltp/ltp_rule.h */
 
-/* A field for each line of ltp/options.h. */
+/* A field for each line of the tables of ltp/options.h. */
 #define LTP_LINK_TYPE_TIME tick
 #define LTP_LINK_TYPE_BYTES uint64_t
 #define LTP_LINK_TYPE_COUNT uint64_t
 #define LTP_LINK_TYPE_FLAG bool
-#define LTP_LINK_FIELD(name, unit, field, part, initial, least, most, word, help)                  \
+#define LTP_LINK_FIELD(group, name, unit, field, part, initial, least, most, word, help)           \
+    LTP_LINK_TYPE_##unit name;
+#define LTP_ENGINE_FIELD(key, name, unit, field, initial, least, most, help)                       \
     LTP_LINK_TYPE_##unit name;
 
 /* peer_profile is an enum ltp_profile. Explained by the tables' help texts. */
@@ -40,9 +42,7 @@ struct ltp_link_config {
     uint64_t engine, peer_engine; /* 0: the number of the node */
     LTP_OPTIONS(LTP_LINK_FIELD)   /* as the file says them; sessions 0: auto */
     tick owlt, margin, gather;
-    uint64_t import_sessions_all, held_bytes, closed_sessions;
-    tick closed_time;
-    uint64_t accept_unknown, unknown_sessions, unknown_bytes;
+    LTP_ENGINE_OPTIONS(LTP_ENGINE_FIELD)
     uint64_t aggregate;
     tick aggregate_time;
     uint64_t resend;
@@ -60,6 +60,7 @@ struct ltp_link_config {
 };
 
 extern const struct conf_option ltp_link_options[];
+extern const struct cla_renamed ltp_link_renamed[];
 
 /* As cla_ops.needs. */
 const char *ltp_link_needs(const char *key);

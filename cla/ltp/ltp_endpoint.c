@@ -412,7 +412,7 @@ static int may_join(struct ltp_endpoint *h, const struct link *l, uint64_t engin
     if (h->framed || l->config->frames.out.kind != FRAMES_OFF) {
         snprintf(why, why_cap,
                  "frames: a link with CCSDS frames has its local address, here %s, for itself, or "
-                 "with others that have frames, each with a frame_vcid of its own",
+                 "with others that have frames, each with a frames.vcid of its own",
                  local);
         return HELIO_EINVAL;
     }
@@ -433,7 +433,7 @@ static int may_join(struct ltp_endpoint *h, const struct link *l, uint64_t engin
         return HELIO_EEXIST;
     }
     if (l->config->accept_unknown != 0) {
-        snprintf(why, why_cap, "accept_unknown: write it with the first link of %s", local);
+        snprintf(why, why_cap, "unknown: {accept: …}: write it with the first link of %s", local);
         return HELIO_EINVAL;
     }
     return 0;

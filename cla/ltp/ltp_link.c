@@ -126,21 +126,21 @@ static void ltp_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 }
 
 /* Keys of the span and of the link itself; others belong to the local address and its engine. */
-#define NAME(name, unit, field, part, initial, least, most, word, help) #name,
+#define NAME(group, name, unit, field, part, initial, least, most, word, help) group #name,
 static const char *const live[] = {LTP_OPTIONS(NAME) "source",
                                    "rate",
-                                   "overhead",
-                                   "burst",
-                                   "slack",
+                                   "pacing.overhead",
+                                   "pacing.burst",
+                                   "pacing.slack",
                                    "owlt",
-                                   "margin",
+                                   "recovery.margin",
                                    "recovery",
-                                   "peer_profile",
+                                   "recovery.peer_profile",
                                    "colour",
-                                   "resend",
-                                   "answer_orange",
+                                   "recovery.resend",
+                                   "recovery.answer_orange",
                                    "aggregate_time",
-                                   "dscp",
+                                   "pacing.dscp",
                                    NULL};
 #undef NAME
 
@@ -185,6 +185,7 @@ const struct cla_ops ltp_link_ops = {
     .options = ltp_link_options,
     .config_size = sizeof(struct ltp_link_config),
     .lists = ltp_link_lists,
+    .renamed = ltp_link_renamed,
     .check = ltp_link_check,
     .needs = ltp_link_needs,
     .check_names = ltp_check_names,

@@ -152,7 +152,7 @@ void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, b
         link_say(container_of(list_first(&h->links), struct link, node), 1,
                  "segments of LTP engines that no link has as peer are refused (%" PRIu64
                  " so far): the latest, of engine %" PRIu64
-                 ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write accept_unknown",
+                 ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write unknown.accept",
                  h->unknown_refusals.count, peer, at, peer);
 }
 

@@ -161,15 +161,15 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
                                              .until = TICK_NEVER};
     int r = open_port(h, l);
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
-        snprintf(
-            why, why_cap,
-            "frames: another link of %s has this frame_vcid, or other frame_ or cadu keys; links "
-            "of one address have each a virtual channel of their own, and the rest alike",
-            address_write(&h->local, text));
+        snprintf(why, why_cap,
+                 "frames: another link of %s has this frames.vcid, or other keys of frames or "
+                 "cadu; links "
+                 "of one address have each a virtual channel of their own, and the rest alike",
+                 address_write(&h->local, text));
         return r;
     }
     if (r != 0 && l->config->frames.wire == FRAME_WIRE_FILE && h->framed) {
-        snprintf(why, why_cap, "frame_port: cannot open frame_record or frame_replay: %s",
+        snprintf(why, why_cap, "frames: cannot open frames.record or frames.replay: %s",
                  helio_strerror(r));
         return r;
     }

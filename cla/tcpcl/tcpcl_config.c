@@ -25,58 +25,58 @@ const struct conf_option tcpcl_options[] = {
      "UNIX socket where peers connect, instead of local; links with the same one share it"},
     {"keepalive", OPTION_DURATION, AT(keepalive), "30s", 0, 65535 * TICK_S, NULL,
      "interval of keepalives to propose, whole seconds: the peers' smaller one counts; 0: none"},
-    {"idle", OPTION_DURATION, AT(idle), "0", 0, 86400 * TICK_S, NULL,
+    {"timers.idle", OPTION_DURATION, AT(idle), "0", 0, 86400 * TICK_S, NULL,
      "silence of the peer that ends a session; 0: twice the keepalive, never without one"},
-    {"timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,
+    {"timers.timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,
      "from the beginning of a connection to an established session"},
-    {"ending", OPTION_DURATION, AT(ending), "10s", TICK_MS, 3600 * TICK_S, NULL,
+    {"timers.ending", OPTION_DURATION, AT(ending), "10s", TICK_MS, 3600 * TICK_S, NULL,
      "from SESS_TERM to the end of the connection, for transfers under way"},
-    {"transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,
+    {"timers.transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,
      "an incoming transfer that has not grown for this time is refused, and its memory is freed"},
-    {"reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,
+    {"timers.reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,
      "pause before the next attempt to connect; doubled after each failure"},
-    {"reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL,
+    {"timers.reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL,
      "longest pause before an attempt to connect"},
     {"segment", OPTION_SIZE, AT(segment), "1MiB", 1, UINT64_C(1) << 40, NULL,
      "longest segment to send, within the peer's MRU; acknowledgements wait for its end"},
-    {"segment_mru", OPTION_SIZE, AT(segment_mru), "1GiB", 1, UINT64_C(1) << 40, NULL,
+    {"limits.segment_mru", OPTION_SIZE, AT(segment_mru), "1GiB", 1, UINT64_C(1) << 40, NULL,
      "longest segment to receive"},
     {"rate", OPTION_RATE, AT(pace.rate), "unlimited", 0, UINT64_C(1000000000000), NULL,
      "rate at which this side sends, in bits of the stream, without TLS, TCP and IP"},
     PACE_KEYS_BURST(AT(pace)),
     {"window", OPTION_COUNT, AT(window), "1024", 1, 65536, NULL,
      "most unacknowledged bundles; others wait at the node"},
-    {"window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
+    {"limits.window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
      "most bytes of unacknowledged bundles; a single bundle may be longer"},
-    {"held_bytes", OPTION_SIZE, AT(held_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
+    {"limits.held_bytes", OPTION_SIZE, AT(held_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,
      "most bytes of received bundles queued for the store; above it, this side stops reading"},
     {"sessions", OPTION_COUNT, AT(sessions), "4", 1, 64, NULL,
      "most concurrent sessions of this link; the newest one sends, all receive"},
-    {"unidentified", OPTION_COUNT, AT(unidentified), "256", 1, 65536, NULL,
+    {"limits.unidentified", OPTION_COUNT, AT(unidentified), "256", 1, 65536, NULL,
      "most connections of the local address whose peer has not identified itself; above it, one of the address with most is closed"},
-    {"unidentified_address", OPTION_COUNT, AT(unidentified_address), "64", 1, 65536, NULL,
+    {"limits.unidentified_address", OPTION_COUNT, AT(unidentified_address), "64", 1, 65536, NULL,
      "most of these from one address (IPv6: from one /64)"},
     {"check_peer", OPTION_BOOL, AT(check_peer), "yes", 0, 0, NULL,
      "the node that answers at remote must be the link's peer; no: any node is accepted as the peer"},
-    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
+    {"pacing.socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,
      "requested size of the socket buffers; 0: the kernel chooses"},
-    {"congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,
+    {"pacing.congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,
      "TCP's congestion control for sending (cubic, bbr, reno, …); default: the system's"},
     {"tls", OPTION_CHOICE, AT(tls), "unset", 0, 0, "off|optional|required|unset",
      "encryption and authentication: none; if the peer offers it; or else there is no session. unset: as off, but an error if other machines can connect"},
-    {"tls_certificate", OPTION_FILE, AT(tls_certificate), "", 0, 0, NULL,
+    {"tls.certificate", OPTION_FILE, AT(tls_certificate), "", 0, 0, NULL,
      "file of this node's certificate and those between it and the CA's (PEM)"},
-    {"tls_key", OPTION_FILE, AT(tls_key), "", 0, 0, NULL,
+    {"tls.key", OPTION_FILE, AT(tls_key), "", 0, 0, NULL,
      "file of the certificate's private key, without a passphrase (PEM)"},
-    {"tls_ca", OPTION_FILE, AT(tls_ca), "", 0, 0, NULL,
+    {"tls.ca", OPTION_FILE, AT(tls_ca), "", 0, 0, NULL,
      "file of the trusted CAs, or of peers' own certificates (PEM)"},
-    {"tls_peer", OPTION_CHOICE, AT(tls_peer), "node", 0, 0, "node|host|address|ca|none",
-     "what the peer's certificate must name: its node, tls_host, its address; any name under the CA; none: it is not verified"},
-    {"tls_host", OPTION_TEXT, AT(tls_host), "", 0, 0, NULL,
-     "DNS name of the peer, for tls_peer: host; sent to the peer when this side connects"},
-    {"tls_ca_nodes", OPTION_CHOICE, AT(tls_ca_nodes), "pin", 0, 0, "pin|issue",
+    {"tls.peer", OPTION_CHOICE, AT(tls_peer), "node", 0, 0, "node|host|address|ca|none",
+     "what the peer's certificate must name: its node, tls.host, its address; any name under the CA; none: it is not verified"},
+    {"tls.host", OPTION_TEXT, AT(tls_host), "", 0, 0, NULL,
+     "DNS name of the peer, for tls: {peer: host}; sent to the peer when this side connects"},
+    {"tls.ca_nodes", OPTION_CHOICE, AT(tls_ca_nodes), "pin", 0, 0, "pin|issue",
      "for a certificate that names a node. pin: it counts only for that node, and none that it issued is accepted; issue: it may be a CA's"},
-    {"tls_purpose", OPTION_CHOICE, AT(tls_purpose), "bundle", 0, 0, "bundle|any",
+    {"tls.purpose", OPTION_CHOICE, AT(tls_purpose), "bundle", 0, 0, "bundle|any",
      "bundle: an extended key usage must have id-kp-bundleSecurity (RFC 9174); any: every usage is accepted"},
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",
      "state of the link at the start"},
@@ -84,8 +84,9 @@ const struct conf_option tcpcl_options[] = {
 };
 /* clang-format on */
 
-const struct cla_renamed tcpcl_renamed[] = {
-    {"newcomers", "unidentified"}, {"newcomers_address", "unidentified_address"}, {NULL, NULL}};
+const struct cla_renamed tcpcl_renamed[] = {{"newcomers", "limits.unidentified"},
+                                            {"newcomers_address", "limits.unidentified_address"},
+                                            {NULL, NULL}};
 
 static bool find_place(const struct address *a, const char *path, struct stream_place *out)
 {
@@ -132,9 +133,9 @@ static int blame(const char **key, const char *which, char *why, size_t cap, con
 /* The first of the keys that name a file of TLS and are given; NULL. */
 static const char *file_key(const struct tcpcl_config *k)
 {
-    return has_text(k->tls_certificate) ? "tls_certificate"
-           : has_text(k->tls_key)       ? "tls_key"
-           : has_text(k->tls_ca)        ? "tls_ca"
+    return has_text(k->tls_certificate) ? "tls.certificate"
+           : has_text(k->tls_key)       ? "tls.key"
+           : has_text(k->tls_ca)        ? "tls.ca"
                                         : NULL;
 }
 
@@ -144,7 +145,7 @@ static int check_files(const struct tcpcl_config *k, const char **key, char *why
     const struct {
         const char *key, *path;
     } files[] = {
-        {"tls_certificate", k->tls_certificate}, {"tls_key", k->tls_key}, {"tls_ca", k->tls_ca}};
+        {"tls.certificate", k->tls_certificate}, {"tls.key", k->tls_key}, {"tls.ca", k->tls_ca}};
     for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
         if (!has_text(files[i].path))
             continue;
@@ -180,17 +181,18 @@ static int check_tls(const struct tcpcl_config *k, const char **key, char *why, 
     if (tcpcl_tls_mode(k) == TCPCL_TLS_OFF)
         return 0;
     if (!has_text(k->tls_certificate))
-        return blame(key, "tls_certificate", why, cap,
+        return blame(key, "tls.certificate", why, cap,
                      "is not given; TLS needs a certificate, or write tls: off");
     if (!has_text(k->tls_key))
-        return blame(key, "tls_key", why, cap, "is not given; write the file of its private key");
+        return blame(key, "tls.key", why, cap, "is not given; write the file of its private key");
     if (k->tls_peer != TCPCL_BY_NONE && !has_text(k->tls_ca))
-        return blame(key, "tls_ca", why, cap,
-                     "is not given; write the file of the CAs that are trusted, or tls_peer: none");
+        return blame(
+            key, "tls.ca", why, cap,
+            "is not given; write the file of the CAs that are trusted, or tls: {peer: none}");
     if (k->tls_peer == TCPCL_BY_HOST && !has_text(k->tls_host))
-        return blame(key, "tls_host", why, cap, "is not given; tls_peer: host needs the name");
+        return blame(key, "tls.host", why, cap, "is not given; tls: {peer: host} needs the name");
     if (k->tls_peer == TCPCL_BY_ADDRESS && (has_text(k->remote_path) || has_text(k->local_path)))
-        return blame(key, "tls_peer", why, cap, "is address; UNIX sockets have none");
+        return blame(key, "tls.peer", why, cap, "is address; UNIX sockets have none");
     return check_files(k, key, why, cap);
 }
 
@@ -235,7 +237,7 @@ bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, 
     if (dates)
         snprintf(why, cap, "%s", text);
     const bool warns = dates || warn_names(config, tls, node, why, cap);
-    *key = "tls_certificate";
+    *key = "tls.certificate";
     tls_free(tls);
     return warns;
 }
@@ -262,6 +264,6 @@ int tcpcl_config_check(const void *config, const char **key, char *why, size_t w
         return blame(key, "keepalive", why, why_cap,
                      "is not in whole seconds; RFC 9174 has no others");
     if (k->reconnect_max < k->reconnect)
-        return blame(key, "reconnect_max", why, why_cap, "is shorter than reconnect");
+        return blame(key, "timers.reconnect_max", why, why_cap, "is shorter than reconnect");
     return check_tls(k, key, why, why_cap);
 }

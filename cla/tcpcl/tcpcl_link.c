@@ -270,13 +270,33 @@ static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
     return i == 0 && address_given(&k->remote);
 }
 
-static const char *const live[] = {
-    "rate",          "burst",    "slack",           "keepalive",     "idle",
-    "timeout",       "ending",   "reconnect",       "reconnect_max", "segment",
-    "segment_mru",   "window",   "window_bytes",    "held_bytes",    "sessions",
-    "check_peer",    "tls",      "tls_certificate", "tls_key",       "tls_ca",
-    "tls_peer",      "tls_host", "tls_purpose",     "tls_ca_nodes",  "congestion",
-    "transfer_idle", NULL};
+static const char *const live[] = {"rate",
+                                   "pacing.burst",
+                                   "pacing.slack",
+                                   "keepalive",
+                                   "timers.idle",
+                                   "timers.timeout",
+                                   "timers.ending",
+                                   "timers.reconnect",
+                                   "timers.reconnect_max",
+                                   "segment",
+                                   "limits.segment_mru",
+                                   "window",
+                                   "limits.window_bytes",
+                                   "limits.held_bytes",
+                                   "sessions",
+                                   "check_peer",
+                                   "tls",
+                                   "tls.certificate",
+                                   "tls.key",
+                                   "tls.ca",
+                                   "tls.peer",
+                                   "tls.host",
+                                   "tls.purpose",
+                                   "tls.ca_nodes",
+                                   "pacing.congestion",
+                                   "timers.transfer_idle",
+                                   NULL};
 
 /* Connections that wait for files go on in the next turn. */
 static void drop_files(struct tcpcl_link *l)

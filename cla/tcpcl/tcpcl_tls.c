@@ -20,7 +20,7 @@
 
 #define SOON (14 * INT64_C(86400)) /* s: a certificate that ends is told of so long before */
 
-static const char *const keys[] = {"tls_certificate", "tls_key", "tls_ca"};
+static const char *const keys[] = {"tls.certificate", "tls.key", "tls.ca"};
 static const char *const rules_text[] = {"node", "host", "address", "ca", "none"};
 
 const char *tcpcl_trust_text(enum tcpcl_trust t)

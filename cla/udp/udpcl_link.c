@@ -114,8 +114,9 @@ static bool udpcl_remote(const void *config, size_t i, struct address *out)
     return i == 0;
 }
 
-static const char *const live[] = {"rate",     "overhead",       "burst",  "slack", "mtu",
-                                   "any_port", "accept_unknown", "window", "dscp",  NULL};
+static const char *const live[] = {
+    "rate",     "pacing.overhead", "pacing.burst", "pacing.slack", "mtu",
+    "any_port", "accept_unknown",  "window",       "pacing.dscp",  NULL};
 
 static int udpcl_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
 {

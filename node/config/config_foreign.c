@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "conf/conf_section.h"
+#include "conf/conf_groups.h"
 #include "node/config/config_tables.h"
 
 #define ADAPTERS_MAX 16
@@ -58,7 +58,8 @@ const struct cla_ops *config_adapter_find(const struct conf_tree *map, const cha
 
 static bool has_key(const struct cla_ops *ops, const char *key)
 {
-    bool has = conf_option_find(ops->options, key) != NULL;
+    bool has =
+        conf_option_named(ops->options, key) != NULL || conf_key_group(ops->options, key) > 0;
     for (const struct cla_list *l = ops->lists; l != NULL && l->key != NULL; l++)
         has = has || strcmp(l->key, key) == 0;
     for (const struct cla_renamed *r = ops->renamed; r != NULL && r->was != NULL; r++)

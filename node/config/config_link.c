@@ -13,7 +13,7 @@
 #include <string.h>
 
 #include "base/words.h"
-#include "conf/conf_section.h"
+#include "conf/conf_groups.h"
 #include "node/config/config_foreign.h"
 #include "node/config/config_lists.h"
 #include "node/config/config_tables.h"
@@ -130,7 +130,7 @@ static void read_weights(const struct conf_tree *map, const char *where, struct 
                    where, l->weights);
 }
 
-/* Keys with another name now; *words takes the old ones, which are then not unknown. */
+/* Keys with another name and place now; *words takes the old ones, which are then not unknown. */
 static void report_renamed(const struct conf_tree *map, const char *where,
                            const struct cla_renamed *renamed, const char **words,
                            struct conf_errors *errors)
@@ -139,8 +139,10 @@ static void report_renamed(const struct conf_tree *map, const char *where,
         const struct conf_tree *t = conf_child(map, r->was);
         if (t == NULL)
             continue;
+        char place[CONF_PLACE_CAP];
         *words++ = r->was;
-        conf_error(errors, t->line, "%s%s: this key is now called %s", where, r->was, r->now);
+        conf_error(errors, t->line, "%s%s: belongs under %s", where, r->was,
+                   conf_key_place(r->now, place));
     }
     *words = NULL;
 }
@@ -153,8 +155,42 @@ static size_t count_words(const char *const *words)
     return n;
 }
 
-void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
-                      config_adapters *adapters, struct conf_errors *errors)
+/* Memory and defaults of the adapter's keys; false: no memory. */
+static bool begin_settings(struct config_link *l, uint32_t line, struct conf_errors *errors)
+{
+    l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
+    if (l->settings != NULL && conf_options_default(l->ops->options, l->settings, config_set) == 0)
+        return true;
+    conf_no_memory(errors, line);
+    return false;
+}
+
+/* What the view of the link's map says; the adapter may be missing. */
+static void read_values(struct config_link *l, const struct place *at,
+                        const struct conf_part *parts, size_t parts_len, config_adapters *adapters,
+                        struct conf_errors *errors)
+{
+    const struct conf_tree *map = at->map;
+    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + CONFIG_FOREIGN_MAX + 1] = {NULL};
+    config_lists_words(config_link_lists, words);
+    if (l->ops != NULL)
+        config_lists_words(l->ops->lists, words);
+    if (l->ops != NULL)
+        report_renamed(map, at->where, l->ops->renamed, words + count_words(words), errors);
+    config_foreign_report(map, at->where, l->ops, adapters, words, errors);
+    conf_section_read(map, at->where, parts, parts_len, words, errors);
+    config_lists_read(config_link_lists, l, map, at->where, errors);
+    if (l->ops != NULL)
+        config_lists_read(l->ops->lists, l->settings, map, at->where, errors);
+    read_weights(map, at->where, l, errors);
+    if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
+        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; remove it",
+                   at->where, l->ops->name);
+}
+
+static void read_link(struct config_link *l, const struct eid *node, const struct conf_tree *map,
+                      config_adapters *adapters, enum conf_places places,
+                      struct conf_errors *errors)
 {
     const struct conf_tree *name = conf_child(map, "name");
     char where[96];
@@ -167,36 +203,27 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
     size_t before = errors->total, n = 1;
     l->ops = config_adapter_find(map, where, adapters, errors);
     if (l->ops != NULL) {
-        l->settings = calloc(1, l->ops->config_size > 0 ? l->ops->config_size : 1);
-        if (l->settings == NULL ||
-            conf_options_default(l->ops->options, l->settings, config_set) < 0) {
-            conf_no_memory(errors, map->line);
+        if (!begin_settings(l, map->line, errors))
             return;
-        }
         parts[n++] = (struct conf_part){l->ops->options, l->settings, config_set};
     }
-    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + CONFIG_FOREIGN_MAX + 1] = {NULL};
-    config_lists_words(config_link_lists, words);
-    if (l->ops != NULL)
-        config_lists_words(l->ops->lists, words);
-    if (l->ops != NULL)
-        report_renamed(map, where, l->ops->renamed, words + count_words(words), errors);
-    config_foreign_report(map, where, l->ops, adapters, words, errors);
-    conf_section_read(map, where, parts, n, words, errors);
-    config_lists_read(config_link_lists, l, map, where, errors);
-    if (l->ops != NULL)
-        config_lists_read(l->ops->lists, l->settings, map, where, errors);
-    read_weights(map, where, l, errors);
-    if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
-        conf_error(errors, map->line, "%speers: with %s no peer identifies itself; remove it",
-                   where, l->ops->name);
-    check_name(map, l, errors);
-    check_peer(node, map, where, l, errors);
-    const struct place at = {map, where};
+    struct conf_flat flat;
+    conf_flat_init(&flat, map, where, parts, n, places, errors);
+    const struct place at = {&flat.map, where};
+    read_values(l, &at, parts, n, adapters, errors);
+    check_name(&flat.map, l, errors);
+    check_peer(node, &flat.map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
         check_settings(node, &at, l, errors);
     if (l->ops != NULL && errors->total == before)
         read_files(&at, l, errors);
+    conf_flat_fini(&flat);
+}
+
+void config_link_read(struct config_link *l, const struct eid *node, const struct conf_tree *map,
+                      config_adapters *adapters, struct conf_errors *errors)
+{
+    read_link(l, node, map, adapters, CONF_PLACES_FILE, errors);
 }
 
 void config_link_fini(struct config_link *l)
@@ -255,7 +282,7 @@ struct config_link *config_link_parse(const char *name, const char *text, size_t
     else if (map != NULL && (l == NULL || !named))
         conf_no_memory(errors, 0);
     else if (map != NULL)
-        config_link_read(l, node, map, adapters, errors);
+        read_link(l, node, map, adapters, CONF_PLACES_ANY, errors);
     if (l != NULL && l->name != NULL && errors->total == before && strcmp(l->name, name) != 0)
         conf_error(errors, map->line, "name: it is %s here, and was to be %s", l->name, name);
     conf_tree_free(map);
@@ -314,8 +341,11 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
 {
     const char *words[KEYS_MAX];
     size_t n = 0;
-    for (const struct conf_option *o = ops->options; o->key != NULL && n < KEYS_MAX; o++)
+    for (const struct conf_option *o = ops->options; o->key != NULL && n + 1 < KEYS_MAX; o++) {
         words[n++] = o->key;
+        if (conf_key_name(o->key) != o->key)
+            words[n++] = conf_key_name(o->key);
+    }
     const char *closest = words_closest(t->key, words, n);
     if (closest != NULL)
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
@@ -356,6 +386,24 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
         conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
 }
 
+static void change_keys(struct config_link *l, const struct conf_tree *map, const char *where,
+                        const struct eid *node, struct conf_errors *errors)
+{
+    const struct conf_part parts[2] = {{config_link_options, l, config_set},
+                                       {l->ops->options, l->settings, config_set}};
+    const size_t before = errors->total;
+    struct conf_flat flat;
+    conf_flat_init(&flat, map, where, parts, 2, CONF_PLACES_ANY, errors);
+    for (const struct conf_tree *t = flat.map.first; errors->total == before && t != NULL;
+         t = t->next)
+        change_key(l, &flat.map, t, where, errors);
+    if (errors->total == before)
+        read_weights(&flat.map, where, l, errors);
+    if (errors->total == before)
+        check_settings(node, &(struct place){&flat.map, where}, l, errors);
+    conf_flat_fini(&flat);
+}
+
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors)
 {
@@ -373,13 +421,8 @@ struct config_link *config_link_change(const struct config_link *was, const char
     else if (map->kind != CONF_MAP)
         conf_error(errors, map->line, "%s is not expected here; write a map of keys",
                    conf_kind_name(map->kind));
-    const struct conf_tree *t = l == NULL ? NULL : map->first;
-    for (; errors->total == before && t != NULL; t = t->next)
-        change_key(l, map, t, where, errors);
     if (l != NULL && errors->total == before)
-        read_weights(map, where, l, errors);
-    if (l != NULL && errors->total == before)
-        check_settings(node, &(struct place){map, where}, l, errors);
+        change_keys(l, map, where, node, errors);
     conf_tree_free(map);
     if (errors->total == before)
         return l;

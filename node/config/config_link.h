@@ -12,7 +12,8 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
                       config_adapters *adapters, struct conf_errors *errors);
 void config_link_fini(struct config_link *l);
 
-/* A link by itself, from a text that is a map of keys (YAML, so JSON too). NULL with what is wrong
+/* A link by itself, from a text that is a map of keys (YAML, so JSON too); keys of groups may be
+ * written as conf_option_named knows them. NULL with what is wrong
  * in *errors; else the caller's to config_link_free. */
 struct config_link *config_link_parse(const char *name, const char *text, size_t len,
                                       const struct eid *node, config_adapters *adapters,
@@ -30,9 +31,9 @@ bool config_link_live(const char *key);
 /* Can this key of the adapter? */
 bool config_adapter_live(const struct cla_ops *ops, const char *key);
 
-/* The same link with other values for the keys of the text, each of which the node, or its adapter,
- * can change while the link is there. NULL and the rest as above, but that no files are read; `was`
- * is as before. */
+/* The same link with other values for the keys of the text (written likewise), each of which the
+ * node, or its adapter, can change while the link is there. NULL and the rest as above, but that no
+ * files are read; `was` is as before. */
 struct config_link *config_link_change(const struct config_link *was, const char *text, size_t len,
                                        const struct eid *node, struct conf_errors *errors);
 

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "conf/conf_groups.h"
 #include "conf/conf_section.h"
 #include "node/config/config_foreign.h"
 #include "node/config/config_link.h"
@@ -27,7 +28,7 @@ static bool is_group(const struct conf_option *options, const char *group)
 static const struct conf_option *find_option(const struct cla_ops *ops, const char *key)
 {
     const struct conf_option *common = conf_option_find(config_link_options, key);
-    return common != NULL || ops == NULL ? common : conf_option_find(ops->options, key);
+    return common != NULL || ops == NULL ? common : conf_option_named(ops->options, key);
 }
 
 /* One key; group: "" or that of the map that it is in. */

@@ -9,8 +9,8 @@ from attack import cpu_seconds, main, paced
 UDP_SEGMENT = 103  # linux/udp.h: what is sent is cut into datagrams of so many octets
 A_SECOND, BATCH = 20000, 40
 KEYS = {"rate": "200Mbit/s", "rto": "50ms", "sessions": 16}
-FRAMES = {"rate": "10Mbit/s", "rto": "1s", "frames": "aos", "frame_scid": 171, "frame_vcid": 5}
-CADUS = {**FRAMES, "cadu": "rs223", "cadu_interleave": 5}
+FRAMES = {"rate": "10Mbit/s", "rto": "1s", "frames": "aos", "frames.scid": 171, "frames.vcid": 5}
+CADUS = {**FRAMES, "cadu": "rs223", "cadu.interleave": 5}
 MODEM, STATION = "127.0.0.3", "127.0.0.2"
 ANSWER, END = 1.0, 2.0  # seconds: an answer of the control socket, the end after SIGTERM
 

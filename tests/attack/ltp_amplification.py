@@ -16,7 +16,7 @@ def run(scene):
     """Each of 20 forged addresses sends one segment with one byte, or one of each kind; nobody there answers."""
     p1, p2 = scene.ports(2)
     scene.node(1, [scene.link(2, p1, p2, rate="100Mbit/s", rto="100ms")])
-    scene.node(2, [scene.link(1, p2, p1, rate="100Mbit/s", rto="100ms", accept_unknown=64)])
+    scene.node(2, [scene.link(1, p2, p1, rate="100Mbit/s", rto="100ms", unknown_accept=64)])
     scene.receiver(2)
     sent, got = {}, {}
     kinds = [

@@ -20,7 +20,7 @@ def run(scene):
     for n in (1, 2, 3):
         certificate, key = ca.issue(f"node{n}", f"{NODE}ipn:{n}.0")
         os.chmod(key, 0o600)
-        keys[n] = {"adapter": "tcpcl", "tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": ca.file}
+        keys[n] = {"adapter": "tcpcl", "tls": "required", "tls.certificate": certificate, "tls.key": key, "tls.ca": ca.file}
     victim = scene.node(2, [{"name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{port}", **keys[2]}])
     scene.node(1, [{"name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{port}", **keys[1]}])
     scene.node(3, [{"name": "to-4", "peer": "ipn:4.0", "local": f"127.0.0.1:{beside}", **keys[3]}])

@@ -23,12 +23,12 @@ def run(scene):
         f.write(open(two.file, encoding="ascii").read())
     p2, p3 = scene.ports(2)
     tls = {"adapter": "tcpcl", "tls": "required", "reconnect": "100ms"}
-    scene.node(1, [{"name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{port}", "tls_certificate": mine, "tls_key": my_key,
-                    "tls_ca": trusted, **tls} for n, port in ((2, p2), (3, p3))])
-    scene.node(2, [{"name": "to-1", "peer": "ipn:1.0", "remote": f"127.0.0.1:{p2}", "tls_certificate": two.file, "tls_key": key_two,
-                    "tls_ca": own.file, **tls}])
-    scene.node(3, [{"name": "to-1", "peer": "ipn:1.0", "remote": f"127.0.0.1:{p3}", "tls_certificate": forged, "tls_key": forged_key,
-                    "tls_ca": own.file, **tls}])
+    scene.node(1, [{"name": f"to-{n}", "peer": f"ipn:{n}.0", "local": f"127.0.0.1:{port}", "tls.certificate": mine, "tls.key": my_key,
+                    "tls.ca": trusted, **tls} for n, port in ((2, p2), (3, p3))])
+    scene.node(2, [{"name": "to-1", "peer": "ipn:1.0", "remote": f"127.0.0.1:{p2}", "tls.certificate": two.file, "tls.key": key_two,
+                    "tls.ca": own.file, **tls}])
+    scene.node(3, [{"name": "to-1", "peer": "ipn:1.0", "remote": f"127.0.0.1:{p3}", "tls.certificate": forged, "tls.key": forged_key,
+                    "tls.ca": own.file, **tls}])
     scene.receiver(1)
     goodput = scene.goodput(2, 1)
     time.sleep(1)

@@ -35,8 +35,8 @@ class Session:
         context = ctypes.c_void_p(x.SSL_CTX_new(ctypes.c_void_p(x.TLS_client_method())))
         if most:
             x.SSL_CTX_ctrl(context, SET_MAX, ctypes.c_long(most), None)
-        assert x.SSL_CTX_use_certificate_file(context, keys["tls_certificate"].encode(), 1) == 1
-        assert x.SSL_CTX_use_PrivateKey_file(context, keys["tls_key"].encode(), 1) == 1
+        assert x.SSL_CTX_use_certificate_file(context, keys["tls.certificate"].encode(), 1) == 1
+        assert x.SSL_CTX_use_PrivateKey_file(context, keys["tls.key"].encode(), 1) == 1
         self.ssl = ctypes.c_void_p(x.SSL_new(context))
         self.read, self.written = (ctypes.c_void_p(x.BIO_new(ctypes.c_void_p(x.BIO_s_mem()))) for _ in range(2))
         x.SSL_set_bio(self.ssl, self.read, self.written)
@@ -112,7 +112,7 @@ def run(scene, only):
     for n in (1, 2, 9, 10):
         certificate, key = ca.issue(f"node{n}", f"{NODE}ipn:{n}.0")
         os.chmod(key, 0o600)
-        keys[n] = {"adapter": "tcpcl", "tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": ca.file}
+        keys[n] = {"adapter": "tcpcl", "tls": "required", "tls.certificate": certificate, "tls.key": key, "tls.ca": ca.file}
     node = scene.node(2, [{"name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{port}", "peers": 8, **keys[2]}])
     scene.node(1, [{"name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{port}", **keys[1]}])
     scene.receiver(2)

@@ -229,7 +229,7 @@ static const struct node_ops ops = {
 static int write_link(const struct apps *s, int number, char *out, size_t cap)
 {
     if (!s->ltp)
-        return snprintf(out, cap, "adapter: tcpcl, %s: \"127.0.0.1:%u\", reconnect: 50ms",
+        return snprintf(out, cap, "adapter: tcpcl, %s: \"127.0.0.1:%u\", timers: {reconnect: 50ms}",
                         number == 1 ? "remote" : "local", s->ports[1]);
     return snprintf(out, cap,
                     "adapter: ltp-udp, local: \"127.0.0.1:%u\", remote: \"127.0.0.1:%u\", "

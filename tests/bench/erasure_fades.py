@@ -24,7 +24,7 @@ def write_node(folder, number, code):
     keys = {"name": "it", "adapter": "ltp-udp", "peer": f"ipn:{peer}.0", "local": f"10.0.0.{number}:1113", "remote": f"10.0.0.{peer}:1113",
             "rate": "100Mbit/s", "owlt": "1.28s", "rto": "2.6s", "sessions": 400}
     if code:
-        keys.update(erasure="rs", erasure_rate=code[0], erasure_span=code[1], erasure_requests="yes" if code[2] else "no")
+        keys["erasure"] = f"{{mode: rs, rate: {code[0]}, span: {code[1]}, requests: {'yes' if code[2] else 'no'}}}"
     path = os.path.join(folder, f"node{number}.yaml")
     with open(path, "w", encoding="utf-8") as f:
         f.write(f"node: ipn:{number}.0\nsocket: {folder}/{number}.sock\nstore: {{durability: none}}\nlinks:\n  - "

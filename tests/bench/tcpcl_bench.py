@@ -44,7 +44,7 @@ def two_processes(options, programs, bench, size, window):
 
 def tls_keys(n, authority):
     certificate, key = authority.issue(f"node{n}", f"{NODE}ipn:{n}.0")
-    return {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": authority.file}
+    return {"tls": "required", "tls.certificate": certificate, "tls.key": key, "tls.ca": authority.file}
 
 
 def whole_nodes(options, programs, size, window, one_way, tls=False):

@@ -126,7 +126,7 @@ static void open_link(struct bench *b, uint64_t own, uint16_t local, uint16_t re
     const char *pairs[] = {"local",   from,       "remote",         to,
                            "rto",     "200ms",    "sessions",       b->sessions,
                            "segment", b->segment, "rate",           b->rate,
-                           "batch",   b->batch,   "accept_unknown", own == 2 ? b->accept : "0",
+                           "batch",   b->batch,   "unknown.accept", own == 2 ? b->accept : "0",
                            NULL};
     if (uv_world_open(&b->world) < 0)
         abort();

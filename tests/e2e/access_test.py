@@ -123,8 +123,8 @@ class AccessTest(NodeCase):
         with open(key, "w") as f:
             f.write("00112233445566778899aabbccddeeff\n")
         os.chmod(key, 0o600)
-        for keys, named in (({"auth_key_file": key}, "auth_key_file"), ({"auth": "off", "auth_key_file": key}, "auth_key_file"),
-                            ({"auth_key_id": "one"}, "auth_key_id"), ({"auth_peer_key_file": key}, "auth_peer_key_file")):
+        for keys, named in (({"auth.key_file": key}, "auth.key_file"), ({"auth": "off", "auth.key_file": key}, "auth.key_file"),
+                            ({"auth.key_id": "one"}, "auth.key_id"), ({"auth.peer_key_file": key}, "auth.peer_key_file")):
             link = self.lab.link(2, *self.lab.udp_ports(2), rto="100ms", **keys)
             done = self.heliod("--check", self.lab.write_node(1, [link], log=False))
             self.assertEqual(done.returncode, 2, keys)
@@ -139,7 +139,7 @@ class AccessTest(NodeCase):
         said = "listens at {}, at all addresses of this machine, without auth: "
         for local, keys, count, who in (("0.0.0.0", {}, 1, "anyone who can forge the address of remote can send"),
                                         ("0.0.0.0", {"source": "any"}, 1, "anyone who reaches it can send"),
-                                        ("0.0.0.0", {"auth": "require", "auth_key_file": key}, 0, ""), ("127.0.0.1", {}, 0, "")):
+                                        ("0.0.0.0", {"auth": "require", "auth.key_file": key}, 0, ""), ("127.0.0.1", {}, 0, "")):
             ports = self.lab.udp_ports(2)
             link = self.lab.link(2, *ports, rto="100ms", **keys)
             config = self.lab.write_node(1, [{**link, "local": f"{local}:{ports[0]}"}], log=False)
@@ -176,15 +176,15 @@ class AccessTest(NodeCase):
         cookie = self.lab.write_node(6, [self.lab.link(2, 1, 2, rto="1s", cookie="5f0ac7")], log=False)
         frames = self.lab.path("frames.yaml")
         station = self.lab.path("secret-station.yaml")
-        link = "adapter: ltp-udp, peer: ipn:2.0, local: 127.0.0.1:1, remote: 127.0.0.1:2, rto: 1s, frames: cltu, frame_scid: 5, frame_port: sle"
-        sle = "sle_cltu: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, sle_user: USER, sle_provider: STATION, sle_auth: all"
-        texts = {frames: f"node: ipn:1.0\nsocket: {self.lab.path('s')}\nstore: {{durability: none}}\nlinks:\n  - {{name: a, {link}, {sle}, sle_password: 'aa', sle_provider_password: 'bb'}}\n",
+        link = "adapter: ltp-udp, peer: ipn:2.0, local: 127.0.0.1:1, remote: 127.0.0.1:2, rto: 1s, frames: {mode: cltu, scid: 5, port: sle}"
+        sle = "cltu: sagr=1.spack=1.fsl-fg=1.cltu=cltu1, user: USER, provider: STATION, auth: all"
+        texts = {frames: f"node: ipn:1.0\nsocket: {self.lab.path('s')}\nstore: {{durability: none}}\nlinks:\n  - {{name: a, {link}, sle: {{{sle}, password: 'aa', provider_password: 'bb'}}}}\n",
                  station: "id: STATION\npassword: 'aa'\nusers: [{id: USER, password: 'bb'}]\nsources: [{name: a}]\n"
                           "instances: [{id: sagr=1.spack=1.rsl-fg=1.raf=onlt1, users: USER, source: a}]\n"}
         for path, text in texts.items():
             with open(path, "w", encoding="ascii") as f:
                 f.write(text)
-        cases = ((["heliod", "--check", node], ["http.token"]), (["heliod", "--check", cookie], ["cookie"]), (["heliod", "--check", frames], ["sle_password", "sle_provider_password"]),
+        cases = ((["heliod", "--check", node], ["http.token"]), (["heliod", "--check", cookie], ["auth.cookie"]), (["heliod", "--check", frames], ["sle.password", "sle.provider_password"]),
                  (["helio-sle", "provider", "--check", station], ["password", "users.password"]))
         for command, keys in cases:
             for mode in (0o644, 0o604, 0o602, 0o640, 0o600):

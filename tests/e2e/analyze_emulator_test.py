@@ -112,7 +112,7 @@ def check_exactly(lab):
     assert "ends within this packet" in cut.stderr, (cut.returncode, cut.stderr)
 
 
-LINK = "adapter: ltp-udp, rate: 20Mbit/s, owlt: 20ms, recovery: plain, rto: 200ms, segment: 1024B, sessions: 6, report_delay: 3ms"
+LINK = "adapter: ltp-udp, rate: 20Mbit/s, owlt: 20ms, recovery: {mode: plain, report_delay: 3ms}, rto: 200ms, segment: 1024B, sessions: 6"
 ERASED = "overhead: 42B\nboth: {delay: 20ms}\nforward: {erasures: {iid: 0.03}}\nreturn: {erasures: {iid: 0.05}}\n"
 HANDED = """link: {both: {delay: 5ms}}
 links:

@@ -52,7 +52,7 @@ def write_world(folder, r):
                 continue
             keys = {"rate": "50Mbit/s", "rto": "60ms", "sessions": r.choice([2, 8])}
             if {number, other} == {2, 3}:
-                keys |= {"colour": colour} | ({"resend": 2} if colour == "orange" else {}) | \
+                keys |= {"colour": colour} | ({"recovery": "{resend: 2}"} if colour == "orange" else {}) | \
                     ({"aggregate": "20kB", "aggregate_time": "5ms"} if r.random() < 0.5 else {})
             text = ", ".join(f"{key}: {value}" for key, value in keys.items())
             lines.append(f"  - {{name: to-{other}, adapter: ltp-udp, peer: ipn:{other}.0, local: 10.0.{number}.{other}:1, "

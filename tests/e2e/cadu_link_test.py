@@ -16,8 +16,8 @@ import aap2
 import node_case
 from node_case import NodeCase, wait_for
 
-CADUS = {"rate": "20Mbit/s", "rto": "150ms", "sessions": 8, "frames": "aos", "frame_scid": 171, "frame_vcid": 5, "frame_idle": "20ms",
-         "cadu": "rs223", "cadu_interleave": 5}
+CADUS = {"rate": "20Mbit/s", "rto": "150ms", "sessions": 8, "frames": "aos", "frames.scid": 171, "frames.vcid": 5, "frames.idle": "20ms",
+         "cadu": "rs223", "cadu.interleave": 5}
 UNIT = 4 + 1275
 
 
@@ -215,7 +215,7 @@ class CaduLinkTest(NodeCase):
             self.assertEqual(re.findall(rf"^heliograph_link_cadu_{name}_total{{.*}} (\d+)$", text, re.M), [str(line["cadu_" + key])])
 
     def test_tcp(self):
-        relay = self.start_nodes(StreamRelay, ({"frame_port": "connect"}, {"frame_port": "listen"}))
+        relay = self.start_nodes(StreamRelay, ({"frames.port": "connect"}, {"frames.port": "listen"}))
         wait_for(lambda: self.links(1)["frames"]["line"]["connected"])
         self.exchange()
         self.check_account(relay)
@@ -226,10 +226,10 @@ class CaduLinkTest(NodeCase):
         """What a node records helio-frames reads, and writes just the same: each code, basis, randomiser and marker."""
         for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956)):
             for basis, randomise, marker in (("dual", "yes", 32), ("conventional", "long", 32), ("dual", "no", 64)):
-                keys = {"cadu": cadu, "cadu_interleave": 4, "cadu_basis": basis, "cadu_randomise": randomise, "cadu_marker": marker, "frame_length": f"{length}B",
-                        "frame_idle": 0}
+                keys = {"cadu": cadu, "cadu.interleave": 4, "cadu.basis": basis, "cadu.randomise": randomise, "cadu.marker": marker, "frames.length": f"{length}B",
+                        "frames.idle": 0}
                 record = self.lab.path(f"{cadu}.{basis}.{randomise}.cadu")
-                link = self.lab.link(2, 1, 2, **{**CADUS, **keys}, frame_port="file", frame_record=record)
+                link = self.lab.link(2, 1, 2, **{**CADUS, **keys}, frames_port="file", frames_record=record)
                 node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
                 self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(30000))[0], aap2.SUCCESS)
                 wait_for(lambda: os.path.exists(record) and os.path.getsize(record) > 30000)
@@ -263,7 +263,7 @@ class CaduLinkTest(NodeCase):
         bits = ~int.from_bytes(data, "big") & (1 << 8 * len(data)) - 1
         with open(shifted, "wb") as f:
             f.write(b"noise before" + (bits << 5 | 0x13).to_bytes(len(data) + 1, "big"))
-        link = self.lab.link(2, 1, 2, **{**CADUS, "frame_idle": 0}, frame_port="file", frame_replay=shifted, frame_replay_rate="100Mbit/s")
+        link = self.lab.link(2, 1, 2, **{**CADUS, "frames.idle": 0}, frames_port="file", frames_replay=shifted, frames_replay_rate="100Mbit/s")
         self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
         wait_for(lambda: self.links(1)["frames"]["line"]["in"] >= 199)
         told = self.links(1)["frames"]
@@ -272,43 +272,43 @@ class CaduLinkTest(NodeCase):
         self.assertEqual((told["line"]["cadu_erred"], told["line"]["cadu_sync_losses"], told["received"]["lost"]), (0, 0, 0))
 
     def test_no_recording(self):
-        """A pipe without a writer, a folder, a device for frame_replay: refused by --check, at the start and by link add, without waiting."""
+        """A pipe without a writer, a folder, a device for frames: {replay: …}: refused by --check, at the start and by link add, without waiting."""
         pipe, missing = self.lab.path("pipe"), self.lab.path("missing")
         os.mkfifo(pipe)
         local, remote = self.lab.udp_ports(2)
         self.lab.start_node(1, self.lab.write_node(1, [], log=False))
         for replay, hint in ((pipe, "a pipe"), (self.lab.path("."), "a directory"), ("/dev/zero", "a device"), (missing, "No such file")):
-            link = self.lab.link(3, local, remote, **{**CADUS, "frame_port": "file", "frame_replay": replay})
+            link = self.lab.link(3, local, remote, **{**CADUS, "frames.port": "file", "frames.replay": replay})
             path = self.lab.write_node(2, [link], log=False)
             with open(path, encoding="utf-8") as f:
-                line = 1 + [k.strip().partition(":")[0] for k in f].index("frame_replay")
+                line = 1 + [k.strip().partition(":")[0] for k in f].index("frames")
             for words in (("--check", path), (path,)):
                 done = self.heliod(*words)
                 self.assertEqual(done.returncode, 2, (words, done.stderr))
-                self.assertRegex(done.stderr, rf"node2\.yaml:{line}: .*\bframe_replay: .*{hint}")
+                self.assertRegex(done.stderr, rf"node2\.yaml:{line}: .*\bframes\.replay: .*{hint}")
             keys = [f"{key}={value}" for key, value in link.items() if key != "name"]
             done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "add", "to-3", *keys],
                                   capture_output=True, text=True, timeout=60, check=False)
             self.assertNotEqual(done.returncode, 0)
-            self.assertRegex(done.stdout + done.stderr, f"frame_replay: .*{hint}")
+            self.assertRegex(done.stdout + done.stderr, rf"frames\.replay: .*{hint}")
             self.assertEqual(self.lab.control(1, "links")["links"], [])
 
     def test_mistakes(self):
         """Each with file and line, the key, and what would be right."""
-        sle = {"frame_port": "sle", "sle_raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "sle_user": "user", "sle_provider": "provider"}
+        sle = {"frames.port": "sle", "sle.raf": "sagr=1.spack=1.rsl-fg=1.raf=onlc1", "sle.user": "user", "sle.provider": "provider"}
         for keys, key, hint in (({"cadu": "rs223", **sle}, "cadu", "the provider has the modem"),
-                                ({"cadu": "rs223", "frame_marker": "yes", "frame_port": "connect"}, "frame_marker", "CADUs have markers; remove this key"),
+                                ({"cadu": "rs223", "frames.marker": "yes", "frames.port": "connect"}, "frames.marker", "CADUs have markers; remove this key"),
                                 ({"frames": "tc", "cadu": "uncoded"}, "cadu", "counts only for TM, USLP and AOS frames"),
                                 ({"frames": "off", "cadu": "uncoded"}, "cadu", "write frames: too"),
-                                ({"cadu": "rs223", "frame_length": "1116B"}, "frame_length", "write 1115B"),
-                                ({"cadu": "rs223", "frames_in": "tm", "frame_length_in": "1120B"}, "frame_length_in", "write 1115B"),
+                                ({"cadu": "rs223", "frames.length": "1116B"}, "frames.length", "write 1115B"),
+                                ({"cadu": "rs223", "frames.in": "tm", "frames.length_in": "1120B"}, "frames.length_in", "write 1115B"),
                                 ({"cadu": "rs255"}, "cadu", "rs239"),
-                                ({"cadu": "rs223", "cadu_interleave": 9}, "cadu_interleave", "8"),
-                                ({"cadu": "rs223", "cadu_marker_errors": 9}, "cadu_marker_errors", "8"),
-                                ({"frames": "uslp", "cadu": "uncoded", "frame_length": "65507B"}, "frame_length", "write 65503B, or frame_port: connect")):
+                                ({"cadu": "rs223", "cadu.interleave": 9}, "cadu.interleave", "8"),
+                                ({"cadu": "rs223", "cadu.marker_errors": 9}, "cadu.marker_errors", "8"),
+                                ({"frames": "uslp", "cadu": "uncoded", "frames.length": "65507B"}, "frames.length", "write 65503B, or frames: {port: connect}")):
             path = self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", **{"frames": "aos", **keys})], log=False)
             with open(path, encoding="utf-8") as f:
-                line = 1 + [k.strip().partition(":")[0] for k in f].index(key)
+                line = 1 + [k.strip().partition(":")[0] for k in f].index(key.partition(".")[0])
             done = self.heliod("--check", path)
             self.assertEqual(done.returncode, 2, keys)
             self.assertRegex(done.stderr, rf"node1\.yaml:{line}: .*\b{key}: .*{hint}", keys)

@@ -86,10 +86,11 @@ class Keys(Base):
         self.assertEqual([back[key] for key in ("rate", "delay", "rules", "erasures")], ["2Mbit/s", "7ms", ["report:every=7"], {"iid": "0.2"}])
         for way in there, back:
             self.assertEqual(way["contacts"], [{"from": "0s", "to": "1s"}, {"from": "2s", "to": "9s"}])
-        keys = {**{key.replace("-", "_"): str(value) for key, value in own.items()}, "segment": "800B", "rto": "45ms", "recovery": "own"}
-        self.assertEqual({key: str(link.keys.get(key)) for key in keys}, keys)
+        keys = {**{key.replace("-", "_"): str(value) for key, value in own.items()}, "mode": "own"}
+        self.assertEqual({key: str(link.keys["recovery"].get(key)) for key in keys}, keys)
+        self.assertEqual([link.keys[key] for key in ("segment", "rto")], ["800B", "45ms"])
         sender, receiver = link.at["1"], link.at["2"]
-        self.assertEqual((str(sender["sessions"]), receiver["report_delay"], str(link.channel["overhead"])), ("9", "3ms", "50B"))
+        self.assertEqual((str(sender["sessions"]), receiver["recovery"]["report_delay"], str(link.channel["overhead"])), ("9", "3ms", "50B"))
         self.assertEqual((str(flow.keys["payload"]), flow.keys["duration"]), ("70000", "3"))
 
     def steps(self, trace):

@@ -38,7 +38,7 @@ class CheckTest(NodeCase):
 
     def keys(self):
         certificate, key = Authority(self.lab.path("ca")).issue("one", f"{NODE}ipn:1.0")
-        return {"tls_certificate": certificate, "tls_key": key, "tls_ca": self.lab.path("ca/ca.pem")}
+        return {"tls.certificate": certificate, "tls.key": key, "tls.ca": self.lab.path("ca/ca.pem")}
 
     def tls(self, **keys):
         link = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "remote": "127.0.0.1:1", "tls": "required", **keys}
@@ -62,7 +62,7 @@ class CheckTest(NodeCase):
         link = self.lab.link(2, 1111, 1112, rto="1s", auth="require", auth_key_file=self.fifo())
         code, text = self.check(self.lab.write_node(1, [link], log=False))
         self.assertEqual(code, 2)
-        self.assertIn("auth_key_file: ", text)
+        self.assertIn("auth.key_file: ", text)
         self.assertIn("/pipe: a pipe, no regular file", text)
         code, text = self.check(self.fifo())
         self.assertEqual(code, 2)
@@ -70,8 +70,8 @@ class CheckTest(NodeCase):
         code, text = self.run_check(*self.station("")[:3], self.fifo())
         self.assertEqual(code, 2)
         self.assertIn("/pipe: is a pipe, and nobody writes to it", text)
-        tls = {**keys, "tls_certificate": self.fifo()}
-        code, text = self.run_check(*self.station("tls: required\n" + "".join(f"{key}: {tls[key]}\n" for key in tls)))
+        tls = {**keys, "tls.certificate": self.fifo()}
+        code, text = self.run_check(*self.station("tls: required\n" + "".join(f"{key.replace('.', '_')}: {tls[key]}\n" for key in tls)))
         self.assertEqual(code, 2)
         self.assertRegex(text, "tls_certificate: .*/pipe: a pipe, no regular file")
 
@@ -81,8 +81,8 @@ class CheckTest(NodeCase):
             pass
         os.mkdir(self.lab.path("folder"))
         tcp = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "tls": "off", "remote": "127.0.0.1:1"}
-        ltp = {**self.lab.link(2, 1111, 1112, rto="1s"), "frames": "aos", "frame_port": "file", "rate": "1Mbit/s"}
-        for link, key, says in ((tcp, "local_path", "is there and is no socket"), (ltp, "frame_record", "is a directory")):
+        ltp = {**self.lab.link(2, 1111, 1112, rto="1s"), "frames": "aos", "frames.port": "file", "rate": "1Mbit/s"}
+        for link, key, says in ((tcp, "local_path", "is there and is no socket"), (ltp, "frames.record", "is a directory")):
             for name, why in (("none/x", f"the directory {self.lab.path('none')} does not exist"), ("file/x", f"{self.lab.path('file')} is not a directory"),
                               ("file" if key == "local_path" else "folder", says)):
                 code, text = self.check(self.lab.write_node(1, [{**link, key: self.lab.path(name)}], log=False))
@@ -125,7 +125,7 @@ class CheckTest(NodeCase):
         """It is valid for 30 days."""
         keys = self.keys()
         node = (self.lab.program("heliod"), "--check", self.tls(**keys))
-        station = self.station("tls: required\n" + "".join(f"{key}: {keys[key]}\n" for key in keys))
+        station = self.station("tls: required\n" + "".join(f"{key.replace('.', '_')}: {keys[key]}\n" for key in keys))
         date = r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
         for command in (node, station):
             for days, says in ((1, None), (20, f"one.pem: the certificate ends at {date}; write a new one"),
@@ -136,7 +136,7 @@ class CheckTest(NodeCase):
                 if says is None:
                     self.assertNotIn("warning", text)
                 else:
-                    self.assertRegex(text, "warning: .*tls_certificate: .*" + says)
+                    self.assertRegex(text, r"warning: .*tls[._]certificate: .*" + says)
 
 
 if __name__ == "__main__":

@@ -169,7 +169,7 @@ def main():
                         "write the path of a file")
     check_configuration(good + link.replace(":2", ":1") + "    peer: ipn:2.0\n", "8: links[a].remote: is the same as "
                         "local: the link would send to itself")
-    check_configuration(good + link.replace("127.0.0.1:2", "localhost:2") + "    peer: ipn:2.0\n    batch: Yes\n")
+    check_configuration(good + link.replace("127.0.0.1:2", "localhost:2") + "    peer: ipn:2.0\n    pacing: {batch: Yes}\n")
     check_configuration(good + "log: " + "[" * 100000 + "\n", "4: nested deeper than 16 levels")
     check_configuration(good + "#\n#\n# caf\udce9 au lait\n", "6: not YAML: invalid trailing UTF-8 octet (a configuration is "
                         "UTF-8)")

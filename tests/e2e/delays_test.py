@@ -126,7 +126,7 @@ class Delays(unittest.TestCase):
     def test_of_links_that_name_no_sessions_the_way_is_one(self):
         """Orange blocks that are lost and go again: tries that failed count as sent again."""
         rows, bundles, summary = self.world("both: {delay: 20ms, rate: 10Mbit/s, erasures: {iid: 0.01}}", "-d ipn:3.2000 -T 2 -W 8 -P 10kB",
-                                            keys="rto: 60ms, sessions: 8, colour: orange, resend: 3")
+                                            keys="rto: 60ms, sessions: 8, colour: orange, recovery: {resend: 3}")
         self.check_sums(rows, bundles, summary)
         self.assertGreater(len(rows), 30)
 

@@ -11,9 +11,9 @@ import aap2
 import node_case
 from node_case import NodeCase, wait_for
 
-CODE = {"erasure": "rs", "erasure_span": 256, "erasure_rate": 0.7}
+CODE = {"erasure": "rs", "erasure.span": 256, "erasure.rate": 0.7}
 # With 5 % lost every second matrix needs more than its 13 repair segments.
-ASKS = {**CODE, "erasure_rate": 0.95, "erasure_requests": "yes"}
+ASKS = {**CODE, "erasure.rate": 0.95, "erasure.requests": "yes"}
 
 
 class ErasureLinkTest(NodeCase):
@@ -103,11 +103,11 @@ class ErasureLinkTest(NodeCase):
 
     def test_mismatch(self):
         """Peers with another span: the other's packets are counted, and nothing is repaired."""
-        self.mismatch({**CODE, "erasure_span": 128})
+        self.mismatch({**CODE, "erasure.span": 128})
 
     def test_requests_of_one(self):
         """One asks, and the other one does not know requests: the same."""
-        self.mismatch({**CODE, "erasure_requests": "yes"})
+        self.mismatch({**CODE, "erasure.requests": "yes"})
 
     def mismatch(self, other):
         self.nodes({1: CODE, 2: other})
@@ -116,11 +116,11 @@ class ErasureLinkTest(NodeCase):
         self.assertEqual(self.links(2)["erasure"]["received"]["segments_repaired"], 0)
 
     def test_mistakes(self):
-        for keys, expected in (({"erasure_rate": 0.999}, "erasure_rate"), ({"erasure_span": 60000}, "erasure_span"), ({"erasure": "rs8", "erasure_span": 60000}, "erasure_span"),
-                               ({"erasure_span": 20000, "erasure_matrices": 64}, "erasure_matrices"), ({"accept_unknown": 3}, "accept_unknown"),
-                               ({"erasure": "ldpc"}, "erasure"), ({"erasure": "rs8", "erasure_requests": "yes"}, "erasure_requests"),
-                               ({"erasure_span": 8, "erasure_requests": "yes"}, "erasure_requests"),
-                               ({"erasure_interleave": 4}, "erasure_interleave")):
+        for keys, expected in (({"erasure.rate": 0.999}, "erasure.rate"), ({"erasure.span": 60000}, "erasure.span"), ({"erasure": "rs8", "erasure.span": 60000}, "erasure.span"),
+                               ({"erasure.span": 20000, "erasure.matrices": 64}, "erasure.matrices"), ({"unknown.accept": 3}, "unknown.accept"),
+                               ({"erasure": "ldpc"}, "erasure"), ({"erasure": "rs8", "erasure.requests": "yes"}, "erasure.requests"),
+                               ({"erasure.span": 8, "erasure.requests": "yes"}, "erasure.requests"),
+                               ({"erasure.interleave": 4}, "erasure.interleave")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", rate="50Mbit/s", **{**CODE, **keys})], log=False))
             self.assertEqual(done.returncode, 2, keys)
             self.assertIn(expected, done.stderr)

@@ -12,8 +12,8 @@ import aap2
 import node_case
 from node_case import NodeCase, wait_for
 
-KINDS = (("aos", {}), ("tm", {"frame_length": "700B"}), ("uslp", {"frame_length": "4000B", "frame_fill": "0"}),
-         ("aos", {"cadu": "rs223"}), ("tm", {"cadu": "rs239", "cadu_interleave": 4, "frame_length": "700B"}))
+KINDS = (("aos", {}), ("tm", {"frames.length": "700B"}), ("uslp", {"frames.length": "4000B", "frames.fill": "0"}),
+         ("aos", {"cadu": "rs223"}), ("tm", {"cadu": "rs239", "cadu.interleave": 4, "frames.length": "700B"}))
 
 
 class FramesLinkTest(NodeCase):
@@ -56,7 +56,7 @@ class FramesLinkTest(NodeCase):
         emulator = self.lab.start("relay", "helio-emu", "relay", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{right}",
                                   "--delay", "2ms", "--trace", "iid:0.05", "--trace-return", "iid:0.05", "--priority", "normal",
                                   "--json", self.lab.path("relay.json"))
-        keys = {"rate": "50Mbit/s", "rto": "100ms", "sessions": 8, "frames": "aos", "frame_scid": 171, "frame_vcid": 5}
+        keys = {"rate": "50Mbit/s", "rto": "100ms", "sessions": 8, "frames": "aos", "frames.scid": 171, "frames.vcid": 5}
         for n, local in ((1, left), (2, right)):
             self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(3 - n, local, relay, **keys)], log=False))
         receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.7")
@@ -88,7 +88,7 @@ class FramesLinkTest(NodeCase):
             peer.bind(("127.0.0.1", 0))
             peer.settimeout(300)
             port = self.lab.udp_ports(1)[0]
-            link = self.lab.link(2, port, peer.getsockname()[1], rto="10s", segment="500B", frames="aos", frame_scid=171, frame_vcid=5)
+            link = self.lab.link(2, port, peer.getsockname()[1], rto="10s", segment="500B", frames="aos", frames_scid=171, frames_vcid=5)
             self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
             self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(3000))[0], aap2.SUCCESS)
             stream, frames = b"", 0
@@ -116,10 +116,10 @@ class FramesLinkTest(NodeCase):
             self.assertEqual(told, {"ok": 1, "fecf": 2, "length": 1, "channel": 1})  # "x" has the version of an AOS frame
 
     def test_mistakes(self):
-        for keys, expected in (({"frames": "aos", "frame_length": "3000B"}, "frame_length"), ({"frames": "tm", "frames_in": "cltu", "frame_length_in": "2000B"}, "frame_length_in"),
-                               ({"frames": "cltu", "frame_length": "70B"}, "frame_segments"), ({"frames": "aos", "frame_port": "file"}, "frame_record"),
-                               ({"frames": "aos", "frame_scid": 256}, "spacecraft"), ({"frames": "tm", "frame_vcid": 8}, "virtual channel"),
-                               ({"frames": "aos", "accept_unknown": 3}, "accept_unknown")):
+        for keys, expected in (({"frames": "aos", "frames.length": "3000B"}, "frames.length"), ({"frames": "tm", "frames.in": "cltu", "frames.length_in": "2000B"}, "frames.length_in"),
+                               ({"frames": "cltu", "frames.length": "70B"}, "frames: {segments: yes}"), ({"frames": "aos", "frames.port": "file"}, "frames.record"),
+                               ({"frames": "aos", "frames.scid": 256}, "spacecraft"), ({"frames": "tm", "frames.vcid": 8}, "virtual channel"),
+                               ({"frames": "aos", "unknown.accept": 3}, "unknown.accept")):
             done = self.heliod("--check", self.lab.write_node(1, [self.lab.link(2, 1, 2, rto="1s", **keys)], log=False))
             self.assertEqual(done.returncode, 2, keys)
             self.assertIn(expected, done.stderr)

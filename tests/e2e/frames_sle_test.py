@@ -14,8 +14,8 @@ from heliograph.lab import private
 
 RAF, CLTU = "sagr=1.spack=1.rsl-fg=1.raf=onlc{}", "sagr=1.spack=1.fsl-fg=1.cltu=cltu{}"
 OURS, THEIRS = "00112233", "aabbccdd"
-KEYS = {"rto": "1s", "frames": "cltu", "frames_in": "aos", "frame_scid": 171, "frame_port": "sle", "sle_user": "CENTRE", "sle_provider": "STATION",
-        "sle_auth": "all", "sle_password": OURS, "sle_provider_password": THEIRS, "sle_reconnect": "200ms", "sle_reconnect_max": "400ms"}
+KEYS = {"rto": "1s", "frames": "cltu", "frames.in": "aos", "frames.scid": 171, "frames.port": "sle", "sle.user": "CENTRE", "sle.provider": "STATION",
+        "sle.auth": "all", "sle.password": OURS, "sle.provider_password": THEIRS, "sle.reconnect": "200ms", "sle.reconnect_max": "400ms"}
 
 
 class FramesSleTest(NodeCase):
@@ -52,8 +52,8 @@ class FramesSleTest(NodeCase):
     def test_refusals(self):
         """Links with a wrong password of either side, an unknown instance and a wrong version beside a good one."""
         self.station()
-        wrong = {3: {"sle_password": "ff", "sle_cltu": CLTU.format(2)}, 4: {"sle_provider_password": "ff", "sle_cltu": CLTU.format(2)},
-                 5: {"sle_raf": RAF.format(9)}, 6: {"sle_raf": RAF.format(2)}, 7: {"sle_auth": "none", "sle_password": "''", "sle_provider_password": "''", "sle_cltu": CLTU.format(2)}}
+        wrong = {3: {"sle.password": "ff", "sle.cltu": CLTU.format(2)}, 4: {"sle.provider_password": "ff", "sle.cltu": CLTU.format(2)},
+                 5: {"sle.raf": RAF.format(9)}, 6: {"sle.raf": RAF.format(2)}, 7: {"sle.auth": "none", "sle.password": "''", "sle.provider_password": "''", "sle.cltu": CLTU.format(2)}}
         process = self.node([self.link(2, sle_raf=RAF.format(1), sle_cltu=CLTU.format(1))] + [self.link(n, **k) for n, k in wrong.items()])
         count = {3: "broken", 4: "credentials_wrong", 5: "binds_refused", 6: "binds_refused", 7: "broken"}
         wait_for(lambda: self.links()["l2"]["up"] and all(self.line(n)[key] >= 2 for n, key in count.items()))
@@ -61,7 +61,7 @@ class FramesSleTest(NodeCase):
         self.assertEqual({n: shown[f"l{n}"]["up"] for n in range(2, 8)}, {2: True, 3: False, 4: False, 5: False, 6: False, 7: False})
         self.assertEqual([self.line(2)[key] for key in ("connects", "broken", "binds_refused", "peer_aborts", "credentials_wrong")], [2, 0, 0, 0, 0])
         said = self.said("node1")
-        for number, text in ((3, "so ends what it takes for a wrong password"), (4, "credentials were wrong: sle_provider_password"),
+        for number, text in ((3, "so ends what it takes for a wrong password"), (4, "credentials were wrong: sle.provider_password"),
                              (5, "no such service instance"), (6, "version not supported"), (7, "does it ask for authentication")):
             self.assertRegex(said, rf"link l{number}: .*{text}")
         self.assertNotRegex(said, "warning: link l2")
@@ -103,10 +103,10 @@ class FramesSleTest(NodeCase):
 
     def test_mistakes(self):
         self.port = 1
-        for keys, key, text in (({"sle_raf": "raf=1"}, "sle_raf", "an instance of RAF"), ({"sle_raf": RAF.format(1), "sle_password": "0"}, "sle_password", "hexadecimal"),
-                                ({"sle_raf": RAF.format(1), "sle_user": "X"}, "sle_user", "3 to 16 characters"),
-                                ({"sle_raf": RAF.format(1), "sle_provider_password": "''"}, "sle_auth", "needs sle_password and sle_provider_password"),
-                                ({"sle_raf": RAF.format(1), "frame_port": "datagrams"}, "sle_raf", "frame_port: sle")):
+        for keys, key, text in (({"sle.raf": "raf=1"}, "sle.raf", "an instance of RAF"), ({"sle.raf": RAF.format(1), "sle.password": "0"}, "sle.password", "hexadecimal"),
+                                ({"sle.raf": RAF.format(1), "sle.user": "X"}, "sle.user", "3 to 16 characters"),
+                                ({"sle.raf": RAF.format(1), "sle.provider_password": "''"}, "sle.auth", "needs sle.password and sle.provider_password"),
+                                ({"sle.raf": RAF.format(1), "frames.port": "datagrams"}, "sle.raf", "frames: {port: sle}")):
             config = self.lab.write_node(1, [self.link(2, **keys)], log=False)
             done = self.heliod("--check", config)
             self.assertEqual(done.returncode, 2, keys)

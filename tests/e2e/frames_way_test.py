@@ -11,8 +11,10 @@ import aap2
 import node_case
 from node_case import NodeCase, wait_for
 
-DOWN = {"frames": "aos", "frames_in": "cltu", "frame_scid": 171, "frame_vcid": 5, "frame_clcw": "yes"}
-UP = {"frames": "cltu", "frames_in": "aos", "frame_scid": 171, "frame_vcid": 5, "frame_clcw": "yes"}
+from heliograph import link_keys
+
+DOWN = {"frames": "aos", "frames.in": "cltu", "frames.scid": 171, "frames.vcid": 5, "frames.clcw": "yes"}
+UP = {"frames": "cltu", "frames.in": "aos", "frames.scid": 171, "frames.vcid": 5, "frames.clcw": "yes"}
 
 
 class FramesWayTest(NodeCase):
@@ -20,14 +22,14 @@ class FramesWayTest(NodeCase):
         path = self.lab.path(f"{number}.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"node: ipn:{number}.0\nsocket: {self.lab.socket(number)}\nstore: {{durability: none}}\n{more}links:\n")
-            f.writelines("  - {" + ", ".join(f"{k}: '{v}'" for k, v in link.items()) + "}\n" for link in links)
+            f.writelines("  - " + "\n    ".join(link_keys.lines(link, self.lab.program("heliod"))) + "\n" for link in links)
         return path
 
     def space(self, number, vcid=5, **keys):
         """A link between spacecraft (1) and ground station (2)."""
         way = DOWN if number == 1 else UP
         return {"name": f"to-{3 - number}-{vcid}", "adapter": "ltp-udp", "peer": f"ipn:{3 - number}.0", "rto": "80ms", "sessions": 16,
-                "local": f"10.0.0.{number}:1113", "remote": f"10.0.0.{3 - number}:1113", "rate": "50Mbit/s", **way, **keys, "frame_vcid": vcid}
+                "local": f"10.0.0.{number}:1113", "remote": f"10.0.0.{3 - number}:1113", "rate": "50Mbit/s", **way, **keys, "frames.vcid": vcid}
 
     def play(self, files, channel, *clients):
         with open(self.lab.path("channel.yaml"), "w", encoding="utf-8") as f:
@@ -45,7 +47,7 @@ class FramesWayTest(NodeCase):
 
     def test_chain(self):
         """Spacecraft, optical channel of erased frames, ground station, mission centre; data down, and orders up."""
-        for segment, keys in (("1013B", {}), ("3000B", {"segment": "3000B", "frame_segments": "yes", "frame_randomise": "yes"})):
+        for segment, keys in (("1013B", {}), ("3000B", {"segment": "3000B", "frames.segments": "yes", "frames.randomise": "yes"})):
             with self.subTest(segment):
                 ground = [self.space(2, **keys), {"name": "to-3", "adapter": "tcpcl", "peer": "ipn:3.0", "local": "10.0.0.2:4556", "tls": "off"}]
                 centre = [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": "10.0.0.3:4556", "tls": "off", "remote": "10.0.0.2:4556"}]
@@ -115,8 +117,8 @@ class FramesWayTest(NodeCase):
     def test_tcp(self):
         """By TCP, over a restart of the listener."""
         ports = self.lab.udp_ports(2)
-        down = {**DOWN, "frame_port": "connect", "frame_marker": "yes"}
-        up = {**UP, "frame_port": "listen", "frame_marker": "yes"}
+        down = {**DOWN, "frames.port": "connect", "frames.marker": "yes"}
+        up = {**UP, "frames.port": "listen", "frames.marker": "yes"}
         config = {n: self.lab.write_node(n, [self.lab.link(3 - n, ports[n - 1], ports[2 - n], rto="100ms", **way)], log=False)
                   for n, way in ((1, down), (2, up))}
         self.lab.start_node(1, config[1])

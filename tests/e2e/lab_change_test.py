@@ -223,9 +223,9 @@ class ByHand(Folder):
     def test_what_is_told(self):
         session = self.session(LINK)
         self.assertEqual(self.asked(session, "ends", "{2: {sessions: 5}}"), {})
-        self.assertEqual(self.asked(session, "retries.x", "5"), {})  # it is the node that refuses it
-        self.assertEqual(session.told, [("2", "link", "set", "to-1", "sessions=5"), ("1", "link", "set", "to-2", 'retries={"x": "5"}'),
-                                        ("2", "link", "set", "to-1", 'retries={"x": "5"}')])
+        self.assertEqual(self.asked(session, "recovery.retries", "5"), {})
+        self.assertEqual(session.told, [("2", "link", "set", "to-1", "sessions=5"), ("1", "link", "set", "to-2", "recovery.retries=5"),
+                                        ("2", "link", "set", "to-1", "recovery.retries=5")])
 
     def test_an_overhead_that_is_none(self):
         for value, said in (("abc", '"abc" is no size'), ("20B", "20B is less than the 42 bytes")):

@@ -74,7 +74,7 @@ class Files(Handover):
         self.assertEqual(told(OVER.replace("handover:", "overhead: 20B, handover:")), [(12.5, 0, {"rate": "40Mbit/s"}), (12.5, 1, {"rate": "unlimited"})])
         common = "link: {overhead: 20B}\n" + OVER  # holds for the channels, and so for the link as long as it passes x
         self.assertEqual(told(common)[1], (12.5, 1, {"rate": "unlimited", "overhead": "10B"}))
-        self.assertEqual(self.tree(self.derived(common), "node1.yaml")["links"][0]["overhead"], "20B")
+        self.assertEqual(self.tree(self.derived(common), "node1.yaml")["links"][0]["pacing"]["overhead"], "20B")
 
     def told(self, *changes):
         """(when, end, keys) of the ends of OVER with such (when, of whom, keys) in mid-run."""
@@ -133,7 +133,7 @@ class Files(Handover):
     def margins(self, text):
         derived = self.derived(text)
         links = [link for path in derived.nodes.values() for link in self.tree(derived, path.rpartition("/")[2])["links"]]
-        return [link.get("margin") for link in links]
+        return [link.get("recovery", {}).get("margin") for link in links]
 
     def test_timers_wait_for_the_queues_of_channels(self):
         """Of lines that others fill as well: the longest of each way."""
@@ -282,7 +282,7 @@ class Campaigns(Handover):
             fixed = text.replace("y: {", "y: {seed: 7, ")
             self.assertEqual(self.drawn(fixed)[0], "none")
             self.assertEqual(self.drawn(fixed.replace("x: {", f"x: {{{keys}"))[0], "some")
-        wan = "line: [craft, centre]\nlink: {delay: 5ms, frame_scid: 171, station: {wan: {jitter: 1ms%s}}}\n"
+        wan = "line: [craft, centre]\nlink: {delay: 5ms, frames: {scid: 171}, station: {wan: {jitter: 1ms%s}}}\n"
         self.assertEqual([self.drawn(wan % keys)[0] for keys in ("", ", seed: 3")], ["seed", "none"])
 
     def test_powers_of_a_file_stay(self):
@@ -292,7 +292,7 @@ class Campaigns(Handover):
         self.assertEqual(self.drawn(OVER.replace("x: {", "x: {erasures: {power: none}, "))[0], "none")
 
     def test_the_network_of_a_station(self):
-        text = "line: [craft, centre]\nlink: {delay: 5ms, frame_scid: 171, station: {wan: {%s}}}\n"
+        text = "line: [craft, centre]\nlink: {delay: 5ms, frames: {scid: 171}, station: {wan: {%s}}}\n"
         for keys, wanted in (("delay: 5ms", ("none", [])), ("jitter: 1ms", ("seed", [])), ("trace: 'iid:0.1'", ("seed", [])),
                              ("trace: A", ("realisation", ["/A-1002"] * 2)), ("forward: {trace: F}", ("realisation", ["/F-1002"]))):
             self.assertEqual(self.drawn(text % keys), wanted, keys)
@@ -309,7 +309,7 @@ class Campaigns(Handover):
         """Streams through a channel, losses in a station's network."""
         traffic = "traffic: [{perf: 1-2, data: 10kB, window: 1}]\n"
         stream = "line: 2\nlink: {adapter: tcpcl, delay: 5ms, rate: 10Mbit/s}\n" + traffic
-        station = "line: 2\nlink: {delay: 5ms, rate: 10Mbit/s, frame_scid: 171, station: {wan: {trace: 'iid:0.01'}}}\n" + traffic
+        station = "line: 2\nlink: {delay: 5ms, rate: 10Mbit/s, frames: {scid: 171}, station: {wan: {trace: 'iid:0.01'}}}\n" + traffic
         for text, why in ((stream, ":2: links.1-2: tcpcl does not pass a relay"), (station, ":2: links.1-2.station.wan.erasures: with real processes")):
             self.check(text, "sim")
             lab(self.file(text), "check", "--mode", "sim")

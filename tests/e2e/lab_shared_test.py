@@ -45,11 +45,11 @@ class Files(Folder):
             derived, margins = self.derived(text), {}
             for number in (1, 2, 3, 4):
                 tree = places.plain(places.parse("\n".join(derived.configs[f"/out/node{number}.yaml"][0].lines), "node.yaml"))
-                margins.update({(number, link["name"]): link.get("margin") for link in tree["links"]})
+                margins.update({(number, link["name"]): link.get("recovery", {}).get("margin") for link in tree["links"]})
             self.assertEqual(margins, {(1, "to-a"): wanted, (2, "to-g"): wanted, (1, "to-b"): None, (3, "to-g"): None, (1, "to-c"): None, (4, "to-g"): None})
         both = self.derived("line: 2\nlink: {delay: 5ms}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 5s}}\n")
         self.assertIn("margin: 2.02s", "\n".join(both.configs["/out/node1.yaml"][0].lines))
-        derived = self.derived("line: 2\nlink: {delay: 5ms, margin: 7ms}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 1s}}\n")
+        derived = self.derived("line: 2\nlink: {delay: 5ms, recovery: {margin: 7ms}}\nshared: {up: {of: [1-2.forward, 1-2.return], rate: 8Mbit/s, queue: 1s}}\n")
         self.assertIn("margin: 7ms", "\n".join(derived.configs["/out/node1.yaml"][0].lines))
 
     def test_a_link_that_only_shares_has_a_channel(self):
@@ -66,7 +66,7 @@ class Files(Folder):
         self.assertEqual((list(shown.values()), shared["up"]["members"][0]["of"]), ([{"in": 1}], f"a.b-{'x' * 40}.forward"))
 
     def test_a_station_goes_by_its_pieces(self):
-        derived = self.derived("line: [craft, centre]\nlink: {delay: 5ms, station: {}, frame_scid: 171}\n"
+        derived = self.derived("line: [craft, centre]\nlink: {delay: 5ms, station: {}, frames: {scid: 171}}\n"
                                "shared: {up: {of: [craft-centre.return], rate: 1Mbit/s}}\n")
         tree = places.plain(places.parse("\n".join(derived.configs["/out/emulator.yaml"][0].lines), "emulator.yaml"))
         self.assertEqual((list(tree["links"]), tree["shared"]["up"]["of"]), (["channel_1", "channel_2"], ["channel_2.forward"]))

@@ -59,7 +59,7 @@ class Sim(Station):
         file = self.file("""line: [centre, craft]
 nodes: {far: {}}
 links:
-  centre-craft: {rate: 5Mbit/s, delay: 3ms, return: {trace: "iid:0.02"}, forward: {trace: "iid:0.02"}, frames: tm, frame_length: 500B, frame_scid: 9,
+  centre-craft: {rate: 5Mbit/s, delay: 3ms, return: {trace: "iid:0.02"}, forward: {trace: "iid:0.02"}, frames: {mode: tm, length: 500B, scid: 9},
                  station: {spacecraft: craft, service: rcf, delivery: timely, authentication: none, wan: {forward: {delay: 30ms}}}}
   far-centre: {rate: 5Mbit/s, delay: 3ms, trace: "iid:0.02", station: {}}
 traffic:
@@ -82,9 +82,9 @@ traffic:
     def test_what_is_derived(self):
         of = made(LINE % "wan: {delay: 20ms}, id: GROUND, password: 'ff', instance: {buffer: 7, latency: 40ms}")
         craft, centre = (places.plain(config(of, node)["links"][0]) for node in ("craft", "centre"))
-        self.assertEqual((craft["frames"], craft["frames_in"], craft["peer"]), ("aos", "cltu", "ipn:2.0"))
-        self.assertEqual((centre["frames"], centre["frames_in"], centre["frame_port"], centre["peer"]), ("cltu", "aos", "sle", "ipn:1.0"))
-        self.assertEqual((centre["sle_provider"], centre["sle_provider_password"], centre["sle_auth"]), ("GROUND", "ff", "all"))
+        self.assertEqual((craft["frames"]["mode"], craft["frames"]["in"], craft["peer"]), ("aos", "cltu", "ipn:2.0"))
+        self.assertEqual([centre["frames"][key] for key in ("mode", "in", "port")] + [centre["peer"]], ["cltu", "aos", "sle", "ipn:1.0"])
+        self.assertEqual([centre["sle"][key] for key in ("provider", "provider_password", "auth")], ["GROUND", "ff", "all"])
         self.assertEqual((craft["owlt"], centre["owlt"]), ("65ms", "65ms"))  # channel, network, transfer buffer
         at = lab_derive.Addresses(of, 20000)
         tree = places.plain(lab_station.provider(of.links["craft-centre"], at.station(of.links["craft-centre"])))

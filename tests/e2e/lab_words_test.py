@@ -67,7 +67,7 @@ class Hints(Folder):
                 ("", "duration: 500ms, window: 100, payload: 100kB", []), ("", "data: 3MB, window: 100, payload: 100kB", []),
                 ("", "duration: 10s, rate: 90Mbit/s, payload: 100kB", []),
                 # what is not red, not LTP, not known, not the same all the time
-                (GREEN, LONG, []), (", adapter: udp", LONG, []), (", frames: aos, frame_port: udp", LONG, []),
+                (GREEN, LONG, []), (", adapter: udp", LONG, []), (", frames: {mode: aos, port: udp}", LONG, []),
                 (", contacts: [{from: 0s, to: 9s}]", LONG, []), (", outages: [{from: 1s, to: 2s}]", LONG, []),
                 (", channel: no", LONG, []), (", station: {}", LONG, [])):
             self.assertEqual(keys(GEO % (link, flow)), wanted, (link, flow))

@@ -24,7 +24,7 @@ TCP = HEAD + """links:
     peer: ipn:2.0
     remote: 127.0.0.1:1112
 """
-TLS = TCP + "    tls: required\n    tls_key: FOLDER/KEY.key\n    tls_ca: FOLDER/ca/ca.pem\n    tls_certificate: FOLDER/KEY.pem\n"
+TLS = TCP + "    tls:\n      mode: required\n      key: FOLDER/KEY.key\n      ca: FOLDER/ca/ca.pem\n      certificate: FOLDER/KEY.pem\n"
 POLICY = HEAD + "security_keys: FOLDER/keys\nsecurity:\n  - {role: source, context: bib-hmac-sha2, key: link}\n"
 SECRET = "key: " + "0f" * 48 + "\n"
 PLAN = "contacts:\n  - {from: 1, to: 2, start: 0s, end: 10s, rate: 1Mbit/s, owlt: 1s}\n"
@@ -44,7 +44,7 @@ NODES = (
     node("another name of a key", LTP + "    speed: 5Mbit/s\n", "11: links[to-2].speed", "did you mean rate?"),
     node("a unit in the key", LTP + "    rto_ms: 100\n", "11: links[to-2].rto_ms", "did you mean rto?"),
     node("a wrong letter", LTP + "    sesions: 4\n", "11: links[to-2].sesions", "did you mean sessions?"),
-    node("the key cut short", LTP + "    auth_key: a\n", "11: links[to-2].auth_key", "did you mean auth_key_"),
+    node("the key cut short", LTP + "    auth: {key: a}\n", "11: links[to-2].auth.key", "did you mean key_"),
     node("no key is near", LTP + "    weather: fine\n", "11: links[to-2].weather", "the keys here are: name, adapter"),
     node("a key of another adapter", LTP + "    tls: required\n", "11: links[to-2].tls", "write the adapter that has it: tcpcl"),
     node("a wrong key of the node", LTP + "rout: []\n", "11: rout", "did you mean routes?"),
@@ -59,11 +59,11 @@ NODES = (
     node("a rate without a unit", LTP + "    rate: 500\n", "11: links[to-2].rate", "a rate with its unit, such as 500Mbit/s"),
     node("a size by another name", LTP + "    queue_bytes: 20 MBytes\n", "11: links[to-2].queue_bytes", "write no space before the unit: 20MB"),
     node("a size out of range, for want of a unit", HEAD + "bundles: {max: 12}\n", "4: bundles.max", "a value from 1kB to 4GB"),
-    node("a share in percent", LTP + "    erasure: rs\n    erasure_rate: 77 %\n", "12: links[to-2].erasure_rate", "write 0.77"),
+    node("a share in percent", LTP + "    erasure:\n      mode: rs\n      rate: 77 %\n", "13: links[to-2].erasure.rate", "write 0.77"),
     node("a node where a number belongs", TCP + "    peers: \"ipn:3.0\"\n", "9: links[to-2].peers", "a whole number without unit: "),
     node("a tab", LTP.replace("    rto: 1s", "\trto: 1s"), "10: not YAML", "a tab at line 10: use spaces"),
     node("a word that is none of the choices", HEAD + "log: {level: verbose}\n", "4: log.level", "write one of: error, warning, info"),
-    node("yes or no", LTP + "    batch: maybe\n", "11: links[to-2].batch", "write yes or no"),
+    node("yes or no", LTP + "    pacing: {batch: maybe}\n", "11: links[to-2].pacing.batch", "write yes or no"),
     node("a key twice", LTP + "    rto: 2s\n", "11: links[to-2].rto", "first in line 10; keep one"),
     node("a key that is missing", LTP.replace("    rto: 1s\n", ""), "5: links[to-2].rto", "", ),
     node("an address without a port's number", LTP.replace("1:1112", "1:peer"), "9: links[to-2].remote", "such as 127.0.0.1:"),
@@ -78,9 +78,9 @@ NODES = (
     node("a wrong word in a key file", POLICY, "2: algorithm", "hmac-sha-384", file="keys/a", files={"keys/a": "id: link\nalgorithm: sha384\n" + SECRET}),
     node("a rule whose key is in no file", POLICY, "6: security.key", "write a key file with this id", files={"keys/a": "id: other\nalgorithm: hmac-sha-384\n" + SECRET}),
     node("a rule with a wrong word", POLICY.replace("source,", "sender,"), "6: security.role", "write one of: source, verifier, acceptor"),
-    node("a certificate of another node", TLS.replace("KEY", "ca/other"), "5: warning: links[to-2].tls_certificate",
+    node("a certificate of another node", TLS.replace("KEY", "ca/other"), "5: warning: links[to-2].tls.certificate",
          "names the node ipn:9.0, and this node is ipn:1.0: peers refuse it; write the certificate of this node", code=0),
-    node("certificates, and TLS is not chosen", TCP + "    tls_ca: FOLDER/ca/ca.pem\n", "5: links[to-2].tls", "write tls: required, or tls: off"),
+    node("certificates, and TLS is not chosen", TCP + "    tls: {ca: FOLDER/ca/ca.pem}\n", "5: links[to-2].tls", "write tls: required, or tls: off"),
 )
 
 LABS = (

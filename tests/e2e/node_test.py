@@ -86,7 +86,9 @@ class NodeTest(NodeCase):
         shown = {None: "(required)", "": "(empty)"}
         self.assertEqual([[k["section"], k["key"], k["type"], shown.get(k["default"], k["default"]), k["meaning"]] for k in keys], lines)
         found = {(k["section"], k["key"]): k for k in keys}
-        self.assertEqual([found["ltp-udp", "report_copies"][what] for what in ("least", "most", "live", "needs")], [0, 1000, True, "recovery: own"])
+        self.assertEqual([found["ltp-udp", "recovery.report_copies"][what] for what in ("group", "least", "most", "live", "needs")], ["recovery", 0, 1000, True, "recovery: own"])
+        groups = [group for group, _ in itertools.groupby(k["group"] for k in keys if k["section"] == "ltp-udp")]  # the keys of a group are beside each other
+        self.assertEqual([groups[0], found["ltp-udp", "recovery"]["group"], found["links", "weights"]["group"], len(groups)], [None, "recovery", None, len({*groups})])
         self.assertEqual([found["ltp-udp", "sessions"][what] for what in ("least", "most", "word", "needs")], [1, 65536, "auto", None])
         self.assertEqual([found[key]["live"] for key in (("ltp-udp", "local"), ("links", "weights"), ("links", "name"), ("", "node"))],
                          [False, True, False, False])

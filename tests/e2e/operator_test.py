@@ -93,7 +93,7 @@ class OperatorTest(unittest.TestCase):
 
     def test_unknown_sender(self):
         local, nowhere = self.lab.udp_ports(2)
-        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(2, local, nowhere, rto="100ms", accept_unknown=2)]))
+        self.lab.start_node(1, self.lab.write_node(1, [self.lab.link(2, local, nowhere, rto="100ms", unknown_accept=2)]))
         bundle = self.lab.path("bundle")
         made = self.run_it("helio-bundle", "make", "-d", "ipn:1.5", "-s", "ipn:77.1", "--text", "hello", "-o", bundle)
         self.assertEqual(made.returncode, 0, made.stderr)

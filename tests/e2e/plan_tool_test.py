@@ -170,9 +170,9 @@ links:
     rate: 8000000bit/s
     segment: 1400B
     sessions: 12
-    import_sessions: 20
+    limits: {import_sessions: 20}
     owlt: 3s
-    margin: 4s
+    recovery: {margin: 4s}
 #   - name: to-6
 #     adapter: ltp-udp
 #     peer: ipn:6.0
@@ -180,7 +180,7 @@ links:
 #     remote: ADDRESS:PORT
 #     segment: 64001B
 #     sessions: 9
-#     import_sessions: 9
+#     limits: {import_sessions: 9}
 #     rto: 2s
   - name: to-11
     adapter: udp
@@ -243,10 +243,9 @@ links:
     peer_engine: 102
     segment: 1360B
     sessions: 50
-    import_sessions: 5000
-    import_sessions_all: 5000
+    limits: {import_sessions: 5000, import_sessions_all: 5000}
     owlt: 1s
-    margin: 400ms
+    recovery: {margin: 400ms}
   - name: to-4
     adapter: tcpcl
     peer: ipn:4.0
@@ -264,7 +263,7 @@ links:
     remote: 127.0.0.1:4559
 """)
         for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of stcp: this convergence layer",
-                     "TLS is asked for: write tls_certificate", "induct of tcpcl_v4: who connects is not said"):
+                     "TLS is asked for: write tls: {certificate", "induct of tcpcl_v4: who connects is not said"):
             self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
 
     def test_import_ipv6(self):

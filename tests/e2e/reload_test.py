@@ -96,7 +96,7 @@ class ReloadTest(unittest.TestCase):
         self.write([changed], "bundles: {count: 77}\nlog: {level: error, bundles: /tmp/other.csv}\n")
         for again in False, True:
             code, applied, refused = self.reload()
-            self.assertEqual((code, applied), (1, [] if again else ["log.level", "link to-2: rate, retries"]))
+            self.assertEqual((code, applied), (1, [] if again else ["log.level", "link to-2: rate, recovery.retries"]))
             self.assertEqual([text.partition(" cannot change")[0] for text in refused], ["bundles.count", "log.bundles", "link to-2: local"])
         self.assertEqual(self.shown("links")[0]["rate_bps"], 3_000_000)
 

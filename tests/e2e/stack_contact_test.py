@@ -100,7 +100,7 @@ class StackContactTest(unittest.TestCase):
         points = "".join(f"{{at: {t}s, owlt: {math.ceil(1e6 * delay(light, t))}us}}, " for t in range(60))
         self.write("contacts:\n  - {from: 1, to: 2, end: 1min, rate: 1Mbit/s, both: yes}\n"
                    f"ranges:\n  - {{from: 1, to: 2, end: 1min, table: [{points}]}}\n",
-                   "owlt: 5ms, margin: 2ms, sessions: 5, recovery: default",
+                   "owlt: 5ms, sessions: 5, recovery: {mode: default, margin: 2ms}",
                    "both:\n  start: 0s\n  delay:\n" +
                    "".join(f"    - {{at: {t}s, delay: {round(1e6 * light(t))}us}}\n" for t in range(61)))
         return self.timers(self.run_nodes("-T 50 -W 20 -P 10kB"), 0)["checkpoint"]

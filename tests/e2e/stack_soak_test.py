@@ -24,7 +24,7 @@ def settings(r, delay):
     """Keys of all links, and the rate of the channels."""
     rate = r.choice(("unlimited", "10Mbit/s", "100Mbit/s", "1Gbit/s"))
     rto = 2 * delay + r.choice((0.02, 0.1, 1))
-    keys = {"rate": rate, "segment": r.choice(("256B", "1024B", "1400B")), "recovery": r.choice(("plain", "default")),
+    keys = {"rate": rate, "segment": r.choice(("256B", "1024B", "1400B")), "mode": r.choice(("plain", "default")),
             "sessions": r.choice((1, 4, 64) if rate == "unlimited" else (1, 4, 64, "auto")), "claims": r.choice((1, 5, 256)),
             "retries": 1000}
     if r.random() < 0.3:
@@ -32,6 +32,7 @@ def settings(r, delay):
         keys["aggregate_time"] = r.choice(("0", "10ms"))
     if r.random() < 0.2:
         keys["report_delay"], rto = "4ms", rto + 0.01
+    keys["recovery"] = "{" + ", ".join(f"{key}: {keys.pop(key)}" for key in ("mode", "claims", "retries", "report_delay") if key in keys) + "}"
     return {**keys, "rto": f"{rto * 1e6:.0f}us"}, rate
 
 

@@ -49,7 +49,7 @@ class StackTcpclTest(unittest.TestCase):
         self.arrived(self.play())
 
     def test_links_go_down(self):
-        self.write(", segment: 50kB, window: 20, window_bytes: 1MB, ending: 100ms")
+        self.write(", segment: 50kB, window: 20, limits: {window_bytes: 1MB}, timers: {ending: 100ms}")
         script = []
         for second in range(1, 16, 2):
             node, link = ((1, "to-2"), (2, "to-3"), (2, "to-1"), (3, "to-2"))[second // 2 % 4]
@@ -75,7 +75,7 @@ class StackTcpclTest(unittest.TestCase):
 
     def test_links_go_down_on_a_channel(self):
         """Sessions that end in the middle of what is under way, and outages of seconds in which no frame comes."""
-        self.write(", segment: 50kB, window: 20, window_bytes: 1MB, ending: 100ms")
+        self.write(", segment: 50kB, window: 20, limits: {window_bytes: 1MB}, timers: {ending: 100ms}")
         script = [*self.channels("rate: 50Mbit/s, delay: 50ms, start: 0, outages: [{from: 6s, to: 8s}, {from: 12s, to: 13s}], "
                                  "erasures: {iid: 0.01}")]
         for second in (2, 4, 10, 14):
@@ -86,7 +86,7 @@ class StackTcpclTest(unittest.TestCase):
 
     def test_rate(self):
         """A long path is as full as its rate allows, frames and heads aside."""
-        self.write(", window: 4000, window_bytes: 60MB")
+        self.write(", window: 4000, limits: {window_bytes: 60MB}")
         words = [os.path.join(BIN, "helio-sim"), "--json", *self.channels("rate: 100Mbit/s, delay: 100ms")]
         for n in (1, 2, 3):
             words += ["--node", os.path.join(self.folder, f"{n}.yaml")]

@@ -164,7 +164,7 @@ def dresses():
     result = stack(*pair({**RED, "aggregate": "100kB", "aggregate_time": "5ms"}), *link, "--client", small)
     of(1000)(result)
     assert result["nodes"][0]["links"][0]["sessions_opened_export"] < 500
-    result = stack(*pair({**RED, "colour": "orange", "resend": 100}), *link, "--client", "-d ipn:2.2000 -D 1M -W 20 -P 20kB")
+    result = stack(*pair({**RED, "colour": "orange", "recovery": "{mode: plain, resend: 100}"}), *link, "--client", "-d ipn:2.2000 -D 1M -W 20 -P 20kB")
     of(50)(result)
     assert result["nodes"][0]["bundles"]["lost"] > 5
     down = pair({**RED, "state": "down"})

@@ -30,10 +30,10 @@ routes:
   - {{to: "ipn:9.*", via: ltp}}
 """
 LINKS = (
-    "{{name: ltp, adapter: ltp-udp, peer: ipn:2.0, local: '127.0.0.1:{udp[0]}', remote: '127.0.0.1:{udp[1]}', rto: 30ms, auth: require, auth_key_file: {out}/auth.key}}",
+    "{{name: ltp, adapter: ltp-udp, peer: ipn:2.0, local: '127.0.0.1:{udp[0]}', remote: '127.0.0.1:{udp[1]}', rto: 30ms, auth: {{mode: require, key_file: {out}/auth.key}}}}",
     "{{name: frames, adapter: ltp-udp, peer: ipn:3.0, local: '127.0.0.1:{udp[2]}', remote: '127.0.0.1:{udp[3]}', rto: 30ms, frames: aos}}",
-    "{{name: tls, adapter: tcpcl, peer: ipn:4.0, local: '127.0.0.1:{tcp[1]}', tls: required, tls_certificate: {out}/ca/one.pem,"
-    " tls_key: {out}/ca/one.key, tls_ca: {out}/ca/ca.pem}}",
+    "{{name: tls, adapter: tcpcl, peer: ipn:4.0, local: '127.0.0.1:{tcp[1]}', tls: {{mode: required, certificate: {out}/ca/one.pem,"
+    " key: {out}/ca/one.key, ca: {out}/ca/ca.pem}}}}",
     "{{name: tcp, adapter: tcpcl, peer: ipn:5.0, local: '127.0.0.1:{tcp[2]}', remote: '127.0.0.1:{tcp[3]}', peers: 2}}",
     "{{name: udp, adapter: udp, peer: ipn:6.0, local: '127.0.0.1:{udp[4]}', remote: '127.0.0.1:{udp[5]}'}}",
     "{{name: bibe, adapter: bibe, peer: ipn:7.0, local: ipn:1.12, remote: ipn:7.12}}",

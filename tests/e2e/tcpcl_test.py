@@ -498,12 +498,12 @@ class TcpclTest(NodeCase):
                 self.assertIn(text, p.stdout + p.stderr)
 
     def test_old_names_of_keys(self):
-        """Each is an error with its line and the new name, and nothing else of it is said."""
+        """Each is an error with its line and the new place, and nothing else of it is said."""
         for was, now in (("newcomers", "unidentified"), ("newcomers_address", "unidentified_address")):
             config = self.lab.write_node(1, [self.tcpcl(2, remote="127.0.0.1:1", **{was: 5})], log=False)
             done = self.heliod("--check", config)
             self.assertEqual(done.returncode, 2)
-            self.assertRegex(done.stderr, rf"^{config}:\d+: links\[to-2\]\.{was}: this key is now called {now}\n$")
+            self.assertRegex(done.stderr, rf"^{config}:\d+: links\[to-2\]\.{was}: belongs under limits: \{{{now}: …\}}\n$")
             config = self.lab.write_node(1, [self.tcpcl(2, remote="127.0.0.1:1", **{now: 5})], log=False)
             self.assertEqual(self.heliod("--check", config).returncode, 0)
 

@@ -41,7 +41,7 @@ class TcpclTlsTest(NodeCase):
     def keys(self, n, tls="required", ca=None, names=None, by=None, purpose=BUNDLES, **keys):
         """Of node n's link: a certificate by `by` (its own name: the usual)."""
         certificate, key = (by or self.ca).issue(f"node{n}", names if names is not None else self.names[n], purpose)
-        return {"tls": tls, "tls_certificate": certificate, "tls_key": key, "tls_ca": (ca or self.ca).file, **keys}
+        return {"tls": tls, "tls.certificate": certificate, "tls.key": key, "tls.ca": (ca or self.ca).file, **keys}
 
     def start(self, one, two, up=True):
         """Node 1 connects to node 2, through a recorder."""
@@ -153,7 +153,7 @@ class TcpclTlsTest(NodeCase):
     def test_each_trusts_the_other(self):
         """No CA: the file of those who are trusted has the peer's own certificate."""
         pairs = {n: self.ca.make(f"alone{n}", ["-addext", f"subjectAltName={self.names[n]}"]) for n in (1, 2)}
-        one, two = ({"tls": "required", "tls_certificate": pairs[n][0], "tls_key": pairs[n][1], "tls_ca": pairs[3 - n][0]}
+        one, two = ({"tls": "required", "tls.certificate": pairs[n][0], "tls.key": pairs[n][1], "tls.ca": pairs[3 - n][0]}
                     for n in (1, 2))
         self.start(one, two)
         self.one_bundle()
@@ -395,7 +395,7 @@ class TcpclTlsTest(NodeCase):
         with open(os.path.join(self.ca.folder, "node2.pem"), "w") as f:
             f.write("not a certificate\n")
         self.again()  # the old one serves
-        self.said(2, "tls_certificate: .*node2.pem: .*the certificates that were read before stay in use")
+        self.said(2, "tls.certificate: .*node2.pem: .*the certificates that were read before stay in use")
         self.assertEqual((self.link(2)["tls_reloads"], self.link(2)["tls_reloads_failed"]), (0, 1))
         self.replace(2)
         self.again()
@@ -408,7 +408,7 @@ class TcpclTlsTest(NodeCase):
         p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "--timeout", "60s", "link", "set", "to-2",
                             "tls_ca=/missing"], capture_output=True, text=True, timeout=300)
         self.assertNotEqual(p.returncode, 0)
-        self.assertIn("tls_ca: /missing: No such file or directory", p.stderr)
+        self.assertIn("tls.ca: /missing: No such file or directory", p.stderr)
         certificate, key = self.ca.issue("other1", self.names[1])
         self.ctl(1, "link", "set", "to-2", f"tls_certificate={certificate}", f"tls_key={key}")
         self.again()
@@ -464,7 +464,7 @@ class TcpclTlsTest(NodeCase):
         def ask():
             files.reverse()
             with open(self.lab.path("node1.yaml"), "w") as f:
-                f.write(text.replace(one["tls_ca"], files[0]))
+                f.write(text.replace(one["tls.ca"], files[0]))
             s.sendall(b'{"cmd": "reload"}\n')
         self.while_read(ask, lambda wait: self.answered(s, wait))
         self.again()
@@ -474,7 +474,7 @@ class TcpclTlsTest(NodeCase):
         """The same file with other contents: it is read when a connection begins, which waits for it."""
         two = self.keys(2)
         self.start(self.keys(1), two)
-        shutil.copy(self.ca.many("one", 5000), two["tls_ca"])
+        shutil.copy(self.ca.many("one", 5000), two["tls.ca"])
         self.again()
         self.said(2, "the certificates were read again")
         self.assertEqual(self.link(2)["tls_reloads"], 1)
@@ -487,7 +487,7 @@ class TcpclTlsTest(NodeCase):
         with open(self.lab.path("node1.yaml")) as f:
             text = f.read()
         with open(self.lab.path("node1.yaml"), "w") as f:
-            f.write(text.replace(one["tls_ca"], self.ca.many("one", 5000)))
+            f.write(text.replace(one["tls.ca"], self.ca.many("one", 5000)))
         node = dict(self.lab.processes)["node1"]
         for number in (signal.SIGHUP, signal.SIGHUP, signal.SIGTERM):
             node.send_signal(number)
@@ -496,9 +496,9 @@ class TcpclTlsTest(NodeCase):
 
     def test_configuration(self):
         good = self.keys(1)
-        for keys, text in (({"tls_certificate": '""'}, "tls_certificate: is not given"),
-                           ({"tls_key": '""'}, "tls_key: is not given"), ({"tls_ca": '""'}, "tls_ca: is not given"),
-                           ({"tls_peer": "host"}, "tls_host: is not given"), ({"tls": "maybe"}, "off, optional, required")):
+        for keys, text in (({"tls.certificate": '""'}, "tls.certificate: is not given"),
+                           ({"tls.key": '""'}, "tls.key: is not given"), ({"tls.ca": '""'}, "tls.ca: is not given"),
+                           ({"tls.peer": "host"}, "tls.host: is not given"), ({"tls": "maybe"}, "off, optional, required")):
             with self.subTest(text):
                 link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, **keys})
                 p = self.heliod("--check", self.lab.write_node(1, [link], log=False))
@@ -508,24 +508,24 @@ class TcpclTlsTest(NodeCase):
         text, short = self.lab.path("text.pem"), self.lab.path("short.pem")
         with open(text, "w") as f:
             f.write("no certificate\n")
-        with open(good["tls_certificate"]) as f, open(short, "w") as g:
+        with open(good["tls.certificate"]) as f, open(short, "w") as g:
             g.write(f.read()[:-100])
         os.chmod(text, 0o600)
         for keys, expected in (({"tls": "unset"}, "tls: is not given, and without it the certificates are not used"),
-                               ({"tls": "unset", "tls_certificate": '""', "tls_key": '""'}, "tls: is not given, and without it"),
-                               ({"tls_certificate": short}, f"tls_certificate: {short}: "), ({"tls_certificate": text}, f"tls_certificate: {text}: "),
-                               ({"tls_key": text}, f"tls_key: {text}: "), ({"tls_ca": text}, f"tls_ca: {text}: "),
-                               ({"tls_key": key}, f"tls_key: {key}: is not the key of the certificate {good['tls_certificate']}"),
-                               ({"tls": "off", "tls_ca": text}, None)):
+                               ({"tls": "unset", "tls.certificate": '""', "tls.key": '""'}, "tls: is not given, and without it"),
+                               ({"tls.certificate": short}, f"tls.certificate: {short}: "), ({"tls.certificate": text}, f"tls.certificate: {text}: "),
+                               ({"tls.key": text}, f"tls.key: {text}: "), ({"tls.ca": text}, f"tls.ca: {text}: "),
+                               ({"tls.key": key}, f"tls.key: {key}: is not the key of the certificate {good['tls.certificate']}"),
+                               ({"tls": "off", "tls.ca": text}, None)):
             with self.subTest(keys=keys):
                 link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, **keys})
                 p = self.heliod("--check", self.lab.write_node(1, [link], log=False))
                 self.assertEqual(p.returncode, 2 if expected else 0, p.stderr)
                 self.assertIn(f"links[to-2].{expected}" if expected else "", p.stderr)
-        link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, "tls_key": "/missing"})
+        link = self.tcpcl(2, remote="127.0.0.1:1", **{**good, "tls.key": "/missing"})
         p = self.heliod(self.lab.write_node(1, [link], log=False))
         self.assertNotEqual(p.returncode, 0)
-        self.assertIn("tls_key: /missing: No such file or directory", p.stdout + p.stderr)
+        self.assertIn("tls.key: /missing: No such file or directory", p.stdout + p.stderr)
 
 
 if __name__ == "__main__":

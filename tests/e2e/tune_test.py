@@ -127,7 +127,7 @@ class Tune(unittest.TestCase):
         for rate, block, held, buffer, words in (("100Mbit/s", "500kB", "16MiB", "1MiB", "the least that is advised (20 ms bring 250kB)"),
                                                  ("2Gbit/s", "10MB", "64MiB", "8MiB", "for a stall of 20 ms")):
             said, config = (tune(*given, "--rate", rate, "--block", block, *more).stdout for more in ((), ("--config", "heliod")))
-            for line in (f"held_bytes: {held}\n", f"socket_buffer: {buffer}\n"):
+            for line in (f"held_bytes: {held}}}\n", f"socket_buffer: {buffer}}}\n"):
                 self.assertIn(line, said)
                 self.assertIn(line, config)
             self.assertIn(f"{buffer} each, {words}; heliod: ", said)

@@ -116,7 +116,7 @@ END_TEST
 START_TEST(unknown_without_key)
 {
     struct scene *w =
-        scene_new("127.0.0.1", (const char *const[]){"accept_unknown", "8", "auth", "require",
+        scene_new("127.0.0.1", (const char *const[]){"unknown.accept", "8", "auth", "require",
                                                      "auth_suite", "null", NULL});
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);

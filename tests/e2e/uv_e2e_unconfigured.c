@@ -22,7 +22,7 @@ static struct scene *world_unknown(const char *host, const char *const *of_b)
 
 static void transfer(const char *host)
 {
-    struct scene *w = world_unknown(host, (const char *const[]){"accept_unknown", "4", NULL});
+    struct scene *w = world_unknown(host, (const char *const[]){"unknown.accept", "4", NULL});
     w->a.total = 200;
     end_send(&w->a);
     RUN_UNTIL(w, w->a.sent_ok + w->a.sent_failed == 200, 30000);
@@ -112,7 +112,7 @@ static bool hears(int fd)
 START_TEST(each_its_address)
 {
     struct scene *w =
-        world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "2", NULL});
+        world_unknown("127.0.0.1", (const char *const[]){"unknown.accept", "2", NULL});
     uint16_t port = address_port(&w->b.config.udp.local);
     int fd[3];
     for (int i = 0; i < 3; i++)
@@ -143,14 +143,14 @@ START_TEST(only_with_the_first_link)
     struct end c = {.world = w};
     end_open(w, &w->b, 2, 9);
     end_configure(&c, "127.0.0.1", b, rig_port(false),
-                  (const char *const[]){"accept_unknown", "2", NULL});
+                  (const char *const[]){"unknown.accept", "2", NULL});
     struct cla_env env = end_env(w, &c, 2, 8);
     env.shared = &w->b.shared;
     char why[256] = "";
     struct cla *link;
     ck_assert_int_eq(cla_find("ltp-udp")->open(&link, &env, &c.config, why, sizeof why),
                      HELIO_EINVAL);
-    ck_assert_ptr_nonnull(strstr(why, "accept_unknown: write it with the first link"));
+    ck_assert_ptr_nonnull(strstr(why, "unknown: {accept: …}: write it with the first link"));
     rig_config_free(&c.config);
     scene_free(w);
 }
@@ -204,7 +204,7 @@ static void flood_open(struct flood *f, struct scene *w, struct end *e, uint16_t
 START_TEST(beside_a_busy_link)
 {
     struct scene *w =
-        world_unknown("127.0.0.1", (const char *const[]){"accept_unknown", "4", NULL});
+        world_unknown("127.0.0.1", (const char *const[]){"unknown.accept", "4", NULL});
     struct end busy = {.world = w};
     struct flood flood = {.key = 1};
     int sink = socket(AF_INET, SOCK_DGRAM, 0); /* nobody reads it: the kernel drops the rest */

@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include "conf/conf_groups.h"
 #include "node/config/config_value.h"
 
 static void die(const char *what, const char *detail)
@@ -25,7 +26,7 @@ void rig_config(struct ltp_link_config *k, const char *const *pairs)
     if (conf_options_default(ltp_link_options, k, config_set) != 0)
         die("defaults", "out of memory");
     for (; *pairs != NULL; pairs += 2) {
-        const struct conf_option *o = conf_option_find(ltp_link_options, pairs[0]);
+        const struct conf_option *o = conf_option_named(ltp_link_options, pairs[0]);
         char why[256] = "no such key";
         if (o == NULL || config_set(o, k, pairs[1], why, sizeof why) != 0)
             die(pairs[0], why);

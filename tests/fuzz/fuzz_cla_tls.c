@@ -71,7 +71,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
              "node: ipn:1.0\nsocket: node\nstore: {durability: none}\n"
              "bundles: {max: 64KiB}\n"
              "links: [{name: t, adapter: tcpcl, local: '127.0.0.1:4556', peer: ipn:2.0, tls: "
-             "required, tls_peer: none, tls_certificate: %s, tls_key: %s}]\n"
+             "{mode: required, peer: none, certificate: %s, key: %s}}]\n"
              "routes: [{to: 'ipn:2.*', via: t}]\n",
              certificate, key);
     const struct tls_files files = {0};

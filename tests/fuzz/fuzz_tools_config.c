@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
 struct settings {
     tick rto;
-    uint64_t rate, size;
+    uint64_t rate, size, copies, red;
     char *text;
     int choice;
     struct address address;
@@ -27,6 +27,8 @@ static const struct conf_option options[] = {
      .choices = "red|green",
      .initial = "red"},
     {.key = "listen", .type = OPTION_ADDRESS, .offset = AT(address), .initial = ""},
+    {.key = "recovery.copies", .type = OPTION_COUNT, .offset = AT(copies), .initial = "0"},
+    {.key = "colour.red", .type = OPTION_SIZE, .offset = AT(red), .initial = "0"},
     {.key = NULL},
 };
 static const struct cla_list lists[] = {

@@ -60,9 +60,9 @@ class Format:
         return words + (["--long-randomiser"] if self.sequence == "long" else [])
 
     def keys(self):
-        randomiser = {"frame_length": f"{self.frame}B", "cadu_randomise": self.sequence, "cadu_basis": self.basis}
-        return {"frames": "aos", "frame_scid": 171, "frame_vcid": 5, "cadu": f"rs{self.data}" if self.data else "uncoded",
-                "cadu_interleave": self.depth, **randomiser}
+        randomiser = {"frames.length": f"{self.frame}B", "cadu.randomise": self.sequence, "cadu.basis": self.basis}
+        return {"frames": "aos", "frames.scid": 171, "frames.vcid": 5, "cadu": f"rs{self.data}" if self.data else "uncoded",
+                "cadu.interleave": self.depth, **randomiser}
 
     def codec(self):
         """The book's generator has powers of α¹¹, which is 0xad."""
@@ -149,7 +149,7 @@ class CaduPeersTest(NodeCase):
         rng = random.Random(2)
         for f in (Format(223, 5), Format(239, 8), Format(223, 4, 20, "conventional", "long"), Format(0)):
             record, replay = self.lab.path(f"{f.unit}.record"), self.lab.path(f"{f.unit}.replay")
-            link = self.lab.link(2, 1, 2, rto="10s", **f.keys(), frame_port="file", frame_record=record)
+            link = self.lab.link(2, 1, 2, rto="10s", **f.keys(), frames_port="file", frames_record=record)
             node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
             payload = os.urandom(20000)
             self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", payload)[0], aap2.SUCCESS)
@@ -160,7 +160,7 @@ class CaduPeersTest(NodeCase):
             for n, frame in enumerate(frames):
                 self.assertEqual(frame[:5], (1 << 14 | 171 << 6 | 5).to_bytes(2, "big") + n.to_bytes(3, "big"))
             Path(replay).write_bytes(b"".join(f.damage(f.encode(frame), rng) for frame in frames))
-            link = self.lab.link(1, 2, 1, rto="10s", **f.keys(), frame_port="file", frame_replay=replay)
+            link = self.lab.link(1, 2, 1, rto="10s", **f.keys(), frames_port="file", frames_replay=replay)
             node = self.lab.start_node(2, self.lab.write_node(2, [link], log=False))
             self.assertEqual(self.client(2, "ipn:2.7", subscribe=True).delivery()[1], payload)
             line = self.lab.control(2, "links")["links"][0]["frames"]["line"]

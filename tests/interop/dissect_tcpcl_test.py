@@ -88,7 +88,7 @@ class DissectTest(unittest.TestCase):
         keys = {}
         for n in (1, 2):
             certificate, key = ca.issue(f"node{n}", f"{NODE}ipn:{n}.0")
-            keys[f"node{n}"] = {"tls": "required", "tls_certificate": certificate, "tls_key": key, "tls_ca": ca.file}
+            keys[f"node{n}"] = {"tls": "required", "tls.certificate": certificate, "tls.key": key, "tls.ca": ca.file}
         frames = self.record(**keys)
         seen = set()
         for number, frame in enumerate(frames, 1):

@@ -125,21 +125,19 @@ static void draw_tcpcl(struct history_case *c, struct rng *r)
             snprintf(at, sizeof at, "local: 10.0.0.%llu, tls: off, ", self);
         if (i == 0 || both)
             snprintf(to, sizeof to, "remote: 10.0.0.%llu, ", other);
+        unsigned long long sessions = draw_between(r, 1, 4), held = draw_between(r, 1, 40000),
+                           bytes = draw_between(r, 1, 40000), window = draw_between(r, 1, 20),
+                           mru = draw_between(r, 60, 5000), segment = draw_between(r, 60, 5000),
+                           reconnect = draw_between(r, 10, 3000), ending = draw_between(r, 1, 5000),
+                           idle = draw_chance(r, 0.5) ? 0 : draw_between(r, 30, 100),
+                           keepalive = draw_between(r, 15, 60); /* s: above any round trip */
         snprintf(c->keys[i], sizeof c->keys[i],
-                 "adapter: tcpcl, %s%skeepalive: %llus, idle: %llus, timeout: 60s, ending: %llums, "
-                 "reconnect: %llums, reconnect_max: 20s, segment: %lluB, segment_mru: %lluB, "
-                 "window: %llu, window_bytes: %lluB, held_bytes: %lluB, sessions: %llu",
-                 at, to,
-                 (unsigned long long)draw_between(r, 15, 60), /* seconds: above any round trip */
-                 (unsigned long long)(draw_chance(r, 0.5) ? 0 : draw_between(r, 30, 100)),
-                 (unsigned long long)draw_between(r, 1, 5000),
-                 (unsigned long long)draw_between(r, 10, 3000),
-                 (unsigned long long)draw_between(r, 60, 5000),
-                 (unsigned long long)draw_between(r, 60, 5000),
-                 (unsigned long long)draw_between(r, 1, 20),
-                 (unsigned long long)draw_between(r, 1, 40000),
-                 (unsigned long long)draw_between(r, 1, 40000),
-                 (unsigned long long)draw_between(r, 1, 4));
+                 "adapter: tcpcl, %s%skeepalive: %llus, timers: {idle: %llus, timeout: 60s, "
+                 "ending: %llums, reconnect: %llums, reconnect_max: 20s}, segment: %lluB, "
+                 "window: %llu, limits: {segment_mru: %lluB, window_bytes: %lluB, "
+                 "held_bytes: %lluB}, sessions: %llu",
+                 at, to, keepalive, idle, ending, reconnect, segment, window, mru, bytes, held,
+                 sessions);
     }
     c->resets = draw_chance(r, 0.5) ? 0 : 0.5;
 }

@@ -36,7 +36,7 @@
 #define MS(n) ((n)*TICK_MS)
 #define MBIT UINT64_C(1000000)
 #define DAY S(86400)
-#define KEYS "owlt: 1ms, sessions: 64, segment: 1400B, burst: 0s, slack: 0s"
+#define KEYS "owlt: 1ms, sessions: 64, segment: 1400B, pacing: {burst: 0s, slack: 0s}"
 
 static size_t count_delivered(const struct planned *p)
 {

@@ -241,7 +241,7 @@ static void write_link(FILE *f, const struct planned *p, unsigned long long own,
     unsigned long long there = own < to ? to : own;
     fprintf(f, "  - {name: to-%llu, peer: ipn:%llu.0, ", to, to);
     if (p->mixed && (own + to) % 2 == 0)
-        fprintf(f, "adapter: tcpcl, %s: 10.0.%llu.%llu, reconnect_max: 10s, tls: off}\n",
+        fprintf(f, "adapter: tcpcl, %s: 10.0.%llu.%llu, timers: {reconnect_max: 10s}, tls: off}\n",
                 own < to ? "remote" : "local", there / 256, there % 256);
     else
         fprintf(f, "adapter: ltp-udp, local: 10.0.%llu.%llu:1, remote: 10.0.%llu.%llu:1, %s}\n",

@@ -14,7 +14,7 @@ import unittest
 
 PROGRAM = os.path.abspath(sys.argv.pop(1))
 RAF, CLTU = "sagr=1.spack=1.rsl-fg=1.raf=%s1", "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
-FRAMES = "frame_scid: 171, frame_vcid: 5, frame_clcw: yes"
+FRAMES = "scid: 171, vcid: 5, clcw: yes"
 
 
 class StationTest(unittest.TestCase):
@@ -40,7 +40,7 @@ socket: craft.sock
 store: {{durability: none}}
 links:
   - {{name: down, adapter: ltp-udp, peer: ipn:3.0, local: 127.0.0.1:21113, remote: 127.0.0.1:22113, rate: 50Mbit/s, rto: 600ms,
-     frames: aos, frames_in: cltu, {FRAMES}{extra}}}
+     frames: {{mode: aos, in: cltu, {FRAMES}}}{extra}}}
 """)
 
     def station(self, mode="onlc", source="address: '127.0.0.1:23113'", extra=""):
@@ -60,8 +60,8 @@ socket: mission.sock
 store: {{durability: none}}
 links:
   - {{name: space, adapter: ltp-udp, peer: ipn:1.0, local: 127.0.0.1:25113, remote: 127.0.0.1:25100, rate: 1Mbit/s, rto: 600ms,
-     frames: cltu, frames_in: aos, {FRAMES}, frame_port: sle, sle_raf: {RAF % mode}, sle_cltu: {CLTU},
-     sle_user: CENTRE, sle_provider: STATION, sle_auth: all, sle_password: '{password}', sle_provider_password: 'aabbccdd'}}
+     frames: {{mode: cltu, in: aos, {FRAMES}, port: sle}}, sle: {{raf: {RAF % mode}, cltu: {CLTU},
+     user: CENTRE, provider: STATION, auth: all, password: '{password}', provider_password: 'aabbccdd'}}}}
 """)
 
     def sim(self, *options, code=0, relays=True, wan="2-3=wan.yaml"):

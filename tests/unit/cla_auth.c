@@ -163,23 +163,23 @@ END_TEST
 
 START_TEST(files_that_hold_no_key)
 {
-    refused(LTP_HMAC_SHA1_80, "", "", "auth_key_file", "is not given");
-    refused(LTP_HMAC_SHA1_80, NULL, NULL, "auth_key_file", "is not given");
-    refused(LTP_HMAC_SHA1_80, "/nonexistent/key", "", "auth_key_file", "No such file");
-    refused(LTP_HMAC_SHA1_80, "/tmp", "", "auth_key_file", "hexadecimal");
+    refused(LTP_HMAC_SHA1_80, "", "", "auth.key_file", "is not given");
+    refused(LTP_HMAC_SHA1_80, NULL, NULL, "auth.key_file", "is not given");
+    refused(LTP_HMAC_SHA1_80, "/nonexistent/key", "", "auth.key_file", "No such file");
+    refused(LTP_HMAC_SHA1_80, "/tmp", "", "auth.key_file", "hexadecimal");
     const char *const texts[] = {"", "00", "000102030405060708090a0b0c0d0e0",
                                  "not a key at all..."};
     for (int i = 0; i < 4; i++) {
         write_file(0, texts[i]);
-        refused(LTP_HMAC_SHA1_80, path[0], "", "auth_key_file", "16 to 128 bytes");
-        refused(LTP_RSA_SHA256, path[0], "", "auth_key_file", "not such a key");
+        refused(LTP_HMAC_SHA1_80, path[0], "", "auth.key_file", "16 to 128 bytes");
+        refused(LTP_RSA_SHA256, path[0], "", "auth.key_file", "not such a key");
     }
     EVP_PKEY *small = EVP_RSA_gen(1024), *k = EVP_RSA_gen(2048);
     write_key(0, small, true);
-    refused(LTP_RSA_SHA256, path[0], "", "auth_key_file", "1024 bits");
+    refused(LTP_RSA_SHA256, path[0], "", "auth.key_file", "1024 bits");
     write_key(0, k, true);
-    refused(LTP_RSA_SHA256, path[0], "", "auth_peer_key_file", "is not given");
-    refused(LTP_RSA_SHA256, path[0], path[0], "auth_peer_key_file", "not such a key");
+    refused(LTP_RSA_SHA256, path[0], "", "auth.peer_key_file", "is not given");
+    refused(LTP_RSA_SHA256, path[0], path[0], "auth.peer_key_file", "not such a key");
     EVP_PKEY_free(small);
     EVP_PKEY_free(k);
     struct auth_config c = {.suite = LTP_AUTH_NULL, .key_id = "seventeen letters"};
@@ -187,7 +187,7 @@ START_TEST(files_that_hold_no_key)
     const char *which = "";
     char why[256] = "";
     ck_assert_int_eq(auth_open(&a, &c, &which, why, sizeof why), HELIO_EINVAL);
-    ck_assert_str_eq(which, "auth_key_id");
+    ck_assert_str_eq(which, "auth.key_id");
 }
 END_TEST
 

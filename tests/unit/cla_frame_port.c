@@ -232,7 +232,7 @@ START_TEST(keys)
     const char *key = "";
     char why[200] = "";
     ck_assert_int_ne(frame_keys_check(&k, &key, why, sizeof why), 0);
-    ck_assert_str_eq(key, "frame_length");
+    ck_assert_str_eq(key, "frames.length");
     k = keys_of(FRAMES_USLP, 3000, 0);
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k = keys_of(FRAMES_AOS, 1115, 0);

@@ -290,7 +290,7 @@ START_TEST(wrong_password)
         *(theirs ? &k.sle_provider_password : &k.sle_password) = wrong;
         begin_station(SLE_AUTH_ALL);
         struct frame_port_counters n = run_refused(
-            &k, theirs ? "credentials were wrong: sle_provider_password, or one of the clocks"
+            &k, theirs ? "credentials were wrong: sle.provider_password, or one of the clocks"
                        : "; so ends what it takes for a wrong password");
         ck_assert_uint_eq(n.wire.broken, 7);
         ck_assert_uint_eq(n.wire.credentials_wrong, theirs ? 7 : 0);
@@ -307,7 +307,7 @@ START_TEST(no_credentials)
     open_end(&w.a, &k, "127.0.0.1:1", "127.0.0.1:2");
     run_until(10 * TICK_S);
     ck_assert(!w.a.leaves && count_of(&w.a).wire.broken >= 3);
-    ck_assert(strstr(w.a.said, "; does it ask for authentication (sle_auth)?") != NULL);
+    ck_assert(strstr(w.a.said, "; does it ask for authentication (sle.auth)?") != NULL);
     end_chain();
 }
 END_TEST
@@ -361,24 +361,24 @@ START_TEST(keys)
     const struct frame_keys all = centre_keys();
     struct frame_keys k = all;
     k.sle_raf = k.sle_cltu = empty;
-    expect_wrong(&k, "frame_port", "names a service instance");
+    expect_wrong(&k, "frames.port", "names a service instance");
     k = all;
     k.sle_raf = rcf;
-    expect_wrong(&k, "sle_raf", "an instance of RAF");
+    expect_wrong(&k, "sle.raf", "an instance of RAF");
     k = all;
     k.sle_rcf = all.sle_raf;
-    expect_wrong(&k, "sle_rcf", "an instance of RCF");
+    expect_wrong(&k, "sle.rcf", "an instance of RCF");
     k.sle_rcf = rcf;
-    expect_wrong(&k, "sle_rcf", "not both");
+    expect_wrong(&k, "sle.rcf", "not both");
     k = all;
     k.sle_master = true;
-    expect_wrong(&k, "sle_master", "only with sle_rcf");
+    expect_wrong(&k, "sle.master", "only with sle.rcf");
     k = all;
     k.sle_cltu = rcf;
-    expect_wrong(&k, "sle_cltu", "an instance of FCLTU");
+    expect_wrong(&k, "sle.cltu", "an instance of FCLTU");
     k = all;
     k.in.kind = FRAMES_CLTU;
-    expect_wrong(&k, "frames_in", "aos, tm or uslp");
+    expect_wrong(&k, "frames.in", "aos, tm or uslp");
     k.in.kind = FRAMES_USLP;
     k.sle_raf = NULL;
     k.sle_rcf = rcf;
@@ -387,20 +387,20 @@ START_TEST(keys)
     ck_assert_uint_eq(sle.channel.version, SLE_VERSION_USLP);
     k = all;
     k.sle_password = good;
-    expect_wrong(&k, "sle_password", "only with sle_auth");
+    expect_wrong(&k, "sle.password", "only with sle: {auth");
     k.sle_auth = SLE_AUTH_BIND;
-    expect_wrong(&k, "sle_auth", "sle_provider_password");
+    expect_wrong(&k, "sle.auth", "sle.provider_password");
     k.sle_provider_password = odd;
-    expect_wrong(&k, "sle_provider_password", "hexadecimal");
+    expect_wrong(&k, "sle.provider_password", "hexadecimal");
     k.sle_provider_password = good;
     k.sle_reconnect_max = TICK_MS;
-    expect_wrong(&k, "sle_reconnect_max", "shorter");
+    expect_wrong(&k, "sle.reconnect_max", "shorter");
     k = all;
     k.wire = FRAME_WIRE_UDP;
-    expect_wrong(&k, "sle_raf", "frame_port: sle");
+    expect_wrong(&k, "sle.raf", "frames: {port: sle}");
     k = keys_of(FRAMES_OFF, 0, 0);
     k.sle_provider = all.sle_provider;
-    expect_wrong(&k, "sle_provider", "frame_port: sle");
+    expect_wrong(&k, "sle.provider", "frames: {port: sle}");
 }
 END_TEST
 

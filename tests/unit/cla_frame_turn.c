@@ -327,7 +327,7 @@ static void assert_refused(const char *replay, const char *hint)
     snprintf(name, sizeof name, "%s", replay);
     k.replay = name;
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), HELIO_EINVAL);
-    ck_assert_str_eq(key, "frame_replay");
+    ck_assert_str_eq(key, "frames.replay");
     ck_assert_msg(strstr(why, name) != NULL && strstr(why, hint) != NULL, "%s", why);
     frame_keys_config(&k, &c); /* and what has become so since */
     ck_assert_int_eq(address_parse("127.0.0.1:3", &c.wire.local), 0);

@@ -61,9 +61,9 @@ START_TEST(relations)
     expect(&k, NULL, NULL);
     k.owlt = TICK_US;
     k.margin = 97 * TICK_US;
-    expect(&k, "margin", "100us");
+    expect(&k, "recovery.margin", "100us");
     k.margin++;
-    expect(&k, "margin", "100us");
+    expect(&k, "recovery.margin", "100us");
     k.margin = 98 * TICK_US;
     expect(&k, NULL, NULL);
     k = sound();
@@ -74,22 +74,22 @@ START_TEST(relations)
     expect(&k, "rto", "2 x owlt");
     k = sound();
     k.import_sessions = 11;
-    expect(&k, "import_sessions", "import_sessions_all");
+    expect(&k, "limits.import_sessions", "import_sessions_all");
     k = sound();
     k.block_max = k.held_bytes + 1;
-    expect(&k, "block_max", "held_bytes");
+    expect(&k, "limits.block_max", "held_bytes");
     k = sound();
     k.unknown_sessions = 1;
-    expect(&k, "unknown_sessions", "accept_unknown: 64");
+    expect(&k, "unknown.sessions", "unknown: {accept: 64}");
     k.accept_unknown = 64;
     expect(&k, NULL, NULL);
     k.unknown_sessions = 11;
-    expect(&k, "unknown_sessions", "import_sessions_all");
+    expect(&k, "unknown.sessions", "import_sessions_all");
     k.unknown_sessions = 0;
     k.unknown_bytes = k.held_bytes + 1;
-    expect(&k, "unknown_bytes", "held_bytes");
+    expect(&k, "unknown.bytes", "held_bytes");
     k.accept_unknown = 0;
-    expect(&k, "unknown_bytes", "accept_unknown: 64");
+    expect(&k, "unknown.bytes", "unknown: {accept: 64}");
     k = sound();
     k.aggregate_time = TICK_MS;
     expect(&k, "aggregate_time", "aggregate: 64kB");
@@ -107,9 +107,9 @@ START_TEST(recovery)
     r = ltp_link_span(&k, 77, 5000, true).recovery;
     ck_assert(r.rto_auto && r.copies == ltp_recovery_default.copies);
     k.copies = 3;
-    expect(&k, "copies", "recovery: own");
+    expect(&k, "recovery.copies", "recovery: {mode: own}");
     k.recovery = LTP_LINK_PLAIN;
-    expect(&k, "copies", "recovery: own");
+    expect(&k, "recovery.copies", "recovery: {mode: own}");
     k.recovery = LTP_LINK_OWN;
     k.copy_spacing = 2 * TICK_MS;
     expect(&k, NULL, NULL);
@@ -117,7 +117,7 @@ START_TEST(recovery)
     ck_assert(!r.rto_auto && r.copies == 3 && r.copy_spacing == 2 * TICK_MS);
     k.rto_min = 2 * TICK_MS;
     k.rto_max = TICK_MS;
-    expect(&k, "rto_min", "above rto_max");
+    expect(&k, "recovery.rto_min", "above rto_max");
 }
 END_TEST
 
@@ -148,7 +148,7 @@ START_TEST(guard)
     k.cookie = k.auth_key_file = k.auth_peer_key_file = k.auth_key_id = none;
     expect(&k, NULL, NULL);
     k.cookie = bad;
-    expect(&k, "cookie", "hexadecimal");
+    expect(&k, "auth.cookie", "hexadecimal");
     k.cookie = good;
     expect(&k, NULL, NULL);
     struct ltp_span s = ltp_link_span(&k, 77, 5000, true);
@@ -158,9 +158,9 @@ START_TEST(guard)
     expect(&k, "segment", "128B");
     k.segment = 1024;
     k.auth = LTP_LINK_AUTH_REQUIRE;
-    expect(&k, "auth_key_file", "is not given");
+    expect(&k, "auth.key_file", "is not given");
     k.auth_key_file = missing;
-    expect(&k, "auth_key_file", "No such file");
+    expect(&k, "auth.key_file", "No such file");
     k.auth_suite = 2; /* null */
     expect(&k, NULL, NULL);
     ck_assert_int_eq(ltp_link_span(&k, 77, 5000, true).auth_mode, LTP_AUTH_REQUIRE);
@@ -186,10 +186,10 @@ START_TEST(sessions_auto)
     struct ltp_link_config k = sound();
     ck_assert(!ltp_link_recovery(&k).sessions_auto);
     k.sessions_bytes = 1 << 20;
-    expect(&k, "sessions_bytes", "sessions: auto");
+    expect(&k, "limits.sessions_bytes", "sessions: auto");
     k.sessions_bytes = 0;
     k.sessions_age = TICK_S;
-    expect(&k, "sessions_age", "sessions: auto");
+    expect(&k, "limits.sessions_age", "sessions: auto");
     k.sessions = 0;
     k.recovery = LTP_LINK_DEFAULT;
     expect(&k, NULL, NULL);

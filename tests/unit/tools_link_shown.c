@@ -44,6 +44,12 @@ START_TEST(of_a_changed_link)
 {
     expect("rate: 5Mbit/s", adapter("ltp-udp"), "rate: 5Mbit/s");
     expect("{cookie: 5ec2e70a}", adapter("ltp-udp"), "cookie: ***");
+    expect("{auth.cookie: 5ec2e70a, auth_cookie: 5ec2e70a}", adapter("ltp-udp"),
+           "auth.cookie: ***, auth_cookie: ***");
+    expect("{auth: {mode: accept, cookie: 5ec2e70a}, copies: 3}", adapter("ltp-udp"),
+           "auth: {mode: accept, cookie: ***}, copies: 3");
+    expect("{auth: {copies: 5ec2e70a, 5ec2e70a: 1}, pacing: 5ec2e70a}", adapter("ltp-udp"),
+           "auth: {***: ***, ***: ***}, ***: ***");
     expect("{cookie: 5ec2e70a}", adapter("tcpcl"), "***: ***");
 }
 END_TEST

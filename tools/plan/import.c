@@ -168,6 +168,7 @@ static void write_duration(FILE *f, const char *mark, const char *key, tick t)
 static void write_ltp(FILE *f, const char *mark, const struct import *im,
                       const struct import_link *l)
 {
+    char text[CONF_NUMBER_CAP];
     if (im->engine != 0 && im->engine != im->node)
         fprintf(f, "%s    engine: %" PRIu64 "\n", mark, im->engine);
     if (l->engine != l->peer)
@@ -176,14 +177,20 @@ static void write_ltp(FILE *f, const char *mark, const struct import *im,
         fprintf(f, "%s    segment: %" PRIu64 "B\n", mark, l->segment);
     if (l->sessions > 0)
         fprintf(f, "%s    sessions: %" PRIu64 "\n", mark, l->sessions);
-    if (l->import_sessions > 0)
-        fprintf(f, "%s    import_sessions: %" PRIu64 "\n", mark, l->import_sessions);
     if (l->import_sessions > SESSIONS_ALL)
-        fprintf(f, "%s    import_sessions_all: %" PRIu64 "\n", mark, l->import_sessions);
+        fprintf(f,
+                "%s    limits: {import_sessions: %" PRIu64 ", import_sessions_all: %" PRIu64 "}\n",
+                mark, l->import_sessions, l->import_sessions);
+    else if (l->import_sessions > 0)
+        fprintf(f, "%s    limits: {import_sessions: %" PRIu64 "}\n", mark, l->import_sessions);
     /* Without a light time the timer is the margin alone. */
     const tick owlt = find_owlt(im, l), margin = l->margin > 0 ? l->margin : TICK_S;
     write_duration(f, mark, "owlt", owlt);
-    write_duration(f, mark, owlt > 0 ? "margin" : "rto", owlt > 0 ? l->margin : margin);
+    if (owlt == 0)
+        write_duration(f, mark, "rto", margin);
+    else if (l->margin > 0)
+        fprintf(f, "%s    recovery: {margin: %s}\n", mark,
+                conf_number_text(OPTION_DURATION, l->margin, text));
 }
 
 /* All addresses of this host when none is named: of the family of the remote one. */

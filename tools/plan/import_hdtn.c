@@ -107,7 +107,7 @@ static void read_tcpcl_out(struct import *im, const struct conf_tree *d, struct 
     l->tls_unknown = is_yes(d, "tlsIsRequired") || is_yes(d, "tryUseTls");
     if (l->tls_unknown)
         import_note(im, d->line,
-                    "TLS is asked for: write tls_certificate, tls_key and tls_ca into this link, "
+                    "TLS is asked for: write tls: {certificate, key, ca} into this link, "
                     "which stands in comments");
     note_rest(im, d, used);
 }

@@ -165,12 +165,12 @@ def secrets_of_added_links():
     hosts = Hosts()
     ltp = f'{{adapter: ltp-udp, peer: "ipn:%d.0", local: "{hosts.node()}:%d", remote: "{hosts.other(0)}:1113", rto: 1s, '
     with Node(hosts, {"links": [tcpcl(hosts)]}) as node:
-        node.ask("link-add", name="a", keys=ltp % (5, 1115) + 'cookie: "5ec2e70a"}')
+        node.ask("link-add", name="a", keys=ltp % (5, 1115) + 'auth: {cookie: "5ec2e70a"}}')
         node.ask("link-add", name="b", keys=ltp % (6, 1116) + 'cookie: "5ec2e70b", nonsense: 1}')
         node.ask("link-add", name="d", cookie="5ec2e70e")
         node.ask("link-set", name="to-2", keys={"cookie": "5ec2e70f"})
-        node.ask("link-add", name="c", keys=ltp % (7, 1117) + 'frames: tm, frame_port: sle, sle_raf: "sagr=1.spack=1.rsl-fg=1.raf=onlt1", '
-                 'sle_user: CENTRE, sle_provider: STATION, sle_auth: all, sle_password: "5ec2e70c", sle_provider_password: "5ec2e70d"}')
+        node.ask("link-add", name="c", keys=ltp % (7, 1117) + 'frames: {mode: tm, port: sle}, sle: {raf: "sagr=1.spack=1.rsl-fg=1.raf=onlt1", '
+                 'user: CENTRE, provider: STATION, auth: all, password: "5ec2e70c", provider_password: "5ec2e70d"}}')
         shown = [s for s in (f"5ec2e70{c}" for c in "abcdef") if s.encode() in node.log()]
     yield Claim("secrets of links that are added", "SECURITY.md", "keys, tokens and cookies are in no log, message, answer or argument", f"in the log: {shown}", not shown)
 

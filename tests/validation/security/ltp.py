@@ -44,7 +44,7 @@ def amplification():
              "a cancel": [wire.segment(12, 75, 1, b"\x00")],
              "a report of nothing": [wire.segment(8, 76, 1, b"\x01\x00\x01\x00\x01\x00\x01")]}
     hosts = Hosts()
-    with Node(hosts, {"links": [link(hosts, accept_unknown=64, rto="20ms")]}) as node:
+    with Node(hosts, {"links": [link(hosts, unknown_accept=64, rto="20ms")]}) as node:
         sockets = [udp(hosts.other(10 + k)) for k in range(len(cases))]
         for s, datagrams in zip(sockets, cases.values()):
             for datagram in datagrams:

@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 
+from heliograph import link_keys
 from security import wire
 
 CLONE_NEWNET = 0x40000000
@@ -57,12 +58,18 @@ def until(condition, seconds=20):
         time.sleep(0.02)
 
 
+def grouped(config):
+    """A configuration whose links have their keys in groups (heliograph/link_keys.py)."""
+    links = [link_keys.grouped(link, os.path.join(bin_dir, "heliod")) for link in config.get("links", ())]
+    return {**config, **({"links": links} if links else {})}
+
+
 class Node:
     """heliod with a configuration in JSON, which is YAML. A context: the node ends with it."""
     def __init__(self, hosts, keys, name="node", umask=0o022, prefix=(), wait=True):
         self.hosts, self.name = hosts, name
         self.socket = hosts.path(name + ".sock")
-        self.config = {"node": "ipn:1.0", "socket": self.socket, "store": {"durability": "none"}, **keys}
+        self.config = grouped({"node": "ipn:1.0", "socket": self.socket, "store": {"durability": "none"}, **keys})
         self.file = hosts.path(name + ".yaml")
         pathlib.Path(self.file).write_text(json.dumps(self.config, ensure_ascii=False), encoding="utf-8")
         os.chmod(self.file, 0o640)

@@ -13,7 +13,7 @@ import time
 
 from security import nodes
 from security.claim import TOP, Claim, check
-from security.nodes import Hosts, Node, http, until
+from security.nodes import Hosts, Node, grouped, http, until
 from security.tcpcl import make_certificate
 
 PAGE = "docs/heliod.md"
@@ -130,15 +130,15 @@ def keys_and_secrets():
     secret = os.urandom(20).hex()
     pathlib.Path(auth).write_text(secret + "\n", encoding="ascii")
     token, password = "secret-token-" + os.urandom(8).hex(), os.urandom(8).hex()
-    tls = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": f"{hosts.node()}:4556", "tls": "required", "tls_certificate": cert, "tls_key": key, "tls_ca": cert}
-    ltp = {"name": "to-3", "adapter": "ltp-udp", "peer": "ipn:3.0", "local": f"{hosts.node()}:1113", "remote": f"{hosts.other(0)}:1113", "rto": "1s", "auth": "require", "auth_key_file": auth,
+    tls = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local": f"{hosts.node()}:4556", "tls": "required", "tls.certificate": cert, "tls.key": key, "tls.ca": cert}
+    ltp = {"name": "to-3", "adapter": "ltp-udp", "peer": "ipn:3.0", "local": f"{hosts.node()}:1113", "remote": f"{hosts.other(0)}:1113", "rto": "1s", "auth": "require", "auth.key_file": auth,
            "cookie": password}
     config = {"node": "ipn:1.0", "socket": hosts.path("s"), "store": {"durability": "none"}, "http": {"listen": f"{hosts.node()}:9464", "token": token}, "links": [tls, ltp]}
     file = hosts.path("c.yaml")
-    pathlib.Path(file).write_text(json.dumps(config, indent=1), encoding="ascii")
+    pathlib.Path(file).write_text(json.dumps(grouped(config), indent=1), encoding="ascii")
     said = ""
-    for what, path, words in (("tls_key", key, "A private key (`tls_key`, `auth_key_file`) that all users may read or write is refused"),
-                              ("auth_key_file", auth, "A private key (`tls_key`, `auth_key_file`) that all users may read or write is refused"),
+    for what, path, words in (("tls.key", key, "A private key (`tls.key`, `auth.key_file`) that all users may read or write is refused"),
+                              ("auth.key_file", auth, "A private key (`tls.key`, `auth.key_file`) that all users may read or write is refused"),
                               ("a configuration with a token", file, None)):
         codes = {}
         for mode in (0o644, 0o602, 0o640):
@@ -156,7 +156,7 @@ def keys_and_secrets():
     for p in (key, auth, file):
         os.chmod(p, 0o600)
     wrong = dict(config, http={"listen": f"{hosts.node()}:9464", "token": token, "nonsense": 1}, links=[tls, dict(ltp, cookie=password + "zz")])
-    pathlib.Path(hosts.path("w.yaml")).write_text(json.dumps(wrong, indent=1), encoding="ascii")
+    pathlib.Path(hosts.path("w.yaml")).write_text(json.dumps(grouped(wrong), indent=1), encoding="ascii")
     os.chmod(hosts.path("w.yaml"), 0o600)
     said += "".join(getattr(program("heliod", "--check", hosts.path("w.yaml")), stream) for stream in ("stdout", "stderr"))
     with Node(hosts, {k: v for k, v in config.items() if k != "socket"}, name="n") as node:
@@ -184,9 +184,9 @@ def unsafe_settings():
             ("TCPCL at 0.0.0.0 without tls", dict(tcp, local="0.0.0.0:4556"), "SECURITY.md", "a `local` address that other machines reach is an error without `tls: off` or certificates", 2),
             ("TCPCL at 192.0.2.1, tls: off", dict(tcp, local="192.0.2.1:4556", tls="off"), "docs/tcpcl.md", "or `off`, which the node warns of when it starts", 0),
             ("certificates without tls", dict(tcp, local=f"{hosts.node()}:4556", tls_certificate=cert, tls_key=key, tls_ca=cert), "SECURITY.md", "certificates without `tls`", 2),
-            ("auth_key_file without auth", dict(ltp, auth_key_file=key), "SECURITY.md", "and keys without `auth`, are errors", 2)):
+            ("auth.key_file without auth", dict(ltp, auth_key_file=key), "SECURITY.md", "and keys without `auth`, are errors", 2)):
         file = hosts.path("c.yaml")
-        pathlib.Path(file).write_text(json.dumps(dict(base, links=[link])), encoding="ascii")
+        pathlib.Path(file).write_text(json.dumps(grouped(dict(base, links=[link]))), encoding="ascii")
         r = program("heliod", "--check", file)
         yield Claim(f"{name}: --check", page, words, f"exit code {r.returncode}", r.returncode == want)
     for name, link, words in (("TCPCL at 192.0.2.1, tls: off", dict(tcp, local="192.0.2.1:4556", tls="off"), "or `off`, which the node warns of when it starts"),
@@ -362,17 +362,17 @@ def confined():
 PAGES = {"": PAGE, "store": PAGE, "bundles": PAGE, "routing": PAGE, "log": PAGE, "http": PAGE, "links": PAGE, "priorities": PAGE, "routes": PAGE, "endpoints": PAGE, "security": PAGE, "rules": PAGE, "applications": PAGE,
          "ltp-udp": "docs/ltp-udp.md", "tcpcl": "docs/tcpcl.md", "udp": "docs/udp.md", "bibe": "docs/bibe.md"}
 # rows of ARCHITECTURE.md's limits, and the keys whose defaults stand in them, in their order
-LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| import sessions: of one peer, of all |", ["ltp-udp.import_sessions", "ltp-udp.import_sessions_all"]),
-          ("| bytes held by import sessions", ["ltp-udp.held_bytes"]), ("| block length, gaps per session", ["bundles.max", "ltp-udp.ranges", "ltp-udp.claims"]),
-          ("| retransmissions of a checkpoint", ["ltp-udp.retries"]), ("| closed sessions remembered |", ["ltp-udp.closed_sessions", "ltp-udp.closed_time"]),
+LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| import sessions: of one peer, of all |", ["ltp-udp.limits.import_sessions", "ltp-udp.limits.import_sessions_all"]),
+          ("| bytes held by import sessions", ["ltp-udp.limits.held_bytes"]), ("| block length, gaps per session", ["bundles.max", "ltp-udp.limits.ranges", "ltp-udp.recovery.claims"]),
+          ("| retransmissions of a checkpoint", ["ltp-udp.recovery.retries"]), ("| closed sessions remembered |", ["ltp-udp.limits.closed_sessions", "ltp-udp.limits.closed_time"]),
           ("| bundles, their bytes, those kept in memory", ["bundles.count", "store.limit", "bundles.memory", "bundles.total"]),
           ("| payloads that applications are sending", ["bundles.memory"]),
           ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
           ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium |", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
-          ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.transfer_idle"]),
-          ("| TCPCL: connections whose peer", ["tcpcl.unidentified", "tcpcl.unidentified_address", "tcpcl.timeout"]),
-          ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.held_bytes"]), ("| burst of a paced link |", ["ltp-udp.burst"])]
+          ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.timers.transfer_idle"]),
+          ("| TCPCL: connections whose peer", ["tcpcl.limits.unidentified", "tcpcl.limits.unidentified_address", "tcpcl.timers.timeout"]),
+          ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.limits.held_bytes"]), ("| burst of a paced link |", ["ltp-udp.pacing.burst"])]
 
 
 def plain(cell):

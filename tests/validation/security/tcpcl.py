@@ -296,7 +296,7 @@ def tls():
     hosts = Hosts()
     one, two, impostor = (make_certificate(hosts, name, node) for name, node in (("one", "ipn:1.0"), ("two", "ipn:2.0"), ("impostor", "ipn:2.0")))
     issued = make_certificate(hosts, "issued", "ipn:3.0", two)
-    keys = {"tls": "required", "tls_key": one[0], "tls_certificate": one[1], "tls_ca": two[1], "peers": 4}
+    keys = {"tls": "required", "tls.key": one[0], "tls.certificate": one[1], "tls.ca": two[1], "peers": 4}
 
     def context(files):
         c = ssl.create_default_context(cafile=one[1])

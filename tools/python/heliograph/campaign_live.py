@@ -22,24 +22,23 @@ SLACK = "200us"  # more lateness than that is not made good: it would stand in t
 
 def link_keys(v):
     """The keys of a link of heliod (docs/ltp-udp.md) for a run's parameters."""
-    keys = {"segment": v["segment"]}
+    keys, recovery = {"segment": v["segment"]}, {"peer_profile": "heliograph"}  # as in virtual time: nothing to find out
     given = {name: ltp_options.key_of(name) for name in ltp_options.switches() if name in v}
     limits = {key: v[name] for name, key in given.items() if name in ("rto-min", "rto-max")}
     own = {key: v[name] for name, key in given.items() if key not in limits}
     if own and v["recovery"] == "default":
         raise Failed("single switches beside recovery: default exist in mode sim only; set recovery: plain and every switch")
-    keys["recovery"] = "own" if own else v["recovery"]
-    keys["peer_profile"] = "heliograph"  # as in virtual time: nothing to find out
+    recovery["mode"] = "own" if own else v["recovery"]
     if v["rto"] == "auto":
         if v["recovery"] == "plain":
-            keys.update(recovery="own", rto_auto="yes")
+            recovery.update(mode="own", rto_auto="yes")
         path = 2 * units.duration(v["delay"]) + units.duration(v.get("processing", "0"))
         keys["rto"] = units.duration_text(campaign_sim.auto_timer(path))
     else:
         keys["rto"] = v["rto"]
     if "claims" in v:
-        keys["claims"] = v["claims"]
-    return {**keys, **own, **limits}
+        recovery["claims"] = v["claims"]
+    return {**keys, "recovery": {**recovery, **own, **limits}}
 
 
 def extras(v, rules):
@@ -68,7 +67,7 @@ def lab_of(run, traces, **more):
         {"delay": v["delay"], "overhead": f"{v['overhead']}B", **contacts_of(v), **way_back(run, traces)},
         {"rate": v["rate"], **lab_made.erasures(trace, units.duration_text(offset) if offset else None), **extras(v, "drop"),
          **({"jitter": v["jitter"]} if "jitter" in v else {})}, link_keys(v),
-        {"sessions": v["sessions"], "slack": SLACK}, {"report_delay": v["processing"]},
+        {"sessions": v["sessions"], "pacing": {"slack": SLACK}}, {"recovery": {"report_delay": v["processing"]}},
         {"duration": f"{units.duration(v['duration']):g}", "window": window, "payload": units.size(v["bundle"])},
         seed=run.repetition, title=run.folder, **lab_made.URGENT, **more)
     return lab_made.lab_of(tree, "the campaign")

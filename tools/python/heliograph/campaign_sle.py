@@ -175,8 +175,8 @@ def ltp_lab(run, warmup, duration, **more):
     rtt, rate = units.duration(v["rtt"]), units.rate(v["line"])
     window = 20 + WINDOW * round(rate / 8 * rtt / BLOCK)
     zone = v["frame"] - FRAME_HEADS
-    keys = {"frames": "aos", "frame_length": f"{v['frame']}B", "segment": f"{zone - ENCAPSULATION}B", "recovery": "default",
-            "peer_profile": "heliograph", "rto": units.duration_text(max(0.03, 2 * rtt))}
+    keys = {"frames": {"mode": "aos", "length": f"{v['frame']}B"}, "segment": f"{zone - ENCAPSULATION}B",
+            "recovery": {"mode": "default", "peer_profile": "heliograph"}, "rto": units.duration_text(max(0.03, 2 * rtt))}
     traffic = {"window": window, "payload": BLOCK}
     if v["data"] != "none":
         traffic["data"] = units.size(v["data"])
@@ -184,7 +184,7 @@ def ltp_lab(run, warmup, duration, **more):
         traffic.update({"duration": f"{duration:g}", "warmup": f"{warmup:g}"})
     tree = lab_made.one_link({"delay": units.duration_text(rtt / 2), "overhead": f"{OVERHEAD}B"},
                              {"rate": v["line"], **({"erasures": {"iid": str(v["loss"])}} if v["loss"] else {})}, keys,
-                             {"sessions": "auto", "slack": "200us"}, {}, traffic, seed=run.repetition, title=run.folder, **more)
+                             {"sessions": "auto", "pacing": {"slack": "200us"}}, {}, traffic, seed=run.repetition, title=run.folder, **more)
     return lab_made.lab_of({**tree, "capture": []}, "the campaign")
 
 

@@ -18,7 +18,7 @@ import subprocess
 import tempfile
 import time
 
-from . import ports
+from . import link_keys, ports
 
 
 class Failed(Exception):
@@ -146,7 +146,7 @@ class Lab:
         text += extra
         text += "links:\n"
         for link in links:
-            lines = [f"{key}: {value}" for key, value in link.items()]
+            lines = link_keys.lines(link, self.program("heliod"))
             text += "  - " + "\n    ".join(lines) + "\n"
         path = self.path(f"node{number}.yaml")
         secret = "token:" in text or "password:" in text or "cookie:" in text

@@ -211,6 +211,27 @@ def link_name(lab, link, other):
 # ---- configurations ----
 
 
+def leaves(tree):
+    """The keys of a link with their whole names: recovery: {copies: 3} is recovery.copies: 3."""
+    out = Map()
+    for key, value in tree.items():
+        if isinstance(value, Map):
+            for name, inner in value.items():
+                out[key if name == "mode" else put(f"{key}.{name}", name.place)] = inner
+        else:
+            out[key] = value
+    return out
+
+
+def in_group(tree, group, key, value):
+    """Gives a key of an adapter's group its value (docs/ltp-udp.md), unless it has one; `recovery: own` is {mode: own}."""
+    given = tree.get(group, Map())
+    inner = given if isinstance(given, Map) else Map([(put("mode", given.place), given)])
+    made = Map([(key, value)])
+    made.place = value.place
+    tree[put(group, value.place)] = merge(made, inner)
+
+
 class Deriver:
     def __init__(self, lab, folder, sockets, addresses, begin, capture_files=True):
         self.lab, self.folder, self.addresses, self.begin = lab, folder, addresses, begin
@@ -252,15 +273,21 @@ class Deriver:
                            "write channel: no, or take --mode netns")
         if link.channel is not None and link.adapter in DATAGRAMS:
             derived.update({key: value for key, value in lab_shared.pace(link, ("forward", "return")[i]).items() if value is not None})
-        owlt = lab_plan.longest_delay(link)
+        owlt, margin = lab_plan.longest_delay(link), None
         if link.adapter == "ltp-udp" and owlt and "rto" not in merge(link.keys, link.at.get(node)):
             derived["owlt"] = owlt
             wait = lab_shared.wait(self.lab, link)
             if wait > 0:
-                derived["margin"] = units.duration_text(MARGIN + wait)
+                margin = units.duration_text(MARGIN + wait)
         if link.station is not None:
             derived.update(lab_station.end_keys(link, i, self.addresses.station(link)))
-        return merge(put(derived, link.place), lab_station.own_keys(link, i), link.at.get(node))
+        tree = merge(put(derived, link.place), lab_station.own_keys(link, i), link.at.get(node))
+        if "overhead" in tree and link.adapter in DATAGRAMS:
+            key = tree.key("overhead")
+            in_group(tree, "pacing", key, tree.pop(key))
+        if margin is not None:
+            in_group(tree, "recovery", put("margin", link.place), put(margin, link.place))
+        return tree
 
     def plan_file(self):
         plan = self.lab.plan

@@ -243,6 +243,7 @@ def tune(way, block):
     if not math.isinf(rate_of(lab_shared.rate(way.link, back))):
         words += ["--return-rate", lab_shared.rate(way.link, back)]
     recovery = way.keys.get("recovery", "default")
+    recovery = recovery.get("mode", "default") if isinstance(recovery, dict) else recovery
     words += ["--recovery", "default" if recovery == "own" else recovery]
     words += ["--segment", way.keys["segment"]] if "segment" in way.keys else []
     words += ["--overhead", f"{size(way.link.channel['overhead'], OVERHEAD):.0f}"] if "overhead" in way.link.channel else []

@@ -103,12 +103,14 @@ def end_changes(lab, link, then, event, addresses):
     """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate. For a link
     that is handed over, the hand-over sets how its ends are paced, because it knows the link's path."""
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
-    out, pacing = [], lab_handover.UNTOLD
+    out, pacing = [], ("rate", "pacing.overhead")
     for i in range(2):
-        old, new = (deriver.link_end(one.links[link.name], i) for deriver, one in zip(derivers, (lab, then)))
-        mine = {key.removeprefix(f"ends.{link.ends[i]}.").split(".")[0] for key in event.set}
+        old, new = (lab_derive.leaves(deriver.link_end(one.links[link.name], i)) for deriver, one in zip(derivers, (lab, then)))
+        mine = {key.removeprefix(f"ends.{link.ends[i]}.") for key in event.set}
+        mine |= {key.split(".")[0] for key in mine if key not in new} | ({"pacing.overhead"} if "overhead" in mine else set())
         changed = {key for key in pacing if places.plain(old.get(key)) != places.plain(new.get(key))}
-        keys = [key for key in new if key in mine | changed and not (key in pacing and link.overs)]
+        keys = [key for key in new if {key, key.split(".")[0]} & mine or key in changed]
+        keys = [key for key in keys if not (key in pacing and link.overs)]
         out.append(Map((key, new[key]) for key in keys))
     return out
 

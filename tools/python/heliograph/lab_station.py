@@ -71,8 +71,7 @@ def read(reader, value, link_keys, ends, what, ways):
         return None
     choose = {key: reader.parsed(value, key, f"{what}.", one_of(*words), words[0]) for key, words in
               (("spacecraft", ends), ("service", ("raf", "rcf")), ("delivery", ("complete", "timely")), ("authentication", ("all", "bind", "none")))}
-    frames = reader.parsed(link_keys, "frames", f"{what.rpartition('.')[0]}.", one_of(*KINDS), "aos")
-    link_keys.pop("frames", None)
+    frames = read_frames(reader, link_keys, f"{what.rpartition('.')[0]}.")
     maps = {key: reader.map(value.get(key, put({}, value.place)), f"{what}.{key}") for key in ("instance", "uplink", "source")}
     keys = Map((key, inner) for key, inner in value.items() if key in PROVIDER)
     for key in ("users", "sources", "instances"):
@@ -80,6 +79,18 @@ def read(reader, value, link_keys, ends, what, ways):
             keys[key] = reader.items(keys[key], f"{what}.{key}")
     return Station(value.place, ends.index(choose["spacecraft"]), str(frames), str(choose["service"]), str(choose["delivery"]),
                    str(choose["authentication"]), reader.word(value, "address", f"{what}."), read_wan(reader, value, what, ways), keys=keys, **maps)
+
+
+def read_frames(reader, link_keys, what):
+    """The kind of the frames that come down; other keys of the group stay."""
+    given = link_keys.pop("frames", None)
+    if not isinstance(given, Map):
+        return reader.parsed(Map([("frames", given)] if given is not None else []), "frames", what, one_of(*KINDS), "aos")
+    rest = Map((key, value) for key, value in given.items() if key != "mode")
+    rest.place = given.place
+    if rest:
+        link_keys[put("frames", given.place)] = rest
+    return reader.parsed(given, "mode", f"{what}frames.", one_of(*KINDS), "aos")
 
 
 def read_wan(reader, value, what, ways):
@@ -124,7 +135,7 @@ def identifier(station):
 def frame_octets(link):
     """The longest frame that comes down, when it is not the usual one."""
     try:
-        length = units.size(link.keys["frame_length"])
+        length = units.size(link.keys["frames"]["length"])
         return str(length) if length else None
     except (KeyError, ValueError):
         return None
@@ -138,7 +149,7 @@ def provider(link, at, status=None):
         source["frame"] = frame_octets(link)
     instance = {"id": identifier(s), "users": USER, "source": "modem", "latency": LATENCY}
     if s.service == "rcf":
-        instance["gvcids"] = f"{KINDS[s.frames]}.{link.keys.get('frame_scid', '1')}.*"
+        instance["gvcids"] = f"{KINDS[s.frames]}.{link.keys.get('frames', {}).get('scid', '1')}.*"
     uplink = {"id": CLTUS, "users": USER, "uplink": at.uplink}
     own = {"id": NAME, "password": WORD, "listen": at.listen, **({"status": status} if status else {})}
     lists = {"users": Items([put({"id": USER, "password": USER_WORD, "authentication": s.level}, s.place)]),
@@ -154,20 +165,27 @@ def end_keys(link, i, at):
     """What the link's end number i has of all this; keys that the file gives win."""
     s = link.station
     if i == s.craft:
-        return {"frames": s.frames, "frames_in": "cltu"}
-    keys = {"frames": "cltu", "frames_in": s.frames, "frame_port": "sle", "sle_" + s.service: s.instance.get("id", identifier(s)),
-            "sle_cltu": s.uplink.get("id", CLTUS), "sle_user": USER, "sle_provider": s.keys.get("id", NAME), "sle_auth": s.level}
+        return {"frames": {"mode": s.frames, "in": "cltu"}}
+    frames = {"mode": "cltu", "in": s.frames, "port": "sle"}
+    sle = {s.service: s.instance.get("id", identifier(s)), "cltu": s.uplink.get("id", CLTUS), "user": USER,
+           "provider": s.keys.get("id", NAME), "auth": s.level}
     if s.level != "none":
-        keys.update(sle_password=USER_WORD, sle_provider_password=s.keys.get("password", WORD))
-    if "frame_length" in link.keys:
-        keys["frame_length_in"] = link.keys["frame_length"]
-    return keys
+        sle.update(password=USER_WORD, provider_password=s.keys.get("password", WORD))
+    if "length" in link.keys.get("frames", {}):
+        frames["length_in"] = link.keys["frames"]["length"]
+    return {"frames": frames, "sle": sle}
 
 
 def own_keys(link, i):
     """The keys of the adapter that the file gives for this end."""
     s = link.station
-    return link.keys if s is None or i == s.craft else Map((key, value) for key, value in link.keys.items() if key != "frame_length")
+    if s is None or i == s.craft or "frames" not in link.keys:
+        return link.keys
+    out = Map(link.keys)
+    out.place = link.keys.place
+    frames = out[out.key("frames")] = Map((key, value) for key, value in link.keys["frames"].items() if key != "length")
+    frames.place = link.keys["frames"].place
+    return out
 
 
 def refuse_wan(link):

@@ -12,13 +12,15 @@ OWN = "recovery: own"
 
 @functools.cache
 def keys():
-    """Key of a link over LTP -> its line of `heliod --keys --json`."""
+    """Name of a key of a link over LTP -> its line of `heliod --keys --json`, which has its whole name with its group. Of two with
+    one name it is that in no group, or in the first one."""
     done = subprocess.run([programs.find("heliod"), "--keys", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                           text=True, timeout=60, check=False)
     if done.returncode != 0:
         raise programs.ProgramError(f"heliod --keys ended with code {done.returncode}")
     try:
-        return {line["key"]: line for line in json.loads(done.stdout) if line["section"] == "ltp-udp"}
+        lines = [line for line in json.loads(done.stdout) if line["section"] == "ltp-udp"]
+        return {line["key"].rpartition(".")[2]: line for line in reversed(lines)}
     except ValueError as e:
         raise programs.ProgramError(f"{done.args[0]} is of another version than this laboratory: build both again") from e
 

@@ -64,13 +64,12 @@ links:
     local: 127.0.0.1:1113
     remote: 127.0.0.1:2113
     rate: {units.rate_text(link['rate_bps'])}
-    overhead: {link['overhead_bytes']}
     segment: {r['segment_bytes']}B
     sessions: {r['sessions']}
     rto: {units.duration_text(r['rto_s'])}
     recovery: {name}
-    held_bytes: {held(r)}
-    socket_buffer: {units.size_round(r['socket_buffer_bytes'])}
+    limits: {{held_bytes: {held(r)}}}
+    pacing: {{overhead: {link['overhead_bytes']}, socket_buffer: {units.size_round(r['socket_buffer_bytes'])}}}
 """
 
 

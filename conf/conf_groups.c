@@ -1,0 +1,258 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The view has a node for each key: those of a group's map are called GROUP.NAME in it, so that
+ * whoever reads it knows nothing of groups. What goes wrong is the user's: a key that stands
+ * beside the map of its group, a word that no key of the group has, a value where a map is wanted.
+ */
+#include "conf/conf_groups.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/words.h"
+
+#define KEY_CAP 192
+#define NAMES_MAX 64 /* of a group */
+#define LIST_CAP 300
+
+const char *conf_key_name(const char *key)
+{
+    const char *dot = strchr(key, '.');
+    return dot == NULL ? key : dot + 1;
+}
+
+static bool is_in(const char *key, const char *group, size_t len)
+{
+    return strncmp(key, group, len) == 0 && key[len] == '.';
+}
+
+/* The first key of the group; NULL: there is no such group. */
+static const struct conf_option *first_of(const struct conf_option *options, const char *group,
+                                          size_t len)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        if (is_in(o->key, group, len))
+            return o;
+    return NULL;
+}
+
+size_t conf_key_group(const struct conf_option *options, const char *key)
+{
+    const char *dot = strchr(key, '.');
+    size_t len = dot != NULL ? (size_t)(dot - key) : strlen(key);
+    return first_of(options, key, len) != NULL ? len : 0;
+}
+
+const char *conf_key_place(const char *key, char out[CONF_PLACE_CAP])
+{
+    const char *name = conf_key_name(key);
+    if (name == key)
+        snprintf(out, CONF_PLACE_CAP, "%s: …", key);
+    else
+        snprintf(out, CONF_PLACE_CAP, "%.*s: {%s: …}", (int)(name - key - 1), key, name);
+    return out;
+}
+
+/* Is the word GROUP_NAME of the key? */
+static bool is_joined(const char *key, const char *word)
+{
+    const char *name = conf_key_name(key);
+    size_t len = (size_t)(name - key);
+    return len > 0 && strncmp(key, word, len - 1) == 0 && word[len - 1] == '_' &&
+           strcmp(name, word + len) == 0;
+}
+
+/* The mode of the group; NULL: it has none, or the word is no group. */
+static const struct conf_option *mode_of(const struct conf_option *options, const char *group,
+                                         size_t len)
+{
+    for (const struct conf_option *o = options; o->key != NULL; o++)
+        if (strlen(o->key) == len && strncmp(o->key, group, len) == 0)
+            return first_of(options, group, len) != NULL ? o : NULL;
+    return NULL;
+}
+
+const struct conf_option *conf_option_named(const struct conf_option *options, const char *word)
+{
+    const struct conf_option *found = conf_option_find(options, word);
+    const char *name = conf_key_name(word);
+    size_t named = 0;
+    if (found == NULL && name != word && strcmp(name, CONF_GROUP_MODE) == 0)
+        found = mode_of(options, word, (size_t)(name - word - 1));
+    if (found != NULL)
+        return found;
+    for (const struct conf_option *o = options; o->key != NULL; o++) {
+        if (is_joined(o->key, word))
+            return o;
+        if (strcmp(conf_key_name(o->key), word) == 0) {
+            found = o;
+            named++;
+        }
+    }
+    return named == 1 ? found : NULL;
+}
+
+/* ---- the view ---- */
+
+struct reading {
+    struct conf_flat *f;
+    const struct conf_option *options; /* those with groups */
+    const char *where;
+    enum conf_places places;
+    struct conf_errors *errors;
+};
+
+static void add_node(const struct reading *r, const struct conf_tree *t, const char *key)
+{
+    struct conf_tree *node = &r->f->nodes[r->f->len];
+    *node = (struct conf_tree){
+        .kind = t->kind, .line = t->line, .key = strdup(key), .text = t->text, .first = t->first};
+    if (node->key == NULL) {
+        conf_no_memory(r->errors, t->line);
+        return;
+    }
+    if (r->f->len > 0)
+        node[-1].next = node;
+    else
+        r->f->map.first = node;
+    r->f->len++;
+}
+
+static void report_place(const struct reading *r, const struct conf_tree *t, const char *at,
+                         const struct conf_option *o)
+{
+    char place[CONF_PLACE_CAP];
+    const char *name = conf_key_name(o->key);
+    if (name == o->key)
+        conf_error(r->errors, t->line, "%s%s: belongs beside this map, not in it", r->where, at);
+    else if (t->kind == CONF_SCALAR && *t->text != '\0')
+        conf_error(r->errors, t->line, "%s%s: belongs under %.*s: {%s: %.100s}", r->where, at,
+                   (int)(name - o->key - 1), o->key, name,
+                   o->type == OPTION_SECRET ? "…" : t->text);
+    else
+        conf_error(r->errors, t->line, "%s%s: belongs under %s", r->where, at,
+                   conf_key_place(o->key, place));
+}
+
+static void report_word(const struct reading *r, const struct conf_tree *group,
+                        const struct conf_tree *t, const char *at)
+{
+    const char *names[NAMES_MAX];
+    const size_t len = strlen(group->key);
+    size_t n = 0;
+    if (conf_option_find(r->options, group->key) != NULL)
+        names[n++] = CONF_GROUP_MODE;
+    for (const struct conf_option *o = r->options; o->key != NULL && n < NAMES_MAX; o++)
+        if (is_in(o->key, group->key, len))
+            names[n++] = conf_key_name(o->key);
+    const char *closest = words_closest(t->key, names, n);
+    if (closest != NULL) {
+        conf_error(r->errors, t->line, "%s%s: unknown key; did you mean %s?", r->where, at,
+                   closest);
+        return;
+    }
+    char list[LIST_CAP] = "";
+    size_t used = 0;
+    for (size_t i = 0; i < n && used < sizeof list; i++) {
+        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
+        used += w > 0 ? (size_t)w : 0;
+    }
+    conf_error(r->errors, t->line, "%s%s: unknown key; the keys here are: %s", r->where, at, list);
+}
+
+static void read_item(const struct reading *r, const struct conf_tree *group,
+                      const struct conf_tree *t)
+{
+    char key[KEY_CAP];
+    const bool mode =
+        strcmp(t->key, CONF_GROUP_MODE) == 0 && conf_option_find(r->options, group->key) != NULL;
+    snprintf(key, sizeof key, "%s.%s", group->key, t->key);
+    if (mode || (strchr(t->key, '.') == NULL && conf_option_find(r->options, key) != NULL)) {
+        add_node(r, t, mode ? group->key : key);
+        return;
+    }
+    const struct conf_option *o = conf_option_named(r->options, t->key);
+    if (o == NULL)
+        report_word(r, group, t, key);
+    else
+        report_place(r, t, key, o);
+}
+
+/* The key is in no table as it is. */
+static void read_other(const struct reading *r, const struct conf_tree *t)
+{
+    const struct conf_option *o = conf_option_named(r->options, t->key);
+    if (o == NULL)
+        add_node(r, t, t->key);
+    else if (r->places == CONF_PLACES_ANY)
+        add_node(r, t, o->key);
+    else
+        report_place(r, t, t->key, o);
+}
+
+static void read_group(const struct reading *r, const struct conf_tree *t)
+{
+    if (t->kind == CONF_MAP)
+        for (const struct conf_tree *i = t->first; i != NULL; i = i->next)
+            read_item(r, t, i);
+    else if (conf_option_find(r->options, t->key) != NULL)
+        add_node(r, t, t->key);
+    else if (t->kind != CONF_SCALAR || *t->text != '\0')
+        conf_error(r->errors, t->line, "%s%s: %s is not expected here; write a map of its keys",
+                   r->where, t->key, conf_kind_name(t->kind));
+}
+
+static void read_key(const struct reading *r, const struct conf_tree *t,
+                     const struct conf_part *parts, size_t parts_len)
+{
+    const bool whole = strchr(t->key, '.') == NULL || r->places == CONF_PLACES_ANY;
+    bool known = false;
+    for (size_t i = 0; i < parts_len; i++)
+        known = known || (whole && conf_option_find(parts[i].options, t->key) != NULL);
+    if (first_of(r->options, t->key, strlen(t->key)) != NULL)
+        read_group(r, t);
+    else if (known)
+        add_node(r, t, t->key);
+    else
+        read_other(r, t);
+}
+
+static size_t count_keys(const struct conf_tree *map)
+{
+    size_t n = 0;
+    for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
+        n++;
+        for (const struct conf_tree *i = t->kind == CONF_MAP ? t->first : NULL; i != NULL;
+             i = i->next)
+            n++;
+    }
+    return n;
+}
+
+void conf_flat_init(struct conf_flat *f, const struct conf_tree *map, const char *where,
+                    const struct conf_part *parts, size_t parts_len, enum conf_places places,
+                    struct conf_errors *errors)
+{
+    assert(map->kind == CONF_MAP && parts_len > 0);
+    *f = (struct conf_flat){.map = {.kind = CONF_MAP, .line = map->line, .key = map->key}};
+    const struct reading r = {f, parts[parts_len - 1].options, where, places, errors};
+    size_t most = count_keys(map);
+    f->nodes = calloc(most > 0 ? most : 1, sizeof *f->nodes);
+    if (f->nodes == NULL) {
+        conf_no_memory(errors, map->line);
+        return;
+    }
+    for (const struct conf_tree *t = map->first; t != NULL; t = t->next)
+        read_key(&r, t, parts, parts_len);
+    assert(f->len <= most);
+}
+
+void conf_flat_fini(struct conf_flat *f)
+{
+    for (size_t i = 0; i < f->len; i++)
+        free(f->nodes[i].key);
+    free(f->nodes);
+    *f = (struct conf_flat){.map = {.kind = CONF_MAP}};
+}
