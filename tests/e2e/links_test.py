@@ -178,6 +178,21 @@ class LinksTest(NodeCase):
             self.ctl(1, "link", "remove", "to-3")
         self.assertEqual(self.links(1)["to-2"]["local_port"], port)
 
+    def test_keys_of_groups(self):
+        """By whole names, by names alone, and as the map of a file."""
+        self.pair()
+        for words, profile in ((["recovery.peer_profile=hdtn"], "hdtn"), (["peer_profile=ion"], "ion"), (["recovery={peer_profile: plain}"], "plain"),
+                               (["recovery={mode: own, copies: 2}", "recovery.peer_profile=heliograph"], "heliograph")):
+            self.ctl(1, "link", "set", "to-2", *words)
+            self.assertEqual(self.links(1)["to-2"]["peer_profile"], profile)
+            keys = self.keys(3, *self.lab.udp_ports(2), **dict(word.split("=", 1) for word in words))
+            self.ctl(1, "link", "add", "to-3", *keys)
+            self.assertEqual(self.links(1)["to-3"]["peer_profile"], profile)
+            self.ctl(1, "link", "remove", "to-3")
+        for word, said in (("recovery={copis: 2}", "recovery.copis: unknown key; did you mean copies?"), ("recovery={copies: 2", "is not known; write one of"),
+                           ("recovery={copies: 2}}", "not YAML"), ("limits={copies: 2}", "limits.copies: belongs under recovery: {copies: 2}")):
+            self.assertIn(said, self.ctl(1, "link", "set", "to-2", word, code=2))
+
     def test_what_is_wrong_is_said(self):
         self.pair()
         ports = self.lab.udp_ports(2)

@@ -397,6 +397,13 @@ static void write_text(FILE *f, const char *text, size_t len)
     json_decref(o);
 }
 
+/* A group's map, {…}, is one in the line, too. */
+static bool is_map(const char *value)
+{
+    const size_t len = strlen(value);
+    return len >= 2 && value[0] == '{' && value[len - 1] == '}';
+}
+
 /* The keys as a YAML map, each as often as it was written. */
 static char *keys_of_words(const struct request *r)
 {
@@ -408,7 +415,10 @@ static char *keys_of_words(const struct request *r)
         fputs(i == 3 ? "{" : ", ", f);
         write_text(f, word, (size_t)(is - word));
         fputs(": ", f);
-        write_text(f, is + 1, strlen(is + 1));
+        if (is_map(is + 1))
+            fputs(is + 1, f);
+        else
+            write_text(f, is + 1, strlen(is + 1));
     }
     if (f == NULL || fputc('}', f) == EOF || fclose(f) != 0)
         return NULL;
