@@ -21,7 +21,8 @@
 #define CLOCK_MOVED (100 * TICK_US)
 #define CLOCK_SPAN (2 * TICK_US) /* between two looks at the clock, that will do */
 #define CLOCK_TRIES 5
-#define UNBOUND_MAX 512 /* connections without a BIND; the oldest gives way */
+#define UNBOUND_MAX                                                                                \
+    512 /* connections without a BIND; then one of the address with most gives way */
 
 static struct instance *find_instance(struct station *t, const struct sle_instance *s)
 {
@@ -31,6 +32,25 @@ static struct instance *find_instance(struct station *t, const struct sle_instan
     return NULL;
 }
 
+/* Connections that say nothing would keep users out until each has had its time for the BIND. */
+static void end_unbound(struct station *t)
+{
+    struct crowd_member *first = t->unbound.len < UNBOUND_MAX ? NULL : crowds_largest(&t->unbound);
+    if (first == NULL)
+        return;
+    struct visit *v = container_of(first, struct visit, unbound);
+    crowds_sub(&t->unbound, first);
+    sle_link_closed(sle_conn_link(v->conn), world_now(t->world));
+    sle_conn_pump(v->conn);
+}
+
+static void free_visit(struct visit *v)
+{
+    crowds_sub(&v->station->unbound, &v->unbound);
+    list_sub(&v->node);
+    free(v);
+}
+
 /* ---- notices ---- */
 
 static void on_bound(struct visit *v, const struct sle_link *l)
@@ -38,6 +58,7 @@ static void on_bound(struct visit *v, const struct sle_link *l)
     v->instance = find_instance(v->station, sle_link_instance(l));
     assert(v->instance != NULL);
     v->instance->conn = v->conn;
+    crowds_sub(&v->station->unbound, &v->unbound);
     if (catchup_can(v->instance))
         catchup_bound(v->instance);
     station_say(v->station, LINES_SERVICE, LEVEL_INFO, "%s: bound by %s, version %u, from %s",
@@ -149,8 +170,7 @@ static void on_gone(void *context, struct sle_conn *c, int error)
     }
     if (v->instance != NULL)
         dial_again(v->instance);
-    list_sub(&v->node);
-    free(v);
+    free_visit(v);
 }
 
 static void on_room(void *context)
@@ -170,24 +190,6 @@ static void tell_no_room(struct station *t, struct stream *s)
     t->refused++;
     station_say(t, LINES_REFUSED, LEVEL_WARNING,
                 "a connection was refused: there are too many, or memory is out");
-}
-
-/* Connections that say nothing would keep users out until each has had its time for the BIND. */
-static void end_oldest_unbound(struct station *t)
-{
-    struct visit *oldest = NULL;
-    size_t unbound = 0;
-    list_for_each (it, &t->visits) {
-        struct visit *v = container_of(it, struct visit, node);
-        if (v->instance != NULL)
-            continue;
-        oldest = oldest == NULL ? v : oldest;
-        unbound++;
-    }
-    if (unbound < UNBOUND_MAX)
-        return;
-    sle_link_closed(sle_conn_link(oldest->conn), world_now(t->world));
-    sle_conn_pump(oldest->conn);
 }
 
 static const char *const tls_keys[] = {"tls_certificate", "tls_key", "tls_ca"};
@@ -225,8 +227,9 @@ static int open_tls(struct station *t)
 static void on_accepted(void *context, struct stream *s)
 {
     struct station *t = context;
-    struct address from;
-    end_oldest_unbound(t);
+    struct address from = {.sa = {.sa_family = AF_UNSPEC}};
+    uint8_t prefix[ADDRESS_PREFIX_MAX];
+    end_unbound(t);
     struct visit *v = calloc(1, sizeof *v);
     struct sle_link *l = v != NULL ? sle_accept(t->sle, world_now(t->world)) : NULL;
     if (l == NULL) {
@@ -249,12 +252,13 @@ static void on_accepted(void *context, struct stream *s)
         return;
     }
     list_add_tail(&t->visits, &v->node);
-    e = t->secure.tls != NULL ? secure_visit(t, v) : 0;
+    e = crowds_add(&t->unbound, &v->unbound, address_prefix(&from, prefix));
+    if (e == 0 && t->secure.tls != NULL)
+        e = secure_visit(t, v);
     if (e < 0) {
-        say(&t->log, LEVEL_ERROR, "%s: no TLS: %s", v->from, helio_strerror(e));
+        say(&t->log, LEVEL_ERROR, "%s: no connection: %s", v->from, helio_strerror(e));
         sle_conn_free(v->conn);
-        list_sub(&v->node);
-        free(v);
+        free_visit(v);
     }
 }
 
@@ -393,7 +397,7 @@ static struct sle *make_engine(struct station *t)
         .auth_delay = s->auth_delay,
         .hash = sle_digest,
         .hash_context = t->digests,
-        .seed = world_random(t->world),
+        .seed = t->seed,
         .unix_ns = t->unix_zero,
     };
     memcpy(c.self.id, s->id, strlen(s->id) + 1);
@@ -444,8 +448,11 @@ struct station *station_open(struct world *w, const struct settings *s, enum say
     t->sources = calloc(s->sources_len + 1, sizeof *t->sources);
     t->instances = calloc(s->instances_len + 1, sizeof *t->instances);
     t->digests = sle_digests_new();
-    t->sle =
-        t->digests != NULL && t->sources != NULL && t->instances != NULL ? make_engine(t) : NULL;
+    t->seed = world_random(w);
+    t->has_unbound = crowds_init(&t->unbound, t->seed) == 0;
+    t->sle = t->digests != NULL && t->has_unbound && t->sources != NULL && t->instances != NULL
+                 ? make_engine(t)
+                 : NULL;
     if (t->sle == NULL)
         say(&t->log, LEVEL_ERROR, "out of memory");
     if (t->sle != NULL) {
@@ -488,9 +495,10 @@ void station_end(struct station *t)
     while (!list_empty(&t->visits)) {
         struct visit *v = container_of(list_first(&t->visits), struct visit, node);
         sle_conn_free(v->conn);
-        list_sub(&v->node);
-        free(v);
+        free_visit(v);
     }
+    if (t->has_unbound)
+        crowds_fini(&t->unbound);
     for (size_t i = 0; t->instances != NULL && i < t->settings->instances_len; i++) {
         struct instance *x = &t->instances[i];
         if (x->sle == NULL)

@@ -22,6 +22,7 @@
 
 #include "base/bucket.h"
 #include "base/buf.h"
+#include "base/crowd.h"
 #include "base/list.h"
 #include "cla/framed/sle_conn.h"
 #include "cla/framed/sle_digest.h"
@@ -175,10 +176,13 @@ struct station {
     size_t answers;      /* connections of the status socket */
     struct list answering;
     struct paced status_turns;
-    struct list visits; /* connections */
+    struct list visits;    /* connections */
+    struct crowds unbound; /* users' connections without a BIND, by address */
+    bool has_unbound;
     struct source *sources;
     struct instance *instances;
     struct alarm clock;
+    uint64_t seed;      /* of hashes */
     uint64_t unix_zero; /* Unix time at tick 0, as the engine has it */
     uint64_t refused;   /* connections and BINDs */
     struct station_lines lines[LINES_COUNT];
@@ -199,6 +203,7 @@ struct visit {
     struct instance *instance; /* NULL: not bound */
     struct sle_conn *conn;
     struct list node;
+    struct crowd_member unbound; /* in a crowd until its BIND */
     char from[ADDRESS_TEXT_MAX];
 };
 extern const struct sle_conn_user visit_user;
