@@ -43,6 +43,12 @@ static enum agent_refusal refusal_of(enum permit_verdict v)
     return v >= PERMIT_BUNDLES ? REFUSE_LIMIT : REFUSE_RULE;
 }
 
+/* Of the bundle that a fragment is of: rules are about bundles. */
+static uint64_t whole_payload(const struct bundle_id *id, uint64_t payload)
+{
+    return id->fragment ? id->total : payload;
+}
+
 static struct permit_subject describe_bundle(const struct bundle *b, const struct eid *party,
                                              uint64_t id, uint64_t bytes)
 {
@@ -53,7 +59,7 @@ static struct permit_subject describe_bundle(const struct bundle *b, const struc
                                    .from = &b->id.source,
                                    .to = &b->destination,
                                    .priority = q.priority,
-                                   .payload = b->payload.len,
+                                   .payload = whole_payload(&b->id, b->payload.len),
                                    .bytes = bytes};
 }
 
@@ -98,7 +104,7 @@ static struct permit_subject describe_head(const struct link *l, const struct ag
                                    .from = &h->id.source,
                                    .to = &h->destination,
                                    .priority = (enum bundle_priority)h->qos.priority,
-                                   .payload = h->payload_len};
+                                   .payload = whole_payload(&h->id, h->payload_len)};
 }
 
 bool permit_leaves(const struct agent *a, const struct link *l, const struct agent_head *h)

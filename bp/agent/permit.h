@@ -52,7 +52,7 @@ struct permit {
     uint64_t user;             /* APP: as in struct agent_request; 0: every user */
     struct eid_patterns from, to;
     enum bundle_priority priority;   /* the highest one; a bundle without a priority is normal */
-    uint64_t size_max;               /* bytes of a bundle's payload; 0: any */
+    uint64_t size_max;               /* bytes of a bundle's payload, whole; 0: any */
     uint64_t rate, burst;            /* bundles a second, up to 10^9, and as many at once, of each
                                         party; 0: any */
     uint64_t data_rate;              /* bit/s of encoded bundles, of each party; 0: any */
@@ -67,7 +67,8 @@ struct permit_subject {
     uint64_t id;             /* of the neighbour, or the user: each has limits of its own */
     const struct eid *from, *to;
     enum bundle_priority priority;
-    uint64_t payload, bytes;           /* of the payload; of the encoded bundle, at least */
+    uint64_t payload,
+        bytes; /* of the payload, a fragment's: of the whole one; of the encoded bundle, at least */
     uint64_t held_bundles, held_bytes; /* APP: what the user has at the node */
 };
 

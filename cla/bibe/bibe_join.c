@@ -16,6 +16,7 @@ struct bibe_join {
     struct list node; /* in joins.all */
     struct eid source, destination;
     uint64_t transfer;
+    uint64_t got; /* bytes that are there */
     tick until;
     struct ranges have;
     struct buf *whole; /* of the total length */
@@ -60,13 +61,41 @@ static struct bibe_join *find_join(const struct bibe_joins *j, const struct eid 
     return NULL;
 }
 
+static bool has_room(const struct bibe_joins *j, uint64_t total)
+{
+    return j->len < j->len_max && total <= j->bytes_max && j->bytes <= j->bytes_max - total;
+}
+
+/* What was announced, and hardly came, must not keep others out. False: all have as many bytes. */
+static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes)
+{
+    if (total > j->bytes_max)
+        return false;
+    while (!has_room(j, total)) {
+        struct bibe_join *least = NULL;
+        uint64_t fewest = bytes;
+        list_for_each (it, &j->all) {
+            struct bibe_join *t = container_of(it, struct bibe_join, node);
+            if (t->got >= fewest)
+                continue;
+            fewest = t->got;
+            least = t;
+        }
+        if (least == NULL)
+            return false;
+        j->displaced++;
+        buf_drop(end_join(j, least));
+    }
+    return true;
+}
+
 static enum bibe_verdict begin_join(struct bibe_joins *j, const struct eid *source,
                                     const struct eid *destination, const struct bibe_payload *p,
                                     tick until, struct bibe_join **out)
 {
     if (p->total > j->bundle_max)
         return BIBE_TOO_LONG;
-    if (j->len >= j->len_max || p->total > j->bytes_max || j->bytes > j->bytes_max - p->total)
+    if (!make_room(j, p->total, p->data.len))
         return BIBE_FULL;
     struct bibe_join *t = calloc(1, sizeof *t);
     struct buf *whole = buf_new(0, (size_t)p->total);
@@ -119,10 +148,13 @@ enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
         buf_drop(end_join(j, t));
         return BIBE_CORRUPT;
     }
+    const uint64_t fresh =
+        p->data.len - ranges_bytes_in(&t->have, p->offset, p->offset + p->data.len);
     int rc = ranges_add(&t->have, p->offset, p->offset + p->data.len, BIBE_GAPS_MAX);
     if (rc < 0)
         return rc == HELIO_ENOMEM ? BIBE_NO_MEMORY : BIBE_FULL;
     memcpy(buf_data(t->whole) + p->offset, p->data.data, p->data.len);
+    t->got += fresh;
     if (!ranges_has(&t->have, 0, p->total))
         return BIBE_TAKEN;
     *out = end_join(j, t);
@@ -159,6 +191,7 @@ void bibe_joins_check(const struct bibe_joins *j)
         const struct bibe_join *t = container_of(it, struct bibe_join, node);
         assert(t->whole->len > 0 && !ranges_has(&t->have, 0, t->whole->len));
         ranges_check(&t->have);
+        assert(t->got == ranges_bytes(&t->have));
         bytes += t->whole->len;
         len++;
     }

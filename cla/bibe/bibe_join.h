@@ -18,6 +18,7 @@ struct bibe_joins {
     uint64_t len_max, bytes_max; /* limits of these */
     uint64_t bundle_max;         /* of one */
     uint64_t expired;            /* transfers whose time was over */
+    uint64_t displaced;          /* transfers that gave way to one that brought more bytes */
 };
 
 #define BIBE_GAPS_MAX 1024 /* ranges of one transfer */
@@ -35,7 +36,9 @@ void bibe_joins_init(struct bibe_joins *j, uint64_t len_max, uint64_t bytes_max,
                      uint64_t bundle_max);
 void bibe_joins_fini(struct bibe_joins *j);
 
-/* p is a segment; `until`: when its bundle's lifetime ends, or this node waits no longer. */
+/* Without room for another transfer those give way that have fewer bytes than p brings, the fewest
+ * first, and of these the oldest.
+ * p is a segment; `until`: when its bundle's lifetime ends, or this node waits no longer. */
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
                                  tick until, struct buf **out);

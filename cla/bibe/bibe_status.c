@@ -37,7 +37,7 @@ void bibe_status(struct cla *c, struct json_t *object)
     put_number(thrown, "nested", l->n.nested);
     put_number(thrown, "corrupt", l->n.corrupt);
     put_number(thrown, "too_long", l->n.too_long);
-    put_number(thrown, "full", l->n.full);
+    put_number(thrown, "full", l->n.full + l->joins.displaced);
     put_number(thrown, "no_memory", l->n.no_memory);
     json_object_set_new(object, "thrown_away", thrown);
 }

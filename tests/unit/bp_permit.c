@@ -310,6 +310,27 @@ START_TEST(neighbour_brings)
 }
 END_TEST
 
+/* The size is that of the bundle, also when it comes in pieces. */
+START_TEST(fragments_have_the_size_of_the_whole)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    struct permit r = rule_of("*", "*", "*");
+    r.size_max = 20;
+    set_rules(&n, PERMIT_IN, &r, 1);
+    struct bundle b = peer_bundle("ipn:1.7", "ipn:3.9", 1);
+    b.flags |= BUNDLE_IS_FRAGMENT;
+    b.id.fragment = true;
+    b.id.total = 21;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 1), REFUSE_RULE);
+    b.id.total = 20;
+    b.id.sequence = 2;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 2), REFUSE_NONE);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(expedited_is_a_permission)
 {
     struct binder n;
@@ -512,6 +533,7 @@ int main(void)
     tcase_add_test(c, users);
     tcase_add_test(c, wrong_lists);
     tcase_add_test(c, neighbour_brings);
+    tcase_add_test(c, fragments_have_the_size_of_the_whole);
     tcase_add_test(c, expedited_is_a_permission);
     tcase_add_test(c, reports);
     tcase_add_test(c, neighbour_gets);

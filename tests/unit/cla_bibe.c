@@ -92,6 +92,29 @@ START_TEST(transfers_of_several)
 }
 END_TEST
 
+/* Announced lengths, of which a byte came, keep out nobody who brings more. */
+START_TEST(those_that_hardly_began_give_way)
+{
+    struct bibe_joins j;
+    struct buf *out = NULL;
+    begin(&j);
+    for (unsigned i = 1; i <= 3; i++) {
+        struct bibe_payload p = part(i, 0, i);
+        ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TAKEN);
+    }
+    struct bibe_payload one = part(9, 0, 1), more = part(9, 0, 3), rest = part(9, 3, 4997);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &one, 100, &out), BIBE_FULL); /* none has less */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &more, 100, &out), BIBE_TAKEN);
+    ck_assert_uint_eq(j.displaced, 1);
+    struct bibe_payload first = part(1, 1, 2), third = part(3, 3, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &third, 100, &out), BIBE_TAKEN); /* it is still there */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &first, 100, &out), BIBE_FULL);  /* it was the one */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &rest, 100, &out), BIBE_COMPLETE);
+    buf_drop(out);
+    bibe_joins_fini(&j);
+}
+END_TEST
+
 START_TEST(contradictions_end_it)
 {
     struct bibe_joins j;
@@ -284,6 +307,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_loop_test(t, in_any_order, 0, 50);
     tcase_add_test(t, transfers_of_several);
+    tcase_add_test(t, those_that_hardly_began_give_way);
     tcase_add_test(t, contradictions_end_it);
     tcase_add_test(t, limits);
     tcase_add_test(t, they_end_in_time);
