@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A step is noted as a new file that takes the old one's name, both synced, so that a loss of power
- * leaves the old note or the new one. What can go wrong: the medium, and then no IV is given out
- * and bundles that would be encrypted are refused; a note that was damaged, which is refused.
+ * A step is noted before it is used (os/ivs_note.h). What can go wrong: the medium, and then no IV
+ * is given out and bundles that would be encrypted are refused; a note that was damaged, which is
+ * refused.
  */
 #include "node/node_ivs.h"
 
@@ -15,7 +15,7 @@
 
 #include "base/err.h"
 #include "bp/codec/security_key.h"
-#include "node/node_ivs_note.h"
+#include "os/ivs_note.h"
 
 struct node_ivs {
     int folder;
@@ -27,95 +27,27 @@ struct node_ivs {
 
 /* ---- the note ---- */
 
-/* A file that is longer than any note is read up to one byte more. */
-static bool read_note(struct node_ivs *v, int fd, int *error)
-{
-    char text[IVS_NOTE_TEXT];
-    size_t len = 0;
-    ssize_t n = 1;
-    *error = 0;
-    while (n != 0 && len < sizeof text) {
-        n = read(fd, text + len, sizeof text - len);
-        if (n < 0 && errno != EINTR) {
-            *error = errno;
-            return false;
-        }
-        len += n > 0 ? (size_t)n : 0;
-    }
-    return len < sizeof text && ivs_note_parse(text, len, &v->note);
-}
-
 static int load_note(struct node_ivs *v, const char *folder, char *why, size_t cap)
 {
-    const int fd = openat(v->folder, NODE_IVS_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    int error = errno;
-    v->note = (struct ivs_note){.next = 0};
-    if (fd < 0 && error == ENOENT)
-        return 0;
-    const bool good = fd >= 0 && read_note(v, fd, &error);
-    if (fd >= 0)
-        close(fd);
-    if (good)
-        return 0;
-    if (error != 0) {
-        snprintf(why, cap, "%s/%s: %s", folder, NODE_IVS_FILE, strerror(error));
-        return HELIO_EIO;
-    }
-    snprintf(why, cap,
-             "%s/%s is damaged, so used initialization vectors are not known; replace all keys "
-             "that encrypt, then remove this file",
-             folder, NODE_IVS_FILE);
-    return HELIO_EFORMAT;
-}
-
-static bool write_whole(int fd, const char *text, size_t len)
-{
-    for (size_t done = 0; done < len;) {
-        const ssize_t n = write(fd, text + done, len - done);
-        if (n < 0 && errno != EINTR)
-            return false;
-        done += n > 0 ? (size_t)n : 0;
-    }
-    return fsync(fd) == 0;
+    const int err = ivs_note_load(v->folder, NODE_IVS_FILE, &v->note);
+    if (err == HELIO_EFORMAT)
+        snprintf(why, cap,
+                 "%s/%s is damaged, so used initialization vectors are not known; replace all keys "
+                 "that encrypt, then remove this file",
+                 folder, NODE_IVS_FILE);
+    else if (err != 0)
+        snprintf(why, cap, "%s/%s: %s", folder, NODE_IVS_FILE, strerror(helio_errno(err)));
+    return err == 0 || err == HELIO_EFORMAT ? err : HELIO_EIO;
 }
 
 static bool save_note(struct node_ivs *v, uint64_t next)
 {
-    char text[IVS_NOTE_TEXT];
     v->note.next = next;
-    const size_t len = ivs_note_write(&v->note, text);
-    const int fd =
-        openat(v->folder, NODE_IVS_FILE ".new", O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
-    bool good = fd >= 0 && write_whole(fd, text, len);
-    good = good && renameat(v->folder, NODE_IVS_FILE ".new", v->folder, NODE_IVS_FILE) == 0 &&
-           fsync(v->folder) == 0;
-    v->error = good ? 0 : errno;
-    if (fd >= 0)
-        close(fd);
-    return good;
+    v->error = ivs_note_save(v->folder, NODE_IVS_FILE, &v->note);
+    return v->error == 0;
 }
 
 /* ---- reservations ---- */
-
-/* A key that is not there any more makes room for one that is. */
-static struct ivs_use *add_use(struct node_ivs *v, const uint64_t *marks, size_t len, uint64_t mark)
-{
-    struct ivs_note *n = &v->note;
-    if (n->keys_len < IVS_NOTE_KEYS) {
-        n->keys[n->keys_len] = (struct ivs_use){mark, 0};
-        return &n->keys[n->keys_len++];
-    }
-    for (size_t i = 0; i < n->keys_len; i++) {
-        bool here = false;
-        for (size_t k = 0; k < len; k++)
-            here = here || marks[k] == n->keys[i].mark;
-        if (!here) {
-            n->keys[i] = (struct ivs_use){mark, 0};
-            return &n->keys[i];
-        }
-    }
-    return NULL;
-}
 
 static size_t list_marks(const struct node_ivs *v, uint64_t marks[SECURITY_KEYS_MAX])
 {
@@ -133,8 +65,8 @@ static bool reserve_step(void *self, struct security_ring *ring)
     if (n < ring->len || ring->iv_end > UINT64_MAX - NODE_IVS_STEP)
         return false;
     for (size_t i = 0; i < n; i++) {
-        struct ivs_use *u = ivs_note_find(&v->note, marks[i]);
-        if (u == NULL && (u = add_use(v, marks, n, marks[i])) == NULL)
+        struct ivs_use *u = ivs_note_use(&v->note, marks[i], marks, n);
+        if (u == NULL)
             return false;
         const uint64_t most = ring->at[i].uses + NODE_IVS_STEP;
         u->uses = most > u->uses ? most : u->uses;

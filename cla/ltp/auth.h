@@ -26,8 +26,4 @@ int auth_open(struct ltp_auth **out, const struct auth_config *config, const cha
               size_t why_cap);
 void auth_close(struct ltp_auth *a); /* NULL is allowed */
 
-/* Hexadecimal digits, with blanks between them, to at most `cap` bytes: their number, or
- * HELIO_EFORMAT. */
-int auth_hex(const char *text, size_t len, uint8_t *out, size_t cap);
-
 #endif

@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/hex.h"
 #include "cla/ltp/auth.h"
 #include "os/input_file.h"
 #include "os/secret_file.h"
@@ -141,7 +142,7 @@ static int hmac_from_file(struct keys *k, const char *path, const struct complai
     size_t len = fread(text, 1, sizeof text, f);
     bool failed = ferror(f) != 0;
     fclose(f);
-    int n = failed ? HELIO_EFORMAT : auth_hex(text, len, key, sizeof key);
+    int n = failed ? HELIO_EFORMAT : hex_parse(text, len, key, sizeof key);
     int r = n < HMAC_KEY_MIN
                 ? wrong(c, "auth.key_file",
                         "%s: not a key; write 16 to 128 bytes as hexadecimal digits", path)

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/hex.h"
 #include "cla/ltp/auth.h"
 #include "os/udp_io.h"
 
@@ -160,7 +161,7 @@ static bool given(const char *text)
 
 static int cookie_of(const struct ltp_link_config *k, uint8_t out[LTP_COOKIE_MAX])
 {
-    return k->cookie == NULL ? 0 : auth_hex(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
+    return k->cookie == NULL ? 0 : hex_parse(k->cookie, strlen(k->cookie), out, LTP_COOKIE_MAX);
 }
 
 /* The first of the keys that count only with auth, if any is given; NULL. */

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/hex.h"
 #include "cla/ltp/auth.h"
 
 static char path[2][64];
@@ -194,13 +195,13 @@ END_TEST
 START_TEST(hex)
 {
     uint8_t out[3];
-    ck_assert_int_eq(auth_hex("", 0, out, 3), 0);
-    ck_assert_int_eq(auth_hex(" 0A b\nF ", 8, out, 3), 2);
+    ck_assert_int_eq(hex_parse("", 0, out, 3), 0);
+    ck_assert_int_eq(hex_parse(" 0A b\nF ", 8, out, 3), 2);
     ck_assert_mem_eq(out, "\x0a\xbf", 2);
-    ck_assert_int_eq(auth_hex("010203", 6, out, 3), 3);
-    ck_assert_int_eq(auth_hex("01020304", 8, out, 3), HELIO_EFORMAT);
-    ck_assert_int_eq(auth_hex("012", 3, out, 3), HELIO_EFORMAT);
-    ck_assert_int_eq(auth_hex("0g", 2, out, 3), HELIO_EFORMAT);
+    ck_assert_int_eq(hex_parse("010203", 6, out, 3), 3);
+    ck_assert_int_eq(hex_parse("01020304", 8, out, 3), HELIO_EFORMAT);
+    ck_assert_int_eq(hex_parse("012", 3, out, 3), HELIO_EFORMAT);
+    ck_assert_int_eq(hex_parse("0g", 2, out, 3), HELIO_EFORMAT);
 }
 END_TEST
 

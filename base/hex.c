@@ -1,10 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bytes as a person writes them. What can go wrong: another character, an odd number of digits, too
  * many of them. */
-#include <assert.h>
-#include <ctype.h>
+#include "base/hex.h"
 
-#include "cla/ltp/auth.h"
+#include <assert.h>
+#include <stdbool.h>
+
+#include "base/err.h"
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
 
 static int digit(char c)
 {
@@ -15,11 +22,11 @@ static int digit(char c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-int auth_hex(const char *text, size_t len, uint8_t *out, size_t cap)
+int hex_parse(const char *text, size_t len, uint8_t *out, size_t cap)
 {
     size_t digits = 0;
     for (size_t i = 0; i < len; i++) {
-        if (isspace((unsigned char)text[i]))
+        if (is_blank(text[i]))
             continue;
         int d = digit(text[i]);
         if (d < 0 || digits / 2 == cap)
