@@ -150,7 +150,7 @@ def vectors():
 def main():
     names = {"cmac": "SDLS_CMAC", "hmac": "SDLS_HMAC", "gcm": "SDLS_GCM", "gmac": "SDLS_GCM"}
     print("/* SPDX-License-Identifier: Apache-2.0 */")
-    print("/* Written by tests/e2e/sdls_peer.py, which computes these frames without frames/sdls.c. */")
+    print("/* Written by tests/interop/sdls_peer.py, which computes these frames without frames/sdls.c. */")
     print("/* clang-format off */")
     for how, kind, more, a, number, plain, secured in vectors():
         service = "SDLS_AUTHENTICATED_ENCRYPTION" if a.algorithm == "gcm" else "SDLS_AUTHENTICATION"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Written by tests/e2e/sdls_peer.py, which computes these frames without frames/sdls.c. */
+/* Written by tests/interop/sdls_peer.py, which computes these frames without frames/sdls.c. */
 /* clang-format off */
 {{.kind = FRAME_TM, .length = 78, .fecf = 2},
  {.spi = 1, .service = SDLS_AUTHENTICATED_ENCRYPTION, .algorithm = SDLS_GCM, .iv_len = 12, .sequence_len = 0,

@@ -13,19 +13,40 @@ static bool write_packet(void *context, struct vc *v, const struct packet *p, st
     return sink_whole_packet(context, p, payload);
 }
 
-/* Frames stay what they are: nothing of them is looked at, but to choose a channel. */
+static bool is_chosen(struct vcs *vcs, const struct frames_options *o, struct slice frame)
+{
+    struct frame f;
+    if (o->vcid < 0 && o->scid < 0)
+        return true;
+    enum frame_verdict v = frame_input(&vcs->channel, frame.data, frame.len, &f);
+    return (v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT) && (o->vcid < 0 || f.vcid == o->vcid);
+}
+
+/* False: the frame is left out, which is counted. Frames that have no security are longer than
+ * those that had it, so that a file of one length has no place for them. */
+static bool take_security(struct vcs *vcs, struct slice *frame)
+{
+    const struct frames_options *o = vcs->o;
+    if (o->processed == NULL)
+        return true;
+    enum sdls_verdict v = security_process(o, frame, vcs->clear);
+    if (o->format.kind == FRAME_TC)
+        return v == SDLS_OK_VERDICT || v == SDLS_CLEAR_VERDICT;
+    if (v == SDLS_OK_VERDICT && frame->len != o->plain.length)
+        vcs->channel.verdicts[FRAME_LENGTH_VERDICT]++;
+    return v == SDLS_OK_VERDICT && frame->len == o->plain.length;
+}
+
+/* Frames stay what they are but for security: nothing of them is looked at, but to choose a
+ * channel. */
 static bool copy_frames(struct source *from, struct sink *to, struct vcs *vcs)
 {
     struct slice frame;
-    struct frame f;
-    bool choose = to->o->vcid >= 0 || to->o->scid >= 0;
+    if (to->o->applied != NULL)
+        vcs->channel.format = to->o->plain;
     while (source_frame(from, &frame)) {
-        if (choose) {
-            enum frame_verdict v = frame_input(&vcs->channel, frame.data, frame.len, &f);
-            if ((v != FRAME_OK_VERDICT && v != FRAME_IDLE_VERDICT) ||
-                (to->o->vcid >= 0 && f.vcid != to->o->vcid))
-                continue;
-        }
+        if (!is_chosen(vcs, to->o, frame) || !take_security(vcs, &frame))
+            continue;
         to->quality = from->unit.quality;
         if (!sink_frame(to, frame))
             return false;
@@ -97,12 +118,13 @@ int command_convert(const struct frames_options *o)
         source_close(&from);
         return argument_file_code(o->output, true);
     }
-    vcs_init(&vcs, o);
-    bool good = o->from == CONTENT_PACKETS ? pack_packets(&from, &to)
-                : o->to == CONTENT_PACKETS ? extract_packets(&from, &to, &vcs)
-                                           : copy_frames(&from, &to, &vcs);
+    bool good = !vcs_init(&vcs, o)           ? false
+                : o->from == CONTENT_PACKETS ? pack_packets(&from, &to)
+                : o->to == CONTENT_PACKETS   ? extract_packets(&from, &to, &vcs)
+                                             : copy_frames(&from, &to, &vcs);
     good = sink_close(&to) == 0 && good;
     tell_losses(&from, &to, &vcs);
+    security_tell(o);
     vcs_fini(&vcs);
     source_close(&from);
     return good ? EXIT_DONE : EXIT_FAILED;

@@ -27,7 +27,7 @@ static uint64_t count_frames(const struct sink *s)
 /* Octets of packets that the frames that are still to come have room for. */
 static uint64_t measure_room(const struct frames_options *o, const struct sink *s)
 {
-    uint64_t zone = frame_layout(&o->format).zone_len;
+    uint64_t zone = frame_layout(&o->plain).zone_len;
     uint64_t now = s->open ? mpdu_pack_room(&s->pack) : zone;
     return now + (o->frames - count_frames(s) - 1) * zone;
 }
@@ -59,7 +59,7 @@ static bool generate_all(const struct frames_options *o, struct sink *s, uint8_t
             return false;
         if (s->too_long > 0) {
             frames_error("--packet %llu: no TC frame of %u octets holds it",
-                         (unsigned long long)o->payload, o->format.length);
+                         (unsigned long long)o->payload, o->plain.length);
             return false;
         }
     }
@@ -88,6 +88,7 @@ int command_gen(const struct frames_options *o)
     }
     bool good = generate_all(o, &s, payload);
     good = sink_close(&s) == 0 && good;
+    security_tell(o);
     free(payload);
     return good ? EXIT_DONE : EXIT_FAILED;
 }

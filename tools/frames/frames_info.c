@@ -99,6 +99,14 @@ static json_t *describe_symbols(const struct symbol_reader *s)
     return o;
 }
 
+static json_t *describe_security(const uint64_t *counts)
+{
+    json_t *o = json_object();
+    for (unsigned v = 0; v < SDLS_VERDICT_COUNT; v++)
+        json_object_set_new(o, sdls_verdict_name((enum sdls_verdict)v), make_number(counts[v]));
+    return o;
+}
+
 static void print_json(const struct info *i)
 {
     json_t *o = json_object(), *verdicts = json_object(), *channels = json_array();
@@ -117,6 +125,8 @@ static void print_json(const struct info *i)
         json_object_set_new(verdicts, frame_verdict_name((enum frame_verdict)v),
                             make_number(i->vcs.channel.verdicts[v]));
     json_object_set_new(o, "verdicts", verdicts);
+    if (security_counts(i->o) != NULL)
+        json_object_set_new(o, "security", describe_security(security_counts(i->o)));
     for (unsigned v = 0; v < VCS; v++)
         if (i->vcs.vc[v] != NULL)
             json_array_append_new(channels, describe_vc(i->vcs.vc[v], v));
@@ -171,6 +181,16 @@ static void print_cadus(const struct source *s)
     print_count(c->resynchronised, "markers were found by searching");
 }
 
+static void print_security(const uint64_t *counts)
+{
+    if (counts == NULL)
+        return;
+    puts("security");
+    for (unsigned v = 0; v < SDLS_VERDICT_COUNT; v++)
+        if (counts[v] > 0)
+            printf("  %-12s %" PRIu64 "\n", sdls_verdict_name((enum sdls_verdict)v), counts[v]);
+}
+
 static void print_text(const struct info *i)
 {
     static const char *const what[CONTENTS] = {"frames", "CADUs", "CLTUs", "packets", "frames"};
@@ -180,6 +200,7 @@ static void print_text(const struct info *i)
         if (i->vcs.channel.verdicts[v] > 0)
             printf("  %-12s %" PRIu64 "\n", frame_verdict_name((enum frame_verdict)v),
                    i->vcs.channel.verdicts[v]);
+    print_security(security_counts(i->o));
     print_count(i->source.skipped, "octets belong to no frame");
     print_count(i->vcs.channel.corrected, "symbols of headers were corrected");
     print_count(i->source.corrected, "codeblocks were corrected");
@@ -236,7 +257,7 @@ int command_info(const struct frames_options *o)
         return list_cadus(o);
     if (frames_source_open(&i.source, o) != 0)
         return argument_file_code(o->input, false);
-    vcs_init(&i.vcs, o);
+    good = vcs_init(&i.vcs, o);
     while (good && source_frame(&i.source, &frame))
         good = vcs_input(&i.vcs, frame, count_packet, &i);
     good = good && !i.source.failed;

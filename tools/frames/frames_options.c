@@ -263,6 +263,7 @@ static void check_line(struct argp_state *state, struct parse *p)
     if (frame_format_problem(f) != NULL)
         argp_error(state, "%s", frame_format_problem(f));
     check_codes(state, o);
+    frames_check_security(state, p);
     struct mpdu_pack_config c = {.format = *f,
                                  .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
                                  .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
@@ -311,6 +312,12 @@ error_t frames_parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case KEY_ERASE:
         o->erase = frames_parse_share(state, "erase", arg);
+        return 0;
+    case KEY_SDLS:
+        o->sdls = arg;
+        return 0;
+    case KEY_SECURED:
+        o->secured = true;
         return 0;
     case KEY_SEED:
         o->seed = argument_count(state, "seed", arg, 0, UINT64_MAX);

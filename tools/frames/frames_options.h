@@ -57,7 +57,9 @@ enum {
     KEY_RESUME,
     KEY_INTERVAL,
     KEY_LINGER,
-    KEY_BUSY
+    KEY_BUSY,
+    KEY_SDLS,
+    KEY_SECURED
 };
 
 struct command {
@@ -85,6 +87,16 @@ error_t frames_parse_cop(int key, char *arg, struct argp_state *state, struct fr
 void frames_check_cop(struct argp_state *state, struct parse *p);
 extern const struct argp_option frames_fop_options[], frames_farm_options[];
 
+/* --sdls: what contradicts it ends the program; reads the file and fills in o->plain, an exit code
+ * that was told; notes the numbers. */
+void frames_check_security(struct argp_state *state, const struct parse *p);
+int frames_security_open(const struct command *c, struct frames_options *o);
+int frames_security_close(struct frames_options *o);
+
+#define SECURITY                                                                                   \
+    {                                                                                              \
+        "sdls", KEY_SDLS, "FILE", 0, "Security associations of the frames (CCSDS 355.0-B)", 4      \
+    }
 #define FORMAT                                                                                     \
     {"kind", 'k', "KIND", 0, "tm, aos (default), uslp or tc", 5},                                  \
         {"length", 'l', "N", 0, "Octets of a frame (1115); of the longest TC frame (1024)", 5},    \

@@ -26,7 +26,8 @@ static int alloc_sink(struct sink *s)
     s->frame = malloc(FRAME_LENGTH_MAX);
     s->coded = malloc(CODED_MAX);
     s->symbols = malloc(s->o->coded ? SYMBOLS_MAX : 1);
-    if (s->frame != NULL && s->coded != NULL && s->symbols != NULL)
+    s->secured = malloc(s->o->applied != NULL ? FRAME_LENGTH_MAX : 1);
+    if (s->frame != NULL && s->coded != NULL && s->symbols != NULL && s->secured != NULL)
         return 0;
     frames_error("out of memory");
     return -1;
@@ -53,7 +54,7 @@ int sink_open(struct sink *s, const struct frames_options *o)
         sink_close(s);
         return -1;
     }
-    struct mpdu_pack_config c = {.format = o->format,
+    struct mpdu_pack_config c = {.format = o->plain,
                                  .scid = (uint16_t)(o->scid < 0 ? 1 : o->scid),
                                  .vcid = (uint8_t)(o->vcid < 0 ? 0 : o->vcid),
                                  .map = o->map,
@@ -130,6 +131,11 @@ static bool write_head(struct sink *s, struct slice frame)
 
 bool sink_frame(struct sink *s, struct slice frame)
 {
+    bool good;
+    if (!security_apply(s->o, &frame, s->secured, &good)) {
+        s->failed = s->failed || !good;
+        return good;
+    }
     if (s->o->input == NULL && rng_chance(&s->rng, s->o->erase)) { /* else the source does */
         s->erased++;
         return true;
@@ -165,7 +171,7 @@ static bool write_tc(struct sink *s, const uint8_t *header, size_t header_len, s
     if (len <= FRAME_TC_MAX) {
         memcpy(s->coded, header, header_len);
         memcpy(s->coded + header_len, payload.data, payload.len);
-        n = frame_write_tc(&s->o->format, &s->tc, slice_of(s->coded, len), s->frame,
+        n = frame_write_tc(&s->o->plain, &s->tc, slice_of(s->coded, len), s->frame,
                            FRAME_LENGTH_MAX);
     }
     if (n == 0) {
@@ -235,7 +241,7 @@ bool sink_whole_packet(struct sink *s, const struct packet *p, struct slice payl
 
 bool sink_idle(struct sink *s)
 {
-    const struct frame_format *f = &s->o->format;
+    const struct frame_format *f = &s->o->plain;
     struct frame idle = {.kind = f->kind,
                          .scid = s->pack.config.scid,
                          .vcid = s->pack.config.vcid,
@@ -269,5 +275,6 @@ int sink_close(struct sink *s)
     free(s->frame);
     free(s->coded);
     free(s->symbols);
+    free(s->secured);
     return s->failed ? -1 : 0;
 }

@@ -121,7 +121,8 @@ static bool next_cltu(struct source *s, struct slice *out)
 
 static bool next_plain(struct source *s, struct slice *out)
 {
-    size_t len = s->o->format.length;
+    /* Without security where frames get it. */
+    size_t len = s->o->applied != NULL ? s->o->plain.length : s->o->format.length;
     if (s->o->format.kind == FRAME_TC)
         len = tc_length(s->data + s->at, fill_buffer(s, 5));
     if (!take_octets(s, len, out))

@@ -5,9 +5,15 @@
 
 #include "tools/frames/helio_frames.h"
 
-void vcs_init(struct vcs *s, const struct frames_options *o)
+bool vcs_init(struct vcs *s, const struct frames_options *o)
 {
-    *s = (struct vcs){.channel = {.format = o->format, .scid = o->scid}, .only = o->vcid};
+    *s = (struct vcs){.channel = {.format = o->format, .scid = o->scid}, .o = o, .only = o->vcid};
+    if (o->processed == NULL)
+        return true;
+    s->clear = malloc(FRAME_LENGTH_MAX);
+    if (s->clear == NULL)
+        frames_error("out of memory");
+    return s->clear != NULL;
 }
 
 void vcs_fini(struct vcs *s)
@@ -17,6 +23,7 @@ void vcs_fini(struct vcs *s)
             free(s->vc[i]->join.buffer);
         free(s->vc[i]);
     }
+    free(s->clear);
 }
 
 static struct vc *find_vc(struct vcs *s, const struct frame *f)
@@ -71,8 +78,31 @@ static bool input_tc(struct vc *v, const struct frame *f, vcs_taker *take, void 
     return true;
 }
 
+/* Takes the security out of the frame. False: it is left out, which is counted. A frame with errors
+ * stays what it is: its verdict is the channel's. */
+static bool remove_security(struct vcs *s, struct slice *frame)
+{
+    struct frame_format *f = &s->channel.format;
+    f->length = s->o->format.length;
+    if (s->o->processed == NULL)
+        return true;
+    const enum sdls_verdict v = security_process(s->o, frame, s->clear);
+    if (v == SDLS_FRAME_VERDICT)
+        return true;
+    if (v != SDLS_OK_VERDICT && v != SDLS_CLEAR_VERDICT)
+        return false;
+    if (f->kind != FRAME_TC)
+        f->length = (uint32_t)frame->len;
+    if (frame_format_problem(f) == NULL)
+        return true;
+    s->channel.verdicts[FRAME_LENGTH_VERDICT]++; /* fill took more than was there */
+    return false;
+}
+
 bool vcs_input(struct vcs *s, struct slice frame, vcs_taker *take, void *context)
 {
+    if (!remove_security(s, &frame))
+        return true;
     struct frame f;
     struct packet_piece piece;
     enum frame_verdict verdict = frame_input(&s->channel, frame.data, frame.len, &f);

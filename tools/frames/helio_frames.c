@@ -28,6 +28,7 @@ static const struct argp_option gen_options[] = {
     {"space", KEY_SPACE, "APID", 0, "Space packets instead, of this application", 2},
     {"only-idle", KEY_IDLE, NULL, 0, "Frames of only idle data", 2},
     OUTPUT,
+    SECURITY,
     FORMAT};
 static const struct argp_option info_options[] = {
     FROM,
@@ -35,8 +36,14 @@ static const struct argp_option info_options[] = {
     CONTENT,
     {"json", 'j', NULL, 0, "Print JSON", 9},
     {"each", KEY_EACH, NULL, 0, "A line of CSV for each CADU instead", 9},
+    SECURITY,
     FORMAT};
-static const struct argp_option convert_options[] = {FROM, OUTPUT, FORMAT};
+static const struct argp_option convert_options[] = {
+    FROM,
+    OUTPUT,
+    SECURITY,
+    {"secured", KEY_SECURED, NULL, 0, "Frames that are read have it, and lose it", 4},
+    FORMAT};
 
 static const struct command commands[] = {
     {"helio-frames gen", "", command_gen, gen_options,
@@ -50,6 +57,11 @@ static const struct command commands[] = {
      "  helio-frames gen --to cadu --convolutional 1/2 -o /tmp/v.symbols\n"
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
+     "  (umask 77; openssl rand -hex 32 > /tmp/sdls.key); \\\n"
+     "      printf '%s\\n' 'numbers: /tmp/sdls.numbers' 'associations:' \\\n"
+     "      '  - {spi: 1, vcids: 0, service: authenticated-encryption,' \\\n"
+     "      '     algorithm: aes-gcm, key_file: /tmp/sdls.key}' > /tmp/sdls.yaml; \\\n"
+     "      helio-frames gen --sdls /tmp/sdls.yaml -o /tmp/s.frames\n"
      "\nexit codes: 0 done, 1 it could not be written, 2 usage"},
     {"helio-frames info", "FILE", command_info, info_options,
      "Prints what is in a file of frames: errors, virtual channels, gaps, packets.\v"
@@ -60,6 +72,7 @@ static const struct command commands[] = {
      "  helio-frames info --from cadu --rs 223 --each /tmp/r.cadu\n"
      "  helio-frames info -l 512 --from cadu --ldpc 1/2 --marker-errors 8 \\\n"
      "      /tmp/l.cadu\n"
+     "  helio-frames info --sdls /tmp/sdls.yaml --numbered /tmp/s.frames\n"
      "  helio-frames info --from cadu --convolutional 1/2 /tmp/v.symbols\n"
      "\nexit codes: 0 done, 1 it could not be read or has no good frame, 2 usage"},
     {"helio-frames convert", "FILE", command_convert, convert_options,
@@ -70,6 +83,8 @@ static const struct command commands[] = {
      "  helio-frames convert --erase 0.1 --to cadu /tmp/a.frames -o /tmp/b.cadu\n"
      "  helio-frames convert --from cadu --rs 223 /tmp/r.cadu -o /tmp/r.frames\n"
      "  helio-frames convert --from cadu --rs 223 --to modem /tmp/r.cadu -o /tmp/r\n"
+     "  helio-frames convert --sdls /tmp/sdls.yaml --secured /tmp/s.frames \\\n"
+     "      -o /tmp/clear.frames\n"
      "\nexit codes: 0 done, 1 it could not be read or written, 2 usage"},
     {"helio-frames fop", "FILE", command_fop, frames_fop_options,
      "Sends the packets of a file as telecommands, with FOP-1 of COP-1 (CCSDS 232.1-B).\v"
@@ -107,7 +122,12 @@ static int run_coded(const struct command *c, struct frames_options *o)
         }
         ldpc_init(&o->ldpc->code, o->ldpc_rate, 8 * o->format.length);
     }
-    int code = c->run(o);
+    int code = frames_security_open(c, o);
+    if (code == EXIT_DONE) {
+        code = c->run(o);
+        const int noted = frames_security_close(o);
+        code = code == EXIT_DONE ? noted : code;
+    }
     free(o->ldpc);
     return code;
 }

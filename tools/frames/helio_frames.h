@@ -13,6 +13,7 @@
 #include "frames/fop.h"
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
+#include "frames/sdls.h"
 #include "os/address.h"
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
@@ -79,6 +80,10 @@ struct frames_options {
     uint16_t apid;
     bool prbs, numbered, only_idle, each;
     struct cop_options cop;
+    const char *sdls;                      /* file of security associations; NULL: none */
+    bool secured;                          /* convert: frames that are read have security */
+    struct frame_format plain;             /* of frames without it; `format` is with it */
+    struct sdls_file *applied, *processed; /* open; at most one of them */
 };
 
 /* Each returns an exit code. */
@@ -87,6 +92,19 @@ int command_info(const struct frames_options *o);
 int command_convert(const struct frames_options *o);
 int command_fop(const struct frames_options *o);
 int command_farm(const struct frames_options *o);
+
+/* ---- security of frames (--sdls) ---- */
+
+/* Gives the frame its security, in `room` of FRAME_LENGTH_MAX. False: it is left out, which is
+ * counted, or with !*good cannot be sent at all, which was told. Without --sdls nothing happens. */
+bool security_apply(const struct frames_options *o, struct slice *frame, uint8_t *room, bool *good);
+/* With o->processed: the frame without its security, in `room`, if the verdict lets it pass. */
+enum sdls_verdict security_process(const struct frames_options *o, struct slice *frame,
+                                   uint8_t *room);
+/* By verdicts; NULL: no --sdls. */
+const uint64_t *security_counts(const struct frames_options *o);
+/* What was left out, and what has no security. */
+void security_tell(const struct frames_options *o);
 
 /* "helio-frames: …" on standard error. */
 void frames_error(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -170,7 +188,7 @@ struct sink {
     const struct frames_options *o;
     FILE *file;
     uint8_t *frame; /* of the format's length */
-    uint8_t *coded, *symbols;
+    uint8_t *coded, *symbols, *secured;
     struct slice slice;
     struct mpdu_pack pack;
     bool open; /* a frame is begun */
@@ -213,14 +231,17 @@ struct vc {
 
 struct vcs {
     struct frame_channel channel;
-    int32_t only; /* a virtual channel; -1: all */
+    const struct frames_options *o;
+    int32_t only;   /* a virtual channel; -1: all */
+    uint8_t *clear; /* a frame without security */
     struct vc *vc[VCS];
 };
 
 /* A whole packet of channel v; false ends the reading. */
 typedef bool vcs_taker(void *context, struct vc *v, const struct packet *p, struct slice payload);
 
-void vcs_init(struct vcs *s, const struct frames_options *o);
+/* False: memory is out, which was told; vcs_fini is owed all the same. */
+bool vcs_init(struct vcs *s, const struct frames_options *o);
 /* Gives the packets of this frame to `take`. False when that did, or memory is out, which is told.
  */
 bool vcs_input(struct vcs *s, struct slice frame, vcs_taker *take, void *context);

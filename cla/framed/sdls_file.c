@@ -1,0 +1,344 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The file becomes a tree, each association is read by the table, then its texts (virtual channels,
+ * mask, key file) and what relates to what. All errors are collected. What can go wrong is the
+ * operator's: a key, a value, a key file that others may read.
+ */
+#include "cla/framed/sdls_file.h"
+
+#include <assert.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "base/hex.h"
+#include "base/secret.h"
+#include "cla/framed/sdls_numbers.h"
+#include "conf/conf_section.h"
+#include "os/crypto.h"
+#include "os/secret_file.h"
+#include "os/secret_memory.h"
+
+struct top {
+    char *numbers, *received;
+};
+
+/* An association as it is written. */
+struct written {
+    uint64_t spi, iv, sequence, pad, mac, sender, window;
+    int service, algorithm;
+    char *vcids, *mask, *key_file;
+};
+
+#define AT(field) offsetof(struct top, field)
+const struct conf_option sdls_file_options[] = {
+    {.key = "numbers",
+     .type = OPTION_PLACE,
+     .offset = AT(numbers),
+     .initial = "",
+     .help = "file that keeps the numbers of sent frames over restarts; needed to send"},
+    {.key = "received",
+     .type = OPTION_PLACE,
+     .offset = AT(received),
+     .initial = "",
+     .help = "file that keeps the numbers of received frames over restarts; empty: the first "
+             "authentic frame of each run may have any number"},
+    {0}};
+#undef AT
+
+#define AT(field) offsetof(struct written, field)
+const struct conf_option sdls_association_options[] = {
+    {.key = "spi",
+     .type = OPTION_COUNT,
+     .offset = AT(spi),
+     .min = 1,
+     .max = SDLS_SPI_MAX,
+     .help = "security parameter index, which is in each frame"},
+    {.key = "vcids",
+     .type = OPTION_TEXT,
+     .offset = AT(vcids),
+     .help = "virtual channels, such as 0 or 1,3-5; the first association of a channel sends"},
+    {.key = "service",
+     .type = OPTION_CHOICE,
+     .offset = AT(service),
+     .choices = "authentication|authenticated-encryption",
+     .help = "whether the data field is encrypted, too"},
+    {.key = "algorithm",
+     .type = OPTION_CHOICE,
+     .offset = AT(algorithm),
+     .choices = "aes-cmac|hmac-sha-256|aes-gcm",
+     .help = "aes-gcm encrypts; to authenticate it is GMAC"},
+    {.key = "key_file",
+     .type = OPTION_FILE,
+     .offset = AT(key_file),
+     .help = "file with the key, hexadecimal, in one line; all users must not be able to read it"},
+    {.key = "iv",
+     .type = OPTION_COUNT,
+     .offset = AT(iv),
+     .initial = "auto",
+     .min = 12,
+     .max = 12,
+     .choices = "auto",
+     .help = "octets of the initialization vector; auto: 12 of aes-gcm, else none"},
+    {.key = "sequence",
+     .type = OPTION_COUNT,
+     .offset = AT(sequence),
+     .initial = "auto",
+     .min = 1,
+     .max = 8,
+     .choices = "auto",
+     .help = "octets of the sequence number; auto: none of aes-gcm, whose IV counts, else 4"},
+    {.key = "pad",
+     .type = OPTION_COUNT,
+     .offset = AT(pad),
+     .initial = "0",
+     .max = 2,
+     .help = "octets of the pad length, which is 0 here"},
+    {.key = "mac",
+     .type = OPTION_COUNT,
+     .offset = AT(mac),
+     .initial = "16",
+     .min = 8,
+     .max = SDLS_MAC_MAX,
+     .help = "octets of the MAC: aes-gcm 16, aes-cmac 8 to 16, hmac-sha-256 8 to 32"},
+    {.key = "sender",
+     .type = OPTION_COUNT,
+     .offset = AT(sender),
+     .initial = "0",
+     .max = UINT32_MAX,
+     .help = "first four octets of the IV, different for each sender with the key"},
+    {.key = "window",
+     .type = OPTION_COUNT,
+     .offset = AT(window),
+     .initial = "1000000",
+     .min = 1,
+     .max = INT64_MAX,
+     .help = "a received number is above the last one by at most this"},
+    {.key = "mask",
+     .type = OPTION_TEXT,
+     .offset = AT(mask),
+     .initial = "",
+     .help = "more bits of the primary header that the MAC covers, hexadecimal from its front"},
+    {0}};
+#undef AT
+
+struct reading {
+    struct sdls_file *f;
+    struct conf_errors *errors;
+};
+
+static uint32_t find_line(const struct conf_tree *map, const char *key)
+{
+    const struct conf_tree *t = conf_child(map, key);
+    return t != NULL ? t->line : map->line;
+}
+
+static bool take_vcid(const char **p, unsigned long *out)
+{
+    char *end;
+    if (**p < '0' || **p > '9')
+        return false;
+    *out = strtoul(*p, &end, 10);
+    *p = end;
+    return *out < 64;
+}
+
+/* "1,3-5" */
+static bool read_vcids(const char *p, uint64_t *out)
+{
+    *out = 0;
+    for (;; p++) {
+        unsigned long from, to;
+        if (!take_vcid(&p, &from))
+            return false;
+        to = from;
+        if (*p == '-') {
+            p++;
+            if (!take_vcid(&p, &to))
+                return false;
+        }
+        for (unsigned long v = from; v <= to; v++)
+            *out |= UINT64_C(1) << v;
+        if (*p != ',')
+            return *p == '\0' && from <= to;
+    }
+}
+
+/* The text is overwritten: it is a secret. */
+static void read_key(struct reading *r, const struct conf_tree *map, const char *path,
+                     struct sdls_association *a)
+{
+    char text[2 * SDLS_KEY_MAX + 3], why[256];
+    assert(a->key_len == 0);
+    const int len = secret_file_line(path, text, sizeof text, why, sizeof why);
+    const int n = len < 0 ? 0 : hex_parse(text, (size_t)len, a->key, sizeof a->key);
+    secret_wipe(text, sizeof text);
+    if (len < 0)
+        conf_error(r->errors, find_line(map, "key_file"), "associations.key_file: %s", why);
+    else if (n < 0)
+        conf_error(r->errors, find_line(map, "key_file"),
+                   "associations.key_file: %s: expected a key of at most 64 octets, two "
+                   "hexadecimal digits each",
+                   path);
+    else
+        a->key_len = (uint8_t)n;
+}
+
+static void read_association(struct reading *r, const struct conf_tree *map,
+                             const struct written *w, struct sdls_association *a)
+{
+    const bool gcm = w->algorithm == SDLS_GCM;
+    assert(w->spi > 0 && w->spi <= SDLS_SPI_MAX && w->mac <= SDLS_MAC_MAX);
+    *a = (struct sdls_association){.spi = (uint16_t)w->spi,
+                                   .service = (enum sdls_service)w->service,
+                                   .algorithm = (enum sdls_algorithm)w->algorithm,
+                                   .iv_len = (uint8_t)(w->iv > 0 ? w->iv
+                                                       : gcm     ? SDLS_IV
+                                                                 : 0),
+                                   .sequence_len = (uint8_t)(w->sequence > 0 ? w->sequence
+                                                             : gcm           ? 0
+                                                                             : 4),
+                                   .pad_len = (uint8_t)w->pad,
+                                   .mac_len = (uint8_t)w->mac,
+                                   .sender = (uint32_t)w->sender,
+                                   .window = w->window,
+                                   .next = 1,
+                                   .end = 1};
+    if (!read_vcids(w->vcids, &a->vcids))
+        conf_error(r->errors, find_line(map, "vcids"),
+                   "associations.vcids: '%s': expected virtual channels such as 0 or 1,3-5",
+                   w->vcids);
+    if (hex_parse(w->mask, strlen(w->mask), a->mask, sizeof a->mask) < 0)
+        conf_error(r->errors, find_line(map, "mask"),
+                   "associations.mask: '%s': expected at most %d octets, two hexadecimal digits "
+                   "each",
+                   w->mask, SDLS_PRIMARY_MAX);
+    read_key(r, map, w->key_file, a);
+}
+
+static void read_item(struct reading *r, const struct conf_tree *map)
+{
+    struct written w = {0};
+    const struct conf_part part = {sdls_association_options, &w, NULL};
+    const size_t before = r->errors->total;
+    struct sdls *s = &r->f->sdls;
+    assert(s->len < SDLS_FILE_ASSOCIATIONS);
+    if (conf_options_default(sdls_association_options, &w, conf_option_set) < 0)
+        conf_no_memory(r->errors, map->line);
+    else
+        conf_section_read(map, "associations.", &part, 1, NULL, r->errors);
+    if (r->errors->total == before)
+        read_association(r, map, &w, &s->at[s->len++]);
+    size_t which;
+    const char *wrong = r->errors->total == before ? sdls_problem(s, &which) : NULL;
+    if (wrong != NULL)
+        conf_error(r->errors, map->line, "associations: spi %u: %s", s->at[which].spi, wrong);
+    conf_options_free(sdls_association_options, &w);
+}
+
+static void read_tree(struct reading *r, const struct conf_tree *root, struct top *top)
+{
+    static const char *const words[] = {"associations", NULL};
+    const struct conf_part part = {sdls_file_options, top, NULL};
+    size_t n = 0;
+    bool locked;
+    if (conf_options_default(sdls_file_options, top, conf_option_set) < 0)
+        conf_no_memory(r->errors, root->line);
+    conf_section_read(root, "", &part, 1, words, r->errors);
+    const struct conf_tree *t =
+        conf_list(root, "", "associations", SDLS_FILE_ASSOCIATIONS, &n, r->errors);
+    if (t == NULL && r->errors->total == 0)
+        conf_error(r->errors, root->line, "associations: expected at least one");
+    if (t == NULL)
+        return;
+    r->f->sdls.at = secret_memory_new(SDLS_FILE_ASSOCIATIONS * sizeof *r->f->sdls.at, &locked);
+    if (r->f->sdls.at == NULL)
+        conf_no_memory(r->errors, root->line);
+    for (; t != NULL && r->f->sdls.at != NULL; t = t->next)
+        read_item(r, t);
+}
+
+static void open_numbers(struct reading *r, const struct top *top, enum sdls_file_use use)
+{
+    char why[512];
+    struct sdls_file *f = r->f;
+    const bool send = use == SDLS_FILE_SEND;
+    assert(f->sent == NULL && f->received == NULL && f->sdls.len > 0);
+    if (send && *top->numbers == '\0') {
+        conf_error(r->errors, 1,
+                   "numbers: expected a file that keeps the numbers of sent frames over restarts");
+        return;
+    }
+    if (send && sdls_numbers_open(&f->sent, top->numbers, SDLS_SENT, &f->sdls, why, sizeof why) < 0)
+        conf_error(r->errors, 1, "numbers: %s", why);
+    if (!send && *top->received != '\0' &&
+        sdls_numbers_open(&f->received, top->received, SDLS_RECEIVED, &f->sdls, why, sizeof why) <
+            0)
+        conf_error(r->errors, 1, "received: %s", why);
+}
+
+static void read_file(struct reading *r, const char *path, enum sdls_file_use use)
+{
+    size_t len;
+    struct top top = {0};
+    char *text = conf_file_read(path, &len, r->errors);
+    struct conf_tree *root = text == NULL ? NULL
+                                          : conf_tree_parse(text, len,
+                                                            "it needs at least the key "
+                                                            "associations",
+                                                            r->errors);
+    if (root != NULL)
+        read_tree(r, root, &top);
+    if (r->errors->total == 0 && top.numbers != NULL && top.received != NULL)
+        open_numbers(r, &top, use);
+    conf_options_free(sdls_file_options, &top);
+    conf_tree_free(root);
+    free(text);
+}
+
+int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
+                   const struct frame_format *format, void (*say)(const char *line))
+{
+    struct conf_errors errors;
+    struct sdls_file *f = calloc(1, sizeof *f);
+    struct reading r = {f, &errors};
+    *out = NULL;
+    assert(frame_format_problem(format) == NULL);
+    conf_errors_init(&errors, path);
+    if (f == NULL || !crypto_open(&f->crypto)) {
+        free(f);
+        say("the cryptography cannot be used: OpenSSL lacks an algorithm, or memory is out");
+        return HELIO_ENOMEM;
+    }
+    f->sdls.format = *format;
+    f->sdls.crypto = &f->crypto;
+    read_file(&r, path, use);
+    for (size_t i = 0; i < errors.len; i++)
+        say(errors.text[i]);
+    if (errors.total == 0) {
+        *out = f;
+        return 0;
+    }
+    (void)sdls_file_close(f, say);
+    return errors.no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+}
+
+int sdls_file_close(struct sdls_file *f, void (*say)(const char *line))
+{
+    char why[512];
+    int err = 0;
+    if (f == NULL)
+        return 0;
+    struct sdls_numbers *const both[] = {f->sent, f->received};
+    for (int i = 0; i < 2; i++) {
+        const int e = sdls_numbers_close(both[i], why, sizeof why);
+        if (e < 0)
+            say(why);
+        err = err == 0 ? e : err;
+    }
+    secret_memory_free(f->sdls.at, SDLS_FILE_ASSOCIATIONS * sizeof *f->sdls.at);
+    crypto_close(&f->crypto);
+    free(f);
+    return err;
+}

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Security associations from a file (docs/sdls.md), with their keys from files of their own.
+ *
+ *     numbers: sdls.numbers
+ *     associations:
+ *       - {spi: 1, vcids: 0, service: authenticated-encryption, algorithm: aes-gcm, key_file: k}
+ */
+#ifndef CLA_FRAMED_SDLS_FILE_H
+#define CLA_FRAMED_SDLS_FILE_H
+
+#include "conf/conf_value.h"
+#include "frames/sdls.h"
+
+#define SDLS_FILE_ASSOCIATIONS 128 /* of a file at most */
+
+struct sdls_numbers;
+
+struct sdls_file {
+    struct sdls sdls;
+    struct crypto crypto;
+    struct sdls_numbers *sent, *received; /* NULL: not noted */
+};
+
+/* What it is read for. Frames that are sent need the key `numbers`. */
+enum sdls_file_use { SDLS_FILE_SEND, SDLS_FILE_RECEIVE };
+
+/* The keys of the file, and those of an association; for the reference. */
+extern const struct conf_option sdls_file_options[], sdls_association_options[];
+
+/*
+ * Reads the file for a channel of that format (frames/sdls.h). 0 with *out, the caller's to
+ * sdls_file_close; else an error, whose lines ("FILE:LINE: KEY: what; what would be right") went to
+ * `say` each.
+ */
+int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
+                   const struct frame_format *format, void (*say)(const char *line));
+
+/* Notes the numbers, wipes the keys and frees it; NULL is allowed. Likewise. */
+int sdls_file_close(struct sdls_file *f, void (*say)(const char *line));
+
+#endif
