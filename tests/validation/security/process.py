@@ -404,9 +404,9 @@ def tables():
         at, cell = 0, plain(cells[0]) if cells else ""
         for key in keys:
             looked += 1
-            place = re.compile(rf"(?<![\w.]){re.escape(plain(defaults[tuple(key.split('.'))]))}(?!\w)").search(cell, at)
+            place = re.compile(rf"(?<![\w.]){re.escape(plain(defaults[tuple(key.split('.', 1))]))}(?!\w)").search(cell, at)
             if not place:
-                wrong.append(f"{key}: {defaults[tuple(key.split('.'))]}, the row has {cell!r}")
+                wrong.append(f"{key}: {defaults[tuple(key.split('.', 1))]}, the row has {cell!r}")
                 break
             at = place.end()
     yield Claim(f"{looked} defaults in ARCHITECTURE.md's limits", "ARCHITECTURE.md", "Everything that a peer can make grow is limited", f"{len(wrong)} differ" + "".join("; " + w for w in wrong[:8]),

@@ -152,13 +152,13 @@ def unidentified():
         until(lambda: still_open(sockets) <= 64, 3)
         time.sleep(0.1)
         one, shown = still_open(sockets), node.link("to-2")["unidentified"]
-        yield Claim("connections of one address without a SESS_INIT", PAGE, "`unidentified_address` | count | 64", f"{one} of 200 ({shown} shown)", one == shown == 64)
+        yield Claim("connections of one address without a SESS_INIT", PAGE, "`limits.unidentified_address` | count | 64", f"{one} of 200 ({shown} shown)", one == shown == 64)
         for k in range(2, 8):
             silent(hosts.other(k), 70)
         until(lambda: still_open(sockets) <= 256, 5)
         time.sleep(0.1)
         every, shown = still_open(sockets), node.link("to-2")["unidentified"]
-        yield Claim("connections of seven addresses without a SESS_INIT", PAGE, "`unidentified` | count | 256", f"{every} of {len(sockets)} ({shown} shown)", every == shown == 256)
+        yield Claim("connections of seven addresses without a SESS_INIT", PAGE, "`limits.unidentified` | count | 256", f"{every} of {len(sockets)} ({shown} shown)", every == shown == 256)
         begin = time.monotonic()
         was = outcome(hosts, here())
         took = time.monotonic() - begin
