@@ -21,12 +21,11 @@ def begin(number, announced):
 
 
 def greedy(port, k):
-    """Each session sends transfers of 24 MiB, as fast as they are taken, one after the other."""
+    """Each session sends transfers of 24 MiB, as fast as they are taken, one after the other. A session that the node ends is made anew."""
     def go(until):
-        sessions = [connect(port, source=f"127.0.0.{30 + k}", name=f"ipn:{90 + k}.0") for _ in range(SESSIONS)]
-        piece = segment(0, bytes(CHUNK), 0)
-        number = 0
-        while time.monotonic() < until and sessions:
+        piece, number, sessions = segment(0, bytes(CHUNK), 0), 0, []
+        while time.monotonic() < until:
+            sessions += [connect(port, source=f"127.0.0.{30 + k}", name=f"ipn:{90 + k}.0") for _ in range(SESSIONS - len(sessions))]
             for s in list(sessions):
                 if not push(s, begin(number, GREEDY << 20), until):
                     sessions.remove(s)
@@ -70,18 +69,20 @@ def run(scene):
     def look():
         while not over.wait(0.1):
             links = scene.control(2, "links")["links"]
-            seen.append((scene.control(2, "status")["arriving_bytes"], sum(link.get("transfers_shed", 0) for link in links)))
+            seen.append((scene.control(2, "status")["arriving_bytes"], sum(link.get("transfers_shed", 0) for link in links), len(links)))
 
     looker = threading.Thread(target=look)
     looker.start()
     phases = scene.phases(lambda: scene.goodput(1, 2), *[greedy(port, k) for k in range(PEERS)])
     over.set()
     looker.join()
-    most = max(arriving for arriving, _ in seen) / 2**20
+    most = max(arriving for arriving, *_ in seen) / 2**20
     scene.figure("arriving_mib", round(most, 1))
+    # The attack itself: each attacker is a link of its own, and the node was looked at while they sent.
+    scene.bound("looks at the node while all attackers had sessions", sum(links == 1 + PEERS for *_, links in seen), ">=", 10)
     scene.bound("MiB of unfinished transfers that status shows", most, ">=", TOTAL_MIB / 4)
     scene.bound("… and at most", most, "<=", TOTAL_MIB)
-    scene.bound("transfers refused for lack of memory", max(shed for _, shed in seen), ">", 0)
+    scene.bound("transfers refused for lack of memory", max(shed for _, shed, _ in seen), ">", 0)
     scene.bound("goodput kept, growing transfers", phases["during_ratio"], ">=", 0.4)
     with scene.attack(*[still(port, k) for k in range(PEERS)], settle=1.0):
         held = scene.control(2, "status")["arriving_bytes"]
