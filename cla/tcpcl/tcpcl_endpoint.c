@@ -226,24 +226,54 @@ static bool end_round(void *context)
 
 /* ---- who connects ---- */
 
+static const struct tcpcl_link *first_of(const struct tcpcl_endpoint *h)
+{
+    return container_of(list_first(&h->links), struct tcpcl_link, node);
+}
+
+/* All local addresses together have as many unidentified connections as the one that may have most,
+ * so that memory does not grow with their number. Returns the address that has most, if one of its
+ * connections must give way; else NULL. */
+static struct tcpcl_endpoint *fullest_endpoint(const struct tcpcl_endpoint *h)
+{
+    struct tcpcl_endpoint *fullest = NULL;
+    uint64_t all = 0, most = 0;
+    for (struct tcpcl_endpoint *e = h->anchor == NULL ? NULL : *h->anchor; e != NULL; e = e->next) {
+        if (e->listener == NULL || list_empty(&e->links))
+            continue;
+        all += e->crowds.len;
+        most = most > first_of(e)->config->unidentified ? most : first_of(e)->config->unidentified;
+        if (fullest == NULL || e->crowds.len > fullest->crowds.len)
+            fullest = e;
+    }
+    assert(h->anchor == NULL || fullest != NULL); /* `h` listens */
+    assert(fullest == NULL || (most > 0 && fullest->crowds.len <= all));
+    return all >= most ? fullest : NULL;
+}
+
+static void drop_unidentified(struct tcpcl_endpoint *h, struct crowd_member *gives_way)
+{
+    assert(gives_way != NULL && h->crowds.len > 0);
+    h->turned_away++;
+    tcpcl_conn_drop(container_of(gives_way, struct tcpcl_conn, from));
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct tcpcl_endpoint *h = context;
-    const struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
-    struct crowd_member *gives_way = NULL;
+    const struct tcpcl_link *first = first_of(h);
+    struct tcpcl_endpoint *fullest = NULL;
     struct address peer = {.sa = {.sa_family = AF_UNSPEC}};
     uint8_t prefix[ADDRESS_PREFIX_MAX];
     h->accepted++;
     (void)stream_peer(s, &peer); /* UNIX sockets have none: they are one crowd, without a limit */
     const struct slice from = address_prefix(&peer, prefix);
     if (from.len > 0 && crowds_size(&h->crowds, from) >= first->config->unidentified_address)
-        gives_way = crowds_first(&h->crowds, from);
+        drop_unidentified(h, crowds_first(&h->crowds, from));
     else if (h->crowds.len >= first->config->unidentified)
-        gives_way = crowds_largest(&h->crowds);
-    if (gives_way != NULL) {
-        h->turned_away++;
-        tcpcl_conn_drop(container_of(gives_way, struct tcpcl_conn, from));
-    }
+        drop_unidentified(h, crowds_largest(&h->crowds));
+    else if ((fullest = fullest_endpoint(h)) != NULL && fullest->crowds.len > 0)
+        drop_unidentified(fullest, crowds_largest(&fullest->crowds));
     tcpcl_conn_accept(h, s, from);
 }
 
