@@ -12,6 +12,8 @@
 #define BASE_BUCKET_H
 
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 
 #include "base/tick.h"
 
@@ -42,6 +44,14 @@ static inline bool bucket_ready(const struct bucket *b, tick now)
 {
     return b->rate_bps == 0 || (b->free_at <= now && (b->batch == 0 || b->batch < b->burst));
 }
+
+/* Octets of a stream that may leave now, in whole pieces of `piece` octets: what a line of the rate
+ * would have sent by now, within the burst, and one piece more. 0: not now; SIZE_MAX: there is no
+ * rate; else below 2^30 and some pieces. */
+size_t bucket_credit(const struct bucket *b, size_t piece, tick now);
+
+/* Octets that leave in so long a time at this rate (bit/s); 2^29 at most. */
+uint64_t bucket_octets(uint64_t rate_bps, tick time);
 
 /* Accounts for `bytes` (below 2^30) on the air that leave now. */
 void bucket_spend(struct bucket *b, uint64_t bytes, tick now);

@@ -37,6 +37,25 @@ struct buf *buf_resize(struct buf *b, size_t cap)
     return sized;
 }
 
+#define GROW_LEAST (UINT64_C(1) << 20) /* up to so long it has its room at once */
+#define GROW_NEXT (UINT64_C(40) << 20) /* above os/process.h's longest block of the heap */
+
+/* A room of GROW_NEXT and more is address space of its own: its pages are taken as they are
+ * written, it grows without a copy, which would stop a loop, and goes back to the system whole. */
+static uint64_t next_room(uint64_t have, uint64_t most)
+{
+    if (have < GROW_LEAST)
+        return most < GROW_LEAST ? most : GROW_LEAST;
+    return 2 * have < GROW_NEXT ? GROW_NEXT : 2 * have;
+}
+
+struct buf *buf_grow(struct buf *b, uint64_t most)
+{
+    const uint64_t have = b == NULL ? 0 : b->len, room = next_room(have, most);
+    assert(most > have && room > have);
+    return b == NULL ? buf_new(0, (size_t)room) : buf_resize(b, b->off + (size_t)room);
+}
+
 struct buf *buf_fit(struct buf *b)
 {
     assert(b->refs == 1);

@@ -33,6 +33,12 @@ struct buf *buf_keep(struct buf *b);
  * b is as before. The only reference to b becomes the one to the result. */
 struct buf *buf_resize(struct buf *b, size_t cap);
 
+/* Room for at least one more byte of what arrives in pieces, `most` bytes in all as far as that is
+ * announced (> len). Up to 1 MiB of it at once; more only as it comes, however much was announced.
+ * b NULL: a new buffer without head room. Returns NULL when memory is out, and b is as before;
+ * else the only reference to b becomes the one to the result. */
+struct buf *buf_grow(struct buf *b, uint64_t most);
+
 /* The same bytes in a buffer without room before and behind them. Takes the only reference and
  * gives the one to the result; it cannot fail. */
 struct buf *buf_fit(struct buf *b);

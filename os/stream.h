@@ -114,7 +114,8 @@ static inline void stream_read(struct stream *s, bool on)
 }
 
 /* Writes the parts one behind the other, STREAM_PARTS_MAX of them at most. Returns how many bytes
- * were taken, which nobody needs any more; `writable` follows when these are not all. */
+ * were taken, which nobody needs any more; `writable` follows when these are not all. Without parts
+ * it writes nothing, and `writable` follows when the stream is connected and has room. */
 static inline size_t stream_write(struct stream *s, const struct slice *parts, size_t parts_len)
 {
     return s->ops->write(s, parts, parts_len);

@@ -288,8 +288,12 @@ static size_t write_stream(struct stream *base, const struct slice *parts, size_
     assert(!s->closed && n <= STREAM_PARTS_MAX);
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
-    if (want == 0)
+    if (n == 0)
+        s->full = !s->over && !s->shut; /* `writable` is asked for */
+    if (want == 0) {
+        watch_stream(s);
         return 0;
+    }
     if (!s->connecting && !s->over && !s->full && !s->shut)
         got = write_some(s, parts, n);
     assert(got <= want);

@@ -404,12 +404,25 @@ static struct pipe_piece *piece_new(const struct slice *parts, struct buf *const
     return piece;
 }
 
+/* A write of nothing: `writable` follows when somebody is there, and there is room. */
+static void ask_for_room(struct pipe_end *e)
+{
+    const bool unknown = e->way != NULL && !e->served && e->way->came == 0;
+    if (unknown)
+        e->full = true; /* until the other end's first octet has come */
+    else if (!e->full && e->room.due == TICK_NEVER)
+        e->room = pipe_event_at(e->pipes, 0);
+    pipe_wake(e->pipes, pipe_next_event(e));
+}
+
 static size_t write_kept(struct stream *s, const struct slice *parts, struct buf *const *owners,
                          size_t n)
 {
     struct pipe_end *e = end_of(s), *to = e->other;
     size_t want = 0;
     assert(!e->closed && n <= STREAM_PARTS_MAX);
+    if (n == 0)
+        ask_for_room(e);
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
     size_t most = to == NULL ? 0 : pipe_most(to);

@@ -113,6 +113,10 @@ static void take_octets(struct pipe_end *e, uint64_t came)
             pipe_give_octets(e->other, 1);
     } else if (came > 0 && w->came == 0 && e->other != NULL) {
         e->other->way->path.limit = UINT64_MAX;
+        if (e->full && e->other->held == 0) { /* it waits for nothing else */
+            e->full = false;
+            e->room = pipe_event_at(p, 0);
+        }
         send_frames(e->other);
     }
     w->came = came;

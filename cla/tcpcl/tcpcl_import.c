@@ -187,28 +187,14 @@ void tcpcl_segment_data(struct tcpcl_session *s)
         refuse_transfer(s, TCPCL_REFUSE_NOT_ACCEPTABLE);
 }
 
-/* Up to GROW_LEAST at once; more only as it comes, however much was announced. A room of GROW_NEXT
- * and more is address space of its own: its pages are taken as they are written, it grows without a
- * copy, which would stop the loop, and goes back to the system whole. */
-static uint64_t wanted_room(const struct tcpcl_session *s)
-{
-    const struct buf *b = s->import.bundle;
-    uint64_t have = b == NULL ? 0 : b->len;
-    uint64_t most = s->import.has_total ? s->import.total : have + s->in.left;
-    if (have < GROW_LEAST)
-        return most < GROW_LEAST ? most : GROW_LEAST;
-    return 2 * have < GROW_NEXT ? GROW_NEXT : 2 * have;
-}
-
 bool tcpcl_segment_room(struct tcpcl_session *s)
 {
     assert(s->import.open && !s->in.skip && s->in.left > 0);
     struct buf *b = s->import.bundle;
     if (b != NULL && buf_tailroom(b) > 0)
         return true;
-    uint64_t room = wanted_room(s);
-    assert(b == NULL || room > b->len);
-    b = b == NULL ? buf_new(0, (size_t)room) : buf_resize(b, b->off + (size_t)room);
+    const uint64_t have = b == NULL ? 0 : b->len;
+    b = buf_grow(b, s->import.has_total ? s->import.total : have + s->in.left);
     if (b == NULL) {
         refuse_transfer(s, TCPCL_REFUSE_NO_RESOURCES);
         return false;

@@ -12,16 +12,9 @@
 #define PACE_PIECE 1448u /* octets: what a TCP segment on Ethernet carries */
 #define PACE_AHEAD (50 * TICK_MS)
 
-/* Octets that leave in so long a time, below 2^30. */
-static uint64_t octets_in(uint64_t rate_bps, tick time)
-{
-    const double octets = (double)rate_bps * (double)time / (8.0 * (double)TICK_S);
-    return octets < (double)(1 << 29) ? (uint64_t)octets : 1 << 29;
-}
-
 static uint64_t planned_max(const struct tcpcl_link *l)
 {
-    const uint64_t octets = octets_in(l->bucket.rate_bps, PACE_AHEAD);
+    const uint64_t octets = bucket_octets(l->bucket.rate_bps, PACE_AHEAD);
     return l->bucket.rate_bps == 0 ? 0 : octets < PACE_PIECE ? PACE_PIECE : octets;
 }
 
@@ -51,17 +44,11 @@ void tcpcl_pace_begin(struct tcpcl_conn *c, tick now)
 
 size_t tcpcl_pace_credit(struct tcpcl_conn *c, tick now)
 {
-    const struct bucket *b = c->link == NULL ? NULL : &c->link->bucket;
-    if (b == NULL || b->rate_bps == 0)
+    if (c->link == NULL)
         return SIZE_MAX;
-    if (!bucket_ready(b, now)) {
-        c->paced = true;
-        return 0;
-    }
-    assert(b->free_at <= now && (b->batch == 0 || b->batch < b->burst));
-    const tick behind = now - b->free_at, rest = b->burst > b->batch ? b->burst - b->batch : 0;
-    const uint64_t octets = octets_in(b->rate_bps, tick_min(behind, rest));
-    return (size_t)(octets / PACE_PIECE + 1) * PACE_PIECE;
+    const size_t credit = bucket_credit(&c->link->bucket, PACE_PIECE, now);
+    c->paced = c->paced || credit == 0;
+    return credit;
 }
 
 void tcpcl_pace_spend(struct tcpcl_conn *c, size_t octets, tick now)

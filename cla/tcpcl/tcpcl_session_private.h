@@ -12,10 +12,8 @@
     8192u /* … before much was read: who has not identified itself has no more                   \
            */
 #define READ_LEAST 4096u
-#define DIRECT_LEAST 4096u             /* of a segment's rest: it is read into its bundle */
-#define GROW_LEAST (UINT64_C(1) << 20) /* a bundle up to so long has its room at once */
-#define GROW_NEXT (UINT64_C(40) << 20) /* above os/process.h's longest block of the heap */
-#define PIECES 256u                    /* slices to write; a power of two */
+#define DIRECT_LEAST 4096u /* of a segment's rest: it is read into its bundle */
+#define PIECES 256u        /* slices to write; a power of two */
 #define CONTROL_BYTES 16384u
 #define CONTROL_LEAST 512u /* room that any message's own bytes fit into */
 #define PLANNED_BYTES                                                                              \
