@@ -6,13 +6,11 @@
 
 #include "cla/cla.h"
 
-extern const struct cla_ops bibe_link_ops, ltp_link_ops, tcpcl_ops, udpcl_ops;
+extern const struct cla_ops bibe_link_ops, ltp_link_ops, streamcl_mtcp_ops, streamcl_stcp_ops,
+    tcpcl_ops, udpcl_ops;
 
 static const struct cla_ops *const table[] = {
-    &ltp_link_ops,
-    &tcpcl_ops,
-    &udpcl_ops,
-    &bibe_link_ops,
+    &ltp_link_ops, &tcpcl_ops, &udpcl_ops, &streamcl_stcp_ops, &streamcl_mtcp_ops, &bibe_link_ops,
 };
 
 const struct cla_ops *cla_at(size_t i)

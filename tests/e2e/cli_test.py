@@ -174,7 +174,7 @@ def main():
     check_configuration(good + "#\n#\n# caf\udce9 au lait\n", "6: not YAML: invalid trailing UTF-8 octet (a configuration is "
                         "UTF-8)")
     check_configuration(good + link.replace("ltp-udp", "telex") + "    peer: ipn:2.0\nroutes:\n  - {to: \"*\", via: a}\n",
-                        "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp, tcpcl, udp, bibe")
+                        "6: links[a].adapter: \"telex\" is not known; write one of: ltp-udp, tcpcl, udp, stcp, mtcp, bibe")
     check_configuration(good + "bundles: {max: 1 GiB}\n", "4: bundles.max: \"1 GiB\" is not understood; write no space "
                         "before the unit: 1GiB")
 

@@ -50,7 +50,7 @@ NODES = (
     node("a wrong key of the node", LTP + "rout: []\n", "11: rout", "did you mean routes?"),
     node("a wrong key of a section", HEAD + "bundles: {lifetim: 1h}\n", "4: bundles.lifetim", "did you mean lifetime?"),
     node("an adapter with a wrong letter", LTP.replace("ltp-udp", "ltp-upd"), "6: links[to-2].adapter", "did you mean ltp-udp?"),
-    node("an unknown adapter", LTP.replace("ltp-udp", "telex"), "6: links[to-2].adapter", "write one of: ltp-udp, tcpcl, udp, bibe"),
+    node("an unknown adapter", LTP.replace("ltp-udp", "telex"), "6: links[to-2].adapter", "write one of: ltp-udp, tcpcl, udp, stcp, mtcp, bibe"),
     node("a wrong key beside a wrong adapter", LTP.replace("ltp-udp", "ltp") + "    sesions: 4\n", "6: links[to-2].adapter", "did you mean ltp-udp?",
          also="11: links[to-2].sesions: unknown key; did you mean sessions?"),
     node("a unit by another name", LTP.replace("rto: 1s", "rto: 100 msec"), "10: links[to-2].rto", "write no space before the unit: 100ms"),

@@ -442,14 +442,15 @@ static void row(const struct conf_option *o, char out[512])
 
 START_TEST(page_has_every_key)
 {
-    static const char *const pages[] = {LTP_UDP_PAGE, LTP_UDP_PAGE, UDPCL_PAGE, TCPCL_PAGE,
-                                        BIBE_PAGE};
-    const struct conf_option *tables[] = {ltp_link_options, ltp_link_lists[0].options,
-                                          cla_find("udp")->options, cla_find("tcpcl")->options,
-                                          cla_find("bibe")->options};
+    static const char *const pages[] = {LTP_UDP_PAGE, LTP_UDP_PAGE,  UDPCL_PAGE,   TCPCL_PAGE,
+                                        BIBE_PAGE,    STREAMCL_PAGE, STREAMCL_PAGE};
+    const struct conf_option *tables[] = {ltp_link_options,          ltp_link_lists[0].options,
+                                          cla_find("udp")->options,  cla_find("tcpcl")->options,
+                                          cla_find("bibe")->options, cla_find("stcp")->options,
+                                          cla_find("mtcp")->options};
     const char *missing = NULL;
     char line[512];
-    for (int i = 0; i < 5; i++) {
+    for (int i = 0; i < 7; i++) {
         char *page = read_page(pages[i]);
         for (const struct conf_option *o = tables[i]; o->key != NULL; o++) {
             row(o, line);
@@ -480,9 +481,9 @@ static char *live_list(char *page)
 
 START_TEST(page_has_the_live_keys)
 {
-    static const char *const pages[] = {LTP_UDP_PAGE, UDPCL_PAGE}, *const names[] = {"ltp-udp",
-                                                                                     "udp"};
-    for (int i = 0; i < 2; i++) {
+    static const char *const pages[] = {LTP_UDP_PAGE, UDPCL_PAGE, STREAMCL_PAGE};
+    static const char *const names[] = {"ltp-udp", "udp", "stcp"};
+    for (int i = 0; i < 3; i++) {
         char *page = read_page(pages[i]), *list = live_list(page), quoted[64];
         int keys = 0, quotes = 0;
         for (const char *const *k = cla_find(names[i])->live; *k != NULL; k++, keys++) {

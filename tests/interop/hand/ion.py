@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""heliod and ION over LTP. ION's folder is the one that `make install DESTDIR=…` filled. ION runs in IPC, mount and process
+"""heliod and ION over LTP, or with --over stcp over STCP. ION's folder is the one that `make install DESTDIR=…` filled. ION runs in IPC, mount and process
 namespaces and with a /dev/shm of its own, since its keys are fixed; a file is a bundle (bpsendfile, bprecvfile)."""
 import collections
 import os
@@ -16,7 +16,7 @@ PORT = 5113  # where ION listens
 
 START = """
 mount -t tmpfs none /dev/shm
-ionadmin node.ionrc && {security} ltpadmin node.ltprc && bpadmin node.bprc && echo READY
+ionadmin node.ionrc && {security} {ltp} bpadmin node.bprc && echo READY
 {work}
 while [ ! -e stop ]; do sleep 0.2; done
 """
@@ -32,11 +32,16 @@ def files(folder, args, sends, bench, payloads):
     (folder / "node.ltprc").write_text(
         f"1 100\na span {rig.OURS} 100 100 1400 {args.aggregate} 1 'udplso 127.0.0.1:{rig.TO_US}'\n"
         f"s 'udplsi 127.0.0.1:{PORT}'\n")
+    protocol, duct = (f"a protocol ltp 1400 100\na induct ltp {rig.THEIRS} ltpcli\na outduct ltp {rig.OURS} ltpclo\n", f"ltp/{rig.OURS}")
+    if args.over == "stcp":
+        there = f"127.0.0.1:{rig.OUR_PORT}"
+        protocol = f"a protocol stcp 1400 100\na induct stcp 127.0.0.1:{PORT} stcpcli\na outduct stcp {there} stcpclo\n"
+        duct = f"stcp/{there}"
     (folder / "node.bprc").write_text(
         "1\na scheme ipn 'ipnfw' 'ipnadminep'\n" + "".join(f"a endpoint ipn:{rig.THEIRS}.{n} q\n" for n in range(0, 4)) +
-        f"a protocol ltp 1400 100\na induct ltp {rig.THEIRS} ltpcli\na outduct ltp {rig.OURS} ltpclo\n"
+        f"{protocol}"
         "r 'ipnadmin node.ipnrc'\ns\n")
-    (folder / "node.ipnrc").write_text(f"a plan {rig.OURS} ltp/{rig.OURS}\n")
+    (folder / "node.ipnrc").write_text(f"a plan {rig.OURS} {duct}\n")
     if args.security == "none":
         return ""
     (folder / "key.hmk").write_bytes(bench.peer_key())
@@ -72,7 +77,7 @@ def main():
         bpsec = "bpsecadmin node.bpsecrc;" if security else ""
         work = bpsec + (f"for f in out*; do bpsendfile ipn:{rig.THEIRS}.1 ipn:{rig.OURS}.1 $f 1.1; done" if sends else
                         f"bprecvfile ipn:{rig.THEIRS}.1 & ")
-        (folder / "run.sh").write_text(START.format(security=security, work=work))
+        (folder / "run.sh").write_text(START.format(security=security, work=work, ltp="" if args.over == "stcp" else "ltpadmin node.ltprc &&"))
         env = dict(os.environ, PATH=f"{local}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=f"{local}/lib")
         if args.crypto:
             env["LD_PRELOAD"] = os.path.abspath(args.crypto)

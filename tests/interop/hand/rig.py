@@ -27,7 +27,7 @@ def options(description, **more):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("helio", help="folder of heliod and helio-emu")
     parser.add_argument("peer", help="installation folder of the peer")
-    parser.add_argument("--over", choices=("ltp", "tcpcl"), default="ltp")
+    parser.add_argument("--over", choices=("ltp", "tcpcl", "stcp"), default="ltp")
     parser.add_argument("--from", dest="sender", choices=("us", "peer"), default="us")
     parser.add_argument("--loss", type=float, default=0, help="of each direction, in percent")
     parser.add_argument("--delay", default="20ms", help="of each direction, with ltp")
@@ -108,6 +108,9 @@ class Rig:
         """Starts what lies between, and returns the entry of our node's link."""
         args = self.args
         more = "".join(f"    {line}\n" for line in args.set)
+        if args.over == "stcp":
+            return (f"  - name: peer\n    adapter: stcp\n    peer: ipn:{THEIRS}.0\n    local: 127.0.0.1:{OUR_PORT}\n"
+                    f"    remote: 127.0.0.1:{peer_port}\n{more}")
         if args.over == "tcpcl":
             side = f"remote: 127.0.0.1:{peer_port}" if args.sender == "us" else f"local: 127.0.0.1:{tcpcl_port}"
             return f"  - name: peer\n    adapter: tcpcl\n    peer: ipn:{THEIRS}.0\n    {side}\n{more}"

@@ -360,7 +360,7 @@ def confined():
 
 # sections of heliod --keys, and the pages of their tables
 PAGES = {"": PAGE, "store": PAGE, "bundles": PAGE, "routing": PAGE, "log": PAGE, "http": PAGE, "links": PAGE, "priorities": PAGE, "routes": PAGE, "endpoints": PAGE, "security": PAGE, "rules": PAGE, "applications": PAGE,
-         "ltp-udp": "docs/ltp-udp.md", "tcpcl": "docs/tcpcl.md", "udp": "docs/udp.md", "bibe": "docs/bibe.md"}
+         "ltp-udp": "docs/ltp-udp.md", "tcpcl": "docs/tcpcl.md", "udp": "docs/udp.md", "stcp": "docs/stcp.md", "mtcp": "docs/stcp.md", "bibe": "docs/bibe.md"}
 # rows of ARCHITECTURE.md's limits, and the keys whose defaults stand in them, in their order
 LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| import sessions: of one peer, of all |", ["ltp-udp.limits.import_sessions", "ltp-udp.limits.import_sessions_all"]),
           ("| bytes held by import sessions", ["ltp-udp.limits.held_bytes"]), ("| block length, gaps per session", ["bundles.max", "ltp-udp.limits.ranges", "ltp-udp.recovery.claims"]),

@@ -1,0 +1,306 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The adapters "stcp" and "mtcp": bundles on TCP connections, one behind the other, and nobody
+ * confirms them. The calls of the node; what they ask for happens at the end of the round, or in
+ * the endpoint's next turn. What can go wrong at open: the local address is in use; memory. Later
+ * on: there is no connection, the window is full, memory.
+ */
+#include "cla/stream/streamcl_link.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define SAY_PAUSE (10 * TICK_S)
+
+extern const struct cla_ops streamcl_stcp_ops, streamcl_mtcp_ops;
+
+static struct streamcl_link *link_of(struct cla *c)
+{
+    return container_of(c, struct streamcl_link, cla);
+}
+
+void streamcl_say(struct streamcl_link *l, int level, const char *format, ...)
+{
+    char text[512];
+    va_list args;
+    if (l->env.events.say == NULL)
+        return;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    l->env.events.say(l->env.events.context, &l->cla, level, text);
+}
+
+/* ---- state ---- */
+
+bool streamcl_wanted(const struct streamcl_link *l)
+{
+    return l->allowed && (!l->planned || l->contact.transmit) && streamcl_connects(l->config);
+}
+
+void streamcl_tell_link(struct streamcl_link *l)
+{
+    const bool up = l->out != NULL && l->out->connected && streamcl_wanted(l);
+    if (l->told && l->told_up == up)
+        return;
+    l->told = true;
+    l->told_up = up;
+    if (l->env.events.link != NULL)
+        l->env.events.link(l->env.events.context, &l->cla, up);
+}
+
+void streamcl_retry_later(struct streamcl_link *l, bool failed)
+{
+    const struct streamcl_config *k = l->config;
+    l->retry_at = TICK_NEVER;
+    if (!streamcl_wanted(l))
+        return;
+    if (!failed || l->pause < k->reconnect)
+        l->pause = k->reconnect;
+    l->retry_at = tick_add(world_now(l->env.world), l->pause);
+    l->pause = 2 * l->pause < k->reconnect_max ? 2 * l->pause : k->reconnect_max;
+    streamcl_wake_at(l->endpoint, l->retry_at);
+}
+
+void streamcl_down(struct streamcl_link *l, const char *reason, int error)
+{
+    char text[ADDRESS_TEXT_MAX];
+    const tick now = world_now(l->env.world);
+    assert(reason[0] != '\0');
+    l->reason = reason;
+    l->reason_error = error;
+    l->reason_at = now;
+    l->refused = error != 0 && helio_errno(error) == ECONNREFUSED;
+    if (now < l->say_after)
+        return;
+    l->say_after = tick_add(now, SAY_PAUSE);
+    streamcl_say(l, 1, "the connection to %s ended: %s%s%s%s",
+                 address_write(&l->config->remote, text), reason, error != 0 ? ": " : "",
+                 error != 0 ? helio_strerror(error) : "",
+                 l->refused ? "; nobody listens there: start the peer's node" : "");
+}
+
+/* ---- the calls ---- */
+
+static void on_pace(void *context)
+{
+    streamcl_write(context);
+}
+
+static int open_link(struct cla **out, const struct cla_env *env, const void *config,
+                     enum streamcl_framing framing, char *why, size_t why_cap)
+{
+    const struct streamcl_config *k = config;
+    struct streamcl_link *l = calloc(1, sizeof *l);
+    snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
+    if (l == NULL)
+        return HELIO_ENOMEM;
+    l->cla.ops = framing == STREAMCL_STCP ? &streamcl_stcp_ops : &streamcl_mtcp_ops;
+    l->env = *env;
+    l->config = k;
+    l->framing = framing;
+    l->allowed = k->state == STREAMCL_UP;
+    l->n.heard = TICK_NEVER;
+    list_init(&l->node);
+    list_init(&l->todo);
+    list_init(&l->conns);
+    list_init(&l->waiting);
+    list_init(&l->sent);
+    streamcl_pace_set(l);
+    streamcl_set_limits(l, false);
+    const int r = streamcl_join(l, why, why_cap);
+    if (r != 0) {
+        free(l);
+        return r;
+    }
+    alarm_init(&l->pace, env->world, ALARM_LINK, on_pace, l);
+    l->retry_at = streamcl_wanted(l) ? 0 : TICK_NEVER; /* in the first turn */
+    streamcl_kick(l->endpoint);
+    *out = &l->cla;
+    return 0;
+}
+
+static int stcp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                     size_t why_cap)
+{
+    return open_link(out, env, config, STREAMCL_STCP, why, why_cap);
+}
+
+static int mtcp_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
+                     size_t why_cap)
+{
+    return open_link(out, env, config, STREAMCL_MTCP, why, why_cap);
+}
+
+static enum cla_reason streamcl_send(struct cla *c, uint64_t key, struct buf *bundle)
+{
+    return streamcl_queue(link_of(c), key, bundle);
+}
+
+static int streamcl_cancel(struct cla *c, uint64_t key)
+{
+    return streamcl_take_back(link_of(c), key);
+}
+
+static bool streamcl_remote(const void *config, size_t i, struct address *out)
+{
+    const struct streamcl_config *k = config;
+    *out = k->remote;
+    return i == 0 && streamcl_connects(k);
+}
+
+static const char *const live[] = {"rate",
+                                   "burst",
+                                   "slack",
+                                   "window",
+                                   "window_bytes",
+                                   "held_bytes",
+                                   "keepalive",
+                                   "idle",
+                                   "transfer_idle",
+                                   "timeout",
+                                   "reconnect",
+                                   "reconnect_max",
+                                   "connections",
+                                   "connections_address",
+                                   NULL};
+
+static int streamcl_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
+{
+    struct streamcl_link *l = link_of(c);
+    (void)files;
+    (void)why;
+    (void)why_cap;
+    l->config = config;
+    streamcl_pace_set(l);
+    streamcl_set_limits(l, false);
+    streamcl_kick(l->endpoint);
+    return 0;
+}
+
+/* The token is the bundle's length: nobody at the other end hears of it. */
+static void streamcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
+{
+    struct streamcl_link *l = link_of(c);
+    assert(l->unconfirmed >= token);
+    l->n.bundles_refused += verdict != CLA_ACCEPTED;
+    const bool full = l->unconfirmed >= l->config->held_bytes;
+    l->unconfirmed -= token;
+    if (full)
+        streamcl_kick(l->endpoint); /* it reads again */
+}
+
+static void streamcl_pause(struct cla *c, bool on)
+{
+    struct streamcl_link *l = link_of(c);
+    l->paused = on;
+    streamcl_kick(l->endpoint);
+}
+
+/* What an operator sets to down has no connection at all. A plan bounds what this node sends. */
+static void set_connections(struct streamcl_link *l)
+{
+    list_for_each_safe (it, &l->conns) {
+        struct streamcl_conn *c = container_of(it, struct streamcl_conn, node);
+        if (!l->allowed || (c->own && !streamcl_wanted(l)))
+            streamcl_conn_end(c, STREAMCL_END_HERE, 0);
+    }
+    if (streamcl_wanted(l) && l->out == NULL)
+        l->retry_at = 0;
+    streamcl_kick(l->endpoint);
+}
+
+static void streamcl_set_link(struct cla *c, bool up)
+{
+    link_of(c)->allowed = up;
+    set_connections(link_of(c));
+}
+
+static void streamcl_contact(struct cla *c, const struct cla_contact *contact)
+{
+    struct streamcl_link *l = link_of(c);
+    const uint64_t rate = contact != NULL ? contact->rate : 0;
+    const bool other = rate != l->contact.rate;
+    const bool was = streamcl_wanted(l);
+    l->planned = contact != NULL;
+    l->contact = contact != NULL ? *contact : (struct cla_contact){0};
+    if (other)
+        streamcl_pace_set(l);
+    if (was != streamcl_wanted(l))
+        set_connections(l);
+}
+
+static void streamcl_close(struct cla *c, void (*closed)(void *context), void *context)
+{
+    struct streamcl_link *l = link_of(c);
+    assert(l->closed == NULL && closed != NULL);
+    l->closed = closed;
+    l->closed_context = context;
+    l->allowed = false;
+    while (!list_empty(&l->conns))
+        streamcl_conn_end(container_of(list_first(&l->conns), struct streamcl_conn, node),
+                          STREAMCL_END_HERE, 0);
+    streamcl_forget(l);
+    alarm_fini(&l->pace);
+    streamcl_leave(l);
+}
+
+/* The invariants of a link and its connections, between two turns. */
+static void streamcl_check_self(const struct cla *c);
+
+#define STREAMCL_OPS(adapter, table, opens)                                                        \
+    {                                                                                              \
+        .name = adapter, .options = table, .config_size = sizeof(struct streamcl_config),          \
+        .check = streamcl_config_check, .warn = streamcl_config_warn, .open = opens,               \
+        .send = streamcl_send, .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, \
+        .set = streamcl_set, .confirm = streamcl_confirm, .pause = streamcl_pause,                 \
+        .check_self = streamcl_check_self, .status = streamcl_status, .gauges = streamcl_gauges,   \
+        .set_link = streamcl_set_link, .contact = streamcl_contact, .close = streamcl_close,       \
+    }
+
+const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);
+const struct cla_ops streamcl_mtcp_ops = STREAMCL_OPS("mtcp", streamcl_mtcp_options, mtcp_open);
+
+/* These assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+static void check_conn(const struct streamcl_conn *c, const struct streamcl_link *l)
+{
+    assert(c->link == l && c->endpoint == l->endpoint && c->stream != NULL && !c->taking);
+    assert(c->own == (l->out == c) && c->own == (c->from.crowd == NULL));
+    assert(l->env.events.reserve == NULL || c->held == streamcl_held(&c->in));
+    assert(alarm_due(&c->endpoint->alarm) <= streamcl_conn_deadline(c));
+    streamcl_input_check(&c->in);
+}
+
+static void check_waiting(const struct streamcl_link *l)
+{
+    uint64_t n = 0, bytes = 0;
+    list_for_each (it, &l->waiting) {
+        const struct streamcl_sending *s = container_of(it, struct streamcl_sending, node);
+        assert(s->bundle->refs >= 1 && (n > 0 || l->begun < s->head_len + s->bundle->len));
+        n++;
+        bytes += s->bundle->len;
+    }
+    assert(list_empty(&l->sent) && n == l->flight && bytes == l->flight_bytes);
+    assert(n > 0 || l->begun == 0);
+}
+
+static void streamcl_check_self(const struct cla *c)
+{
+    const struct streamcl_link *l =
+        container_of((struct cla *)(uintptr_t)c, struct streamcl_link, cla);
+    size_t conns = 0;
+    assert(l->closed == NULL && !l->endpoint->ending && c->limits.window >= 1);
+    list_for_each (it, &l->conns) {
+        check_conn(container_of(it, struct streamcl_conn, node), l);
+        conns++;
+    }
+    assert(conns == l->conns_len);
+    check_waiting(l);
+    crowds_check(&l->endpoint->crowds);
+}

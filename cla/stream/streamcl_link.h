@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The inside of the adapters "stcp" and "mtcp", for their streamcl_*.c files. A link has at most
+ * one connection of its own (`out`), by which it sends. Others connect to its local endpoint and
+ * send; nothing is sent to them. Whose a connection is, its address says when it comes.
+ *
+ *   connection of the link:  connecting ──writable──► connected ──end──► the next one, after a
+ * pause connection of a peer:    accepted (of the link whose `remote` it comes from, or `source:
+ * any`) ──end, silence, wrong octets──► closed
+ */
+#ifndef CLA_STREAMCL_LINK_H
+#define CLA_STREAMCL_LINK_H
+
+#include "base/bucket.h"
+#include "base/crowd.h"
+#include "base/list.h"
+#include "base/rest.h"
+#include "base/turn_size.h"
+#include "cla/stream/streamcl_config.h"
+#include "cla/stream/streamcl_frame.h"
+#include "os/took.h"
+#include "os/world.h"
+
+struct json_t;
+
+/* Steps of streamcl_next in one turn of the loop, shared by the connections that have more; a
+ * bundle counts as STREAMCL_TURN_BUNDLE. Writes of one turn, of STREAM_PARTS_MAX parts each. */
+#define STREAMCL_TURN 1024u
+#define STREAMCL_TURN_LEAST 16u
+#define STREAMCL_TURN_BUNDLE 16u
+#define STREAMCL_TURN_WRITES 16
+/* Fair time of the loop for a bundle, and for each of its bytes (base/rest.h). */
+#define STREAMCL_BUNDLE_TIME (50 * TICK_US)
+#define STREAMCL_BYTE_TIME 1
+
+/* Why a connection ended. */
+#define STREAMCL_ENDS(X)                                                                           \
+    X(PEER, "the peer closed it")                                                                  \
+    X(CUT, "it ended within a bundle")                                                             \
+    X(STREAM, "the connection broke")                                                              \
+    X(CONNECT, "it did not come about")                                                            \
+    X(TIMEOUT, "no answer to the attempt to connect")                                              \
+    X(TOO_LONG, "a bundle longer than the limit was announced")                                    \
+    X(MALFORMED, "what came is no byte string of definite length")                                 \
+    X(TRANSFER_IDLE, "a bundle did not grow")                                                      \
+    X(IDLE, "nothing came")                                                                        \
+    X(DISPLACED, "displaced by other connections")                                                 \
+    X(HERE, "this node ended it")
+#define STREAMCL_END_ENUM(name, text) STREAMCL_END_##name,
+enum streamcl_end { STREAMCL_ENDS(STREAMCL_END_ENUM) STREAMCL_END_COUNT };
+#undef STREAMCL_END_ENUM
+const char *streamcl_end_text(enum streamcl_end e); /* static */
+
+/* A local endpoint: a local address, and the links that share it. A link that does not listen has
+ * one of its own. */
+struct streamcl_endpoint {
+    struct streamcl_endpoint *next; /* in *anchor */
+    struct streamcl_endpoint **anchor;
+    struct world *world;
+    struct address local;
+    struct stream_listener *listener; /* NULL: it does not listen */
+    struct alarm alarm;               /* its turn: the earliest deadline, or soon */
+    struct alarm more;                /* the next turn of those in `stopped` */
+    struct round_end round;           /* what the node gave is written at the end of the round */
+    struct list links, leaving;       /* struct streamcl_link.node; leaving: `closed` is due */
+    struct list dirty;                /* struct streamcl_link.todo */
+    struct list stopped;              /* struct streamcl_conn.later */
+    struct list dead;                 /* struct streamcl_conn.node: their memory is due */
+    struct crowds crowds;             /* connections of peers, by address */
+    struct rests *shared;             /* of all links of the node, or: */
+    struct rests own_rests;
+    struct took took;
+    struct turn_size turn; /* steps of a turn, in all */
+    bool turn_follows;     /* the last one left some */
+    bool ending;           /* no links are left */
+    uint64_t accepted, displaced, unknown_refused;
+    tick say_after; /* then the next refusal is logged */
+};
+
+struct streamcl_conn {
+    struct list node, later;
+    struct crowd_member from; /* of a peer's */
+    struct streamcl_endpoint *endpoint;
+    struct streamcl_link *link;
+    struct stream *stream; /* NULL: it has ended */
+    bool own;              /* the link opened it */
+    bool connected, reading;
+    bool more;     /* its scratch has steps for the next turn */
+    bool taking;   /* streamcl_conn_take runs */
+    tick heard;    /* when it began, something came, or this side began to read again */
+    uint64_t held; /* of the node's memory, for the bundle that arrives */
+    struct streamcl_input in;
+};
+
+struct streamcl_sending {
+    struct list node;
+    uint64_t key;
+    struct buf *bundle;
+    uint8_t head[STREAMCL_HEAD_MAX];
+    size_t head_len;
+};
+
+struct streamcl_link {
+    struct cla cla;
+    struct list node, todo;
+    struct streamcl_endpoint *endpoint;
+    struct cla_env env;
+    const struct streamcl_config *config;
+    enum streamcl_framing framing;
+    struct list conns; /* struct streamcl_conn.node, its own one too */
+    size_t conns_len;
+    struct streamcl_conn *out; /* the link's own; NULL: there is none */
+    struct bucket bucket;
+    struct alarm pace; /* the next burst, or the rest of a long turn */
+    struct rest rest;
+    struct list waiting; /* struct streamcl_sending, the first may be begun */
+    struct list sent;    /* likewise: the node is to be told */
+    uint64_t begun;      /* octets of the first one that the kernel has, with its head */
+    uint8_t keep[STREAMCL_HEAD_MAX]; /* a keepalive under way */
+    size_t keep_len, keep_done;
+    tick wrote_at;                 /* when octets left last */
+    uint64_t flight, flight_bytes; /* bundles without an outcome */
+    uint64_t unconfirmed;          /* bytes of bundles that the node has not confirmed */
+    bool allowed;                  /* by the operator */
+    bool planned;                  /* contact is the plan's */
+    struct cla_contact contact;
+    bool paused; /* the node has no room */
+    bool told, told_up, warned, pumping;
+    tick retry_at, pause;
+    const char *reason; /* why it is down; NULL: not known */
+    int reason_error;   /* HELIO_E*, of `reason` */
+    tick reason_at, say_after;
+    bool refused; /* the last attempt was */
+    struct {
+        uint64_t connects, connects_failed, connected, accepted, unknown_accepted;
+        uint64_t bundles_sent, bundles_failed, bundles_cut, bytes_unacknowledged;
+        uint64_t bundles_received, bundle_bytes_received, bundles_refused;
+        uint64_t bundles_shed, no_memory, keepalives_tx, keepalives_rx, tx_bytes, rx_bytes;
+        tick heard; /* TICK_NEVER: never */
+        uint64_t ends[STREAMCL_END_COUNT];
+    } n;
+    void (*closed)(void *context);
+    void *closed_context;
+};
+
+/* streamcl_endpoint.c. join: listens when it is the first link there; 0 or an error with its text.
+ * leave: its connections have ended; `closed` follows later, and its memory goes. kick, wake_at: a
+ * turn soon, at that time or sooner. more_at: likewise, of those in `stopped`. */
+int streamcl_join(struct streamcl_link *l, char *why, size_t why_cap);
+void streamcl_leave(struct streamcl_link *l);
+void streamcl_kick(struct streamcl_endpoint *h);
+void streamcl_wake_at(struct streamcl_endpoint *h, tick when);
+void streamcl_more_at(struct streamcl_endpoint *h, tick when);
+
+/* streamcl_conn.c. connect: to the link's remote, unless it is connected or shall not be; a failure
+ * is counted, and the next try is due. accept: takes the stream. take: what was read is understood,
+ * so many steps at most. watch: reads or not, as link and turn allow. deadline, expire: of silence.
+ * end: it ends now; its bundles are told. */
+void streamcl_conn_connect(struct streamcl_link *l);
+void streamcl_conn_accept(struct streamcl_endpoint *h, struct streamcl_link *l, struct stream *s,
+                          struct slice from);
+void streamcl_conn_take(struct streamcl_conn *c, uint32_t steps);
+void streamcl_conn_watch(struct streamcl_conn *c);
+tick streamcl_conn_deadline(const struct streamcl_conn *c);
+void streamcl_conn_expire(struct streamcl_conn *c, tick now);
+void streamcl_conn_end(struct streamcl_conn *c, enum streamcl_end end, int error);
+
+/* streamcl_output.c. queue: CLA_REASON_NONE, or why not. write: as much as rate and stream take
+ * now, and what left is told. touch: that at the end of the round. fail: all that waits has failed.
+ * forget: likewise, and nothing is told. pace_set: configuration or contact say another rate.
+ * keepalive_at: when one is due. set_limits: of bytes that wait; tell: the node is told. */
+enum cla_reason streamcl_queue(struct streamcl_link *l, uint64_t key, struct buf *bundle);
+int streamcl_take_back(struct streamcl_link *l, uint64_t key);
+void streamcl_write(struct streamcl_link *l);
+void streamcl_touch(struct streamcl_link *l);
+void streamcl_fail(struct streamcl_link *l);
+void streamcl_forget(struct streamcl_link *l);
+void streamcl_pace_set(struct streamcl_link *l);
+tick streamcl_keepalive_at(const struct streamcl_link *l);
+void streamcl_set_limits(struct streamcl_link *l, bool tell);
+
+/* streamcl_link.c. wanted: operator and plan want it to send. tell_link: up or down, when that has
+ * changed. retry_later: the next attempt to connect. down: the reason is kept, and logged at most
+ * once in 10 s. */
+bool streamcl_wanted(const struct streamcl_link *l);
+void streamcl_tell_link(struct streamcl_link *l);
+void streamcl_retry_later(struct streamcl_link *l, bool failed);
+void streamcl_down(struct streamcl_link *l, const char *reason, int error);
+void streamcl_say(struct streamcl_link *l, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+
+/* streamcl_status.c */
+void streamcl_status(struct cla *c, struct json_t *object);
+void streamcl_gauges(const struct cla *c, struct cla_gauges *out);
+
+#endif
