@@ -98,6 +98,7 @@ const struct conf_option *conf_option_named(const struct conf_option *options, c
 
 struct reading {
     struct conf_flat *f;
+    const struct conf_tree *map;       /* that is read */
     const struct conf_option *options; /* those with groups */
     const char *where;
     enum conf_places places;
@@ -120,16 +121,28 @@ static void add_node(const struct reading *r, const struct conf_tree *t, const c
     r->f->len++;
 }
 
+/* "mode: own, " if the map has `recovery: own`, beside which a key of the group was written; "". */
+static const char *write_mode(const struct reading *r, const struct conf_option *o,
+                              char out[CONF_PLACE_CAP])
+{
+    const size_t len = (size_t)(conf_key_name(o->key) - o->key - 1);
+    out[0] = '\0';
+    for (const struct conf_tree *g = r->map->first; g != NULL; g = g->next)
+        if (g->kind == CONF_SCALAR && strlen(g->key) == len && strncmp(g->key, o->key, len) == 0)
+            snprintf(out, CONF_PLACE_CAP, "%s: %.40s, ", CONF_GROUP_MODE, g->text);
+    return out;
+}
+
 static void report_place(const struct reading *r, const struct conf_tree *t, const char *at,
                          const struct conf_option *o)
 {
-    char place[CONF_PLACE_CAP];
+    char place[CONF_PLACE_CAP], mode[CONF_PLACE_CAP];
     const char *name = conf_key_name(o->key);
     if (name == o->key)
         conf_error(r->errors, t->line, "%s%s: belongs beside this map, not in it", r->where, at);
     else if (t->kind == CONF_SCALAR && *t->text != '\0')
-        conf_error(r->errors, t->line, "%s%s: belongs under %.*s: {%s: %.100s}", r->where, at,
-                   (int)(name - o->key - 1), o->key, name,
+        conf_error(r->errors, t->line, "%s%s: belongs under %.*s: {%s%s: %.100s}", r->where, at,
+                   (int)(name - o->key - 1), o->key, write_mode(r, o, mode), name,
                    o->type == OPTION_SECRET ? "…" : t->text);
     else
         conf_error(r->errors, t->line, "%s%s: belongs under %s", r->where, at,
@@ -192,12 +205,33 @@ static void read_other(const struct reading *r, const struct conf_tree *t)
         report_place(r, t, t->key, o);
 }
 
+/* Keys of a group that is off without its mode would do nothing. */
+static void check_mode(const struct reading *r, const struct conf_tree *t)
+{
+    const struct conf_option *o = conf_option_find(r->options, t->key);
+    if (r->places != CONF_PLACES_FILE || o == NULL || o->max != CONF_MODE_NEEDED ||
+        t->first == NULL || conf_child(t, CONF_GROUP_MODE) != NULL)
+        return;
+    assert(strncmp(o->choices, "off|", 4) == 0 && strcmp(o->initial, "off") == 0);
+    conf_error(r->errors, t->line, "%s%s: is off without a mode; write %s: {%s: %s, …}", r->where,
+               t->key, t->key, CONF_GROUP_MODE, o->choices + 4);
+}
+
 static void read_group(const struct reading *r, const struct conf_tree *t)
 {
-    if (t->kind == CONF_MAP)
+    const struct conf_tree *first = conf_child(r->map, t->key);
+    if (first != t) {
+        conf_error(r->errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
+                   r->where, t->key, first->line);
+        return;
+    }
+    if (t->kind == CONF_MAP) {
+        const size_t before = r->errors->total;
         for (const struct conf_tree *i = t->first; i != NULL; i = i->next)
             read_item(r, t, i);
-    else if (conf_option_find(r->options, t->key) != NULL)
+        if (r->errors->total == before)
+            check_mode(r, t);
+    } else if (conf_option_find(r->options, t->key) != NULL)
         add_node(r, t, t->key);
     else if (t->kind != CONF_SCALAR || *t->text != '\0')
         conf_error(r->errors, t->line, "%s%s: %s is not expected here; write a map of its keys",
@@ -237,7 +271,7 @@ void conf_flat_init(struct conf_flat *f, const struct conf_tree *map, const char
 {
     assert(map->kind == CONF_MAP && parts_len > 0);
     *f = (struct conf_flat){.map = {.kind = CONF_MAP, .line = map->line, .key = map->key}};
-    const struct reading r = {f, parts[parts_len - 1].options, where, places, errors};
+    const struct reading r = {f, map, parts[parts_len - 1].options, where, places, errors};
     size_t most = count_keys(map);
     f->nodes = calloc(most > 0 ? most : 1, sizeof *f->nodes);
     if (f->nodes == NULL) {

@@ -35,6 +35,10 @@ static inline bool option_is_text(enum option_type type)
            type == OPTION_SOCKET || type == OPTION_SECRET;
 }
 
+/* As `max` of a choice that is a group's mode (conf_groups.h), and "off" if it is not given: keys
+ * of the group without a mode would do nothing, and are a mistake. */
+#define CONF_MODE_NEEDED 1
+
 struct conf_option {
     const char *key;
     enum option_type type;

@@ -52,7 +52,7 @@ struct frame_keys {
 
 /* clang-format off */
 #define FRAME_WAY_KEYS(at, way, way_key, in, kinds, kind_help, length_help, vcid_default, vcid_max, vcid_help) \
-    {way_key, OPTION_CHOICE, FRAME_KEYS_AT(at, way.kind), kinds, 0, 0, kinds "|tm|uslp|aos|tc|cltu", kind_help}, \
+    {way_key, OPTION_CHOICE, FRAME_KEYS_AT(at, way.kind), kinds, 0, CONF_MODE_NEEDED, kinds "|tm|uslp|aos|tc|cltu", kind_help}, \
     {"frames.length" in, OPTION_SIZE, FRAME_KEYS_AT(at, way.length), "0", 0, 65507, NULL, length_help}, \
     {"frames.vcid" in, OPTION_COUNT, FRAME_KEYS_AT(at, way.vcid), vcid_default, 0, vcid_max, NULL, vcid_help}
 
@@ -112,7 +112,7 @@ struct frame_keys {
      "TC frames in CLTUs are randomised"},                                                         \
     {"frames.clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
-    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, 0, "off|uncoded|rs223|rs239",       \
+    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239",       \
      "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded or with Reed-Solomon " \
      "(255,223) or (255,239); what comes is a stream of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \

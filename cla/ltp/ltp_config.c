@@ -66,7 +66,7 @@ const struct conf_option ltp_link_options[] = {
      "waits"},
     UDP_KEYS_SOCKET(AT(udp)),
     FRAME_KEYS(AT(frames)),
-    {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, 0, "off|rs|rs8",
+    {"erasure", OPTION_CHOICE, AT(erasure), "off", 0, CONF_MODE_NEEDED, "off|rs|rs8",
      "repair segments follow each matrix of segments, so that losses cost no retransmission; rs: Reed-Solomon "
      "over GF(2^16), one codeword a matrix; rs8: over GF(2^8), interleaved codewords. Both ends need the same erasure keys"},
     {"erasure.rate", OPTION_SHARE, AT(erasure_rate), "0.8", 0, 0, NULL,

@@ -373,6 +373,10 @@ static void change_key(struct config_link *l, const struct conf_tree *map,
                    t->key);
     else if (o == NULL && !other)
         say_unknown(l->ops, t, where, errors);
+    else if (!live && strcmp(t->key, "state") == 0)
+        conf_error(errors, t->line,
+                   "%s%s: is that of the start; write helioctl link NAME up or down", where,
+                   t->key);
     else if (!live)
         conf_error(errors, t->line,
                    "%s%s: cannot change while the link is there; remove the link, and add it with "

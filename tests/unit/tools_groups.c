@@ -10,9 +10,9 @@
 #include "node/config/config_link.h"
 
 struct settings {
-    uint64_t rate, copies, span, other_span;
+    uint64_t rate, copies, span, other_span, size;
     tick defer;
-    int recovery;
+    int recovery, box;
     char *peer, *word;
 };
 #define AT(field) offsetof(struct settings, field)
@@ -27,6 +27,13 @@ static const struct conf_option options[] = {
     {.key = "recovery.copies", .type = OPTION_COUNT, .offset = AT(copies), .initial = "0"},
     {.key = "recovery.defer", .type = OPTION_DURATION, .offset = AT(defer), .initial = "0"},
     {.key = "code.span", .type = OPTION_COUNT, .offset = AT(span), .initial = "9"},
+    {.key = "box",
+     .type = OPTION_CHOICE,
+     .offset = AT(box),
+     .choices = "off|small|large",
+     .initial = "off",
+     .max = CONF_MODE_NEEDED},
+    {.key = "box.size", .type = OPTION_COUNT, .offset = AT(size), .initial = "0"},
     {.key = "tls.peer", .type = OPTION_TEXT, .offset = AT(peer), .initial = ""},
     {.key = "tls.span", .type = OPTION_COUNT, .offset = AT(other_span), .initial = "8"},
     {.key = "tls.word", .type = OPTION_SECRET, .offset = AT(word), .initial = ""},
@@ -103,6 +110,12 @@ static const struct {
     const char *text, *error;
 } wrong[] = {
     {FILE_OF("    copies: 3\n"), "n.yaml:8: links[a].copies: belongs under recovery: {copies: 3}"},
+    {FILE_OF("    copies: 3\n    recovery: own\n"),
+     "n.yaml:8: links[a].copies: belongs under recovery: {mode: own, copies: 3}"},
+    {FILE_OF("    box: {size: 3}\n"),
+     "n.yaml:8: links[a].box: is off without a mode; write box: {mode: small|large, …}"},
+    {FILE_OF("    recovery: own\n    recovery: {copies: 3}\n"),
+     "n.yaml:9: links[a].recovery: this key is here twice, first in line 8; keep one"},
     {FILE_OF("    recovery.copies: 3\n"),
      "n.yaml:8: links[a].recovery.copies: belongs under recovery: {copies: 3}"},
     {FILE_OF("    recovery_copies: [3]\n"),
