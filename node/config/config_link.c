@@ -336,6 +336,21 @@ bool config_adapter_live(const struct cla_ops *ops, const char *key)
     return false;
 }
 
+/* Keys with that name, "cadu.interleave, erasure.interleave"; returns how many. */
+#define WHOLE_CAP 200
+static size_t list_whole(const struct cla_ops *ops, const char *name, char out[WHOLE_CAP])
+{
+    size_t n = 0, used = 0;
+    out[0] = '\0';
+    for (const struct conf_option *o = ops->options; o->key != NULL; o++) {
+        if (conf_key_name(o->key) == o->key || strcmp(conf_key_name(o->key), name) != 0)
+            continue;
+        int w = snprintf(out + used, WHOLE_CAP - used, "%s%s", n++ > 0 ? ", " : "", o->key);
+        used = w > 0 && used + (size_t)w < WHOLE_CAP ? used + (size_t)w : WHOLE_CAP - 1;
+    }
+    return n;
+}
+
 static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, const char *where,
                         struct conf_errors *errors)
 {
@@ -347,7 +362,11 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
             words[n++] = conf_key_name(o->key);
     }
     const char *closest = words_closest(t->key, words, n);
-    if (closest != NULL)
+    char whole[WHOLE_CAP];
+    if (list_whole(ops, t->key, whole) > 1)
+        conf_error(errors, t->line, "%s%s: several groups have it; write one of: %s", where, t->key,
+                   whole);
+    else if (closest != NULL)
         conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
     else
         conf_error(errors, t->line, "%s%s: unknown key; heliod --keys lists those of %s", where,

@@ -212,7 +212,7 @@ START_TEST(wrong_commands)
     static const struct {
         const char *keys, *error;
     } of[] = {
-        {"span: 4", "links[a].span: unknown key"}, /* of two groups */
+        {"span: 4", "links[a].span: several groups have it; write one of: code.span, tls.span"},
         {"defer: 1s", "links[a].recovery.defer: cannot change"},
         {"copies: 4, recovery: {copies: 5}", "links[a].recovery.copies: is written twice"},
         {"code: {span: 101}", "links[a].code.span: is above 100"},
