@@ -19,35 +19,35 @@
      "no: nothing is sent; remote only names whose connections are accepted"},                     \
     {"rate", OPTION_RATE, AT(pace.rate), "unlimited", 0, UINT64_C(1000000000000), NULL,            \
      "rate at which this side sends, in bits of the stream, without TCP and IP"},                  \
-    {"burst", OPTION_DURATION, AT(pace.burst), "100us", 0, TICK_S, NULL,                           \
+    {"pacing.burst", OPTION_DURATION, AT(pace.burst), "100us", 0, TICK_S, NULL,                           \
      "most air time that leaves at once; 0: one piece of 1448 octets"},                            \
-    {"slack", OPTION_DURATION, AT(pace.slack), "2ms", 0, TICK_S, NULL,                             \
+    {"pacing.slack", OPTION_DURATION, AT(pace.slack), "2ms", 0, TICK_S, NULL,                             \
      "most air time that is made good when the machine was late"},                                 \
     {"window", OPTION_COUNT, AT(window), "64", 1, 65536, NULL,                                     \
      "most bundles queued for the connection; others wait at the node"},                           \
-    {"window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,           \
+    {"limits.window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,           \
      "most bytes of bundles queued for the connection; a single bundle may be longer"},            \
-    {"held_bytes", OPTION_SIZE, AT(held_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,               \
+    {"limits.held_bytes", OPTION_SIZE, AT(held_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,               \
      "most bytes of received bundles queued for the store; above it, this side stops reading"},    \
     {"keepalive", OPTION_DURATION, AT(keepalive), keepalive_default, 0, 86400 * TICK_S, NULL,      \
      keepalive_help},                                                                              \
-    {"idle", OPTION_DURATION, AT(idle), idle_default, TICK_MS, 7 * 86400 * TICK_S, NULL,           \
+    {"timers.idle", OPTION_DURATION, AT(idle), idle_default, TICK_MS, 7 * 86400 * TICK_S, NULL,           \
      "a connection to local that brings nothing for this time is closed"},                         \
-    {"transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,   \
+    {"timers.transfer_idle", OPTION_DURATION, AT(transfer_idle), "1min", TICK_MS, 86400 * TICK_S, NULL,   \
      "a connection whose bundle has not grown for this time is closed, and its memory is freed"},  \
-    {"timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,                 \
+    {"timers.timeout", OPTION_DURATION, AT(timeout), "30s", TICK_MS, 3600 * TICK_S, NULL,                 \
      "longest attempt to connect"},                                                                \
-    {"reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,         \
+    {"timers.reconnect", OPTION_DURATION, AT(reconnect), "1s", 10 * TICK_MS, 3600 * TICK_S, NULL,         \
      "pause before the next attempt to connect; doubled after each failure"},                      \
-    {"reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
+    {"timers.reconnect_max", OPTION_DURATION, AT(reconnect_max), "1min", 10 * TICK_MS, 3600 * TICK_S, NULL, \
      "longest pause before an attempt to connect"},                                                \
-    {"connections", OPTION_COUNT, AT(connections), "256", 1, 65536, NULL,                          \
+    {"limits.connections", OPTION_COUNT, AT(connections), "256", 1, 65536, NULL,                          \
      "most connections to the local address; above it, one of the address with most is closed"},   \
-    {"connections_address", OPTION_COUNT, AT(connections_address), "64", 1, 65536, NULL,           \
+    {"limits.connections_address", OPTION_COUNT, AT(connections_address), "64", 1, 65536, NULL,           \
      "most of these from one address (IPv6: from one /64)"},                                       \
-    {"socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,                       \
+    {"pacing.socket_buffer", OPTION_SIZE, AT(socket_buffer), "0", 0, 1 << 30, NULL,                       \
      "requested size of the socket buffers; 0: the kernel chooses"},                               \
-    {"congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,                                    \
+    {"pacing.congestion", OPTION_TEXT, AT(congestion), "", 0, 0, NULL,                                    \
      "TCP's congestion control for sending (cubic, bbr, reno, …); default: the system's"},         \
     {"state", OPTION_CHOICE, AT(state), "up", 0, 0, "up|down",                                     \
      "state of the link at the start"},                                                            \
@@ -102,7 +102,7 @@ int streamcl_config_check(const void *config, const char **key, char *why, size_
         return blame(key, "remote", why, why_cap,
                      "and local are not both IPv4 or both IPv6; write two of one kind");
     if (k->reconnect_max < k->reconnect)
-        return blame(key, "reconnect_max", why, why_cap, "is shorter than reconnect");
+        return blame(key, "timers.reconnect_max", why, why_cap, "is shorter than reconnect");
     return 0;
 }
 

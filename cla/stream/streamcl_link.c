@@ -153,19 +153,19 @@ static bool streamcl_remote(const void *config, size_t i, struct address *out)
 }
 
 static const char *const live[] = {"rate",
-                                   "burst",
-                                   "slack",
+                                   "pacing.burst",
+                                   "pacing.slack",
                                    "window",
-                                   "window_bytes",
-                                   "held_bytes",
+                                   "limits.window_bytes",
+                                   "limits.held_bytes",
                                    "keepalive",
-                                   "idle",
-                                   "transfer_idle",
-                                   "timeout",
-                                   "reconnect",
-                                   "reconnect_max",
-                                   "connections",
-                                   "connections_address",
+                                   "timers.idle",
+                                   "timers.transfer_idle",
+                                   "timers.timeout",
+                                   "timers.reconnect",
+                                   "timers.reconnect_max",
+                                   "limits.connections",
+                                   "limits.connections_address",
                                    NULL};
 
 static int streamcl_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)

@@ -134,7 +134,7 @@ class StreamTest(NodeCase):
                 self.assertLessEqual(lost, broken["bundles_sent"] - 20)
                 self.assertGreater(broken["bytes_unacknowledged"], 0)
                 self.assertLessEqual(broken["bytes_unacknowledged"], (lost + 1) * 101000)  # and the one that was begun
-                self.assertEqual(broken["bundles_cut"], 1)
+                self.assertIn(broken["bundles_cut"], (0, 1))  # 0: the sockets were full at the end of one
                 self.assertLessEqual(set(range(broken["bundles_sent"], count)), numbers)  # what was not handed over yet arrived
                 print(adapter, "handed over:", broken["bundles_sent"], "lost:", lost, "unacknowledged:", broken["bytes_unacknowledged"])
                 self.stop_all()
