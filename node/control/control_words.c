@@ -38,7 +38,7 @@ static void refuse_unknown(const char *command, const struct control_word *words
                            json_t *out)
 {
     char text[320];
-    const char *names[WORDS_MAX];
+    const char *names[WORDS_MAX] = {NULL};
     size_t n = 0, used = 0;
     while (words[n].name != NULL && n < WORDS_MAX) {
         names[n] = words[n].name;
@@ -53,7 +53,7 @@ static void refuse_unknown(const char *command, const struct control_word *words
     for (size_t i = 0; i < n && closest == NULL && used < sizeof text; i++)
         used +=
             (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? ", " : "", names[i]);
-    if (closest != NULL)
+    if (closest != NULL && used < sizeof text)
         snprintf(text + used, sizeof text - used, "?");
     control_refuse(out, true, text);
 }

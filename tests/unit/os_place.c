@@ -15,7 +15,7 @@ static char root[32];
 
 static const char *under(const char *name)
 {
-    static char path[128];
+    static char path[100]; /* of a socket, too */
     snprintf(path, sizeof path, "%s/%s", root, name);
     return path;
 }
