@@ -70,7 +70,7 @@ class NodeTest(NodeCase):
         self.assertIn("ltp-udp", adapters)
         for section, key, kind, default, meaning in keys:
             if section in adapters:
-                with open(os.path.join(docs, section + ".md")) as f:
+                with open(os.path.join(docs, {"mtcp": "stcp"}.get(section, section) + ".md")) as f:
                     self.assertIn(f"| `{key}` |", f.read())
                 continue
             shown = default if default.startswith("(") else f"`{default}`"
