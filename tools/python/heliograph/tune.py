@@ -223,8 +223,8 @@ recovery {name}
   session             mean {number(p['session_ms'], 'mean')}, p99 {number(p['session_ms'], 'p99')} ms
     split             ideal {s['ideal']:.1f} + retransmission {s['retransmission']:.1f} + lost checkpoints {s['checkpoints']:.1f} + rest {s['rest']:.1f} ms
   delivery            mean {number(p['delivery_ms'], 'mean')}, p99 {number(p['delivery_ms'], 'p99')} ms
-  memory              {units.size_text(r['memory_bytes'])} of blocks at each end; heliod: held_bytes: {tune_config.held(r)}
-  socket buffer       {buffer_words(link, r)}; heliod: socket_buffer: {units.size_round(r['socket_buffer_bytes'])}""", file=stream)
+  memory              {units.size_text(r['memory_bytes'])} of blocks at each end; heliod: limits: {{held_bytes: {tune_config.held(r)}}}
+  socket buffer       {buffer_words(link, r)}; heliod: pacing: {{socket_buffer: {units.size_round(r['socket_buffer_bytes'])}}}""", file=stream)
         if r["expected"]:
             e = r["expected"]
             print(f"  expected            {percent(e['carried_share'])}{half_words(e['carried_ci95'])} % of the capacity, over {e['runs']} realisations of the fading",
