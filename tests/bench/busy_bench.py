@@ -74,7 +74,7 @@ class Run(Lab):
         """Each in a session of its own, as in another terminal: with sched_autogroup nice values do not count among these."""
         for i in range(count):
             p = subprocess.Popen([sys.executable, "-c", COMPETE, str(nice)], stdin=subprocess.DEVNULL, start_new_session=True,
-                                 preexec_fn=die_with_parent)
+                                 preexec_fn=die_with_parent())
             self.processes.append((f"competitor{i}", p))
 
     def cpu(self):

@@ -139,7 +139,7 @@ class InTestbed(lab.Lab):
         inside = self.bed.inside(self.place, self.program(program), *arguments)
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen(inside, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                 start_new_session=True, preexec_fn=lab.die_with_parent)
+                                 start_new_session=True, preexec_fn=lab.die_with_parent())
         self.processes.append((name, p))
         return p
 

@@ -35,7 +35,7 @@ class Peer:
         with open(self.lab.path(program + ".log"), "a") as log:
             self.process = subprocess.Popen([os.path.join(self.programs, program), *arguments], stdout=log,
                                             stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.lab.out,
-                                            start_new_session=True, preexec_fn=die_with_parent)
+                                            start_new_session=True, preexec_fn=die_with_parent())
         self.lab.processes.append((program, self.process))
 
     def kill(self):

@@ -37,7 +37,7 @@ class Children:
             if self.stopped:
                 raise KeyboardInterrupt
             p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
-                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent)
+                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent())
             self.running.add(p)
         try:
             out, err = p.communicate()

@@ -198,7 +198,7 @@ class Session(lab_live.Session):
         with open(self.path(process.name + ".log"), "a", encoding="utf-8") as log:
             try:
                 p = subprocess.Popen(words, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL, cwd=self.out,
-                                     start_new_session=True, preexec_fn=die_with_parent)
+                                     start_new_session=True, preexec_fn=die_with_parent())
             except OSError as e:
                 raise Failed(f"{process.key}: stop_command: {words[0]}: {e.strerror}") from None
         try:

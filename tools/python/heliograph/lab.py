@@ -39,8 +39,15 @@ LIBC = ctypes.CDLL(None)
 
 
 def die_with_parent():
-    """In a child: whatever becomes of us, it does not stay behind."""
-    LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    """For a child to begin with: whatever becomes of us, it does not stay behind."""
+    parent = os.getpid()
+
+    def begin():
+        LIBC.prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != parent:  # it has ended before
+            os._exit(1)
+
+    return begin
 
 
 def private(path, flags):
@@ -99,7 +106,7 @@ class Lab:
         """A program whose output goes to NAME.log."""
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen(self.command(name, program, *arguments), stdout=log, stderr=subprocess.STDOUT,
-                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent)
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent())
         self.processes.append((name, p))
         return p
 

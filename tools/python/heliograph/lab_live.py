@@ -110,7 +110,7 @@ class Session(Processes):
         with open(self.path(name + ".log"), "a", encoding="utf-8") as log:
             out, err = (None, None) if name in self.loud else (log, subprocess.STDOUT)
             p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=out, stderr=err,
-                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent, cwd=self.cwd())
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent(), cwd=self.cwd())
         self.processes.append((name, p))
         return p
 
