@@ -69,9 +69,9 @@ class Other(Base):
         root = subprocess.run(["id", "-u"], capture_output=True, text=True, check=True).stdout.strip() == "0"
         more = REAL if root else ""
         self.file(NODE.format(number=1, peer=2, local="sender_port", remote="relay_port", more=more,
-                              keys="rate: {rate}, sessions: {sessions}, recovery: {{mode: plain, peer_profile: heliograph}}, pacing: {{slack: 200us}}, colour: red"), "one.in")
+                              keys="rate: {rate}, sessions: {sessions}, recovery: {mode: plain, peer_profile: heliograph}, pacing: {slack: 200us}, colour: red"), "one.in")
         self.file(NODE.format(number=2, peer=1, local="receiver_port", remote="return_port", more=more,
-                              keys="rate: unlimited, sessions: 64, colour: green, recovery: {{mode: plain, peer_profile: heliograph, report_delay: {processing}}}"), "two.in")
+                              keys="rate: unlimited, sessions: 64, colour: green, recovery: {mode: plain, peer_profile: heliograph, report_delay: {processing}}"), "two.in")
         return self.file(CAMPAIGN.format(way=way, repetitions=repetitions, applications=applications))
 
     def results(self, path):
