@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The view has a node for each key: those of a group's map are called GROUP.NAME in it, so that
- * whoever reads it knows nothing of groups. What goes wrong is the user's: a key that stands
+ * The view has a node for each key: those of a group's map are called GROUP.NAME in it, so that its
+ * reader knows nothing of groups. What goes wrong is the user's: a key that stands
  * beside the map of its group, a word that no key of the group has, a value where a map is wanted.
  */
 #include "conf/conf_groups.h"
@@ -219,12 +219,8 @@ static void check_mode(const struct reading *r, const struct conf_tree *t)
 
 static void read_group(const struct reading *r, const struct conf_tree *t)
 {
-    const struct conf_tree *first = conf_child(r->map, t->key);
-    if (first != t) {
-        conf_error(r->errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
-                   r->where, t->key, first->line);
+    if (conf_is_second(r->map, t, r->where, r->errors))
         return;
-    }
     if (t->kind == CONF_MAP) {
         const size_t before = r->errors->total;
         for (const struct conf_tree *i = t->first; i != NULL; i = i->next)

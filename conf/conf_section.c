@@ -111,9 +111,13 @@ static void set_value(const struct conf_option *o, const struct conf_part *part,
         conf_error(errors, t->line, "%s%s: %s", where, t->key, why);
 }
 
-static bool is_duplicate(const struct conf_tree *map, const struct conf_tree *t)
+bool conf_is_second(const struct conf_tree *map, const struct conf_tree *t, const char *where,
+                    struct conf_errors *errors)
 {
     const struct conf_tree *first = conf_child(map, t->key);
+    if (first != t)
+        conf_error(errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
+                   where, t->key, first->line);
     return first != t;
 }
 
@@ -179,11 +183,8 @@ void conf_section_read(const struct conf_tree *map, const char *where,
     struct known keys;
     list_known(parts, parts_len, words, &keys);
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next) {
-        if (is_duplicate(map, t)) {
-            conf_error(errors, t->line, "%s%s: this key is here twice, first in line %u; keep one",
-                       where, t->key, conf_child(map, t->key)->line);
+        if (conf_is_second(map, t, where, errors))
             continue;
-        }
         bool known = set_key(t, where, parts, parts_len, errors);
         for (const char *const *w = words; !known && w != NULL && *w != NULL; w++)
             known = strcmp(*w, t->key) == 0;

@@ -38,4 +38,8 @@ void conf_section_read(const struct conf_tree *map, const char *where,
                        const struct conf_part *parts, size_t parts_len, const char *const *words,
                        struct conf_errors *errors);
 
+/* Stands a key of that name before t in its map? Then it is reported, with `where` in front. */
+bool conf_is_second(const struct conf_tree *map, const struct conf_tree *t, const char *where,
+                    struct conf_errors *errors);
+
 #endif

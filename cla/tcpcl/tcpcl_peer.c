@@ -20,7 +20,7 @@ static void refuse_peer(struct tcpcl_conn *c, enum tcpcl_term reason)
     tcpcl_terminate(c->session, reason, time_of(c));
 }
 
-/* A Node ID that is one; "" is the lack of one (§4.6), ipn:! names whoever reads it (RFC 9758). */
+/* A Node ID that is one; "" is the lack of one (§4.6), ipn:! names its reader (RFC 9758). */
 static bool read_node(const struct tcpcl_conn *c, struct eid *out)
 {
     const char *id = tcpcl_peer(c->session)->node_id;
