@@ -303,13 +303,11 @@ static const struct control_word of_backlog[] = {{"limit", CONTROL_COUNT, 0}, {0
 static const struct control_word of_why[] = {{"bundle", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_state[] = {
     {"name", CONTROL_TEXT, 0}, {"state", CONTROL_TEXT, 0}, {0}};
-static const struct control_word of_delete[] = {{"key", CONTROL_NUMBER, 1},
-                                                {"destination", CONTROL_TEXT, 2},
-                                                {"source", CONTROL_TEXT, 2},
-                                                {"link", CONTROL_TEXT, 2},
-                                                {"priority", CONTROL_TEXT, 2},
-                                                {"state", CONTROL_TEXT, 2},
-                                                {0}};
+static const struct control_word of_delete[] = {
+    {"key", CONTROL_NUMBER, 1},    {"destination", CONTROL_TEXT, 2},
+    {"source", CONTROL_TEXT, 2},   {"link", CONTROL_TEXT, 2},
+    {"priority", CONTROL_TEXT, 2}, {"state", CONTROL_TEXT, 2},
+    {"after", CONTROL_COUNT, 2},   {0}};
 static const struct control_word of_cancel[] = {
     {"link", CONTROL_TEXT, 0}, {"session", CONTROL_TEXT, 0}, {0}};
 static const struct control_word of_route[] = {

@@ -19,7 +19,8 @@
 
 #define SHOWN 1000 /* unless another number is asked for */
 #define SHOWN_MAX 100000
-#define DELETED_MAX 10000 /* by one request: the next one goes on */
+#define DELETED_MAX 10000 /* bundles by one request: the next one goes on */
+#define LOOKED_MAX 200000 /* chains of the agent's table by one request */
 
 /* Which bundles; NULL and false: any. */
 struct filter {
@@ -362,26 +363,47 @@ struct control_list *control_bundles(struct node *n, const struct json_t *in, st
 
 /* ---- deletion ---- */
 
+/* So many keys of one chain of the agent's table are deleted before the next look at it. */
+#define FOUND_MAX 64
+
 struct deletion {
     struct control_list base;
     json_t *request; /* whose words the filter has */
-    struct choice choice;
-    bool looked; /* at all bundles */
-    size_t done; /* rows of the choice */
+    struct filter filter;
+    uint64_t cursor; /* of agent_bundles_scan: the next chain */
+    size_t chains;   /* that were looked at */
+    uint64_t found[FOUND_MAX];
+    size_t len, done;
     uint64_t deleted;
 };
 
-/* Looks at all, then deletes one after the other. */
+static void see_deleted(void *context, const struct agent_bundle_info *b)
+{
+    struct deletion *d = context;
+    if (d->len < FOUND_MAX && fits_filter(d->base.node, &d->filter, b))
+        d->found[d->len++] = b->key;
+}
+
+/* False: this request has done its part. */
+static bool look_at_chain(struct deletion *d)
+{
+    const bool over = d->chains > 0 && d->cursor == 0;
+    if (over || d->deleted >= DELETED_MAX || d->chains == LOOKED_MAX)
+        return false;
+    const uint64_t here = d->cursor;
+    d->len = d->done = 0;
+    d->cursor = agent_bundles_scan(d->base.node->agent, here, see_deleted, d);
+    d->chains++;
+    return true;
+}
+
+/* Looks at a chain, then deletes what it found, one after the other. */
 static bool delete_step(struct control_list *l)
 {
     struct deletion *d = container_of(l, struct deletion, base);
-    if (!d->looked) {
-        d->looked = !look_on(&d->choice);
-        return true;
-    }
-    if (d->done == d->choice.len)
-        return false;
-    d->deleted += node_delete(l->node, d->choice.at[d->done++].key) == 0;
+    if (d->done == d->len)
+        return look_at_chain(d);
+    d->deleted += node_delete(l->node, d->found[d->done++]) == 0;
     return true;
 }
 
@@ -389,7 +411,8 @@ static void head_deletion(const struct control_list *l, struct json_t *out)
 {
     const struct deletion *d = container_of(l, struct deletion, base);
     json_object_set_new(out, "deleted", json_number(d->deleted));
-    json_object_set_new(out, "left", json_number(d->choice.fit - d->choice.len));
+    if (d->cursor != 0)
+        json_object_set_new(out, "after", json_number(d->cursor));
 }
 
 /* A user who closes the connection ends the deletion, too: what was done until then is logged. */
@@ -400,7 +423,6 @@ static void free_deletion(struct control_list *l)
         say(&l->node->say, LEVEL_INFO, "%llu bundles were deleted by the operator",
             (unsigned long long)d->deleted);
     json_decref(d->request);
-    free(d->choice.at);
     free(d);
 }
 
@@ -418,12 +440,9 @@ struct control_list *control_delete_fitting(struct node *n, const struct json_t 
     }
     d->base = (struct control_list){.ops = &ops, .node = n};
     d->request = json_incref((json_t *)(uintptr_t)in);
-    d->choice.order = BY_KEY;
-    if (read_filter(n, in, &d->choice.filter, out)) {
-        if (open_choice(&d->choice, n, DELETED_MAX) == 0)
-            return &d->base;
-        control_refuse(out, false, "out of memory");
-    }
+    d->cursor = (uint64_t)json_integer_value(json_object_get(in, "after"));
+    if (read_filter(n, in, &d->filter, out))
+        return &d->base;
     free_deletion(&d->base);
     return NULL;
 }

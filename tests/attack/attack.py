@@ -226,11 +226,13 @@ class Scene:
         self.bound(f"goodput after the attack{label}", round(after / before, 4) if before else 0.0, ">=", RECOVERED)
         return after
 
-    def phases(self, measure, *functions, pause=1.0, settle=SETTLE, name=""):
-        """{before, during, after, during_ratio, after_ratio} of a measurement that returns one number, such as goodput. The last is bounded."""
+    def phases(self, measure, *functions, pause=1.0, settle=SETTLE, name="", clear=lambda: None):
+        """{before, during, after, during_ratio, after_ratio} of a measurement that returns one number, such as goodput. The last is bounded.
+        clear() is what an operator does between the attack and the last measurement."""
         result = {"before": measure()}
         with self.attack(*functions, settle=settle):
             result["during"] = measure()
+        clear()
         time.sleep(pause)
         result["after"] = self.recovery(measure, result["before"], name)
         for phase in ("during", "after"):

@@ -2,7 +2,9 @@
 /* The control socket in virtual time: what a flood of requests leaves to others, and long answers
  * in pieces. */
 #include <check.h>
+#include <inttypes.h>
 #include <jansson.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -218,6 +220,12 @@ END_TEST
 
 #define DELETE "{\"cmd\": \"delete\", \"destination\": \"ipn:4.*\"}\n"
 
+static void pass_bundle(void *context, const struct agent_bundle_info *b)
+{
+    (void)context;
+    (void)b;
+}
+
 /* A deletion of all bundles is made in steps of at most CONTROL_STEPS bundles. */
 START_TEST(deletion_in_steps)
 {
@@ -238,9 +246,36 @@ START_TEST(deletion_in_steps)
     out = json_loadb(reply.text, reply.len, 0, NULL);
     ck_assert(json_is_true(json_object_get(out, "ok")));
     ck_assert_int_eq(json_integer_value(json_object_get(out, "deleted")), BUNDLES);
-    ck_assert_int_eq(json_integer_value(json_object_get(out, "left")), 0);
+    ck_assert_ptr_null(json_object_get(out, "after"));
     json_decref(out);
     control_reply_fini(&reply);
+    end(n);
+}
+END_TEST
+
+/* A request goes on where the last one ended: bundles before that place are not looked at again. */
+START_TEST(deletion_goes_on)
+{
+    struct virtual_node *n = begin();
+    const struct control_who who = {true, "the test"};
+    uint64_t after = 0;
+    for (int i = 0; i < 40; i++)
+        after = agent_bundles_scan(n->node.agent, after, pass_bundle, NULL);
+    char line[128];
+    const int len = snprintf(
+        line, sizeof line,
+        "{\"cmd\": \"delete\", \"destination\": \"ipn:4.*\", \"after\": %" PRIu64 "}", after);
+    struct control_list *l;
+    struct json_t *out = control_ask(&n->node, &who, line, (size_t)len, &l);
+    ck_assert_ptr_nonnull(l);
+    control_list_all(l, out);
+    const uint64_t kept = agent_counters(n->node.agent)->bundles;
+    ck_assert_uint_gt(kept, 0);
+    ck_assert_uint_lt(kept, BUNDLES / 4);
+    ck_assert_int_eq(json_integer_value(json_object_get(out, "deleted")),
+                     (json_int_t)(BUNDLES - kept));
+    ck_assert_ptr_null(json_object_get(out, "after"));
+    json_decref(out);
     end(n);
 }
 END_TEST
@@ -541,6 +576,7 @@ int main(void)
     tcase_add_test(t, backlog_now);
     tcase_add_test(t, bundles_end_meanwhile);
     tcase_add_test(t, deletion_in_steps);
+    tcase_add_test(t, deletion_goes_on);
     tcase_add_test(t, deletion_ends_with_its_connection);
     tcase_add_test(t, deletion_is_answered_once);
     tcase_add_test(t, readers_delete_nothing);

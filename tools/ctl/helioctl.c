@@ -496,15 +496,26 @@ static char *request_line(const struct request *r)
     return line;
 }
 
-/* A deletion goes on until nothing is left that fits: the node does so much of it at a time. */
+static json_t *ask_after(const struct request *r, const char *path, const char *line,
+                         const json_t *after)
+{
+    json_t *o = json_loads(line, 0, NULL);
+    json_object_set(o, "after", (json_t *)(uintptr_t)after);
+    char *text = json_dumps(o, JSON_COMPACT);
+    json_t *answer = text == NULL ? NULL : ctl_ask(path, text, r->timeout, false);
+    free(text);
+    json_decref(o);
+    return answer;
+}
+
+/* A deletion goes on until all bundles were looked at: the node does so much of it at a time. */
 static json_t *ask_on(const struct request *r, const char *path, const char *line)
 {
-    json_t *answer = ctl_ask(path, line, r->timeout, false);
-    json_int_t deleted = json_integer_value(json_object_get(answer, "deleted")), step = deleted;
-    while (step > 0 && json_integer_value(json_object_get(answer, "left")) > 0) {
-        json_t *next = ctl_ask(path, line, r->timeout, false);
-        step = json_integer_value(json_object_get(next, "deleted"));
-        deleted += step;
+    json_t *answer = ctl_ask(path, line, r->timeout, false), *after;
+    json_int_t deleted = json_integer_value(json_object_get(answer, "deleted"));
+    while ((after = json_object_get(answer, "after")) != NULL) {
+        json_t *next = ask_after(r, path, line, after);
+        deleted += json_integer_value(json_object_get(next, "deleted"));
         json_decref(answer);
         answer = next;
     }
