@@ -181,7 +181,7 @@ START_TEST(wrong_words_are_refused)
          "delete: write \"key\" or \"source\", not both"},
         {"{\"cmd\": \"delete\", \"destination\": \"*\", \"limit\": 1}",
          "delete: unknown word \"limit\"; it takes key, destination, source, link, priority, "
-         "state"},
+         "state, after"},
         {"{\"cmd\": \"contact\", \"do\": \"add\", \"keys\": \"{}\", \"from\": \"1\"}",
          "contact: write \"keys\" or \"from\", not both"},
         {"{\"cmd\": \"range\", \"do\": \"remove\", \"from\": 1, \"to\": \"2\"}",
