@@ -116,6 +116,9 @@ size_t eid_pattern_text(const struct eid_pattern *p, char out[EID_TEXT_MAX]);
 /* May both match one EID? May say yes when they do not, never no when they do. */
 bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q);
 bool eid_pattern_match(const struct eid_pattern *p, const struct eid *e);
+/* Does it match the id of a node (RFC 9171 §4.2.5.2), of any one: "ipn:2.0", "ipn:*.*", "dtn://x/",
+ * "*"? "ipn:2.7" and groups do not. */
+bool eid_pattern_has_node(const struct eid_pattern *p);
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q);
 /* More specific patterns have higher numbers: of ipn the one with fewer nodes, of as many the one
  * with fewer services, each within a factor of two. */

@@ -172,6 +172,17 @@ bool eid_pattern_meet(const struct eid_pattern *p, const struct eid_pattern *q)
     return eid_same_node(&p->eid, &q->eid);
 }
 
+bool eid_pattern_has_node(const struct eid_pattern *p)
+{
+    if (p->any)
+        return true;
+    if (p->ranges)
+        return eid_ranges_have(&p->part[PART_SERVICE], 0);
+    if (p->eid.scheme == EID_OTHER)
+        return false;
+    return p->any_service || eid_is_node(&p->eid);
+}
+
 bool eid_pattern_equal(const struct eid_pattern *p, const struct eid_pattern *q)
 {
     bool equal = p->any == q->any && p->any_node == q->any_node &&

@@ -115,6 +115,24 @@ static void complete_permit(struct permit *p, int priority)
         p->burst = p->rate;
 }
 
+/* A neighbour has the id of a node. A pattern that matches none names nobody, and the rule would
+ * not hold. */
+static int check_neighbour(const struct eid_patterns *p, char *why, size_t cap)
+{
+    char text[EID_TEXT_MAX];
+    for (size_t i = 0; i < p->len; i++) {
+        if (eid_pattern_has_node(&p->at[i]))
+            continue;
+        eid_pattern_text(&p->at[i], text);
+        snprintf(why, cap,
+                 "\"%.64s\" is no node, so it names no neighbour; write the node's id, such as "
+                 "ipn:2.0 or dtn://name/",
+                 text);
+        return HELIO_EINVAL;
+    }
+    return 0;
+}
+
 static int check_rule(void *item, const char **key, char *why, size_t cap)
 {
     struct config_rule *r = item;
@@ -123,6 +141,10 @@ static int check_rule(void *item, const char **key, char *why, size_t cap)
         config_patterns(key, "from", r->from, &p->from, why, cap) != 0 ||
         config_patterns(key, "to", r->to, &p->to, why, cap) != 0)
         return HELIO_EINVAL;
+    if (check_neighbour(&p->party, why, cap) != 0) {
+        *key = "peer";
+        return HELIO_EINVAL;
+    }
     complete_permit(p, r->priority);
     if (r->way != PERMIT_OUT || (p->rate == 0 && p->data_rate == 0))
         return 0;

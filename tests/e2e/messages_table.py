@@ -74,6 +74,7 @@ NODES = (
          files={"plan.yaml": PLAN.replace("rate", "rte")}),
     node("a plan in YAML by another name", LTP + "plan: FOLDER/plan.txt\n", "1: \"contacts:\" is YAML", "rename the file to end in .yaml", file="plan.txt",
          files={"plan.txt": PLAN}),
+    node("a rule for an endpoint of a neighbour", LTP + "rules:\n  - {peer: \"ipn:2.7\", way: in, rate: 5}\n", "12: rules.peer", "write the node's id, such as ipn:2.0"),
     node("no folder of keys", POLICY, "4: security_keys", "make the folder (mkdir -m 0700)"),
     node("a wrong word in a key file", POLICY, "2: algorithm", "hmac-sha-384", file="keys/a", files={"keys/a": "id: link\nalgorithm: sha384\n" + SECRET}),
     node("a rule whose key is in no file", POLICY, "6: security.key", "write a key file with this id", files={"keys/a": "id: other\nalgorithm: hmac-sha-384\n" + SECRET}),

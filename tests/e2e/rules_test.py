@@ -110,6 +110,8 @@ class RulesTest(NodeCase):
         """The configuration's errors name the line, the key and what would be right."""
         for extra, key, hint in (("rules:\n  - {peer: ipn:2.0, way: out, rate: 5}\n", "rules.rate", "way: in"),
                                  ("rules:\n  - {peer: 'ipn:2', way: in}\n", "rules.peer", "write"),
+                                 ("rules:\n  - {peer: ipn:2.7, way: in}\n", "rules.peer", "the node's id, such as ipn:2.0"),
+                                 ("rules:\n  - {peer: 'ipn:2.0|imc:5.*', way: in}\n", "rules.peer", "\"imc:5.*\" is no node"),
                                  ("rules:\n  - {peer: ipn:2.0}\n", "rules.way", "missing"),
                                  ("applications:\n  - {user: nobody-has-this-name}\n", "applications.user", "name or number")):
             done = self.heliod("--check", self.lab.write_node(1, [], log=False, extra=extra))

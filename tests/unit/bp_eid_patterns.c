@@ -81,6 +81,35 @@ START_TEST(bad_sets)
 }
 END_TEST
 
+START_TEST(which_patterns_have_nodes)
+{
+    static const struct {
+        const char *text;
+        bool node;
+    } rows[] = {{"*", true},
+                {"ipn:2.0", true},
+                {"ipn:2.*", true},
+                {"ipn:*.*", true},
+                {"ipn:9.*.*", true},
+                {"ipn:[2-5].*", true},
+                {"ipn:[2-5].0", true},
+                {"ipn:[2-5].[0-3]", true},
+                {"dtn://x/", true},
+                {"dtn://x/*", true},
+                {"ipn:2.7", false},
+                {"ipn:*.7", false},
+                {"ipn:[2-5].1", false},
+                {"dtn://x/a", false},
+                {"imc:5.*", false},
+                {"imc:*.*", false}};
+    for (size_t i = 0; i < sizeof rows / sizeof rows[0]; i++) {
+        struct eid_pattern p;
+        ck_assert_msg(eid_pattern_parse(rows[i].text, &p) == 0, "%s", rows[i].text);
+        ck_assert_msg(eid_pattern_has_node(&p) == rows[i].node, "%s", rows[i].text);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("eid patterns");
@@ -89,6 +118,7 @@ int main(void)
     tcase_add_test(t, all_of_a_scheme);
     tcase_add_test(t, ten_alternatives);
     tcase_add_test(t, bad_sets);
+    tcase_add_test(t, which_patterns_have_nodes);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
