@@ -121,6 +121,7 @@ struct account {
     uint64_t pins;      /* bundles, assemblies and checks that refer to it */
     uint32_t links;     /* configured ones to this peer: it has a share of its own */
     bool unproven;      /* of all sources of a peer that have not proved themselves, together */
+    uint64_t after;     /* of one that has: its bundles with keys below count for those */
     struct list proven; /* of a peer: its sources that have; used longest ago first */
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */

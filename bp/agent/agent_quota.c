@@ -41,6 +41,7 @@ struct proven {
     struct hash_node by_id;
     struct list order; /* account.proven */
     tick used;
+    uint64_t after; /* bundles with keys below are of the account of all others */
 };
 
 static uint64_t source_id(const struct agent *a, const struct agent_head *h)
@@ -224,6 +225,7 @@ static struct account *open_source(struct agent *a, const struct agent_head *h,
         return NULL;
     if (p != NULL) {
         p->used = a->now.now;
+        x->after = p->after;
         list_sub(&p->order);
         list_add_tail(&peer->proven, &p->order);
     }
@@ -413,6 +415,7 @@ void quota_prove(struct agent *a, const struct record *r)
     if (p == NULL)
         return;
     p->used = a->now.now;
+    p->after = a->next_key;
     hash_add(&a->proven, &p->by_id, id);
     list_add_tail(&peer->proven, &p->order);
     peer->proven_len++;

@@ -7,6 +7,10 @@
  * in hand), who has more than its part of them waits for those that have less: small bundles would
  * take all places for few bytes. Without memory for a turn a bundle waits among
  * those that belong to nobody.
+ *
+ * A source that proves itself (agent_quota.c) has a turn of its own from then on, and may have
+ * bundles in the turn of the unproven ones. Its own turn waits for these, so that what one source
+ * brought stays in order.
  */
 #include "bp/agent/agent_turn.h"
 
@@ -85,12 +89,16 @@ static struct turn *find_turn(struct agent *a, struct turns *t, const struct rec
     if (h->source != NULL && h->peer != NULL) {
         const struct account *whose = h->user != NULL ? h->user : h->peer;
         const uint64_t party_id = whose->by_id.hash, id = h->source->by_id.hash;
-        if (t->recent != NULL && t->recent->id == id && t->recent->party->id == party_id)
-            return t->recent;
-        struct turn *party = get_turn(a, t, NULL, party_id);
-        struct turn *source = party == NULL ? NULL : get_turn(a, t, party, id);
+        struct turn *source = t->recent;
+        if (source == NULL || source->id != id || source->party->id != party_id) {
+            struct turn *party = get_turn(a, t, NULL, party_id);
+            source = party == NULL ? NULL : get_turn(a, t, party, id);
+        }
         if (source != NULL) {
             t->recent = source;
+            source->after = h->source->after;
+            if (h->source->unproven)
+                source->party->unproven = source;
             return source;
         }
     }
@@ -108,6 +116,8 @@ static void free_turn(struct agent *a, struct turns *t, struct turn *x)
         free_turn(a, t, container_of(list_first(&x->ring), struct turn, node));
     assert(list_empty(&x->ring));
     list_sub(&x->node);
+    if (x->party != NULL && x->party->unproven == x)
+        x->party->unproven = NULL;
     x->credit = TURN_BYTES;
     t->recent = t->recent == x ? NULL : t->recent;
     if (is_plain(t, x))
@@ -181,12 +191,21 @@ static uint64_t part_of(const struct turns *t, uint64_t places)
     return any ? part : UINT64_MAX;
 }
 
-/* Somebody waits that has less than `part` places. */
+/* Do bundles that the source brought before it had this turn wait in that of the unproven ones? */
+static bool has_older(const struct turn *x)
+{
+    const struct turn *u = x->party == NULL ? NULL : x->party->unproven;
+    if (x->after == 0 || u == NULL || u == x || u->waiting == 0)
+        return false;
+    return container_of(list_first(&u->ring), struct record, node)->key < x->after;
+}
+
+/* Somebody waits that has less than `part` places, and no older bundles elsewhere. */
 static struct turn *turn_of(struct agent *a, struct turns *t, struct list *ring, uint64_t part)
 {
     for (;;) {
         struct turn *x = container_of(list_first(ring), struct turn, node);
-        if (x->waiting > 0 && x->credit > 0 && x->places < part)
+        if (x->waiting > 0 && x->credit > 0 && x->places < part && !has_older(x))
             return x;
         if (x->waiting == 0 && x->credit >= 0 && x->places == 0) {
             free_turn(a, t, x);
@@ -276,6 +295,7 @@ void turns_check(const struct turns *t)
                 assert(container_of(it, struct record, node)->turn == source);
                 n++;
             }
+            assert(party->unproven != source || source->after == 0);
             assert(source->party == party && n == source->waiting);
             sum += n;
         }

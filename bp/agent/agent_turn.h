@@ -20,6 +20,8 @@ struct turn {
     uint64_t waiting; /* bundles */
     int64_t credit;   /* bytes that it may still send in this round; negative: a debt */
     uint64_t places;  /* of a party: its bundles that had their turn, and are not done yet */
+    struct turn *unproven; /* of a party: that of its sources without an account of their own */
+    uint64_t after; /* of a source: its bundles with keys below are among those, and go first */
 };
 
 /* Parties take turns by bytes, and so do the sources of each: nobody waits for more than one round,
