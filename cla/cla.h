@@ -145,7 +145,8 @@ struct cla_self {
     void (*taken)(void *context, uint64_t key);
 };
 
-struct rests; /* base/rest.h */
+struct crowd_room; /* base/crowd_room.h */
+struct rests;      /* base/rest.h */
 
 struct cla_env {
     struct world *world; /* clock, alarms, ports, streams: os/world.h */
@@ -160,7 +161,9 @@ struct cla_env {
     struct cla_events events;
     struct cla_self self;
     struct rests *rests; /* of all links of one node (base/rest.h); NULL: the adapter has its own */
-    void *files;         /* of ops->read, borrowed; NULL: open reads them itself */
+    struct crowd_room *room; /* of peers' connections of all links of one node, by address; NULL:
+                                each local address has its own */
+    void *files;             /* of ops->read, borrowed; NULL: open reads them itself */
     void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
                       socket per local address); starts as NULL; one per adapter and node */
 };

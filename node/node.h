@@ -7,6 +7,7 @@
 #ifndef NODE_NODE_H
 #define NODE_NODE_H
 
+#include "base/crowd_room.h"
 #include "base/rest.h"
 #include "bp/agent/agent.h"
 #include "node/app/echo.h"
@@ -112,6 +113,7 @@ struct node {
     size_t hold_turn;
     tick rest_at; /* the next turn of bundles whose link rested; TICK_NEVER: none waits */
     struct rests rests;
+    struct crowd_room room; /* of the connections that peers opened */
     struct took took;
     struct round_end round;
     struct uv_loop_s *loop;               /* of the kernel's world; NULL in virtual time */

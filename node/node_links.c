@@ -304,6 +304,7 @@ static int open_link(struct node_link *l, char *why, size_t cap)
         .events = events_of(l),
         .self = node_self(l),
         .rests = &n->rests,
+        .room = &n->room,
         .files = c->files,
         .shared = &n->anchors[adapter_index(c->ops)],
     };

@@ -54,7 +54,7 @@ static void take_bundle(struct streamcl_conn *c, struct buf *bundle)
     const uint64_t bytes = bundle->len;
     assert(bytes >= 1 && bytes <= c->in.bundle_max && streamcl_held(&c->in) == 0);
     settle_account(c); /* the bundle counts at the node from here on */
-    crowds_active(&c->endpoint->crowds, &c->from);
+    crowd_entry_active(&c->from);
     l->n.bundles_received++;
     l->n.bundle_bytes_received += bytes;
     l->unconfirmed += bytes;
@@ -281,7 +281,7 @@ void streamcl_conn_accept(struct streamcl_endpoint *h, struct streamcl_link *l, 
                           struct slice from)
 {
     struct streamcl_conn *c = conn_new(h, l, false);
-    if (c == NULL || crowds_add(&h->crowds, &c->from, from) != 0) {
+    if (c == NULL || crowd_entry_add(&h->crowds, &c->from, from) != 0) {
         h->displaced++;
         free(c);
         stream_close(s);
@@ -329,7 +329,7 @@ static void bury_conn(struct streamcl_conn *c)
     list_sub(&c->later);
     list_sub(&c->node);
     l->conns_len--;
-    crowds_sub(&c->endpoint->crowds, &c->from);
+    crowd_entry_sub(&c->from);
     list_add_tail(&c->endpoint->dead, &c->node);
     streamcl_kick(c->endpoint);
 }

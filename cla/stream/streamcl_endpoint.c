@@ -100,15 +100,15 @@ static void fini_endpoint(struct streamcl_endpoint *h)
     world_detach(&h->round);
     alarm_fini(&h->alarm);
     alarm_fini(&h->more);
-    crowds_fini(&h->crowds);
+    crowd_place_fini(&h->crowds);
 }
 
 static void end_endpoint(struct streamcl_endpoint *h)
 {
     assert(h->ending && list_empty(&h->links));
     free_dead(h);
+    fini_endpoint(h); /* the node's may go with the last link */
     tell_left(h);
-    fini_endpoint(h);
     free(h);
 }
 
@@ -201,12 +201,18 @@ static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct
     return any;
 }
 
+static void displace_conn(struct crowd_entry *gives_way)
+{
+    struct streamcl_conn *c = container_of(gives_way, struct streamcl_conn, from);
+    c->endpoint->displaced++;
+    streamcl_conn_end(c, STREAMCL_END_DISPLACED, 0);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct streamcl_endpoint *h = context;
     struct address from = {.sa = {.sa_family = AF_UNSPEC}};
     uint8_t prefix[ADDRESS_PREFIX_MAX];
-    struct crowd_member *gives_way = NULL;
     (void)stream_peer(s, &from);
     struct streamcl_link *l = find_link(h, &from);
     if (l == NULL) {
@@ -216,15 +222,7 @@ static void on_accepted(void *context, struct stream *s)
     h->accepted++;
     assert(!h->ending && l->endpoint == h);
     const struct slice key = address_prefix(&from, prefix);
-    if (crowds_size(&h->crowds, key) >= l->config->connections_address)
-        gives_way = crowds_first(&h->crowds, key);
-    else if (h->crowds.len >= l->config->connections)
-        gives_way = crowds_largest(&h->crowds);
-    if (gives_way != NULL) {
-        h->displaced++;
-        streamcl_conn_end(container_of(gives_way, struct streamcl_conn, from),
-                          STREAMCL_END_DISPLACED, 0);
-    }
+    crowd_place_clear(&h->crowds, key, l->config->connections_address, l->config->connections);
     streamcl_conn_accept(h, l, s, key);
 }
 
@@ -248,7 +246,8 @@ static struct streamcl_endpoint *endpoint_new(const struct streamcl_link *l)
         return NULL;
     h->world = l->env.world;
     h->shared = l->env.rests != NULL ? l->env.rests : &h->own_rests;
-    if (crowds_init(&h->crowds, l->env.seed) != 0) {
+    struct crowd_room *room = l->env.room != NULL ? l->env.room : &h->own_room;
+    if (crowd_place_init(&h->crowds, room, l->env.seed, displace_conn) != 0) {
         free(h);
         return NULL;
     }

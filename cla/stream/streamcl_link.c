@@ -271,7 +271,7 @@ const struct cla_ops streamcl_mtcp_ops = STREAMCL_OPS("mtcp", streamcl_mtcp_opti
 static void check_conn(const struct streamcl_conn *c, const struct streamcl_link *l)
 {
     assert(c->link == l && c->endpoint == l->endpoint && c->stream != NULL && !c->taking);
-    assert(c->own == (l->out == c) && c->own == (c->from.crowd == NULL));
+    assert(c->own == (l->out == c) && c->own == (c->from.place == NULL));
     assert(l->env.events.reserve == NULL || c->held == streamcl_held(&c->in));
     assert(alarm_due(&c->endpoint->alarm) <= streamcl_conn_deadline(c));
     streamcl_input_check(&c->in);
@@ -302,5 +302,5 @@ static void streamcl_check_self(const struct cla *c)
     }
     assert(conns == l->conns_len);
     check_waiting(l);
-    crowds_check(&l->endpoint->crowds);
+    crowd_place_check(&l->endpoint->crowds);
 }

@@ -12,7 +12,7 @@
 #define CLA_STREAMCL_LINK_H
 
 #include "base/bucket.h"
-#include "base/crowd.h"
+#include "base/crowd_room.h"
 #include "base/list.h"
 #include "base/rest.h"
 #include "base/turn_size.h"
@@ -66,7 +66,8 @@ struct streamcl_endpoint {
     struct list dirty;                /* struct streamcl_link.todo */
     struct list stopped;              /* struct streamcl_conn.later */
     struct list dead;                 /* struct streamcl_conn.node: their memory is due */
-    struct crowds crowds;             /* connections of peers, by address */
+    struct crowd_place crowds;        /* connections of peers, by address */
+    struct crowd_room own_room;       /* if the node has none for all links */
     struct rests *shared;             /* of all links of the node, or: */
     struct rests own_rests;
     struct took took;
@@ -79,7 +80,7 @@ struct streamcl_endpoint {
 
 struct streamcl_conn {
     struct list node, later;
-    struct crowd_member from; /* of a peer's */
+    struct crowd_entry from; /* of a peer's */
     struct streamcl_endpoint *endpoint;
     struct streamcl_link *link;
     struct stream *stream; /* NULL: it has ended */

@@ -226,7 +226,7 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     switch (n->kind) {
     case TCPCL_CONTACT:
-        crowds_active(&c->endpoint->crowds, &c->from);
+        crowd_entry_active(&c->from);
         begin_security(c, n->tls, world_now(c->endpoint->world));
         break;
     case TCPCL_PEER:
@@ -470,7 +470,7 @@ void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice 
 {
     struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
     struct tcpcl_conn *c = conn_new(h, first, false);
-    if (c != NULL && crowds_add(&h->crowds, &c->from, from) != 0) {
+    if (c != NULL && crowd_entry_add(&h->crowds, &c->from, from) != 0) {
         free_conn(c);
         c = NULL;
     }
@@ -525,7 +525,7 @@ static void bury_conn(struct tcpcl_conn *c)
     list_sub(&c->todo);
     list_sub(&c->later);
     list_sub(&c->node);
-    crowds_sub(&c->endpoint->crowds, &c->from);
+    crowd_entry_sub(&c->from);
     if (l != NULL)
         l->conns_len--;
     tcpcl_add_counters(l == NULL ? &c->endpoint->unidentified_n : &l->n, &c->n);

@@ -150,8 +150,8 @@ static void end_endpoint(struct tcpcl_endpoint *h)
     alarm_fini(&h->more);
     alarm_fini(&h->pace);
     free_dead(h);
+    crowd_place_fini(&h->crowds); /* the room may go with the last link */
     tell_left(h);
-    crowds_fini(&h->crowds);
     free(h);
 }
 
@@ -231,49 +231,24 @@ static const struct tcpcl_link *first_of(const struct tcpcl_endpoint *h)
     return container_of(list_first(&h->links), struct tcpcl_link, node);
 }
 
-/* All local addresses together have as many unidentified connections as the one that may have most,
- * so that memory does not grow with their number. Returns the address that has most, if one of its
- * connections must give way; else NULL. */
-static struct tcpcl_endpoint *fullest_endpoint(const struct tcpcl_endpoint *h)
+static void drop_unidentified(struct crowd_entry *gives_way)
 {
-    struct tcpcl_endpoint *fullest = NULL;
-    uint64_t all = 0, most = 0;
-    for (struct tcpcl_endpoint *e = h->anchor == NULL ? NULL : *h->anchor; e != NULL; e = e->next) {
-        if (e->listener == NULL || list_empty(&e->links))
-            continue;
-        all += e->crowds.len;
-        most = most > first_of(e)->config->unidentified ? most : first_of(e)->config->unidentified;
-        if (fullest == NULL || e->crowds.len > fullest->crowds.len)
-            fullest = e;
-    }
-    assert(h->anchor == NULL || fullest != NULL); /* `h` listens */
-    assert(fullest == NULL || (most > 0 && fullest->crowds.len <= all));
-    return all >= most ? fullest : NULL;
-}
-
-static void drop_unidentified(struct tcpcl_endpoint *h, struct crowd_member *gives_way)
-{
-    assert(gives_way != NULL && h->crowds.len > 0);
-    h->turned_away++;
-    tcpcl_conn_drop(container_of(gives_way, struct tcpcl_conn, from));
+    struct tcpcl_conn *c = container_of(gives_way, struct tcpcl_conn, from);
+    c->endpoint->turned_away++;
+    tcpcl_conn_drop(c);
 }
 
 static void on_accepted(void *context, struct stream *s)
 {
     struct tcpcl_endpoint *h = context;
-    const struct tcpcl_link *first = first_of(h);
-    struct tcpcl_endpoint *fullest = NULL;
+    const struct tcpcl_config *k = first_of(h)->config;
     struct address peer = {.sa = {.sa_family = AF_UNSPEC}};
     uint8_t prefix[ADDRESS_PREFIX_MAX];
     h->accepted++;
     (void)stream_peer(s, &peer); /* UNIX sockets have none: they are one crowd, without a limit */
     const struct slice from = address_prefix(&peer, prefix);
-    if (from.len > 0 && crowds_size(&h->crowds, from) >= first->config->unidentified_address)
-        drop_unidentified(h, crowds_first(&h->crowds, from));
-    else if (h->crowds.len >= first->config->unidentified)
-        drop_unidentified(h, crowds_largest(&h->crowds));
-    else if ((fullest = fullest_endpoint(h)) != NULL && fullest->crowds.len > 0)
-        drop_unidentified(fullest, crowds_largest(&fullest->crowds));
+    const uint64_t each = from.len > 0 ? k->unidentified_address : UINT64_MAX;
+    crowd_place_clear(&h->crowds, from, each, k->unidentified);
     tcpcl_conn_accept(h, s, from);
 }
 
@@ -305,7 +280,8 @@ static struct tcpcl_endpoint *endpoint_new(const struct tcpcl_link *l)
         return NULL;
     h->world = l->env.world;
     h->shared = l->env.rests != NULL ? l->env.rests : &h->own_rests;
-    if (crowds_init(&h->crowds, l->env.seed) != 0) {
+    struct crowd_room *room = l->env.room != NULL ? l->env.room : &h->own_room;
+    if (crowd_place_init(&h->crowds, room, l->env.seed, drop_unidentified) != 0) {
         free(h);
         return NULL;
     }
@@ -372,7 +348,7 @@ int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap)
             alarm_fini(&h->alarm);
             alarm_fini(&h->more);
             alarm_fini(&h->pace);
-            crowds_fini(&h->crowds);
+            crowd_place_fini(&h->crowds);
             free(h);
             return r;
         }

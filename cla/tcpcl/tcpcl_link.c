@@ -480,10 +480,10 @@ void tcpcl_check_self(const struct cla *c)
     conns = 0;
     list_for_each (it, &l->endpoint->unidentified) {
         const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);
-        assert(n->link == NULL && n->from.crowd != NULL);
+        assert(n->link == NULL && n->from.place != NULL);
         check_conn(n);
         conns++;
     }
-    assert(conns == l->endpoint->crowds.len);
-    crowds_check(&l->endpoint->crowds);
+    assert(conns == l->endpoint->crowds.crowds.len);
+    crowd_place_check(&l->endpoint->crowds);
 }

@@ -5,7 +5,7 @@
 #define CLA_TCPCL_LINK_H
 
 #include "base/bucket.h"
-#include "base/crowd.h"
+#include "base/crowd_room.h"
 #include "base/list.h"
 #include "base/rest.h"
 #include "base/turn_size.h"
@@ -68,7 +68,8 @@ struct tcpcl_endpoint {
     struct round_end round;           /* what the node gave is written at the end of the round */
     struct list links, leaving;       /* struct tcpcl_link.node; leaving: `closed` is due */
     struct list unidentified, dead;   /* struct tcpcl_conn.node; dead: their memory is due */
-    struct crowds crowds;             /* the unidentified, by address */
+    struct crowd_place crowds;        /* the unidentified, by address */
+    struct crowd_room own_room;       /* if the node has none for all links */
     struct list dirty;                /* struct tcpcl_conn.todo */
     struct alarm more;                /* the next turn of those in `stopped` */
     struct alarm pace;                /* the next burst of those that wait for their rate */
@@ -155,7 +156,7 @@ struct tcpcl_link {
 
 struct tcpcl_conn {
     struct list node, todo, later;
-    struct crowd_member from; /* while it is unidentified */
+    struct crowd_entry from; /* while it is unidentified */
     struct tcpcl_endpoint *endpoint;
     struct tcpcl_link *link; /* NULL: it has not said who it is */
     struct stream *stream;   /* NULL: closed */

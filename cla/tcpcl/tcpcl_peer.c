@@ -125,9 +125,9 @@ static void refuse_unknown(struct tcpcl_conn *c)
 static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
 {
     struct tcpcl_terms terms;
-    assert(c->link == NULL && c->from.crowd != NULL);
+    assert(c->link == NULL && c->from.place != NULL);
     list_sub(&c->node);
-    crowds_sub(&c->endpoint->crowds, &c->from);
+    crowd_entry_sub(&c->from);
     c->link = l;
     list_add_head(&l->conns, &c->node);
     l->conns_len++;

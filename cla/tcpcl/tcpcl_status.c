@@ -98,7 +98,7 @@ static json_t *show_session(const struct tcpcl_conn *c)
 
 static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
 {
-    put_number(o, "unidentified", h->crowds.len);
+    put_number(o, "unidentified", h->crowds.crowds.len);
     put_number(o, "unidentified_accepted", h->accepted);
     put_number(o, "unidentified_turned_away", h->turned_away);
     put_number(o, "unknown_refused", h->unknown_refused);

@@ -260,6 +260,44 @@ START_TEST(crowded)
 }
 END_TEST
 
+static void listen_only(struct pair *p, struct side *s, const char *local, struct crowd_room *room)
+{
+    s->config.connect = false;
+    s->config.source = STREAMCL_FROM_ANY;
+    s->config.remote = (struct address){0};
+    s->config.connections_address = s->config.connections;
+    s->room = room;
+    ck_assert_int_eq(address_parse(local, &s->config.local), 0);
+    ck_assert_int_eq(open_side(p, s, 0), 0);
+}
+
+/* Two local addresses, of both adapters, have together as many connections as one of them, and one
+ * more each. The address that has most at both gives way. */
+START_TEST(crowded_everywhere)
+{
+    struct pair *p = pair_new(_i);
+    struct crowd_room room = {.places_len = 0};
+    struct program alone, x[7];
+    listen_only(p, &p->a, "10.0.0.1:4556", &room);
+    p->f = _i == STREAMCL_STCP ? STREAMCL_MTCP : STREAMCL_STCP;
+    listen_only(p, &p->b, "10.0.0.1:4557", &room);
+    p->f = (enum streamcl_framing)_i;
+    dial(p, &alone, 1);
+    for (size_t i = 0; i < 7; i++)
+        dial_side(p, &x[i], 2, i < 3 ? &p->a : &p->b);
+    ck_assert_uint_eq(shown(&p->a, "connections") + shown(&p->b, "connections"), 4 + 2);
+    ck_assert_uint_eq(shown(&p->a, "connections_displaced") + shown(&p->b, "connections_displaced"),
+                      2);
+    ck_assert(!alone.ended && x[0].ended && x[1].ended && !x[2].ended);
+    put_bundle(p, &alone, 10, 10);
+    ck_assert_uint_eq(p->a.received, 1);
+    hang_up(p, &alone);
+    for (size_t i = 0; i < 7; i++)
+        hang_up(p, &x[i]);
+    pair_free(p);
+}
+END_TEST
+
 /* One that floods has its turns, and the other one, too. */
 START_TEST(turns)
 {
@@ -318,9 +356,9 @@ int main(void)
 {
     Suite *s = suite_create("cla_streamcl");
     TCase *c = tcase_create("cla_streamcl");
-    const TTest *const tests[] = {both_ways, one_way,   broken,         paused_and_held,
-                                  shed,      at_a_rate, operators_word, sources,
-                                  hostile,   crowded,   turns};
+    const TTest *const tests[] = {
+        both_ways, one_way, broken,  paused_and_held,    shed, at_a_rate, operators_word,
+        sources,   hostile, crowded, crowded_everywhere, turns};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(c, wrong_settings);

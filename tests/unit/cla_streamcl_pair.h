@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/crowd_room.h"
 #include "base/err.h"
 #include "cla/stream/streamcl_config.h"
 #include "cla/stream/streamcl_frame.h"
@@ -24,6 +25,7 @@ struct side {
     char told[256];
     bool hold, up, closed;
     void *shared;
+    struct crowd_room *room; /* NULL: its own */
 };
 
 struct pair {
@@ -138,6 +140,7 @@ static inline int open_side(struct pair *p, struct side *s, size_t owner)
                                      .done = on_done,
                                      .link = on_link,
                                      .say = on_say},
+                          .room = s->room,
                           .shared = &s->shared};
     p->v.world.owner = owner;
     const int r = ops->open(&s->cla, &env, &s->config, why, sizeof why);
@@ -278,16 +281,21 @@ static const struct stream_user program_user = {.space = program_space,
                                                 .writable = program_writable,
                                                 .ended = program_ended};
 
-/* Connects to a's local address, as this owner. */
-static inline void dial(struct pair *p, struct program *x, size_t owner)
+/* Connects to the local address of a side, as this owner. */
+static inline void dial_side(struct pair *p, struct program *x, size_t owner, const struct side *s)
 {
-    const struct stream_place to = {.address = &p->a.config.local};
+    const struct stream_place to = {.address = &s->config.local};
     *x = (struct program){0};
     p->v.world.owner = owner;
     ck_assert_int_eq(stream_connect(&p->v.world, &x->stream, &to, &program_user, x), 0);
     stream_read(x->stream, true);
     p->v.world.owner = 0;
     pass(p, 10 * TICK_MS);
+}
+
+static inline void dial(struct pair *p, struct program *x, size_t owner)
+{
+    dial_side(p, x, owner, &p->a);
 }
 
 static inline void put(struct pair *p, struct program *x, const void *data, size_t len)
