@@ -2,6 +2,7 @@
 """helio-frames --sdls: the page's example runs; every kind of frame there and back; other keys, replays, altered and lost frames are told
 by their reasons; numbers go on over kills. usage: sdls_test.py BIN OUT ROOT"""
 
+import binascii
 import json
 import os
 import re
@@ -159,6 +160,36 @@ class Sdls(unittest.TestCase):
         lost = data[:10 * 1115] + data[30 * 1115:]
         got = info("--sdls", sa, write("window3", lost))
         self.assertEqual((got["security"]["ok"], got["security"]["ahead"]), (10, 70))
+
+    def test_hostile_stream(self):
+        """Two hundred hostile frames before each good one: altered, with numbers far ahead, of no association, repeated. Each is counted
+        by its reason; none moves the window, or no good one would pass behind them; they take no memory."""
+        sa, _ = self.secure("hostile", "spi: 5, vcids: 0, service: authenticated-encryption, algorithm: aes-gcm, window: 1", n=101)
+        data = read("hostile.frames")
+        good = [data[i:i + 1115] for i in range(0, len(data), 1115)]
+
+        def forged(frame, at, bit):
+            frame = bytearray(frame)
+            frame[at] ^= bit
+            return bytes(frame[:-2]) + binascii.crc_hqx(bytes(frame[:-2]), 0xffff).to_bytes(2, "big")
+
+        stream = [good[0]]
+        for k in range(1, 101):
+            stream += [forged(good[k], 21 + (37 * k + i) % 1070, 1 << i % 8) for i in range(50)]  # the data field
+            stream += [forged(good[k], 12 + i % 8, 1 << i // 8 % 8) for i in range(50)]  # its number
+            stream += [forged(good[k], 6 + i % 2, 1 << i // 2 % 8) for i in range(50)]  # its SPI
+            stream += [good[(k - 1) * i // 50] for i in range(50)]
+            stream.append(good[k])
+        write("hostile2", b"".join(stream))
+        got, memory = {}, {}
+        for name in ("hostile.frames", "hostile2"):
+            with subprocess.Popen([os.path.join(PROGRAMS, "helio-frames"), "info", "--json", "--sdls", sa, path(name)], stdout=subprocess.PIPE) as p:
+                got[name] = {k: v for k, v in json.loads(p.stdout.read())["security"].items() if v}
+                memory[name] = os.wait4(p.pid, 0)[2].ru_maxrss
+                p.returncode = 0
+        self.assertEqual(got["hostile.frames"], {"ok": 101})
+        self.assertEqual(got["hostile2"], {"ok": 101, "mac": 10000, "spi": 5000, "replayed": 5000})
+        self.assertLess(memory["hostile2"], memory["hostile.frames"] + 1024)
 
     def test_channels(self):
         """Of two channels one is secured; frames of the other pass as they are, and are counted."""
