@@ -104,12 +104,15 @@ static bool does_rest(const struct streamcl_conn *c)
     return now_of(c) < rest_until(&c->link->rest, c->endpoint->shared);
 }
 
-/* The time that bundles took is the link's (base/rest.h). */
+/* The time that bundles took is the link's (base/rest.h), and that of octets that are dropped: else
+ * who fills the memory has most of the loop's reads. */
 static void charge_time(struct streamcl_conn *c, tick began, uint64_t bundles, uint64_t bytes,
                         tick earned)
 {
     struct streamcl_endpoint *h = c->endpoint;
-    const tick now = now_of(c), took = took_end(&h->took, h->world, began, now);
+    const tick now = now_of(c);
+    const tick took = took_end(&h->took, h->world, began, now) + c->in.dropped * STREAMCL_DROP_TIME;
+    c->in.dropped = 0;
     const tick fair =
         bundles * STREAMCL_BUNDLE_TIME + bytes * STREAMCL_BYTE_TIME + h->shared->earned - earned;
     rest_received(&c->link->rest, h->shared, bundles, now);
@@ -137,7 +140,7 @@ void streamcl_conn_take(struct streamcl_conn *c, uint32_t steps)
     c->more = c->stream != NULL && cost != 0;
     if (c->stream != NULL)
         settle_account(c);
-    if (bundles > 0)
+    if (bundles > 0 || c->in.dropped > 0)
         charge_time(c, began, bundles, bytes, earned);
     if (c->stream != NULL)
         streamcl_conn_watch(c);

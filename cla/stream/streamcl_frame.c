@@ -116,6 +116,7 @@ void streamcl_shed(struct streamcl_input *in)
 {
     if (!in->open)
         return;
+    in->dropped += streamcl_held(in);
     buf_drop(in->bundle);
     in->bundle = NULL;
     in->skip = true;
@@ -170,6 +171,8 @@ static enum streamcl_step take_data(struct streamcl_input *in)
         if (!in->skip) {
             n = at_most(n, buf_tailroom(in->bundle));
             memcpy(buf_append(in->bundle, n), in->scratch + in->at, n);
+        } else {
+            in->dropped += n;
         }
         in->at += n;
         in->left -= n;

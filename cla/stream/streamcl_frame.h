@@ -48,6 +48,7 @@ struct streamcl_input {
     bool open;           /* a bundle arrives */
     bool skip;           /* what comes of it is dropped */
     bool direct;         /* streamcl_space gave room of `bundle` */
+    uint64_t dropped;    /* octets that came to be dropped; the user sets it to 0 again */
     size_t at, have;     /* [at, have) of scratch is not understood yet */
     uint8_t scratch[STREAMCL_SCRATCH];
 };

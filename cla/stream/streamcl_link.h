@@ -32,6 +32,8 @@ struct json_t;
 /* Fair time of the loop for a bundle, and for each of its bytes (base/rest.h). */
 #define STREAMCL_BUNDLE_TIME (50 * TICK_US)
 #define STREAMCL_BYTE_TIME 1
+/* What an octet takes that is dropped, most of it in the kernel. None of it is fair. */
+#define STREAMCL_DROP_TIME 1
 
 /* Why a connection ended. */
 #define STREAMCL_ENDS(X)                                                                           \

@@ -115,6 +115,37 @@ START_TEST(shed)
 }
 END_TEST
 
+/* Who brings what is dropped rests: three megabytes are more than others have to wait for. */
+START_TEST(dropped_octets_take_time)
+{
+    struct pair *p = pair_new(_i);
+    struct rests all = {0};
+    struct program x;
+    const uint8_t octets[1024] = {0};
+    p->a.rests = &all;
+    ck_assert_int_eq(open_side(p, &p->a, 0), 0);
+    pass(p, TICK_S);
+    dial(p, &x, 1);
+    put_bundle(p, &x, 1000, 1000);
+    ck_assert_uint_eq(p->a.received, 1);
+    ck_assert_uint_eq(all.until, 0);
+    p->a.memory = 0;
+    for (size_t i = 0; i < 3; i++) {
+        put_bundle(p, &x, 1 << 20, 0);
+        for (size_t sent = 0; sent < 1 << 20; sent += sizeof octets)
+            put(p, &x, octets, sizeof octets);
+    }
+    ck_assert_uint_eq(shown(&p->a, "bundles_shed"), 3);
+    ck_assert_uint_gt(all.until, 0);
+    p->a.memory = UINT64_MAX;
+    pass(p, TICK_S);
+    put_bundle(p, &x, 1000, 1000);
+    ck_assert_uint_eq(p->a.received, 2);
+    hang_up(p, &x);
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(at_a_rate)
 {
     struct pair *p = pair_new(_i);
@@ -357,8 +388,9 @@ int main(void)
     Suite *s = suite_create("cla_streamcl");
     TCase *c = tcase_create("cla_streamcl");
     const TTest *const tests[] = {
-        both_ways, one_way, broken,  paused_and_held,    shed, at_a_rate, operators_word,
-        sources,   hostile, crowded, crowded_everywhere, turns};
+        both_ways, one_way,        broken,  paused_and_held, shed,    dropped_octets_take_time,
+        at_a_rate, operators_word, sources, hostile,         crowded, crowded_everywhere,
+        turns};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(c, wrong_settings);

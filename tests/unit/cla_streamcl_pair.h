@@ -11,6 +11,7 @@
 
 #include "base/crowd_room.h"
 #include "base/err.h"
+#include "base/rest.h"
 #include "cla/stream/streamcl_config.h"
 #include "cla/stream/streamcl_frame.h"
 #include "sim/virtual.h"
@@ -26,6 +27,7 @@ struct side {
     bool hold, up, closed;
     void *shared;
     struct crowd_room *room; /* NULL: its own */
+    struct rests *rests;     /* likewise */
 };
 
 struct pair {
@@ -140,6 +142,7 @@ static inline int open_side(struct pair *p, struct side *s, size_t owner)
                                      .done = on_done,
                                      .link = on_link,
                                      .say = on_say},
+                          .rests = s->rests,
                           .room = s->room,
                           .shared = &s->shared};
     p->v.world.owner = owner;
