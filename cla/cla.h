@@ -35,8 +35,9 @@ enum cla_verdict {
     CLA_ACCEPTED, /* it is stored, or was deleted as RFC 9171 has it: the peer need not keep it */
     CLA_FULL,     /* there is no room for it now */
     CLA_FAULTY,   /* not acceptable: the bundle itself is malformed, damaged or too long */
-    CLA_UNWANTED, /* the peer should keep it for another reason: no route from here, or it is here
-                     already and not yet safe */
+    CLA_UNWANTED, /* the peer should keep it for another reason: no route from here, no rule that
+                     allows it */
+    CLA_BUSY,     /* it is here already and not yet safe: later the answer is another one */
     CLA_VERDICT_COUNT
 };
 
@@ -141,8 +142,9 @@ struct cla_self {
     /* What comes for this endpoint is ops->delivered from now on, `window` of them without answer.
      * Until the link is closed. 0, HELIO_EEXIST (it is taken), HELIO_EINVAL, HELIO_ENOMEM. */
     int (*listen)(void *context, const struct eid *endpoint, uint32_t window);
-    /* The adapter is done with a delivery. */
-    void (*taken)(void *context, uint64_t key);
+    /* The adapter is done with a delivery; or (!done) there is no room for what is in it now: it is
+     * delivered again after a pause, which grows, until its lifetime ends. */
+    void (*taken)(void *context, uint64_t key, bool done);
 };
 
 struct crowd_room; /* base/crowd_room.h */

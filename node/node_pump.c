@@ -105,6 +105,8 @@ static enum cla_verdict verdict_of(const struct agent_action *a)
     case REFUSE_SECURITY:
     case REFUSE_TOO_LONG:
         return CLA_FAULTY;
+    case REFUSE_BUSY:
+        return CLA_BUSY;
     default:
         return CLA_UNWANTED;
     }

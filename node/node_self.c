@@ -70,10 +70,13 @@ static int listen_at(void *context, const struct eid *endpoint, uint32_t window)
     return rc;
 }
 
-static void take_delivery(void *context, uint64_t key)
+static void take_delivery(void *context, uint64_t key, bool done)
 {
     struct node_link *l = context;
-    agent_delivered(l->node->agent, key, true, node_now(l->node));
+    if (done)
+        agent_delivered(l->node->agent, key, true, node_now(l->node));
+    else
+        agent_put_off(l->node->agent, key, "no room for the bundle in it", node_now(l->node));
     node_wake(l->node);
 }
 

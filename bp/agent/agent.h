@@ -334,6 +334,9 @@ void agent_lost(struct agent *a, uint64_t key, uint64_t resend, const char *reas
                 struct agent_now now);
 void agent_delivered(struct agent *a, uint64_t key, bool ok,
                      struct agent_now now); /* !ok: kept for the next registration */
+/* Instead of agent_delivered: the taker has no room for it now. Delivered again after a pause
+ * (retry_min, doubling to retry_max); its place in the window is free meanwhile. */
+void agent_put_off(struct agent *a, uint64_t key, const char *reason, struct agent_now now);
 /* The key of a bundle that is here, no fragment. 0 or HELIO_ENOENT. */
 int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key);
 /* The application has answered a delivery that was taken back (RECALL): its place in the window of

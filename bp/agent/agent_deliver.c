@@ -248,13 +248,33 @@ static void decline_copy(struct agent *a, struct record *c)
         queue_pause(a, o, TICK_NEVER);
 }
 
+/* A delivery without an answer; NULL: it is none (any more). */
+static struct record *find_delivery(const struct agent *a, uint64_t key)
+{
+    struct record *r = record_find(a, key);
+    if (r == NULL || !state_is_given(r->state) || r->link != TO_ENDPOINT)
+        return NULL;
+    assert(r->queue != NULL && r->taker != NULL);
+    return r;
+}
+
+void agent_put_off(struct agent *a, uint64_t key, const char *reason, struct agent_now now)
+{
+    agent_begin(a, now);
+    struct record *r = find_delivery(a, key);
+    if (r == NULL || agent_overdue(a, r))
+        return;
+    record_failed(r, reason);
+    emit_declined(a, r, r->taker->reg, r->failed);
+    queue_retry(a, r);
+}
+
 void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now now)
 {
     agent_begin(a, now);
-    struct record *r = record_find(a, key);
-    if (r == NULL || !state_is_given(r->state) || r->link != TO_ENDPOINT)
+    struct record *r = find_delivery(a, key);
+    if (r == NULL)
         return;
-    assert(r->queue != NULL && r->taker != NULL);
     const uint64_t reg = r->taker->reg;
     if (ok) {
         emit_application(a, BUNDLE_DELIVERED, r, reg);

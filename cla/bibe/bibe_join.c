@@ -16,7 +16,8 @@ struct bibe_join {
     struct list node; /* in joins.all */
     struct eid source, destination;
     uint64_t transfer;
-    uint64_t got; /* bytes that are there */
+    uint64_t got;     /* bytes that are there */
+    uint64_t charged; /* of their memory: its total length at most */
     tick until;
     struct ranges have;
     struct buf *whole; /* of the total length */
@@ -37,6 +38,9 @@ static struct buf *end_join(struct bibe_joins *j, struct bibe_join *t)
     list_sub(&t->node);
     j->len--;
     j->bytes -= whole->len;
+    assert(j->got >= t->got && j->charged >= t->charged);
+    j->got -= t->got;
+    j->charged -= t->charged;
     ranges_fini(&t->have);
     free(t);
     return whole;
@@ -134,6 +138,23 @@ static bool agrees(const struct bibe_join *t, const struct bibe_payload *p)
     return true;
 }
 
+static void count_bytes(struct bibe_joins *j, struct bibe_join *t, uint64_t fresh)
+{
+    if (fresh == 0)
+        return;
+    const uint64_t left = t->whole->len - t->charged, cost = fresh + BIBE_SEGMENT_COST;
+    const uint64_t more = cost < left ? cost : left;
+    t->got += fresh;
+    j->got += fresh;
+    t->charged += more;
+    j->charged += more;
+}
+
+static void wait_until(struct bibe_join *t, tick until)
+{
+    t->until = t->until > until ? t->until : until;
+}
+
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
                                  tick until, struct buf **out)
@@ -144,6 +165,7 @@ enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
         t == NULL ? begin_join(j, source, destination, p, until, &t) : BIBE_TAKEN;
     if (verdict != BIBE_TAKEN)
         return verdict;
+    wait_until(t, until);
     if (t->whole->len != p->total || !agrees(t, p)) {
         buf_drop(end_join(j, t));
         return BIBE_CORRUPT;
@@ -154,11 +176,19 @@ enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
     if (rc < 0)
         return rc == HELIO_ENOMEM ? BIBE_NO_MEMORY : BIBE_FULL;
     memcpy(buf_data(t->whole) + p->offset, p->data.data, p->data.len);
-    t->got += fresh;
+    count_bytes(j, t, fresh);
     if (!ranges_has(&t->have, 0, p->total))
         return BIBE_TAKEN;
     *out = end_join(j, t);
     return BIBE_COMPLETE;
+}
+
+void bibe_joins_prolong(struct bibe_joins *j, const struct eid *source,
+                        const struct eid *destination, uint64_t transfer, tick until)
+{
+    struct bibe_join *t = find_join(j, source, destination, transfer);
+    if (t != NULL)
+        wait_until(t, until);
 }
 
 void bibe_joins_expire(struct bibe_joins *j, tick now)
@@ -186,14 +216,18 @@ tick bibe_joins_deadline(const struct bibe_joins *j)
 
 void bibe_joins_check(const struct bibe_joins *j)
 {
-    uint64_t len = 0, bytes = 0;
+    uint64_t len = 0, bytes = 0, got = 0, charged = 0;
     list_for_each (it, &j->all) {
         const struct bibe_join *t = container_of(it, struct bibe_join, node);
+        assert(t->got <= t->charged && t->charged <= t->whole->len);
+        got += t->got;
+        charged += t->charged;
         assert(t->whole->len > 0 && !ranges_has(&t->have, 0, t->whole->len));
         ranges_check(&t->have);
         assert(t->got == ranges_bytes(&t->have));
         bytes += t->whole->len;
         len++;
     }
+    assert(got == j->got && charged == j->charged);
     assert(len == j->len && bytes == j->bytes && len <= j->len_max && bytes <= j->bytes_max);
 }

@@ -17,9 +17,14 @@ struct bibe_joins {
     uint64_t len, bytes;         /* transfers; of their whole lengths */
     uint64_t len_max, bytes_max; /* limits of these */
     uint64_t bundle_max;         /* of one */
+    uint64_t got;                /* bytes of them that are here */
+    uint64_t charged;            /* memory that these take, pages that are begun included */
     uint64_t expired;            /* transfers whose time was over */
     uint64_t displaced;          /* transfers that gave way to one that brought more bytes */
 };
+
+/* A segment raises `charged` by no more than its length and this. */
+#define BIBE_SEGMENT_COST 8192
 
 #define BIBE_GAPS_MAX 1024 /* ranges of one transfer */
 
@@ -37,12 +42,15 @@ void bibe_joins_init(struct bibe_joins *j, uint64_t len_max, uint64_t bytes_max,
 void bibe_joins_fini(struct bibe_joins *j);
 
 /* Without room for another transfer those give way that have fewer bytes than p brings, the fewest
- * first, and of these the oldest.
- * p is a segment; `until`: when its bundle's lifetime ends, or this node waits no longer. */
+ * first, and of these the oldest. p is a segment; `until`: when its bundle's lifetime ends, or this
+ * node waits no longer; a transfer waits as long as any of its segments says. */
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
                                  tick until, struct buf **out);
 
+/* A segment of this transfer waits elsewhere for room: so does what is here of it. */
+void bibe_joins_prolong(struct bibe_joins *j, const struct eid *source,
+                        const struct eid *destination, uint64_t transfer, tick until);
 /* Transfers whose time has come are over. */
 void bibe_joins_expire(struct bibe_joins *j, tick now);
 tick bibe_joins_deadline(const struct bibe_joins *j);

@@ -35,8 +35,15 @@ static void take_turn(void *context)
             l->env.events.link(l->env.events.context, &l->cla, l->up);
     }
     bibe_send_turn(l);
-    bibe_take_turn(l);
-    alarm_set(&l->alarm, bibe_joins_deadline(&l->joins));
+    const tick next = bibe_take_turn(l), line = bibe_tell(l);
+    alarm_set(&l->alarm, tick_min(tick_min(next, line), bibe_joins_deadline(&l->joins)));
+}
+
+/* One bundle of the greatest length has room in any case. */
+static uint64_t bytes_max(const struct bibe_link *l)
+{
+    const uint64_t memory = l->config->memory, longest = l->env.bundle_max;
+    return memory > longest ? memory : longest;
 }
 
 static int open_bibe(struct cla **out, const struct cla_env *env, const void *config, char *why,
@@ -64,7 +71,7 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     l->heard = TICK_NEVER;
     list_init(&l->sending);
     list_init(&l->arrivals);
-    bibe_joins_init(&l->joins, k->transfers, k->memory, env->bundle_max);
+    bibe_joins_init(&l->joins, k->transfers, bytes_max(l), env->bundle_max);
     /* §4.3: not those of an earlier life, whose segments may still be on their way. */
     l->next_transfer = world_wall(env->world) / TICK_MS;
     alarm_init(&l->alarm, env->world, ALARM_LINK, take_turn, l);
@@ -86,7 +93,7 @@ static int set_bibe(struct cla *c, const void *config, void *files, char *why, s
     l->config = k;
     c->limits.window = (uint32_t)k->window;
     l->joins.len_max = k->transfers > l->joins.len ? k->transfers : l->joins.len;
-    l->joins.bytes_max = k->memory > l->joins.bytes ? k->memory : l->joins.bytes;
+    l->joins.bytes_max = bytes_max(l) > l->joins.bytes ? bytes_max(l) : l->joins.bytes;
     return 0;
 }
 

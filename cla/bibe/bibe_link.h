@@ -38,7 +38,29 @@ struct bibe_arrival {
     uint64_t token;     /* of ours */
     bool has_key;       /* else it was made of segments, which are done with */
     struct buf *bundle; /* NULL: it is with the node */
+    struct buf *kept;   /* made of segments: until the node has it */
+    tick until;         /* likewise; it ends then, if the node has no room for it so long */
+    tick at, pause;     /* likewise: when it goes to the node; before the next try, 0: the first */
 };
+
+/* What an operator is told of, each counted; those that were thrown away with their word in the
+ * status (else NULL). */
+#define BIBE_NOTES(X)                                                                              \
+    X(MALFORMED, "malformed", "thrown away: no encapsulating bundle of the draft")                 \
+    X(RESERVED, "reserved", "thrown away: in a form of a later draft")                             \
+    X(FOREIGN, "foreign", "thrown away: from another endpoint than remote")                        \
+    X(NESTED, "nested", "thrown away: nested too deep (nesting)")                                  \
+    X(CORRUPT, "corrupt", "transfers thrown away: their segments contradict each other")           \
+    X(TOO_LONG, "too_long", "thrown away: longer than bundles.max")                                \
+    X(FULL, "full", "transfers thrown away: they gave way to longer ones, or found no room")       \
+    X(NO_MEMORY, "no_memory", "thrown away: out of memory")                                        \
+    X(EXPIRED, NULL, "transfers ended incomplete: hold, or the lifetime of their segments")        \
+    X(FAULTY, NULL, "bundles refused for good: malformed, damaged, too long, or not secured")      \
+    X(UNWANTED, NULL, "bundles refused for good: no route from here, or no rule allows them")      \
+    X(PUT_OFF, NULL, "times no room: bundles stay in the store, and are tried again")
+#define BIBE_NOTE_ENUM(name, word, text) BIBE_NOTE_##name,
+enum bibe_note { BIBE_NOTES(BIBE_NOTE_ENUM) BIBE_NOTE_COUNT };
+#undef BIBE_NOTE_ENUM
 
 struct bibe_link {
     struct cla cla;
@@ -57,9 +79,12 @@ struct bibe_link {
     struct {
         uint64_t bundles_sent, bundles_failed, encapsulated;
         uint64_t bundles_received, bundles_refused, segments;
-        /* what was thrown away, by reason */
-        uint64_t malformed, reserved, foreign, nested, corrupt, too_long, full, no_memory;
+        uint64_t notes[BIBE_NOTE_COUNT];
     } n;
+    uint64_t told_notes[BIBE_NOTE_COUNT]; /* of n.notes, what the log has */
+    tick spent[BIBE_NOTE_COUNT];          /* of their allowance (base/allowance.h) */
+    uint64_t waiting_bytes;               /* of arrivals made of segments, not with the node */
+    uint64_t reserved;                    /* of the node's memory: these, and joins.charged */
     void (*closed)(void *context);
     void *closed_context;
 };
@@ -85,8 +110,13 @@ void bibe_send_forget(struct bibe_link *l); /* nothing is told any more */
 /* bibe_take.c: the same for what comes */
 void bibe_delivered(struct cla *c, const struct cla_delivery *d);
 void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict);
-void bibe_take_turn(struct bibe_link *l);
+tick bibe_take_turn(struct bibe_link *l); /* when there is the next one; TICK_NEVER */
 void bibe_take_forget(struct bibe_link *l);
+
+/* bibe_tell.c: counts, and a line of the log follows, at most one of each kind in 10 s */
+void bibe_note(struct bibe_link *l, enum bibe_note kind, uint64_t amount);
+const char *bibe_note_word(enum bibe_note kind); /* of thrown_away; NULL: it is none */
+tick bibe_tell(struct bibe_link *l);             /* as bibe_take_turn */
 
 /* bibe_status.c */
 void bibe_status(struct cla *c, struct json_t *object);

@@ -29,16 +29,13 @@ void bibe_status(struct cla *c, struct json_t *object)
     put_number(object, "segments_received", l->n.segments);
     put_number(object, "transfers", l->joins.len);
     put_number(object, "transfers_bytes", l->joins.bytes);
-    put_number(object, "transfers_expired", l->joins.expired);
+    put_number(object, "transfers_received_bytes", l->joins.got);
+    put_number(object, "transfers_expired", l->n.notes[BIBE_NOTE_EXPIRED]);
+    put_number(object, "put_off", l->n.notes[BIBE_NOTE_PUT_OFF]);
     json_t *thrown = json_object();
-    put_number(thrown, "malformed", l->n.malformed);
-    put_number(thrown, "reserved", l->n.reserved);
-    put_number(thrown, "foreign", l->n.foreign);
-    put_number(thrown, "nested", l->n.nested);
-    put_number(thrown, "corrupt", l->n.corrupt);
-    put_number(thrown, "too_long", l->n.too_long);
-    put_number(thrown, "full", l->n.full + l->joins.displaced);
-    put_number(thrown, "no_memory", l->n.no_memory);
+    for (enum bibe_note kind = 0; kind < BIBE_NOTE_COUNT; kind++)
+        if (bibe_note_word(kind) != NULL)
+            put_number(thrown, bibe_note_word(kind), l->n.notes[kind]);
     json_object_set_new(object, "thrown_away", thrown);
 }
 
@@ -52,7 +49,7 @@ void bibe_gauges(const struct cla *c, struct cla_gauges *out)
 void bibe_check_self(const struct cla *c)
 {
     const struct bibe_link *l = container_of((struct cla *)(uintptr_t)c, struct bibe_link, cla);
-    uint64_t sending = 0, arrivals = 0;
+    uint64_t sending = 0, arrivals = 0, waiting = 0;
     bool kicked = alarm_due(&l->alarm) == 0 || alarm_due(&l->alarm) <= world_now(l->env.world);
     list_for_each (it, &l->sending) {
         const struct bibe_sending *s = container_of(it, struct bibe_sending, node);
@@ -61,10 +58,14 @@ void bibe_check_self(const struct cla *c)
         sending++;
     }
     list_for_each (it, &l->arrivals) {
-        assert(container_of(it, struct bibe_arrival, node)->bundle == NULL || kicked);
+        const struct bibe_arrival *a = container_of(it, struct bibe_arrival, node);
+        assert(a->bundle == NULL || kicked || alarm_due(&l->alarm) <= a->at);
+        assert(a->has_key ? a->kept == NULL : a->kept != NULL);
+        waiting += !a->has_key && a->bundle != NULL ? a->kept->len : 0;
         arrivals++;
     }
     assert(sending == l->sending_len && arrivals == l->arrivals_len);
+    assert(waiting == l->waiting_bytes && l->reserved == waiting + l->joins.charged);
     assert(c->limits.window >= 1 && c->limits.bundle_max == 0);
     bibe_joins_check(&l->joins);
 }

@@ -2,8 +2,12 @@
 /*
  * Decapsulation (draft-ietf-dtn-bibe-00 §4.4, §4.5): what comes for the local endpoint is a bundle
  * that this node has received, as over any other link. The encapsulating bundle stays the node's
- * until the bundle in it is stored, or refused; one of segments is done with when its segment is
- * here. What can go wrong is thrown away, each kind counted: nobody would hear of it.
+ * until the bundle in it is stored, or refused for good; one of segments is done with when its
+ * segment is here. What finds no room now is put off: the encapsulating bundle is delivered again
+ * later, out of the store. A bundle made of segments waits here until the node has room.
+ *
+ * What arrives in segments counts in the node's memory by what came (cla_events.reserve). What can
+ * go wrong is thrown away, each kind counted and told: nobody else would hear of it.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -17,99 +21,220 @@ static struct bibe_link *link_of(struct cla *c)
     return container_of(c, struct bibe_link, cla);
 }
 
-static void end_delivery(struct bibe_link *l, uint64_t key)
+/* !done: it is delivered again, later. */
+static void end_delivery(struct bibe_link *l, uint64_t key, bool done)
 {
-    l->env.self.taken(l->env.self.context, key);
+    bibe_note(l, BIBE_NOTE_PUT_OFF, !done);
+    l->env.self.taken(l->env.self.context, key, done);
 }
 
-/* Takes the buffer. key NULL: of segments. */
-static bool add_arrival(struct bibe_link *l, struct buf *bundle, const uint64_t *key)
+/* ---- the node's memory ---- */
+
+static bool reserve_bytes(struct bibe_link *l, uint64_t bytes)
 {
-    const unsigned most = (unsigned)l->config->nesting;
-    /* What is in it is one encapsulation less than what came. */
-    bool nested = bibe_depth(buf_slice(bundle), most) >= most;
-    struct bibe_arrival *a = nested ? NULL : calloc(1, sizeof *a);
-    if (a == NULL) {
-        l->n.nested += nested;
-        l->n.no_memory += !nested;
-        buf_drop(bundle);
+    const struct cla_events *to = &l->env.events;
+    if (to->reserve != NULL && !to->reserve(to->context, &l->cla, bytes))
         return false;
-    }
-    *a = (struct bibe_arrival){.bundle = bundle,
-                               .token = l->next_arrival++,
-                               .has_key = key != NULL,
-                               .key = key == NULL ? 0 : *key};
+    l->reserved += bytes;
+    return true;
+}
+
+/* What is no longer here, or was reserved and did not come, goes. */
+static void settle_account(struct bibe_link *l)
+{
+    const struct cla_events *to = &l->env.events;
+    const uint64_t held = l->joins.charged + l->waiting_bytes;
+    assert(l->reserved >= held);
+    if (l->reserved > held && to->release != NULL)
+        to->release(to->context, &l->cla, l->reserved - held);
+    l->reserved = held;
+}
+
+/* ---- what came ---- */
+
+/* How a delivery ended. */
+enum taking {
+    TAKING_DONE,  /* it is here, or thrown away */
+    TAKING_LATER, /* there is no room now */
+    TAKING_WAITS, /* it is answered when the bundle in it is */
+};
+
+/* Takes the buffer, unless there is no memory (NULL). */
+static struct bibe_arrival *add_arrival(struct bibe_link *l, struct buf *bundle)
+{
+    struct bibe_arrival *a = calloc(1, sizeof *a);
+    if (a == NULL)
+        return NULL;
+    *a = (struct bibe_arrival){.bundle = bundle, .token = l->next_arrival++};
     list_add_tail(&l->arrivals, &a->node);
     l->heard = world_now(l->env.world);
     l->arrivals_len++;
     bibe_kick(l);
-    return true;
+    return a;
 }
 
-static bool take_whole(struct bibe_link *l, const struct cla_delivery *d, struct slice data)
+/* What is in it is one encapsulation less than what came. */
+static bool is_nested(struct bibe_link *l, struct slice bundle)
+{
+    const unsigned most = (unsigned)l->config->nesting;
+    const bool nested = bibe_depth(bundle, most) >= most;
+    bibe_note(l, BIBE_NOTE_NESTED, nested);
+    return nested;
+}
+
+static enum taking take_whole(struct bibe_link *l, const struct cla_delivery *d, struct slice data)
 {
     if (data.len > l->env.bundle_max) {
-        l->n.too_long++;
-        return false;
+        bibe_note(l, BIBE_NOTE_TOO_LONG, 1);
+        return TAKING_DONE;
     }
+    if (is_nested(l, data))
+        return TAKING_DONE;
     struct buf *bundle = buf_new(0, data.len);
-    if (bundle == NULL) {
-        l->n.no_memory++;
-        return false;
+    struct bibe_arrival *a = bundle == NULL ? NULL : add_arrival(l, bundle);
+    if (a == NULL) {
+        buf_drop(bundle);
+        return TAKING_LATER;
     }
     if (data.len > 0)
         memcpy(buf_append(bundle, data.len), data.data, data.len);
-    return add_arrival(l, bundle, &d->key);
+    a->has_key = true;
+    a->key = d->key;
+    return TAKING_WAITS;
 }
 
-static void take_segment(struct bibe_link *l, const struct cla_delivery *d,
-                         const struct bibe_payload *p)
+static void take_joined(struct bibe_link *l, struct buf *whole, tick until)
 {
-    const tick now = world_now(l->env.world);
-    tick left = d->left_ms > l->config->hold / TICK_MS ? l->config->hold : d->left_ms * TICK_MS;
-    struct buf *whole = NULL;
-    l->n.segments++;
+    const bool nested = is_nested(l, buf_slice(whole));
+    struct bibe_arrival *a = nested ? NULL : add_arrival(l, whole);
+    if (a == NULL) {
+        bibe_note(l, BIBE_NOTE_NO_MEMORY, !nested);
+        buf_drop(whole);
+        return;
+    }
+    a->kept = buf_keep(whole);
+    a->until = until;
+    l->waiting_bytes += whole->len;
+}
+
+static void expire_joins(struct bibe_link *l, tick now)
+{
+    const uint64_t before = l->joins.expired;
     bibe_joins_expire(&l->joins, now);
-    switch (bibe_joins_add(&l->joins, d->source, d->destination, p, tick_add(now, left), &whole)) {
-    case BIBE_TAKEN:
-        alarm_set(&l->alarm, tick_min(alarm_due(&l->alarm), bibe_joins_deadline(&l->joins)));
-        break;
+    bibe_note(l, BIBE_NOTE_EXPIRED, l->joins.expired - before);
+    settle_account(l);
+}
+
+static enum taking add_segment(struct bibe_link *l, const struct cla_delivery *d,
+                               const struct bibe_payload *p, tick until)
+{
+    struct buf *whole = NULL;
+    if (p->total > l->env.bundle_max) {
+        bibe_note(l, BIBE_NOTE_TOO_LONG, 1);
+        return TAKING_DONE;
+    }
+    if (!reserve_bytes(l, p->data.len + BIBE_SEGMENT_COST))
+        return TAKING_LATER;
+    switch (bibe_joins_add(&l->joins, d->source, d->destination, p, until, &whole)) {
     case BIBE_COMPLETE:
-        (void)add_arrival(l, whole, NULL); /* or it is counted */
+        take_joined(l, whole, until);
         break;
     case BIBE_TOO_LONG:
-        l->n.too_long++;
+        bibe_note(l, BIBE_NOTE_TOO_LONG, 1);
         break;
     case BIBE_CORRUPT:
-        l->n.corrupt++;
+        bibe_note(l, BIBE_NOTE_CORRUPT, 1);
         break;
     case BIBE_FULL:
-        l->n.full++;
-        break;
     case BIBE_NO_MEMORY:
-        l->n.no_memory++;
+        return TAKING_LATER;
+    case BIBE_TAKEN:
         break;
     }
+    return TAKING_DONE;
+}
+
+static enum taking take_segment(struct bibe_link *l, const struct cla_delivery *d,
+                                const struct bibe_payload *p)
+{
+    const tick now = world_now(l->env.world);
+    const tick left =
+        d->left_ms > l->config->hold / TICK_MS ? l->config->hold : d->left_ms * TICK_MS;
+    const tick until = tick_add(now, left);
+    const uint64_t displaced = l->joins.displaced;
+    expire_joins(l, now);
+    const enum taking taking = add_segment(l, d, p, until);
+    if (taking == TAKING_LATER)
+        bibe_joins_prolong(&l->joins, d->source, d->destination, p->transfer, until);
+    l->n.segments += taking != TAKING_LATER;
+    bibe_note(l, BIBE_NOTE_FULL, l->joins.displaced - displaced);
+    settle_account(l);
+    alarm_set(&l->alarm, tick_min(alarm_due(&l->alarm), bibe_joins_deadline(&l->joins)));
+    return taking;
 }
 
 void bibe_delivered(struct cla *c, const struct cla_delivery *d)
 {
     struct bibe_link *l = link_of(c);
     struct bibe_payload p;
-    bool waits = false;
+    enum taking taking = TAKING_DONE;
     int rc = bibe_decode(d->payload, &p);
     if (!l->config->any_source && !eid_equal(d->source, &l->config->remote))
-        l->n.foreign++;
+        bibe_note(l, BIBE_NOTE_FOREIGN, 1);
     else if (rc == HELIO_ENOENT)
-        l->n.reserved++;
+        bibe_note(l, BIBE_NOTE_RESERVED, 1);
     else if (rc < 0)
-        l->n.malformed++;
+        bibe_note(l, BIBE_NOTE_MALFORMED, 1);
     else if (p.segment)
-        take_segment(l, d, &p);
+        taking = take_segment(l, d, &p);
     else
-        waits = take_whole(l, d, p.data);
-    if (!waits)
-        end_delivery(l, d->key);
+        taking = take_whole(l, d, p.data);
+    if (taking != TAKING_WAITS)
+        end_delivery(l, d->key, taking == TAKING_DONE);
+}
+
+/* ---- the node's answer ---- */
+
+static bool does_pass(enum cla_verdict verdict)
+{
+    return verdict == CLA_FULL || verdict == CLA_BUSY;
+}
+
+static void note_verdict(struct bibe_link *l, enum cla_verdict verdict)
+{
+    l->n.bundles_refused += verdict != CLA_ACCEPTED;
+    bibe_note(l, BIBE_NOTE_FAULTY, verdict == CLA_FAULTY);
+    bibe_note(l, BIBE_NOTE_UNWANTED, verdict == CLA_UNWANTED);
+}
+
+static void end_arrival(struct bibe_link *l, struct bibe_arrival *a)
+{
+    assert(l->arrivals_len > 0);
+    list_sub(&a->node);
+    l->arrivals_len--;
+    buf_drop(a->kept);
+    free(a);
+}
+
+/* One made of segments; true: it goes to the node again. It has the memory that it had. */
+static bool wait_again(struct bibe_link *l, struct bibe_arrival *a)
+{
+    const tick now = world_now(l->env.world);
+    if (a->until <= now) {
+        bibe_note(l, BIBE_NOTE_EXPIRED, 1);
+        return false;
+    }
+    if (!reserve_bytes(l, a->kept->len)) {
+        bibe_note(l, BIBE_NOTE_FULL, 1);
+        return false;
+    }
+    a->bundle = buf_keep(a->kept);
+    l->waiting_bytes += a->kept->len;
+    a->pause = a->pause == 0 ? TICK_S : tick_min(2 * a->pause, 60 * TICK_S);
+    a->at = tick_add(now, a->pause);
+    bibe_note(l, BIBE_NOTE_PUT_OFF, 1);
+    bibe_kick(l);
+    return true;
 }
 
 void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
@@ -119,40 +244,49 @@ void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
         struct bibe_arrival *a = container_of(it, struct bibe_arrival, node);
         if (a->token != token || a->bundle != NULL)
             continue;
+        note_verdict(l, verdict);
         const bool has_key = a->has_key;
         const uint64_t key = a->key;
-        assert(l->arrivals_len > 0);
-        list_sub(&a->node);
-        l->arrivals_len--;
-        free(a);
-        l->n.bundles_refused += verdict != CLA_ACCEPTED;
+        if (!has_key && does_pass(verdict) && wait_again(l, a))
+            return;
+        end_arrival(l, a);
         if (has_key)
-            end_delivery(l, key);
+            end_delivery(l, key, !does_pass(verdict));
         return;
     }
 }
 
-/* The next one that the node has not got; NULL: it has all. */
-static struct bibe_arrival *find_waiting(struct bibe_link *l)
+/* The next one that the node has not got, and is due; NULL: there is none. *due: when there is. */
+static struct bibe_arrival *find_waiting(struct bibe_link *l, tick *due)
 {
+    const tick now = world_now(l->env.world);
+    *due = TICK_NEVER;
     list_for_each (it, &l->arrivals) {
         struct bibe_arrival *a = container_of(it, struct bibe_arrival, node);
-        if (a->bundle != NULL)
+        if (a->bundle == NULL)
+            continue;
+        if (a->at <= now)
             return a;
+        *due = tick_min(*due, a->at);
     }
     return NULL;
 }
 
-void bibe_take_turn(struct bibe_link *l)
+tick bibe_take_turn(struct bibe_link *l)
 {
     struct bibe_arrival *a;
-    while ((a = find_waiting(l)) != NULL) {
+    tick due;
+    expire_joins(l, world_now(l->env.world));
+    while ((a = find_waiting(l, &due)) != NULL) {
         struct buf *bundle = a->bundle;
         a->bundle = NULL; /* it may be confirmed, and gone, within the call */
-        l->n.bundles_received++;
+        l->n.bundles_received += a->pause == 0;
+        if (!a->has_key)
+            l->waiting_bytes -= bundle->len;
+        settle_account(l); /* it counts at the node from here on */
         l->env.events.received(l->env.events.context, &l->cla, bundle, a->token);
     }
-    bibe_joins_expire(&l->joins, world_now(l->env.world));
+    return due;
 }
 
 void bibe_take_forget(struct bibe_link *l)
@@ -161,8 +295,9 @@ void bibe_take_forget(struct bibe_link *l)
         struct bibe_arrival *a = container_of(list_first(&l->arrivals), struct bibe_arrival, node);
         list_sub(&a->node);
         buf_drop(a->bundle);
-        free(a);
+        end_arrival(l, a);
     }
-    l->arrivals_len = 0;
     bibe_joins_fini(&l->joins);
+    l->waiting_bytes = 0;
+    settle_account(l);
 }

@@ -141,6 +141,27 @@ class StackBibeTest(unittest.TestCase):
         self.assertIn("it_would_go_in_itself__or_too_deep_in_others", {r["reason"] for r in self.rows(1, "failed")})
         self.assertEqual(self.rows(2, "accepted"), [])
 
+    def test_longer_than_memory(self):
+        """A bundle in segments that is longer than `memory`, and no longer than bundles.max, arrives."""
+        self.write(", segment: 100kB, memory: 150kB")
+        client, server = self.run_all("-d ipn:3.2000 -D 2M -W 4 -P 500kB -l 1h")
+        self.assertEqual((client["bundles_acked"], server["bundles"], server["wrong_crc"], server["duplicates"]), (4, 4, 0, 0))
+        self.assertEqual(sum(self.tunnel(3)["thrown_away"].values()), 0)
+
+    def test_no_room_behind(self):
+        """The node at the end refuses most of what the tunnel brings for a while (a rule's rate): nothing is lost, each
+        bundle arrives when there is room, from the store of its encapsulating bundle."""
+        for segment in ("", ", segment: 10kB"):
+            with self.subTest(segment):
+                self.write(segment)
+                with open(self.path("n3.yaml"), "a", encoding="utf-8") as f:
+                    f.write("rules:\n  - {peer: ipn:1.0, way: in, from: 'ipn:*.*', to: 'ipn:*.*', rate: 2, burst: 2}\n")
+                client, server = self.run_all("-d ipn:3.2000 -D 400k -W 20 -P 20kB -l 1h --ack-timeout 10min --linger 10min")
+                came = self.tunnel(3)
+                self.assertEqual((server["bundles"], server["wrong_crc"], client["bundles_sent"]), (20, 0, 20))
+                self.assertGreaterEqual(came["put_off"], 15)
+                self.assertEqual(sum(came["thrown_away"].values()), 0)
+
     def test_another_endpoint(self):
         """What comes from another endpoint of the peer's node, as an application there could send it, is not from the tunnel."""
         self.write()

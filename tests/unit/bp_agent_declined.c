@@ -131,6 +131,41 @@ START_TEST(a_new_link_at_its_place)
 }
 END_TEST
 
+/* A taker that has no room now: it comes again, after a pause that doubles, and others come
+ * meanwhile; its lifetime ends as ever. */
+START_TEST(a_delivery_is_put_off)
+{
+    struct binder n;
+    const struct agent_config c = config_of("ipn:2.0");
+    const struct eid here = eid_of("ipn:2.5");
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_register(n.a, 9, &here, 1, n.now), 0);
+    for (uint64_t i = 1; i <= 2; i++) {
+        const struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", i);
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+    }
+    expect(&n, "store 1\nconfirm link 1\nstore 2\nconfirm link 2\ndeliver 1 to 9: data\n");
+    agent_put_off(n.a, 1, "no room", n.now);
+    expect(&n, "deliver 2 to 9: data\n"); /* the window is free for another */
+    agent_delivered(n.a, 2, true, n.now);
+    skip(&n);
+    tick pause = TICK_S;
+    for (unsigned i = 0; i < 4; i++, pause *= 2) {
+        pass(&n, pause - TICK_MS);
+        expect(&n, "");
+        pass(&n, TICK_MS);
+        expect(&n, "deliver 1 to 9: data\n");
+        agent_put_off(n.a, 1, "no room", n.now);
+    }
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 0);
+    pass(&n, 60 * TICK_S); /* its lifetime */
+    skip(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_EXPIRED], 1);
+    agent_put_off(n.a, 1, "no room", n.now); /* it is gone: nothing happens */
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("bp_agent_declined");
@@ -139,6 +174,7 @@ int main(void)
     tcase_add_test(t, ends_where_there_is_no_other);
     tcase_add_test(t, ends_when_all_have_declined);
     tcase_add_test(t, a_new_link_at_its_place);
+    tcase_add_test(t, a_delivery_is_put_off);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
