@@ -3,6 +3,7 @@
 import itertools
 import os
 import secrets
+import subprocess
 import time
 
 from attack import main
@@ -15,15 +16,18 @@ BATCH = 64
 BLOCKS, TARGETS = 58, 16  # at most 64 blocks; targets of one security block
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
 POLICY = "security_keys: {folder}\nsecurity:\n  - {{role: {role}, from: 'ipn:[1,8-9].*', to: 'ipn:2.*', context: bib-hmac-sha2, key: link}}\n"
+DECRYPTS = "  - {role: acceptor, from: 'ipn:7.*', to: 'ipn:2.*', context: bcb-aes-gcm, key: secret}\n"
 LOG_LINES = 200
 
 
 class Maker:
     """Bundles of each kind, by number; all of one incarnation have one creation time."""
 
-    def __init__(self, key):
+    def __init__(self, key, encrypt):
         self.key, self.created = key, int((time.time() - EPOCH) * 1000)
         self.replayed = self.true(8, 999999)
+        self.encrypted = encrypt(self.plain(7, 999999, b""))  # of node 7
+        self.cipher = self.encrypted[self.encrypted.index(bytes([0x85, 12])):]  # its BCB and its payload
 
     def true(self, peer, number, **more):
         return signed(self.key, (peer, 66), (2, 77), number, created=self.created, **more)
@@ -66,7 +70,37 @@ class Maker:
     def no_results(self, n):
         return self.plain(9, n, block(11, 2, asb([1], 1, (9, 0), [], [])))
 
+    # Of node 7, whose bundles are encrypted; without its key
+
+    def false_cipher(self, n):
+        return self.plain(7, n, bcb(2, [1], (7, 0), [secrets.token_bytes(16)]))
+
+    def two_ciphers(self, n):
+        return self.plain(7, n, b"".join(bcb(k, [1], (7, 0), [bytes(16)]) for k in (2, 3)))
+
+    def ciphers_of_each_other(self, n):
+        return self.plain(7, n, bib(2, [1], (7, 0), [bytes(MAC)]) + bcb(3, [4, 2], (7, 0), [bytes(16)] * 2) + bcb(4, [3, 1], (7, 0), [bytes(16)] * 2))
+
+    def cipher_of_itself(self, n):
+        return self.plain(7, n, bcb(2, [2, 1], (7, 0), [bytes(16)] * 2))
+
+    def cipher_of_primary(self, n):
+        return self.plain(7, n, bcb(2, [0, 1], (7, 0), [bytes(16)] * 2))
+
+    def many_ciphers(self, n):
+        no = bytes(16)
+        return self.plain(7, n, b"".join(bcb(2 + k, [*range(100, 99 + TARGETS), 1 if k == BLOCKS - 1 else 99], (7, 0), [no] * TARGETS) for k in range(BLOCKS)))
+
+    def copied_cipher(self, n):
+        """The BCB and the encrypted payload of a true bundle behind another primary block."""
+        whole = self.plain(7, n, b"")
+        return whole[:-1 - len(block(1, 1, b"x"))] + self.cipher
+
     # With the key
+
+    def replayed_cipher(self, n):
+        del n
+        return self.encrypted
 
     def two_true(self, n):
         return self.true(8, n, copies=2)
@@ -85,21 +119,29 @@ class Maker:
 
 FALSE = ("two_false", "many_targets", "same_target_in_all", "twice_in_one", "same_number", "number_of_payload", "encrypted_by_each_other", "copied_block",
          "no_results")
+SECRET = ("false_cipher", "two_ciphers", "ciphers_of_each_other", "cipher_of_itself", "cipher_of_primary", "many_ciphers", "copied_cipher")
 KEYED = ("two_true", "true_and_false", "encrypted_by_none")
 
 
 def run(scene):
-    """Node 1 signs its bundles for node 2; of two others one has the key, too. Each floods node 2 with wrong security blocks and replays."""
+    """Node 1 signs its bundles for node 2; of two others one has the keys, too. Each floods node 2 with wrong security blocks and replays."""
     p1, p2, tcp = scene.ports(3)
-    secret, folder = secrets.token_bytes(48), scene.lab.path("keys")
+    secret, hidden, folder = secrets.token_bytes(48), secrets.token_hex(32), scene.lab.path("keys")
     os.mkdir(folder, 0o700)
-    with open(os.path.join(folder, "link"), "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as f:
-        f.write(f"id: link\nalgorithm: hmac-sha-384\nkey: {secret.hex()}\n")
+    for name, text in (("keys/link", f"id: link\nalgorithm: hmac-sha-384\nkey: {secret.hex()}\n"),
+                       ("keys/secret", f"id: secret\nalgorithm: aes-256-gcm\nkey: {hidden}\n"), ("hidden", hidden + "\n")):
+        with open(scene.lab.path(name), "w", encoding="ascii", opener=lambda p, f: os.open(p, f, 0o600)) as f:
+            f.write(text)
     scene.node(1, [scene.link(2, p1, p2, **KEYS)], extra=POLICY.format(folder=folder, role="source"))
     entry = {"name": "in", "adapter": "tcpcl", "peer": "ipn:8.0", "local": f"127.0.0.1:{tcp}", "tls": "off", "peers": 8}
-    node = scene.node(2, [scene.link(1, p2, p1, **KEYS), entry], extra=POLICY.format(folder=folder, role="acceptor"))
+    node = scene.node(2, [scene.link(1, p2, p1, **KEYS), entry], extra=POLICY.format(folder=folder, role="acceptor") + DECRYPTS)
     scene.receiver(2)
-    maker = Maker(secret)
+
+    def encrypt(data):
+        return subprocess.run([scene.lab.program("helio-bundle"), "encrypt", "-k", scene.lab.path("hidden"), "-"], input=data, stdout=subprocess.PIPE, timeout=60,
+                              check=True).stdout
+
+    maker = Maker(secret, encrypt)
 
     def state():
         agent, security = scene.control(2, "counters")["agent"], scene.control(2, "security")["security"]
@@ -116,15 +158,17 @@ def run(scene):
         session.close()
         return {k: after[k] - before[k] for k in after if after[k] != before[k]}
 
-    for kinds, name in ((FALSE, "ipn:9.0"), (KEYED, "ipn:8.0")):
+    for kinds, name in ((FALSE, "ipn:9.0"), (SECRET, "ipn:9.0"), (KEYED, "ipn:8.0")):
         for first, kind in enumerate(kinds):
             changes = give(name, [getattr(maker, kind)(first * COUNT + k) for k in range(COUNT)])
             scene.figure(kind, changes)
             scene.bound(f"{kind}: refused", changes.get("refused", 0), "==", COUNT)
             scene.bound(f"{kind}: taken", changes.get("received", 0), "==", 0)
-    replays = give("ipn:8.0", [maker.replay(k) for k in range(COUNT)])
-    scene.figure("replay", replays)
-    scene.bound("replay: taken", replays.get("received", 0), "==", 1)
+    for kind in ("replay", "replayed_cipher"):
+        replays = give("ipn:8.0", [getattr(maker, kind)(k) for k in range(COUNT)])
+        scene.figure(kind, replays)
+        scene.bound(f"{kind}: taken", replays.get("received", 0), "==", 1)
+        scene.bound(f"{kind}: failed operations", replays.get("failed", 0), "==", 0)
 
     def attacker(peer, kinds):
         ready = [segment(k, getattr(maker, kind)(k)) for kind in kinds for k in range(COUNT)]
@@ -136,7 +180,7 @@ def run(scene):
         return go
 
     before, began = state(), time.monotonic()
-    phases = scene.phases(lambda: scene.goodput(1, 2), attacker(9, FALSE), attacker(8, (*KEYED, "replay")))
+    phases = scene.phases(lambda: scene.goodput(1, 2), attacker(9, FALSE + SECRET), attacker(8, (*KEYED, "replay", "replayed_cipher")))
     after, took = state(), time.monotonic() - began
     failed = after["failed"] - before["failed"]
     scene.figure("failed operations", failed)
