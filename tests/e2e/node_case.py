@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Nodes and their applications for tests of the daemon."""
 
+import json
 import os
 import shutil
 import subprocess
@@ -58,6 +59,17 @@ class NodeCase(unittest.TestCase):
         if endpoint:
             self.assertEqual(c.configure(endpoint, **keys), aap2.SUCCESS)
         return c
+
+    def ctl(self, number, *words):
+        """What helioctl says of a node, as an object."""
+        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
+                           capture_output=True, text=True, timeout=300)
+        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
+        return json.loads(p.stdout)
+
+    def link(self, number):
+        """Its first link."""
+        return self.ctl(number, "links")["links"][0]
 
     def heliod(self, *arguments):
         return subprocess.run([self.lab.program("heliod"), *arguments], capture_output=True, text=True, timeout=300)

@@ -1,11 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """STCP and MTCP between real nodes, and between a node and a peer that is written here. usage: stream_test.py BIN OUT [TEST...]"""
 
-import json
 import signal
 import socket
 import struct
-import subprocess
 import time
 
 import aap2
@@ -49,15 +47,6 @@ class Peer:
 
 
 class StreamTest(NodeCase):
-    def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
-                           capture_output=True, text=True, timeout=300)
-        self.assertEqual(p.returncode, 0, p.stderr)
-        return json.loads(p.stdout)
-
-    def link(self, number):
-        return self.ctl(number, "links")["links"][0]
-
     def entry(self, adapter, peer, **keys):
         return {"name": f"to-{peer}", "adapter": adapter, "peer": f"ipn:{peer}.0", **keys}
 

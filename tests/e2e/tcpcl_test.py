@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """TCPCLv4 between real nodes, and between a node and a peer that is written here. usage: tcpcl_test.py BIN OUT [TEST...]"""
 
-import json
 import random
 import signal
 import socket
@@ -109,12 +108,6 @@ def at_rate(test):
 
 
 class TcpclTest(NodeCase):
-    def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
-                           capture_output=True, text=True, timeout=300)
-        self.assertEqual(p.returncode, 0, p.stdout + p.stderr)
-        return json.loads(p.stdout)
-
     def shown(self, number, *words):
         """Output for people."""
         return subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", *words],

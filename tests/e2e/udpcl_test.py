@@ -1,10 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """UDPCL between nodes, and between a node and a peer that is written here. usage: udpcl_test.py BIN OUT [TEST...]"""
 
-import json
 import socket
 import struct
-import subprocess
 import time
 
 import aap2
@@ -84,15 +82,6 @@ def parse(data, at=0):
 
 
 class UdpclTest(NodeCase):
-    def ctl(self, number, *words):
-        p = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "--json", *words],
-                           capture_output=True, text=True, timeout=300)
-        self.assertEqual(p.returncode, 0, p.stderr)
-        return json.loads(p.stdout)
-
-    def link(self, number):
-        return self.ctl(number, "links")["links"][0]
-
     def udp(self, peer, local, remote, host="127.0.0.1", **keys):
         return {"name": f"to-{peer}", "adapter": "udp", "peer": f"ipn:{peer}.0", "local": f"\"{host}:{local}\"",
                 "remote": f"\"{host}:{remote}\"", **keys}
