@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """First pieces of files of 16 GiB, in the names of forged sources, for helio-recv."""
+import hashlib
 import os
 import struct
 import subprocess
@@ -26,7 +27,9 @@ def crc32c(data):
 
 def first_piece():
     """As helio-send writes it (tools/files/files_wire.c): a header of 84 bytes, the name, and 10 of 16 GiB."""
-    head = b"HFIL\x01\x01\x00\x00" + os.urandom(16) + struct.pack(">QQ", 16 << 30, 0) + os.urandom(32) + struct.pack(">IHHI", 0, len(NAME), 0, 0)
+    sha, size = os.urandom(32), struct.pack(">Q", 16 << 30)
+    number = hashlib.sha256(sha + size + NAME).digest()[:16]
+    head = b"HFIL\x01\x01\x00\x00" + number + size + bytes(8) + sha + struct.pack(">IHHI", 0, len(NAME), 0, 0)
     data = head + NAME + b"x" * 10
     return data[:80] + struct.pack(">I", crc32c(data)) + data[84:]
 

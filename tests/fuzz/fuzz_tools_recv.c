@@ -3,7 +3,7 @@
  * helio-recv's shelf and its journals: pieces, questions and damaged payloads of a few files from
  * several sources, in any order; the process may end and begin again at any move, with its journals
  * and its list of finished files damaged in between. The shelf's invariants are checked after each
- * move; a file that has its name has its content.
+ * move; a file that has its name has its content, and who is told that it is whole finds it there.
  */
 #include <assert.h>
 #include <dirent.h>
@@ -15,6 +15,7 @@
 
 #include "base/err.h"
 #include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/files/files_receiver.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
@@ -25,7 +26,7 @@ int LLVMFuzzerInitialize(int *argc, char ***argv);
 #define MOVES 80
 
 static char folder[64];
-static uint8_t sums[FILES][FILES_SHA], content[FILES][SIZE_MAX_HERE];
+static uint8_t sums[FILES][FILES_SHA], ids[FILES][FILES_ID], content[FILES][SIZE_MAX_HERE];
 static const size_t sizes[FILES] = {0, 10, 100, SIZE_MAX_HERE};
 static const char *const names[FILES + 4] = {"a",    "folder/b", "folder/c", "d",
                                              "../e", "folder",   "a/f",      ".helio-recv/x"};
@@ -80,6 +81,9 @@ int LLVMFuzzerInitialize(int *argc, char ***argv)
             content[i][k] = (uint8_t)(i * 31 + k);
         files_digest_add(d, slice_of(content[i], sizes[i]));
         assert(files_digest_end(d, sums[i]));
+        struct files_head h = {.size = sizes[i], .name = slice_of(names[i], strlen(names[i]))};
+        memcpy(h.sha, sums[i], FILES_SHA);
+        assert(files_id_make(&h, ids[i]));
     }
     return 0;
 }
@@ -110,7 +114,7 @@ static void end(struct run *r)
 
 /* ---- what comes ---- */
 
-static void take(struct run *r, struct slice payload)
+static const struct files_outcome *take(struct run *r, struct slice payload)
 {
     static const char *const sources[] = {"ipn:1.5", "ipn:2.5", "dtn://x/y", "ipn:1.6"};
     static struct files_outcome out;
@@ -119,6 +123,45 @@ static void take(struct run *r, struct slice payload)
                                        payload, r->now, &out);
     assert(rc == 0 || helio_code(rc) != 0);
     files_shelf_check(&r->r.shelf);
+    return &out;
+}
+
+/* Is a file of that content there, under the name or a numbered one? */
+static bool is_there(const char *name, size_t i)
+{
+    uint8_t got[SIZE_MAX_HERE + 1];
+    bool found = false;
+    for (int k = 0; k < 10 && !found; k++) {
+        char path[512], number[8] = "";
+        if (k > 0)
+            snprintf(number, sizeof number, ".%d", k);
+        snprintf(path, sizeof path, "%s/%s%s", folder, name, number);
+        const int fd = open(path, O_RDONLY | O_CLOEXEC);
+        if (fd < 0)
+            continue;
+        found = read(fd, got, sizeof got) == (ssize_t)sizes[i] &&
+                memcmp(got, content[i], sizes[i]) == 0;
+        close(fd);
+    }
+    return found;
+}
+
+/* Who is told that a file is whole finds it there. */
+static void check_done(const struct files_outcome *out, const struct files_head *h, size_t i)
+{
+    struct files_head in;
+    struct files_receipt receipt;
+    struct slice body;
+    if (out->receipt_len == 0)
+        return;
+    assert(files_parse(slice_of(out->receipt, out->receipt_len), &in, &body) == FILES_OK);
+    assert(files_parse_receipt(body, in.size, &receipt));
+    if (receipt.state != FILES_STATE_DONE)
+        return;
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)h->name.len, (const char *)h->name.data);
+    assert(in.size == sizes[i] && memcmp(in.sha, sums[i], FILES_SHA) == 0);
+    assert(is_there(name, i));
 }
 
 static void take_head(struct run *r, enum files_kind kind)
@@ -131,10 +174,12 @@ static void take_head(struct run *r, enum files_kind kind)
                            .size = sizes[i] + (how & 64 ? octet(r) : 0),
                            .number = what,
                            .name = slice_of(names[name], strlen(names[name]))};
-    memset(h.id, 1 + (int)i + (how & 2), sizeof h.id);
     memcpy(h.sha, sums[i], FILES_SHA);
     if (how & 4) /* another content */
         h.sha[0] ^= 1;
+    assert(files_id_make(&h, h.id));
+    if (how & 2) /* of a file that it is not */
+        memcpy(h.id, ids[octet(r) % FILES], FILES_ID);
     const size_t at = sizes[i] == 0 ? 0 : (octet(r) | (size_t)octet(r) << 8) % sizes[i];
     const size_t most = sizes[i] - at, len = how & 8 ? most : most < 40 ? most : octet(r) % 40u;
     h.offset = kind == FILES_PIECE ? at : 0;
@@ -145,14 +190,14 @@ static void take_head(struct run *r, enum files_kind kind)
     n += body.len;
     if (how & 16) /* damaged on its way */
         out[octet(r) % n] ^= octet(r);
-    take(r, slice_of(out, n));
+    check_done(take(r, slice_of(out, n)), &h, i);
 }
 
 static void take_octets(struct run *r)
 {
     const size_t left = (size_t)(r->end - r->p), want = octet(r);
     const struct slice s = slice_of(r->p, want < left ? want : left > 0 ? left - 1 : 0);
-    take(r, s);
+    (void)take(r, s);
     r->p += s.len;
 }
 

@@ -13,11 +13,13 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_receiver.h"
 #include "tools/files/files_sender.h"
 
 #define SOURCE "ipn:1.70000"
+#define RECEIVER "ipn:2.2001"
 
 /* ---- a way between two folders ---- */
 
@@ -77,6 +79,7 @@ static struct lab *lab_new(uint64_t seed)
         (struct files_limits){1 << 20, 8, 1 << 22, 3600 * TICK_S, false, 0, 0, 3600 * TICK_S};
     l->options = (struct files_send_options){
         .piece = 1000, .confirm = true, .ask = 10 * TICK_S, .wait = 86400 * TICK_S};
+    ck_assert_int_eq(eid_parse(RECEIVER, &l->options.receiver), 0);
     l->delay = TICK_S;
     begin_sender(l);
     begin_receiver(l);
@@ -139,7 +142,7 @@ static void land_flight(struct lab *l, struct flight *f)
     struct flight landed = *f;
     f->bytes = NULL;
     if (landed.back) {
-        files_sender_take(&l->sender, slice_of(landed.bytes, landed.len), l->now);
+        files_sender_take(&l->sender, RECEIVER, slice_of(landed.bytes, landed.len), l->now);
         files_sender_check(&l->sender);
     } else {
         ck_assert_int_eq(files_receiver_take(&l->receiver, SOURCE, "",
@@ -319,8 +322,9 @@ static void take_crafted(struct lab *l, const char *name, size_t name_len, uint6
     uint8_t bytes[FILES_HEAD + 300];
     struct files_head h = {.kind = FILES_PIECE, .flags = FILES_WANT_RECEIPT, .size = size};
     h.name = slice_of(name, name_len);
-    h.id[0] = (uint8_t)rng_u64(&l->rng);
-    h.id[1] = (uint8_t)rng_u64(&l->rng);
+    h.sha[0] = (uint8_t)rng_u64(&l->rng);
+    h.sha[1] = (uint8_t)rng_u64(&l->rng);
+    ck_assert(files_id_make(&h, h.id));
     size_t len = files_write(&h, slice_of("x", 1), bytes);
     bytes[len] = 'x';
     ck_assert_int_eq(
@@ -420,7 +424,7 @@ START_TEST(a_whole_file_is_finished_by_the_next)
         files_shelf_write(&l->receiver.shelf, it, gap.lo, slice_of(rest, 1000), l->now), 1);
     if (_i > 0)
         ck_assert_int_eq(files_journal_placing(l->receiver.shelf.state, it, false), 0);
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     snprintf(path, sizeof path, "%s/x", l->to);
     snprintf(data, sizeof data, "%s/%s/%s", l->to, FILES_FOLDER, hex);
     if (_i > 1)
@@ -449,7 +453,7 @@ START_TEST(torn_journals_are_cut)
     pump_sender(l);
     for (int i = 0; i < 2; i++)
         ck_assert(step_lab(l));
-    files_journal_name(only_item(l)->id, name);
+    files_journal_name(only_item(l)->key, name);
     files_receiver_fini(&l->receiver);
     snprintf(path, sizeof path, "%s/%s/%s", l->to, FILES_FOLDER, name);
     struct stat st;

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_shelf.h"
 #include "tools/files/files_sources.h"
@@ -91,7 +92,8 @@ static int begin_file(struct folder *f, const char *source, const char *neighbou
     struct files_item *it;
     struct files_head h = {.kind = FILES_PIECE, .size = size, .name = slice_of("x", 1)};
     const struct files_from from = {source, neighbour};
-    h.id[0] = ++last;
+    h.sha[0] = ++last;
+    ck_assert(files_id_make(&h, h.id));
     int rc = files_shelf_begin(&f->shelf, &h, &from, now, out == NULL ? &it : out);
     files_shelf_check(&f->shelf);
     return rc;
@@ -221,7 +223,7 @@ START_TEST(older_journals_are_read)
     uint8_t bytes[8 + FILES_HEAD + 1 + 5] = {'H', 'F', 'R', 'J', 0, 0, 0, FILES_HEAD + 1 + 5};
     struct files_head h = {.kind = FILES_ASK, .size = 100, .name = slice_of("x", 1)};
     char path[128], hex[FILES_HEX];
-    h.id[0] = 0xab;
+    ck_assert(files_id_make(&h, h.id));
     const size_t head = files_write(&h, slice_of("ipn:1", 5), bytes + 8);
     ck_assert_uint_eq(head, FILES_HEAD + 1);
     memcpy(bytes + 8 + head, "ipn:1", 5);
@@ -238,7 +240,7 @@ START_TEST(older_journals_are_read)
     fclose(out);
     files_shelf_close(&f.shelf);
     ck_assert_int_eq(files_shelf_open(&f.shelf, f.path, &limits, 1), 0);
-    const struct files_item *it = files_shelf_find(&f.shelf, h.id);
+    const struct files_item *it = files_shelf_find(&f.shelf, h.id, "ipn:1");
     ck_assert_ptr_nonnull(it);
     ck_assert_str_eq(it->source, "ipn:1");
     ck_assert_str_eq(it->neighbour, "");

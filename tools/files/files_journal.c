@@ -44,7 +44,7 @@ static int append_bytes(int state, const struct files_item *it, const uint8_t *d
                         int flags, bool sync)
 {
     char name[FILES_JOURNAL_NAME];
-    files_journal_name(it->id, name);
+    files_journal_name(it->key, name);
     int fd = openat(state, name, O_WRONLY | O_APPEND | O_NOFOLLOW | O_CLOEXEC | flags, 0600);
     if (fd < 0)
         return helio_from_errno(errno);

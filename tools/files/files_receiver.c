@@ -10,6 +10,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "tools/files/files_id.h"
 
 int files_receiver_init(struct files_receiver *r, const char *path,
                         const struct files_limits *limits, bool hidden, uint64_t seed)
@@ -22,6 +23,12 @@ void files_receiver_fini(struct files_receiver *r)
 {
     files_shelf_close(&r->shelf);
 }
+
+/* A head whose id is right, and the node that sent it. */
+struct arrival {
+    struct files_head head;
+    struct files_from from;
+};
 
 /* ---- receipts ---- */
 
@@ -40,22 +47,25 @@ static void say_done(struct files_receiver *r, const struct files_head *h,
     write_receipt(r, h, &done, out);
 }
 
-/* The first time that it is refused; from then on it was told. */
-static bool note_refused(struct files_receiver *r, const uint8_t id[FILES_ID])
+/* The first time that this source's is refused; from then on it was told. */
+static bool note_refused(struct files_receiver *r, const struct files_head *h, const char *source)
 {
+    const uint64_t id = hash_bytes(r->shelf.items.seed, h->id, FILES_ID);
+    const uint64_t hash = hash_bytes(id, source, strlen(source));
     for (size_t i = 0; i < FILES_REFUSED_MAX; i++)
-        if (memcmp(r->refused[i], id, FILES_ID) == 0)
+        if (r->refused[i] == hash)
             return false;
-    memcpy(r->refused[r->refused_next], id, FILES_ID);
+    r->refused[r->refused_next] = hash;
     r->refused_next = (r->refused_next + 1) % FILES_REFUSED_MAX;
     return true;
 }
 
-static void refuse_file(struct files_receiver *r, const struct files_head *h,
-                        enum files_reason reason, struct files_outcome *out)
+static void refuse_file(struct files_receiver *r, const struct arrival *a, enum files_reason reason,
+                        struct files_outcome *out)
 {
     const struct files_receipt refused = {.state = FILES_STATE_REFUSED, .reason = reason};
-    bool first = note_refused(r, h->id);
+    const struct files_head *h = &a->head;
+    bool first = note_refused(r, h, a->from.source);
     r->counts.refused[reason]++;
     if (h->kind == FILES_ASK || (first && (h->flags & FILES_WANT_RECEIPT) != 0))
         write_receipt(r, h, &refused, out);
@@ -73,19 +83,20 @@ static enum files_reason judge_head(const struct files_receiver *r, const struct
     return h->size > r->shelf.limits.file_max ? FILES_REASON_SIZE : FILES_REASON_NONE;
 }
 
-static bool is_same(const struct files_item *it, const struct files_head *h, const char *source)
+/* By their ids they are: that two files have one id takes 2^64 attempts of who makes both. */
+static bool is_same(const struct files_item *it, const struct files_head *h)
 {
     return it->size == h->size && memcmp(it->sha, h->sha, FILES_SHA) == 0 &&
-           slice_equal(slice_of(it->name, strlen(it->name)), h->name) &&
-           strcmp(it->source, source) == 0;
+           slice_equal(slice_of(it->name, strlen(it->name)), h->name);
 }
 
-static int finish_file(struct files_receiver *r, struct files_item *it, const struct files_head *h,
+static int finish_file(struct files_receiver *r, struct files_item *it, const struct arrival *a,
                        struct files_outcome *out)
 {
+    const struct files_head *h = &a->head;
     int rc = files_shelf_finish(&r->shelf, it, out->name);
     if (rc == HELIO_EINVAL) {
-        refuse_file(r, h, FILES_REASON_PLACE, out);
+        refuse_file(r, a, FILES_REASON_PLACE, out);
         return 0;
     }
     if (rc ==
@@ -103,12 +114,12 @@ static int finish_file(struct files_receiver *r, struct files_item *it, const st
     return 0;
 }
 
-static int write_piece(struct files_receiver *r, struct files_item *it, const struct files_head *h,
+static int write_piece(struct files_receiver *r, struct files_item *it, const struct arrival *a,
                        struct slice body, tick now, struct files_outcome *out)
 {
-    int rc = files_shelf_write(&r->shelf, it, h->offset, body, now);
+    int rc = files_shelf_write(&r->shelf, it, a->head.offset, body, now);
     if (rc == HELIO_EAGAIN || rc == FILES_NO_ROOM || rc == FILES_NO_SHARE) {
-        refuse_file(r, h,
+        refuse_file(r, a,
                     rc == HELIO_EAGAIN    ? FILES_REASON_GAPS
                     : rc == FILES_NO_ROOM ? FILES_REASON_ROOM
                                           : FILES_REASON_SHARE,
@@ -120,56 +131,56 @@ static int write_piece(struct files_receiver *r, struct files_item *it, const st
     r->counts.pieces += rc == FILES_WRITTEN;
     r->counts.bytes += rc == FILES_WRITTEN ? body.len : 0;
     r->counts.repeated += rc == FILES_REPEATED && body.len > 0;
-    return files_item_whole(it) ? finish_file(r, it, h, out) : 0;
+    return files_item_whole(it) ? finish_file(r, it, a, out) : 0;
 }
 
-static int take_piece(struct files_receiver *r, const struct files_from *from,
-                      const struct files_head *h, struct slice body, tick now,
-                      struct files_outcome *out)
+static int take_piece(struct files_receiver *r, const struct arrival *a, struct slice body,
+                      tick now, struct files_outcome *out)
 {
-    struct files_item *it = files_shelf_find(&r->shelf, h->id);
+    const struct files_head *h = &a->head;
     if (files_done_has(&r->shelf.done, h->id)) {
         r->counts.repeated++;
         if (h->offset == 0 && (h->flags & FILES_WANT_RECEIPT) != 0)
             say_done(r, h, out);
         return 0;
     }
+    struct files_item *it = files_shelf_find(&r->shelf, h->id, a->from.source);
     enum files_reason reason = judge_head(r, h);
-    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, from->source))
+    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h))
         reason = FILES_REASON_CONFLICT;
     int rc = 0;
     if (reason == FILES_REASON_NONE && it == NULL)
-        rc = files_shelf_begin(&r->shelf, h, from, now, &it);
+        rc = files_shelf_begin(&r->shelf, h, &a->from, now, &it);
     if (rc == HELIO_EAGAIN)
         reason = FILES_REASON_ROOM;
     if (rc == HELIO_EEXIST)
         reason = FILES_REASON_SHARE;
     if (reason != FILES_REASON_NONE) {
-        refuse_file(r, h, reason, out);
+        refuse_file(r, a, reason, out);
         return 0;
     }
-    return rc != 0 ? rc : write_piece(r, it, h, body, now, out);
+    return rc != 0 ? rc : write_piece(r, it, a, body, now, out);
 }
 
-static int take_ask(struct files_receiver *r, const char *source, const struct files_head *h,
-                    struct files_outcome *out)
+static int take_ask(struct files_receiver *r, const struct arrival *a, struct files_outcome *out)
 {
-    struct files_item *it = files_shelf_find(&r->shelf, h->id);
+    const struct files_head *h = &a->head;
     struct files_receipt receipt = {.state = FILES_STATE_PARTLY};
     r->counts.asks++;
     if (files_done_has(&r->shelf.done, h->id)) {
         say_done(r, h, out);
         return 0;
     }
+    struct files_item *it = files_shelf_find(&r->shelf, h->id, a->from.source);
     enum files_reason reason = judge_head(r, h);
-    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h, source))
+    if (reason == FILES_REASON_NONE && it != NULL && !is_same(it, h))
         reason = FILES_REASON_CONFLICT;
     if (reason != FILES_REASON_NONE) {
-        refuse_file(r, h, reason, out);
+        refuse_file(r, a, reason, out);
         return 0;
     }
     if (it != NULL && files_item_whole(it)) /* it could not be finished before */
-        return finish_file(r, it, h, out);
+        return finish_file(r, it, a, out);
     if (it != NULL)
         files_item_receipt(it, &receipt);
     else if (h->size > 0)
@@ -187,22 +198,35 @@ static void name_node(const char *source, char out[FILES_SOURCE_MAX])
     snprintf(out, FILES_SOURCE_MAX, "%.*s", (int)(len < FILES_SOURCE_MAX ? len : 0), source);
 }
 
+/* A piece or a question whose head is sound, from anybody. One with another file's id gets no
+ * answer: its source, which may be forged, would take that for an answer about the other file. */
+static int take_sound(struct files_receiver *r, const struct arrival *a, struct slice body,
+                      tick now, struct files_outcome *out)
+{
+    uint8_t right[FILES_ID];
+    if (!files_id_make(&a->head, right))
+        return HELIO_ENOMEM;
+    if (memcmp(right, a->head.id, FILES_ID) != 0) {
+        r->counts.refused[FILES_REASON_ID]++;
+        return 0;
+    }
+    return a->head.kind == FILES_ASK ? take_ask(r, a, out) : take_piece(r, a, body, now, out);
+}
+
 int files_receiver_take(struct files_receiver *r, const char *source, const char *neighbour,
                         struct slice payload, tick now, struct files_outcome *out)
 {
-    struct files_head h;
+    struct arrival a;
     struct slice body;
     char node[FILES_SOURCE_MAX];
     out->receipt_len = 0;
     out->finished = false;
-    enum files_verdict v = files_parse(payload, &h, &body);
+    enum files_verdict v = files_parse(payload, &a.head, &body);
     r->counts.damaged += v == FILES_DAMAGED;
-    r->counts.foreign += v == FILES_FOREIGN || (v == FILES_OK && h.kind == FILES_RECEIPT);
-    if (v != FILES_OK || h.kind == FILES_RECEIPT)
+    r->counts.foreign += v == FILES_FOREIGN || (v == FILES_OK && a.head.kind == FILES_RECEIPT);
+    if (v != FILES_OK || a.head.kind == FILES_RECEIPT)
         return 0;
     name_node(source, node);
-    if (h.kind == FILES_ASK)
-        return take_ask(r, node, &h, out);
-    const struct files_from from = {node, strlen(neighbour) < FILES_SOURCE_MAX ? neighbour : ""};
-    return take_piece(r, &from, &h, body, now, out);
+    a.from = (struct files_from){node, strlen(neighbour) < FILES_SOURCE_MAX ? neighbour : ""};
+    return take_sound(r, &a, body, now, out);
 }

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The receiving end: payloads in, files and receipts out. It knows no sockets, and time is an
- * argument; what it has taken lies in its shelf.
+ * argument; what it has taken lies in its shelf. Of a payload's head nothing is believed before its
+ * id is that of its SHA-256, size and name (files_id.h): so an id stands for one file.
  */
 #ifndef TOOLS_FILES_RECEIVER_H
 #define TOOLS_FILES_RECEIVER_H
 
 #include "tools/files/files_shelf.h"
 
-#define FILES_REFUSED_MAX 64 /* refused files of which a sender has been told */
+#define FILES_REFUSED_MAX 64 /* refused files of which their senders have been told */
 
 struct files_counts {
     uint64_t pieces, bytes;          /* that brought something */
@@ -23,7 +24,7 @@ struct files_receiver {
     struct files_shelf shelf;
     bool hidden; /* parts of names may begin with a dot */
     struct files_counts counts;
-    uint8_t refused[FILES_REFUSED_MAX][FILES_ID]; /* a ring */
+    uint64_t refused[FILES_REFUSED_MAX]; /* a ring of hashes: which file, to which sender */
     size_t refused_next;
 };
 

@@ -17,6 +17,7 @@
 
 #include "base/err.h"
 #include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 
 #define RANGES_MAX 65536
 #define PAUSE_MAX (3600 * TICK_S)
@@ -155,21 +156,16 @@ static bool open_file(struct files_sender *s, struct files_job *j, struct stat *
     return true;
 }
 
-/* The same for the same name and content, from any sender, and however often. */
-static bool make_id(struct files_job *j)
+static struct files_head head_of(const struct files_sender *s, const struct files_job *j,
+                                 enum files_kind kind)
 {
-    uint8_t sha[FILES_SHA], size[8];
-    struct files_digest *d = files_digest_new();
-    if (d == NULL)
-        return false;
-    for (int i = 0; i < 8; i++)
-        size[i] = (uint8_t)(size_of(j) >> (56 - 8 * i));
-    files_digest_add(d, slice_of(j->sha, FILES_SHA));
-    files_digest_add(d, slice_of(size, sizeof size));
-    files_digest_add(d, slice_of(j->name, strlen(j->name)));
-    bool good = files_digest_end(d, sha);
-    memcpy(j->id, sha, FILES_ID);
-    return good;
+    struct files_head h = {.kind = kind,
+                           .flags = s->options.confirm ? FILES_WANT_RECEIPT : 0,
+                           .size = size_of(j),
+                           .name = slice_of(j->name, strlen(j->name))};
+    memcpy(h.id, j->id, FILES_ID);
+    memcpy(h.sha, j->sha, FILES_SHA);
+    return h;
 }
 
 static void await_receipt(struct files_sender *s, struct files_job *j, tick now)
@@ -179,13 +175,21 @@ static void await_receipt(struct files_sender *s, struct files_job *j, tick now)
     j->give_up_at = tick_add(now, s->options.wait);
 }
 
+/* SHA-256 and id of the file. */
+static int make_sums(const struct files_sender *s, struct files_job *j)
+{
+    int rc = files_digest_file(s->fd, size_of(j), j->sha);
+    const struct files_head h = head_of(s, j, FILES_PIECE);
+    return rc == 0 && !files_id_make(&h, j->id) ? HELIO_ENOMEM : rc;
+}
+
 /* Its turn has come. False: it has failed. */
 static bool begin_job(struct files_sender *s, struct files_job *j, tick now)
 {
     if (!open_file(s, j, &j->was))
         return false;
-    int rc = files_digest_file(s->fd, size_of(j), j->sha);
-    if (rc != 0 || !make_id(j)) {
+    int rc = make_sums(s, j);
+    if (rc != 0) {
         fail_job(s, j,
                  rc == HELIO_EFORMAT ? "it became shorter while it was read" : helio_strerror(rc));
         return false;
@@ -209,18 +213,6 @@ static void push_given(struct files_sender *s, const struct files_given *g)
     assert(s->given_len < FILES_GIVEN_MAX);
     s->given[(s->given_first + s->given_len++) % FILES_GIVEN_MAX] = *g;
     g->job->given++;
-}
-
-static struct files_head head_of(const struct files_sender *s, const struct files_job *j,
-                                 enum files_kind kind)
-{
-    struct files_head h = {.kind = kind,
-                           .flags = s->options.confirm ? FILES_WANT_RECEIPT : 0,
-                           .size = size_of(j),
-                           .name = slice_of(j->name, strlen(j->name))};
-    memcpy(h.id, j->id, FILES_ID);
-    memcpy(h.sha, j->sha, FILES_SHA);
-    return h;
 }
 
 /* Payload bytes of a job: room for header and name, then `len` bytes. */
@@ -432,25 +424,40 @@ static void take_partly(struct files_sender *s, struct files_job *j, const struc
     j->held = r->held > j->held ? r->held : j->held;
 }
 
-void files_sender_take(struct files_sender *s, struct slice payload, tick now)
+static bool is_receiver(const struct files_sender *s, const char *source)
+{
+    struct eid from;
+    return eid_parse(source, &from) == 0 && eid_equal(&from, &s->options.receiver);
+}
+
+static void take_receipt(struct files_sender *s, const struct files_head *h,
+                         const struct files_receipt *r, tick now)
+{
+    struct files_job *j = find_job(s, h->id);
+    s->receipts++;
+    if (j == NULL || h->size != size_of(j) || memcmp(h->sha, j->sha, FILES_SHA) != 0)
+        return;
+    j->was_there = r->state == FILES_STATE_DONE && j->phase == FILES_ASKING;
+    if (r->state == FILES_STATE_DONE)
+        end_job(s, j, FILES_DONE);
+    else if (r->state == FILES_STATE_REFUSED)
+        fail_job(s, j, files_reason_text(r->reason));
+    else
+        take_partly(s, j, h, r, now);
+}
+
+void files_sender_take(struct files_sender *s, const char *source, struct slice payload, tick now)
 {
     struct files_head h;
     struct files_receipt r;
     struct slice body;
     bool good = files_parse(payload, &h, &body) == FILES_OK && h.kind == FILES_RECEIPT &&
                 files_parse_receipt(body, h.size, &r);
-    struct files_job *j = good ? find_job(s, h.id) : NULL;
-    s->receipts += good;
     s->foreign += !good;
-    if (j == NULL || h.size != size_of(j))
-        return;
-    j->was_there = r.state == FILES_STATE_DONE && j->phase == FILES_ASKING;
-    if (r.state == FILES_STATE_DONE)
-        end_job(s, j, FILES_DONE);
-    else if (r.state == FILES_STATE_REFUSED)
-        fail_job(s, j, files_reason_text(r.reason));
-    else
-        take_partly(s, j, &h, &r, now);
+    if (good && is_receiver(s, source))
+        take_receipt(s, &h, &r, now);
+    else if (good)
+        s->others++;
 }
 
 /* ---- time ---- */

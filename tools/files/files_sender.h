@@ -12,16 +12,18 @@
 #include "base/list.h"
 #include "base/ranges.h"
 #include "base/tick.h"
+#include "bp/codec/eid.h"
 #include "tools/files/files_wire.h"
 
 #define FILES_GIVEN_MAX 32 /* payloads that the node has not answered */
 #define FILES_JOBS_MAX 10000
 
 struct files_send_options {
-    uint64_t piece; /* bytes of a file in one bundle, at least 1 */
-    bool confirm;   /* a file is done when the receiver says so, else when the node has it */
-    tick ask;       /* the first question what is there comes so long after the last piece */
-    tick wait;      /* a file that is not confirmed so long after that has failed */
+    struct eid receiver; /* whose receipts count: no other endpoint's does */
+    uint64_t piece;      /* bytes of a file in one bundle, at least 1 */
+    bool confirm;        /* a file is done when the receiver says so, else when the node has it */
+    tick ask;            /* the first question what is there comes so long after the last piece */
+    tick wait;           /* a file that is not confirmed so long after that has failed */
 };
 
 enum files_phase {
@@ -66,6 +68,7 @@ struct files_sender {
     uint64_t jobs_len, done, failed;
     uint64_t bytes, bytes_held; /* of files whose turn came; of these, confirmed or with the node */
     uint64_t pieces, again, questions, receipts, foreign;
+    uint64_t others; /* receipts from other endpoints than the receiver's */
     struct files_given given[FILES_GIVEN_MAX]; /* a ring */
     size_t given_first, given_len;
     struct files_job *reading; /* whose file is open */
@@ -96,8 +99,9 @@ void files_sender_answer(struct files_sender *s, bool taken, tick now);
 /* The node is gone: what it has not answered has to be given again. */
 void files_sender_lost(struct files_sender *s);
 
-/* A payload that came for us. */
-void files_sender_take(struct files_sender *s, struct slice payload, tick now);
+/* A payload that came for us from endpoint `source`. A job is done only by the receiver's receipt
+ * of its id, size and SHA-256. */
+void files_sender_take(struct files_sender *s, const char *source, struct slice payload, tick now);
 
 /* When files_sender_next may have something, or a job has failed; TICK_NEVER: not by itself. */
 tick files_sender_deadline(const struct files_sender *s);

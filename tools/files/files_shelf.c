@@ -19,9 +19,12 @@
 
 #include "base/err.h"
 #include "tools/files/files_digest.h"
+#include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_place.h"
 
+#define DONE "whole"
+#define DONE_0 "done" /* of a version that took any id: what it says is not known to be so */
 #define FOLDER (O_DIRECTORY | O_RDONLY | O_NOFOLLOW | O_CLOEXEC)
 
 /* ---- items ---- */
@@ -31,15 +34,24 @@ static uint64_t hash_id(const struct files_shelf *s, const uint8_t id[FILES_ID])
     return hash_bytes(s->items.seed, id, FILES_ID);
 }
 
-struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID])
+/* source: NULL: any. */
+static struct files_item *find_item(const struct files_shelf *s, const uint8_t id[FILES_ID],
+                                    const char *source)
 {
     struct hash_node *n = hash_find(&s->items, hash_id(s, id));
     for (; n != NULL; n = hash_next(n)) {
         struct files_item *it = container_of(n, struct files_item, node);
-        if (memcmp(it->id, id, FILES_ID) == 0)
+        if (memcmp(it->id, id, FILES_ID) == 0 &&
+            (source == NULL || strcmp(it->source, source) == 0))
             return it;
     }
     return NULL;
+}
+
+struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID],
+                                    const char *source)
+{
+    return find_item(s, id, source);
 }
 
 static struct files_item *new_item(void)
@@ -61,7 +73,7 @@ static void free_item(struct files_item *it)
 /* 0 or HELIO_ENOMEM: it is the caller's then. */
 static int enter_item(struct files_shelf *s, struct files_item *it)
 {
-    assert(files_shelf_find(s, it->id) == NULL);
+    assert(files_shelf_find(s, it->id, it->source) == NULL);
     int rc = files_sources_add(&s->sources, it->source, it->held);
     if (rc != 0)
         return rc;
@@ -90,8 +102,8 @@ static void forget_item(struct files_shelf *s, struct files_item *it)
 static void unlink_item(const struct files_shelf *s, const struct files_item *it)
 {
     char hex[FILES_HEX], journal[FILES_JOURNAL_NAME];
-    files_journal_hex(it->id, hex);
-    files_journal_name(it->id, journal);
+    files_journal_hex(it->key, hex);
+    files_journal_name(it->key, journal);
     (void)unlinkat(s->state, hex, 0); /* first the bytes: without a journal they mean nothing */
     (void)unlinkat(s->state, journal, 0);
 }
@@ -213,7 +225,7 @@ static enum scope make_room(struct files_shelf *s, const struct need *n, tick no
 static int make_data(const struct files_shelf *s, const struct files_item *it)
 {
     char hex[FILES_HEX];
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     int fd = openat(s->state, hex, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0666);
     if (fd < 0)
         return helio_from_errno(errno);
@@ -239,6 +251,10 @@ int files_shelf_begin(struct files_shelf *s, const struct files_head *h,
     snprintf(it->neighbour, sizeof it->neighbour, "%s", from->neighbour);
     it->size = h->size;
     it->heard = now;
+    if (!files_id_of_source(it->id, it->source, it->key)) {
+        free_item(it);
+        return HELIO_ENOMEM;
+    }
     int rc = make_data(s, it);
     if (rc == 0)
         rc = files_journal_begin(s->state, it, s->limits.sync);
@@ -258,7 +274,7 @@ static int write_bytes(const struct files_shelf *s, const struct files_item *it,
 {
     char hex[FILES_HEX];
     int rc = 0;
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     int fd = openat(s->state, hex, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return helio_from_errno(errno);
@@ -332,7 +348,7 @@ static int check_bytes(const struct files_shelf *s, const struct files_item *it)
 {
     char hex[FILES_HEX];
     uint8_t sha[FILES_SHA];
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     int fd = openat(s->state, hex, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (fd < 0)
         return helio_from_errno(errno);
@@ -346,10 +362,13 @@ static int check_bytes(const struct files_shelf *s, const struct files_item *it)
     return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
 }
 
+/* The transfer is done, whoever has sent some of it. */
 static int remember_item(struct files_shelf *s, struct files_item *it)
 {
-    int rc = files_done_add(&s->done, it->id, s->limits.sync);
-    if (rc == 0)
+    uint8_t id[FILES_ID];
+    memcpy(id, it->id, FILES_ID);
+    int rc = files_done_add(&s->done, id, s->limits.sync);
+    while (rc == 0 && (it = find_item(s, id, NULL)) != NULL)
         files_shelf_drop(s, it);
     return rc;
 }
@@ -358,7 +377,7 @@ int files_shelf_finish(struct files_shelf *s, struct files_item *it, char name[F
 {
     char hex[FILES_HEX];
     assert(files_item_whole(it));
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     int rc = check_bytes(s, it);
     if (rc == 0)
         rc = files_journal_placing(s->state, it, s->limits.sync);
@@ -376,7 +395,7 @@ static bool was_placed(const struct files_shelf *s, const struct files_item *it)
 {
     struct stat st;
     char hex[FILES_HEX];
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     return fstatat(s->state, hex, &st, AT_SYMLINK_NOFOLLOW) != 0 || st.st_nlink > 1;
 }
 
@@ -386,7 +405,7 @@ static int resume_item(struct files_shelf *s, struct files_item *it, bool placin
     char name[FILES_NAME_MAX + 16];
     struct stat st;
     char hex[FILES_HEX];
-    files_journal_hex(it->id, hex);
+    files_journal_hex(it->key, hex);
     bool there = fstatat(s->state, hex, &st, AT_SYMLINK_NOFOLLOW) == 0;
     int rc = enter_item(s, it);
     if (rc != 0) {
@@ -413,19 +432,42 @@ static void remove_unreadable(struct files_shelf *s, const char *journal)
     (void)unlinkat(s->state, journal, 0);
 }
 
+static bool is_named(const uint8_t key[FILES_ID], const char *journal)
+{
+    char name[FILES_JOURNAL_NAME];
+    files_journal_name(key, name);
+    return strcmp(name, journal) == 0;
+}
+
+/* Is what the journal says its own: its id, and its name (of an earlier version: the id)? Then it
+ * gets its key. 0, HELIO_EFORMAT, or HELIO_ENOMEM. */
+static int judge_journal(const struct files_shelf *s, struct files_item *it, const char *journal)
+{
+    struct files_head h = {.size = it->size, .name = slice_of(it->name, strlen(it->name))};
+    uint8_t right[FILES_ID];
+    memcpy(h.sha, it->sha, FILES_SHA);
+    if (!files_id_make(&h, right) || !files_id_of_source(it->id, it->source, it->key))
+        return HELIO_ENOMEM;
+    if (memcmp(right, it->id, FILES_ID) != 0 || files_shelf_find(s, it->id, it->source) != NULL)
+        return HELIO_EFORMAT;
+    if (!is_named(it->key, journal))
+        memcpy(it->key, it->id, FILES_ID);
+    return is_named(it->key, journal) ? 0 : HELIO_EFORMAT;
+}
+
 static int load_item(struct files_shelf *s, const char *journal)
 {
     bool placing = false;
-    char right[FILES_JOURNAL_NAME];
     struct files_item *it = new_item();
     if (it == NULL)
         return HELIO_ENOMEM;
     int rc = files_journal_load(s->state, journal, it, &placing);
-    files_journal_name(it->id, right);
-    if (rc == 0 && strcmp(right, journal) == 0)
+    if (rc == 0)
+        rc = judge_journal(s, it, journal);
+    if (rc == 0)
         return resume_item(s, it, placing);
     free_item(it);
-    if (rc != HELIO_EFORMAT && rc != 0)
+    if (rc != HELIO_EFORMAT)
         return rc;
     remove_unreadable(s, journal);
     return 0;
@@ -489,7 +531,9 @@ int files_shelf_open(struct files_shelf *s, const char *path, const struct files
     if (rc == 0)
         rc = open_folders(s, path);
     if (rc == 0)
-        rc = files_done_open(&s->done, s->state, "done", seed);
+        rc = files_done_open(&s->done, s->state, DONE, seed);
+    if (rc == 0)
+        (void)unlinkat(s->state, DONE_0, 0);
     return rc == 0 ? load_items(s) : rc;
 }
 
@@ -525,6 +569,7 @@ void files_shelf_check(const struct files_shelf *s)
         ranges_check(&it->have);
         assert(it->have.len == 0 || it->have.at[it->have.len - 1].hi <= it->size);
         assert(!files_done_has(&s->done, it->id));
+        assert(files_shelf_find(s, it->id, it->source) == it);
         assert(files_sources_find(&s->sources, it->source) != NULL);
         assert(files_sources_find(&s->neighbours, it->neighbour) != NULL);
         assert(it->held == ranges_bytes(&it->have));

@@ -32,11 +32,13 @@ struct files_limits {
     tick idle;          /* one that has hardly grown, and was silent for so long, gives way */
 };
 
-/* A file that is not whole. */
+/* A file that is not whole, as one source sends it. Each source has its own: it neither spoils nor
+ * keeps out what another sends. */
 struct files_item {
     struct hash_node node;
     struct list order; /* by `heard` */
     uint8_t id[FILES_ID], sha[FILES_SHA];
+    uint8_t key[FILES_ID]; /* files_id_of_source: what its files here are called */
     uint64_t size;
     char name[FILES_NAME_MAX + 1];
     char source[FILES_SOURCE_MAX];    /* the node that it is from */
@@ -55,7 +57,7 @@ struct files_shelf {
     uint64_t space;    /* `held` of all items */
     struct files_sources sources, neighbours;
     struct files_done done;
-    uint64_t unreadable; /* journals that were removed */
+    uint64_t unreadable; /* journals that were removed: damaged, or with an id of another file */
     uint64_t displaced;  /* files that gave way */
     uint64_t completed;  /* at the start: files that the last process had left whole */
 };
@@ -66,18 +68,20 @@ int files_shelf_open(struct files_shelf *s, const char *path, const struct files
                      uint64_t seed);
 void files_shelf_close(struct files_shelf *s);
 
-struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID]);
+/* What this source has sent of a transfer; NULL: nothing. */
+struct files_item *files_shelf_find(const struct files_shelf *s, const uint8_t id[FILES_ID],
+                                    const char *source);
 
 /* Where a file comes from: two names, shorter than FILES_SOURCE_MAX. */
 struct files_from {
     const char *source, *neighbour;
 };
 
-/* Begins the file of a header. 0, HELIO_EAGAIN (no room: limits), HELIO_EEXIST (its source or its
- * neighbour has its share), or what the system says. Room is what has come, not what is announced.
- * When it is short, files give way: first those that have hardly grown (one piece, or less than a
- * hundredth of the file) and were silent for limits.idle, the one with the fewest bytes first; then
- * those that were silent for limits.forget. */
+/* Begins the file of a header, whose id is right (files_id.h). 0, HELIO_EAGAIN (no room: limits),
+ * HELIO_EEXIST (its source or its neighbour has its share), or what the system says. Room is what
+ * has come, not what is announced. When it is short, files give way: first those that have hardly
+ * grown (one piece, or less than a hundredth of the file) and were silent for limits.idle, the one
+ * with the fewest bytes first; then those that were silent for limits.forget. */
 int files_shelf_begin(struct files_shelf *s, const struct files_head *h,
                       const struct files_from *from, tick now, struct files_item **out);
 
@@ -96,8 +100,9 @@ bool files_item_whole(const struct files_item *it);
 
 /*
  * A whole item: checks it, gives it its name, or name.1, name.2, … when that is taken, and forgets
- * the item; `name` is what it is called now. 0; HELIO_EFORMAT (the bytes are others: they are
- * dropped), HELIO_EINVAL (its place cannot be had: likewise), or what the system says: it is kept.
+ * the item, and what other sources have sent of it; `name` is what it is called now. 0;
+ * HELIO_EFORMAT (the bytes are others: they are dropped), HELIO_EINVAL (its place cannot be had:
+ * likewise), or what the system says: it is kept.
  */
 int files_shelf_finish(struct files_shelf *s, struct files_item *it,
                        char name[FILES_NAME_MAX + 16]);

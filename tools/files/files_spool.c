@@ -121,9 +121,15 @@ static int move_file(const char *path, const char *to, const char *name)
     return rename(path, target) == 0 ? 0 : helio_from_errno(errno);
 }
 
-int files_spool_over(struct files_spool *s, const char *path, const char *name, bool sent)
+int files_spool_over(struct files_spool *s, const char *path, const char *name,
+                     const struct stat *was, bool sent)
 {
     char refused[4096];
+    struct stat st;
+    if (lstat(path, &st) != 0)
+        return helio_from_errno(errno);
+    if (!is_same(&st, was))
+        return 0;
     if (sent && s->sent == NULL)
         return unlink(path) == 0 ? 0 : helio_from_errno(errno);
     snprintf(refused, sizeof refused, "%s/" REFUSED, s->path);

@@ -32,8 +32,10 @@ void files_spool_fini(struct files_spool *s);
 /* Looks. 0, or what the system says of the folder. */
 int files_spool_look(struct files_spool *s);
 
-/* What `ready` was told of is over. 0, or what the system says of removing or moving it: it is then
- * not sent again. */
-int files_spool_over(struct files_spool *s, const char *path, const char *name, bool sent);
+/* What `ready` was told of is over, as it was when it was read. 0, or what the system says of
+ * removing or moving it: it is then not sent again. A file that is another by now stays, and is
+ * sent. */
+int files_spool_over(struct files_spool *s, const char *path, const char *name,
+                     const struct stat *was, bool sent);
 
 #endif

@@ -150,7 +150,8 @@ bool files_parse_receipt(struct slice body, uint64_t size, struct files_receipt 
         out->gaps[i].lo = reader_number(&r, 8);
         out->gaps[i].hi = reader_number(&r, 8);
     }
-    return !r.bad && gaps_right(out, size);
+    const bool all = out->held == size && out->gaps_len == 0;
+    return !r.bad && gaps_right(out, size) && (out->state != FILES_STATE_DONE || all);
 }
 
 const char *files_reason_text(uint32_t reason)
@@ -164,6 +165,7 @@ const char *files_reason_text(uint32_t reason)
         [FILES_REASON_GAPS] = "too many gaps; use larger pieces",
         [FILES_REASON_PLACE] = "its place in the folder there cannot be had",
         [FILES_REASON_SHARE] = "too much of ours is under way to there; try again later",
+        [FILES_REASON_ID] = "its id is not that of its name and content",
     };
     return reason < FILES_REASONS ? texts[reason] : "unknown";
 }

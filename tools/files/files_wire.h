@@ -33,7 +33,7 @@ enum files_flag {
 struct files_head {
     enum files_kind kind;
     uint32_t flags;
-    uint8_t id[FILES_ID];   /* of the transfer: the same for the same name and content */
+    uint8_t id[FILES_ID];   /* of the transfer: files_id.h */
     uint64_t size;          /* of the file, bytes */
     uint64_t offset;        /* of the piece */
     uint8_t sha[FILES_SHA]; /* SHA-256 of the whole file */
@@ -66,6 +66,7 @@ enum files_reason {
     FILES_REASON_GAPS,     /* too many gaps */
     FILES_REASON_PLACE,    /* its place in the folder cannot be had */
     FILES_REASON_SHARE,    /* too many, or too much, of this source that is not whole */
+    FILES_REASON_ID,       /* its id is not that of its name and content; never told */
     FILES_REASONS,
 };
 const char *files_reason_text(uint32_t reason); /* static; "unknown" for others */
@@ -81,7 +82,8 @@ struct files_receipt {
 /* A receipt for the file of `about`: FILES_RECEIPT_MAX bytes always suffice. Returns the length. */
 size_t files_write_receipt(const struct files_head *about, const struct files_receipt *r,
                            uint8_t *out);
-/* Reads a receipt's body. False: malformed; gaps are in order and within `size`. */
+/* Reads a receipt's body. False: malformed; gaps are in order and within `size`; what is done has
+ * all of it, and none. */
 bool files_parse_receipt(struct slice body, uint64_t size, struct files_receipt *out);
 
 /* Is it a name of a file below a folder, in parts between slashes, none of them empty, ".", "..",

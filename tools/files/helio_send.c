@@ -109,6 +109,9 @@ static void check_options(const struct send_options *o, struct argp_state *state
         argp_error(state, "the receiver's endpoint is missing, such as ipn:2.2001");
     if ((o->paths_len == 0) == (o->spool == NULL))
         argp_error(state, "either files, or - for standard input, or --spool DIR say what to send");
+    if (o->files.confirm && eid_is_group(&o->files.receiver))
+        argp_error(state, "%s is a group: its members cannot confirm; --no-wait sends without that",
+                   o->destination);
     if (o->sent != NULL && o->spool == NULL)
         argp_error(state, "--sent is of --spool");
     if (o->name != NULL && o->paths_len != 1)
@@ -120,11 +123,11 @@ static void check_options(const struct send_options *o, struct argp_state *state
 static void take_arguments(struct program *p, struct argp_state *state)
 {
     struct send_options *o = &p->options;
-    struct eid eid;
+    struct eid *receiver = &o->files.receiver;
     o->destination = state->argv[state->next];
     o->paths = state->argv + state->next + 1;
     o->paths_len = (size_t)(state->argc - state->next - 1);
-    if (strlen(o->destination) >= AAP2_EID_MAX || eid_parse(o->destination, &eid) != 0)
+    if (strlen(o->destination) >= AAP2_EID_MAX || eid_parse(o->destination, receiver) != 0)
         argp_error(state, "'%s': the receiver's endpoint is wanted, such as ipn:2.2001",
                    o->destination);
     state->next = state->argc;

@@ -110,14 +110,25 @@ static void push_reply(struct recv_run *r, const char *peer, const struct files_
     a->len = o->receipt_len;
 }
 
+/* The first one; all are counted. */
+static void tell_wrong_id(const char *source)
+{
+    char from[AAP2_EID_MAX * PRINTABLE_EACH];
+    printable(source, strlen(source), from, sizeof from);
+    fprintf(stderr, "helio-recv: from %s: a payload with another file's id; refused\n", from);
+}
+
 /* 0, or an error of the disk. */
 static int take_delivery(struct recv_run *r, const char *source, const char *neighbour,
                          struct slice payload)
 {
     struct files_outcome o;
     char why[AAP2_WHY_MAX];
+    const uint64_t *wrong = &r->receiver.counts.refused[FILES_REASON_ID], before = *wrong;
     int rc =
         files_receiver_take(&r->receiver, source, neighbour, payload, world_now(r->link.world), &o);
+    if (before == 0 && *wrong > 0)
+        tell_wrong_id(source);
     if (rc == 0 && o.finished) {
         tell_file(r, source, &o);
         rc = r->options->to_stdout ? pass_file(&r->receiver.shelf, o.name) : 0;
@@ -258,8 +269,8 @@ void recv_run_stop(struct recv_run *r)
 
 json_t *recv_run_json(const struct recv_run *r)
 {
-    static const char *const names[FILES_REASONS] = {NULL,       "name", "size",  "room",
-                                                     "conflict", "gaps", "place", "share"};
+    static const char *const names[FILES_REASONS] = {NULL,   "name",  "size",  "room", "conflict",
+                                                     "gaps", "place", "share", "id"};
     const struct files_counts *c = &r->receiver.counts;
     json_t *refused = json_object();
     for (int i = 1; i < FILES_REASONS; i++)

@@ -177,10 +177,9 @@ static void on_over(void *context, struct files_job *j)
                                                   (json_int_t)j->was.st_size, "confirmed", good,
                                                   "was_there", j->was_there, "why", j->why));
     if (r->options->spool != NULL) {
-        int rc = files_spool_over(&r->spool, j->path, j->name, good);
+        int rc = files_spool_over(&r->spool, j->path, j->name, &j->was, good);
         if (rc != 0)
-            fprintf(stderr, "helio-send: %s was sent, and stays: %s\n", j->path,
-                    helio_strerror(rc));
+            fprintf(stderr, "helio-send: %s is over, and stays: %s\n", j->path, helio_strerror(rc));
     }
     files_sender_forget(&r->sender, j);
 }
@@ -221,13 +220,28 @@ static int read_answers(struct send_run *r, tick now)
     return rc;
 }
 
+/* The first receipt of another endpoint is told. */
+static void take_receipt(struct send_run *r, const struct aap2_arrival *a, tick now)
+{
+    const char *source = a->message->adu->src_eid;
+    const bool first = r->sender.others == 0;
+    char text[AAP2_EID_MAX * PRINTABLE_EACH];
+    files_sender_take(&r->sender, source, buf_slice(a->payload), now);
+    if (!first || r->sender.others == 0)
+        return;
+    clear_line(r);
+    printable(source, strlen(source), text, sizeof text);
+    fprintf(stderr, "helio-send: a receipt from %s: only %s confirms; not believed\n", text,
+            r->options->destination);
+}
+
 static int read_receipts(struct send_run *r, tick now)
 {
     struct aap2_arrival a;
     int rc;
     while ((rc = aap2_client_next(r->link.rx, &a)) == 1) {
         if (a.payload != NULL) {
-            files_sender_take(&r->sender, buf_slice(a.payload), now);
+            take_receipt(r, &a, now);
             rc = aap2_client_answer(r->link.rx, true);
         }
         aap2_arrival_fini(&a);
@@ -324,6 +338,14 @@ static tick wake_at(const struct send_run *r, tick now)
     return tick_min(t, due > r->again_at ? due : r->again_at > now ? r->again_at : due);
 }
 
+/* "ipn:!.N" is an endpoint of our node, whose receipts have its number (RFC 9758 §3.4.2). */
+static void name_receiver(struct send_run *r)
+{
+    struct eid own, *receiver = &r->sender.options.receiver;
+    if (eid_is_local(receiver) && eid_parse(r->link.endpoint, &own) == 0)
+        *receiver = eid_ipn(own.allocator, own.node, receiver->service);
+}
+
 /* Whenever the connections have something for us, and when the time has come. */
 static void take_turn(struct send_run *r)
 {
@@ -336,6 +358,7 @@ static void take_turn(struct send_run *r)
     if (rc == 1 && !r->begun) {
         r->begun = true;
         r->begun_at = now;
+        name_receiver(r);
     }
     if (r->begun)
         look_at_spool(r, now);
@@ -410,12 +433,13 @@ bool send_run_good(const struct send_run *r)
 json_t *send_run_json(const struct send_run *r)
 {
     const struct files_sender *s = &r->sender;
-    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:O}", "role",
+    return json_pack("{s:s,s:s,s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:I,s:b,s:I,s:O}", "role",
                      "send", "destination", r->options->destination, "source", r->link.endpoint,
                      "files", (json_int_t)r->confirmed, "failed", (json_int_t)r->failed, "open",
                      (json_int_t)s->jobs_len, "bytes", (json_int_t)s->bytes, "pieces",
                      (json_int_t)s->pieces, "again", (json_int_t)s->again, "questions",
                      (json_int_t)s->questions, "receipts", (json_int_t)s->receipts, "refused",
                      (json_int_t)r->refused, "reconnects", (json_int_t)r->link.reconnects,
-                     "interrupted", r->interrupted, "list", r->files);
+                     "interrupted", r->interrupted, "others", (json_int_t)s->others, "list",
+                     r->files);
 }
