@@ -8,16 +8,21 @@
 #include "cla/framed/frame_line.h"
 
 #include <assert.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "cla/framed/frame_guess.h"
 #include "frames/mpdu_pack.h"
 #include "frames/packet.h"
 #include "frames/tc_pack.h"
 #include "os/udp_io.h"
 
 #define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
+#define SAY_PAUSE (60 * TICK_S)
+#define UNITS_BLIND 4 /* CADUs' octets without one: what comes are no CADUs of this kind */
 
 /* ---- what it looks like ---- */
 
@@ -115,6 +120,65 @@ static struct frame_line_user *find_user(const struct frame_line *l, uint8_t vci
     return NULL;
 }
 
+static void on_say(void *context, int level, const char *text)
+{
+    const struct frame_line *l = context;
+    if (list_empty(&l->users))
+        return;
+    struct frame_line_user *first =
+        container_of(list_first(&l->users), struct frame_line_user, node);
+    first->say(first, level, text);
+}
+
+/* The peer's keys are other ones: counted, and logged at most once a minute. */
+static void note_misfit(struct frame_line *l, const char *why)
+{
+    char text[FRAME_MISFIT_MAX + 192];
+    const tick now = world_now(l->world);
+    l->n.misfits++;
+    if (now < l->quiet)
+        return;
+    l->quiet = tick_add(now, SAY_PAUSE);
+    snprintf(text, sizeof text,
+             "what arrives are no frames of this link (%" PRIu64
+             " so far; the latest: %s). Both ends need frames, and the same keys of frames and "
+             "cadu",
+             l->n.misfits, why);
+    on_say(l, 1, text);
+}
+
+/* Octets arrive, and no CADU was found yet, not even one with errors. */
+static void watch_blind(struct frame_line *l, size_t octets)
+{
+    char why[FRAME_MISFIT_MAX];
+    const struct cadu_counts *n = frame_code_counts(l->decode);
+    if (n->frames > 0 || n->erred > 0)
+        return;
+    l->blind += octets;
+    if (l->blind < (uint64_t)UNITS_BLIND * frame_code_len(&l->in.code, l->in.format.length))
+        return;
+    snprintf(why, sizeof why, "%" PRIu64 " octets without a CADU", l->blind);
+    l->blind = 0;
+    note_misfit(l, why);
+}
+
+/* A unit that is no user's. */
+static void judge_misfit(struct frame_line *l, struct slice unit, const struct frame *f,
+                         enum frame_verdict v)
+{
+    char why[FRAME_MISFIT_MAX];
+    struct frame_misfit m = {.unit = unit,
+                             .whole = l->datagrams && l->decode == NULL && !l->in.cltu,
+                             .first = !l->fits,
+                             .verdict = v};
+    if (v == FRAME_SPACECRAFT_VERDICT || v == FRAME_CHANNEL_VERDICT) {
+        m.scid = f->scid;
+        m.vcid = f->vcid;
+    }
+    if (frame_misfit_text(&m, &l->in.format, l->in.scid, why))
+        note_misfit(l, why);
+}
+
 /* What arrived as a frame: false when it is none. */
 static bool decode_unit(struct frame_line *l, struct slice *unit)
 {
@@ -127,6 +191,8 @@ static bool decode_unit(struct frame_line *l, struct slice *unit)
     l->n.corrected += c.corrected;
     if (v != CLTU_OK) {
         l->n.cltu_bad++;
+        if (v == CLTU_NO_START && l->datagrams)
+            note_misfit(l, "a datagram in which no CLTU begins");
         return false;
     }
     *unit = slice_of(l->scratch, c.len);
@@ -156,6 +222,7 @@ static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit
         if (l->stream != w->streams)
             frame_code_end(l->decode);
         l->stream = w->streams;
+        watch_blind(l, octets.len);
         frame_code_feed(l->decode, octets);
     }
     return r;
@@ -212,12 +279,17 @@ static bool sort_frame(struct frame_line *l, struct frame_line_user *u, struct s
     *v = judge_frame(l, unit, f);
     bool good = *v == FRAME_OK_VERDICT || *v == FRAME_IDLE_VERDICT;
     struct frame_line_user *owner = good ? find_user(l, f->vcid) : NULL;
+    l->fits = l->fits || owner != NULL;
     if (owner == u)
         return keep_frame(l, u, unit, f);
-    if (owner != NULL)
+    if (owner != NULL) {
         queue_frame(l, owner, unit);
-    else /* only idle data has a channel of its own */
-        l->n.verdicts[*v == FRAME_OK_VERDICT ? FRAME_CHANNEL_VERDICT : *v]++;
+        return false;
+    }
+    /* only idle data has a channel of its own */
+    const enum frame_verdict because = *v == FRAME_OK_VERDICT ? FRAME_CHANNEL_VERDICT : *v;
+    l->n.verdicts[because]++;
+    judge_misfit(l, unit, f, because);
     return false;
 }
 
@@ -406,16 +478,6 @@ static void on_state(void *context)
     }
 }
 
-static void on_say(void *context, int level, const char *text)
-{
-    const struct frame_line *l = context;
-    if (list_empty(&l->users))
-        return;
-    struct frame_line_user *first =
-        container_of(list_first(&l->users), struct frame_line_user, node);
-    first->say(first, level, text);
-}
-
 static const struct frame_wire_user line_user = {
     .ready = on_wire, .state = on_state, .say = on_say};
 
@@ -491,6 +553,7 @@ int frame_line_open(struct world *w, struct frame_line **out, const struct frame
     l->out = *send;
     l->in = *receive;
     l->idle = send->format.kind == FRAME_TC ? 0 : idle;
+    l->datagrams = wire->kind == FRAME_WIRE_UDP;
     list_init(&l->users);
     int r = alloc_line(l) ? frame_wire_open(w, &l->wire, wire, &line_user, l) : HELIO_ENOMEM;
     if (r != 0) {

@@ -30,6 +30,7 @@ struct frame_way {
     X(idle_sent, "frames of only idle data that were sent")                                        \
     X(cltu_bad, "arrivals in which no CLTU was found whole")                                       \
     X(corrected, "codeblocks of CLTUs in which an error was corrected")                            \
+    X(misfits, "arrivals that only other keys of the peer explain")                                \
     X(unread, "frames that waited for a port for too long: its queue was full")                    \
     X(cadu_corrected, "symbols of CADUs that Reed-Solomon corrected")                              \
     X(cadu_erred, "CADUs that could not be decoded: their frames are lost")                        \
@@ -84,6 +85,10 @@ struct frame_line {
     uint8_t *scratch, *unit;            /* a frame out of a CLTU, or of idle data; a CLTU */
     struct frame_code *encode, *decode; /* of CADUs that leave, and arrive; NULL: there are none */
     uint64_t stream;                    /* of wire->streams: the one that is decoded */
+    uint64_t blind; /* octets that arrived without a CADU, since the last of them were noted */
+    tick quiet;     /* until then no more is said of misfits */
+    bool datagrams; /* each unit of the wire is a datagram */
+    bool fits;      /* a frame of a user's virtual channel has arrived */
     bool unread; /* a port's turn ended before what the wire has read: it reads no more meanwhile */
     bool closing;
     struct frame_line_counters n;

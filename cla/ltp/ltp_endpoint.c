@@ -142,6 +142,27 @@ static void read_clock(struct ltp_endpoint *h)
         take_lateness(h, gone);
 }
 
+/* The engine could not read it. */
+static bool is_malformed(enum verdict v)
+{
+    return v == VERDICT_BAD_VERSION || v == VERDICT_BAD_TYPE || v == VERDICT_BAD_SDNV ||
+           v == VERDICT_BAD_FIELD || v == VERDICT_TRUNCATED || v == VERDICT_TRAILING;
+}
+
+/* A datagram of no peer: perhaps the peer has an erasure code or frames, and this end has none. A
+ * TM frame can look like a segment of an unknown engine. */
+static void refuse_other(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
+                         enum verdict v)
+{
+    const char *frames = h->framed || h->coded != NULL ? NULL : frame_guess(datagram);
+    if (v == VERDICT_BAD_VERSION && h->coded == NULL && erasure_is_packet(datagram))
+        source_refuse_coded(h, from);
+    else if (frames != NULL)
+        source_refuse_framed(h, from, frames);
+    else if (v == VERDICT_UNKNOWN_PEER)
+        source_refuse_unknown(h, from, (datagram.data[0] & 0xf) < LTP_RS);
+}
+
 void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const struct address *from,
                           struct slice source)
 {
@@ -149,11 +170,8 @@ void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const st
     if (PORT_UNLIKELY(v == VERDICT_WRONG_SOURCE || v == VERDICT_AUTH_MISSING ||
                       v == VERDICT_AUTH_BAD || v == VERDICT_BAD_COOKIE))
         source_refuse(h, from, v);
-    else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER))
-        source_refuse_unknown(h, from, (segment.data[0] & 0xf) < LTP_RS);
-    else if (PORT_UNLIKELY(v == VERDICT_BAD_VERSION) && h->coded == NULL &&
-             erasure_is_packet(segment))
-        source_refuse_coded(h, from);
+    else if (PORT_UNLIKELY(v == VERDICT_UNKNOWN_PEER || is_malformed(v)))
+        refuse_other(h, segment, from, v);
 }
 
 bool ltp_endpoint_input(struct ltp_endpoint *h)

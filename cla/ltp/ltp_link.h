@@ -6,6 +6,7 @@
 #include "base/bucket.h"
 #include "base/hash.h"
 #include "base/list.h"
+#include "cla/framed/frame_guess.h"
 #include "cla/framed/frame_keys.h"
 #include "cla/framed/frame_port.h"
 #include "cla/ltp/auth.h"
@@ -29,8 +30,8 @@ struct ltp_endpoint_gather {
 };
 
 /* Refused segments: in the name of the peer, sent from another address (see `source`) or without
- * the right authentication or cookie; of an LTP engine that no link has as peer; or packets of an
- * erasure code. */
+ * the right authentication or cookie; of an LTP engine that no link has as peer; packets of an
+ * erasure code; or CCSDS frames. */
 struct link_refusals {
     uint64_t count;
     struct address from; /* the latest of them */
@@ -71,7 +72,7 @@ struct ltp_endpoint {
         host; /* unconfigured peers' bundles come in by it; NULL: there are no unconfigured peers */
     struct udp_peer *unconfigured_to; /* by place */
     struct bucket unconfigured_bucket;
-    struct link_refusals unknown_refusals, coded_refusals;
+    struct link_refusals unknown_refusals, coded_refusals, framed_refusals;
     uint64_t next_token;
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
@@ -228,12 +229,14 @@ void link_say(struct link *l, int level, const char *format, ...)
  * says. refuse: the engine refused the latest one for its address, or for its authentication.
  * refuse_unknown: it came from an LTP engine that no link has as peer; is_data: it is a data
  * segment, not a cancel. refuse_coded: it is a packet of an erasure code, and the local endpoint
- * has none. Each is logged, at most once a minute. warn: the link listens at all addresses without
- * authentication: that is logged. */
+ * has none. refuse_framed: likewise of CCSDS frames; `what`: frame_guess of it. Each is logged, at
+ * most once a minute. warn: the link listens at all addresses without authentication: that is
+ * logged. */
 void source_set(struct link *l);
 void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
 void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, bool is_data);
 void source_refuse_coded(struct ltp_endpoint *h, const struct address *from);
+void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, const char *what);
 void source_warn(struct link *l);
 void source_status(const struct link *l, struct json_t *object);
 

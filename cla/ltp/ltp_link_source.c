@@ -7,7 +7,8 @@
  * address is found. So it is with segments that are refused for their authentication (RFC 5327).
  * Datagrams of unknown senders that change their address are counted for the link that accepts
  * them. The log also hears of a node that has this node's number, and of a peer that has an erasure
- * code where its link has none. CCSDS frames are checked where they arrive. Nothing can fail.
+ * code, or frames, where its link has none. CCSDS frames are checked where they arrive. Nothing can
+ * fail.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -165,6 +166,18 @@ void source_refuse_coded(struct ltp_endpoint *h, const struct address *from)
                  "packets of an erasure code come from %s and are refused (%" PRIu64
                  " so far): this link has no erasure. Both ends need the same erasure keys",
                  at, h->coded_refusals.count);
+}
+
+void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, const char *what)
+{
+    assert(h->busy && from != NULL && !h->framed);
+    char at[ADDRESS_TEXT_MAX];
+    if (count_refusal(h, &h->framed_refusals, from, at))
+        link_say(link_at_address(h, from), 1,
+                 "%s come from %s and are refused (%" PRIu64
+                 " so far): this link has no frames. Both ends need the same keys of frames and "
+                 "cadu",
+                 what, at, h->framed_refusals.count);
 }
 
 void source_warn(struct link *l)

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cla/framed/frame_guess.h"
 #include "frame_port_help.h"
 
 START_TEST(all_arrives)
@@ -226,6 +227,110 @@ START_TEST(many_in_one_frame)
 }
 END_TEST
 
+/* Peers with other keys: what arrives is counted, and told once a minute. */
+struct other {
+    struct frame_keys here, there;
+    const char *why;
+};
+
+static void begin_others(const struct other *o)
+{
+    begin_world();
+    open_end(&w.a, &o->there, "127.0.0.1:1", "127.0.0.1:2");
+    open_end(&w.b, &o->here, "127.0.0.1:2", "127.0.0.1:1");
+}
+
+static unsigned count_lines(const char *text)
+{
+    unsigned n = 0;
+    for (; *text != '\0'; text++)
+        n += *text == '\n';
+    return n;
+}
+
+START_TEST(keys_of_one_end)
+{
+    struct frame_keys usual = keys_of(FRAMES_AOS, 1115, 0);
+    struct other o[] = {
+        {usual, keys_of(FRAMES_AOS, 1000, 0), "1000 octets, and a frame has 1115"},
+        {usual, keys_of(FRAMES_USLP, 1115, 0), "a frame of another kind"},
+        {usual, usual, "a frame of spacecraft 7, and frames.scid is 171"},
+        {usual, usual, "a frame of virtual channel 6, which no link reads"},
+        {keys_of(FRAMES_CLTU, 0, 0), usual, "a datagram in which no CLTU begins"},
+        {usual, usual, "5575 octets without a CADU"},
+    };
+    o[2].there.scid = 7;
+    o[3].there.out.vcid = 6;
+    o[5].here.cadu = FRAME_CODE_UNCODED;
+    const struct other *one = &o[_i];
+    begin_others(one);
+    send_drawn(&w.a, 50);
+    ck_assert_uint_eq(w.b.got, 0);
+    ck_assert_uint_gt(count_of(&w.b).line.misfits, 3);
+    ck_assert_msg(strstr(w.b.said, one->why) != NULL, "%s", w.b.said);
+    ck_assert_ptr_nonnull(strstr(w.b.said, "Both ends need frames, and the same keys of frames"));
+    ck_assert_uint_eq(count_lines(w.b.said), 1);
+    virtual_advance(&w.v, w.v.now + 61 * TICK_S);
+    send_drawn(&w.a, 50);
+    ck_assert_uint_eq(count_lines(w.b.said), 2);
+    end_world();
+}
+END_TEST
+
+/* What bit errors can explain, and another's channel beside ours, is not. */
+START_TEST(errors_are_no_other_keys)
+{
+    struct frame_keys k = keys_of(FRAMES_AOS, 1115, 0);
+    begin(&k);
+    for (unsigned byte = 0; byte < 6; byte++) {
+        w.sent[w.sent_len++] = (struct datagram){.len = 9, .bytes = "123456789"};
+        send_bytes(&w.a, "123456789", 9);
+        ck_assert(udp_flush(w.a.port->io));
+        ck_assert_uint_eq(w.flying, byte + 1);
+        w.flight[byte].bytes[byte] ^= 0xff;
+        run_world();
+    }
+    ck_assert_uint_eq(w.b.got + count_of(&w.b).line.misfits, 0);
+    send_drawn(&w.a, 10);
+    struct end other;
+    struct frame_keys sixth = k;
+    memset(&other, 0, sizeof other);
+    sixth.out.vcid = sixth.in.vcid = 6;
+    open_end_at(&other, &sixth, "127.0.0.1:1", "127.0.0.1:2", w.a.port);
+    other.peer = w.a.peer;
+    send_drawn(&other, 10);
+    ck_assert_uint_ge(count_of(&w.b).verdicts[FRAME_CHANNEL_VERDICT], 5);
+    ck_assert_uint_eq(count_of(&w.b).line.misfits, 0);
+    ck_assert_str_eq(w.b.said, "");
+    port_close(other.port, on_closed, &other);
+    run_world();
+    ck_assert(other.closed);
+    end_world();
+}
+END_TEST
+
+START_TEST(guesses)
+{
+    static const char start[] = "\xeb\x90 and more", marker[] = "\x1a\xcf\xfc\x1d and more",
+                      segment[] = "\x03\x01\x05\x01\x00\x64 a segment";
+    struct frame_keys k = keys_of(FRAMES_TM, 300, 0);
+    k.out.vcid = k.in.vcid = 0;
+    begin(&k);
+    send_drawn(&w.a, 3);
+    ck_assert_uint_gt(w.flying, 0);
+    struct slice frame = slice_of(w.flight[0].bytes, w.flight[0].len);
+    ck_assert_str_eq(frame_guess(frame), "CCSDS frames");
+    w.flight[0].bytes[20] ^= 1;
+    ck_assert_ptr_null(frame_guess(frame));
+    ck_assert_str_eq(frame_guess(slice_of(start, sizeof start)), "CLTUs");
+    ck_assert_str_eq(frame_guess(slice_of(marker, sizeof marker)), "CADUs");
+    ck_assert_ptr_null(frame_guess(slice_of(segment, sizeof segment)));
+    ck_assert_ptr_null(frame_guess(slice_of(marker, 3)));
+    ck_assert_ptr_null(frame_guess(slice_of(marker, 0)));
+    end_world();
+}
+END_TEST
+
 START_TEST(keys)
 {
     struct frame_keys k = keys_of(FRAMES_AOS, 3000, 0);
@@ -258,6 +363,9 @@ int main(void)
     tcase_add_test(t, close_sends_the_rest);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, many_in_one_frame);
+    tcase_add_loop_test(t, keys_of_one_end, 0, 6);
+    tcase_add_test(t, errors_are_no_other_keys);
+    tcase_add_test(t, guesses);
     tcase_add_test(t, keys);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);

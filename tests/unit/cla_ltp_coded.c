@@ -325,6 +325,38 @@ START_TEST(another_code_at_the_peer)
 }
 END_TEST
 
+/* The same of frames. */
+START_TEST(frames_at_one_end)
+{
+    static const struct {
+        int frames, cadu;
+        const char *what;
+    } kinds[] = {
+        {FRAMES_AOS, FRAME_CODE_OFF, "CCSDS frames"},  {FRAMES_TM, FRAME_CODE_OFF, "CCSDS frames"},
+        {FRAMES_USLP, FRAME_CODE_OFF, "CCSDS frames"}, {FRAMES_TC, FRAME_CODE_OFF, "CCSDS frames"},
+        {FRAMES_CLTU, FRAME_CODE_OFF, "CLTUs"},        {FRAMES_AOS, FRAME_CODE_UNCODED, "CADUs"}};
+    char text[160];
+    begin();
+    w.a.config.erasure = w.b.config.erasure = LTP_LINK_ERASURE_OFF;
+    w.a.config.segment = 400;
+    w.a.config.frames.out.kind = kinds[_i].frames;
+    w.a.config.frames.cadu = kinds[_i].cadu;
+    open_both();
+    send_bundles(&w.a, 5);
+    send_bundles(&w.b, 5);
+    run_until(100 * TICK_MS);
+    ck_assert_uint_eq(w.a.received + w.b.received, 0);
+    snprintf(text, sizeof text,
+             "%s come from 10.0.0.1:1113 and are refused (1 so far): this link has no frames",
+             kinds[_i].what);
+    ck_assert_msg(strstr(w.b.said, text) != NULL, "%s", w.b.said);
+    ck_assert_msg(strstr(w.a.said, "what arrives are no frames of this link (1 so far") != NULL,
+                  "%s", w.a.said);
+    ck_assert_uint_gt(number_of(&w.a, "frames.line.misfits"), 0);
+    end_world();
+}
+END_TEST
+
 START_TEST(no_code_at_the_peer)
 {
     begin();
@@ -465,6 +497,7 @@ int main(void)
     tcase_add_test(t, beyond_the_code);
     tcase_add_loop_test(t, requests_instead_of_retransmissions, 0, 2);
     tcase_add_test(t, another_code_at_the_peer);
+    tcase_add_loop_test(t, frames_at_one_end, 0, 6);
     tcase_add_test(t, no_code_at_the_peer);
     tcase_add_test(t, noise_like_a_code);
     tcase_add_test(t, nonsense_matrices);
