@@ -4,8 +4,10 @@
  * than the word. A word that is similar only by chance is not suggested: it misleads. */
 #include "base/words.h"
 
+#include <assert.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #define WORD_MAX 64
@@ -192,4 +194,29 @@ const char *words_closest(const char *word, const char *const *words, size_t n)
     for (size_t i = 0; i < sizeof finders / sizeof *finders && found == NULL; i++)
         found = finders[i](word, words, n);
     return found;
+}
+
+const char *words_remark(const char *typed, const char *meant)
+{
+    if (is_same(typed, "rtt") && (is_same(meant, "delay") || is_same(meant, "owlt")))
+        return " It is the time of one way, half the round trip";
+    return "";
+}
+
+const char *words_list(const char *const *words, size_t n, char *out, size_t cap)
+{
+    static const char more[] = ", ...";
+    size_t used = 0;
+    assert(cap >= 8);
+    out[0] = '\0';
+    for (size_t i = 0; i < n; i++) {
+        const size_t room = cap - used, last = i + 1 == n ? 1 : sizeof more;
+        const char *comma = i > 0 ? ", " : "";
+        if (strlen(comma) + strlen(words[i]) + last > room) {
+            snprintf(out + used, room, "%s", more + (i > 0 ? 0 : 2));
+            break;
+        }
+        used += (size_t)snprintf(out + used, room, "%s%s", comma, words[i]);
+    }
+    return out;
 }

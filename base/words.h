@@ -10,4 +10,12 @@
  * part of it. NULL: none is near enough. The text belongs to the caller. */
 const char *words_closest(const char *word, const char *const *words, size_t n);
 
+/* What to say behind a suggestion of words_closest: that a time of one way is meant by who typed
+ * the round trip; "" if there is nothing to say. The text is static. */
+const char *words_remark(const char *typed, const char *meant);
+
+/* The words with commas between, ended by "..." where `cap` bytes (at least 8, with the zero) are
+ * too few for all. Returns out. */
+const char *words_list(const char *const *words, size_t n, char *out, size_t cap);
+
 #endif

@@ -217,7 +217,6 @@ struct cla_list {
 struct cla_renamed {
     const char *was, *now;
 };
-#define CLA_RENAMED_MAX 24 /* of an adapter */
 
 struct cla_ops {
     const char *name;                  /* the word of the configuration (adapter:) */
@@ -263,6 +262,9 @@ struct cla_ops {
     /* The i-th address that a link with this configuration sends to, for a check that somebody has
      * it. False: there are no more. NULL: it sends to no address. */
     bool (*remote)(const void *config, size_t i, struct address *out);
+    /* The endpoint that bundles which the link makes itself are for, which need a route over
+     * another link: a tunnel's far end, with the key that names it. NULL: it makes none. */
+    void (*far_end)(const void *config, const char **key, struct eid *out);
     bool inbound; /* it accepts peers without a configured link that identify themselves (`peer`) */
     /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
     const char *const *live;

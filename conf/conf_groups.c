@@ -15,7 +15,7 @@
 
 #define KEY_CAP 192
 #define NAMES_MAX 64 /* of a group */
-#define LIST_CAP 300
+#define LIST_CAP 400
 
 const char *conf_key_name(const char *key)
 {
@@ -161,18 +161,13 @@ static void report_word(const struct reading *r, const struct conf_tree *group,
         if (is_in(o->key, group->key, len))
             names[n++] = conf_key_name(o->key);
     const char *closest = words_closest(t->key, names, n);
-    if (closest != NULL) {
-        conf_error(r->errors, t->line, "%s%s: unknown key; did you mean %s?", r->where, at,
-                   closest);
-        return;
-    }
-    char list[LIST_CAP] = "";
-    size_t used = 0;
-    for (size_t i = 0; i < n && used < sizeof list; i++) {
-        int w = snprintf(list + used, sizeof list - used, "%s%s", i > 0 ? ", " : "", names[i]);
-        used += w > 0 ? (size_t)w : 0;
-    }
-    conf_error(r->errors, t->line, "%s%s: unknown key; the keys here are: %s", r->where, at, list);
+    char list[LIST_CAP];
+    if (closest != NULL)
+        conf_error(r->errors, t->line, "%s%s: unknown key; did you mean %s?%s", r->where, at,
+                   closest, words_remark(t->key, closest));
+    else
+        conf_error(r->errors, t->line, "%s%s: unknown key; the keys here are: %s", r->where, at,
+                   words_list(names, n, list, sizeof list));
 }
 
 static void read_item(const struct reading *r, const struct conf_tree *group,
@@ -277,6 +272,16 @@ void conf_flat_init(struct conf_flat *f, const struct conf_tree *map, const char
     for (const struct conf_tree *t = map->first; t != NULL; t = t->next)
         read_key(&r, t, parts, parts_len);
     assert(f->len <= most);
+}
+
+void conf_flat_drop(struct conf_flat *f, const struct conf_tree *t)
+{
+    struct conf_tree **at = &f->map.first;
+    while (*at != t) {
+        assert(*at != NULL);
+        at = &(*at)->next;
+    }
+    *at = t->next;
 }
 
 void conf_flat_fini(struct conf_flat *f)

@@ -53,4 +53,7 @@ void conf_flat_init(struct conf_flat *f, const struct conf_tree *map, const char
                     struct conf_errors *errors);
 void conf_flat_fini(struct conf_flat *f);
 
+/* Takes a key out of the view, which has it: it was reported. Its node stays as it is. */
+void conf_flat_drop(struct conf_flat *f, const struct conf_tree *t);
+
 #endif

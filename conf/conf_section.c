@@ -19,6 +19,7 @@
 #define GROUPS_MAX 16
 #define GROUP_CAP 32
 #define WHY_CAP 320
+#define LIST_CAP 400
 
 /* What a person may write in a map. */
 struct known {
@@ -71,22 +72,13 @@ static void report_unknown(const struct conf_tree *t, const char *where, const s
     const char *const *keys = known->keys;
     const size_t n = known->n;
     const char *closest = words_closest(t->key, keys, n);
-    if (closest != NULL) {
-        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
-        return;
-    }
-    char list[WHY_CAP];
-    size_t used = 0, i = 0;
-    list[0] = '\0';
-    for (; i < n; i++) {
-        const size_t left = sizeof list - used;
-        int w = snprintf(list + used, left, "%s%s", i > 0 ? ", " : "", keys[i]);
-        if (w < 0 || (size_t)w + sizeof ", ..." > left)
-            break;
-        used += (size_t)w;
-    }
-    snprintf(list + used, sizeof list - used, "%s", i < n ? ", ..." : "");
-    conf_error(errors, t->line, "%s%s: unknown key; the keys here are: %s", where, t->key, list);
+    char list[LIST_CAP];
+    if (closest != NULL)
+        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?%s", where, t->key, closest,
+                   words_remark(t->key, closest));
+    else
+        conf_error(errors, t->line, "%s%s: unknown key; the keys here are: %s", where, t->key,
+                   words_list(keys, n, list, sizeof list));
 }
 
 static void set_value(const struct conf_option *o, const struct conf_part *part,

@@ -22,7 +22,7 @@ struct conf_tree {
 };
 
 #define CONF_ERRORS_MAX 20
-#define CONF_ERROR_CAP 400
+#define CONF_ERROR_CAP 512
 
 /* What is wrong with a file: at most CONF_ERRORS_MAX lines "FILE:LINE: KEY: what; what would be
  * right". */

@@ -54,7 +54,8 @@ enum ltp_option_part {
       10000 * LTP_OPTION_HOUR, NULL,                                                               \
       "with sessions: auto, one less when the number was not missed for so long; 0: 10s")          \
     X("", rto, TIME, rto, AGREED, "0", 0, 10000 * LTP_OPTION_HOUR, NULL,                           \
-      "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + margin")            \
+      "retransmission timer of checkpoints, reports and cancels; 0: 2 x owlt + "                   \
+      "recovery.margin")                                                                           \
     X("recovery.", retries, COUNT, retries_max, AGREED, "20", 1, 100000, NULL,                     \
       "times that a checkpoint, report or cancel is sent again before the session is cancelled")   \
     X("recovery.", cycles, COUNT, cycles_max, AGREED, "0", 0, 1000000, NULL,                       \
@@ -125,9 +126,9 @@ enum ltp_option_part {
     X("unknown.accept", accept_unknown, COUNT, unconfigured_max, "0", 0, 65536,                    \
       "LTP engines of no link that may send to the local address, at once; 0: they are refused")   \
     X("unknown.sessions", unknown_sessions, COUNT, unconfigured_sessions, "0", 0, 10000000,        \
-      "import sessions of all these; 0: a quarter of import_sessions_all")                         \
+      "import sessions of all these; 0: a quarter of limits.import_sessions_all")                  \
     X("unknown.bytes", unknown_bytes, BYTES, unconfigured_bytes, "0", 0, 0,                        \
-      "memory of all import sessions of all these; 0: a quarter of held_bytes")
+      "memory of all import sessions of all these; 0: a quarter of limits.held_bytes")
 
 /* A line of the first table. */
 struct ltp_option {

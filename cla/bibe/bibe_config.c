@@ -55,6 +55,13 @@ int bibe_check(const void *config, const char **key, char *why, size_t why_cap)
     return rc < 0 ? rc : check_endpoint(&k->remote, "remote", key, why, why_cap);
 }
 
+void bibe_far_end(const void *config, const char **key, struct eid *out)
+{
+    const struct bibe_config *k = config;
+    *key = "remote";
+    *out = k->remote;
+}
+
 int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,
                      const char **key, char *why, size_t why_cap)
 {

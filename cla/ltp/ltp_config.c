@@ -204,13 +204,20 @@ static bool is_switch(enum ltp_option_part part)
     return part != LTP_OPTION_AGREED;
 }
 
-/* The first of the keys that count only with recovery: own, if any is given; NULL. */
-static const char *own_key(const struct ltp_link_config *k)
+#define BACK_CAP 224
+
+/* The first of the keys that count only with recovery: own, if any is given; NULL. `back`: what
+ * takes all of them back, such as " copies=0 rto_auto=no". */
+static const char *own_key(const struct ltp_link_config *k, char back[BACK_CAP])
 {
     const char *first = NULL;
+    size_t used = 0;
+    back[0] = '\0';
 #define IF_GIVEN(group, name, unit, field, part, initial, least, most, word, help)                 \
-    if (first == NULL && is_switch(LTP_OPTION_##part) && k->name != 0)                             \
-        first = group #name;
+    if (is_switch(LTP_OPTION_##part) && k->name != 0 && used < BACK_CAP) {                         \
+        first = first == NULL ? group #name : first;                                               \
+        used += (size_t)snprintf(back + used, BACK_CAP - used, " " #name "=%s", initial);          \
+    }
     LTP_OPTIONS(IF_GIVEN)
 #undef IF_GIVEN
     return first;
@@ -225,14 +232,16 @@ const char *ltp_link_needs(const char *key)
 
 static int check_recovery(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
 {
-    const char *own = k->recovery != LTP_LINK_OWN ? own_key(k) : NULL;
+    char back[BACK_CAP];
+    const char *own = k->recovery != LTP_LINK_OWN ? own_key(k, back) : NULL;
     if (own != NULL)
-        return wrong(
-            key, own, why, cap,
-            "counts only with recovery: {mode: own}, which takes every switch from its key");
+        return wrong(key, own, why, cap,
+                     "counts only with recovery: {mode: own}; write that, or remove the key. "
+                     "helioctl link set takes all such keys back at once: recovery=%s%s",
+                     k->recovery == LTP_LINK_PLAIN ? "plain" : "default", back);
     if (k->rto_max != 0 && k->rto_min > k->rto_max)
         return wrong(key, "recovery.rto_min", why, cap,
-                     "is above rto_max; raise that or lower this");
+                     "is above recovery.rto_max; raise that or lower this");
     return 0;
 }
 
@@ -243,11 +252,11 @@ static int check_unknown(const struct ltp_link_config *k, const char **key, char
                      "nobody unknown is accepted; write unknown: {accept: 64} too");
     if (k->unknown_sessions > k->import_sessions_all)
         return wrong(key, "unknown.sessions", why, cap,
-                     "is above import_sessions_all (%llu); raise that or lower this",
+                     "is above limits.import_sessions_all (%llu); raise that or lower this",
                      (unsigned long long)k->import_sessions_all);
     if (k->unknown_bytes > k->held_bytes)
         return wrong(key, "unknown.bytes", why, cap,
-                     "is above held_bytes (%llu bytes); raise that or lower this",
+                     "is above limits.held_bytes (%llu bytes); raise that or lower this",
                      (unsigned long long)k->held_bytes);
     return 0;
 }
@@ -284,8 +293,8 @@ static int check_erasure(const struct ltp_link_config *k, const char **key, char
     uint64_t bytes = erasure_decoder_bytes(&c) + erasure_encoder_bytes(&c);
     if (bytes > k->held_bytes)
         return wrong(key, "erasure.matrices", why, cap,
-                     "the matrices need %llu bytes, held_bytes allows %llu; lower erasure.matrices "
-                     "or erasure.span, or raise held_bytes",
+                     "the matrices need %llu bytes, limits.held_bytes allows %llu; lower "
+                     "erasure.matrices or erasure.span, or raise limits.held_bytes",
                      (unsigned long long)bytes, (unsigned long long)k->held_bytes);
     return 0;
 }
@@ -310,11 +319,11 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
         return HELIO_EINVAL;
     if (k->import_sessions > k->import_sessions_all)
         return wrong(key, "limits.import_sessions", why, why_cap,
-                     "is above import_sessions_all (%llu); raise that or lower this",
+                     "is above limits.import_sessions_all (%llu); raise that or lower this",
                      (unsigned long long)k->import_sessions_all);
     if (k->block_max > k->held_bytes)
         return wrong(key, "limits.block_max", why, why_cap,
-                     "is above held_bytes (%llu bytes): no such block could be received",
+                     "is above limits.held_bytes (%llu bytes): no such block could be received",
                      (unsigned long long)k->held_bytes);
     if (k->sessions != 0 && (k->sessions_bytes != 0 || k->sessions_age != 0))
         return wrong(key, k->sessions_bytes != 0 ? "limits.sessions_bytes" : "limits.sessions_age",

@@ -90,24 +90,21 @@ static bool is_common(const char *key)
     return common;
 }
 
-void config_foreign_report(const struct conf_tree *map, const char *where,
-                           const struct cla_ops *ops, config_adapters *adapters, const char **words,
-                           struct conf_errors *errors)
+void config_foreign_report(struct conf_flat *flat, const char *where, const struct cla_ops *ops,
+                           config_adapters *adapters, struct conf_errors *errors)
 {
-    size_t n = 0;
-    while (*words != NULL)
-        words++;
-    for (const struct conf_tree *t = map->first; t != NULL && n < CONFIG_FOREIGN_MAX; t = t->next) {
+    const struct conf_tree *next;
+    for (const struct conf_tree *t = flat->map.first; t != NULL; t = next) {
         char owners[LIST_CAP];
+        next = t->next;
         if (is_common(t->key) || (ops != NULL && has_key(ops, t->key)) ||
             !list_owners(adapters, t->key, owners))
             continue;
-        words[n++] = t->key;
+        conf_flat_drop(flat, t);
         if (ops != NULL)
             conf_error(errors, t->line,
                        "%s%s: the adapter %s does not have this key; remove it, or write the "
                        "adapter that has it: %s",
                        where, t->key, ops->name, owners);
     }
-    words[n] = NULL;
 }

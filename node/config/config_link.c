@@ -44,7 +44,7 @@ static void report_settings(const struct place *at, int rc, const char *key, con
 static void check_settings(const struct eid *node, const struct place *at, struct config_link *l,
                            struct conf_errors *errors)
 {
-    char why[256] = "";
+    char why[CONF_ERROR_CAP] = "";
     const char *key = NULL;
     int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
     if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
@@ -130,29 +130,19 @@ static void read_weights(const struct conf_tree *map, const char *where, struct 
                    where, l->weights);
 }
 
-/* Keys with another name and place now; *words takes the old ones, which are then not unknown. */
-static void report_renamed(const struct conf_tree *map, const char *where,
-                           const struct cla_renamed *renamed, const char **words,
-                           struct conf_errors *errors)
+/* Keys with another name and place now are taken out of the view. */
+static void report_renamed(struct conf_flat *flat, const char *where,
+                           const struct cla_renamed *renamed, struct conf_errors *errors)
 {
     for (const struct cla_renamed *r = renamed; r != NULL && r->was != NULL; r++) {
-        const struct conf_tree *t = conf_child(map, r->was);
+        const struct conf_tree *t = conf_child(&flat->map, r->was);
         if (t == NULL)
             continue;
         char place[CONF_PLACE_CAP];
-        *words++ = r->was;
+        conf_flat_drop(flat, t);
         conf_error(errors, t->line, "%s%s: belongs under %s", where, r->was,
                    conf_key_place(r->now, place));
     }
-    *words = NULL;
-}
-
-static size_t count_words(const char *const *words)
-{
-    size_t n = 0;
-    while (words[n] != NULL)
-        n++;
-    return n;
 }
 
 /* Memory and defaults of the adapter's keys; false: no memory. */
@@ -166,26 +156,26 @@ static bool begin_settings(struct config_link *l, uint32_t line, struct conf_err
 }
 
 /* What the view of the link's map says; the adapter may be missing. */
-static void read_values(struct config_link *l, const struct place *at,
+static void read_values(struct config_link *l, struct conf_flat *flat, const char *where,
                         const struct conf_part *parts, size_t parts_len, config_adapters *adapters,
                         struct conf_errors *errors)
 {
-    const struct conf_tree *map = at->map;
-    const char *words[CONFIG_LISTS_MAX + CLA_RENAMED_MAX + CONFIG_FOREIGN_MAX + 1] = {NULL};
+    const struct conf_tree *map = &flat->map;
+    const char *words[CONFIG_LISTS_MAX + 1] = {NULL};
     config_lists_words(config_link_lists, words);
     if (l->ops != NULL)
         config_lists_words(l->ops->lists, words);
     if (l->ops != NULL)
-        report_renamed(map, at->where, l->ops->renamed, words + count_words(words), errors);
-    config_foreign_report(map, at->where, l->ops, adapters, words, errors);
-    conf_section_read(map, at->where, parts, parts_len, words, errors);
-    config_lists_read(config_link_lists, l, map, at->where, errors);
+        report_renamed(flat, where, l->ops->renamed, errors);
+    config_foreign_report(flat, where, l->ops, adapters, errors);
+    conf_section_read(map, where, parts, parts_len, words, errors);
+    config_lists_read(config_link_lists, l, map, where, errors);
     if (l->ops != NULL)
-        config_lists_read(l->ops->lists, l->settings, map, at->where, errors);
-    read_weights(map, at->where, l, errors);
+        config_lists_read(l->ops->lists, l->settings, map, where, errors);
+    read_weights(map, where, l, errors);
     if (l->peers > 0 && l->ops != NULL && !l->ops->inbound)
         conf_error(errors, map->line, "%speers: with %s no peer identifies itself; remove it",
-                   at->where, l->ops->name);
+                   where, l->ops->name);
 }
 
 static void read_link(struct config_link *l, const struct eid *node, const struct conf_tree *map,
@@ -210,7 +200,7 @@ static void read_link(struct config_link *l, const struct eid *node, const struc
     struct conf_flat flat;
     conf_flat_init(&flat, map, where, parts, n, places, errors);
     const struct place at = {&flat.map, where};
-    read_values(l, &at, parts, n, adapters, errors);
+    read_values(l, &flat, where, parts, n, adapters, errors);
     check_name(&flat.map, l, errors);
     check_peer(node, &flat.map, where, l, errors);
     if (l->ops != NULL && errors->total == before)
@@ -367,7 +357,8 @@ static void say_unknown(const struct cla_ops *ops, const struct conf_tree *t, co
         conf_error(errors, t->line, "%s%s: several groups have it; write one of: %s", where, t->key,
                    whole);
     else if (closest != NULL)
-        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?", where, t->key, closest);
+        conf_error(errors, t->line, "%s%s: unknown key; did you mean %s?%s", where, t->key, closest,
+                   words_remark(t->key, closest));
     else
         conf_error(errors, t->line, "%s%s: unknown key; heliod --keys lists those of %s", where,
                    t->key, ops->name);

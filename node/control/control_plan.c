@@ -19,7 +19,7 @@
 
 void control_refuse_errors(json_t *out, bool wrong, const struct conf_errors *e)
 {
-    char text[2048] = "";
+    char text[2560] = "";
     size_t used = 0;
     for (size_t i = 0; i < e->len && used + CONF_ERROR_CAP + 2 < sizeof text; i++)
         used += (size_t)snprintf(text + used, sizeof text - used, "%s%s", i > 0 ? "; " : "",

@@ -121,6 +121,22 @@ class CheckTest(NodeCase):
         self.assertEqual(code, 2)
         self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
 
+    def test_tunnels(self):
+        """A tunnel's own bundles need a route that is not the tunnel: where there is none, a warning says so."""
+        tunnel = {"name": "tunnel", "adapter": "bibe", "peer": "ipn:3.0", "local": "ipn:1.12", "remote": "ipn:3.12"}
+        two, three = (self.lab.link(n, 1111, 1112 + n, rto="1s") for n in (2, 3))
+        warning = (r"node1.yaml:\d+: warning: links\[tunnel\].remote: no other link leads to ipn:3.12, so all bundles of this link wait; "
+                   r"write a route: routes: \[{to: ipn:3.12, via: LINK}\]\n$")
+        plan = self.lab.path("plan.txt")
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write("a contact +0 +100000 1 2 1000000\na range +0 +100000 1 2 1\n")
+        for links, extra, warned in (((two, tunnel), "", True), ((two, tunnel), "routes: [{to: ipn:3.12, via: to-2}]\n", False),
+                                     ((two, tunnel), "routes: [{to: ipn:4.*, via: to-2}, {to: ipn:3.*, via: tunnel}]\n", True), ((two, tunnel), "routes: [{to: '*', via: to-2}]\n", False),
+                                     ((tunnel, three), "", False), ((tunnel,), "", True), ((tunnel,), f"plan: {plan}\n", False)):
+            code, text = self.check(self.lab.write_node(1, list(links), log=False, extra=extra))
+            self.assertEqual(code, 0, text)
+            (self.assertRegex if warned else self.assertNotRegex)(text, warning, (links, extra))
+
     def test_times_of_certificates(self):
         """It is valid for 30 days."""
         keys = self.keys()

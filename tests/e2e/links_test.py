@@ -192,6 +192,12 @@ class LinksTest(NodeCase):
         for word, said in (("recovery={copis: 2}", "recovery.copis: unknown key; did you mean copies?"), ("recovery={copies: 2", "is not known; write one of"),
                            ("recovery={copies: 2}}", "not YAML"), ("limits={copies: 2}", "limits.copies: belongs under recovery: {copies: 2}")):
             self.assertIn(said, self.ctl(1, "link", "set", "to-2", word, code=2))
+        self.ctl(1, "link", "set", "to-2", "merge_claims=yes")
+        said = self.ctl(1, "link", "set", "to-2", "recovery=default", code=2)
+        self.assertIn("recovery.copies: counts only with recovery: {mode: own}", said)
+        back = said.strip().rsplit(": ", 1)[1].split()
+        self.assertEqual(back, ["recovery=default", "copies=0", "merge_claims=no"])
+        self.ctl(1, "link", "set", "to-2", *back)
 
     def test_what_is_wrong_is_said(self):
         self.pair()

@@ -95,6 +95,32 @@ START_TEST(none_is_near)
 }
 END_TEST
 
+START_TEST(a_round_trip_is_no_way)
+{
+    static const char *const keys[] = {"rate", "owlt"};
+    const char *meant = words_closest("RTT", keys, 2);
+    ck_assert_str_eq(meant, "owlt");
+    ck_assert_str_eq(words_remark("RTT", meant), " It is the time of one way, half the round trip");
+    ck_assert_str_eq(words_remark("latency", meant), "");
+    ck_assert_str_eq(words_remark("rtt", "rto"), "");
+}
+END_TEST
+
+/* All of them, or as many as there is room for. */
+START_TEST(a_list)
+{
+    static const char *const keys[] = {"one", "two", "three"};
+    char out[16];
+    ck_assert_str_eq(words_list(keys, 3, out, 16), "one, two, three");
+    ck_assert_str_eq(words_list(keys, 3, out, 15), "one, two, ...");
+    ck_assert_str_eq(words_list(keys, 3, out, 14), "one, two, ...");
+    ck_assert_str_eq(words_list(keys, 3, out, 13), "one, ...");
+    ck_assert_str_eq(words_list(keys, 1, out, 8), "one");
+    ck_assert_str_eq(words_list(keys, 3, out, 8), "...");
+    ck_assert_str_eq(words_list(keys, 0, out, 8), "");
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("words");
@@ -102,6 +128,8 @@ int main(void)
     tcase_add_test(t, the_nearest_is_found);
     tcase_add_test(t, a_key_is_meant);
     tcase_add_test(t, none_is_near);
+    tcase_add_test(t, a_round_trip_is_no_way);
+    tcase_add_test(t, a_list);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

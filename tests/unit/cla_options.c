@@ -35,7 +35,7 @@ static struct ltp_link_config sound(void)
 static void expect(const struct ltp_link_config *k, const char *key, const char *text)
 {
     const char *which = "";
-    char why[256] = "";
+    char why[512] = "";
     int r = ltp_link_check(k, &which, why, sizeof why);
     ck_assert_int_eq(r, key == NULL ? 0 : HELIO_EINVAL);
     ck_assert_str_eq(which, key == NULL ? "" : key);
@@ -108,8 +108,11 @@ START_TEST(recovery)
     ck_assert(r.rto_auto && r.copies == ltp_recovery_default.copies);
     k.copies = 3;
     expect(&k, "recovery.copies", "recovery: {mode: own}");
+    expect(&k, "recovery.copies", "at once: recovery=default copies=0");
+    k.merge_claims = true;
     k.recovery = LTP_LINK_PLAIN;
-    expect(&k, "recovery.copies", "recovery: {mode: own}");
+    expect(&k, "recovery.copies", "at once: recovery=plain copies=0 merge_claims=no");
+    k.merge_claims = false;
     k.recovery = LTP_LINK_OWN;
     k.copy_spacing = 2 * TICK_MS;
     expect(&k, NULL, NULL);
@@ -117,7 +120,7 @@ START_TEST(recovery)
     ck_assert(!r.rto_auto && r.copies == 3 && r.copy_spacing == 2 * TICK_MS);
     k.rto_min = 2 * TICK_MS;
     k.rto_max = TICK_MS;
-    expect(&k, "recovery.rto_min", "above rto_max");
+    expect(&k, "recovery.rto_min", "above recovery.rto_max");
 }
 END_TEST
 

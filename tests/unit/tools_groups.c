@@ -65,9 +65,16 @@ static const struct cla_ops grouped = {.name = "grouped",
                                        .live = live,
                                        .set = set_nothing};
 
+static const struct conf_option other_options[] = {
+    {.key = "hold", .type = OPTION_DURATION, .offset = AT(defer), .initial = "0"},
+    {.key = NULL},
+};
+static const struct cla_ops second = {
+    .name = "other", .options = other_options, .config_size = sizeof(struct settings)};
+
 static const struct cla_ops *adapters(size_t i)
 {
-    return i == 0 ? &grouped : NULL;
+    return i == 0 ? &grouped : i == 1 ? &second : NULL;
 }
 
 #define FILE_OF(keys)                                                                              \
@@ -159,6 +166,28 @@ START_TEST(a_wrong_file)
     ck_assert_uint_eq(e.len, 1);
     ck_assert_msg(strncmp(e.text[0], wrong[_i].error, strlen(wrong[_i].error)) == 0, "%s",
                   e.text[0]);
+}
+END_TEST
+
+/* A key of another adapter is none of those that could be meant. */
+START_TEST(only_keys_of_the_adapter)
+{
+    static const char text[] =
+        FILE_OF("    hold: 3s\n    old_span: 3\n    holds: 1\n    recovry: own\n    qqqqqq: 1\n");
+    struct conf_errors e;
+    struct config c;
+    conf_errors_init(&e, "n.yaml");
+    ck_assert_int_eq(config_parse(&c, text, strlen(text), adapters, &e), HELIO_EFORMAT);
+    ck_assert_uint_eq(e.len, 5);
+    ck_assert_str_eq(e.text[0], "n.yaml:9: links[a].old_span: belongs under code: {span: …}");
+    ck_assert_str_eq(e.text[1], "n.yaml:8: links[a].hold: the adapter grouped does not have this "
+                                "key; remove it, or write the adapter that has it: other");
+    ck_assert_str_eq(e.text[2],
+                     "n.yaml:10: links[a].holds: unknown key; the keys here are: name, adapter, "
+                     "peer, peers, queues, weights, queue_bundles, queue_bytes, rate, recovery, "
+                     "code, box, tls, priorities");
+    ck_assert_str_eq(e.text[3], "n.yaml:11: links[a].recovry: unknown key; did you mean recovery?");
+    ck_assert_ptr_nonnull(strstr(e.text[4], "box, tls, priorities"));
 }
 END_TEST
 
@@ -268,6 +297,7 @@ int main(void)
     tcase_add_loop_test(t, a_good_file, 0, 2);
     tcase_add_test(t, short_forms);
     tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, only_keys_of_the_adapter);
     tcase_add_test(t, commands);
     tcase_add_test(t, wrong_commands);
     tcase_add_test(t, names);

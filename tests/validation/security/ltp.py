@@ -148,7 +148,7 @@ def import_sessions():
         took = time.monotonic() - begin
         there = received(node)
     open_now = now["span"]["current_import_sessions"]
-    yield Claim("import sessions of one peer", PAGE, "A peer may have `import_sessions` open, 1024 by default", f"{open_now} of 3000 openings", open_now == 1024)
+    yield Claim("import sessions of one peer", PAGE, "A peer may have `limits.import_sessions` open, 1024 by default", f"{open_now} of 3000 openings", open_now == 1024)
     yield Claim("openings that never go on do not keep the peer out", PAGE, "it displaces one of the same peer's sessions", f"{there} of 1 bundle, after {took * 1000:.0f} ms",
                 there == 1)
 

@@ -186,7 +186,7 @@ def idle_transfer():
         took = time.monotonic() - begin
         until(lambda: not node.ask("status")["arriving_bytes"], 2)
         now, left = node.link("to-2"), node.ask("status")["arriving_bytes"]
-    yield Claim("a transfer that stands still (transfer_idle: 1s)", PAGE, "So is one that has not grown for `transfer_idle`",
+    yield Claim("a transfer that stands still (transfer_idle: 1s)", PAGE, "So is one that has not grown for `timers.transfer_idle`",
                 f"{was} after {took:.1f} s; transfers_idle {now['transfers_idle']}, arriving_bytes {left}", was == "no resources" and 0.9 < took < 4 and now["transfers_idle"] == 1 and not left)
 
 
