@@ -129,6 +129,7 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
 static void put_reason(json_t *o, const struct tcpcl_link *l)
 {
     const tick now = world_now(l->env.world);
+    struct stream_place to;
     assert(l->reason_at <= now);
     if (l->told_up)
         return;
@@ -140,7 +141,11 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
     else if (l->reason[0] != '\0') {
         json_object_set_new(o, "down_because", json_string(l->reason));
         put_number(o, "down_because_ns", now - l->reason_at);
-    }
+    } else
+        json_object_set_new(o, "down_because",
+                            json_string(tcpcl_remote(l->config, &to)
+                                            ? "no session is established yet"
+                                            : "it waits until the peer connects (no remote)"));
 }
 
 void tcpcl_status(struct cla *c, struct json_t *object)

@@ -197,7 +197,7 @@ class TcpclTest(NodeCase):
         link = self.tcpcl(2, remote=f"127.0.0.1:{port}", reconnect_max="100ms")
         config = self.lab.write_node(1, [link], log=False)
         self.lab.start_node(1, config)
-        wait_for(lambda: "down_because" in self.link(1))
+        wait_for(lambda: "cannot connect" in self.link(1)["down_because"])
         self.assertRegex(self.link(1)["down_because"], f"^cannot connect to 127.0.0.1:{port}: .*refused; nobody listens there: start the peer.s node, or give its link this address as local")
         self.assertLess(self.link(1)["down_because_ns"], 60e9)
         shown = self.shown(1, "links")
@@ -217,6 +217,15 @@ class TcpclTest(NodeCase):
         self.assertNotIn("down_because", self.link(1))
         self.shown(1, "link", "to-2", "down")
         wait_for(lambda: "it is set to down" in self.link(1).get("down_because", ""))
+
+    def test_reason_of_a_link_that_listens(self):
+        """It says so, and not "-", until the peer has connected."""
+        port = self.port()
+        self.lab.start_node(1, self.lab.write_node(1, [self.tcpcl(2, local=f"127.0.0.1:{port}")], log=False))
+        self.assertRegex(self.shown(1, "links"), r"NOT UP +STATE +SINCE +WHY\nto-2 +down +- +it waits until the peer connects \(no remote\)\n")
+        self.lab.start_node(2, self.lab.write_node(2, [self.tcpcl(1, remote=f"127.0.0.1:{port}")], log=False))
+        self.up(1)
+        self.assertNotIn("down_because", self.link(1))
 
     def test_two_nodes(self):
         port = self.port()
