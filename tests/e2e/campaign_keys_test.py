@@ -164,6 +164,28 @@ traffic:
 """
 
 
+class Maps(Base):
+    """A map as a node's file has it, where a campaign has one value: the message says what is right."""
+
+    def test_recovery_maps(self):
+        for settings, wanted in (("set: {recovery: {mode: own, copies: 3, report_copies: 2}}", "recovery: one value is wanted here, and the keys of this map stand by themselves: write recovery: plain, copies: 3, report-copies: 2"),
+                                 ("set: {recovery: {mode: default}}", "write recovery: default"), ("set: {recovery: {defer: 3}}", "recovery: one value is wanted here"),
+                                 ("set: {recovery: own}", "recovery: \"own\": the switches of a campaign stand by themselves beside recovery: plain, such as copies: 3"),
+                                 ("set: {recovery.report_copies: 3}", "set has no key \"recovery.report_copies\"; did you mean report-copies?"),
+                                 ("sweep: {recovery: [plain, {mode: own, copies: 3}]}", "write recovery: plain, copies: 3")):
+            error = campaign(self.file(f"experiments:\n  - name: x\n    {settings}\n"), "--check", code=2).stderr
+            self.assertIn("c.yaml:3: ", error)
+            self.assertIn(wanted, error)
+        for right in ("{recovery: plain, copies: 3, report-copies: 2}", "{recovery: default}"):
+            campaign(self.file(f"experiments: [{{name: x, set: {right}}}]\n"), "--check")
+
+    def test_maps_of_a_lab(self):
+        self.file("line: 2\nlink: {rate: 1Mbit/s}\ntraffic: [{perf: 1-2, data: 1MB}]\n", "lab.yaml")
+        error = campaign(self.file("lab: lab.yaml\nset: {link.recovery: {mode: own, copies: 3}}\nexperiments: [{name: x}]\n"), "--check", code=2).stderr
+        self.assertIn("c.yaml:2: link.recovery: one value is wanted here; write each key with its whole name, such as link.recovery.mode", error)
+        campaign(self.file("lab: lab.yaml\nset: {link.recovery.mode: own, link.recovery.copies: 3}\nexperiments: [{name: x}]\n"), "--check")
+
+
 class Labs(Base):
     def test_what_a_labs_settings_rule_out_is_told(self):
         """As helio-lab check does; not what is swept to see just that; once for a key."""

@@ -40,6 +40,30 @@ class Words(Folder):
         self.assertTrue(line.endswith("1 of 1 bundle acknowledged, 1.000 Mbit/s, mean delay 12.0 s"), line)
 
 
+class Frames(Folder):
+    """Ends whose CCSDS frames cannot meet are told before anything starts, with what would be right."""
+
+    def test_frames_by_tcp(self):
+        for keys, wanted in (("    frames: {mode: aos, port: connect}\n", (":4: ", "links.1-2.frames.port: both ends have connect, so no connection comes about; write ends: {2: {frames: {port: listen}}}")),
+                             ("    frames: {mode: aos, port: listen}\n", (":4: ", "both ends have listen, so no connection comes about; write ends: {2: {frames: {port: connect}}}")),
+                             ("    frames: aos\n    ends:\n      2:\n        frames: {mode: aos, port: listen}\n", (":7: ", "1 has datagrams and 2 has listen", "write ends: {1: {frames: {port: connect}}}")),
+                             ("    frames: {mode: aos, port: connect}\n    ends: {2: {frames: {port: listen}}}\n    delay: 5ms\n", (":4: ", "frames by TCP pass neither a relay")),
+                             ("    ends:\n      1:\n        frames: aos\n", (":6: ", "links.1-2.frames: 1 has frames, and 2 has none, so nothing arrives"))):
+            said = lab(self.file(f"line: 2\nlinks:\n  1-2:\n{keys}"), "check", code=2).stderr
+            for words in wanted:
+                self.assertIn(words, said)
+            self.assertEqual(len(said.splitlines()), 1, said)
+
+    def test_frames_that_meet(self):
+        """As the message has it: bundles arrive."""
+        file = self.file("line: 2\nlink: {channel: no, frames: {mode: aos, port: connect}, ends: {2: {frames: {port: listen}}}}\n"
+                         "traffic: [{perf: 1-2, data: 100kB, payload: 10kB}]\n")
+        lab(file, "check", "--mode", "local")
+        self.assertIn("pass neither a relay", lab(file, "check", "--mode", "sim", code=2).stderr)
+        lab(file, "up", "--mode", "local", "--out", self.folder / "out")
+        self.assertEqual(self.result(self.folder / "out")["traffic"]["perf-1"]["bundles_acked"], 10)
+
+
 GEO = """line: 2
 link: {rate: 100Mbit/s, delay: 125ms%s}
 traffic:

@@ -37,6 +37,8 @@ def closest(word: object, words: Iterable[object]) -> str | None:
 def meant(word: object, words: Iterable[object]) -> str:
     """"did you mean x?", or all of them; word None or empty: none was written."""
     near = closest(word, words) if word else None
+    if near in ("delay", "owlt") and str(word).lower() == "rtt":
+        return f"did you mean {near}? It is the time of one way, half the round trip"
     return f"did you mean {near}?" if near else f"there are {', '.join(map(str, words))}"
 
 

@@ -82,6 +82,12 @@ def _rules(value):
     return " ".join(str(value).split())
 
 
+def _recovery(value):
+    if value == "own":
+        raise ValueError("\"own\": the switches of a campaign stand by themselves beside recovery: plain, such as copies: 3")
+    return units.word_of("plain", "default")(value)
+
+
 def _contacts(value):
     """FROM-TO with spaces between them, rising: what docs/scenario.md has as a list."""
     last = -1.0
@@ -107,7 +113,7 @@ FIXED = {
     "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
-    "recovery": (units.word_of("plain", "default"), "plain"),
+    "recovery": (_recovery, "plain"),
     "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
     "return-trace": (_text, None), "return-offset": (_time, None),
     "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
@@ -267,7 +273,8 @@ class Reader:
             with self.kept():
                 self.check_key(key)
                 if key.value not in allowed:
-                    self.fail(key, f"{what} has no key \"{key.value}\"; {advice.meant(key.value, allowed)}")
+                    name = key.value.rpartition(".")[2].replace("_", "-")  # of recovery.report_copies
+                    self.fail(key, f"{what} has no key \"{key.value}\"; {advice.meant(name if name in allowed else key.value, allowed)}")
                 if key.value in found:
                     self.fail(key, f"\"{key.value}\" is given twice")
                 found[key.value] = value
@@ -282,12 +289,20 @@ class Reader:
 
     def scalar(self, node, name, parse):
         if not isinstance(node, yaml.ScalarNode):
-            self.fail(node, f"{name}: one value is wanted here")
+            self.fail(node, f"{name}: one value is wanted here{self.by_themselves(node, name)}")
         value = self.plain(node)
         try:
             return parse(value)
         except (ValueError, TypeError) as e:
             return self.fail(node, f"{name}: {e}")
+
+    def by_themselves(self, node, name):
+        """Of a map as a node's file has it: its keys are the campaign's own."""
+        pairs = [(key.value, value.value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)] \
+            if isinstance(node, yaml.MappingNode) else []
+        words = {"mode": name, **{key.replace("-", "_"): key for key in self.parameters}}
+        own = [f"{words[key]}: {'plain' if (key, value) == ('mode', 'own') else value}" for key, value in pairs if key in words]
+        return f", and the keys of this map stand by themselves: write {', '.join(own)}" if own else ""
 
     def values(self, node, name):
         """A list of values, each once, or one; numbers may be ranges like 1-8."""
@@ -315,7 +330,8 @@ class Reader:
         items = node.value if isinstance(node, yaml.SequenceNode) else [node]
         for item in items:
             if not isinstance(item, yaml.ScalarNode):
-                self.fail(item, f"{name}: one value is wanted here")
+                inner = [key.value for key, _ in item.value if isinstance(key, yaml.ScalarNode)] if isinstance(item, yaml.MappingNode) else []
+                self.fail(item, f"{name}: one value is wanted here" + (f"; write each key with its whole name, such as {name}.{inner[0]}" if inner else ""))
         if not items:
             self.fail(node, f"{name}: the list is empty")
         return list(dict.fromkeys(item.value for item in items))

@@ -16,7 +16,7 @@ import shlex
 import subprocess
 import tempfile
 
-from . import advice, lab_file, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
+from . import advice, lab_file, lab_frames, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
@@ -78,6 +78,7 @@ class StationAddresses:
 class Addresses:
     """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
     wan_relay = True  # streams pass one, too
+    frames_by_tcp = True  # where there is no relay
 
     def __init__(self, lab, fixed=None):
         self.lab = lab
@@ -135,6 +136,7 @@ class Addresses:
 class SpaceAddresses:
     """Of mode netns: each link is a network of its own, with a bridge in the middle; or with the one emulator of all links, which both ends
     reach at one address."""
+    frames_by_tcp = True
 
     def __init__(self, lab):
         self.one_emulator = lab.one_emulator
@@ -260,6 +262,9 @@ class Deriver:
         node, other = link.ends[i], self.lab.nodes[link.ends[1 - i]]
         pairs, relay = self.addresses.ends(link)
         local, remote = pairs[i]
+        mistake = lab_frames.mistake(link, self.addresses.frames_by_tcp and not relay)
+        if mistake is not None:
+            self.wrong(*mistake)
         derived = {"name": f"to-{other.name}", "adapter": link.adapter, "peer": other.endpoint("0") if not
                    other.keys.get("node", "").startswith("dtn:") else other.keys["node"]}
         if link.adapter in DATAGRAMS:
