@@ -281,6 +281,10 @@ struct cla_ops {
     /* The node has no room: nothing more is read of the peer (on), or again, but what the peer's
      * answers need. NULL: the adapter cannot do that, and what finds no room is refused. */
     void (*pause)(struct cla *c, bool on);
+    /* The node worked for so long on what this link brought, of which `fair` was fair, later than
+     * within `received`, and until now: the link's rest is the adapter's (base/rest.h), and
+     * env.rests counts. NULL: it is the node's. */
+    void (*charge)(struct cla *c, tick took, tick fair, tick now);
     /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each.
      * NULL: the adapter submits nothing. */
     void (*submitted)(struct cla *c, uint32_t token, bool ok);

@@ -65,7 +65,7 @@ struct node_link {
     uint64_t sent, failed, received;
     struct list held; /* node_hold.h: bundles that wait for room, or for the end of a rest */
     uint64_t held_len, held_bytes, held_total;
-    struct rest rest;                    /* of a link whose adapter cannot wait */
+    struct rest rest;                    /* of a link whose adapter has none of its own */
     uint64_t rests;                      /* that it has begun */
     uint64_t rest_refused;               /* bundles that found no room while it rested */
     uint64_t failures[CLA_REASON_COUNT]; /* of `failed`, by reason */
@@ -107,11 +107,13 @@ struct node {
     struct agent *agent;
     uint64_t seed; /* of hashes of what peers name */
     struct world *world;
-    struct alarm deadline; /* of the agent, and of node_hold.h: */
+    struct alarm deadline; /* of the agent, of node_verify.h, and of node_hold.h: */
     tick hold_at,
         hold_pause; /* the next try, TICK_NEVER: nothing is held; before the one after it */
     size_t hold_turn;
-    tick rest_at; /* the next turn of bundles whose link rested; TICK_NEVER: none waits */
+    tick rest_at;      /* the next turn of bundles whose link rested; TICK_NEVER: none waits */
+    tick verify_at;    /* the next turn of node_verify.h; TICK_NEVER: no bundle waits for it */
+    tick verify_rests; /* none before that */
     struct rests rests;
     struct crowd_room room; /* of the connections that peers opened */
     struct took took;

@@ -154,6 +154,14 @@ void node_hold_turn(struct node *n)
         continue;
 }
 
+void node_hold_charge(struct node_link *l, tick took, tick fair, tick now)
+{
+    if (l->cla->ops->charge != NULL)
+        l->cla->ops->charge(l->cla, took, fair, now);
+    else
+        l->rests += rest_spend(&l->rest, &l->node->rests, took, fair, 0, now);
+}
+
 /* ---- links that can ---- */
 
 void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token)

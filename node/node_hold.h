@@ -29,6 +29,8 @@ void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token);
 tick node_hold_try(struct node *n);
 /* Bundles of links whose rest is over, for TURN_TIME at most, or one of each. */
 void node_hold_turn(struct node *n);
+/* What it brought took so long later than when it came, of which `fair` was fair; it ends now. */
+void node_hold_charge(struct node_link *l, tick took, tick fair, tick now);
 /* The link ends: what it brought goes, its peer has it still. */
 void node_hold_drop(struct node_link *l);
 

@@ -113,7 +113,7 @@ int node_open(struct node *n, bool memory_only)
         say(&n->say, LEVEL_ERROR, "out of memory");
         return HELIO_ENOMEM;
     }
-    n->hold_at = n->rest_at = TICK_NEVER;
+    n->hold_at = n->rest_at = n->verify_at = TICK_NEVER;
     alarm_init(&n->deadline, n->world, ALARM_NODE, on_deadline, n);
     n->round = (struct round_end){.run = end_round, .context = n};
     world_attach(n->world, &n->round);

@@ -5,6 +5,7 @@
  */
 #include "node/node_hold.h"
 #include "node/node_self.h"
+#include "node/node_verify.h"
 
 static void do_store(struct node *n, const struct agent_action *a)
 {
@@ -195,13 +196,9 @@ void node_tell_shortage(struct node *n)
     n->shortage.after = now + 10 * TICK_S;
 }
 
-void node_pump(struct node *n)
+static void play_actions(struct node *n)
 {
     struct agent_action a;
-    n->awake = false;
-    node_links_tidy(n);
-    (void)node_hold_try(n);
-    node_hold_turn(n);
     while (agent_poll(n->agent, &a) > 0) {
         switch (a.kind) {
         case AGENT_STORE:
@@ -228,9 +225,21 @@ void node_pump(struct node *n)
             break;
         }
     }
+}
+
+void node_pump(struct node *n)
+{
+    tick verifying = 0;
+    n->awake = false;
+    node_links_tidy(n);
+    (void)node_hold_try(n);
+    node_hold_turn(n);
+    do {
+        play_actions(n);
+    } while (node_verify_next(n, &verifying));
     if (n->storage != NULL)
         n->ops->submit(n->storage);
     n->ops->flush(n->apps);
-    const tick held = tick_min(n->hold_at, n->rest_at);
+    const tick held = tick_min(tick_min(n->hold_at, n->rest_at), n->verify_at);
     alarm_set(&n->deadline, tick_min(held, agent_deadline(n->agent)));
 }

@@ -146,6 +146,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     routes_init(&a->routes);
     a->router = routes_router(&a->routes);
     storing_init(&a->storing);
+    turns_init(&a->verifying);
     list_init(&a->answers);
     list_init(&a->recalls);
     list_init(&a->removals);
@@ -379,7 +380,7 @@ int agent_find(const struct agent *a, const struct bundle_id *id, uint64_t *key)
 static bool end_due(struct agent *a, struct record *r)
 {
     bool over = r->doomed || r->expires <= a->now.now;
-    if (!over || !state_is_given(r->state))
+    if (!over || !state_is_given(r->state)) /* nor is one that waits for agent_verify */
         return agent_overdue(a, r);
     if (r->link == TO_ENDPOINT) {
         endpoint_take_back(r);

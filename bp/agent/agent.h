@@ -4,8 +4,8 @@
  * and delivering are done by the binder, which tells it the outcome.
  *
  *   push:  agent_register · agent_link · agent_window · agent_send · agent_receive · agent_stored ·
- * agent_loaded · agent_sent · agent_delivered · agent_expire pull:  agent_poll (the next action) ·
- * agent_deadline
+ * agent_loaded · agent_sent · agent_delivered · agent_expire · agent_verify pull:  agent_poll (the
+ * next action) · agent_deadline
  *
  * The life of a bundle: it is accepted (agent_send, agent_receive) → STORE → agent_stored → CONFIRM
  * to its sender → SEND or DELIVER → agent_sent/agent_delivered → REMOVE. A bundle whose
@@ -171,7 +171,8 @@ void agent_reroute(struct agent *a);
 
 /* The security policy from now on (NULL: none): it protects bundles that start here and leave, and
  * verifies arriving ones before anything else is done with them: before the check for duplicates,
- * before administrative records are obeyed, and what arrives in fragments before it is delivered.
+ * before administrative records are obeyed, and what arrives in fragments before it is delivered
+ * (agent_verify).
  * The policy is the caller's, and outlives the agent or its being replaced. */
 void agent_security(struct agent *a, struct security_policy *policy);
 
@@ -390,6 +391,20 @@ struct agent_action {
 /* The next action: 1, or 0. SEND comes only for a link that is up with room in its window; DELIVER
  * only with room in the registration's. */
 int agent_poll(struct agent *a, struct agent_action *out);
+
+/* A bundle that came in fragments was verified: for whom, and what it was. */
+struct agent_verified {
+    int link;       /* that brought the first fragment, which has the security blocks (RFC 9171
+                       §5.8); if it is not known any more, another one to the same peer; -1: none */
+    uint64_t bytes; /* of the bundle */
+    bool passed;    /* else it has ended (INSECURE) */
+};
+/* Verifies the next bundle that came in fragments, whose turn to be delivered agent_poll found.
+ * True: there was one, and agent_poll may have actions; false: none waits. What verification costs
+ * is up to who made the bundle, and agent_receive has not done it: the binder measures this call,
+ * and calls it as often as it has time. Bundles that wait for it have no place in the window of
+ * their endpoint; those of several peers take turns. */
+bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *out);
 
 /* How a bundle that was accepted ended at this node. Each is counted. */
 #define AGENT_ENDS(X)                                                                              \

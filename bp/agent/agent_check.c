@@ -9,7 +9,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies, sorted, given, waiting;
+    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying;
 };
 
 static void check_piece(const struct record *r)
@@ -61,6 +61,8 @@ static const struct state_rules record_states[STATE_COUNT] = {
                     ALWAYS, EITHER, NEVER, NEVER, NEVER, "waiting", "waiting"},
     [STATE_PAUSED] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER,
                       ALWAYS, ALWAYS, EITHER, NEVER, NEVER, NEVER, "paused", "paused"},
+    [STATE_VERIFYING] = {RETAIN_NONE, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER, NEVER, ALWAYS,
+                         NEVER, NEVER, NEVER, NEVER, NULL, "waiting"},
     [STATE_BUSY] = {RETAIN_FORWARD_PENDING, RETAIN_DISPATCH_PENDING, ALWAYS, ALWAYS, NEVER, NEVER,
                     ALWAYS, NEVER, NEVER, NEVER, ALWAYS, "sending", "delivering"},
     /* An application's ends in the same call. */
@@ -100,6 +102,14 @@ static void check_state(const struct agent *a, const struct record *r)
     assert(holds(r->state == STATE_REASSEMBLY_PENDING ? ALWAYS : EITHER, r->assembly != NULL));
 }
 
+/* It is in memory, with the first of its pieces known. */
+static void check_verifying(const struct record *r)
+{
+    const struct assembly *as = r->assembly;
+    assert(r->role == ROLE_WHOLE && r->buf != NULL && r->turn != NULL && r->queue->verifying > 0);
+    assert(as->first != NULL && as->first->assembly == as && !as->verified);
+}
+
 static void check_record(const struct agent *a, const struct record *r, struct sums *s)
 {
     check_state(a, r);
@@ -127,6 +137,9 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     s->records += derived ? 0 : record_cost(r) - r->bytes;
     s->loading += r->loading ? r->bytes : 0;
     s->timed += heap_has(&r->timer);
+    s->verifying += r->state == STATE_VERIFYING;
+    if (r->state == STATE_VERIFYING)
+        check_verifying(r);
     s->ids += r->role == ROLE_BUNDLE;
 }
 
@@ -239,6 +252,8 @@ void agent_check(const struct agent *a)
     storing_check(a, s.given, s.waiting);
     assert(s.loading == a->loading_bytes);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
+    turns_check(&a->verifying);
+    assert(s.verifying == a->verifying.waiting);
     assert(s.timed == agenda_len(&a->timers) && s.ids == a->by_id.len);
     agenda_check(&a->timers);
     check_balance(c);

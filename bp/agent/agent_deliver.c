@@ -184,7 +184,7 @@ static void spread_record(struct agent *a, struct record *r)
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out)
 {
     assert(r->queue != NULL && r->buf != NULL);
-    if (r->role == ROLE_WHOLE && !r->assembly->verified && !secure_whole(a, r))
+    if (r->role == ROLE_WHOLE && secure_waits(a, r))
         return 0;
     if (r->queue == &a->admin->queue) {
         agent_administer(a, r);

@@ -24,9 +24,10 @@ struct assembly {
     bool over;                 /* its whole ended, and was counted; late pieces remain */
     bool verified;             /* the security policy let the whole pass */
     struct record *whole;
-    struct buf *joined; /* the whole payload in the making */
-    struct list *next;  /* the piece to copy next */
-    struct buf *frame;  /* the bundle without its payload, for the security policy; NULL: none */
+    const struct record *first; /* the piece whose bytes its payload begins with, once joined */
+    struct buf *joined;         /* the whole payload in the making */
+    struct list *next;          /* the piece to copy next */
+    struct buf *frame; /* the bundle without its payload, for the security policy; NULL: none */
     size_t id_len;
     uint8_t id[]; /* of the bundle: what the ids of its fragments begin with */
 };

@@ -42,7 +42,8 @@ struct queue {
     struct list busy, paused, resumed;
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
-    uint64_t bundles, bytes;                         /* in all of these lists */
+    uint64_t verifying;      /* wholes, in agent.verifying: they have no place in the window */
+    uint64_t bundles, bytes; /* in all of these */
     struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* by priority; with what was given away */
     struct registration *only; /* whose own queue it is; NULL: an endpoint's or a link's */
     uint64_t owed; /* deliveries that were taken back and have no answer yet: part of the window */
@@ -160,6 +161,7 @@ struct agent {
     struct sharing_rule *sharing; /* the first that matches counts */
     size_t sharing_len;
     struct storing storing;
+    struct turns verifying;               /* wholes, of all endpoints */
     struct security_policy *security;     /* NULL: none */
     struct permits *permits[PERMIT_WAYS]; /* NULL: no rules */
     struct list answers, recalls, removals, ready;
@@ -272,7 +274,9 @@ void queue_leave(struct agent *a, struct record *r);
 void queue_return(struct agent *a, struct record *r); /* to the head of its queue */
 void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
 void queue_pause(struct agent *a, struct record *r, tick until);
-void queue_retry(struct agent *a, struct record *r); /* pauses, each time twice as long */
+void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
+struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
+void queue_retry(struct agent *a, struct record *r);      /* pauses, each time twice as long */
 int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
 bool queue_memory_full(const struct agent *a, uint64_t more);
 int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);

@@ -27,6 +27,8 @@ static int copy_piece(struct assembly *as, const struct record *p)
     struct agent_head h;
     record_head(p, &h);
     assert(p->payload_len == h.payload_len);
+    if (h.id.offset == 0 && as->first == NULL)
+        as->first = p;
     const uint8_t *from = buf_data(p->buf) + p->payload_off;
     uint64_t lo = h.id.offset, hi = lo + h.payload_len;
     struct range gap = {lo, lo};

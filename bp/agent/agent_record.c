@@ -302,6 +302,7 @@ int record_whole(struct agent *a, const struct agent_head *h, struct assembly *a
     r->assembly = as;
     as->whole = r;
     as->verified = false;
+    as->first = NULL;
     assert(as->whole == r && r->role == ROLE_WHOLE);
     return 0;
 }

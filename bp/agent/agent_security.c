@@ -2,7 +2,8 @@
 /*
  * The security policy at the agent (RFC 9172 §5). A bundle of a link is verified before all else.
  * A fragment for this node is not: its bundle is verified when all bytes are here, before it is
- * delivered (RFC 9172 §5.2). A bundle that starts here is protected before it may be cut into
+ * delivered (RFC 9172 §5.2), by a call of its own, since nobody else can tell whose time that is.
+ * A bundle that starts here is protected before it may be cut into
  * fragments; one that stays here is not. When a whole fails, it ends with its fragments, and its id
  * is not remembered, so that the real bundle may follow.
  */
@@ -119,32 +120,76 @@ static bool take_payload(struct record *whole, struct buf *made)
     return true;
 }
 
-static bool verify_whole(struct agent *a, struct record *whole, const struct agent_head *h)
+/* *len: bytes of the bundle. */
+static bool verify_whole(struct agent *a, struct record *whole, uint64_t *len)
 {
     struct security_outcome outcome = {.reason = SECURITY_REASON_ERROR};
     struct buf *bytes = build_whole(whole);
     struct bundle b;
+    struct agent_head h;
+    record_head(whole, &h);
+    *len = bytes == NULL ? whole->bytes : bytes->len;
     if (bytes != NULL && view_made(bytes, &b))
         security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &outcome);
     bool good = outcome.reason == SECURITY_PASSED;
     if (good && outcome.made != NULL)
         good = take_payload(whole, outcome.made);
     if (!good && outcome.report)
-        agent_report_head(a, h, STATUS_DELETED, security_reason_code(outcome.reason));
+        agent_report_head(a, &h, STATUS_DELETED, security_reason_code(outcome.reason));
     buf_drop(outcome.made);
     buf_drop(bytes);
     return good;
 }
 
-bool secure_whole(struct agent *a, struct record *whole)
+static bool is_receiver(const struct agent *a, const struct record *whole)
 {
     struct agent_head h;
     record_head(whole, &h);
-    const bool good = a->security == NULL ||
-                      !security_policy_receives(a->security, &h.id.source, &h.destination) ||
-                      verify_whole(a, whole, &h);
-    whole->assembly->verified = good;
-    if (!good)
+    return a->security != NULL &&
+           security_policy_receives(a->security, &h.id.source, &h.destination);
+}
+
+bool secure_waits(struct agent *a, struct record *whole)
+{
+    struct assembly *as = whole->assembly;
+    assert(whole->state == STATE_BUSY && whole->buf != NULL && as->first != NULL);
+    as->verified = as->verified || !is_receiver(a, whole);
+    if (as->verified)
+        return false;
+    queue_verify(a, whole);
+    return true;
+}
+
+/* The security blocks are those of the first fragment, and so is what they cost: who brought other
+ * bytes cannot do anything about that. After a restart, or when that link is gone, another link of
+ * the same peer has to pay. */
+static int find_payer(const struct agent *a, const struct record *first)
+{
+    const int link = link_of(a, &first->came_from);
+    if (link != NO_LINK)
+        return link;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        const struct link *l = a->links[i];
+        if (l != NULL && !eid_is_none(&l->peer) && first->holder.peer != NULL &&
+            quota_peer_id(&l->peer) == first->holder.peer->by_id.hash)
+            return (int)i;
+    }
+    return -1;
+}
+
+bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *out)
+{
+    agent_begin(a, now);
+    struct record *whole = queue_verify_next(a);
+    if (whole == NULL)
+        return false;
+    *out = (struct agent_verified){.link = find_payer(a, whole->assembly->first),
+                                   .bytes = whole->bytes};
+    out->passed = !is_receiver(a, whole) || verify_whole(a, whole, &out->bytes);
+    whole->assembly->verified = out->passed;
+    if (out->passed)
+        queue_return(a, whole);
+    else
         record_end(a, whole, END_INSECURE); /* it is freed */
-    return good;
+    return true;
 }

@@ -15,7 +15,7 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
 /* A piece of an assembly is in memory: what verifying the whole needs of it is kept. 0 or
  * HELIO_ENOMEM. */
 int secure_piece(struct agent *a, struct assembly *as, const struct record *piece);
-/* False: the policy does not let the whole pass; it has ended. */
-bool secure_whole(struct agent *a, struct record *whole);
+/* A whole whose turn has come. True: it waits for agent_verify before it goes on. */
+bool secure_waits(struct agent *a, struct record *whole);
 
 #endif

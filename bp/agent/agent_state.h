@@ -23,9 +23,11 @@
  *                                                                                        |
  *                              RECALLED (the link's answer decides) <-- deleted, expired +
  *
- * From each of them, but STORING: delivered, forwarded, expired, deleted ... -> ENDED. A record in
- * ENDED or NOT_STORED is in no table any more; the store, or an answer, has yet to follow.
- * record_states (agent_check.c) has what is true in each state; agent_check asserts it.
+ * A whole that the security policy is to verify goes from FRONT to VERIFYING and, once it has
+ * passed, back to FRONT. From each of them, but STORING: delivered, forwarded, expired, deleted ...
+ * -> ENDED. A record in ENDED or NOT_STORED is in no table any more; the store, or an answer, has
+ * yet to follow. record_states (agent_check.c) has what is true in each state; agent_check asserts
+ * it.
  */
 #ifndef BP_AGENT_STATE_H
 #define BP_AGENT_STATE_H
@@ -41,6 +43,7 @@ enum record_state {
     STATE_FRONT,              /* in a band, in memory or about to be */
     STATE_BACK,               /* in a band, behind the front */
     STATE_PAUSED,             /* forwarding failed, or the application refused it */
+    STATE_VERIFYING,          /* a whole, in agent.verifying: agent_verify is due */
     STATE_BUSY,               /* given to the link or application; the outcome is open */
     STATE_RECALLED,           /* the same, and asked for again: its time or an operator ended it */
     STATE_ENDED,              /* in agent.removals, or in agent.recalls when it is derived */

@@ -200,6 +200,15 @@ static void streamcl_pause(struct cla *c, bool on)
     streamcl_kick(l->endpoint);
 }
 
+static void streamcl_charge(struct cla *c, tick took, tick fair, tick now)
+{
+    struct streamcl_link *l = link_of(c);
+    if (!rest_spend(&l->rest, l->endpoint->shared, took, fair, 1, now))
+        return;
+    list_for_each (it, &l->conns)
+        streamcl_conn_watch(container_of(it, struct streamcl_conn, node));
+}
+
 /* What an operator sets to down has no connection at all. A plan bounds what this node sends. */
 static void set_connections(struct streamcl_link *l)
 {
@@ -257,8 +266,9 @@ static void streamcl_check_self(const struct cla *c);
         .check = streamcl_config_check, .warn = streamcl_config_warn, .open = opens,               \
         .send = streamcl_send, .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, \
         .set = streamcl_set, .confirm = streamcl_confirm, .pause = streamcl_pause,                 \
-        .check_self = streamcl_check_self, .status = streamcl_status, .gauges = streamcl_gauges,   \
-        .set_link = streamcl_set_link, .contact = streamcl_contact, .close = streamcl_close,       \
+        .charge = streamcl_charge, .check_self = streamcl_check_self, .status = streamcl_status,   \
+        .gauges = streamcl_gauges, .set_link = streamcl_set_link, .contact = streamcl_contact,     \
+        .close = streamcl_close,                                                                   \
     }
 
 const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);

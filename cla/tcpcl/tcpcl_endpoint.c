@@ -361,6 +361,7 @@ void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l)
 {
     assert(!h->ending);
     l->endpoint = h;
+    rest_init(&l->late, h->shared);
     list_add_tail(&h->links, &l->node);
 }
 

@@ -368,6 +368,11 @@ static void tcpcl_pause_link(struct cla *cla, bool on)
     }
 }
 
+static void tcpcl_charge(struct cla *cla, tick took, tick fair, tick now)
+{
+    tcpcl_time_charge(link_of(cla), took, fair, now);
+}
+
 /* Wanted is what operator and plan both say. */
 static void set_wanted(struct tcpcl_link *l, bool up)
 {
@@ -434,6 +439,7 @@ const struct cla_ops tcpcl_ops = {
     .set = tcpcl_set,
     .confirm = tcpcl_confirm_bundle,
     .pause = tcpcl_pause_link,
+    .charge = tcpcl_charge,
     .check_self = tcpcl_check_self,
     .status = tcpcl_status,
     .gauges = tcpcl_gauges,

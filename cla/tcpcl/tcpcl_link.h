@@ -136,10 +136,11 @@ struct tcpcl_link {
     tick keepalive_say_after;       /* of keepalives that are too short for the path */
     uint8_t host[ADDRESS_KEY_HOST]; /* that has the name, as address_key has it; with has_host */
     bool has_host;
-    bool paused;    /* the node has no room */
-    bool warned;    /* that it listens without TLS */
-    tick rest_ends; /* of a configured link: of its last session that rested */
-    tick host_left; /* when the last of its sessions, or of those with a better claim, ended */
+    bool paused;      /* the node has no room */
+    bool warned;      /* that it listens without TLS */
+    tick rest_ends;   /* of a configured link: of its last session that rested */
+    struct rest late; /* of what was done later than its sessions brought it; all of them rest */
+    tick host_left;   /* when the last of its sessions, or of those with a better claim, ended */
     tick contest_say_after;        /* then the next session that says a name in use is told */
     uint64_t contested;            /* sessions that said the name while another host had one */
     uint64_t flight, flight_bytes; /* bundles without an outcome */
@@ -208,13 +209,14 @@ void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out);
 
 /* tcpcl_time.c. turn: the next turn begins, of so many messages at most; returns how many it has.
  * begin, end: of a measurement, in which messages are understood; bundle: one of so many bytes was
- * among them. rests: nothing is read now.
+ * among them. charge: the node was busy for the link (cla_ops.charge). rests: nothing is read now.
  * recall: its link is known: the last one's rest counts on. */
 void tcpcl_time_init(struct tcpcl_conn *c);
 uint32_t tcpcl_time_turn(struct tcpcl_conn *c, uint32_t messages);
 void tcpcl_time_begin(struct tcpcl_conn *c, tick now);
 void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes);
 void tcpcl_time_end(struct tcpcl_conn *c, tick now);
+void tcpcl_time_charge(struct tcpcl_link *l, tick took, tick fair, tick now);
 tick tcpcl_rests_until(const struct tcpcl_conn *c);
 bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now);
 void tcpcl_time_recall(struct tcpcl_conn *c);

@@ -6,7 +6,9 @@
  * longer than a fair time, whether each by much or all of them by a little, rests for as long as
  * they took. It rests REST_SHARED times as long if a quick session, another link of the node or an
  * application brought a bundle meanwhile. All that took long of late rest at the same time, so that
- * together they leave half of the loop's time to others, or three quarters to quick ones.
+ * together they leave half of the loop's time to others, or three quarters to quick ones. What the
+ * node does for a link later than it came (bundles in fragments are verified when all of them are
+ * here) makes all sessions of the link rest, also those that it has next.
  * Data that are read and dropped are not measured where they are read: they count as
  * TCPCL_BYTE_TIME for each byte.
  *
@@ -27,7 +29,9 @@ void tcpcl_time_init(struct tcpcl_conn *c)
 
 tick tcpcl_rests_until(const struct tcpcl_conn *c)
 {
-    return rest_until(&c->time.rest, c->endpoint->shared);
+    const struct rests *all = c->endpoint->shared;
+    const tick own = rest_until(&c->time.rest, all);
+    return c->link == NULL ? own : tick_max(own, rest_until(&c->link->late, all));
 }
 
 bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now)
@@ -112,6 +116,19 @@ static tick slice_of_turn(const struct tcpcl_endpoint *h)
     return h->sharing > 1 ? TURN_TIME / h->sharing : TCPCL_TURN_ALONE;
 }
 
+/* Its link's other account has these bundles, too: they are no others' there. */
+static void count_received(struct tcpcl_conn *c, tick now)
+{
+    struct rests *all = c->endpoint->shared;
+    struct rest *late = c->link == NULL ? NULL : &c->link->late;
+    const uint64_t before = all->quick;
+    if (late != NULL && now < late->ends)
+        return; /* it took long of late */
+    rest_received(&c->time.rest, all, c->time.bundles, now);
+    if (late != NULL)
+        late->quick += all->quick - before;
+}
+
 void tcpcl_time_end(struct tcpcl_conn *c, tick now)
 {
     struct tcpcl_time *t = &c->time;
@@ -125,9 +142,20 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now)
     t->left -= messages < t->left ? messages : t->left;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(h));
-    rest_received(&t->rest, h->shared, t->bundles, now);
+    count_received(c, now);
     if (rest_spend(&t->rest, h->shared, took, fair, 1, now) && c->link != NULL)
         *find_rest(c, true) = t->rest.ends;
+}
+
+void tcpcl_time_charge(struct tcpcl_link *l, tick took, tick fair, tick now)
+{
+    if (!rest_spend(&l->late, l->endpoint->shared, took, fair, 1, now))
+        return;
+    if (!list_empty(&l->conns)) /* also when an unconfigured peer connects anew */
+        *find_rest(container_of(list_first(&l->conns), struct tcpcl_conn, node), true) =
+            l->late.ends;
+    list_for_each (it, &l->conns)
+        tcpcl_conn_touch(container_of(it, struct tcpcl_conn, node));
 }
 
 void tcpcl_time_recall(struct tcpcl_conn *c)

@@ -35,6 +35,7 @@ struct world {
     uint64_t confirmed, answered, asked;
     bool damaged; /* bytes of some bundle were changed */
     bool each;    /* the invariants are checked after each step */
+    bool later;   /* bundles of fragments are verified after another push */
     unsigned steps;
     struct feed f;
 };
@@ -93,6 +94,30 @@ static void add_ways(struct agent *a)
         a, 1, &(struct agent_service){.strict = true, .rules = &rule, .rules_len = 1});
     if (rc != 0)
         abort();
+}
+
+/* What comes in fragments for endpoint 0 fails, and for endpoint 1 passes; the same for all inputs.
+ */
+static struct security_policy *policy_of(void)
+{
+    static struct security_policy *p;
+    static const struct crypto none;
+    static struct security_ring ring;
+    struct security_rule rules[2];
+    const struct eid node = eid_ipn(0, NODE, 0);
+    const char *why;
+    if (p != NULL)
+        return p;
+    int rc = security_policy_new(&p, &node, &none, &ring);
+    for (size_t i = 0; i < 2 && rc == 0; i++) {
+        rules[i] = (struct security_rule){
+            .role = SECURITY_ROLE_VERIFIER, .target = 1, .type = SECURITY_BIB, .dry_run = i == 1};
+        rc = eid_patterns_read("ipn:1.9", &rules[i].from, &why) |
+             eid_patterns_read(i == 0 ? "ipn:2.0" : "ipn:2.1", &rules[i].to, &why);
+    }
+    if (rc != 0 || security_policy_set(p, rules, 2) != 0)
+        abort();
+    return p;
 }
 
 static uint64_t key_of(struct world *w)
@@ -269,10 +294,14 @@ static void check_step(struct world *w)
 static void drain(struct world *w)
 {
     struct agent_action x;
+    struct agent_verified v;
     check_step(w);
-    while (agent_poll(w->a, &x)) {
-        on_action(w, &x);
-        check_step(w);
+    for (bool more = true; more; check_step(w)) {
+        while (agent_poll(w->a, &x)) {
+            on_action(w, &x);
+            check_step(w);
+        }
+        more = !w->later && agent_verify(w->a, w->now, &v);
     }
     assert(w->answered <= w->asked); /* never two answers */
 }
@@ -281,6 +310,7 @@ static void push(struct world *w)
 {
     uint8_t what = byte_of(&w->f);
     struct eid here = eid_ipn(0, NODE, byte_of(&w->f) % 4);
+    w->later = what >= 140; /* of its 18 rounds the last 8 */
     switch (what % 14) {
     case 0:
     case 1:
@@ -339,6 +369,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         w.f.p += len;
     }
     add_ways(w.a);
+    agent_security(w.a, policy_of());
     w.each = size % CHECK_EACH == 0;
     for (int i = 0; i < PUSHES && w.f.p < w.f.end; i++) {
         push(&w);

@@ -21,9 +21,11 @@ struct binder {
     struct store *store;
     struct agent_now now;
     bool store_fails, store_waits, load_fails, load_waits;
-    uint64_t mark_until_ms;       /* of the last REMOVE */
-    unsigned notes;               /* of sequence numbers */
-    bool store_silent;            /* stores, and leaves the answer to the test */
+    uint64_t mark_until_ms; /* of the last REMOVE */
+    unsigned notes;         /* of sequence numbers */
+    bool store_silent;      /* stores, and leaves the answer to the test */
+    bool verify_waits;      /* the test calls verify_next */
+    struct agent_verified verified;
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
     struct agent_action last;     /* the last DELIVER, CONFIRM or REFUSED */
@@ -209,14 +211,25 @@ static inline void do_action(struct binder *n, struct agent_action *x)
     }
 }
 
+/* The next bundle of fragments that waits for it. */
+static inline bool verify_next(struct binder *n)
+{
+    const bool any = agent_verify(n->a, n->now, &n->verified);
+    if (any)
+        agent_check(n->a);
+    return any;
+}
+
 static inline void drain(struct binder *n)
 {
     struct agent_action x;
     agent_check(n->a);
-    while (agent_poll(n->a, &x)) {
-        do_action(n, &x);
-        agent_check(n->a);
-    }
+    do {
+        while (agent_poll(n->a, &x)) {
+            do_action(n, &x);
+            agent_check(n->a);
+        }
+    } while (!n->verify_waits && verify_next(n));
 }
 
 /* Drains, and forgets what happened. */

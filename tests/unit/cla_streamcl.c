@@ -351,6 +351,21 @@ START_TEST(turns)
 }
 END_TEST
 
+/* The node was busy later with what the peer had brought: nothing is read of it for so long. */
+START_TEST(late_work_is_charged)
+{
+    struct pair *p = pair_open(_i);
+    const tick took = 300 * TICK_MS;
+    p->a.cla->ops->charge(p->a.cla, took, 0, p->v.now);
+    ck_assert_int_eq(give(&p->b, 1, 100), CLA_REASON_NONE);
+    pass(p, took - TICK_MS);
+    ck_assert_uint_eq(p->a.received, 0);
+    pass(p, 2 * TICK_MS);
+    ck_assert_uint_eq(p->a.received, 1);
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(wrong_settings)
 {
     struct side s;
@@ -387,10 +402,13 @@ int main(void)
 {
     Suite *s = suite_create("cla_streamcl");
     TCase *c = tcase_create("cla_streamcl");
-    const TTest *const tests[] = {
-        both_ways, one_way,        broken,  paused_and_held, shed,    dropped_octets_take_time,
-        at_a_rate, operators_word, sources, hostile,         crowded, crowded_everywhere,
-        turns};
+    const TTest *const tests[] = {both_ways, one_way,
+                                  broken,    paused_and_held,
+                                  shed,      dropped_octets_take_time,
+                                  at_a_rate, operators_word,
+                                  sources,   hostile,
+                                  crowded,   crowded_everywhere,
+                                  turns,     late_work_is_charged};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(c, wrong_settings);

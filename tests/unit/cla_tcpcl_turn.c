@@ -258,6 +258,36 @@ START_TEST(a_rest_outlasts_its_connection)
 }
 END_TEST
 
+/* The node was busy later with what the peer had brought: it rests for so long, since nobody else
+ * brings anything. 1: also when it connects anew. */
+START_TEST(late_work_is_charged)
+{
+    struct scene c = begin_scene(0);
+    struct virtual_world *v = &c.p->v;
+    const tick took = 300 * TICK_MS;
+    struct cla *link = c.p->b.cla;
+    send_bundles(&c, 1, 1);
+    pair_pass(c.p, TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 1);
+    link->ops->charge(link, TICK_MS / 2, 0, v->now); /* that is not long */
+    send_bundles(&c, 1, 1);
+    pair_pass(c.p, TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 2);
+    const tick ended = v->now;
+    link->ops->charge(link, took, 0, ended);
+    if (_i == 1) {
+        stream_close(c.s);
+        connect_peer(&c, &c.s);
+    }
+    send_bundles(&c, 1, 1);
+    pair_run(c.p, ended + took - TICK_MS);
+    ck_assert_uint_eq(c.p->b.received, 2);
+    pair_run(c.p, ended + 2 * took);
+    ck_assert_uint_eq(c.p->b.received, 3);
+    end_scene(&c);
+}
+END_TEST
+
 /* ---- several sessions ---- */
 
 #define SENDERS 3
@@ -402,6 +432,7 @@ int main(void)
     tcase_add_test(t, a_slow_machine_does_not_rest);
     tcase_add_test(t, rest_is_not_silence);
     tcase_add_test(t, a_rest_outlasts_its_connection);
+    tcase_add_loop_test(t, late_work_is_charged, 0, 2);
     tcase_add_test(t, long_ones_leave_three_quarters_to_others);
     tcase_add_test(t, long_ones_by_themselves_have_half);
     tcase_add_test(t, sessions_share_time_not_messages);

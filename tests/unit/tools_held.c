@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A full node: what a link that can wait brings is held, and nothing more is read of it. A link
- * that cannot wait rests when its bundles take long. */
+ * that cannot wait rests when its bundles take long, at once or later. */
 #include "tests/unit/tools_links.h"
 
 #include "node/node_hold.h"
@@ -375,6 +375,101 @@ START_TEST(verified_bundles_do_not_rest)
 }
 END_TEST
 
+/* ---- bundles that come in fragments, and are verified when all are here ---- */
+
+/* A half of an unsigned bundle comes; the node has no turn. */
+static void bring_half(struct memory *m, const struct bundle *w, uint64_t at)
+{
+    struct bundle b = *w;
+    b.flags |= BUNDLE_IS_FRAGMENT;
+    b.id.fragment = true;
+    b.id.offset = at;
+    b.id.total = w->payload.len;
+    b.payload = slice_of(w->payload.data + at, w->payload.len / 2);
+    m->env.events.received(m->env.events.context, &m->cla, bundle_encode_copy(&b), 1);
+}
+
+/* Both halves of a new one: the first by one link, then the other one. */
+static void bring_halves(struct memory *first, struct memory *second, struct bundle *w)
+{
+    w->id.sequence++;
+    bring_half(first, w, 0);
+    bring_half(second, w, w->payload.len / 2);
+}
+
+static void turn_slowly(struct bench *b)
+{
+    step = TICK_MS;
+    turn(b);
+    step = 0;
+}
+
+/* A node that wants signed bundles, and has received a quick one by link b. */
+static struct bench *start_verifying(struct bundle *w, uint32_t window)
+{
+    struct bench *b = start_slow();
+    bundle_to_us(w);
+    ck_assert_int_eq(bring_quick(b, link_of(b, "b"), w), CLA_ACCEPTED);
+    secure_node(b);
+    ck_assert_int_eq(eid_parse("ipn:1.8", &w->destination), 0);
+    ck_assert_int_eq(agent_register(b->n.agent, 99, &w->destination, window, node_now(&b->n)), 0);
+    return b;
+}
+
+static uint64_t count_missing(void)
+{
+    return security_policy_counters(secured.policy)->failed[SECURITY_REASON_MISSING];
+}
+
+/* The link that brought the first fragment rests, whichever brought the last one. */
+START_TEST(late_verification_is_charged)
+{
+    struct bundle w;
+    struct bench *b = start_verifying(&w, 1);
+    struct memory *at[] = {link_of(b, "a"), link_of(b, "b")};
+    const struct node_link *a = node_link_find(&b->n, "a");
+    bring_halves(at[_i], at[1 - _i], &w);
+    turn_slowly(b);
+    ck_assert_uint_eq(count_missing(), 1);
+    ck_assert_uint_eq(a->rests, _i == 0);
+    ck_assert_uint_eq(node_link_find(&b->n, "b")->rests, _i == 1);
+    bring_half(at[0], &w, 0);
+    ck_assert_uint_eq(a->held_len, _i == 0);
+    stop_secured(b);
+}
+END_TEST
+
+/* One that takes long is followed by a pause, so that the loop is there for others. 1: also when
+ * its link is gone, and nobody is charged. */
+START_TEST(verification_leaves_time)
+{
+    enum { SOME = 3 };
+    struct bundle w;
+    struct bench *b = start_verifying(&w, 1);
+    struct memory *from = link_of(b, "a");
+    for (unsigned i = 0; i < SOME; i++)
+        bring_halves(from, from, &w);
+    if (_i == 1)
+        node_link_remove(node_link_find(&b->n, "a"));
+    for (unsigned i = 1; i <= SOME; i++) {
+        const tick began = b->v.now;
+        turn_slowly(b);
+        ck_assert_uint_eq(count_missing(), i);
+        const tick took = b->v.now - began, due = alarm_due(&b->n.deadline);
+        ck_assert_uint_ge(due, b->v.now + TICK_MS); /* one took 2 ms or more */
+        ck_assert_uint_le(due, b->v.now + REST_SHARED * took);
+        node_wake(&b->n);
+        turn(b); /* too soon */
+        ck_assert_uint_eq(count_missing(), i);
+        virtual_advance(&b->v, due);
+        virtual_fire(&b->v);
+    }
+    turn(b);
+    ck_assert_uint_gt(alarm_due(&b->n.deadline), b->v.now + TICK_S);
+    stop_secured(b);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("held");
@@ -387,6 +482,8 @@ int main(void)
     tcase_add_test(t, one_after_the_other);
     tcase_add_test(t, what_is_too_much_is_refused);
     tcase_add_loop_test(t, verified_bundles_do_not_rest, 0, 3);
+    tcase_add_loop_test(t, late_verification_is_charged, 0, 2);
+    tcase_add_loop_test(t, verification_leaves_time, 0, 2);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
