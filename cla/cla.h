@@ -285,6 +285,7 @@ struct cla_ops {
      * within `received`, and until now: the link's rest is the adapter's (base/rest.h), and
      * env.rests counts. NULL: it is the node's. */
     void (*charge)(struct cla *c, tick took, tick fair, tick now);
+    bool last_copy; /* with `pause`: the protocol has no refusal, what the node refuses is lost */
     /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each.
      * NULL: the adapter submits nothing. */
     void (*submitted)(struct cla *c, uint32_t token, bool ok);

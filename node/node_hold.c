@@ -17,9 +17,10 @@
 #define PAUSE_MAX TICK_S
 
 struct held {
-    struct list node;
+    struct list node; /* in the link's held or given; the agent knows a given one by its address */
     struct buf *bundle;
     uint64_t token;
+    enum agent_refusal why; /* it waits, or waited; NONE: it was not tried yet */
 };
 
 /* Security operations that succeeded so far. */
@@ -48,33 +49,19 @@ static void refuse_bundle(struct node_link *l, struct buf *bundle, uint64_t toke
         l->cla->ops->confirm(l->cla, token, CLA_FULL); /* no room even for this answer */
 }
 
-static bool hold_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
+static struct held *hold_bundle(struct node_link *l, struct buf *bundle, uint64_t token)
 {
     struct held *h = calloc(1, sizeof *h);
     if (h == NULL || !agent_reserve(l->node->agent, l->index, bundle->len)) {
         free(h);
-        return false;
+        return NULL;
     }
     *h = (struct held){.bundle = bundle, .token = token};
     list_add_tail(&l->held, &h->node);
     l->held_bytes += bundle->len;
     l->held_len++;
     l->held_total++;
-    return true;
-}
-
-/* True: the agent has it, or has refused it. */
-static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, bool again)
-{
-    struct node *n = l->node;
-    bool waits = false;
-    const uint64_t bytes = bundle->len, verified = count_verified(n);
-    const enum agent_refusal r =
-        agent_offer(n->agent, l->index, bundle, token, again, &waits, node_now(n));
-    earn_time(n, verified, bytes, r);
-    if (!waits && r == REFUSE_NO_MEMORY)
-        l->cla->ops->confirm(l->cla, token, CLA_FULL);
-    return !waits;
+    return h;
 }
 
 /* ---- links that cannot wait ---- */
@@ -100,7 +87,7 @@ static void receive_unless_resting(struct node_link *l, struct buf *bundle, uint
         take_bundle(l, bundle, token);
         return;
     }
-    if (l->held_bytes + bundle->len > HOLD_REST_BYTES || !hold_bundle(l, bundle, token)) {
+    if (l->held_bytes + bundle->len > HOLD_REST_BYTES || hold_bundle(l, bundle, token) == NULL) {
         l->rest_refused++;
         buf_drop(bundle);
         l->cla->ops->confirm(l->cla, token, CLA_FULL);
@@ -164,75 +151,212 @@ void node_hold_charge(struct node_link *l, tick took, tick fair, tick now)
 
 /* ---- links that can ---- */
 
-void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token)
+/* Bundles of which the peer has no copy any more (cla_ops.last_copy) stay here until the agent has
+ * answered: the store may refuse them yet. NULL: no memory. */
+static struct held *give_bundle(struct node_link *l, struct buf *bundle, uint64_t token,
+                                enum agent_refusal why)
+{
+    struct held *h = calloc(1, sizeof *h);
+    if (h == NULL)
+        return NULL;
+    *h = (struct held){.bundle = buf_keep(bundle), .token = token, .why = why};
+    list_add_tail(&l->given, &h->node);
+    l->probes += why == REFUSE_STORE;
+    return h;
+}
+
+static void take_back(struct node_link *l, struct held *h)
+{
+    l->probes -= h->why == REFUSE_STORE;
+    list_sub(&h->node);
+    buf_drop(h->bundle);
+    free(h);
+}
+
+/* True: the agent has it, or has refused it. *why: why it waits, as before or as it is now. */
+static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, enum agent_refusal *why)
 {
     struct node *n = l->node;
+    bool waits = false;
+    const bool last = l->cla->ops->last_copy, again = *why != REFUSE_NONE && *why != REFUSE_LIMIT;
+    const uint64_t bytes = bundle->len, verified = count_verified(n);
+    struct held *given = last ? give_bundle(l, bundle, token, *why) : NULL;
+    if (last && given == NULL) {
+        buf_drop(bundle);
+        l->cla->ops->confirm(l->cla, token, CLA_FULL);
+        return true;
+    }
+    const enum agent_refusal r = agent_offer(
+        n->agent, l->index, bundle, last ? (uint64_t)(uintptr_t)given : token,
+        (again ? AGENT_OFFER_AGAIN : 0) | (last ? AGENT_OFFER_LAST : 0), &waits, node_now(n));
+    earn_time(n, verified, bytes, r);
+    if (given != NULL && (waits || r == REFUSE_NO_MEMORY))
+        take_back(l, given); /* no answer follows */
+    if (!waits && r == REFUSE_NO_MEMORY)
+        l->cla->ops->confirm(l->cla, token, CLA_FULL);
+    *why = waits ? r : *why;
+    return !waits;
+}
+
+/* Others of the neighbour may find room though this one finds none. */
+static bool waits_aside(enum agent_refusal why)
+{
+    return why == REFUSE_QUEUE || why == REFUSE_LIMIT || why == REFUSE_QUOTA;
+}
+
+/* Nothing more is read when one waits for what all need, or when too many wait. */
+static void set_pause(struct node_link *l)
+{
+    bool stop = l->held_len >= HOLD_ASIDE || l->held_bytes >= HOLD_ASIDE_BYTES || l->probes > 0;
+    list_for_each (it, &l->held)
+        stop = stop || !l->cla->ops->last_copy ||
+               !waits_aside(container_of(it, struct held, node)->why);
+    if (stop == l->hold_paused)
+        return;
+    l->hold_paused = stop;
+    l->cla->ops->pause(l->cla, stop);
+}
+
+static void try_soon(struct node *n)
+{
+    if (n->hold_at != TICK_NEVER)
+        return;
+    n->hold_pause = PAUSE_MIN;
+    n->hold_at = tick_add(node_now(n).now, n->hold_pause);
+}
+
+void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token)
+{
+    enum agent_refusal why = REFUSE_NONE;
     if (l->cla->ops->pause == NULL) {
         receive_unless_resting(l, bundle, token);
         return;
     }
-    if (list_empty(&l->held) && offer(l, bundle, token, false))
+    if (!l->hold_paused && offer(l, bundle, token, &why))
         return;
-    if (!hold_bundle(l, bundle, token)) {
+    struct held *h = hold_bundle(l, bundle, token);
+    if (h == NULL && l->cla->ops->last_copy) {
+        buf_drop(bundle);
+        l->cla->ops->confirm(l->cla, token, CLA_FULL);
+        return;
+    }
+    if (h == NULL) {
         refuse_bundle(l, bundle, token);
         return;
     }
-    if (l->held_len == 1)
-        l->cla->ops->pause(l->cla, true);
-    if (n->hold_at == TICK_NEVER) {
-        n->hold_pause = PAUSE_MIN;
-        n->hold_at = tick_add(node_now(n).now, n->hold_pause);
-    }
+    h->why = why;
+    set_pause(l);
+    try_soon(l->node);
 }
 
-/* True: it is no longer held. */
-static bool try_first(struct node_link *l)
+static void unhold(struct node_link *l, struct held *h, uint64_t bytes)
 {
-    struct held *h = container_of(list_first(&l->held), struct held, node);
-    struct agent *a = l->node->agent;
-    const uint64_t bytes = h->bundle->len;
-    agent_release(a, l->index, bytes);
-    if (!offer(l, h->bundle, h->token, true)) {
-        const bool again = agent_reserve(a, l->index, bytes);
-        assert(again); /* it was free a moment ago */
-        (void)again;
-        return false;
-    }
     assert(l->held_bytes >= bytes && l->held_len > 0);
     l->held_bytes -= bytes;
     l->held_len--;
     list_sub(&h->node);
     free(h);
+}
+
+/* True: it is no longer held. */
+static bool try_held(struct node_link *l, struct held *h)
+{
+    struct agent *a = l->node->agent;
+    const uint64_t bytes = h->bundle->len;
+    agent_release(a, l->index, bytes);
+    if (!offer(l, h->bundle, h->token, &h->why)) {
+        const bool again = agent_reserve(a, l->index, bytes);
+        assert(again); /* it was free a moment ago */
+        (void)again;
+        return false;
+    }
+    unhold(l, h, bytes);
     return true;
 }
 
-/* True: some of it went. */
+/* True: some of it went. One that the store refused tries it for all others. */
 static bool try_link(struct node_link *l)
 {
     bool any = false;
-    while (!list_empty(&l->held) && try_first(l))
-        any = true;
-    if (any && list_empty(&l->held))
-        l->cla->ops->pause(l->cla, false);
+    list_for_each_safe (it, &l->held) {
+        struct held *h = container_of(it, struct held, node);
+        const bool probe = h->why == REFUSE_STORE;
+        if (probe && l->probes > 0)
+            break;
+        const bool went = try_held(l, h);
+        any = any || (went && !probe);
+        if (probe || (!went && !(l->cla->ops->last_copy && waits_aside(h->why))))
+            break;
+    }
+    set_pause(l);
     return any;
+}
+
+/* The store takes bundles again: those that it refused are like others that wait. */
+static void end_probe(struct node_link *l)
+{
+    struct node *n = l->node;
+    list_for_each (it, &l->held) {
+        struct held *h = container_of(it, struct held, node);
+        h->why = h->why == REFUSE_STORE ? REFUSE_FULL : h->why;
+    }
+    n->hold_pause = PAUSE_MIN;
+    n->hold_at = list_empty(&l->held) ? n->hold_at : node_now(n).now;
+}
+
+/* True: it is held again. */
+static bool hold_again(struct node_link *l, struct held *h)
+{
+    const bool probe = h->why == REFUSE_STORE;
+    struct held *again = hold_bundle(l, h->bundle, h->token);
+    if (again == NULL)
+        return false;
+    if (probe) {
+        list_sub(&again->node);
+        list_add_head(&l->held, &again->node);
+    }
+    again->why = REFUSE_STORE;
+    h->bundle = NULL;
+    return true;
+}
+
+bool node_hold_answer(struct node_link *l, const struct agent_action *a, uint64_t *token)
+{
+    *token = a->token;
+    if (!l->cla->ops->last_copy)
+        return false;
+    struct held *h = (struct held *)(uintptr_t)a->token;
+    const bool refused = a->kind == AGENT_REFUSED && a->refusal == REFUSE_STORE;
+    const bool probe = h->why == REFUSE_STORE, waits = refused && hold_again(l, h);
+    *token = h->token;
+    take_back(l, h);
+    if (probe && a->kind == AGENT_CONFIRM)
+        end_probe(l);
+    if (probe || waits)
+        set_pause(l);
+    if (waits)
+        try_soon(l->node);
+    return waits;
 }
 
 tick node_hold_try(struct node *n)
 {
-    const tick now = node_now(n).now;
+    const tick now = node_now(n).now, began = world_now(n->world);
     bool any = false, left = false;
     if (now < n->hold_at)
         return n->hold_at;
     n->hold_turn++;
     for (size_t i = 0; i < n->links_len; i++) {
         struct node_link *l = n->links[(i + n->hold_turn) % n->links_len];
-        if (l == NULL || l->cla == NULL || l->cla->ops->pause == NULL || list_empty(&l->held))
+        if (l == NULL || l->cla == NULL || l->cla->ops->pause == NULL ||
+            (list_empty(&l->held) && l->probes == 0))
             continue;
         any = try_link(l) || any;
-        left = left || !list_empty(&l->held);
+        left = left || !list_empty(&l->held) || l->probes > 0;
     }
     n->hold_pause = any ? PAUSE_MIN : tick_min(2 * n->hold_pause, PAUSE_MAX);
-    n->hold_at = left ? tick_add(now, n->hold_pause) : TICK_NEVER;
+    const tick rest = HOLD_TRY_REST * (world_now(n->world) - began);
+    n->hold_at = left ? tick_add(now, n->hold_pause > rest ? n->hold_pause : rest) : TICK_NEVER;
     return n->hold_at;
 }
 
@@ -244,5 +368,7 @@ void node_hold_drop(struct node_link *l)
         buf_drop(h->bundle);
         free(h);
     }
+    while (!list_empty(&l->given))
+        take_back(l, container_of(list_first(&l->given), struct held, node));
     l->held_len = l->held_bytes = 0;
 }

@@ -23,8 +23,18 @@
 #define HOLD_SECURED_TIME (50 * TICK_US)
 #define HOLD_SECURED_BYTE_TIME 4
 
+/* Of a link whose protocol has no refusal (cla_ops.last_copy) nothing is refused that can wait.
+ * What waits for its own way (a queue, a rate, the part of its source) waits aside, and others
+ * pass it; with so many of them, or so many bytes, nothing more is read. */
+#define HOLD_ASIDE 64
+#define HOLD_ASIDE_BYTES (4u << 20)
+#define HOLD_TRY_REST 8 /* times as long as a round of tries took */
+
 /* A bundle arrived by the link; takes it. */
 void node_hold_receive(struct node_link *l, struct buf *bundle, uint64_t token);
+/* What the agent answers for a bundle of the link. True: the store refused it, and it waits again;
+ * else *token is the link's name of it. */
+bool node_hold_answer(struct node_link *l, const struct agent_action *a, uint64_t *token);
 /* There may be room again. Returns when to try next; TICK_NEVER: nothing is held. */
 tick node_hold_try(struct node *n);
 /* Bundles of links whose rest is over, for TURN_TIME at most, or one of each. */

@@ -190,6 +190,7 @@ static struct node_link *new_link(struct node *n, const struct config_link *c)
     *l = (struct node_link){
         .node = n, .config = c, .index = (uint32_t)place, .heard_since = TICK_NEVER};
     list_init(&l->held);
+    list_init(&l->given);
     rest_init(&l->rest, &n->rests);
     n->links[place] = l;
     return l;

@@ -122,9 +122,10 @@ static void do_answer(struct node *n, const struct agent_action *a)
             n->ops->answer(n->apps, a);
         return;
     }
-    struct cla *c = n->links[a->link] != NULL ? n->links[a->link]->cla : NULL;
-    if (c != NULL)
-        c->ops->confirm(c, a->token, verdict_of(a));
+    struct node_link *l = n->links[a->link];
+    uint64_t token;
+    if (l != NULL && l->cla != NULL && !node_hold_answer(l, a, &token))
+        l->cla->ops->confirm(l->cla, token, verdict_of(a));
 }
 
 /* What no contact of the plan brings in time: at once, and then now and then. */

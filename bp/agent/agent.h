@@ -278,10 +278,15 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
 /* As agent_receive, of a link that can wait. *waits: there is no room for the bundle, nor for any
  * other one of the neighbour (the node is full, or what it leaves this neighbour, or its only
  * source has its part): nothing happened and nothing is counted, the bundle is the caller's still,
- * who offers it again later (`again`). A fragment without a place among fragments (assemblies_max,
- * fragments_max, fragments_all_max) never waits: it would stop the neighbour's other bundles. */
+ * who offers it again later (AGENT_OFFER_AGAIN, unless it was refused with LIMIT: then its rate is
+ * not charged). AGENT_OFFER_LAST: the peer has no copy any more, and is not told of a refusal; then
+ * what is refused with QUOTA, QUEUE or LIMIT waits, too, though others may find room. A fragment
+ * without a place among fragments (assemblies_max, fragments_max, fragments_all_max) never waits:
+ * it would stop the neighbour's other bundles. */
+#define AGENT_OFFER_AGAIN 1U
+#define AGENT_OFFER_LAST 2U
 enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
-                               bool again, bool *waits, struct agent_now now);
+                               unsigned how, bool *waits, struct agent_now now);
 
 /* At start, before anything else: what the store held. head is what STORE gave. 0, HELIO_EFORMAT
  * (damaged head), HELIO_ENOMEM. */

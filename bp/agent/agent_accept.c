@@ -90,20 +90,29 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
 }
 
 /* Is this lack of room one that passes, and one of all bundles of the neighbour? A bundle that is
- * alone in its way has no room at any time. */
+ * alone in its way has no room at any time. last: it would be lost, so it waits by itself, too. */
 static bool room_waits(const struct agent *a, const struct holder *h, enum agent_refusal refusal,
-                       uint64_t bytes)
+                       uint64_t bytes, bool last)
 {
     if (refusal == REFUSE_FULL)
         return a->counters.bundles > 0 && bytes < a->config.held_bytes / 2;
+    if (last && (refusal == REFUSE_QUOTA || refusal == REFUSE_QUEUE))
+        return a->counters.bundles > 0;
     return refusal == REFUSE_QUOTA && quota_waits(a, h);
 }
 
-/* way: the link that it will go to, TO_ENDPOINT or NO_ROUTE. *waits: when refused, as agent_offer.
- */
+/* How a bundle comes from a link. */
+struct offer {
+    bool may_wait; /* as agent_offer has it */
+    unsigned how;  /* AGENT_OFFER_ */
+    bool waits;    /* its lack of room passes */
+};
+
+/* way: the link that it will go to, TO_ENDPOINT or NO_ROUTE. */
 static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head *h, int way,
-                                       struct buf *whole, bool *waits, struct record **out)
+                                       struct buf *whole, struct offer *offer, struct record **out)
 {
+    const bool last = (offer->how & AGENT_OFFER_LAST) != 0;
     struct holder holder;
     if (quota_open(a, h, &holder) < 0)
         return REFUSE_NO_MEMORY;
@@ -117,8 +126,8 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
         room_take(a, &room);
     } else {
         /* only fragments lack places of fragments: they must not stop the neighbour's bundles */
-        *waits = !room_found && room_waits(a, &holder, refusal, whole->len);
-        if (refusal == REFUSE_QUEUE)
+        offer->waits = !room_found && room_waits(a, &holder, refusal, whole->len, last);
+        if (refusal == REFUSE_QUEUE && !last)
             bound_refused(a, &holder.way);
         room_cancel(a, &room);
         quota_close(a, &holder);
@@ -166,10 +175,10 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     struct buf *made;
     enum agent_refusal refusal = secure_origin(a, payload, b, &made);
     struct buf *whole = made != NULL ? made : payload;
-    bool waits;
+    struct offer offer = {.may_wait = false};
     if (refusal == REFUSE_NONE)
         refusal = whole->len > a->config.bundle_max ? REFUSE_TOO_LONG
-                                                    : admit_bundle(a, &h, link, whole, &waits, &r);
+                                                    : admit_bundle(a, &h, link, whole, &offer, &r);
     if (refusal != REFUSE_NONE) {
         buf_drop(made);
         payload->off = off;
@@ -413,9 +422,10 @@ static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, stru
 
 /* What its neighbour may not bring; then what the security policy does not let pass. */
 static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *whole,
-                                        struct bundle *b, bool again, struct buf **made)
+                                        struct bundle *b, struct offer *offer, struct buf **made)
 {
-    enum agent_refusal refusal = permit_arrival(a, from, b, whole->len, again);
+    enum agent_refusal refusal = permit_arrival(a, from, b, whole->len, offer->how);
+    offer->waits = refusal == REFUSE_LIMIT && (offer->how & AGENT_OFFER_LAST);
     if (refusal == REFUSE_NONE && a->security != NULL) {
         if (secure_bundle(a, whole, b, made) != REFUSE_NONE)
             return REFUSE_SECURITY;
@@ -430,12 +440,6 @@ static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *w
     }
     return refusal;
 }
-
-/* How a bundle comes from a link. */
-struct offer {
-    bool may_wait, again; /* as agent_offer has them */
-    bool waits;           /* its lack of room passes */
-};
 
 /* Takes the buffer on REFUSE_NONE with *out set; or *made, if the security policy made another
  * one: it is the caller's otherwise. *answer is what the link is told. */
@@ -458,9 +462,10 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
         report_malformed(a, b);
         return *answer = REFUSE_MALFORMED;
     }
-    a->counters.lenient += findings.len > 0 && !offer->again;
+    const bool again = (offer->how & AGENT_OFFER_AGAIN) != 0;
     const int from = known_link(a, link);
-    enum agent_refusal refusal = judge_arrival(a, from, whole, b, offer->again, made);
+    enum agent_refusal refusal = judge_arrival(a, from, whole, b, offer, made);
+    a->counters.lenient += findings.len > 0 && !again && !offer->waits;
     if (refusal != REFUSE_NONE)
         return *answer = refusal;
     struct record *held;
@@ -472,11 +477,11 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
     head_of(a, b, true, &h);
     h.peer = from != NO_LINK ? quota_peer_id(&link_at(a, from)->peer) : QUOTA_UNKNOWN;
     int way;
-    refusal = judge_bundle(a, b, &h, from, offer->again, &way);
+    refusal = judge_bundle(a, b, &h, from, again, &way);
     if (refusal == REFUSE_NONE && agent_consume(a, b))
         return *answer = REFUSE_NONE;
     if (refusal == REFUSE_NONE)
-        refusal = admit_bundle(a, &h, way, *made != NULL ? *made : whole, &offer->waits, out);
+        refusal = admit_bundle(a, &h, way, *made != NULL ? *made : whole, offer, out);
     if (refusal != REFUSE_NONE)
         report_refusal(a, &h, refusal);
     return *answer = refusal;
@@ -553,9 +558,9 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
 }
 
 enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
-                               bool again, bool *waits, struct agent_now now)
+                               unsigned how, bool *waits, struct agent_now now)
 {
-    struct offer offer = {.may_wait = true, .again = again};
+    struct offer offer = {.may_wait = true, .how = how};
     agent_begin(a, now);
     const enum agent_refusal refusal = receive_bundle(a, link, bundle, token, &offer);
     *waits = offer.waits;

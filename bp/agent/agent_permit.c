@@ -64,15 +64,16 @@ static struct permit_subject describe_bundle(const struct bundle *b, const struc
 }
 
 enum agent_refusal permit_arrival(struct agent *a, int from, const struct bundle *b, uint64_t bytes,
-                                  bool again)
+                                  unsigned how)
 {
     const struct link *l = link_at(a, from);
     if (a->permits[PERMIT_IN] == NULL || l == NULL)
         return REFUSE_NONE;
-    if (again)
+    if (how & AGENT_OFFER_AGAIN)
         return permit_decrypted(a, from, b);
     const struct permit_subject s = describe_bundle(b, &l->peer, quota_peer_id(&l->peer), bytes);
-    return refusal_of(permits_take(a->permits[PERMIT_IN], &s, a->now.now));
+    return refusal_of(how & AGENT_OFFER_LAST ? permits_offer(a->permits[PERMIT_IN], &s, a->now.now)
+                                             : permits_take(a->permits[PERMIT_IN], &s, a->now.now));
 }
 
 enum agent_refusal permit_decrypted(struct agent *a, int from, const struct bundle *b)

@@ -5,10 +5,11 @@
 
 #include "bp/agent/agent_impl.h"
 
-/* A bundle of a link, before it is verified: charged, and counted when it is refused. again: it was
- * charged when it was offered first. */
+/* A bundle of a link, before it is verified: charged, and counted when it is refused. how: as
+ * agent_offer has it. AGAIN: it was charged when it was offered first. LAST: not counted when its
+ * rate refuses it. */
 enum agent_refusal permit_arrival(struct agent *a, int from, const struct bundle *b, uint64_t bytes,
-                                  bool again);
+                                  unsigned how);
 /* The same bundle after the security policy has decrypted blocks of it: its priority may be known
  * only now. Counted when it is refused. */
 enum agent_refusal permit_decrypted(struct agent *a, int from, const struct bundle *b);

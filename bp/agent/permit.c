@@ -232,7 +232,8 @@ void permits_refuse(struct permits *p, const struct permit_subject *s, enum perm
     p->last.verdict = v;
 }
 
-enum permit_verdict permits_take(struct permits *p, const struct permit_subject *s, tick now)
+static enum permit_verdict take_bundle(struct permits *p, const struct permit_subject *s, tick now,
+                                       bool waits)
 {
     const struct rule_state *found;
     assert(s->priority < BUNDLE_PRIORITIES);
@@ -240,6 +241,8 @@ enum permit_verdict permits_take(struct permits *p, const struct permit_subject 
     if (found != NULL) {
         struct rule_state *rule = &p->at[found - p->at];
         v = test_limits(rule, s, now);
+        if (waits && (v == PERMIT_RATE || v == PERMIT_DATA_RATE))
+            return v;
         rule->allowed += v == PERMIT_GOOD;
         rule->limited += v != PERMIT_GOOD;
         p->counters.allowed += v == PERMIT_GOOD;
@@ -247,6 +250,16 @@ enum permit_verdict permits_take(struct permits *p, const struct permit_subject 
     if (v != PERMIT_GOOD)
         permits_refuse(p, s, v);
     return v;
+}
+
+enum permit_verdict permits_take(struct permits *p, const struct permit_subject *s, tick now)
+{
+    return take_bundle(p, s, now, false);
+}
+
+enum permit_verdict permits_offer(struct permits *p, const struct permit_subject *s, tick now)
+{
+    return take_bundle(p, s, now, true);
 }
 
 bool permits_endpoint(struct permits *p, uint64_t user, const struct eid *endpoint)

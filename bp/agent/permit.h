@@ -99,6 +99,8 @@ void permits_go_on(struct permits *p, const struct permits *was);
 enum permit_verdict permits_judge(const struct permits *p, const struct permit_subject *s);
 /* The same with the limits; charged if it is allowed, and counted. */
 enum permit_verdict permits_take(struct permits *p, const struct permit_subject *s, tick now);
+/* The same for a bundle that can wait: what a rate refuses is not counted. */
+enum permit_verdict permits_offer(struct permits *p, const struct permit_subject *s, tick now);
 /* May the user have this endpoint? A refusal is counted. */
 bool permits_endpoint(struct permits *p, uint64_t user, const struct eid *endpoint);
 /* Counts a refusal of permits_judge. */

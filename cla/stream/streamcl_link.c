@@ -267,8 +267,8 @@ static void streamcl_check_self(const struct cla *c);
         .send = streamcl_send, .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, \
         .set = streamcl_set, .confirm = streamcl_confirm, .pause = streamcl_pause,                 \
         .charge = streamcl_charge, .check_self = streamcl_check_self, .status = streamcl_status,   \
-        .gauges = streamcl_gauges, .set_link = streamcl_set_link, .contact = streamcl_contact,     \
-        .close = streamcl_close,                                                                   \
+        .last_copy = true, .gauges = streamcl_gauges, .set_link = streamcl_set_link,               \
+        .contact = streamcl_contact, .close = streamcl_close,                                      \
     }
 
 const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);

@@ -191,6 +191,32 @@ class StreamTest(NodeCase):
                 self.assertEqual((bad, link["bundles_refused"], link["bundles_received"]), (len(wrong[adapter]), 1, 2))
                 self.stop_all()
 
+    def test_no_room_behind(self):
+        """A full queue, and a rule's rate: what is beyond them waits, since its sender cannot be told, and all of it arrives."""
+        for adapter in BOTH:
+            with self.subTest(adapter):
+                port, *far = self.lab.udp_ports(3)
+                links = [self.entry(adapter, 2, local=f"127.0.0.1:{port}", remote="127.0.0.1:9", connect="no"),
+                         {"name": "to-3", "adapter": "ltp-udp", "peer": "ipn:3.0", "local": f"127.0.0.1:{far[0]}", "remote": f"127.0.0.1:{far[1]}",
+                          "rate": "10Mbit/s", "rto": "1s", "state": "down", "queue_bundles": 5}]
+                config = self.lab.write_node(1, links, log=False)
+                with open(config, "a", encoding="utf-8") as f:
+                    f.write("\nrules:\n  - {peer: ipn:2.0, way: in, from: 'ipn:*.*', to: 'ipn:1.*', rate: 20, burst: 5}\n"
+                            "  - {peer: ipn:2.0, way: in, from: 'ipn:*.*', to: 'ipn:3.*'}\n")
+                self.lab.start_node(1, config)
+                client = self.client(1, "ipn:1.5", subscribe=True)
+                with socket.create_connection(("127.0.0.1", port)) as s:
+                    s.sendall(b"".join(frame(adapter, bundle(ipn(2, 9), ipn(3, 5), b"far", i + 1)) for i in range(30)))
+                    s.sendall(b"".join(frame(adapter, bundle(ipn(2, 9), ipn(1, 5), bytes([i]), i + 100)) for i in range(30)))
+                    came = [client.delivery()[1] for _ in range(30)]  # past those for node 3
+                    self.assertEqual(sorted(came), [bytes([i]) for i in range(30)])
+                    held = self.ctl(1, "links")["links"][0]
+                    self.assertEqual((held["held"], held["bundles_refused"]), (25, 0))
+                    self.ctl(1, "link", "set", "to-3", "queue_bundles=100")
+                    wait_for(lambda: self.ctl(1, "links")["links"][0]["held"] == 0)
+                    self.assertEqual(self.ctl(1, "status")["bundles"], 30)
+                self.stop_all()
+
     def test_sources(self):
         for source, counter in (("address", "unknown_refused"), ("any", "unknown_accepted")):
             with self.subTest(source):

@@ -267,7 +267,7 @@ START_TEST(no_fragment_stops_its_neighbour)
     for (uint64_t i = 0; i < 2; i++) {
         bool waits = true;
         enum agent_refusal refusal =
-            agent_offer(n.a, 0, bundle_encode_copy(&b[i]), 70 + i, false, &waits, n.now);
+            agent_offer(n.a, 0, bundle_encode_copy(&b[i]), 70 + i, 0, &waits, n.now);
         ck_assert(refusal == REFUSE_FULL || refusal == REFUSE_QUOTA);
         ck_assert(!waits);
     }

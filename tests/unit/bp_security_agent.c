@@ -398,7 +398,9 @@ START_TEST(offered_again)
     b.id.sequence = 2;
     struct buf *second = signed_bundle(&b, "up");
     for (int i = 0; i < 3; i++) {
-        ck_assert_int_eq(agent_offer(n.a, 0, second, 2, i > 0, &waits, n.now), REFUSE_FULL);
+        ck_assert_int_eq(
+            agent_offer(n.a, 0, second, 2, i > 0 ? AGENT_OFFER_AGAIN : 0, &waits, n.now),
+            REFUSE_FULL);
         ck_assert(waits);
     }
     drain(&n);
@@ -406,7 +408,7 @@ START_TEST(offered_again)
     skip(&n);
     agent_delivered(n.a, n.last.key, true, n.now);
     drain(&n);
-    ck_assert_int_eq(agent_offer(n.a, 0, second, 2, true, &waits, n.now), REFUSE_NONE);
+    ck_assert_int_eq(agent_offer(n.a, 0, second, 2, AGENT_OFFER_AGAIN, &waits, n.now), REFUSE_NONE);
     drain(&n);
     binder_fini(&n);
 }
