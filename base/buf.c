@@ -39,21 +39,35 @@ struct buf *buf_resize(struct buf *b, size_t cap)
 
 #define GROW_LEAST (UINT64_C(1) << 20) /* up to so long it has its room at once */
 #define GROW_NEXT (UINT64_C(40) << 20) /* above os/process.h's longest block of the heap */
+#ifdef __SANITIZE_ADDRESS__            /* has an eighth of it in real memory */
+#define GROW_FAR GROW_NEXT
+#else
+#define GROW_FAR (UINT64_C(1) << 30) /* longer than what is free between blocks of the heap */
+#endif
 
-/* A room of GROW_NEXT and more is address space of its own: its pages are taken as they are
- * written, it grows without a copy, which would stop a loop, and goes back to the system whole. */
-static uint64_t next_room(uint64_t have, uint64_t most)
+static uint64_t next_room(uint64_t have, uint64_t most, uint64_t step)
 {
     if (have < GROW_LEAST)
         return most < GROW_LEAST ? most : GROW_LEAST;
-    return 2 * have < GROW_NEXT ? GROW_NEXT : 2 * have;
+    return 2 * have < step ? step : 2 * have;
 }
 
+static struct buf *take_room(struct buf *b, uint64_t room)
+{
+    return b == NULL ? buf_new(0, (size_t)room) : buf_resize(b, b->off + (size_t)room);
+}
+
+/* A room of GROW_FAR is address space of its own: its pages are taken as they are written, it grows
+ * without a copy, which would stop a loop, and goes back to the system whole. A shorter one may lie
+ * where blocks of the heap were, whose pages would be in use again, all of them. It is for where
+ * address space is limited. */
 struct buf *buf_grow(struct buf *b, uint64_t most)
 {
-    const uint64_t have = b == NULL ? 0 : b->len, room = next_room(have, most);
-    assert(most > have && room > have);
-    return b == NULL ? buf_new(0, (size_t)room) : buf_resize(b, b->off + (size_t)room);
+    const uint64_t have = b == NULL ? 0 : b->len, far = next_room(have, most, GROW_FAR),
+                   near = next_room(have, most, GROW_NEXT);
+    assert(most > have && near > have);
+    struct buf *grown = take_room(b, far);
+    return grown != NULL || near == far ? grown : take_room(b, near);
 }
 
 struct buf *buf_fit(struct buf *b)

@@ -29,6 +29,7 @@ struct control;
 struct storage;
 struct node_handles;
 struct log_writer;
+struct memory_guard;
 struct seglog;
 
 /* Rates of the last minutes, bit/s, each the mean of a step; those of the links are kept while
@@ -110,7 +111,8 @@ struct node {
     struct agent *agent;
     uint64_t seed; /* of hashes of what peers name */
     struct world *world;
-    struct alarm deadline; /* of the agent, of node_verify.h, and of node_hold.h: */
+    struct memory_guard *memory; /* NULL: it has none */
+    struct alarm deadline;       /* of the agent, of node_verify.h, and of node_hold.h: */
     tick hold_at,
         hold_pause; /* the next try, TICK_NEVER: nothing is held; before the one after it */
     size_t hold_turn;

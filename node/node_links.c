@@ -16,6 +16,7 @@
 #include "node/node_hold.h"
 #include "node/node_self.h"
 #include "node/plan/node_plan.h"
+#include "os/memory_guard.h"
 
 static void on_received(void *context, struct cla *c, struct buf *bundle, uint64_t token)
 {
@@ -30,7 +31,10 @@ static bool on_reserve(void *context, struct cla *c, uint64_t bytes)
 {
     const struct node_link *l = context;
     (void)c;
-    return agent_reserve(l->node->agent, l->index, bytes);
+    struct node *n = l->node;
+    if (n->memory != NULL) /* many bundles may grow within a round */
+        (void)memory_guard_look(n->memory, world_now(n->world));
+    return agent_reserve(n->agent, l->index, bytes);
 }
 
 /* A link that was removed has released all; its place is still free. */

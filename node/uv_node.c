@@ -28,6 +28,7 @@
 #include "node/storage.h"
 #include "os/clock.h"
 #include "os/local_socket.h"
+#include "os/memory_guard.h"
 #include "os/notify.h"
 #include "os/priority.h"
 #include "os/users.h"
@@ -39,6 +40,7 @@
 #define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
 #define LOG_FLUSH (250 * TICK_MS)
+#define MEMORY_BESIDE (UINT64_C(24) << 20) /* beside its bundles; 64 MiB are promised (RssAnon) */
 
 struct node_handles {
     const char *manager; /* the service manager's socket (os/notify.h); NULL: none */
@@ -46,6 +48,8 @@ struct node_handles {
     struct alarm second, log_flush;
     struct uv_signals *signals;
     uint64_t seconds;
+    struct memory_guard memory;
+    struct round_end look; /* at the memory, after each round */
     struct round_end turn; /* attached while the loop has real-time priority, or had it */
     struct priority_bound bound;
     bool bound_told;
@@ -320,9 +324,34 @@ static int open_http(struct node *n)
     return err;
 }
 
+static bool on_look(void *context)
+{
+    struct node *n = context;
+    (void)memory_guard_look(n->memory, world_now(n->world));
+    return false;
+}
+
+static int open_guard(struct node *n)
+{
+    const struct config *c = n->config;
+    struct node_handles *h = n->handles;
+    const uint64_t most = c->store.durability == STORE_NONE ? c->store.limit : c->bundles.total;
+    int err = memory_guard_open(&h->memory, most / 2 + MEMORY_BESIDE);
+    if (err < 0) {
+        say(&n->say, LEVEL_ERROR, "/proc/self/statm: %s", helio_strerror(err));
+        return err;
+    }
+    n->memory = &h->memory;
+    h->look = (struct round_end){.run = on_look, .context = n};
+    world_attach(n->world, &h->look);
+    return 0;
+}
+
 static int begin_node(struct node *n)
 {
     int err = node_log_open(n);
+    if (err == 0)
+        err = open_guard(n);
     if (err == 0)
         err = node_open(n, n->config->store.durability == STORE_NONE);
     if (err == 0)
@@ -358,6 +387,7 @@ static void end_node(struct node *n)
     node_close(n);
     node_security_free(n);
     node_reload_free(n);
+    memory_guard_close(&n->handles->memory);
     node_log_close(n);
 }
 
@@ -431,6 +461,7 @@ static struct node *new_node(const struct config *config, const char *path)
     n->path = path;
     n->ops = &node_ops;
     n->handles = h;
+    h->memory.fd = -1;
     h->manager = getenv("NOTIFY_SOCKET");
     h->watched = getenv("WATCHDOG_USEC") != NULL;
     n->loop = uv_world_loop(n->world);
