@@ -101,6 +101,26 @@ class PingTest(unittest.TestCase):
         self.assertEqual(p.returncode, 0)
         self.assertRegex(said, r"\d+ sent, \d+ received")
 
+    def test_the_node_ends(self):
+        """Who waits for something of it says so, and fails: ping though all that it has sent is back."""
+        for number, end in ((7, signal.SIGKILL), (8, signal.SIGTERM)):
+            node = self.lab.start_node(number, self.lab.write_node(number, [], log=False))
+            own, files = ("--socket", self.lab.socket(number)), os.path.join(OUT, f"files{number}")
+            os.mkdir(files)
+            started = {}
+            for name, *words in (("helio-ping", "-c", "20", "-i", "300ms", f"ipn:{number}.128"), ("helio-ping", "-i", "300ms", f"ipn:{number}.128"),
+                                 ("helio-send", f"ipn:{number}.2001", __file__), ("helio-recv", "-o", files, "--service", "2009")):
+                started[name, words[0]] = subprocess.Popen([os.path.join(BIN, name), *own, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+            for _ in range(3):
+                started["helio-ping", "-c"].stdout.readline()
+            time.sleep(0.5)
+            node.send_signal(end)
+            node.wait(timeout=60)
+            for (name, _), p in started.items():
+                said = p.communicate(timeout=60)[1]
+                self.assertIn(f"{name}: the node closed the connection; does it still run?", said)
+                self.assertEqual(p.returncode, 1, (p.args, said))
+
     def test_errors(self):
         for words, wanted in (((*self.own,), "an echo endpoint is missing"), (("ipn:2.128",), "--socket PATH is missing"),
                               ((*self.own, "-c", "0", "ipn:2.128"), "count"), ((*self.own, "-s", "31", "ipn:2.128"), "size"),

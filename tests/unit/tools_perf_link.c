@@ -222,6 +222,24 @@ START_TEST(a_lost_node_is_tried_again)
 }
 END_TEST
 
+START_TEST(a_lost_node_is_named)
+{
+    struct lab *l = lab_new(0);
+    run_until(l, PERF_LINK_WAIT / 2);
+    ck_assert_str_ne(l->link.why, ""); /* not there yet */
+    node_begin(l);
+    run_until(l, l->world.now + 2 * TICK_S);
+    ck_assert_int_eq(l->last, 1);
+    node_end(l);
+    run_until(l, l->world.now + TICK_S);
+    ck_assert_int_eq(l->last, HELIO_EIO);
+    ck_assert_str_eq(
+        l->link.why,
+        "the node closed the connection; does it still run? Its log says why it ended");
+    lab_free(l);
+}
+END_TEST
+
 START_TEST(somebody_has_the_endpoint)
 {
     struct lab *l = lab_new(60 * TICK_S);
@@ -242,6 +260,7 @@ int main(void)
     tcase_add_test(t, it_is_not_waited_for_longer);
     tcase_add_test(t, reconnect_goes_on);
     tcase_add_test(t, a_lost_node_is_tried_again);
+    tcase_add_test(t, a_lost_node_is_named);
     tcase_add_test(t, somebody_has_the_endpoint);
     Suite *s = suite_create("tools_perf_link");
     suite_add_tcase(s, t);

@@ -145,10 +145,19 @@ static int wait_for_node(struct perf_link *l, int rc, tick now)
     return 0;
 }
 
+/* It was open. What a caller or the last attempt has said stays. */
+static int give_up(struct perf_link *l)
+{
+    if (*l->why == '\0')
+        snprintf(l->why, sizeof l->why,
+                 "the node closed the connection; does it still run? Its log says why it ended");
+    return HELIO_EIO;
+}
+
 static int wait_for_return(struct perf_link *l, tick now)
 {
     if (now >= l->give_up_at)
-        return HELIO_EIO;
+        return give_up(l);
     l->retry_at = now + l->pause;
     l->pause = tick_min(2 * l->pause, PAUSE_MAX);
     return 0;
@@ -159,7 +168,7 @@ int perf_link_turn(struct perf_link *l, tick now)
     if (l->tx != NULL)
         return 1;
     if (!l->starting && l->options->reconnect == 0)
-        return HELIO_EIO;
+        return give_up(l);
     if (l->new_tx == NULL && now < l->retry_at)
         return 0;
     int rc = open_both(l);
@@ -174,6 +183,7 @@ int perf_link_turn(struct perf_link *l, tick now)
     l->rx = l->new_rx;
     l->new_tx = l->new_rx = NULL;
     l->reconnects += !l->starting;
+    l->why[0] = '\0';
     l->starting = false;
     return 1;
 }

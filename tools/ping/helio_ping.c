@@ -240,9 +240,11 @@ static int run_ping(struct run *r)
     }
     if (!tell_result(r))
         return 1;
+    if (r->ping.broken)
+        fprintf(stderr, "helio-ping: %s\n", r->ping.link.why);
     bool all = r->options.count > 0 && !r->interrupted ? r->ping.received == r->ping.sent
                                                        : r->ping.received > 0;
-    return all ? 0 : 1;
+    return all && !r->ping.broken ? 0 : 1;
 }
 
 int main(int argc, char **argv)

@@ -200,6 +200,8 @@ static void run_turn(struct ping *p, tick now)
     tick next = next_turn(p);
     if (gone) {
         perf_link_close(&p->link, now);
+        (void)perf_link_turn(&p->link, now); /* it does not come back, and says so */
+        p->broken = !all_sent(p) || p->received + p->refused < p->options->count;
         end_run(p);
     } else if (overdue || next == TICK_NEVER) {
         end_run(p);

@@ -53,6 +53,7 @@ struct ping {
     uint8_t seen[PING_SEEN / 8];
     uint8_t *body; /* zeros, owned */
     bool begun;    /* the node was there */
+    bool broken;   /* then it closed the connection: link.why */
     bool done;
     void (*answered)(void *context, uint64_t number, tick rtt);
     void (*refused_one)(void *context, uint64_t number, const char *why); /* NULL: nobody asks */
