@@ -97,6 +97,22 @@ static void check_keys(const struct config *c, struct conf_errors *errors)
                    "security_keys: %s: other users may read or write it; chmod go= it", path);
 }
 
+/* A log at a socket's path would take its place. */
+static void check_logs(const struct config *c, struct conf_errors *errors)
+{
+    const struct {
+        const char *key, *path;
+        uint32_t line;
+    } logs[] = {{"log.segments", c->log.segments, c->lines.segments},
+                {"log.bundles", c->log.bundles, c->lines.bundles}};
+    for (size_t i = 0; i < sizeof logs / sizeof *logs; i++) {
+        check_apart(logs[i].key, logs[i].line, logs[i].path, "socket", c->socket, errors);
+        check_apart(logs[i].key, logs[i].line, logs[i].path, "control", c->control, errors);
+    }
+    check_apart("log.bundles", c->lines.bundles, c->log.bundles, "log.segments", c->log.segments,
+                errors);
+}
+
 int config_places(const struct config *c, struct conf_errors *errors)
 {
     size_t before = errors->total;
@@ -113,8 +129,7 @@ int config_places(const struct config *c, struct conf_errors *errors)
     check_plan(c, errors);
     check_keys(c, errors);
     check_apart("control", c->lines.control, c->control, "socket", c->socket, errors);
-    check_apart("log.bundles", c->lines.bundles, c->log.bundles, "log.segments", c->log.segments,
-                errors);
+    check_logs(c, errors);
     check_group("socket_group", c->lines.socket_group, c->socket_access.group, true, errors);
     check_group("control_group", c->lines.control_group, c->control_access.group, true, errors);
     check_group("control_admin_group", c->lines.admin_group, c->control_admin_group, false, errors);
