@@ -54,6 +54,7 @@ static void take_bundle(struct streamcl_conn *c, struct buf *bundle)
     const uint64_t bytes = bundle->len;
     assert(bytes >= 1 && bytes <= c->in.bundle_max && streamcl_held(&c->in) == 0);
     settle_account(c); /* the bundle counts at the node from here on */
+    c->brought = true;
     crowd_entry_active(&c->from);
     l->n.bundles_received++;
     l->n.bundle_bytes_received += bytes;
@@ -280,17 +281,19 @@ static void add_conn(struct streamcl_conn *c)
     set_up_stream(c);
 }
 
-void streamcl_conn_accept(struct streamcl_endpoint *h, struct streamcl_link *l, struct stream *s,
-                          struct slice from)
+void streamcl_conn_accept(struct streamcl_link *l, struct stream *s, const struct slice *crowd)
 {
+    struct streamcl_endpoint *h = l->endpoint;
     struct streamcl_conn *c = conn_new(h, l, false);
-    if (c == NULL || crowd_entry_add(&h->crowds, &c->from, from) != 0) {
+    if (c == NULL || (crowd != NULL && crowd_entry_add(&h->crowds, &c->from, *crowd) != 0)) {
         h->displaced++;
         free(c);
         stream_close(s);
         return;
     }
     c->stream = s;
+    c->named = crowd == NULL;
+    h->named_len += c->named;
     stream_use(s, &user, c);
     l->n.accepted++;
     add_conn(c);
@@ -333,6 +336,7 @@ static void bury_conn(struct streamcl_conn *c)
     list_sub(&c->node);
     l->conns_len--;
     crowd_entry_sub(&c->from);
+    c->endpoint->named_len -= c->named;
     list_add_tail(&c->endpoint->dead, &c->node);
     streamcl_kick(c->endpoint);
 }

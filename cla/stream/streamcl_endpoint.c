@@ -184,14 +184,15 @@ static void refuse_stream(struct streamcl_endpoint *h, struct stream *s, const s
 
 /* The link whose remote it comes from, else the first that accepts any; NULL: none does. A link
  * that an operator set to down accepts nothing. */
-static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct address *from)
+static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct address *from,
+                                       bool *named)
 {
     struct streamcl_link *any = NULL;
+    *named = false;
     list_for_each (it, &h->links) {
         struct streamcl_link *l = container_of(it, struct streamcl_link, node);
-        bool named;
-        const bool accepts = streamcl_accepts(l->config, from, &named);
-        if (named)
+        const bool accepts = streamcl_accepts(l->config, from, named);
+        if (*named)
             return l->allowed ? l : NULL;
         if (any == NULL && accepts && l->allowed)
             any = l;
@@ -208,13 +209,41 @@ static void displace_conn(struct crowd_entry *gives_way)
     streamcl_conn_end(c, STREAMCL_END_DISPLACED, 0);
 }
 
+static bool gives_way(const struct streamcl_conn *c, const struct streamcl_conn *before)
+{
+    return before == NULL ||
+           (c->brought != before->brought ? !c->brought : c->heard < before->heard);
+}
+
+/* Connections from the host of a link's remote are in no crowd: what strangers do takes none of
+ * them. There are as many as one address may have; one without a bundle gives way, else the one
+ * that was silent for longest. */
+static void clear_named(struct streamcl_link *l)
+{
+    struct streamcl_conn *last = NULL;
+    size_t len = 0;
+    list_for_each (it, &l->conns) {
+        struct streamcl_conn *c = container_of(it, struct streamcl_conn, node);
+        if (!c->named)
+            continue;
+        len++;
+        if (gives_way(c, last))
+            last = c;
+    }
+    if (len < l->config->connections_address)
+        return;
+    l->endpoint->displaced++;
+    streamcl_conn_end(last, STREAMCL_END_DISPLACED, 0);
+}
+
 static void on_accepted(void *context, struct stream *s)
 {
     struct streamcl_endpoint *h = context;
     struct address from = {.sa = {.sa_family = AF_UNSPEC}};
     uint8_t prefix[ADDRESS_PREFIX_MAX];
     (void)stream_peer(s, &from);
-    struct streamcl_link *l = find_link(h, &from);
+    bool named;
+    struct streamcl_link *l = find_link(h, &from, &named);
     if (l == NULL) {
         refuse_stream(h, s, &from);
         return;
@@ -222,8 +251,11 @@ static void on_accepted(void *context, struct stream *s)
     h->accepted++;
     assert(!h->ending && l->endpoint == h);
     const struct slice key = address_prefix(&from, prefix);
-    crowd_place_clear(&h->crowds, key, l->config->connections_address, l->config->connections);
-    streamcl_conn_accept(h, l, s, key);
+    if (named)
+        clear_named(l);
+    else
+        crowd_place_clear(&h->crowds, key, l->config->connections_address, l->config->connections);
+    streamcl_conn_accept(l, s, named ? NULL : &key);
 }
 
 /* ---- from the first link to the last ---- */

@@ -281,7 +281,7 @@ const struct cla_ops streamcl_mtcp_ops = STREAMCL_OPS("mtcp", streamcl_mtcp_opti
 static void check_conn(const struct streamcl_conn *c, const struct streamcl_link *l)
 {
     assert(c->link == l && c->endpoint == l->endpoint && c->stream != NULL && !c->taking);
-    assert(c->own == (l->out == c) && c->own == (c->from.place == NULL));
+    assert(c->own == (l->out == c) && (c->own || c->named) == (c->from.place == NULL));
     assert(l->env.events.reserve == NULL || c->held == streamcl_held(&c->in));
     assert(alarm_due(&c->endpoint->alarm) <= streamcl_conn_deadline(c));
     streamcl_input_check(&c->in);

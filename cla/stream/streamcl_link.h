@@ -69,6 +69,7 @@ struct streamcl_endpoint {
     struct list stopped;              /* struct streamcl_conn.later */
     struct list dead;                 /* struct streamcl_conn.node: their memory is due */
     struct crowd_place crowds;        /* connections of peers, by address */
+    size_t named_len;                 /* of peers that are in no crowd (streamcl_conn.named) */
     struct crowd_room own_room;       /* if the node has none for all links */
     struct rests *shared;             /* of all links of the node, or: */
     struct rests own_rests;
@@ -82,11 +83,13 @@ struct streamcl_endpoint {
 
 struct streamcl_conn {
     struct list node, later;
-    struct crowd_entry from; /* of a peer's */
+    struct crowd_entry from; /* of a peer's, if it is not named */
     struct streamcl_endpoint *endpoint;
     struct streamcl_link *link;
     struct stream *stream; /* NULL: it has ended */
     bool own;              /* the link opened it */
+    bool brought;          /* a bundle */
+    bool named;            /* it comes from the host of the link's remote */
     bool connected, reading;
     bool more;     /* its scratch has steps for the next turn */
     bool taking;   /* streamcl_conn_take runs */
@@ -156,12 +159,12 @@ void streamcl_wake_at(struct streamcl_endpoint *h, tick when);
 void streamcl_more_at(struct streamcl_endpoint *h, tick when);
 
 /* streamcl_conn.c. connect: to the link's remote, unless it is connected or shall not be; a failure
- * is counted, and the next try is due. accept: takes the stream. take: what was read is understood,
- * so many steps at most. watch: reads or not, as link and turn allow. deadline, expire: of silence.
- * end: it ends now; its bundles are told. */
+ * is counted, and the next try is due. accept: takes the stream; crowd NULL: it
+ * is from the host of the link's remote, and gives way to none of others. take: what was read is
+ * understood, so many steps at most. watch: reads or not, as link and turn allow. deadline, expire:
+ * of silence. end: it ends now; its bundles are told. */
 void streamcl_conn_connect(struct streamcl_link *l);
-void streamcl_conn_accept(struct streamcl_endpoint *h, struct streamcl_link *l, struct stream *s,
-                          struct slice from);
+void streamcl_conn_accept(struct streamcl_link *l, struct stream *s, const struct slice *crowd);
 void streamcl_conn_take(struct streamcl_conn *c, uint32_t steps);
 void streamcl_conn_watch(struct streamcl_conn *c);
 tick streamcl_conn_deadline(const struct streamcl_conn *c);

@@ -85,7 +85,7 @@ static void put_counters(json_t *o, const struct streamcl_link *l)
               {"keepalives_rx", l->n.keepalives_rx},
               {"stream_bytes_tx", l->n.tx_bytes},
               {"stream_bytes_rx", l->n.rx_bytes},
-              {"connections", l->endpoint->crowds.crowds.len},
+              {"connections", l->endpoint->crowds.crowds.len + l->endpoint->named_len},
               {"connections_displaced", l->endpoint->displaced},
               {"unknown_refused", l->endpoint->unknown_refused}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)

@@ -291,6 +291,40 @@ START_TEST(crowded)
 }
 END_TEST
 
+/* What strangers do takes no connection from the host of the link's remote, however silent it is;
+ * its own next one does, beyond what one address may have. */
+START_TEST(strangers_displace_no_peer)
+{
+    struct pair *p = pair_new(_i);
+    struct program peer, stranger, again, third;
+    p->a.config.source = STREAMCL_FROM_ANY;
+    p->a.config.connections = p->a.config.connections_address = 1;
+    ck_assert_int_eq(open_side(p, &p->a, 0), 0);
+    pass(p, TICK_S);
+    dial(p, &peer, 1);
+    dial(p, &stranger, 2);
+    put_bundle(p, &stranger, 10, 10);
+    ck_assert(!peer.ended && !stranger.ended);
+    ck_assert_uint_eq(shown(&p->a, "connections"), 2);
+    dial(p, &again, 1);
+    ck_assert(peer.ended && !stranger.ended && !again.ended);
+    ck_assert_uint_eq(shown(&p->a, "connections_displaced"), 1);
+    hang_up(p, &peer);
+    p->a.config.connections_address = 2;
+    put_bundle(p, &again, 10, 10);
+    pass(p, TICK_S);
+    dial(p, &peer, 1); /* silent, and later */
+    dial(p, &third, 1);
+    ck_assert(!again.ended && peer.ended && !third.ended);
+    hang_up(p, &peer);
+    hang_up(p, &third);
+    hang_up(p, &stranger);
+    hang_up(p, &again);
+    ck_assert_uint_eq(shown(&p->a, "connections"), 0);
+    pair_free(p);
+}
+END_TEST
+
 static void listen_only(struct pair *p, struct side *s, const char *local, struct crowd_room *room)
 {
     s->config.connect = false;
@@ -402,13 +436,21 @@ int main(void)
 {
     Suite *s = suite_create("cla_streamcl");
     TCase *c = tcase_create("cla_streamcl");
-    const TTest *const tests[] = {both_ways, one_way,
-                                  broken,    paused_and_held,
-                                  shed,      dropped_octets_take_time,
-                                  at_a_rate, operators_word,
-                                  sources,   hostile,
-                                  crowded,   crowded_everywhere,
-                                  turns,     late_work_is_charged};
+    const TTest *const tests[] = {both_ways,
+                                  one_way,
+                                  broken,
+                                  paused_and_held,
+                                  shed,
+                                  dropped_octets_take_time,
+                                  at_a_rate,
+                                  operators_word,
+                                  sources,
+                                  hostile,
+                                  crowded,
+                                  crowded_everywhere,
+                                  strangers_displace_no_peer,
+                                  turns,
+                                  late_work_is_charged};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(c, wrong_settings);
