@@ -92,22 +92,56 @@ struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct 
     return before == &b->of[p] ? NULL : find_filled(b, p, before->node.next);
 }
 
-void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back,
-               bool first)
+static uint64_t rank_at(const struct list *n)
+{
+    return container_of(n, struct record, node)->rank;
+}
+
+/* By rank; from both ends, since most come in order, up or down. */
+static void enter_front(struct band *to, struct record *r)
+{
+    struct list *up = to->front.next, *down = to->front.prev;
+    while (up != &to->front && rank_at(up) < r->rank && rank_at(down) >= r->rank) {
+        up = up->next;
+        down = down->prev;
+    }
+    if (up == &to->front || rank_at(up) >= r->rank)
+        list_add_tail(up, &r->node); /* in front of it */
+    else
+        list_add_head(down, &r->node); /* behind it */
+    to->front_len++;
+    r->state = STATE_FRONT;
+}
+
+void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back)
 {
     assert(list_empty(&r->node) && r->band == NULL);
-    r->state = back ? STATE_BACK : STATE_FRONT;
     r->band = to;
     b->waiting++;
     if (back) {
-        turns_add(a, &to->back, r, first);
+        r->state = STATE_BACK;
+        r->rank = 0;
+        turns_add(a, &to->back, r);
         return;
     }
-    to->front_len++;
-    if (first)
-        list_add_head(&to->front, &r->node);
-    else
-        list_add_tail(&to->front, &r->node);
+    r->rank = ++a->ranks;
+    enter_front(to, r);
+    assert(b->waiting > 0 && !is_empty(to));
+}
+
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r)
+{
+    assert(list_empty(&r->node) && r->band == NULL);
+    if (r->rank == 0)
+        r->rank = list_empty(&to->front) ? ++a->ranks : rank_at(list_first(&to->front));
+    r->band = to;
+    b->waiting++;
+    if (turns_older(a, &to->back, r)) {
+        r->state = STATE_BACK;
+        turns_return(a, &to->back, r);
+    } else {
+        enter_front(to, r);
+    }
     assert(b->waiting > 0 && !is_empty(to));
 }
 
@@ -120,9 +154,9 @@ void bands_move_up(struct agent *a, struct bands *b, struct record *r)
         turns_take_place(a, &own->back, r);
     else /* a rank: it may be gone before the bundle is */
         turns_take(a, &own->back, r);
-    own->front_len++;
-    r->state = STATE_FRONT;
-    list_add_tail(&own->front, &r->node);
+    if (r->rank == 0)
+        r->rank = ++a->ranks;
+    enter_front(own, r);
 }
 
 void bands_move_back(struct agent *a, struct bands *b, struct record *r)
@@ -135,7 +169,7 @@ void bands_move_back(struct agent *a, struct bands *b, struct record *r)
     turns_leave(a, r);
     own->front_len--;
     r->state = STATE_BACK;
-    turns_add(a, &own->back, r, true);
+    turns_return(a, &own->back, r);
 }
 
 void bands_sub(struct agent *a, struct bands *b, struct record *r)

@@ -12,8 +12,8 @@ struct record;
 
 /* The bundles of one priority in a queue; or those of one ordinal of the expedited priority (a
  * rank). A bundle enters `back`, which has any length; its bytes may be in the store only. The
- * parties that brought the bundles take turns there. `front` is short and first in, first out; its
- * bundles are in memory, or are being loaded. */
+ * parties that brought the bundles take turns there. `front` is short, in the order of their turns
+ * (record.rank); its bundles are in memory, or are being loaded. */
 struct band {
     struct list node; /* of a rank: in bands.ranks, or agent.spent */
     struct list front;
@@ -45,12 +45,15 @@ struct band *bands_get(struct bands *b, enum bundle_priority p, uint8_t ordinal)
 struct band *bands_first(const struct bands *b, enum bundle_priority p);
 /* The next band of the priority that is not empty; NULL: none. */
 struct band *bands_behind(const struct bands *b, enum bundle_priority p, struct band *before);
-/* Adds a bundle that is in no list. back: to the back, else to the front; first: at the head. */
-void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back,
-               bool first);
-/* Moves the bundle whose turn it is from the back to the end of the front. */
+/* Adds a bundle that is in no list, behind those of its source. back: to the back, else to the
+ * front. */
+void bands_add(struct agent *a, struct bands *b, struct band *to, struct record *r, bool back);
+/* Adds a bundle that had its turn and did not go, where it stood (record.rank): to the front, or to
+ * the back when an older one of its source is there. One without a rank: at the head. */
+void bands_return(struct agent *a, struct bands *b, struct band *to, struct record *r);
+/* Moves the bundle whose turn it is from the back to the front: to its end, or where it stood. */
 void bands_move_up(struct agent *a, struct bands *b, struct record *r);
-/* Moves the last bundle of the front to the back, as the first one of its source. */
+/* Moves the last bundle of the front to the back, among the first ones of its source. */
 void bands_move_back(struct agent *a, struct bands *b, struct record *r);
 /* Takes a bundle out. A rank that is then empty moves to agent.spent, and stays there until the
  * next push or poll. */

@@ -188,6 +188,7 @@ struct agent {
     struct hash peers, sources, users; /* accounts */
     struct hash proven;                /* sources that have accounts of their own */
     struct hash turns;                 /* of all queues */
+    uint64_t ranks;                    /* turns so far, of all queues */
     uint64_t assembly_bytes;           /* of all assemblies, with their ids */
     struct list gathering; /* assemblies without all bytes, the one that grew longest ago first */
     uint64_t parties;      /* peers with a share, this node included */
@@ -271,7 +272,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
                const struct agent_head *h);
 void queue_free_spent(struct agent *a); /* empty ranks that nobody walks any more */
 void queue_leave(struct agent *a, struct record *r);
-void queue_return(struct agent *a, struct record *r); /* to the head of its queue */
+void queue_return(struct agent *a, struct record *r); /* where it stood in its queue */
 void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
 void queue_pause(struct agent *a, struct record *r, tick until);
 void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
@@ -308,7 +309,7 @@ bool agent_places(const struct agent *a); /* there is more to do */
 /* What waits, and is in no kind. False: its place stays as it was. */
 bool agent_place_again(struct agent *a, struct record *r);
 bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
-/* After a pause or a loss: to the head of its queue, or another way. */
+/* After a pause or a loss: where it stood in its queue, or another way. */
 void agent_proceed(struct agent *a, struct record *r);
 /* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
  * is being asked anew. */

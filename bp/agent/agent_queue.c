@@ -99,7 +99,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
     q->backlog[priority].bytes += r->bytes;
     bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) || !queue_memory_full(a, 0);
     bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
-    bands_add(a, &q->bands, b, r, !ahead, false);
+    bands_add(a, &q->bands, b, r, !ahead);
     if (!ahead)
         enter_kind(a, r, h);
     room_enter(a, r);
@@ -142,11 +142,19 @@ void queue_leave(struct agent *a, struct record *r)
     q->backlog[r->priority].bundles--;
     q->backlog[r->priority].bytes -= r->bytes;
     r->queue = NULL;
+    r->rank = 0;
     ask_ended(a, r, ROUTER_TAKEN_BACK);
     if (r->link == TO_ENDPOINT)
         endpoint_tidy(a, q);
     else
         queue_wake(a, q);
+}
+
+static void rest_behind(struct agent *a, struct record *r)
+{
+    enter_kind(a, r, NULL);
+    if (r->buf != NULL && queue_memory_full(a, 0) && record_can_load(r))
+        record_release(a, r);
 }
 
 /* However many come back, those at the head of a queue are few: the last of them goes behind. */
@@ -157,9 +165,7 @@ static void trim_front(struct agent *a, struct queue *q, struct band *b)
     struct record *last = container_of(b->front.prev, struct record, node);
     record_load_done(a, last);
     bands_move_back(a, &q->bands, last);
-    enter_kind(a, last, NULL);
-    if (last->buf != NULL && queue_memory_full(a, 0) && record_can_load(last))
-        record_release(a, last);
+    rest_behind(a, last);
 }
 
 void queue_return(struct agent *a, struct record *r)
@@ -167,10 +173,13 @@ void queue_return(struct agent *a, struct record *r)
     struct queue *q = r->queue;
     take_out(a, r);
     struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
-    bands_add(a, &q->bands, b, r, false, true);
+    bands_return(a, &q->bands, b, r);
     room_enter(a, r);
     record_set_timer(a, r, r->expires);
-    trim_front(a, q, b);
+    if (r->state == STATE_BACK)
+        rest_behind(a, r);
+    else
+        trim_front(a, q, b);
     queue_wake(a, q);
 }
 
@@ -204,7 +213,7 @@ void queue_verify(struct agent *a, struct record *whole)
     q->busy_len--;
     q->verifying++;
     whole->state = STATE_VERIFYING;
-    turns_add(a, &a->verifying, whole, false);
+    turns_add(a, &a->verifying, whole);
 }
 
 struct record *queue_verify_next(struct agent *a)

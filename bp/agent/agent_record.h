@@ -56,6 +56,7 @@ struct record {
     struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
     uint64_t booking;          /* the router's name for its use of the link; 0: none */
     struct queue *queue;       /* of its link or endpoint: FRONT to RECALLED; else NULL */
+    uint64_t rank;             /* in its queue: its turn's number; 0: it had none yet */
     struct turn *turn;         /* BACK; VERIFYING; STORING that waits for the store */
     struct turn *place;        /* FRONT, BUSY, RECALLED: the party whose place it has; NULL: none */
     struct holder holder;      /* not of a whole */

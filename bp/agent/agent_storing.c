@@ -55,7 +55,7 @@ void storing_enter(struct agent *a, struct record *r)
     assert(r->state == STATE_STORING && r->turn == NULL);
     note_party(a, &r->holder);
     if (s->waiting.waiting > 0 || !has_room(a)) {
-        turns_add(a, &s->waiting, r, false);
+        turns_add(a, &s->waiting, r);
         return;
     }
     s->given += storing_cost(r);

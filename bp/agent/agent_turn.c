@@ -23,6 +23,7 @@
 /* What a bundle costs beside its bytes: small ones make work, too. A node works as long for a short
  * one as for some 4 kB of a long one. */
 #define TURN_BUNDLE 4096
+#define RETURN_STEPS 1024 /* walked for the place of one that comes back; beyond: not in order */
 
 static void init_turn(struct turn *x, struct turns *of, struct turn *party, uint64_t id)
 {
@@ -144,28 +145,68 @@ static int64_t cost_of(const struct record *r)
     return (int64_t)r->bytes + TURN_BUNDLE;
 }
 
-void turns_add(struct agent *a, struct turns *t, struct record *r, bool first)
+static void count_in(struct turns *t, struct turn *x, struct record *r)
 {
-    assert(r->turn == NULL && list_empty(&r->node));
-    struct turn *x = find_turn(a, t, r);
-    if (first)
-        list_add_head(&x->ring, &r->node);
-    else
-        list_add_tail(&x->ring, &r->node);
     r->turn = x;
     x->waiting++;
     x->party->waiting++;
     t->waiting++;
-    if (first) { /* it had its turn, and did not go */
-        x->credit += cost_of(r);
-        x->party->credit += cost_of(r);
-    }
+}
+
+void turns_add(struct agent *a, struct turns *t, struct record *r)
+{
+    assert(r->turn == NULL && list_empty(&r->node));
+    struct turn *x = find_turn(a, t, r);
+    list_add_tail(&x->ring, &r->node);
+    count_in(t, x, r);
+}
+
+/* Had the one at n its turn, and that before r? */
+static bool is_older(const struct turn *x, const struct list *n, const struct record *r)
+{
+    const struct record *other = container_of(n, struct record, node);
+    return n != &x->ring && other->rank > 0 && other->rank < r->rank;
+}
+
+/* From the one that came back last on, since most come in order, up or down. */
+static void enter_ring(struct turn *x, struct record *r)
+{
+    struct list *at = x->returned == NULL ? &x->ring : &x->returned->node; /* r goes behind it */
+    int steps = RETURN_STEPS;
+    while (at != &x->ring && !is_older(x, at, r) && steps-- > 0)
+        at = at->prev;
+    while (is_older(x, at->next, r) && steps-- > 0)
+        at = at->next;
+    list_add_head(at, &r->node);
+    x->returned = r;
+}
+
+void turns_return(struct agent *a, struct turns *t, struct record *r)
+{
+    assert(r->turn == NULL && list_empty(&r->node) && r->rank > 0);
+    struct turn *x = find_turn(a, t, r);
+    enter_ring(x, r);
+    count_in(t, x, r);
+    x->credit += cost_of(r);
+    x->party->credit += cost_of(r);
+}
+
+bool turns_older(struct agent *a, struct turns *t, const struct record *r)
+{
+    if (t->waiting == 0)
+        return false;
+    const struct turn *x = find_turn(a, t, r);
+    return is_older(x, x->ring.next, r);
 }
 
 void turns_sub(struct agent *a, struct turns *t, struct record *r)
 {
     struct turn *x = r->turn;
     assert(x != NULL && x->waiting > 0 && x->party->waiting > 0 && t->waiting > 0);
+    if (x->returned == r) {
+        struct list *before = r->node.prev;
+        x->returned = before == &x->ring ? NULL : container_of(before, struct record, node);
+    }
     list_sub(&r->node);
     r->turn = NULL;
     x->waiting--;

@@ -9,7 +9,8 @@
 struct agent;
 struct record;
 
-/* A party (a neighbour, or a user of applications), or one of its sources. */
+/* A party (a neighbour, or a user of applications), or one of its sources. Of a source's bundles
+ * those with a rank (they had their turn and came back) are before all others, in its order. */
 struct turn {
     struct list node; /* in the ring that it takes turns in */
     struct hash_node by_key;
@@ -22,6 +23,7 @@ struct turn {
     uint64_t places;  /* of a party: its bundles that had their turn, and are not done yet */
     struct turn *unproven; /* of a party: that of its sources without an account of their own */
     uint64_t after; /* of a source: its bundles with keys below are among those, and go first */
+    struct record *returned; /* of a source: the one that came back last, of those here; or NULL */
 };
 
 /* Parties take turns by bytes, and so do the sources of each: nobody waits for more than one round,
@@ -37,8 +39,13 @@ struct turns {
 };
 
 void turns_init(struct turns *t);
-/* The bundle is in no list; `first`: before all others of its source. */
-void turns_add(struct agent *a, struct turns *t, struct record *r, bool first);
+/* The bundle is in no list; behind all others of its source. */
+void turns_add(struct agent *a, struct turns *t, struct record *r);
+/* The same for one that had its turn and did not go: it is not counted for that, and stands by its
+ * rank among those of its source that are like that, before the others. */
+void turns_return(struct agent *a, struct turns *t, struct record *r);
+/* Does one of the same source wait here that had its turn before this one? */
+bool turns_older(struct agent *a, struct turns *t, const struct record *r);
 void turns_sub(struct agent *a, struct turns *t, struct record *r);
 /* Whose turn it is; NULL: none waits. The same one until it is taken or another call is made.
  * places: so many bundles go on at once, of which no party has more than its equal part while

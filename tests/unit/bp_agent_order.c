@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one source brought leaves in its order, also when the source proves itself meanwhile and has
- * turns of its own from then on.
+ * turns of its own from then on, and when it comes back from a link, or pauses.
  */
 #include "bp_agent_help.h"
 
@@ -66,11 +66,136 @@ START_TEST(who_proves_itself_stays_in_order)
 }
 END_TEST
 
+#define WINDOW 8
+#define PLACES (WINDOW + 4) /* of the head of the queue */
+#define MANY 40             /* of the neighbour's source and of an application's, each half */
+
+/* Keys in the order in which the link has them; it brings them all, or none. */
+struct given {
+    uint64_t keys[MANY];
+    unsigned len;
+};
+
+static void take_given(struct binder *n, struct given *g, bool bring)
+{
+    struct agent_action x;
+    while (agent_poll(n->a, &x)) {
+        n->len = 0;
+        do_action(n, &x);
+        agent_check(n->a);
+        if (x.kind != AGENT_SEND)
+            continue;
+        ck_assert_uint_lt(g->len, MANY);
+        g->keys[g->len++] = x.key;
+        if (bring)
+            agent_sent(n->a, x.key, true, n->now);
+    }
+}
+
+/* Key k: odd ones are the neighbour's. */
+static void fill_queue(struct binder *n, struct agent_config *c)
+{
+    struct eid_pattern to;
+    struct eid one = eid_of("ipn:1.0"), three = eid_of("ipn:3.0");
+    struct agent_request q = request_of("ipn:2.5", "ipn:3.9", 1);
+    *c = config_of("ipn:2.0");
+    q.lifetime_ms = 600000;
+    binder_init(n, c);
+    ck_assert_int_eq(agent_link_add(n->a, 0, &one, 2), 0);
+    ck_assert_int_eq(agent_link_add(n->a, 1, &three, WINDOW), 0);
+    ck_assert_int_eq(eid_pattern_parse("ipn:3.*", &to), 0);
+    ck_assert_int_eq(agent_route_add(n->a, &to, 1), 0);
+    for (uint64_t i = 1; i <= MANY; i++) {
+        struct bundle b = peer_bundle("ipn:7.4", "ipn:3.9", i);
+        b.lifetime_ms = 600000;
+        if (i % 2 == 1)
+            ck_assert_int_eq(link_receive(n, 0, &b, i), REFUSE_NONE);
+        else
+            ck_assert_int_eq(app_send(n, &q, "data"), REFUSE_NONE);
+        skip(n);
+    }
+}
+
+/* Which of n is the i-th to come back: up, down, or mixed. */
+static unsigned pick(int order, unsigned i, unsigned n)
+{
+    if (order == 0)
+        return i;
+    return order == 1 ? n - 1 - i : (i * 5 + 3) % n;
+}
+
+static void check_order(const struct given *g, const struct given *undisturbed)
+{
+    uint64_t last[2] = {0, 0};
+    ck_assert_uint_eq(g->len, MANY);
+    for (unsigned i = 0; i < MANY; i++) {
+        const uint64_t key = g->keys[i];
+        ck_assert_uint_gt(key, last[key % 2]);
+        last[key % 2] = key;
+        ck_assert(i >= PLACES || key == undisturbed->keys[i]);
+    }
+}
+
+/* The link goes down with all that it has, and comes up again. */
+START_TEST(what_a_link_gives_back_stands_where_it_stood)
+{
+    struct binder n;
+    struct agent_config c;
+    struct given undisturbed = {.len = 0}, first = {.len = 0}, all = {.len = 0};
+    fill_queue(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    take_given(&n, &undisturbed, true);
+    ck_assert_uint_eq(undisturbed.len, MANY);
+    binder_fini(&n);
+    fill_queue(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    take_given(&n, &first, false);
+    ck_assert_uint_eq(first.len, WINDOW);
+    agent_link(n.a, 1, false, n.now);
+    for (unsigned i = 0; i < WINDOW; i++) {
+        agent_failed(n.a, first.keys[pick(_i, i, WINDOW)], "broken", n.now);
+        agent_check(n.a);
+    }
+    take_given(&n, &all, false);
+    ck_assert_uint_eq(all.len, 0);
+    agent_link(n.a, 1, true, n.now);
+    take_given(&n, &all, true);
+    check_order(&all, &undisturbed);
+    binder_fini(&n);
+}
+END_TEST
+
+/* All pause; far more come back than have room at the head. */
+START_TEST(what_pauses_stands_where_it_stood)
+{
+    struct binder n;
+    struct agent_config c;
+    struct given first = {.len = 0}, all = {.len = 0};
+    fill_queue(&n, &c);
+    agent_link(n.a, 1, true, n.now);
+    for (unsigned tried = 0; tried < MANY;) {
+        take_given(&n, &first, false);
+        const unsigned have = first.len - tried;
+        ck_assert_uint_gt(have, 0);
+        for (unsigned i = 0; i < have; i++)
+            agent_failed(n.a, first.keys[tried + pick(_i, i, have)], "not now", n.now);
+        tried = first.len;
+    }
+    pass(&n, 60 * TICK_S);
+    agent_check(n.a);
+    take_given(&n, &all, true);
+    check_order(&all, &first);
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent order");
     TCase *t = tcase_create("all");
     tcase_add_test(t, who_proves_itself_stays_in_order);
+    tcase_add_loop_test(t, what_a_link_gives_back_stands_where_it_stood, 0, 3);
+    tcase_add_loop_test(t, what_pauses_stands_where_it_stood, 0, 3);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
