@@ -147,7 +147,7 @@ int ltp_watch(const struct ltp *l, uint64_t peer, struct ltp_watch *out)
                               .asked = p->asked,
                               .tx_bytes = p->n.output_seg_popped_bytes,
                               .rx_bytes = p->heard_bytes,
-                              .resent_bytes = p->n.output_seg_re_xmit_bytes,
+                              .resent_bytes = p->resent_bytes,
                               .exports = p->exports,
                               .imports = p->imports};
     assert(out->rto > 0);
@@ -166,8 +166,10 @@ void ltp_emit_segment(struct ltp *l, const struct ltp_segment *s, const struct e
     } else {
         c->tx[s->type]++;
         c->tx_bytes += em->len;
-        if (segment_is_data(s) && em->cause != CAUSE_FIRST)
+        if (segment_is_data(s) && em->cause != CAUSE_FIRST) {
             c->retransmitted_bytes += s->data.len;
+            em->peer->resent_bytes += s->data.len;
+        }
         count_sent(&em->peer->n, s, em);
         ltp_peer_asked(em->peer, s, now);
     }

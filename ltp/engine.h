@@ -126,6 +126,7 @@ struct peer {
     struct hash_node node;
     struct list touched;               /* of ltp->touched; not of an unconfigured peer */
     struct ltp_span_counters n;        /* but those of what there is now */
+    uint64_t resent_bytes;             /* data, for whatever cause */
     struct unconfigured *unconfigured; /* NULL: a span names it, or did */
     struct list gone;                  /* of ltp->gone, when its span was removed */
     size_t remembered;                 /* sessions that are over: struct closed in the table */

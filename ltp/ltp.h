@@ -529,8 +529,9 @@ struct ltp_watch {
     tick round_trip; /* smoothed, from a checkpoint to its report; 0: nothing was measured */
     tick heard;      /* the latest segment of the peer; TICK_NEVER: none came */
     tick asked; /* the first segment since then that it should answer; TICK_NEVER: none was sent */
-    uint64_t tx_bytes, rx_bytes, resent_bytes; /* segments, segments, data */
-    uint32_t exports, imports;                 /* open sessions */
+    uint64_t tx_bytes, rx_bytes; /* segments */
+    uint64_t resent_bytes;       /* data, for a report, by a timer or as a copy */
+    uint32_t exports, imports;   /* open sessions */
 };
 /* 0 or HELIO_ENOENT. */
 int ltp_watch(const struct ltp *l, uint64_t peer, struct ltp_watch *out);

@@ -9,6 +9,13 @@ static struct ltp_span_counters of(const struct ltp *l, uint64_t peer)
     return n;
 }
 
+static struct ltp_watch watch(const struct ltp *l, uint64_t peer)
+{
+    struct ltp_watch w;
+    ck_assert_int_eq(ltp_watch(l, peer, &w), 0);
+    return w;
+}
+
 static struct ltp_span own(void)
 {
     struct ltp_span s = pair_span(2);
@@ -44,6 +51,9 @@ START_TEST(a_gap_and_a_timer)
     ck_assert_uint_eq(out.output_seg_re_xmit_count, data - first - out.output_ckpt_re_xmit_count);
     ck_assert_uint_ge(out.output_seg_re_xmit_count, 2);
     ck_assert_uint_eq(out.output_seg_re_xmit_bytes, p->dropped_data);
+    const uint64_t again = watch(p->l[0], 2).resent_bytes; /* what the timer repeats, too */
+    ck_assert_uint_eq(again, ltp_counters(p->l[0])->retransmitted_bytes);
+    ck_assert_uint_gt(again, out.output_seg_re_xmit_bytes);
     ck_assert_uint_eq(out.output_cycles_count, 1);
     ck_assert_uint_eq(out.output_cycle_limit_count, 0);
     ck_assert_uint_eq(out.output_complete_count, 1);
@@ -98,13 +108,6 @@ START_TEST(cancels_and_refusals)
     pair_free(p);
 }
 END_TEST
-
-static struct ltp_watch watch(const struct ltp *l, uint64_t peer)
-{
-    struct ltp_watch w;
-    ck_assert_int_eq(ltp_watch(l, peer, &w), 0);
-    return w;
-}
 
 /* Before anything is sent, while the answer is awaited, and after it. */
 START_TEST(what_is_watched)
