@@ -37,7 +37,8 @@ const struct conf_option sdls_file_options[] = {
      .type = OPTION_PLACE,
      .offset = AT(numbers),
      .initial = "",
-     .help = "file that keeps the numbers of sent frames over restarts; needed to send"},
+     .help = "file that keeps the numbers of sent frames over restarts; needed to send; with keys "
+             "that never sent, write the word new in it first"},
     {.key = "received",
      .type = OPTION_PLACE,
      .offset = AT(received),
@@ -124,6 +125,7 @@ const struct conf_option sdls_association_options[] = {
 #undef AT
 
 struct reading {
+    const char *path;
     struct sdls_file *f;
     struct conf_errors *errors;
 };
@@ -165,13 +167,32 @@ static bool read_vcids(const char *p, uint64_t *out)
     }
 }
 
+/* The path that a name within the file means: relative to the file's own folder, so that another
+ * working folder means no other note. The caller's; NULL: no memory. */
+static char *place_beside(const char *file, const char *name)
+{
+    const char *slash = strrchr(file, '/');
+    const size_t len = slash == NULL || *name == '/' ? 0 : (size_t)(slash - file) + 1;
+    const size_t cap = len + strlen(name) + 1;
+    char *out = malloc(cap);
+    if (out != NULL)
+        snprintf(out, cap, "%.*s%s", (int)len, file, name);
+    return out;
+}
+
 /* The text is overwritten: it is a secret. */
 static void read_key(struct reading *r, const struct conf_tree *map, const char *path,
                      struct sdls_association *a)
 {
     char text[2 * SDLS_KEY_MAX + 3], why[256];
+    char *place = place_beside(r->path, path);
     assert(a->key_len == 0);
-    const int len = secret_file_line(path, text, sizeof text, why, sizeof why);
+    if (place == NULL) {
+        conf_no_memory(r->errors, find_line(map, "key_file"));
+        return;
+    }
+    const int len = secret_file_line(place, text, sizeof text, why, sizeof why);
+    free(place);
     const int n = len < 0 ? 0 : hex_parse(text, (size_t)len, a->key, sizeof a->key);
     secret_wipe(text, sizeof text);
     if (len < 0)
@@ -259,23 +280,33 @@ static void read_tree(struct reading *r, const struct conf_tree *root, struct to
         read_item(r, t);
 }
 
-static void open_numbers(struct reading *r, const struct top *top, enum sdls_file_use use)
+static void open_note(struct reading *r, const char *key, const char *name,
+                      enum sdls_numbers_use use)
 {
     char why[512];
     struct sdls_file *f = r->f;
+    char *place = place_beside(r->path, name);
+    if (place == NULL)
+        conf_no_memory(r->errors, 1);
+    else if (sdls_numbers_open(use == SDLS_SENT ? &f->sent : &f->received, place, use, &f->sdls,
+                               why, sizeof why) < 0)
+        conf_error(r->errors, 1, "%s: %s", key, why);
+    free(place);
+}
+
+static void open_numbers(struct reading *r, const struct top *top, enum sdls_file_use use)
+{
     const bool send = use == SDLS_FILE_SEND;
-    assert(f->sent == NULL && f->received == NULL && f->sdls.len > 0);
+    assert(r->f->sent == NULL && r->f->received == NULL && r->f->sdls.len > 0);
     if (send && *top->numbers == '\0') {
         conf_error(r->errors, 1,
                    "numbers: expected a file that keeps the numbers of sent frames over restarts");
         return;
     }
-    if (send && sdls_numbers_open(&f->sent, top->numbers, SDLS_SENT, &f->sdls, why, sizeof why) < 0)
-        conf_error(r->errors, 1, "numbers: %s", why);
-    if (!send && *top->received != '\0' &&
-        sdls_numbers_open(&f->received, top->received, SDLS_RECEIVED, &f->sdls, why, sizeof why) <
-            0)
-        conf_error(r->errors, 1, "received: %s", why);
+    if (send)
+        open_note(r, "numbers", top->numbers, SDLS_SENT);
+    else if (*top->received != '\0')
+        open_note(r, "received", top->received, SDLS_RECEIVED);
 }
 
 static void read_file(struct reading *r, const char *path, enum sdls_file_use use)
@@ -302,7 +333,7 @@ int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use 
 {
     struct conf_errors errors;
     struct sdls_file *f = calloc(1, sizeof *f);
-    struct reading r = {f, &errors};
+    struct reading r = {path, f, &errors};
     *out = NULL;
     assert(frame_format_problem(format) == NULL);
     conf_errors_init(&errors, path);

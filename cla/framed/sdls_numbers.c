@@ -135,9 +135,32 @@ static int lock_note(struct sdls_numbers *n, char *why, size_t cap)
     return HELIO_EEXIST;
 }
 
+/* Does the file say that no key ever sent? A missing one does not: it may have been removed, or the
+ * folder may be another one. */
+static bool is_new(const struct sdls_numbers *n)
+{
+    static const char word[] = "new\n";
+    char text[sizeof word] = "";
+    const int fd = openat(n->folder, n->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+    const ssize_t len = fd < 0 ? -1 : read(fd, text, sizeof text);
+    if (fd >= 0)
+        close(fd);
+    return len == sizeof word - 1 && memcmp(text, word, sizeof word - 1) == 0;
+}
+
 static int load_note(struct sdls_numbers *n, char *why, size_t cap)
 {
     assert(n->lock >= 0);
+    if (n->use == SDLS_SENT && is_new(n))
+        return 0;
+    if (n->use == SDLS_SENT && faccessat(n->folder, n->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
+        errno == ENOENT) {
+        snprintf(why, cap,
+                 "%s: there is no such file, so used numbers are not known; if no frame was ever "
+                 "sent with these keys, make it: echo new > %s",
+                 n->path, n->path);
+        return HELIO_ENOENT;
+    }
     const int err = ivs_note_load(n->folder, n->name, &n->note);
     if (err == HELIO_EFORMAT && n->use == SDLS_SENT)
         snprintf(why, cap,

@@ -49,6 +49,7 @@ def associations(name, *rows, received=False):
     for end in (".numbers", ".received"):
         if os.path.exists(path(name) + end):
             os.remove(path(name) + end)
+    write(f"{name}.numbers", b"new\n", 0o600)
     for i, row in enumerate(rows):
         key = write(f"{name}.{i}.key", os.urandom(32).hex().encode(), 0o600)
         lines.append(f"  - {{{row}, key_file: {key}}}")

@@ -60,7 +60,7 @@ def write_file(folder, a, vcid):
     row += f", sequence: {a.sequence}" * bool(a.sequence) + f', mask: "{(a.mask or b"").hex()}"'
     file = folder / "sdls.yaml"
     file.write_text(f"numbers: {folder}/numbers\nassociations:\n  - {{{row}}}\n")
-    (folder / "numbers").unlink(missing_ok=True)
+    (folder / "numbers").write_text("new\n")
     return str(file)
 
 

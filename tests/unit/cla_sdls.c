@@ -63,6 +63,8 @@ static void write_good(const char *association)
     write_text("k2", "f00102030405060708090a0b0c0d0e0f\n", 0600);
     snprintf(text, sizeof text, "numbers: n\nreceived: r\nassociations:\n  - {%s}\n", association);
     write_text("s.yaml", text, 0644);
+    if (access("n", F_OK) != 0)
+        write_text("n", "new\n", 0600);
 }
 
 #define GCM "spi: 7, vcids: 3, service: authenticated-encryption, algorithm: aes-gcm, key_file: k"
@@ -148,7 +150,9 @@ START_TEST(wrong_files)
     ck_assert_ptr_null(f);
     ck_assert_msg(strstr(said, wrong[_i].says) != NULL, "%s", said);
     ck_assert_int_eq(strncmp(said, "s.yaml:", 7), 0);
-    ck_assert_int_ne(access("n", F_OK), 0); /* nothing was noted */
+    char text[128];
+    read_text("n", text, sizeof text);
+    ck_assert_str_eq(text, "new\n"); /* nothing was noted */
 }
 END_TEST
 
@@ -304,6 +308,60 @@ START_TEST(damaged_notes)
 }
 END_TEST
 
+/* A note that is gone is no new one; nor is one that is empty, or begins with the word. */
+START_TEST(missing_notes)
+{
+    static const char *const texts[] = {"", "new", "new\n\n", "new\nnext 0\n", "old\n"};
+    uint8_t out[256];
+    size_t len;
+    write_good(GCM);
+    struct sdls_file *f = open_file(SDLS_FILE_SEND);
+    ck_assert_int_eq(send_frame(f, out, &len), SDLS_OK_VERDICT);
+    close_file(f);
+    ck_assert_int_eq(unlink("n"), 0);
+    expect_refusal("s.yaml:1: numbers: n: there is no such file, so used numbers are not known");
+    ck_assert_int_ne(access("n", F_OK), 0);
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        write_text("n", texts[i], 0600);
+        expect_refusal("it is damaged, so used numbers are not known");
+    }
+    write_text("n", "new\n", 0600);
+    f = open_file(SDLS_FILE_SEND);
+    ck_assert_uint_eq(f->sdls.at->next, 1);
+    close_file(f);
+    f = open_file(SDLS_FILE_RECEIVE); /* which has none so far */
+    close_file(f);
+}
+END_TEST
+
+/* The names in the file are beside it, wherever the program runs. */
+START_TEST(another_working_folder)
+{
+    static const char *const places[] = {"", "/", "/tmp"};
+    uint8_t out[256];
+    char path[128], text[128];
+    size_t len;
+    struct sdls_file *f;
+    write_good(GCM);
+    for (size_t i = 0; i < 3; i++) {
+        snprintf(path, sizeof path, "%s%ss.yaml", i == 0 ? "" : folder, i == 0 ? "" : "/");
+        ck_assert_int_eq(chdir(i == 0 ? folder : places[i]), 0);
+        ck_assert_msg(sdls_file_open(&f, path, SDLS_FILE_SEND, &tc, note_line) == 0, "%s", said);
+        ck_assert_uint_eq(f->sdls.at->next, i + 1);
+        ck_assert_int_eq(send_frame(f, out, &len), SDLS_OK_VERDICT);
+        close_file(f);
+    }
+    ck_assert_int_eq(chdir("/tmp"), 0);
+    snprintf(path, sizeof path, "%s/s.yaml", strrchr(folder, '/') + 1);
+    ck_assert_msg(sdls_file_open(&f, path, SDLS_FILE_RECEIVE, &tc, note_line) == 0, "%s", said);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(out, len), out, 256, &len), SDLS_OK_VERDICT);
+    close_file(f);
+    ck_assert_int_eq(chdir(folder), 0);
+    read_text("r", text, sizeof text);
+    ck_assert_uint_gt(strlen(text), 0);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("cla_sdls");
@@ -316,6 +374,8 @@ int main(void)
     tcase_add_test(t, short_sequence);
     tcase_add_test(t, received_over_restarts);
     tcase_add_test(t, damaged_notes);
+    tcase_add_test(t, missing_notes);
+    tcase_add_test(t, another_working_folder);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
     srunner_run_all(sr, CK_NORMAL);

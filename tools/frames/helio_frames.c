@@ -58,6 +58,7 @@ static const struct command commands[] = {
      "  helio-frames gen -n 9 -k tc --packet 200 --to cltu --randomise \\\n"
      "      -o /tmp/a.cltu\n"
      "  (umask 77; openssl rand -hex 32 > /tmp/sdls.key); \\\n"
+     "      echo new > /tmp/sdls.numbers; \\\n"
      "      printf '%s\\n' 'numbers: /tmp/sdls.numbers' 'associations:' \\\n"
      "      '  - {spi: 1, vcids: 0, service: authenticated-encryption,' \\\n"
      "      '     algorithm: aes-gcm, key_file: /tmp/sdls.key}' > /tmp/sdls.yaml; \\\n"

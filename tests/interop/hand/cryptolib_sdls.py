@@ -42,7 +42,7 @@ def exchange(folder, kind, algorithm):
     key = os.urandom(32)
     (folder / "key").write_text(key.hex())
     (folder / "key").chmod(0o600)
-    (folder / "numbers").unlink(missing_ok=True)
+    (folder / "numbers").write_text("new\n")
     (folder / "sdls.yaml").write_text(f"numbers: {folder}/numbers\nassociations:\n  - {{spi: {SPI}, vcids: 0, service: {service}, "
                                       f"algorithm: {name}, key_file: {folder}/key}}\n")
     sdls = ["--sdls", f"{folder}/sdls.yaml"]
