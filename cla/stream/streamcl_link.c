@@ -9,6 +9,7 @@
 
 #include <assert.h>
 #include <errno.h>
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -181,12 +182,33 @@ static int streamcl_set(struct cla *c, const void *config, void *files, char *wh
     return 0;
 }
 
+/* The sender hears nothing of it: the operator has to. */
+static void tell_refusal(struct streamcl_link *l, enum cla_verdict verdict)
+{
+    static const char *const texts[CLA_VERDICT_COUNT] = {
+        [CLA_FULL] = "there was no room",
+        [CLA_FAULTY] = "malformed, damaged, too long or not secured",
+        [CLA_UNWANTED] = "no route from here, or no rule allows it",
+        [CLA_BUSY] = "it was here already, and not yet stored",
+    };
+    const tick now = world_now(l->env.world);
+    assert(verdict < CLA_VERDICT_COUNT && texts[verdict] != NULL);
+    l->n.bundles_refused++;
+    if (now < l->refusal_say_after)
+        return;
+    l->refusal_say_after = tick_add(now, SAY_PAUSE);
+    streamcl_say(l, 1, "%" PRIu64 " bundles that came were refused and are lost, the last one: %s",
+                 l->n.bundles_refused - l->refusals_told, texts[verdict]);
+    l->refusals_told = l->n.bundles_refused;
+}
+
 /* The token is the bundle's length: nobody at the other end hears of it. */
 static void streamcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
     struct streamcl_link *l = link_of(c);
     assert(l->unconfirmed >= token);
-    l->n.bundles_refused += verdict != CLA_ACCEPTED;
+    if (verdict != CLA_ACCEPTED)
+        tell_refusal(l, verdict);
     const bool full = l->unconfirmed >= l->config->held_bytes;
     l->unconfirmed -= token;
     if (full)

@@ -136,7 +136,9 @@ struct streamcl_link {
     const char *reason; /* why it is down; NULL: not known */
     int reason_error;   /* HELIO_E*, of `reason` */
     tick reason_at, say_after;
-    bool refused; /* the last attempt was */
+    tick refusal_say_after; /* then the next refusal of a bundle is logged */
+    uint64_t refusals_told; /* of n.bundles_refused, what the log has */
+    bool refused;           /* the last attempt was */
     struct {
         uint64_t connects, connects_failed, connected, accepted, unknown_accepted;
         uint64_t bundles_sent, bundles_failed, bundles_cut, bytes_unacknowledged;

@@ -98,6 +98,32 @@ START_TEST(paused_and_held)
 }
 END_TEST
 
+/* A flood of bundles that the node refuses has one line of the log in 10 s, with their number. */
+START_TEST(refusals_are_logged)
+{
+    struct pair *p = pair_open(_i);
+    p->b.hold = true;
+    for (uint64_t i = 0; i < 12; i++)
+        ck_assert_int_eq(give(&p->a, i, 100), CLA_REASON_NONE);
+    pass(p, TICK_S);
+    ck_assert_uint_eq(p->b.received, 12);
+    const unsigned before = p->b.said;
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], CLA_ACCEPTED);
+    ck_assert_uint_eq(p->b.said, before);
+    for (size_t i = 1; i < 11; i++)
+        p->b.cla->ops->confirm(p->b.cla, p->b.tokens[i], CLA_FAULTY);
+    ck_assert_uint_eq(p->b.said, before + 1);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "1 bundles that came were refused and are lost, the "
+                                            "last one: malformed"));
+    pass(p, 11 * TICK_S);
+    p->b.cla->ops->confirm(p->b.cla, p->b.tokens[11], CLA_UNWANTED);
+    ck_assert_uint_eq(p->b.said, before + 2);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "10 bundles that came"));
+    ck_assert_ptr_nonnull(strstr(p->b.told, "no rule allows it"));
+    pair_free(p);
+}
+END_TEST
+
 /* The memory of bundles that arrive is the node's: without room the bundle is lost and counted, and
  * the next one arrives. */
 START_TEST(shed)
@@ -450,7 +476,8 @@ int main(void)
                                   crowded_everywhere,
                                   strangers_displace_no_peer,
                                   turns,
-                                  late_work_is_charged};
+                                  late_work_is_charged,
+                                  refusals_are_logged};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
         tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(c, wrong_settings);
