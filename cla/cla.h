@@ -145,6 +145,9 @@ struct cla_self {
     /* The adapter is done with a delivery; or (!done) there is no room for what is in it now: it is
      * delivered again after a pause, which grows, until its lifetime ends. */
     void (*taken)(void *context, uint64_t key, bool done);
+    /* What is left of the lifetime of a bundle that came with ops->send, in ms, by the time that
+     * has passed, whatever the wall clock says; 0: it is over; UINT64_MAX: it does not end. */
+    uint64_t (*left_ms)(void *context, uint64_t key);
 };
 
 struct crowd_room; /* base/crowd_room.h */

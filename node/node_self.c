@@ -61,9 +61,12 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
     return reason_of(refusal);
 }
 
+/* Nobody shares it: what comes for it are other nodes' bundles. */
 static int listen_at(void *context, const struct eid *endpoint, uint32_t window)
 {
     struct node_link *l = context;
+    if (agent_registered(l->node->agent, endpoint, NULL))
+        return HELIO_EEXIST;
     int rc = agent_register(l->node->agent, name_of(l), endpoint, window, node_now(l->node));
     l->listens = l->listens || rc == 0;
     node_wake(l->node);
@@ -80,11 +83,25 @@ static void take_delivery(void *context, uint64_t key, bool done)
     node_wake(l->node);
 }
 
+static uint64_t count_left(void *context, uint64_t key)
+{
+    const struct node_link *l = context;
+    return agent_left_ms(l->node->agent, key, node_now(l->node));
+}
+
 struct cla_self node_self(struct node_link *l)
 {
     l->life = ++l->node->lives;
-    return (struct cla_self){
-        .context = l, .submit = submit_parcel, .listen = listen_at, .taken = take_delivery};
+    return (struct cla_self){.context = l,
+                             .submit = submit_parcel,
+                             .listen = listen_at,
+                             .taken = take_delivery,
+                             .left_ms = count_left};
+}
+
+bool node_self_at(const struct node *n, const struct eid *endpoint)
+{
+    return agent_registered(n->agent, endpoint, node_self_has);
 }
 
 void node_self_end(struct node_link *l)

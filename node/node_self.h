@@ -10,6 +10,10 @@ struct cla_self node_self(struct node_link *l);
 /* Nothing comes for its endpoints any more. */
 void node_self_end(struct node_link *l);
 
+/* Does a link receive at this endpoint of the node? Then no application may have it: it could send
+ * bundles within bundles in the name of any node. */
+bool node_self_at(const struct node *n, const struct eid *endpoint);
+
 /* Does this registration, or token of an answer that is no link's, belong to such a link? */
 bool node_self_has(uint64_t name);
 void node_self_answer(struct node *n, const struct agent_action *a);

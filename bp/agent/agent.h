@@ -182,6 +182,9 @@ void agent_security(struct agent *a, struct security_policy *policy);
 int agent_permit(struct agent *a, enum permit_way way, const struct permit *list, size_t len);
 /* NULL: there were never any. Holds until the next agent_permit. */
 const struct permits *agent_permits(const struct agent *a, enum permit_way way);
+/* Has the endpoint a registration for which `match` says true? NULL: any. */
+bool agent_registered(const struct agent *a, const struct eid *endpoint,
+                      bool (*match)(uint64_t reg));
 /* May an application of this user register the endpoint, and send from it? Else it is counted. */
 bool agent_may_register(struct agent *a, uint64_t user, const struct eid *endpoint);
 
@@ -298,6 +301,9 @@ int agent_restore_mark(struct agent *a, struct slice id, uint64_t until_ms);
  * marks are in it. */
 void agent_restore_clock(struct agent *a, uint64_t life_ms, struct agent_now now);
 uint64_t agent_life_ms(const struct agent *a, struct agent_now now);
+/* What is left of the bundle's lifetime by that, in ms, rounded up; 0: it is over, or there is no
+ * such bundle; UINT64_MAX: it does not end. */
+uint64_t agent_left_ms(const struct agent *a, uint64_t key, struct agent_now now);
 /* Sequence numbers below this one may have been used: what was noted with AGENT_STORE, or where a
  * node that has neither clock nor memory of itself begins. */
 void agent_restore_sequence(struct agent *a, uint64_t next);

@@ -248,8 +248,8 @@ void agent_go_on(struct agent *a, struct record *r)
         queue_return(a, r);
 }
 
-/* The last one first, since each goes to the head of its queue; until all are back the queues give
- * nothing. What is left of n. */
+/* The last one first: what the heads of the queues have no room for goes behind them. Until all are
+ * back the queues give nothing. What is left of n. */
 static uint64_t resume_some(struct agent *a, uint64_t n)
 {
     while (n > 0 && !list_empty(&a->resuming)) {
@@ -350,6 +350,14 @@ void agent_place_anew(struct agent *a)
 uint64_t agent_life_ms(const struct agent *a, struct agent_now now)
 {
     return a->life_begun ? a->life_base_ms + now.now / TICK_MS : now.dtn_ms;
+}
+
+uint64_t agent_left_ms(const struct agent *a, uint64_t key, struct agent_now now)
+{
+    const struct record *r = record_find(a, key);
+    if (r == NULL || r->expires <= now.now)
+        return 0;
+    return r->expires == TICK_NEVER ? UINT64_MAX : (r->expires - now.now + TICK_MS - 1) / TICK_MS;
 }
 
 uint64_t agent_life(const struct agent *a)

@@ -25,6 +25,19 @@ static struct registration *by_reg(const struct agent *a, uint64_t reg)
     return NULL;
 }
 
+bool agent_registered(const struct agent *a, const struct eid *endpoint,
+                      bool (*match)(uint64_t reg))
+{
+    const struct endpoint *e = endpoint_find(a, endpoint);
+    if (e == NULL)
+        return false;
+    list_for_each (it, &e->regs) {
+        if (match == NULL || match(container_of(it, struct registration, node)->reg))
+            return true;
+    }
+    return false;
+}
+
 /* The one that its deliveries come from. */
 static struct queue *queue_of(struct registration *g)
 {

@@ -72,8 +72,9 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     list_init(&l->sending);
     list_init(&l->arrivals);
     bibe_joins_init(&l->joins, k->transfers, bytes_max(l), env->bundle_max);
-    /* §4.3: not those of an earlier life, whose segments may still be on their way. */
-    l->next_transfer = world_wall(env->world) / TICK_MS;
+    /* §4.3: not those of an earlier life, whose segments may still be on their way. Clocks may go
+     * back between two lives; of 2^64 beginnings two are hardly ever near each other. */
+    l->next_transfer = world_random(env->world);
     alarm_init(&l->alarm, env->world, ALARM_LINK, take_turn, l);
     bibe_kick(l);
     *out = &l->cla;

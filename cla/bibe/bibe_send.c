@@ -21,8 +21,7 @@ static struct bibe_link *link_of(struct cla *c)
 }
 
 /* §6: what leads into the tunnel again would never end. */
-static enum cla_reason judge_bundle(const struct bibe_link *l, struct buf *bundle,
-                                    uint64_t *left_ms)
+static enum cla_reason judge_bundle(const struct bibe_link *l, struct buf *bundle)
 {
     struct bundle b;
     if (bundle_decode(buf_data(bundle), bundle->len, BUNDLE_CHECKED, &b, NULL) < 0)
@@ -31,8 +30,7 @@ static enum cla_reason judge_bundle(const struct bibe_link *l, struct buf *bundl
     if (eid_equal(&b.destination, &l->config->remote) ||
         bibe_depth(buf_slice(bundle), most) >= most)
         return CLA_REASON_LOOP;
-    *left_ms = bundle_life_left(&b, dtn_ms_of(world_wall(l->env.world)));
-    return *left_ms == 0 ? CLA_REASON_CANCELLED : CLA_REASON_NONE;
+    return CLA_REASON_NONE;
 }
 
 static bool is_whole(const struct bibe_link *l, const struct bibe_sending *s)
@@ -92,12 +90,14 @@ static void free_sending(struct bibe_link *l, struct bibe_sending *s)
 enum cla_reason bibe_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
     struct bibe_link *l = link_of(c);
-    uint64_t left_ms;
     if (l->sending_len >= c->limits.window)
         return CLA_REASON_BUSY;
-    enum cla_reason reason = judge_bundle(l, bundle, &left_ms);
+    enum cla_reason reason = judge_bundle(l, bundle);
     if (reason != CLA_REASON_NONE)
         return reason;
+    const uint64_t left_ms = l->env.self.left_ms(l->env.self.context, key);
+    if (left_ms == 0)
+        return CLA_REASON_CANCELLED;
     struct bibe_sending *s = calloc(1, sizeof *s);
     if (s == NULL)
         return CLA_REASON_NO_MEMORY;

@@ -14,6 +14,7 @@
 
 #include "base/secret.h"
 #include "node/app/app_message.h"
+#include "node/node_self.h"
 
 static bool is_ipn(const char *text)
 {
@@ -227,6 +228,8 @@ static const char *join_node(struct app *c, const struct eid *eid, const Aap2__C
                                : "the endpoint cannot be registered";
 }
 
+static const char of_link[] = "a link of the node has this endpoint for itself (key local)";
+
 /* A group has members, but sends nothing. */
 static bool may_have(const struct node *n, const struct eid *eid, bool subscribes)
 {
@@ -249,6 +252,10 @@ static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
     if (m->auth_type != AAP2__AUTH_TYPE__AUTH_TYPE_DEFAULT) {
         refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED,
                        "this node gives no access to forwarding tables or dispatch");
+        return;
+    }
+    if (eid_parse(m->endpoint_id, &eid) == 0 && node_self_at(n, &eid)) {
+        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST, of_link);
         return;
     }
     if (eid_parse(m->endpoint_id, &eid) < 0 || !may_have(n, &eid, m->is_subscriber)) {
@@ -284,6 +291,8 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
             ALL_REPORTS; /* clients without our field ask for reports by naming their end */
     if (c->endpoint == NULL)
         return "the connection is not configured";
+    if (node_self_at(c->apps->node, &c->endpoint->eid)) /* a link that was added since */
+        return of_link;
     out->source = c->endpoint->eid;
     out->report_to = eid_none();
     if (m->n_adu_flags > 0 && (m->n_adu_flags > 1 || m->adu_flags[0] != 0))

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 
+import aap2
 import node_case
 from node_case import NodeCase
 
@@ -116,6 +117,31 @@ class AccessTest(NodeCase):
             self.assertEqual(done.returncode, 0 if good else 2, done.stderr)
             if not good:
                 self.assertIn(f"{key}: all users may read or write it (mode {mode:03o}), and it is secret; chmod o= it", done.stderr)
+
+    def test_endpoints_of_links(self):
+        """A tunnel's own endpoint is no application's: it could send bundles within bundles in the name of any node."""
+        def tunnel(number):
+            return {"name": f"tun{number}", "adapter": "bibe", "peer": f"ipn:{number}.0", "local": f"ipn:1.{number}", "remote": f"ipn:{number}.12"}
+
+        self.lab.start_node(1, self.lab.write_node(1, [tunnel(12)], log=False))
+        for keys in ({}, {"subscribe": True}, {"secret": "x"}):
+            c = self.client(1)
+            c.send(aap2.config("ipn:1.12", **keys))
+            status, text = c.answer()[:2]
+            self.assertEqual(status, aap2.INVALID_REQUEST)
+            self.assertIn("a link of the node has this endpoint", text)
+        sends = self.client(1, "ipn:1.13")
+        takes = self.client(1, "ipn:1.14", subscribe=True)
+        self.assertEqual(sends.request("ipn:1.14", b"x")[0], aap2.SUCCESS)
+        self.assertEqual(takes.delivery()[1], b"x")
+        for number, code in ((13, 0), (14, 1)):  # a link that comes later takes it from one that sends, not from one that receives
+            keys = [f"{key}={value}" for key, value in tunnel(number).items() if key != "name"]
+            done = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", "link", "add", f"tun{number}", *keys],
+                                  capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        status, text = sends.request("ipn:1.14", b"y")[:2]
+        self.assertEqual(status, aap2.INVALID_REQUEST)
+        self.assertIn("a link of the node has this endpoint", text)
 
     def test_key_without_auth(self):
         """A key that would not be used is a mistake, not a link without authentication."""
