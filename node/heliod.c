@@ -209,6 +209,16 @@ static void warn_of_tunnels(const struct config *c, const char *path)
     }
 }
 
+/* A limit that does not count. */
+static void warn_of_total(const struct config *c, const char *path)
+{
+    if (c->lines.total != 0 && c->store.durability == STORE_NONE)
+        fprintf(stderr,
+                "%s:%u: warning: bundles.total: does nothing with durability: none; write "
+                "store.limit, which counts all memory of the bundles then\n",
+                path, (unsigned)c->lines.total);
+}
+
 /* What a link's adapter says does not work now, or soon will not: the node starts all the same. */
 static void print_warnings(const struct config *c, const char *path)
 {
@@ -259,6 +269,7 @@ static int check_rest(const struct config *c, const char *path)
 {
     print_warnings(c, path);
     warn_of_tunnels(c, path);
+    warn_of_total(c, path);
     const int keys = check_keys(c, path), plan = check_plan(c);
     return keys < 0 ? keys : plan;
 }

@@ -335,7 +335,11 @@ static int open_guard(struct node *n)
 {
     const struct config *c = n->config;
     struct node_handles *h = n->handles;
-    const uint64_t most = c->store.durability == STORE_NONE ? c->store.limit : c->bundles.total;
+    const bool none = c->store.durability == STORE_NONE;
+    const uint64_t most = none ? c->store.limit : c->bundles.total;
+    if (none && c->lines.total != 0)
+        say(&n->say, LEVEL_WARNING,
+            "bundles.total does nothing with durability: none; store.limit counts all memory");
     int err = memory_guard_open(&h->memory, most / 2 + MEMORY_BESIDE);
     if (err < 0) {
         say(&n->say, LEVEL_ERROR, "/proc/self/statm: %s", helio_strerror(err));

@@ -286,6 +286,7 @@ static void note_lines(struct config *c, const struct conf_tree *root)
     c->lines.plan = line_in(root, NULL, "plan");
     c->lines.security_keys = line_in(root, NULL, "security_keys");
     c->lines.store = line_in(root, "store", "path");
+    c->lines.total = line_in(root, "bundles", "total");
     c->lines.segments = line_in(root, "log", "segments");
     c->lines.bundles = line_in(root, "log", "bundles");
 }

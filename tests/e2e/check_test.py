@@ -52,6 +52,17 @@ class CheckTest(NodeCase):
                     "instances: [{id: \"sagr=1.spack=1.rsl-fg=1.raf=onlt1\", users: USER, source: one}]\n" + extra)
         return self.lab.program("helio-sle"), "provider", "--check", path
 
+    def test_a_limit_that_does_not_count(self):
+        """The check and the start tell it; neither does where it counts."""
+        for store, told in (("{durability: none}", True), (f"{{path: {self.lab.path('kept')}, durability: async}}", False)):
+            path = self.lab.write_node(5, [], store=store, log=False, extra="bundles: {total: 64MiB}\n")
+            code, text = self.check(path)
+            self.assertEqual((code, "bundles.total: does nothing with durability: none" in text), (0, told), text)
+            node = self.lab.start_node(5, path)
+            self.lab.stop("node5", node)
+            with open(self.lab.path("node5.log"), encoding="utf-8") as f:
+                self.assertEqual("bundles.total does nothing with durability: none" in f.read().rsplit("is ready", 1)[0].rsplit("stopped", 1)[-1], told)
+
     def test_pipes_in_place_of_files(self):
         """Nobody writes to them: they are named at once, and nothing waits."""
         keys = self.keys()

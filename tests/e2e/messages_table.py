@@ -71,6 +71,7 @@ NODES = (
     node("a route over a link that does not exist", LTP + "routes:\n  - {to: \"ipn:3.*\", via: to-3}\n", "12: routes.via", "did you mean to-2?"),
     node("the segment log at the socket's path", HEAD + "log: {segments: FOLDER/n.sock}\n", "4: log.segments", "the same path as socket; write another"),
     node("the bundle log at the path of control", HEAD + "log: {bundles: FOLDER/n.sock.ctl}\n", "4: log.bundles", "the same path as control; write another"),
+    node("a limit that does not count", HEAD + "bundles: {total: 1MB}\n", "4: warning: bundles.total", "does nothing with durability: none; write store.limit", code=0),
     node("no such plan", LTP + "plan: FOLDER/gone.yaml\n", "11: plan", "write the path of a contact plan"),
     node("a wrong key in a plan", LTP + "plan: FOLDER/plan.yaml\n", "2: contacts[0].rte", "did you mean rate?", file="plan.yaml",
          files={"plan.yaml": PLAN.replace("rate", "rte")}),
