@@ -87,6 +87,7 @@ static struct assembly *assembly_new(struct agent *a, const struct agent_head *h
     ranges_init(&as->have);
     hash_add(&a->assemblies, &as->by_id, hash_bytes(a->config.seed, id.data, id.len));
     as->holder = quota_keep(holder);
+    as->source = quota_source_id(a, h);
     quota_add(a, holder, QUOTA_ASSEMBLIES, 1);
     as->grown = a->now.now;
     list_add_tail(&a->gathering, &as->order);
@@ -172,20 +173,32 @@ static bool source_lacks(const struct agent *a, const struct holder *holder,
            !quota_source_has_room(a, holder, QUOTA_FRAGMENTS, 1);
 }
 
+/* A fragment that has no room: of `as`, or of a new assembly. */
+struct newcomer {
+    const struct holder *holder;
+    const struct assembly *as; /* NULL: there is none yet */
+    uint64_t source;           /* quota_source_id */
+};
+
+/* What a source began before it proved itself counts for the account of the unproven ones. */
+static bool of_source(const struct newcomer *x, const struct assembly *old)
+{
+    return old->holder.source == x->holder->source ||
+           (old->source == x->source && old->holder.source->unproven);
+}
+
 /* The one that has not grown for longest: of the source, when that has no room, else of the peer;
  * with `any` of all. It must have been idle for a while: bundles whose fragments come mixed with
  * those of many others would else push each other out, and none would ever be whole. */
-static struct assembly *find_idle(const struct agent *a, const struct holder *holder,
-                                  const struct assembly *as, bool any)
+static struct assembly *find_idle(const struct agent *a, const struct newcomer *x, bool any)
 {
-    bool by_source = source_lacks(a, holder, as);
+    const bool by_source = source_lacks(a, x->holder, x->as);
     list_for_each (it, &a->gathering) {
         struct assembly *old = container_of(it, struct assembly, order);
         if (tick_add(old->grown, a->config.assembly_idle) > a->now.now)
             return NULL;
-        bool same =
-            by_source ? old->holder.source == holder->source : old->holder.peer == holder->peer;
-        if (old != as && !list_empty(&old->pieces) && (any || same))
+        const bool same = by_source ? of_source(x, old) : old->holder.peer == x->holder->peer;
+        if (old != x->as && !list_empty(&old->pieces) && (any || same))
             return old;
     }
     return NULL;
@@ -206,14 +219,13 @@ static void give_way(struct agent *a, struct assembly *as)
     let_go(a, as, END_GAVE_WAY);
 }
 
-static enum agent_refusal make_room(struct agent *a, const struct holder *holder,
-                                    const struct assembly *as)
+static enum agent_refusal make_room(struct agent *a, const struct newcomer *x)
 {
     enum agent_refusal refusal;
-    while ((refusal = lacking(a, holder, as)) != REFUSE_NONE) {
-        struct assembly *old = find_idle(a, holder, as, false);
+    while ((refusal = lacking(a, x->holder, x->as)) != REFUSE_NONE) {
+        struct assembly *old = find_idle(a, x, false);
         if (old == NULL && refusal == REFUSE_FULL)
-            old = find_idle(a, holder, as, true);
+            old = find_idle(a, x, true);
         if (old == NULL)
             return refusal;
         give_way(a, old);
@@ -236,7 +248,8 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
         as = assembly_next(as);
     if (as != NULL && !restored && as->fragments >= c->fragments_max)
         return REFUSE_FULL; /* the peer keeps it: places come free again */
-    enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, holder, as);
+    const struct newcomer x = {holder, as, quota_source_id(a, h)};
+    enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, &x);
     if (refusal != REFUSE_NONE)
         return refusal;
     if (as == NULL)

@@ -16,6 +16,7 @@ struct assembly {
     struct eid destination;
     uint64_t total, fragments; /* bytes; records that have this assembly, stored or not */
     struct holder holder;      /* who began it */
+    uint64_t source;           /* likewise: quota_source_id */
     struct list order;         /* in agent.gathering, without `whole` */
     tick grown;                /* when its last piece came */
     struct list pieces;        /* stored fragments, each with bytes that those before lack */

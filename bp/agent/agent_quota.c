@@ -44,7 +44,7 @@ struct proven {
     uint64_t after; /* bundles with keys below are of the account of all others */
 };
 
-static uint64_t source_id(const struct agent *a, const struct agent_head *h)
+uint64_t quota_source_id(const struct agent *a, const struct agent_head *h)
 {
     if (!h->from_link)
         return eid_hash(a->config.seed, &h->id.source); /* applications are told apart */
@@ -215,7 +215,7 @@ void quota_sub_peer(struct agent *a, uint64_t id)
 static struct account *open_source(struct agent *a, const struct agent_head *h,
                                    struct account *peer)
 {
-    uint64_t id = source_id(a, h);
+    uint64_t id = quota_source_id(a, h);
     struct proven *p = h->from_link ? find_proven(a, id) : NULL;
     const bool unproven = h->from_link && p == NULL;
     if (unproven)
@@ -408,7 +408,7 @@ void quota_prove(struct agent *a, const struct record *r)
         return;
     struct agent_head h;
     record_head(r, &h);
-    const uint64_t id = source_id(a, &h);
+    const uint64_t id = quota_source_id(a, &h);
     if (find_proven(a, id) != NULL || !make_place(a, peer))
         return;
     struct proven *p = calloc(1, sizeof *p);

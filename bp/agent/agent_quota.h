@@ -44,6 +44,8 @@ void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_pe
 int quota_open(struct agent *a, const struct agent_head *h, struct holder *out);
 struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
 void quota_close(struct agent *a, const struct holder *h);
+/* Whose it is, whatever account it counts for. */
+uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 /* Of its source, and of its user, beside what the peer may have. */

@@ -446,6 +446,31 @@ static void two_halves(struct binder *n, uint32_t link, uint64_t sequence)
     skip(n);
 }
 
+/* What a source began before it proved itself, and left, gives way to what it begins then. */
+START_TEST(earlier_assemblies_give_way)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct eid here = eid_of("ipn:2.9");
+    c.assemblies_max = 20;
+    c.source_percent = 90;
+    c.assembly_idle = TICK_S;
+    relay_init(&n, &c);
+    ck_assert_int_eq(agent_register(n.a, 1, &here, 1, n.now), 0);
+    uint64_t begun = 0;
+    while (one_byte(&n, 0, 1 + begun) == REFUSE_NONE)
+        begun++;
+    ck_assert(begun > 10 && begun <= 20);
+    deliver_one(&n, "ipn:1.9", 1); /* the same node proves itself */
+    pass(&n, 2 * TICK_S);
+    for (uint64_t i = 1; i <= 10; i++)
+        ck_assert_int_eq(one_byte(&n, 0, 100 + i), REFUSE_NONE);
+    ck_assert_uint_ge(agent_counters(n.a)->ended[END_GAVE_WAY], 9);
+    ck_assert_uint_le(agent_counters(n.a)->assemblies, begun + 1);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(single_fragments_do_not_stop_reassembly)
 {
     struct binder n;
@@ -548,6 +573,7 @@ int main(void)
     tcase_add_test(t, short_bundles_count_as_work);
     tcase_add_test(t, no_lifetime_is_for_ever);
     tcase_add_test(t, single_fragments_do_not_stop_reassembly);
+    tcase_add_test(t, earlier_assemblies_give_way);
     tcase_add_test(t, who_wants_a_place_gives_one);
     tcase_add_test(t, fragments_of_all_are_limited);
     suite_add_tcase(s, t);
