@@ -221,6 +221,12 @@ struct cla_renamed {
     const char *was, *now;
 };
 
+/* A link's keys with the names of its two nodes, dtn:none when not known. */
+struct cla_named {
+    const void *config;
+    const struct eid *node, *peer;
+};
+
 struct cla_ops {
     const char *name;                  /* the word of the configuration (adapter:) */
     const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
@@ -248,6 +254,11 @@ struct cla_ops {
      * returns as check does. NULL: there are none. */
     int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,
                        const char **key, char *why, size_t why_cap);
+    /* Can two links of this adapter be at one node? `other` comes first in the configuration, and
+     * check accepts both. Returns as check does, with what is wrong of `config`; `open` says the
+     * same later. NULL: any two can. */
+    int (*conflict)(const struct cla_named *config, const struct cla_named *other, const char **key,
+                    char *why, size_t why_cap);
     /* 0, or an error with a text. `config` is borrowed for the life of the link. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);

@@ -79,3 +79,14 @@ int bibe_check_names(const void *config, const struct eid *node, const struct ei
     }
     return 0;
 }
+
+int bibe_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,
+                  char *why, size_t why_cap)
+{
+    const struct bibe_config *k = config->config, *o = other->config;
+    if (!eid_equal(&k->local, &o->local))
+        return 0;
+    *key = "local";
+    snprintf(why, why_cap, "it has the same endpoint; write another");
+    return HELIO_EINVAL;
+}

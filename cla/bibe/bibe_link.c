@@ -138,6 +138,7 @@ const struct cla_ops bibe_link_ops = {
     .config_size = sizeof(struct bibe_config),
     .check = bibe_check,
     .check_names = bibe_check_names,
+    .conflict = bibe_conflict,
     .far_end = bibe_far_end,
     .open = open_bibe,
     .send = bibe_send,

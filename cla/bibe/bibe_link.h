@@ -100,6 +100,9 @@ int bibe_check(const void *config, const char **key, char *why, size_t why_cap);
 void bibe_far_end(const void *config, const char **key, struct eid *out);
 int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,
                      const char **key, char *why, size_t why_cap);
+/* As cla_ops.conflict: both have one endpoint. */
+int bibe_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,
+                  char *why, size_t why_cap);
 
 /* bibe_send.c: the calls of cla_ops; _turn: what waits goes on, what is over is told */
 enum cla_reason bibe_send(struct cla *c, uint64_t key, struct buf *bundle);

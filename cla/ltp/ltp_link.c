@@ -37,6 +37,38 @@ static int ltp_check_names(const void *config, const struct eid *node, const str
     return HELIO_EINVAL;
 }
 
+/* What ltp_endpoint_join would refuse, when one address serves both. */
+static int ltp_conflict(const struct cla_named *config, const struct cla_named *other,
+                        const char **key, char *why, size_t why_cap)
+{
+    const struct ltp_link_config *k = config->config, *o = other->config;
+    const bool framed = k->frames.out.kind != FRAMES_OFF, both = o->frames.out.kind != FRAMES_OFF;
+    const char *text = NULL;
+    if (address_port(&k->udp.local) == 0 || !address_equal(&k->udp.local, &o->udp.local) ||
+        (framed && both))
+        return 0;
+    if (framed || both) {
+        *key = "frames";
+        text = "local is the same, and only one of the two has frames; write another local";
+    } else if (k->erasure != LTP_LINK_ERASURE_OFF || o->erasure != LTP_LINK_ERASURE_OFF) {
+        *key = "erasure";
+        text = "a link with erasure code has its local address for itself; write another local";
+    } else if (own_engine(k, config->node) != own_engine(o, other->node)) {
+        *key = "engine";
+        text = "local is the same, and has one LTP engine; write the same number, or another local";
+    } else if (peer_engine(k, config->peer) == peer_engine(o, other->peer)) {
+        *key = "peer_engine";
+        text = "local is the same, and so is the peer's LTP engine; write another local";
+    } else if (k->accept_unknown != 0) {
+        *key = "unknown.accept";
+        text = "write it with the first link of this local address";
+    }
+    if (text == NULL)
+        return 0;
+    snprintf(why, why_cap, "%s", text);
+    return HELIO_EINVAL;
+}
+
 static int engine_numbers(struct link *l, uint64_t *own, char *why, size_t why_cap)
 {
     const char *key = NULL;
@@ -189,6 +221,7 @@ const struct cla_ops ltp_link_ops = {
     .check = ltp_link_check,
     .needs = ltp_link_needs,
     .check_names = ltp_check_names,
+    .conflict = ltp_conflict,
     .open = ltp_open,
     .send = ltp_link_send,
     .cancel = cancel_bundle,

@@ -78,6 +78,27 @@ bool streamcl_accepts(const struct streamcl_config *k, const struct address *fro
     return *named || k->source == STREAMCL_FROM_ANY;
 }
 
+int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,
+                             const char **key, char *why, size_t why_cap)
+{
+    const struct streamcl_config *k = config->config, *o = other->config;
+    bool named = false;
+    if (!address_given(&k->local) || address_port(&k->local) == 0 ||
+        !address_equal(&k->local, &o->local))
+        return 0;
+    if (k->source == STREAMCL_FROM_ANY && o->source == STREAMCL_FROM_ANY)
+        return blame(key, "source", why, why_cap,
+                     "both are any, and local is the same; write address at one of "
+                     "them, or another local");
+    if (address_given(&k->remote))
+        (void)streamcl_accepts(o, &k->remote, &named);
+    if (named)
+        return blame(key, "remote", why, why_cap,
+                     "the same host, and the same local: which link its connections "
+                     "belong to nobody could say; write another local");
+    return 0;
+}
+
 int streamcl_config_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct streamcl_config *k = config;

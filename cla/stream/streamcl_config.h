@@ -30,6 +30,10 @@ int streamcl_config_check(const void *config, const char **key, char *why, size_
 bool streamcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
                           char *why, size_t why_cap);
 
+/* As cla_ops.conflict: both accept the same host's connections at one local address. */
+int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,
+                             const char **key, char *why, size_t why_cap);
+
 /* Does it open a connection to its remote? */
 bool streamcl_connects(const struct streamcl_config *k);
 /* May this address bring bundles over the link? *named: because it is that of `remote`. */

@@ -40,3 +40,16 @@ int udpcl_check(const void *config, const char **key, char *why, size_t why_cap)
     const struct udpcl_config *k = config;
     return udp_keys_check(&k->udp, key, why, why_cap);
 }
+
+int udpcl_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,
+                   char *why, size_t why_cap)
+{
+    const struct udp_keys *k = &((const struct udpcl_config *)config->config)->udp;
+    const struct udp_keys *o = &((const struct udpcl_config *)other->config)->udp;
+    if (address_port(&k->local) == 0 || !address_equal(&k->local, &o->local) ||
+        !address_equal(&k->remote, &o->remote))
+        return 0;
+    *key = "remote";
+    snprintf(why, why_cap, "remote and local are the same; write another of one of them");
+    return HELIO_EINVAL;
+}

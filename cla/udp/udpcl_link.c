@@ -172,6 +172,7 @@ const struct cla_ops udpcl_ops = {
     .options = udpcl_options,
     .config_size = sizeof(struct udpcl_config),
     .check = udpcl_check,
+    .conflict = udpcl_conflict,
     .open = udpcl_open,
     .send = udpcl_send,
     .cancel = udpcl_cancel,

@@ -82,6 +82,26 @@ static void read_link(struct config *c, const struct conf_tree *map, config_adap
                        l->name, c->links[i].line);
 }
 
+/* Links that cannot be at one node together; opening them would fail. */
+static void check_pairs(const struct config *c, struct conf_errors *errors)
+{
+    for (size_t i = 0; i < c->links_len; i++) {
+        const struct config_link *l = &c->links[i];
+        for (size_t k = 0; k < i; k++) {
+            const struct config_link *o = &c->links[k];
+            const char *key = "";
+            char why[256];
+            if (l->ops != o->ops || l->ops->conflict == NULL)
+                continue;
+            if (l->ops->conflict(&(struct cla_named){l->settings, &c->node, &l->peer},
+                                 &(struct cla_named){o->settings, &c->node, &o->peer}, &key, why,
+                                 sizeof why) < 0)
+                conf_error(errors, l->line, "links[%.64s].%s: conflicts with the link %.64s: %s",
+                           l->name, key, o->name, why);
+        }
+    }
+}
+
 static void resolve_route(const struct config *c, const struct conf_tree *map,
                           struct config_route *r, struct conf_errors *errors)
 {
@@ -325,6 +345,7 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
 static void read_root(struct config *c, const struct conf_tree *root, config_adapters *adapters,
                       struct conf_errors *errors)
 {
+    const size_t before = errors->total;
     if (root->kind != CONF_MAP) {
         conf_error(errors, root->line,
                    "%s is not expected here; write a map with the keys node "
@@ -344,6 +365,8 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     for (size_t i = 1; i < CONFIG_MAPS; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
+    if (errors->total == before)
+        check_pairs(c, errors);
     check_all(c, root, errors);
 }
 

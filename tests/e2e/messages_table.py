@@ -24,6 +24,8 @@ TCP = HEAD + """links:
     peer: ipn:2.0
     remote: 127.0.0.1:1112
 """
+PAIR = "links:\n  - {{name: a, peer: ipn:2.0, {}}}\n  - {{name: b, peer: ipn:3.0, {}}}\n"
+LTPS = PAIR.replace("{}", "adapter: ltp-udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1112, rto: 1s{}")
 TLS = TCP + "    tls:\n      mode: required\n      key: FOLDER/KEY.key\n      ca: FOLDER/ca/ca.pem\n      certificate: FOLDER/KEY.pem\n"
 POLICY = HEAD + "security_keys: FOLDER/keys\nsecurity:\n  - {role: source, context: bib-hmac-sha2, key: link}\n"
 SECRET = "key: " + "0f" * 48 + "\n"
@@ -72,6 +74,15 @@ NODES = (
     node("the segment log at the socket's path", HEAD + "log: {segments: FOLDER/n.sock}\n", "4: log.segments", "the same path as socket; write another"),
     node("the bundle log at the path of control", HEAD + "log: {bundles: FOLDER/n.sock.ctl}\n", "4: log.bundles", "the same path as control; write another"),
     node("a limit that does not count", HEAD + "bundles: {total: 1MB}\n", "4: warning: bundles.total", "does nothing with durability: none; write store.limit", code=0),
+    node("two links for one host's connections", HEAD + PAIR.format("adapter: stcp, local: 127.0.0.1:1111, remote: 127.0.0.2:1", "adapter: stcp, local: 127.0.0.1:1111, remote: 127.0.0.2:2"), "6: links[b].remote", "write another local"),
+    node("two links for anybody's connections", HEAD + PAIR.format("adapter: mtcp, local: 127.0.0.1:1111, source: any", "adapter: mtcp, local: 127.0.0.1:1111, source: any"), "6: links[b].source", "write address at one of them"),
+    node("two links to one address", HEAD + PAIR.format("adapter: udp, local: 127.0.0.1:1111, remote: 127.0.0.2:1", "adapter: udp, local: 127.0.0.1:1111, remote: 127.0.0.2:1"), "6: links[b].remote", "write another of one of them"),
+    node("two tunnels with one endpoint", HEAD + PAIR.format("adapter: bibe, local: ipn:1.12, remote: ipn:2.12", "adapter: bibe, local: ipn:1.12, remote: ipn:3.12"), "6: links[b].local", "write another"),
+    node("another engine at one address", HEAD + LTPS.format("", ", engine: 77"), "6: links[b].engine", "write the same number"),
+    node("one peer engine twice", HEAD + LTPS.format("", ", peer_engine: 2"), "6: links[b].peer_engine", "write another local"),
+    node("unknown peers at the second link", HEAD + LTPS.format("", ", unknown: {{accept: 5}}".format()), "6: links[b].unknown.accept", "with the first link"),
+    node("frames beside none", HEAD + LTPS.format(", frames: aos", ""), "6: links[b].frames", "write another local"),
+    node("an erasure code beside none", HEAD + LTPS.format("", ", rate: 1Mbit/s, erasure: rs"), "6: links[b].erasure", "write another local"),
     node("no such plan", LTP + "plan: FOLDER/gone.yaml\n", "11: plan", "write the path of a contact plan"),
     node("a wrong key in a plan", LTP + "plan: FOLDER/plan.yaml\n", "2: contacts[0].rte", "did you mean rate?", file="plan.yaml",
          files={"plan.yaml": PLAN.replace("rate", "rte")}),
