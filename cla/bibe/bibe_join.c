@@ -19,6 +19,7 @@ struct bibe_join {
     uint64_t got;     /* bytes that are there */
     uint64_t charged; /* of their memory: its total length at most */
     tick until;
+    tick heard; /* the last bytes that were new, or that wait elsewhere */
     struct ranges have;
     struct buf *whole; /* of the total length */
 };
@@ -70,8 +71,9 @@ static bool has_room(const struct bibe_joins *j, uint64_t total)
     return j->len < j->len_max && total <= j->bytes_max && j->bytes <= j->bytes_max - total;
 }
 
-/* What was announced, and hardly came, must not keep others out. False: all have as many bytes. */
-static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes)
+/* What was announced, and hardly came, must not keep others out for ever. False: all have as many
+ * bytes, or got some not long ago: what is here of them cannot come again. */
+static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes, tick now)
 {
     if (total > j->bytes_max)
         return false;
@@ -80,7 +82,7 @@ static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes)
         uint64_t fewest = bytes;
         list_for_each (it, &j->all) {
             struct bibe_join *t = container_of(it, struct bibe_join, node);
-            if (t->got >= fewest)
+            if (t->got >= fewest || now < tick_add(t->heard, BIBE_SILENT))
                 continue;
             fewest = t->got;
             least = t;
@@ -95,11 +97,11 @@ static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes)
 
 static enum bibe_verdict begin_join(struct bibe_joins *j, const struct eid *source,
                                     const struct eid *destination, const struct bibe_payload *p,
-                                    tick until, struct bibe_join **out)
+                                    struct bibe_times at, struct bibe_join **out)
 {
     if (p->total > j->bundle_max)
         return BIBE_TOO_LONG;
-    if (!make_room(j, p->total, p->data.len))
+    if (!make_room(j, p->total, p->data.len, at.now))
         return BIBE_FULL;
     struct bibe_join *t = calloc(1, sizeof *t);
     struct buf *whole = buf_new(0, (size_t)p->total);
@@ -112,7 +114,8 @@ static enum bibe_verdict begin_join(struct bibe_joins *j, const struct eid *sour
     *t = (struct bibe_join){.source = *source,
                             .destination = *destination,
                             .transfer = p->transfer,
-                            .until = until,
+                            .until = at.until,
+                            .heard = at.now,
                             .whole = whole};
     ranges_init(&t->have);
     list_add_tail(&j->all, &t->node);
@@ -150,22 +153,23 @@ static void count_bytes(struct bibe_joins *j, struct bibe_join *t, uint64_t fres
     j->charged += more;
 }
 
-static void wait_until(struct bibe_join *t, tick until)
+static void wait_on(struct bibe_join *t, struct bibe_times at, bool fresh)
 {
-    t->until = t->until > until ? t->until : until;
+    t->until = t->until > at.until ? t->until : at.until;
+    t->heard = fresh ? at.now : t->heard;
 }
 
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
-                                 tick until, struct buf **out)
+                                 struct bibe_times at, struct buf **out)
 {
     assert(p->segment && p->data.len > 0 && p->offset + p->data.len <= p->total);
     struct bibe_join *t = find_join(j, source, destination, p->transfer);
     enum bibe_verdict verdict =
-        t == NULL ? begin_join(j, source, destination, p, until, &t) : BIBE_TAKEN;
+        t == NULL ? begin_join(j, source, destination, p, at, &t) : BIBE_TAKEN;
     if (verdict != BIBE_TAKEN)
         return verdict;
-    wait_until(t, until);
+    wait_on(t, at, false);
     if (t->whole->len != p->total || !agrees(t, p)) {
         buf_drop(end_join(j, t));
         return BIBE_CORRUPT;
@@ -177,6 +181,7 @@ enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
         return rc == HELIO_ENOMEM ? BIBE_NO_MEMORY : BIBE_FULL;
     memcpy(buf_data(t->whole) + p->offset, p->data.data, p->data.len);
     count_bytes(j, t, fresh);
+    wait_on(t, at, fresh > 0);
     if (!ranges_has(&t->have, 0, p->total))
         return BIBE_TAKEN;
     *out = end_join(j, t);
@@ -184,11 +189,11 @@ enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
 }
 
 void bibe_joins_prolong(struct bibe_joins *j, const struct eid *source,
-                        const struct eid *destination, uint64_t transfer, tick until)
+                        const struct eid *destination, uint64_t transfer, struct bibe_times at)
 {
     struct bibe_join *t = find_join(j, source, destination, transfer);
     if (t != NULL)
-        wait_until(t, until);
+        wait_on(t, at, true);
 }
 
 void bibe_joins_expire(struct bibe_joins *j, tick now)

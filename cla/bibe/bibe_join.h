@@ -26,6 +26,10 @@ struct bibe_joins {
 /* A segment raises `charged` by no more than its length and this. */
 #define BIBE_SEGMENT_COST 8192
 
+/* A transfer that got nothing new for so long may give way. Repetitions of a segment that was lost
+ * on the way, or is put off (a minute at most), come before it. */
+#define BIBE_SILENT (90 * TICK_S)
+
 #define BIBE_GAPS_MAX 1024 /* ranges of one transfer */
 
 enum bibe_verdict {
@@ -41,16 +45,21 @@ void bibe_joins_init(struct bibe_joins *j, uint64_t len_max, uint64_t bytes_max,
                      uint64_t bundle_max);
 void bibe_joins_fini(struct bibe_joins *j);
 
-/* Without room for another transfer those give way that have fewer bytes than p brings, the fewest
- * first, and of these the oldest. p is a segment; `until`: when its bundle's lifetime ends, or this
- * node waits no longer; a transfer waits as long as any of its segments says. */
+/* `until`: when a segment's bundle's lifetime ends, or this node waits no longer; a transfer waits
+ * as long as any of its segments says. */
+struct bibe_times {
+    tick now, until;
+};
+
+/* Without room for another transfer those give way that have fewer bytes than p brings and were
+ * silent for BIBE_SILENT, the fewest bytes first, and of these the oldest. p is a segment. */
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
-                                 tick until, struct buf **out);
+                                 struct bibe_times at, struct buf **out);
 
 /* A segment of this transfer waits elsewhere for room: so does what is here of it. */
 void bibe_joins_prolong(struct bibe_joins *j, const struct eid *source,
-                        const struct eid *destination, uint64_t transfer, tick until);
+                        const struct eid *destination, uint64_t transfer, struct bibe_times at);
 /* Transfers whose time has come are over. */
 void bibe_joins_expire(struct bibe_joins *j, tick now);
 tick bibe_joins_deadline(const struct bibe_joins *j);

@@ -126,7 +126,7 @@ static void expire_joins(struct bibe_link *l, tick now)
 }
 
 static enum taking add_segment(struct bibe_link *l, const struct cla_delivery *d,
-                               const struct bibe_payload *p, tick until)
+                               const struct bibe_payload *p, struct bibe_times at)
 {
     struct buf *whole = NULL;
     if (p->total > l->env.bundle_max) {
@@ -135,9 +135,9 @@ static enum taking add_segment(struct bibe_link *l, const struct cla_delivery *d
     }
     if (!reserve_bytes(l, p->data.len + BIBE_SEGMENT_COST))
         return TAKING_LATER;
-    switch (bibe_joins_add(&l->joins, d->source, d->destination, p, until, &whole)) {
+    switch (bibe_joins_add(&l->joins, d->source, d->destination, p, at, &whole)) {
     case BIBE_COMPLETE:
-        take_joined(l, whole, until);
+        take_joined(l, whole, at.until);
         break;
     case BIBE_TOO_LONG:
         bibe_note(l, BIBE_NOTE_TOO_LONG, 1);
@@ -160,12 +160,12 @@ static enum taking take_segment(struct bibe_link *l, const struct cla_delivery *
     const tick now = world_now(l->env.world);
     const tick left =
         d->left_ms > l->config->hold / TICK_MS ? l->config->hold : d->left_ms * TICK_MS;
-    const tick until = tick_add(now, left);
+    const struct bibe_times at = {now, tick_add(now, left)};
     const uint64_t displaced = l->joins.displaced;
     expire_joins(l, now);
-    const enum taking taking = add_segment(l, d, p, until);
+    const enum taking taking = add_segment(l, d, p, at);
     if (taking == TAKING_LATER)
-        bibe_joins_prolong(&l->joins, d->source, d->destination, p->transfer, until);
+        bibe_joins_prolong(&l->joins, d->source, d->destination, p->transfer, at);
     l->n.segments += taking != TAKING_LATER;
     bibe_note(l, BIBE_NOTE_FULL, l->joins.displaced - displaced);
     settle_account(l);

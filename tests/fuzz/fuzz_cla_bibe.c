@@ -23,7 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
                                  .data = slice_of(data + 5, len)};
         struct buf *whole = NULL;
         from.service = data[0] >> 7;
-        enum bibe_verdict v = bibe_joins_add(&j, &from, &to, &p, now + data[4], &whole);
+        enum bibe_verdict v =
+            bibe_joins_add(&j, &from, &to, &p, (struct bibe_times){now, now + data[4]}, &whole);
         if ((v == BIBE_COMPLETE) != (whole != NULL) || (whole != NULL && whole->len != p.total))
             abort();
         buf_drop(whole);

@@ -28,11 +28,13 @@ static struct bibe_payload part(uint64_t transfer, uint64_t offset, size_t len)
                                  .data = slice_of(whole + offset, len)};
 }
 
+static tick now_is;
+
 static enum bibe_verdict add_to(struct bibe_joins *j, const char *source,
                                 const struct bibe_payload *p, tick until, struct buf **out)
 {
     struct eid from = parsed(source), to = parsed("ipn:3.12");
-    enum bibe_verdict v = bibe_joins_add(j, &from, &to, p, until, out);
+    enum bibe_verdict v = bibe_joins_add(j, &from, &to, p, (struct bibe_times){now_is, until}, out);
     bibe_joins_check(j);
     return v;
 }
@@ -103,7 +105,13 @@ START_TEST(those_that_hardly_began_give_way)
         ck_assert_int_eq(add_to(&j, "ipn:1.12", &p, 100, &out), BIBE_TAKEN);
     }
     struct bibe_payload one = part(9, 0, 1), more = part(9, 0, 3), rest = part(9, 3, 4997);
-    ck_assert_int_eq(add_to(&j, "ipn:1.12", &one, 100, &out), BIBE_FULL); /* none has less */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &one, 100, &out), BIBE_FULL);  /* none has less */
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &more, 100, &out), BIBE_FULL); /* all got bytes now */
+    now_is = BIBE_SILENT - 1;
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &more, 100, &out), BIBE_FULL);
+    struct bibe_payload again = part(1, 0, 1);
+    ck_assert_int_eq(add_to(&j, "ipn:1.12", &again, 100, &out), BIBE_TAKEN); /* brings nothing */
+    now_is = BIBE_SILENT;
     ck_assert_int_eq(add_to(&j, "ipn:1.12", &more, 100, &out), BIBE_TAKEN);
     ck_assert_uint_eq(j.displaced, 1);
     struct bibe_payload first = part(1, 1, 2), third = part(3, 3, 1);
@@ -112,6 +120,7 @@ START_TEST(those_that_hardly_began_give_way)
     ck_assert_int_eq(add_to(&j, "ipn:1.12", &rest, 100, &out), BIBE_COMPLETE);
     buf_drop(out);
     bibe_joins_fini(&j);
+    now_is = 0;
 }
 END_TEST
 
