@@ -82,24 +82,29 @@ static void read_link(struct config *c, const struct conf_tree *map, config_adap
                        l->name, c->links[i].line);
 }
 
-/* Links that cannot be at one node together; opening them would fail. */
+/* Of the links before it, the first one beside which it cannot be opened. */
+static void check_pair(const struct config *c, size_t i, struct conf_errors *errors)
+{
+    const struct config_link *l = &c->links[i];
+    const struct cla_named mine = {l->settings, &c->node, &l->peer};
+    for (size_t k = 0; k < i; k++) {
+        const struct config_link *o = &c->links[k];
+        const struct cla_named other = {o->settings, &c->node, &o->peer};
+        const char *key = "";
+        char why[256];
+        if (l->ops != o->ops || l->ops->conflict == NULL ||
+            l->ops->conflict(&mine, &other, &key, why, sizeof why) == 0)
+            continue;
+        conf_error(errors, l->line, "links[%.64s].%s: conflicts with the link %.64s: %s", l->name,
+                   key, o->name, why);
+        return;
+    }
+}
+
 static void check_pairs(const struct config *c, struct conf_errors *errors)
 {
-    for (size_t i = 0; i < c->links_len; i++) {
-        const struct config_link *l = &c->links[i];
-        for (size_t k = 0; k < i; k++) {
-            const struct config_link *o = &c->links[k];
-            const char *key = "";
-            char why[256];
-            if (l->ops != o->ops || l->ops->conflict == NULL)
-                continue;
-            if (l->ops->conflict(&(struct cla_named){l->settings, &c->node, &l->peer},
-                                 &(struct cla_named){o->settings, &c->node, &o->peer}, &key, why,
-                                 sizeof why) < 0)
-                conf_error(errors, l->line, "links[%.64s].%s: conflicts with the link %.64s: %s",
-                           l->name, key, o->name, why);
-        }
-    }
+    for (size_t i = 0; i < c->links_len; i++)
+        check_pair(c, i, errors);
 }
 
 static void resolve_route(const struct config *c, const struct conf_tree *map,

@@ -286,7 +286,7 @@ links:
         with open(path, "w", encoding="utf-8") as f:
             f.write("{\"myNodeId\": [")
         run("import", path, "--format", "hdtn", code=2)
-        many = "".join(f"a plan {i} udp/127.0.0.1:4556\n" for i in range(1, 300))
+        many = "".join(f"a plan {i} udp/127.0.0.1:{5000 + i}\n" for i in range(1, 300))
         made, notes = self.imported({"many.rc": f"## begin ionadmin\n1 999\n## end ionadmin\n## begin ipnadmin\n{many}## end ipnadmin\n"}, "many.yaml")
         self.assertEqual((made.count("adapter: udp"), sum("more than 256 links: left out" in line for line in notes)), (256, 43))
 
