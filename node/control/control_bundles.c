@@ -363,18 +363,20 @@ struct control_list *control_bundles(struct node *n, const struct json_t *in, st
 
 /* ---- deletion ---- */
 
-/* So many keys of one chain of the agent's table are deleted before the next look at it. */
-#define FOUND_MAX 64
+/* So many keys of one chain of the agent's table are deleted before the next look at it; few
+ * chains are longer. */
+#define FOUND_MAX 4
 
 struct deletion {
     struct control_list base;
     json_t *request; /* whose words the filter has */
     struct filter filter;
     uint64_t cursor; /* of agent_bundles_scan: the next chain */
+    uint64_t here;   /* likewise: the one that was looked at */
     size_t chains;   /* that were looked at */
     uint64_t found[FOUND_MAX];
     size_t len, done;
-    uint64_t deleted;
+    uint64_t before, deleted; /* before: this look */
 };
 
 static void see_deleted(void *context, const struct agent_bundle_info *b)
@@ -385,15 +387,25 @@ static void see_deleted(void *context, const struct agent_bundle_info *b)
 }
 
 /* False: this request has done its part. */
-static bool look_at_chain(struct deletion *d)
+static bool next_chain(struct deletion *d)
 {
     const bool over = d->chains > 0 && d->cursor == 0;
     if (over || d->deleted >= DELETED_MAX || d->chains == LOOKED_MAX)
         return false;
-    const uint64_t here = d->cursor;
-    d->len = d->done = 0;
-    d->cursor = agent_bundles_scan(d->base.node->agent, here, see_deleted, d);
+    d->here = d->cursor;
     d->chains++;
+    return true;
+}
+
+/* The same one again, if it may have more that fit. */
+static bool look_at_chain(struct deletion *d)
+{
+    const bool again = d->len == FOUND_MAX && d->deleted > d->before;
+    if (!again && !next_chain(d))
+        return false;
+    d->len = d->done = 0;
+    d->before = d->deleted;
+    d->cursor = agent_bundles_scan(d->base.node->agent, d->here, see_deleted, d);
     return true;
 }
 

@@ -115,7 +115,7 @@ def run(scene):
         scene.bound(f"goodput kept, {name}", round(kept, 3), ">=", 0.8)
         scene.bound(f"slowest answer, {name}, s", result[f"{name} at it"][1], "<=", REPLIES)
     for number in (1, 3):
-        scene.bound(f"bundles left by the deletions at node {number}", scene.control(number, "status")["bundles"], "<=", HELD * 2 // 3)
+        scene.bound(f"bundles left by the deletions at node {number}", scene.control(number, "status")["bundles"], "<=", HELD // 2)
     result["after"] = measure()
     scene.figure("Mbit/s, slowest answer in s", result)
     scene.bound("goodput after", round(result["after"][0] / max(result["before"][0], 0.001), 3), ">=", 0.8)
