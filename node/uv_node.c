@@ -40,7 +40,10 @@
 #define TROUBLE_PAUSE (10 * TICK_S)
 #define TIDY_EVERY 5 /* seconds between removals of old marks, and flushes of the store */
 #define LOG_FLUSH (250 * TICK_MS)
-#define MEMORY_BESIDE (UINT64_C(24) << 20) /* beside its bundles; 64 MiB are promised (RssAnon) */
+/* Above half of the room for bundles and so much, freed memory is given back: early, since a long
+ * bundle that takes the place of freed blocks keeps their pages. 64 MiB beside the room are
+ * promised (RssAnon). */
+#define MEMORY_BESIDE (UINT64_C(24) << 20)
 
 struct node_handles {
     const char *manager; /* the service manager's socket (os/notify.h); NULL: none */

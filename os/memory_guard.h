@@ -2,7 +2,7 @@
 /*
  * Keeps a process's anonymous memory below a bound, as far as it is the allocator that holds it:
  * blocks that were freed between others stay in the heap, and may be as much again as what is in
- * use after many unfinished bundles. Above the bound they go back to the kernel.
+ * use, after many unfinished bundles. Above the bound they go back to the kernel.
  */
 #ifndef OS_MEMORY_GUARD_H
 #define OS_MEMORY_GUARD_H
@@ -29,8 +29,7 @@ struct memory_guard {
 int memory_guard_open(struct memory_guard *g, uint64_t bound);
 void memory_guard_close(struct memory_guard *g);
 
-/* Looks, if the last time is MEMORY_GUARD_EVERY ago. True: memory was given back, which takes some
- * 0.1 ms for each MiB of it. */
+/* Looks, if the last time is MEMORY_GUARD_EVERY ago. True: memory was given back. */
 bool memory_guard_look(struct memory_guard *g, tick now);
 
 #endif
