@@ -4,8 +4,8 @@
  * Their time is charged to the link that brought the security blocks (base/rest.h), as if the
  * bundle had come whole. A round of the loop has TURN_TIME for them, or one; after one that took
  * longer than is fair none is verified for REST_SHARED times as long as it took beyond that. So
- * links, timers and applications have three quarters of the loop's time, whoever sent what waits,
- * and also when its link is gone.
+ * links, timers and applications have three quarters of the loop's time, whatever sender's bundles
+ * wait, and also when its link is gone.
  */
 #ifndef NODE_VERIFY_H
 #define NODE_VERIFY_H

@@ -174,14 +174,14 @@ static bool source_lacks(const struct agent *a, const struct holder *holder,
 }
 
 /* A fragment that has no room: of `as`, or of a new assembly. */
-struct newcomer {
+struct candidate {
     const struct holder *holder;
     const struct assembly *as; /* NULL: there is none yet */
     uint64_t source;           /* quota_source_id */
 };
 
 /* What a source began before it proved itself counts for the account of the unproven ones. */
-static bool of_source(const struct newcomer *x, const struct assembly *old)
+static bool of_source(const struct candidate *x, const struct assembly *old)
 {
     return old->holder.source == x->holder->source ||
            (old->source == x->source && old->holder.source->unproven);
@@ -190,7 +190,7 @@ static bool of_source(const struct newcomer *x, const struct assembly *old)
 /* The one that has not grown for longest: of the source, when that has no room, else of the peer;
  * with `any` of all. It must have been idle for a while: bundles whose fragments come mixed with
  * those of many others would else push each other out, and none would ever be whole. */
-static struct assembly *find_idle(const struct agent *a, const struct newcomer *x, bool any)
+static struct assembly *find_idle(const struct agent *a, const struct candidate *x, bool any)
 {
     const bool by_source = source_lacks(a, x->holder, x->as);
     list_for_each (it, &a->gathering) {
@@ -219,7 +219,7 @@ static void give_way(struct agent *a, struct assembly *as)
     let_go(a, as, END_GAVE_WAY);
 }
 
-static enum agent_refusal make_room(struct agent *a, const struct newcomer *x)
+static enum agent_refusal make_room(struct agent *a, const struct candidate *x)
 {
     enum agent_refusal refusal;
     while ((refusal = lacking(a, x->holder, x->as)) != REFUSE_NONE) {
@@ -248,7 +248,7 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
         as = assembly_next(as);
     if (as != NULL && !restored && as->fragments >= c->fragments_max)
         return REFUSE_FULL; /* the peer keeps it: places come free again */
-    const struct newcomer x = {holder, as, quota_source_id(a, h)};
+    const struct candidate x = {holder, as, quota_source_id(a, h)};
     enum agent_refusal refusal = restored ? REFUSE_NONE : make_room(a, &x);
     if (refusal != REFUSE_NONE)
         return refusal;

@@ -215,7 +215,7 @@ static bool gives_way(const struct streamcl_conn *c, const struct streamcl_conn 
            (c->brought != before->brought ? !c->brought : c->heard < before->heard);
 }
 
-/* Connections from the host of a link's remote are in no crowd: what strangers do takes none of
+/* Connections from the host of a link's remote are in no crowd: what other hosts do takes none of
  * them. There are as many as one address may have; one without a bundle gives way, else the one
  * that was silent for longest. */
 static void clear_named(struct streamcl_link *l)

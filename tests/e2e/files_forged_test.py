@@ -32,7 +32,7 @@ def crc32c(data):
 
 
 def ident(name, data):
-    """The transfer's id, which whoever knows the file knows (docs/helio-send.md)."""
+    """The transfer's id, known to all who know the file (docs/helio-send.md)."""
     return hashlib.sha256(hashlib.sha256(data).digest() + struct.pack(">Q", len(data)) + name.encode()).digest()[:16]
 
 

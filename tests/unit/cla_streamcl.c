@@ -317,23 +317,23 @@ START_TEST(crowded)
 }
 END_TEST
 
-/* What strangers do takes no connection from the host of the link's remote, however silent it is;
+/* What other hosts do takes no connection from the host of the link's remote, however silent it is;
  * its own next one does, beyond what one address may have. */
-START_TEST(strangers_displace_no_peer)
+START_TEST(others_displace_no_peer)
 {
     struct pair *p = pair_new(_i);
-    struct program peer, stranger, again, third;
+    struct program peer, other, again, third;
     p->a.config.source = STREAMCL_FROM_ANY;
     p->a.config.connections = p->a.config.connections_address = 1;
     ck_assert_int_eq(open_side(p, &p->a, 0), 0);
     pass(p, TICK_S);
     dial(p, &peer, 1);
-    dial(p, &stranger, 2);
-    put_bundle(p, &stranger, 10, 10);
-    ck_assert(!peer.ended && !stranger.ended);
+    dial(p, &other, 2);
+    put_bundle(p, &other, 10, 10);
+    ck_assert(!peer.ended && !other.ended);
     ck_assert_uint_eq(shown(&p->a, "connections"), 2);
     dial(p, &again, 1);
-    ck_assert(peer.ended && !stranger.ended && !again.ended);
+    ck_assert(peer.ended && !other.ended && !again.ended);
     ck_assert_uint_eq(shown(&p->a, "connections_displaced"), 1);
     hang_up(p, &peer);
     p->a.config.connections_address = 2;
@@ -344,7 +344,7 @@ START_TEST(strangers_displace_no_peer)
     ck_assert(!again.ended && peer.ended && !third.ended);
     hang_up(p, &peer);
     hang_up(p, &third);
-    hang_up(p, &stranger);
+    hang_up(p, &other);
     hang_up(p, &again);
     ck_assert_uint_eq(shown(&p->a, "connections"), 0);
     pair_free(p);
@@ -474,7 +474,7 @@ int main(void)
                                   hostile,
                                   crowded,
                                   crowded_everywhere,
-                                  strangers_displace_no_peer,
+                                  others_displace_no_peer,
                                   turns,
                                   late_work_is_charged,
                                   refusals_are_logged};

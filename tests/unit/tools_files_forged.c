@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files under the eyes of others: who knows a file's name, size and SHA-256, and sends pieces,
- * questions and receipts of his own. A file that was not stored is never confirmed, and none is
+/* Files under the eyes of others: a node that knows a file's name, size and SHA-256 sends pieces,
+ * questions and receipts of its own. A file that was not stored is never confirmed, and none is
  * kept out. */
 #include <check.h>
 #include <stdio.h>

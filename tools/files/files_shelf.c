@@ -362,7 +362,7 @@ static int check_bytes(const struct files_shelf *s, const struct files_item *it)
     return rc == 0 && memcmp(sha, it->sha, FILES_SHA) != 0 ? HELIO_EFORMAT : rc;
 }
 
-/* The transfer is done, whoever has sent some of it. */
+/* The transfer is done, of all who have sent some of it. */
 static int remember_item(struct files_shelf *s, struct files_item *it)
 {
     uint8_t id[FILES_ID];
