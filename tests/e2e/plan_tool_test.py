@@ -155,7 +155,7 @@ class PlanToolTest(unittest.TestCase):
                    "a span 4 1 1 1000 1000 1 'udplso localhost:1113'\na span 7 1 1 1000 1000 1 'dccplso 127.0.0.1:9'\ns 'udplsi 0.0.0.0:1114'\n",
         "n.bprc": "1\na scheme ipn 'ipnfw' 'ipnadminep'\na endpoint ipn:4.1 q\na protocol udp 1400 100\na induct udp 0.0.0.0:4557 udpcli\n"
                   "a induct tcp 0.0.0.0:4556 tcpcli\na outduct udp 127.0.0.1:4558 udpclo\na plan ipn:11.0\na planduct ipn:11.0 udp 127.0.0.1:4561\nr 'ipnadmin n.ipnrc'\ns\n",
-        "n.ipnrc": "a plan 5 ltp/5\na plan 8 udp/127.0.0.1:4558\na plan 9 stcp/127.0.0.1:1\na exit 20 29 ipn:8.0\na exit 30 30 ipn:9.0\n",
+        "n.ipnrc": "a plan 5 ltp/5\na plan 8 udp/127.0.0.1:4558\na plan 9 bibe/ipn:9.0\na exit 20 29 ipn:8.0\na exit 30 30 ipn:9.0\n",
     }
     ION_MADE = """node: ipn:4.0
 socket: /tmp/helio-4.sock
@@ -177,7 +177,7 @@ links:
 #     adapter: ltp-udp
 #     peer: ipn:6.0
 #     local: 0.0.0.0:1114
-#     remote: ADDRESS:PORT
+#     remote: relay:1113
 #     segment: 64001B
 #     sessions: 9
 #     limits: {import_sessions: 9}
@@ -204,7 +204,7 @@ routes:
         for note in ("n.ionrc:3: m production: has no counterpart", "n.ltprc:2: a span 5: aggregation (64000 bytes, 2 s) is left out",
                      "n.ltprc:3: relay: a name: write its numeric address", "n.ltprc:5: a span: \"dccplso 127.0.0.1:9\": only udplso",
                      "n.bprc:3: a endpoint: applications register", "n.bprc:6: a induct tcp: has no counterpart: ION's tcp is TCPCL 3",
-                     "n.bprc:10: r 'ipnadmin n.ipnrc': is not run", "n.ipnrc:3: plan 9 stcp/127.0.0.1:1: has no counterpart",
+                     "n.bprc:10: r 'ipnadmin n.ipnrc': is not run", "n.ipnrc:3: plan 9 bibe/ipn:9.0: has no counterpart: ION's BIBE",
                      "a link of node 4 with itself: left out"):
             self.assertEqual(sum(line.startswith(note) for line in notes), 1, (note, notes))
         programs = {"n.ionrc": "ionadmin", "n.ltprc": "ltpadmin", "n.bprc": "bpadmin", "n.ipnrc": "ipnadmin"}
@@ -213,6 +213,84 @@ routes:
         self.assertEqual(made, self.ION_MADE.replace("n.ionrc", "n.rc"))
         self.assertTrue(any("of a program that has no counterpart" in line for line in notes))
 
+    def made_of(self, node, bp, ipn, name):
+        """What is imported from lines of bpadmin and ipnadmin."""
+        text = "".join(f"## begin {program}\n{lines}## end {program}\n" for program, lines in
+                       (("ionadmin", f"1 {node} ''\n"), ("bpadmin", bp), ("ipnadmin", ipn)))
+        return self.imported({name + ".rc": text}, name + ".yaml")
+
+    def assert_notes(self, wanted, notes):
+        for note in wanted:
+            self.assertEqual(sum(note in line for line in notes), 1, (note, notes))
+
+    def test_import_stcp(self):
+        """Links of stcp. All receive at the induct, but those of a host that has a link there already: the peer does not say its node."""
+        made, notes = self.made_of(1, "a protocol stcp 1400 100\na induct stcp 10.1.1.1 stcpcli\na outduct stcp 10.1.1.2:4556 ''\n"
+                                   "a plan ipn:3.0 1000\na planduct ipn:3.0 stcp 10.1.1.2:4557\na planduct ipn:6.0 stcp ::1:4556\n"
+                                   "a planduct ipn:3.0 stcp 10.1.1.9:4557\n",
+                                   "a plan 2 host2 x stcp/10.1.1.2:4556\na plan 4 stcp/ground.example:0\na plan 5 stcp/10.1.1\n", "stcp")
+        self.assertEqual(made.split("links:\n")[1], """  - name: to-3
+    adapter: stcp
+    peer: ipn:3.0
+    local: 10.1.1.1:4556
+    remote: 10.1.1.2:4557
+  - name: to-6
+    adapter: stcp
+    peer: ipn:6.0
+    remote: "[::1]:4556"
+  - name: to-2
+    adapter: stcp
+    peer: ipn:2.0
+    remote: 10.1.1.2:4556
+#   - name: to-4
+#     adapter: stcp
+#     peer: ipn:4.0
+#     local: 10.1.1.1:4556
+#     remote: ground.example:4556
+#   - name: to-5
+#     adapter: stcp
+#     peer: ipn:5.0
+#     remote: ADDRESS:PORT
+""")
+        self.assert_notes(("10.1.1.9:4557: another duct of the same kind to node 3", "ground.example: a name", "10.1.1: neither an address nor a name",
+                           "to-2: has the host of to-3: it only sends", "to-6: 10.1.1.1:4556 and [::1]:4556 are not both"), notes)
+        self.assertFalse([line for line in notes if "no counterpart" in line], notes)
+
+    def test_import_inducts(self):
+        """A name stands for all addresses of this host; one induct of a kind; links in comments where no outduct says who sends."""
+        made, notes = self.made_of(1, "a induct stcp here:4557 stcpcli\na induct stcp 10.1.1.1:4558 stcpcli\na induct udp @ udpcli\na induct bibe * ''\n",
+                                   "", "inducts")
+        self.assertIn("""#   - name: from-udp
+#     adapter: udp
+#     peer: ipn:NODE.0
+#     local: 0.0.0.0:4556
+#     remote: ADDRESS:PORT
+#   - name: from-stcp
+#     adapter: stcp
+#     peer: ipn:NODE.0
+#     local: 0.0.0.0:4557
+#     source: any
+""", made)
+        self.assert_notes(("here: a name of this host", "10.1.1.1:4558: links stcp receive at 0.0.0.0:4557 already", "induct stcp at 0.0.0.0:4557",
+                           "induct udp at 0.0.0.0:4556", "a induct bibe: has no counterpart: ION's BIBE"), notes)
+        made, notes = self.made_of(1, "a induct udp 0.0.0.0:4556 udpcli\n", "a plan 1 udp/127.0.0.1:4556\n", "self")
+        self.assertEqual((made.count("from-"), len([line for line in notes if "induct" in line])), (0, 0))  # it sends to itself
+
+    def test_import_one_remote(self):
+        """Two neighbours behind one address: heliod knows links by both addresses, so the second one sends from another port."""
+        made, notes = self.made_of(1, "a induct udp 127.0.0.1:4556 udpcli\n", "a plan 2 udp/127.0.0.1:4557\na plan 3 udp/127.0.0.1:4557\n", "remote")
+        self.assertIn("peer: ipn:2.0\n    local: 127.0.0.1:4556\n", made)
+        self.assertIn("peer: ipn:3.0\n    local: 0.0.0.0:0\n    remote: 127.0.0.1:4557\n", made)
+        self.assert_notes(("to-3: has the remote of to-2: it sends from a port of its own",), notes)
+
+    def test_import_udplsi(self):
+        """Without an address, or without quotes, ION listens at the usual port; a comma behind a port is not read."""
+        for words, note in (("udplsi", 0), ("udplsi localhost:5111", 1)):
+            made, notes = self.imported({"l.rc": "## begin ionadmin\n1 1\n## end ionadmin\n## begin ltpadmin\n"
+                                         f"a span 2 9 9 1400 1 1 'udplso 127.0.0.1:2113, 800000'\ns {words}\n## end ltpadmin\n"}, "l.yaml")
+            self.assertIn("local: 0.0.0.0:1113\n    remote: 127.0.0.1:2113\n    rate: 800000bit/s\n", made)
+            self.assertEqual(sum("only in quotes" in line for line in notes), note, notes)
+
     def test_import_hdtn(self):
         def duct(layer, **keys):
             return {"name": "x", "convergenceLayer": layer, **keys}
@@ -220,12 +298,15 @@ routes:
         outducts = [duct("ltp_over_udp", nextHopNodeId=2, remoteHostname="127.0.0.1", remotePort=1113, thisLtpEngineId=103, remoteLtpEngineId=102,
                          ltpDataSegmentMtu=1360, oneWayLightTimeMs=1000, oneWayMarginTimeMs=200, ltpSenderBoundPort=2113,
                          maxNumberOfBundlesInPipeline=50, ltpRandomNumberSizeBits=32),
-                    duct("stcp", nextHopNodeId=3, remoteHostname="localhost", remotePort=4556),
+                    duct("stcp", nextHopNodeId=3, remoteHostname="localhost", remotePort=4556, maxNumberOfBundlesInPipeline=50,
+                         maxSumOfBundleBytesInPipeline=50000000, keepAliveIntervalSeconds=17),
                     duct("tcpcl_v4", nextHopNodeId=4, remoteHostname="localhost", remotePort=4556, tryUseTls=False, tlsIsRequired=False),
                     duct("tcpcl_v4", nextHopNodeId=5, remoteHostname="localhost", remotePort=4557, tryUseTls=True, tlsIsRequired=True),
-                    duct("udp", nextHopNodeId=6, remoteHostname="localhost", remotePort=4559)]
+                    duct("udp", nextHopNodeId=6, remoteHostname="localhost", remotePort=4559), duct("ltp_over_ipc", nextHopNodeId=7),
+                    duct("ltp_over_encap_local_stream", nextHopNodeId=8), duct("tcpcl_v3", nextHopNodeId=9), duct("slip_over_uart", nextHopNodeId=11),
+                    duct("stcp", nextHopNodeId=12, remoteHostname="hdtn_receiver", remotePort=1113, keepAliveIntervalSeconds=0)]
         inducts = [duct("ltp_over_udp", boundPort=1114, thisLtpEngineId=103, remoteLtpEngineId=102, ltpMaxExpectedSimultaneousSessions=5000),
-                   duct("udp", boundPort=4560), duct("tcpcl_v4", boundPort=4556)]
+                   duct("udp", boundPort=4560), duct("tcpcl_v4", boundPort=4556), duct("stcp", boundPort=4558), duct("bp_over_encap_local_stream")]
         text = json.dumps({"myNodeId": 10, "isAcsAware": True, "maxBundleSizeBytes": 10000000, "inductsConfig": {"inductVector": inducts},
                            "outductsConfig": {"outductVector": outducts}, "storageConfig": {"totalStorageCapacityBytes": 8192000000}}, indent=1)
         made, notes = self.imported({"hdtn.json": text}, "hdtn.yaml")
@@ -246,6 +327,14 @@ links:
     limits: {import_sessions: 5000, import_sessions_all: 5000}
     owlt: 1s
     recovery: {margin: 400ms}
+  - name: to-3
+    adapter: stcp
+    peer: ipn:3.0
+    local: 0.0.0.0:4558
+    remote: 127.0.0.1:4556
+    window: 50
+    limits: {window_bytes: 50000000B}
+    keepalive: 17s
   - name: to-4
     adapter: tcpcl
     peer: ipn:4.0
@@ -261,8 +350,17 @@ links:
     peer: ipn:6.0
     local: 0.0.0.0:4560
     remote: 127.0.0.1:4559
+#   - name: to-12
+#     adapter: stcp
+#     peer: ipn:12.0
+#     local: 0.0.0.0:4558
+#     remote: hdtn_receiver:1113
+#     keepalive: 0
 """)
-        for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of stcp: this convergence layer",
+        for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of ltp_over_ipc: has no counterpart (LTP in the memory of one machine; use ltp_over_udp)",
+                     "outduct x of ltp_over_encap_local_stream: has no counterpart (LTP in a local socket or pipe; use ltp_over_udp)",
+                     "outduct x of tcpcl_v3: has no counterpart (ours is TCPCL 4; HDTN has it as tcpcl_v4)", "outduct x of slip_over_uart: has no counterpart",
+                     "induct x of bp_over_encap_local_stream: has no counterpart", "hdtn_receiver: a name",
                      "TLS is asked for: write tls: {certificate", "induct of tcpcl_v4: who connects is not said"):
             self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
 

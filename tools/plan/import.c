@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the readers of other configurations share, and the YAML that is written. What can go wrong:
- * more links or routes than there is room for; they are noted. */
+ * more links or routes than there is room for, or links that heliod cannot tell apart; they are
+ * noted. */
 #include "tools/plan/import.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 #define SESSIONS_ALL 4096 /* heliod's default of import_sessions_all */
 
-static const char *const adapters[] = {"ltp-udp", "udp", "tcpcl"};
+static const char *const adapters[IMPORT_ADAPTERS] = {"ltp-udp", "udp", "tcpcl", "stcp"};
 
 void import_init(struct import *im, FILE *notes)
 {
@@ -68,24 +69,83 @@ bool import_number(const char *text, uint64_t max, uint64_t *out)
     return true;
 }
 
-bool import_address(struct import *im, const char *host, uint64_t port, uint32_t line,
-                    char out[IMPORT_ADDRESS_CAP])
+/* --- addresses --- */
+
+static bool write_numeric(const char *host, uint64_t port, char out[IMPORT_ADDRESS_CAP])
 {
     struct address a;
-    const char *numeric = strcmp(host, "localhost") == 0 ? "127.0.0.1" : host;
-    if (port == 0 || port > UINT16_MAX) {
+    const bool self = strcmp(host, "localhost") == 0 || strcmp(host, "localhost.localdomain") == 0;
+    if (address_of(self ? "127.0.0.1" : host, (uint16_t)port, &a) < 0)
+        return false;
+    (void)address_write(&a, out);
+    return true;
+}
+
+/* A name of the DNS or of /etc/hosts; digits and dots alone are a wrong address. */
+static bool is_host_name(const char *host)
+{
+    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
+                      digits[] = "0123456789.", others[] = "-_";
+    char all[sizeof letters + sizeof digits + sizeof others];
+    const size_t n = strlen(host);
+    snprintf(all, sizeof all, "%s%s%s", letters, digits, others);
+    return n > 0 && n <= 253 && strspn(host, all) == n && strspn(host, digits) < n &&
+           host[0] != '-' && host[0] != '.';
+}
+
+static bool check_port(struct import *im, const char *host, uint64_t port, uint32_t line)
+{
+    if (port == 0 || port > UINT16_MAX)
         import_note(im, line, "%s: port %" PRIu64 " is none: left out", host, port);
+    return port > 0 && port <= UINT16_MAX;
+}
+
+bool import_remote(struct import *im, struct import_link *l, const char *host, uint64_t port,
+                   uint32_t line)
+{
+    char text[IMPORT_ADDRESS_CAP];
+    if (!check_port(im, host, port, line))
+        return false;
+    const bool numeric = write_numeric(host, port, text);
+    if (!numeric && !is_host_name(host)) {
+        import_note(im, line, "%s: neither an address nor a name: left out", host);
         return false;
     }
-    if (address_of(numeric, (uint16_t)port, &a) < 0) {
+    if (!numeric)
+        snprintf(text, sizeof text, "%s:%" PRIu64, host, port);
+    if (l->remote[0] != '\0' && strcmp(l->remote, text) != 0) {
+        import_note(im, line, "%s: another duct of the same kind to node %" PRIu64 ": left out",
+                    text, l->peer);
+        return false;
+    }
+    if (!numeric)
         import_note(im, line,
                     "%s: a name: write its numeric address into the configuration, with port "
                     "%" PRIu64,
                     host, port);
+    memcpy(l->remote, text, sizeof text);
+    l->named = !numeric;
+    return true;
+}
+
+bool import_local(struct import *im, enum import_adapter adapter, const char *host, uint64_t port,
+                  uint32_t line)
+{
+    char text[IMPORT_ADDRESS_CAP];
+    if (!check_port(im, host, port, line))
+        return false;
+    if (!write_numeric(host, port, text)) {
+        snprintf(text, sizeof text, "0.0.0.0:%" PRIu64, port);
+        if (host[0] != '\0')
+            import_note(im, line, "%s: a name of this host: local is all its addresses, %s", host,
+                        text);
+    }
+    if (im->local[adapter][0] != '\0' && strcmp(im->local[adapter], text) != 0) {
+        import_note(im, line, "%s: links %s receive at %s already: left out", text,
+                    adapters[adapter], im->local[adapter]);
         return false;
     }
-    snprintf(out, IMPORT_ADDRESS_CAP,
-             strchr(numeric, ':') != NULL ? "[%s]:%" PRIu64 : "%s:%" PRIu64, numeric, port);
+    memcpy(im->local[adapter], text, sizeof text);
     return true;
 }
 
@@ -96,10 +156,12 @@ static void drop_loops(struct import *im)
 {
     size_t kept = 0;
     for (size_t i = 0; i < im->links_len; i++) {
-        if (im->links[i].peer == im->node)
+        if (im->links[i].peer == im->node) {
             import_note(im, 0, "a link of node %" PRIu64 " with itself: left out", im->node);
-        else
+            im->own[im->links[i].adapter] = true;
+        } else {
             im->links[kept++] = im->links[i];
+        }
     }
     im->links_len = kept;
 }
@@ -133,7 +195,7 @@ static tick find_owlt(const struct import *im, const struct import_link *l)
 /* Can it be a link as it is? */
 static bool is_whole(const struct import_link *l)
 {
-    return l->remote[0] != '\0' && !l->tls_unknown;
+    return l->remote[0] != '\0' && !l->named && !l->tls_unknown;
 }
 
 /* A path or an address as a quoted value: [::1]:4556 would be a list. */
@@ -197,15 +259,130 @@ static void write_ltp(FILE *f, const char *mark, const struct import *im,
 static const char *local_address(const struct import *im, const struct import_link *l,
                                  char out[IMPORT_ADDRESS_CAP])
 {
-    static const char *const usual[] = {"0.0.0.0:1113", "0.0.0.0:4556", ""};
+    static const char *const usual[IMPORT_ADAPTERS] = {"0.0.0.0:1113", "0.0.0.0:4556", "", ""};
     static const char any[] = "0.0.0.0";
     const char *local = l->local[0] != '\0'                ? l->local
                         : im->local[l->adapter][0] != '\0' ? im->local[l->adapter]
                                                            : usual[l->adapter];
     const bool other = l->remote[0] == '[' && strncmp(local, any, sizeof any - 1) == 0;
-    snprintf(out, IMPORT_ADDRESS_CAP, "%s%s", other ? "[::]" : "",
-             other ? local + sizeof any - 1 : local);
+    if (other) /* its port */
+        snprintf(out, IMPORT_ADDRESS_CAP, "[::]%.6s", local + sizeof any - 1);
+    else
+        snprintf(out, IMPORT_ADDRESS_CAP, "%s", local);
     return out;
+}
+
+/* --- STCP: whose connections are accepted --- */
+
+static bool has_host_of(const struct import_link *a, const struct import_link *b)
+{
+    const size_t n = (size_t)(strrchr(a->remote, ':') - a->remote);
+    return strncmp(a->remote, b->remote, n + 1) == 0;
+}
+
+/* The link that connections from the host of l belong to; NULL: none yet. */
+static const struct import_link *find_listener(const struct import *im, const struct import_link *l)
+{
+    for (const struct import_link *k = im->links; k < l; k++) {
+        if (k->adapter == IMPORT_STCP && k->local[0] != '\0' && has_host_of(k, l))
+            return k;
+    }
+    return NULL;
+}
+
+/* Links of one host cannot share the local address: the peer does not say which node it is. */
+static void share_local(struct import *im, struct import_link *l)
+{
+    char local[IMPORT_ADDRESS_CAP], name[48], other[48];
+    const struct import_link *k = find_listener(im, l);
+    if (k != NULL) {
+        import_note(im, 0,
+                    "%s: has the host of %s: it only sends, and what comes from that host counts "
+                    "as %s",
+                    link_name(im, l, name), link_name(im, k, other), other);
+        return;
+    }
+    (void)local_address(im, l, local);
+    if ((local[0] == '[') == (l->remote[0] == '['))
+        memcpy(l->local, local, sizeof local);
+    else
+        import_note(im, 0, "%s: %s and %s are not both IPv4 or both IPv6: it only sends",
+                    link_name(im, l, name), local, l->remote);
+}
+
+/* A link is known by its local and remote address; one that sends where another one does needs a
+ * port of its own. */
+static void part_local(struct import *im, struct import_link *l)
+{
+    char name[48], other[48];
+    for (const struct import_link *k = im->links; k < l; k++) {
+        if (k->adapter == IMPORT_UDP && k->local[0] == '\0' && strcmp(k->remote, l->remote) == 0) {
+            snprintf(l->local, sizeof l->local, l->remote[0] == '[' ? "[::]:0" : "0.0.0.0:0");
+            import_note(im, 0,
+                        "%s: has the remote of %s: it sends from a port of its own, and what "
+                        "comes from there counts as %s",
+                        link_name(im, l, name), link_name(im, k, other), other);
+            return;
+        }
+    }
+}
+
+/* What an induct receives when no outduct says who sends there. */
+static void note_lone_inducts(struct import *im)
+{
+    static const enum import_adapter both[] = {IMPORT_UDP, IMPORT_STCP};
+    for (size_t b = 0; b < 2; b++) {
+        bool lone = im->local[both[b]][0] != '\0' && !im->own[both[b]];
+        for (size_t i = 0; i < im->links_len; i++)
+            lone = lone && im->links[i].adapter != both[b];
+        im->lone[both[b]] = lone;
+        if (lone)
+            import_note(im, 0,
+                        "induct %s at %s: no outduct names a neighbour that would send there: "
+                        "complete the link in comments",
+                        adapters[both[b]], im->local[both[b]]);
+    }
+}
+
+static void settle_inducts(struct import *im)
+{
+    for (size_t i = 0; i < im->links_len; i++) {
+        struct import_link *l = &im->links[i];
+        if (l->adapter == IMPORT_STCP && im->local[IMPORT_STCP][0] != '\0' && l->remote[0] != '\0')
+            share_local(im, l);
+        else if (l->adapter == IMPORT_UDP && l->remote[0] != '\0')
+            part_local(im, l);
+    }
+    note_lone_inducts(im);
+}
+
+static void write_lone_induct(FILE *f, const struct import *im, enum import_adapter adapter)
+{
+    fprintf(f, "#   - name: from-%s\n#     adapter: %s\n#     peer: ipn:NODE.0\n",
+            adapters[adapter], adapters[adapter]);
+    write_address(f, "# ", "local", im->local[adapter]);
+    fprintf(f, adapter == IMPORT_STCP ? "#     source: any\n" : "#     remote: ADDRESS:PORT\n");
+}
+
+static void write_stcp(FILE *f, const char *mark, const struct import_link *l)
+{
+    char text[CONF_NUMBER_CAP];
+    if (l->window > 0)
+        fprintf(f, "%s    window: %" PRIu64 "\n", mark, l->window);
+    if (l->window_bytes > 0)
+        fprintf(f, "%s    limits: {window_bytes: %" PRIu64 "B}\n", mark, l->window_bytes);
+    if (l->keepalive_given)
+        fprintf(f, "%s    keepalive: %s\n", mark,
+                conf_number_text(OPTION_DURATION, l->keepalive, text));
+}
+
+/* STCP: "" where only this node sends. */
+static const char *find_local(const struct import *im, const struct import_link *l,
+                              char out[IMPORT_ADDRESS_CAP])
+{
+    if (l->adapter == IMPORT_LTP || l->adapter == IMPORT_UDP)
+        return local_address(im, l, out);
+    return l->local;
 }
 
 /* One that needs a person stands in comments. */
@@ -216,13 +393,15 @@ static void write_link(FILE *f, const struct import *im, const struct import_lin
     char name[48];
     fprintf(f, "%s  - name: %s\n%s    adapter: %s\n%s    peer: ipn:%" PRIu64 ".0\n", mark,
             link_name(im, l, name), mark, adapters[l->adapter], mark, l->peer);
-    if (l->adapter != IMPORT_TCPCL)
-        write_address(f, mark, "local", local_address(im, l, local));
+    if (find_local(im, l, local)[0] != '\0')
+        write_address(f, mark, "local", find_local(im, l, local));
     write_address(f, mark, "remote", l->remote[0] != '\0' ? l->remote : "ADDRESS:PORT");
     if (l->rate > 0)
         fprintf(f, "%s    rate: %" PRIu64 "bit/s\n", mark, l->rate);
     if (l->adapter == IMPORT_LTP)
         write_ltp(f, mark, im, l);
+    if (l->adapter == IMPORT_STCP)
+        write_stcp(f, mark, l);
     if (l->adapter == IMPORT_TCPCL)
         fprintf(f, "%s    tls: %s\n", mark, l->tls_unknown ? "required" : "off");
 }
@@ -262,6 +441,7 @@ int import_write(FILE *f, struct import *im)
 {
     bool links = false;
     drop_loops(im);
+    settle_inducts(im);
     fprintf(f, "node: ipn:%" PRIu64 ".0\n", im->node);
     fprintf(f, "socket: /tmp/helio-%" PRIu64 ".sock\n", im->node);
     fprintf(f, "store: {path: /tmp/helio-%" PRIu64 ".store, durability: sync", im->node);
@@ -280,6 +460,10 @@ int import_write(FILE *f, struct import *im)
             fprintf(f, "links:\n");
         links = links || is_whole(&im->links[i]);
         write_link(f, im, &im->links[i]);
+    }
+    for (int a = 0; a < IMPORT_ADAPTERS; a++) {
+        if (im->lone[a])
+            write_lone_induct(f, im, (enum import_adapter)a);
     }
     write_routes(f, im);
     return fflush(f) != 0 || ferror(f) ? -1 : 0;

@@ -17,20 +17,24 @@
 #define IMPORT_ROUTES_MAX 256
 #define IMPORT_RANGES_MAX 4096
 #define IMPORT_NOTES_MAX 10000
-#define IMPORT_ADDRESS_CAP 64
+#define IMPORT_ADDRESS_CAP 272 /* a name of 253 characters and a port */
 
-enum import_adapter { IMPORT_LTP, IMPORT_UDP, IMPORT_TCPCL };
+enum import_adapter { IMPORT_LTP, IMPORT_UDP, IMPORT_TCPCL, IMPORT_STCP, IMPORT_ADAPTERS };
 
 struct import_link {
     enum import_adapter adapter;
     uint64_t peer;                               /* the neighbour's node number */
     uint64_t engine;                             /* LTP: its engine number */
-    char remote[IMPORT_ADDRESS_CAP];             /* numeric, with port; "": not known */
+    char remote[IMPORT_ADDRESS_CAP];             /* with port; "": not known */
     char local[IMPORT_ADDRESS_CAP];              /* "": that of all links of the adapter */
+    bool named;                                  /* remote has a name instead of an address */
     uint64_t rate;                               /* bit/s; 0: none */
     uint64_t segment, sessions, import_sessions; /* 0: not given */
     tick owlt, margin;                           /* 0: not given */
-    bool tls_unknown;                            /* TLS is asked for: not written as a link */
+    uint64_t window, window_bytes;               /* STCP; 0: not given */
+    tick keepalive;                              /* STCP, where keepalive_given; 0: never */
+    bool keepalive_given;
+    bool tls_unknown; /* TLS is asked for: not written as a link */
 };
 
 struct import_route {
@@ -47,8 +51,10 @@ struct import {
     uint64_t engine; /* LTP engine of this node; 0: as node */
     uint64_t bundle_max;
     uint64_t store_limit;
-    const char *plan;                  /* file with contacts; borrowed; NULL: none */
-    char local[3][IMPORT_ADDRESS_CAP]; /* by adapter; "": not given */
+    const char *plan;                                /* file with contacts; borrowed; NULL: none */
+    char local[IMPORT_ADAPTERS][IMPORT_ADDRESS_CAP]; /* "": not given */
+    bool own[IMPORT_ADAPTERS];                       /* a duct led to this node itself */
+    bool lone[IMPORT_ADAPTERS]; /* local is given, and no link says who sends there */
     struct import_link links[IMPORT_LINKS_MAX];
     struct import_route routes[IMPORT_ROUTES_MAX];
     struct import_range
@@ -69,10 +75,15 @@ void import_note(struct import *im, uint32_t line, const char *format, ...)
 struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
                                 uint32_t line);
 
-/* "localhost", or a numeric address, with a port in digits, as ADDRESS:PORT in out[]. False: it is
- * none; a name is noted, as only a person knows which address is meant. */
-bool import_address(struct import *im, const char *host, uint64_t port, uint32_t line,
-                    char out[IMPORT_ADDRESS_CAP]);
+/* Where the link sends to: "localhost", a numeric address, or a name, which is noted, as heliod
+ * wants the address. False, and noted: it is none of these, or the link has another one already. */
+bool import_remote(struct import *im, struct import_link *l, const char *host, uint64_t port,
+                   uint32_t line);
+
+/* Where links of this adapter receive. A name of this host stands for all its addresses. False, and
+ * noted: the port is none, or another duct was given before. */
+bool import_local(struct import *im, enum import_adapter adapter, const char *host, uint64_t port,
+                  uint32_t line);
 
 /* Digits alone, at most `max`. */
 bool import_number(const char *text, uint64_t max, uint64_t *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * HDTN's configuration: one JSON file with inducts and outducts. An outduct is a link; an induct of
- * LTP completes the link of the same engine, one of UDP says where datagrams come in. Who connects
- * to an induct of TCPCL the file does not say. What can go wrong: no JSON, no node number; ducts of
- * other convergence layers and keys without a counterpart are noted.
+ * LTP completes the link of the same engine, one of UDP or STCP says where its links receive. Who
+ * connects to an induct of TCPCL the file does not say. What can go wrong: no JSON, no node number;
+ * ducts of other convergence layers and keys without a counterpart are noted.
  */
 #include <inttypes.h>
 #include <string.h>
@@ -54,12 +54,6 @@ static uint64_t number_of(struct import *im, const struct conf_tree *map, const 
 static bool is_yes(const struct conf_tree *map, const char *key)
 {
     return strcmp(text_of(map, key), "true") == 0;
-}
-
-static void set_local(struct import *im, enum import_adapter adapter, uint64_t port)
-{
-    if (port > 0)
-        snprintf(im->local[adapter], IMPORT_ADDRESS_CAP, "0.0.0.0:%" PRIu64, port);
 }
 
 static tick milliseconds(struct import *im, const struct conf_tree *d, const char *key)
@@ -119,20 +113,54 @@ static void read_udp_out(struct import *im, const struct conf_tree *d)
     note_rest(im, d, used);
 }
 
+static void read_stcp_out(struct import *im, const struct conf_tree *d, struct import_link *l)
+{
+    static const char *const used[] = {"name",
+                                       "convergenceLayer",
+                                       "nextHopNodeId",
+                                       "remoteHostname",
+                                       "remotePort",
+                                       "maxNumberOfBundlesInPipeline",
+                                       "maxSumOfBundleBytesInPipeline",
+                                       "keepAliveIntervalSeconds",
+                                       NULL};
+    l->window = number_of(im, d, "maxNumberOfBundlesInPipeline", 65536);
+    l->window_bytes = number_of(im, d, "maxSumOfBundleBytesInPipeline", UINT64_C(1) << 40);
+    l->keepalive_given = conf_child(d, "keepAliveIntervalSeconds") != NULL;
+    l->keepalive = number_of(im, d, "keepAliveIntervalSeconds", 86400) * TICK_S;
+    note_rest(im, d, used);
+}
+
 static int adapter_of(const char *layer)
 {
-    static const char *const layers[] = {"ltp_over_udp", "udp", "tcpcl_v4"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const layers[IMPORT_ADAPTERS] = {"ltp_over_udp", "udp", "tcpcl_v4", "stcp"};
+    for (int i = 0; i < IMPORT_ADAPTERS; i++) {
         if (strcmp(layer, layers[i]) == 0)
             return i;
     }
     return -1;
 }
 
+static const char *reason_of(const char *layer)
+{
+    static const char *const reasons[][2] = {
+        {"tcpcl_v3", "ours is TCPCL 4; HDTN has it as tcpcl_v4"},
+        {"ltp_over_ipc", "LTP in the memory of one machine; use ltp_over_udp"},
+        {"ltp_over_encap_local_stream", "LTP in a local socket or pipe; use ltp_over_udp"},
+        {"bp_over_encap_local_stream", "bundles in a local socket or pipe; use stcp or tcpcl_v4"},
+        {"slip_over_uart", "a serial line"}};
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++) {
+        if (strcmp(layer, reasons[i][0]) == 0)
+            return reasons[i][1];
+    }
+    return "this convergence layer is not known";
+}
+
 static void note_layer(struct import *im, const struct conf_tree *d, const char *what)
 {
-    import_note(im, d->line, "%s %s of %s: this convergence layer has no counterpart: left out",
-                what, text_of(d, "name"), text_of(d, "convergenceLayer"));
+    const char *layer = text_of(d, "convergenceLayer");
+    import_note(im, d->line, "%s %s of %s: has no counterpart (%s): left out", what,
+                text_of(d, "name"), layer, reason_of(layer));
 }
 
 static void read_outduct(struct import *im, const struct conf_tree *d)
@@ -149,12 +177,14 @@ static void read_outduct(struct import *im, const struct conf_tree *d)
     struct import_link *l = import_link(im, (enum import_adapter)adapter, peer, d->line);
     if (l == NULL)
         return;
-    (void)import_address(im, text_of(d, "remoteHostname"),
-                         number_of(im, d, "remotePort", UINT16_MAX), d->line, l->remote);
+    (void)import_remote(im, l, text_of(d, "remoteHostname"),
+                        number_of(im, d, "remotePort", UINT16_MAX), d->line);
     if (l->adapter == IMPORT_LTP)
         read_ltp_out(im, d, l);
     else if (l->adapter == IMPORT_TCPCL)
         read_tcpcl_out(im, d, l);
+    else if (l->adapter == IMPORT_STCP)
+        read_stcp_out(im, d, l);
     else
         read_udp_out(im, d);
 }
@@ -202,8 +232,8 @@ static void read_ltp_in(struct import *im, const struct conf_tree *d)
     if (l->margin == 0)
         l->margin = 2 * milliseconds(im, d, "oneWayMarginTimeMs");
     if (l->remote[0] == '\0')
-        (void)import_address(im, text_of(d, "ltpRemoteUdpHostname"),
-                             number_of(im, d, "ltpRemoteUdpPort", UINT16_MAX), d->line, l->remote);
+        (void)import_remote(im, l, text_of(d, "ltpRemoteUdpHostname"),
+                            number_of(im, d, "ltpRemoteUdpPort", UINT16_MAX), d->line);
     note_rest(im, d, used);
 }
 
@@ -220,8 +250,8 @@ static void read_induct(struct import *im, const struct conf_tree *d)
         return;
     }
     const uint64_t port = number_of(im, d, "boundPort", UINT16_MAX);
-    if (adapter == IMPORT_UDP)
-        set_local(im, IMPORT_UDP, port);
+    if (adapter != IMPORT_TCPCL)
+        (void)import_local(im, (enum import_adapter)adapter, "0.0.0.0", port, d->line);
     else
         import_note(im, d->line,
                     "induct of tcpcl_v4: who connects is not said: write a link with peer, "

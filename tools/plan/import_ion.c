@@ -62,22 +62,37 @@ static uint64_t number_or(const struct line *l, size_t i, uint64_t max, uint64_t
     return i < l->words && import_number(l->word[i], max, &n) ? n : otherwise;
 }
 
-/* "host:port" or "host port"; without a port the usual one. */
-static bool read_host(struct import *im, const struct line *l, const char *text, uint64_t usual,
-                      char out[IMPORT_ADDRESS_CAP])
+/* "host:port" or "host port"; the usual port without one, or with 0. */
+static void split_host(const char *text, uint64_t usual, char host[WORD_CAP], uint64_t *port)
 {
-    char host[WORD_CAP];
-    snprintf(host, sizeof host, "%s", text);
-    char *end = strpbrk(host, " \t");
+    snprintf(host, WORD_CAP, "%s", text);
+    char *end = strpbrk(host, " \t,");
     if (end != NULL)
         *end = '\0';
     char *colon = strrchr(host, ':');
-    uint64_t port = usual;
-    if (colon != NULL && !import_number(colon + 1, UINT16_MAX, &port))
-        port = 0;
+    *port = 0;
+    if (colon == NULL || (import_number(colon + 1, UINT16_MAX, port) && *port == 0))
+        *port = usual;
     if (colon != NULL)
         *colon = '\0';
-    return import_address(im, host, port, l->number, out);
+}
+
+static bool read_remote(struct import *im, const struct line *l, struct import_link *s,
+                        const char *text, uint64_t usual)
+{
+    char host[WORD_CAP];
+    uint64_t port;
+    split_host(text, usual, host, &port);
+    return import_remote(im, s, host, port, l->number);
+}
+
+static bool read_local(struct import *im, const struct line *l, enum import_adapter adapter,
+                       const char *text, uint64_t usual)
+{
+    char host[WORD_CAP];
+    uint64_t port;
+    split_host(text, usual, host, &port);
+    return import_local(im, adapter, host, port, l->number);
 }
 
 /* The words of a command in quotes: its name, and what follows. */
@@ -168,7 +183,7 @@ static void read_span(struct import *im, const struct line *l)
     /* The other node's time to answer (1 s unless given), and this node's (m
      * ownqtime: 1 s). */
     s->margin = (number_or(l, at + 1, 3598, 1) + 1) * TICK_S;
-    (void)read_host(im, l, rest, 1113, s->remote);
+    (void)read_remote(im, l, s, rest, 1113);
     const char *rate = strpbrk(rest, " \t");
     if (rate != NULL && import_number(rate + strspn(rate, " \t"), UINT64_C(1000000000000), &n))
         s->rate = n;
@@ -179,14 +194,18 @@ static void read_span(struct import *im, const struct line *l)
     im->taken++;
 }
 
-/* The daemon that takes segments in. */
-static void read_input(struct import *im, const struct line *l, const char *command)
+/* The daemon that takes segments in: the word `at`. */
+static void read_input(struct import *im, const struct line *l, size_t at)
 {
-    const char *rest = command_rest(command, "udplsi");
+    const char *command = l->word[at];
+    const char *rest = strcmp(command, "udplsi") == 0 ? "" : command_rest(command, "udplsi");
+    if (rest != NULL && *rest == '\0' && l->words > at + 1)
+        import_note(im, l->number, "%s: ION reads it only in quotes with udplsi: left out",
+                    l->word[at + 1]);
     if (rest == NULL)
         import_note(im, l->number, "\"%s\": only udplsi has a counterpart", command);
     else
-        im->taken += read_host(im, l, rest, 1113, im->local[IMPORT_LTP]);
+        im->taken += read_local(im, l, IMPORT_LTP, rest, 1113);
 }
 
 /* Does it change something? Others start, stop, print. */
@@ -206,9 +225,9 @@ static void read_ltpadmin(struct import *im, const struct line *l)
     if (is_word(l, 0, "a") && is_word(l, 1, "span"))
         read_span(im, l);
     else if (is_word(l, 0, "a") && is_word(l, 1, "seat") && l->words > 2)
-        read_input(im, l, l->word[2]);
+        read_input(im, l, 2);
     else if (is_word(l, 0, "s") && l->words > 1)
-        read_input(im, l, l->word[1]);
+        read_input(im, l, 1);
     else if (changes(l))
         note_command(im, l);
     else
@@ -217,14 +236,37 @@ static void read_ltpadmin(struct import *im, const struct line *l)
 
 /* --- ducts: of bpadmin and ipnadmin --- */
 
+static bool find_adapter(const char *protocol, enum import_adapter *adapter)
+{
+    if (strcmp(protocol, "udp") == 0)
+        *adapter = IMPORT_UDP;
+    else if (strcmp(protocol, "stcp") == 0)
+        *adapter = IMPORT_STCP;
+    else
+        return false;
+    return true;
+}
+
+/* Protocols that look like one of ours. */
+static const char *reason_of(const char *protocol)
+{
+    if (strcmp(protocol, "tcp") == 0)
+        return ": ION's tcp is TCPCL 3, ours TCPCL 4; use stcp at both nodes";
+    if (strcmp(protocol, "bibe") == 0)
+        return ": ION's BIBE (draft-ietf-dtn-bibect) has another format than the adapter bibe";
+    return "";
+}
+
 /* What leads to a neighbour. */
 static void read_duct(struct import *im, const struct line *l, uint64_t node, const char *protocol,
                       const char *name)
 {
     uint64_t engine;
-    char remote[IMPORT_ADDRESS_CAP] = "";
+    enum import_adapter adapter;
     struct import_link *s = NULL;
     if (node == im->node) {
+        if (find_adapter(protocol, &adapter))
+            im->own[adapter] = true;
         import_note(im, l->number, "%s %" PRIu64 ": this node itself: bundles are delivered here",
                     l->word[1], node);
         return;
@@ -233,14 +275,13 @@ static void read_duct(struct import *im, const struct line *l, uint64_t node, co
         s = find_engine(im, engine, l->number);
         if (s != NULL)
             s->peer = node;
-    } else if (strcmp(protocol, "udp") == 0) {
-        (void)read_host(im, l, name, 4556, remote);
-        s = import_link(im, IMPORT_UDP, node, l->number);
+    } else if (find_adapter(protocol, &adapter)) {
+        s = import_link(im, adapter, node, l->number);
         if (s != NULL)
-            memcpy(s->remote, remote, sizeof remote);
+            (void)read_remote(im, l, s, name, 4556);
     } else {
-        import_note(im, l->number, "%s %" PRIu64 " %s/%s: has no counterpart", l->word[1], node,
-                    protocol, name);
+        import_note(im, l->number, "%s %" PRIu64 " %s/%s: has no counterpart%s", l->word[1], node,
+                    protocol, name, reason_of(protocol));
     }
     im->taken += s != NULL;
 }
@@ -262,22 +303,24 @@ static bool read_eid(const char *text, uint64_t *node)
 
 static void read_induct(struct import *im, const struct line *l)
 {
-    if (is_word(l, 2, "udp") && l->words > 3)
-        im->taken += read_host(im, l, l->word[3], 4556, im->local[IMPORT_UDP]);
+    enum import_adapter adapter;
+    if (l->words > 3 && find_adapter(l->word[2], &adapter))
+        im->taken += read_local(im, l, adapter, l->word[3], 4556);
     else if (is_word(l, 2, "ltp"))
         im->taken++;
     else
         import_note(im, l->number, "a induct %s: has no counterpart%s",
-                    l->words > 2 ? l->word[2] : "",
-                    is_word(l, 2, "tcp") ? ": ION's tcp is TCPCL 3, ours TCPCL 4" : "");
+                    l->words > 2 ? l->word[2] : "", l->words > 2 ? reason_of(l->word[2]) : "");
 }
 
 /* What heliod does by itself, or what another line says. */
 static bool is_implied(const struct line *l)
 {
+    enum import_adapter adapter;
     return is_word(l, 1, "protocol") || is_word(l, 1, "plan") ||
            (is_word(l, 1, "scheme") && is_word(l, 2, "ipn")) ||
-           (is_word(l, 1, "outduct") && (is_word(l, 2, "ltp") || is_word(l, 2, "udp")));
+           (is_word(l, 1, "outduct") && l->words > 2 &&
+            (is_word(l, 2, "ltp") || find_adapter(l->word[2], &adapter)));
 }
 
 static void read_bpadmin(struct import *im, const struct line *l)
