@@ -21,6 +21,7 @@ enum option_type {
     OPTION_EID,      /* [struct eid]; read by the program's own setter */
     OPTION_ADDRESS,  /* [struct address] HOST:PORT or [V6]:PORT, numeric; likewise. The port may
                         be left away when min has one */
+    OPTION_HOST,     /* [struct host_address] likewise, or NAME:PORT */
     OPTION_SHARE,    /* [double] a probability, 0 to 1 */
     OPTION_TIME,     /* [tick] a moment; read by the program's own setter */
     OPTION_FILE,     /* as OPTION_TEXT: path of a file that is read */

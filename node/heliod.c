@@ -46,7 +46,8 @@ static const char help[] =
 static const char *type_text(const struct conf_option *o)
 {
     static const char *const names[] = {"duration", "rate",   "size", "number",  "yes|no",
-                                        "text",     "choice", "EID",  "address", "share"};
+                                        "text",     "choice", "EID",  "address", "address or name",
+                                        "share"};
     return o->type == OPTION_CHOICE  ? o->choices
            : option_is_text(o->type) ? "text"
                                      : names[o->type];

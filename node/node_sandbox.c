@@ -89,12 +89,20 @@ static void add_store(struct places *p, const struct config *c)
     add_place(p, path, strlen(path), true);
 }
 
-/* Names of users and groups, the time zone, OpenSSL's own settings, the machine's state. */
+/* Names of users, groups and hosts, the time zone, OpenSSL's own settings, the machine's state. */
 static void add_system(struct places *p)
 {
-    static const char *const reads[] = {"/etc",         "/usr",         "/lib",
-                                        "/lib64",       "/proc",        "/sys",
-                                        "/run/systemd", "/dev/urandom", "/dev/random"};
+    static const char *const reads[] = {"/etc",
+                                        "/usr",
+                                        "/lib",
+                                        "/lib64",
+                                        "/proc",
+                                        "/sys",
+                                        "/run/systemd",
+                                        "/run/NetworkManager",
+                                        "/run/resolvconf",
+                                        "/dev/urandom",
+                                        "/dev/random"};
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         add_place(p, reads[i], strlen(reads[i]), false);
     add_place(p, "/dev/null", strlen("/dev/null"), true);

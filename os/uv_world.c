@@ -24,6 +24,7 @@
 #include "base/err.h"
 #include "os/clock.h"
 #include "os/uv_bell.h"
+#include "os/uv_lookup.h"
 #include "os/uv_world_private.h"
 #include "os/work_pool.h"
 
@@ -37,11 +38,13 @@ struct uv_world {
     uv_idle_t idle; /* active: an alarm is due soon */
     uv_prepare_t prepare;
     uv_check_t check;
-    tick looked;            /* before the loop looked at its descriptors last */
-    tick armed;             /* what the timer descriptor is set to; TICK_NEVER: not */
-    struct work_pool *pool; /* NULL: nobody had work yet, or there are no threads for it */
-    struct uv_bell *bell;   /* of the pool */
-    bool pool_over;         /* none is begun any more */
+    tick looked;                /* before the loop looked at its descriptors last */
+    tick armed;                 /* what the timer descriptor is set to; TICK_NEVER: not */
+    struct work_pool *pool;     /* NULL: nobody had work yet, or there are no threads for it */
+    struct uv_bell *bell;       /* of the pool */
+    bool pool_over;             /* none is begun any more */
+    struct uv_lookups *lookups; /* NULL: nobody asked yet, or the world has ended */
+    bool ended;
 };
 
 static struct uv_world *uv_world_of(const struct world *w)
@@ -183,6 +186,32 @@ static void end_pool(struct uv_world *u)
     u->bell = NULL;
 }
 
+/* ---- names ---- */
+
+static int begin_lookup(struct world *w, struct lookup *l)
+{
+    struct uv_world *u = uv_world_of(w);
+    int r = u->ended ? HELIO_ESTOPPED : 0;
+    if (r == 0 && u->lookups == NULL)
+        r = uv_lookups_open(&u->lookups, &u->loop);
+    return r == 0 ? uv_lookups_begin(u->lookups, l) : r;
+}
+
+static void forget_lookup(struct world *w, struct lookup *l)
+{
+    struct uv_world *u = uv_world_of(w);
+    if (u->lookups != NULL)
+        uv_lookups_forget(u->lookups, l);
+    l->own = NULL; /* the world's end has forgotten all of them */
+}
+
+static void end_lookups(struct uv_world *u)
+{
+    u->ended = true;
+    uv_lookups_close(u->lookups);
+    u->lookups = NULL;
+}
+
 static const struct world_ops ops = {
     .now = read_monotonic,
     .processor = read_processor,
@@ -192,6 +221,8 @@ static const struct world_ops ops = {
     .streams = &uv_stream_ops,
     .work = give_work,
     .take_back = take_work_back,
+    .lookup = begin_lookup,
+    .lookup_forget = forget_lookup,
 };
 
 struct uv_loop_s *uv_world_loop(struct world *w)
@@ -276,6 +307,7 @@ void uv_world_end(struct world *w)
     uv_handle_t *own[] = {(uv_handle_t *)&u->timer, (uv_handle_t *)&u->idle,
                           (uv_handle_t *)&u->prepare, (uv_handle_t *)&u->check};
     end_pool(u);
+    end_lookups(u);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)
         if (!uv_is_closing(own[i]))
             uv_close(own[i], NULL);

@@ -20,6 +20,7 @@
 #include "os/stream.h"
 
 struct address;
+struct lookup;
 struct pipes;
 struct udp_io;
 struct work;
@@ -99,6 +100,9 @@ struct world_ops {
      * in the loop. */
     bool (*work)(struct world *w, struct work *job);
     bool (*take_back)(struct world *w, struct work *job);
+    /* Addresses of host names (os/lookup.h). NULL: there is no resolver. */
+    int (*lookup)(struct world *w, struct lookup *l);
+    void (*lookup_forget)(struct world *w, struct lookup *l);
 };
 
 /* Each world puts this first. */

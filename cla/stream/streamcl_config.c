@@ -9,8 +9,8 @@
 
 /* clang-format off */
 #define KEYS(port, keepalive_default, keepalive_help, idle_default)                                \
-    {"remote", OPTION_ADDRESS, AT(remote), "", port, 0, NULL,                                      \
-     "address and port to connect to and send bundles to; without it, the link only receives"},    \
+    {"remote", OPTION_HOST, AT(remote), "", port, 0, NULL,                                         \
+     "address or host name, and port, to connect to and send bundles to; a name is looked up before each attempt; without it, the link only receives"}, \
     {"local", OPTION_ADDRESS, AT(local), "", port, 0, NULL,                                        \
      "address and port where peers connect and send bundles; links with the same one share it; without it, the link only sends"}, \
     {"source", OPTION_CHOICE, AT(source), "address", 0, 0, "address|any",                          \
@@ -68,21 +68,24 @@ static int blame(const char **key, const char *which, char *why, size_t cap, con
 
 bool streamcl_connects(const struct streamcl_config *k)
 {
-    return k->connect && address_given(&k->remote);
+    return k->connect && host_address_given(&k->remote);
 }
 
-bool streamcl_accepts(const struct streamcl_config *k, const struct address *from, bool *named)
+static bool same_remote(const struct streamcl_config *a, const struct streamcl_config *b)
 {
-    *named = address_given(&k->remote) && address_given(from) &&
-             address_passes(from, &k->remote, ADDRESS_CHECK_HOST);
-    return *named || k->source == STREAMCL_FROM_ANY;
+    return host_address_given(&a->remote) && host_address_given(&b->remote) &&
+           host_address_same_host(&a->remote, &b->remote);
+}
+
+bool streamcl_ambiguous(const struct streamcl_config *a, const struct streamcl_config *b)
+{
+    return same_remote(a, b) || (a->source == STREAMCL_FROM_ANY && b->source == STREAMCL_FROM_ANY);
 }
 
 int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,
                              const char **key, char *why, size_t why_cap)
 {
     const struct streamcl_config *k = config->config, *o = other->config;
-    bool named = false;
     if (!address_given(&k->local) || address_port(&k->local) == 0 ||
         !address_equal(&k->local, &o->local))
         return 0;
@@ -90,9 +93,7 @@ int streamcl_config_conflict(const struct cla_named *config, const struct cla_na
         return blame(key, "source", why, why_cap,
                      "both are any, and local is the same; write address at one of "
                      "them, or another local");
-    if (address_given(&k->remote))
-        (void)streamcl_accepts(o, &k->remote, &named);
-    if (named)
+    if (same_remote(k, o))
         return blame(key, "remote", why, why_cap,
                      "the same host, and the same local: which link its connections "
                      "belong to nobody could say; write another local");
@@ -102,12 +103,12 @@ int streamcl_config_conflict(const struct cla_named *config, const struct cla_na
 int streamcl_config_check(const void *config, const char **key, char *why, size_t why_cap)
 {
     const struct streamcl_config *k = config;
-    const bool listens = address_given(&k->local), remote = address_given(&k->remote);
+    const bool listens = address_given(&k->local), remote = host_address_given(&k->remote);
     if (!listens && !remote)
         return blame(key, "remote", why, why_cap,
                      "is not given, nor is local; write where to send to, or where peers connect, "
                      "or both");
-    if (remote && k->connect && address_port(&k->remote) == 0)
+    if (remote && k->connect && host_address_port(&k->remote) == 0)
         return blame(key, "remote", why, why_cap, "has port 0; write the port of the peer");
     if (!listens && !k->connect)
         return blame(key, "connect", why, why_cap,
@@ -119,7 +120,8 @@ int streamcl_config_check(const void *config, const char **key, char *why, size_
     if (!listens && k->source == STREAMCL_FROM_ANY)
         return blame(key, "source", why, why_cap,
                      "counts only with local; write local, or remove this key");
-    if (listens && remote && k->local.sa.sa_family != k->remote.sa.sa_family)
+    if (listens && address_given(&k->remote.address) &&
+        k->local.sa.sa_family != k->remote.address.sa.sa_family)
         return blame(key, "remote", why, why_cap,
                      "and local are not both IPv4 or both IPv6; write two of one kind");
     if (k->reconnect_max < k->reconnect)

@@ -4,6 +4,7 @@
 #define CLA_STREAMCL_CONFIG_H
 
 #include "cla/cla.h"
+#include "cla/remote_name.h"
 #include "cla/udp_keys.h"
 
 #define STREAMCL_STCP_PORT 4556 /* of ION */
@@ -13,7 +14,8 @@ enum streamcl_source { STREAMCL_FROM_ADDRESS, STREAMCL_FROM_ANY };
 
 /* Explained by the tables' help texts. */
 struct streamcl_config {
-    struct address local, remote; /* TCP; not given: none */
+    struct address local;       /* TCP; not given: none */
+    struct host_address remote; /* likewise; an address or a name */
     tick keepalive, idle, transfer_idle, timeout, reconnect, reconnect_max;
     uint64_t window, window_bytes, held_bytes, connections, connections_address, socket_buffer;
     struct pace_keys pace; /* overhead: 0 */
@@ -36,7 +38,8 @@ int streamcl_config_conflict(const struct cla_named *config, const struct cla_na
 
 /* Does it open a connection to its remote? */
 bool streamcl_connects(const struct streamcl_config *k);
-/* May this address bring bundles over the link? *named: because it is that of `remote`. */
-bool streamcl_accepts(const struct streamcl_config *k, const struct address *from, bool *named);
+/* Do both, at one local address, accept the same connections, as far as the configurations say? Two
+ * names can turn out to be one host later. */
+bool streamcl_ambiguous(const struct streamcl_config *a, const struct streamcl_config *b);
 
 #endif

@@ -212,6 +212,7 @@ static void begin_sending(struct streamcl_conn *c)
     struct streamcl_link *l = c->link;
     assert(l->out == c && l->begun == 0);
     c->connected = true;
+    remote_name_reached(&c->link->remote);
     l->n.connected++;
     l->pause = 0;
     l->wrote_at = now_of(c);
@@ -300,11 +301,14 @@ void streamcl_conn_accept(struct streamcl_link *l, struct stream *s, const struc
     streamcl_conn_watch(c);
 }
 
-void streamcl_conn_connect(struct streamcl_link *l)
+/* One attempt, to the next address of its name. */
+static void connect_link(struct streamcl_link *l)
 {
-    const struct stream_place to = {.address = &l->config->remote};
-    if (l->out != NULL || !streamcl_wanted(l))
-        return;
+    struct address at;
+    const struct stream_place to = {.address = &at};
+    const bool known = remote_name_next(&l->remote, &at);
+    assert(known && l->out == NULL);
+    (void)known;
     struct streamcl_conn *c = conn_new(l->endpoint, l, true);
     l->n.connects++;
     const int r =
@@ -320,6 +324,34 @@ void streamcl_conn_connect(struct streamcl_link *l)
     add_conn(c);
     (void)stream_write(c->stream, NULL, 0); /* on_writable says that it is connected */
     streamcl_wake_at(l->endpoint, streamcl_conn_deadline(c));
+}
+
+void streamcl_conn_connect(struct streamcl_link *l)
+{
+    if (l->out != NULL || !streamcl_wanted(l))
+        return;
+    if (!remote_name_is_name(&l->remote)) {
+        connect_link(l);
+        return;
+    }
+    l->resolving = true;
+    remote_name_ask(&l->remote);
+}
+
+/* Also of a look-up for the addresses of peers that connect: then there is no attempt. */
+void streamcl_conn_resolved(void *link)
+{
+    struct streamcl_link *l = link;
+    const bool connects = l->resolving && l->out == NULL && streamcl_wanted(l);
+    l->resolving = false;
+    if (l->remote.failed && (connects || l->out == NULL))
+        streamcl_down(l, l->remote.why, 0);
+    if (connects && l->remote.found_len > 0) {
+        connect_link(l);
+    } else if (connects) {
+        l->n.connects_failed++;
+        streamcl_retry_later(l, true);
+    }
 }
 
 /* Off its lists; the memory goes in the next turn. */

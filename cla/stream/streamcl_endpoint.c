@@ -191,7 +191,8 @@ static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct
     *named = false;
     list_for_each (it, &h->links) {
         struct streamcl_link *l = container_of(it, struct streamcl_link, node);
-        const bool accepts = streamcl_accepts(l->config, from, named);
+        *named = remote_name_has_host(&l->remote, from);
+        const bool accepts = *named || l->config->source == STREAMCL_FROM_ANY;
         if (*named)
             return l->allowed ? l : NULL;
         if (any == NULL && accepts && l->allowed)
@@ -330,11 +331,7 @@ static int listen_at(struct streamcl_endpoint *h, const struct address *at, char
 static bool is_ambiguous(const struct streamcl_endpoint *h, const struct streamcl_link *l)
 {
     list_for_each (it, &h->links) {
-        const struct streamcl_config *k = container_of(it, struct streamcl_link, node)->config;
-        bool named = false;
-        if (address_given(&l->config->remote))
-            (void)streamcl_accepts(k, &l->config->remote, &named);
-        if (named || (k->source == STREAMCL_FROM_ANY && l->config->source == STREAMCL_FROM_ANY))
+        if (streamcl_ambiguous(container_of(it, struct streamcl_link, node)->config, l->config))
             return true;
     }
     return false;

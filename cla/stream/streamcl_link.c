@@ -68,7 +68,7 @@ void streamcl_retry_later(struct streamcl_link *l, bool failed)
 
 void streamcl_down(struct streamcl_link *l, const char *reason, int error)
 {
-    char text[ADDRESS_TEXT_MAX];
+    char text[REMOTE_NAME_TEXT_MAX];
     const tick now = world_now(l->env.world);
     assert(reason[0] != '\0');
     l->reason = reason;
@@ -78,8 +78,10 @@ void streamcl_down(struct streamcl_link *l, const char *reason, int error)
     if (now < l->say_after)
         return;
     l->say_after = tick_add(now, SAY_PAUSE);
-    streamcl_say(l, 1, "the connection to %s ended: %s%s%s%s",
-                 address_write(&l->config->remote, text), reason, error != 0 ? ": " : "",
+    streamcl_say(l, 1,
+                 reason == l->remote.why ? "cannot connect to %s: %s%s%s%s"
+                                         : "the connection to %s ended: %s%s%s%s",
+                 remote_name_write(&l->remote, text), reason, error != 0 ? ": " : "",
                  error != 0 ? helio_strerror(error) : "",
                  l->refused ? "; nobody listens there: start the peer's node" : "");
 }
@@ -112,11 +114,17 @@ static int open_link(struct cla **out, const struct cla_env *env, const void *co
     list_init(&l->sent);
     streamcl_pace_set(l);
     streamcl_set_limits(l, false);
-    const int r = streamcl_join(l, why, why_cap);
+    int r = remote_name_open(&l->remote, env->world, &k->remote, AF_UNSPEC, why, why_cap);
+    if (r == 0)
+        r = streamcl_join(l, why, why_cap);
     if (r != 0) {
+        remote_name_close(&l->remote);
         free(l);
         return r;
     }
+    remote_name_on_answer(&l->remote, streamcl_conn_resolved, l);
+    if (address_given(&k->local))
+        remote_name_watch(&l->remote); /* its addresses say who may connect */
     alarm_init(&l->pace, env->world, ALARM_LINK, on_pace, l);
     l->retry_at = streamcl_wanted(l) ? 0 : TICK_NEVER; /* in the first turn */
     streamcl_kick(l->endpoint);
@@ -149,8 +157,8 @@ static int streamcl_cancel(struct cla *c, uint64_t key)
 static bool streamcl_remote(const void *config, size_t i, struct address *out)
 {
     const struct streamcl_config *k = config;
-    *out = k->remote;
-    return i == 0 && streamcl_connects(k);
+    *out = k->remote.address; /* of a name nobody knows it */
+    return i == 0 && k->connect && address_given(out);
 }
 
 static const char *const live[] = {"rate",
@@ -275,6 +283,7 @@ static void streamcl_close(struct cla *c, void (*closed)(void *context), void *c
         streamcl_conn_end(container_of(list_first(&l->conns), struct streamcl_conn, node),
                           STREAMCL_END_HERE, 0);
     streamcl_forget(l);
+    remote_name_close(&l->remote);
     alarm_fini(&l->pace);
     streamcl_leave(l);
 }

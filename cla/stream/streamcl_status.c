@@ -103,6 +103,7 @@ void streamcl_status(struct cla *c, struct json_t *object)
             put_number(ends, streamcl_end_text((enum streamcl_end)e), l->n.ends[e]);
     json_object_set_new(object, "up", json_boolean(l->told_up));
     put_reason(object, l);
+    remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);
     put_number(object, "rate_bps", l->bucket.rate_bps);
     put_number(object, "credit_lost",

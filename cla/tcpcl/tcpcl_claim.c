@@ -40,9 +40,7 @@ bool tcpcl_find_host(struct tcpcl_conn *c)
 
 static bool is_remote(const struct tcpcl_link *l, const struct tcpcl_conn *c)
 {
-    uint8_t key[ADDRESS_KEY_MAX];
-    const struct slice s = address_key(&l->config->remote, key);
-    return s.len >= ADDRESS_KEY_HOST && memcmp(c->host, key, ADDRESS_KEY_HOST) == 0;
+    return remote_name_has_key(&l->remote, c->host);
 }
 
 void tcpcl_claim_note(const struct tcpcl_link *l, struct tcpcl_conn *c)

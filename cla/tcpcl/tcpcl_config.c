@@ -15,8 +15,8 @@
 
 /* clang-format off */
 const struct conf_option tcpcl_options[] = {
-    {"remote", OPTION_ADDRESS, AT(remote), "", TCPCL_PORT, 0, NULL,
-     "address and port to connect to; without it, the peer connects"},
+    {"remote", OPTION_HOST, AT(remote), "", TCPCL_PORT, 0, NULL,
+     "address or host name, and port, to connect to; a name is looked up before each attempt; without it, the peer connects"},
     {"local", OPTION_ADDRESS, AT(local), "", TCPCL_PORT, 0, NULL,
      "address and port where peers connect; links with the same one share it"},
     {"remote_path", OPTION_TEXT, AT(remote_path), "", 0, 0, NULL,
@@ -88,21 +88,21 @@ const struct cla_renamed tcpcl_renamed[] = {{"newcomers", "limits.unidentified"}
                                             {"newcomers_address", "limits.unidentified_address"},
                                             {NULL, NULL}};
 
-static bool find_place(const struct address *a, const char *path, struct stream_place *out)
+static bool has_text(const char *s)
 {
-    bool unix_socket = path != NULL && *path != '\0';
-    *out = (struct stream_place){.path = unix_socket ? path : NULL, .address = a};
-    return unix_socket || address_given(a);
+    return s != NULL && *s != '\0';
 }
 
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out)
 {
-    return find_place(&k->local, k->local_path, out);
+    *out = (struct stream_place){.path = has_text(k->local_path) ? k->local_path : NULL,
+                                 .address = &k->local};
+    return out->path != NULL || address_given(&k->local);
 }
 
-bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out)
+bool tcpcl_connects(const struct tcpcl_config *k)
 {
-    return find_place(&k->remote, k->remote_path, out);
+    return has_text(k->remote_path) || host_address_given(&k->remote);
 }
 
 bool tcpcl_exposed(const struct tcpcl_config *k)
@@ -116,11 +116,6 @@ const char *tcpcl_place_text(const struct stream_place *p, char out[TCPCL_PLACE_
     snprintf(out, TCPCL_PLACE_MAX, "%s",
              p->path != NULL ? p->path : address_write(p->address, text));
     return out;
-}
-
-static bool has_text(const char *s)
-{
-    return s != NULL && *s != '\0';
 }
 
 static int blame(const char **key, const char *which, char *why, size_t cap, const char *text)
@@ -246,15 +241,15 @@ int tcpcl_config_check(const void *config, const char **key, char *why, size_t w
 {
     const struct tcpcl_config *k = config;
     struct stream_place place;
-    if (!tcpcl_remote(k, &place) && !tcpcl_local(k, &place))
+    if (!tcpcl_connects(k) && !tcpcl_local(k, &place))
         return blame(key, "remote", why, why_cap,
                      "is not given, nor is local; write where to connect to, such as "
                      "192.0.2.2:4556, or where peers connect, or both");
-    if (address_given(&k->remote) && has_text(k->remote_path))
+    if (host_address_given(&k->remote) && has_text(k->remote_path))
         return blame(key, "remote_path", why, why_cap, "remote is given, too; write one of them");
     if (address_given(&k->local) && has_text(k->local_path))
         return blame(key, "local_path", why, why_cap, "local is given, too; write one of them");
-    if (address_given(&k->remote) && address_port(&k->remote) == 0)
+    if (host_address_given(&k->remote) && host_address_port(&k->remote) == 0)
         return blame(key, "remote", why, why_cap, "has port 0; write the port of the peer");
     if (has_text(k->remote_path) && strlen(k->remote_path) > STREAM_PATH_MAX)
         return blame(key, "remote_path", why, why_cap, "is longer than 107 characters");

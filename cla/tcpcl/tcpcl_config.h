@@ -4,6 +4,7 @@
 #define CLA_TCPCL_CONFIG_H
 
 #include "cla/cla.h"
+#include "cla/remote_name.h"
 #include "cla/udp_keys.h"
 #include "os/stream.h"
 
@@ -11,7 +12,8 @@ enum tcpcl_wanted { TCPCL_WANTED_UP, TCPCL_WANTED_DOWN };
 
 /* Explained by the table's help texts. */
 struct tcpcl_config {
-    struct address local, remote;   /* TCP; not given: none */
+    struct address local;           /* TCP; not given: none */
+    struct host_address remote;     /* likewise; an address or a name */
     char *local_path, *remote_path; /* UNIX sockets; "": none */
     tick keepalive, idle, timeout, ending, transfer_idle, reconnect, reconnect_max;
     uint64_t segment, segment_mru, window, window_bytes, held_bytes, sessions;
@@ -38,9 +40,10 @@ int tcpcl_config_read(const void *config, void **out, const char **key, char *wh
 bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
                        char *why, size_t cap);
 
-/* Where it listens, where it connects to; false: nowhere. */
+/* Where it listens; false: nowhere. */
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);
-bool tcpcl_remote(const struct tcpcl_config *k, struct stream_place *out);
+/* Does it connect to its remote, or to remote_path? */
+bool tcpcl_connects(const struct tcpcl_config *k);
 
 #define TCPCL_TLS_UNSET 3
 
@@ -54,7 +57,7 @@ static inline int tcpcl_tls_mode(const struct tcpcl_config *k)
 bool tcpcl_exposed(const struct tcpcl_config *k);
 
 /* For messages and status: "127.0.0.1:4556", "/run/x.sock". */
-#define TCPCL_PLACE_MAX 128
+#define TCPCL_PLACE_MAX REMOTE_NAME_TEXT_MAX
 const char *tcpcl_place_text(const struct stream_place *p, char out[TCPCL_PLACE_MAX]);
 
 #endif

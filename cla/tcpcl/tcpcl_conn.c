@@ -125,6 +125,8 @@ static void tell_up(struct tcpcl_conn *c, bool up)
     c->up = up;
     if (up) {
         c->was_up = true;
+        if (c->active)
+            remote_name_reached(&l->remote);
         tcpcl_claim_up(c);
         l->established++;
         l->pause = 0;
@@ -193,11 +195,10 @@ static const char *refused_hint(int error)
 /* The stream ended with an error, before the peer's contact header or behind it. */
 static void tell_broken(struct tcpcl_conn *c)
 {
-    struct stream_place to;
     char text[TCPCL_PLACE_MAX];
     assert(c->link != NULL && c->error != 0);
-    if (c->n.rx[0] == 0 && c->active && tcpcl_remote(c->link->config, &to))
-        tcpcl_down(c->link, 1, "cannot connect to %s: %s%s", tcpcl_place_text(&to, text),
+    if (c->n.rx[0] == 0 && c->active && tcpcl_connects(c->link->config))
+        tcpcl_down(c->link, 1, "cannot connect to %s: %s%s", tcpcl_remote_text(c->link, text),
                    tcpcl_tls_why(c), refused_hint(c->error));
     else
         tcpcl_down(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
@@ -486,18 +487,21 @@ void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice 
     tcpcl_conn_pump(c);
 }
 
-void tcpcl_conn_connect(struct tcpcl_link *l)
+void tcpcl_conn_begin(struct tcpcl_link *l)
 {
-    struct stream_place to;
+    struct address at;
     char text[TCPCL_PLACE_MAX];
-    if (!l->wanted || tcpcl_claimed(l) || !tcpcl_remote(l->config, &to))
-        return; /* the end of what is there brings the next attempt */
+    const char *path = l->config->remote_path;
+    struct stream_place to = {.path = path != NULL && *path != '\0' ? path : NULL, .address = &at};
+    const bool known = to.path != NULL || remote_name_next(&l->remote, &at);
+    assert(known);
+    (void)known;
     struct tcpcl_conn *c = conn_new(l->endpoint, l, true);
     l->connects++;
     int r = c == NULL ? HELIO_ENOMEM : stream_connect(l->env.world, &c->stream, &to, &user, c);
     if (r != 0) {
         l->connects_failed++;
-        tcpcl_down(l, 1, "cannot connect to %s: %s%s", tcpcl_place_text(&to, text),
+        tcpcl_down(l, 1, "cannot connect to %s: %s%s", tcpcl_remote_text(l, text),
                    helio_strerror(r), refused_hint(r));
         if (c != NULL)
             free_conn(c);

@@ -135,7 +135,7 @@ static void tend_link(struct tcpcl_link *l, tick now)
     const tick claims = tcpcl_claim_tend(l, now);
     if (l->retry_at <= now) {
         l->retry_at = TICK_NEVER;
-        tcpcl_conn_connect(l);
+        tcpcl_remote_connect(l);
     }
     tcpcl_tell_link(l);
     tcpcl_set_limits(l, true);

@@ -162,9 +162,8 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
 
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
 {
-    struct stream_place to;
     l->retry_at = TICK_NEVER;
-    if (!tcpcl_remote(l->config, &to) || !l->wanted || l->unconfigured)
+    if (!tcpcl_connects(l->config) || !l->wanted || l->unconfigured)
         return;
     if (!failed || l->pause < l->config->reconnect)
         l->pause = l->config->reconnect;
@@ -203,7 +202,6 @@ static int take_files(struct tls **out, const struct tcpcl_config *k, struct tls
 static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *config, char *why,
                       size_t why_cap)
 {
-    struct stream_place to;
     struct tcpcl_link *l = calloc(1, sizeof *l);
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
     if (l == NULL)
@@ -212,13 +210,17 @@ static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *c
     int r = take_files(&l->tls, l->config, env->files, why, why_cap);
     l->env.files = NULL;
     if (r == 0)
+        r = remote_name_open(&l->remote, env->world, &l->config->remote, AF_UNSPEC, why, why_cap);
+    if (r == 0)
         r = tcpcl_join(l, why, why_cap);
     if (r != 0) {
+        remote_name_close(&l->remote);
         tls_free(l->tls);
         free(l);
         return r;
     }
-    if (l->wanted && tcpcl_remote(l->config, &to))
+    remote_name_on_answer(&l->remote, tcpcl_remote_resolved, l);
+    if (l->wanted && tcpcl_connects(l->config))
         l->retry_at = 0; /* in the first turn */
     tcpcl_kick(l->endpoint);
     *out = &l->cla;
@@ -266,8 +268,8 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
 static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
 {
     const struct tcpcl_config *k = config;
-    *out = k->remote;
-    return i == 0 && address_given(&k->remote);
+    *out = k->remote.address; /* of a name nobody knows it */
+    return i == 0 && address_given(out);
 }
 
 static const char *const live[] = {"rate",
@@ -384,8 +386,7 @@ static void set_wanted(struct tcpcl_link *l, bool up)
         tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(l->env.world));
         tcpcl_conn_touch(c);
     }
-    struct stream_place to;
-    bool connects = up && tcpcl_remote(l->config, &to) && !l->unconfigured && !tcpcl_claimed(l);
+    bool connects = up && tcpcl_connects(l->config) && !l->unconfigured && !tcpcl_claimed(l);
     l->retry_at = connects ? 0 : l->retry_at;
     tcpcl_kick(l->endpoint);
 }
@@ -418,6 +419,7 @@ static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void 
     while (!list_empty(&l->conns))
         tcpcl_conn_drop(container_of(list_first(&l->conns), struct tcpcl_conn, node));
     drop_files(l); /* its streams have ended */
+    remote_name_close(&l->remote);
     tcpcl_leave(l);
 }
 

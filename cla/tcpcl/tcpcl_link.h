@@ -104,7 +104,7 @@ enum tcpcl_claim {
 #define TCPCL_PROBE_PAUSE (10 * TICK_S) /* from one probe of a session to the next */
 
 #define TCPCL_SAID_MAX 16    /* messages that are logged at most once in 10 s each */
-#define TCPCL_REASON_MAX 256 /* bytes of the text why a link is down, with its zero */
+#define TCPCL_REASON_MAX 512 /* bytes of the text why a link is down, with its zero */
 
 struct tcpcl_said {
     const char *format;
@@ -118,6 +118,7 @@ struct tcpcl_link {
     struct cla_env env;
     const struct tcpcl_config *config; /* of one who came in: &own */
     struct tcpcl_config own;
+    struct remote_name remote;
     struct tls *tls;   /* NULL: off, or an unconfigured peer's: it does not connect */
     struct list conns; /* struct tcpcl_conn.node, the newest first */
     size_t conns_len;
@@ -193,12 +194,19 @@ void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those i
 
 void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those that are paced */
 
-/* tcpcl_conn.c. connect: to the link's remote; a failure is counted, and the next try is due.
+/* tcpcl_remote.c. connect: to the link's remote, once its name is looked up; a failure is counted,
+ * and the next try is due. resolved: the look-up has ended. text: where that is, for messages. */
+void tcpcl_remote_connect(struct tcpcl_link *l);
+void tcpcl_remote_resolved(void *link);
+const char *tcpcl_remote_text(const struct tcpcl_link *l, char text[TCPCL_PLACE_MAX]);
+
+/* tcpcl_conn.c. begin: an attempt to connect, to remote_path or the next address of remote, of
+ * which one is known.
  * accept: takes the stream, of
  * somebody at this address. touch: at the end of the round it goes on. pump: it goes on now. turn:
  * likewise, with messages that were left for the next turn. drop: it ends now, and nothing is told.
  */
-void tcpcl_conn_connect(struct tcpcl_link *l);
+void tcpcl_conn_begin(struct tcpcl_link *l);
 void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from);
 void tcpcl_conn_touch(struct tcpcl_conn *c);
 void tcpcl_conn_pump(struct tcpcl_conn *c);

@@ -77,7 +77,7 @@ static struct tcpcl_link *unconfigured_new(const struct tcpcl_link *host, const 
     if (l == NULL)
         return NULL;
     l->own = *host->config;
-    l->own.remote = (struct address){.sa = {.sa_family = AF_UNSPEC}};
+    l->own.remote = (struct host_address){.port = 0};
     l->own.remote_path = l->own.local_path = NULL;
     l->own.tls_certificate = l->own.tls_key = l->own.tls_ca = l->own.tls_host = NULL;
     l->own.congestion = NULL;

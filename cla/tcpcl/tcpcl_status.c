@@ -129,7 +129,6 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
 static void put_reason(json_t *o, const struct tcpcl_link *l)
 {
     const tick now = world_now(l->env.world);
-    struct stream_place to;
     assert(l->reason_at <= now);
     if (l->told_up)
         return;
@@ -143,7 +142,7 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
         put_number(o, "down_because_ns", now - l->reason_at);
     } else
         json_object_set_new(o, "down_because",
-                            json_string(tcpcl_remote(l->config, &to)
+                            json_string(tcpcl_connects(l->config)
                                             ? "no session is established yet"
                                             : "it waits until the peer connects (no remote)"));
 }
@@ -160,6 +159,7 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     }
     json_object_set_new(object, "up", json_boolean(l->told_up));
     put_reason(object, l);
+    remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);
     put_number(object, "rate_bps", l->bucket.rate_bps);
     put_number(object, "credit_lost",

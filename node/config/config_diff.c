@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "os/host_address.h"
+
 static size_t size_of(enum option_type type)
 {
     switch (type) {
@@ -27,6 +29,8 @@ static size_t size_of(enum option_type type)
         return sizeof(struct eid);
     case OPTION_ADDRESS:
         return sizeof(struct address);
+    case OPTION_HOST:
+        return sizeof(struct host_address);
     case OPTION_TEXT:
     case OPTION_FILE:
     case OPTION_SECRET:
@@ -53,6 +57,8 @@ bool config_value_equal(const struct conf_option *o, const void *a, const void *
         return eid_equal(x, y);
     if (o->type == OPTION_ADDRESS)
         return address_given(x) == address_given(y) && (!address_given(x) || address_equal(x, y));
+    if (o->type == OPTION_HOST)
+        return host_address_equal(x, y);
     return memcmp(x, y, size_of(o->type)) == 0;
 }
 

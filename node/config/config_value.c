@@ -5,6 +5,8 @@
 
 #include <stdio.h>
 
+#include "os/host_address.h"
+
 static int set_eid(struct eid *field, const char *text, char *why, size_t cap)
 {
     if (*text == '\0') {
@@ -39,6 +41,24 @@ static int set_address(struct address *field, const char *text, uint64_t port, c
     return HELIO_EFORMAT;
 }
 
+/* The same for an address or a name. */
+static int set_host(struct host_address *field, const char *text, uint64_t port, char *why,
+                    size_t cap)
+{
+    char whole[HOST_ADDRESS_TEXT_MAX];
+    if (*text == '\0') {
+        *field = (struct host_address){.port = 0};
+        return 0;
+    }
+    if (host_address_parse(text, field) == 0)
+        return 0;
+    const int n = snprintf(whole, sizeof whole, "%s:%u", text, (unsigned)port);
+    if (port != 0 && n < (int)sizeof whole && host_address_parse(whole, field) == 0)
+        return 0;
+    snprintf(why, cap, "\"%.100s\" is not an address; write %s", text, host_address_hint);
+    return HELIO_EFORMAT;
+}
+
 int config_set(const struct conf_option *o, void *base, const char *text, char *why, size_t cap)
 {
     void *field = (char *)base + o->offset;
@@ -46,6 +66,8 @@ int config_set(const struct conf_option *o, void *base, const char *text, char *
         return set_eid(field, text, why, cap);
     if (o->type == OPTION_ADDRESS)
         return set_address(field, text, o->min, why, cap);
+    if (o->type == OPTION_HOST)
+        return set_host(field, text, o->min, why, cap);
     return conf_option_set(o, base, text, why, cap);
 }
 

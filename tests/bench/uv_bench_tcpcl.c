@@ -121,7 +121,9 @@ static void on_say(void *context, struct cla *c, int level, const char *text)
 static int set_value(const struct conf_option *o, void *base, const char *text, char *why,
                      size_t cap)
 {
-    return o->type == OPTION_ADDRESS ? 0 : conf_option_set(o, base, text, why, cap);
+    return o->type == OPTION_ADDRESS || o->type == OPTION_HOST
+               ? 0
+               : conf_option_set(o, base, text, why, cap);
 }
 
 static void open_link(struct bench *b, uint64_t own, uint16_t port)
@@ -135,7 +137,7 @@ static void open_link(struct bench *b, uint64_t own, uint16_t port)
     b->config.window = b->window;
     b->config.reconnect = 10 * TICK_MS;
     b->config.window_bytes = b->config.held_bytes = UINT64_C(1) << 30;
-    if (address_of("127.0.0.1", port, own == 1 ? &b->config.remote : &b->config.local) < 0)
+    if (address_of("127.0.0.1", port, own == 1 ? &b->config.remote.address : &b->config.local) < 0)
         abort();
     struct cla_env env = {.world = b->world,
                           .node = eid_ipn(0, own, 0),

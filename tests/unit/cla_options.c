@@ -394,7 +394,8 @@ static char *read_page(const char *path)
 static const char *kind(enum option_type type)
 {
     static const char *const names[] = {"duration", "rate",   "size", "count",   "yes/no",
-                                        "text",     "choice", "EID",  "address", "share"};
+                                        "text",     "choice", "EID",  "address", "address or name",
+                                        "share"};
     return option_is_text(type) ? "text" : names[type];
 }
 

@@ -29,7 +29,7 @@ END_TEST
 START_TEST(one_way)
 {
     struct pair *p = pair_new(_i);
-    p->a.config.remote = p->b.config.local;
+    p->a.config.remote.address = p->b.config.local;
     p->a.config.local = (struct address){0};
     p->b.config.connect = false;
     ck_assert_int_eq(open_side(p, &p->b, 1), 0);
@@ -355,7 +355,7 @@ static void listen_only(struct pair *p, struct side *s, const char *local, struc
 {
     s->config.connect = false;
     s->config.source = STREAMCL_FROM_ANY;
-    s->config.remote = (struct address){0};
+    s->config.remote = (struct host_address){.port = 0};
     s->config.connections_address = s->config.connections;
     s->room = room;
     ck_assert_int_eq(address_parse(local, &s->config.local), 0);
@@ -445,7 +445,7 @@ START_TEST(wrong_settings)
     ck_assert_msg(strstr(why, "any host can bring bundles") != NULL, "%s", why);
     ck_assert_int_eq(address_parse("127.0.0.1:4556", &s.config.local), 0);
     ck_assert(!streamcl_config_warn(&s.config, NULL, 0, &key, why, sizeof why));
-    ck_assert_int_eq(address_parse("[::1]:4556", &s.config.remote), 0);
+    ck_assert_int_eq(address_parse("[::1]:4556", &s.config.remote.address), 0);
     ck_assert_int_eq(streamcl_config_check(&s.config, &key, why, sizeof why), HELIO_EINVAL);
     ck_assert_str_eq(key, "remote");
     s.config.local = (struct address){0};

@@ -187,9 +187,9 @@ static inline struct pair *pair_new(int f)
     fill_defaults(&p->a);
     fill_defaults(&p->b);
     ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->a.config.local), 0);
-    ck_assert_int_eq(address_parse("10.0.0.2:4556", &p->a.config.remote), 0);
-    p->b.config.local = p->a.config.remote;
-    p->b.config.remote = p->a.config.local;
+    ck_assert_int_eq(address_parse("10.0.0.2:4556", &p->a.config.remote.address), 0);
+    p->b.config.local = p->a.config.remote.address;
+    p->b.config.remote.address = p->a.config.local;
     return p;
 }
 

@@ -111,7 +111,7 @@ static struct pair *listening(const char *remote)
     p->v.pipes.hosts = hosts;
     p->v.pipes.hosts_len = OWNERS;
     if (remote != NULL)
-        ck_assert_int_eq(address_parse(remote, &p->b.config.remote), 0);
+        ck_assert_int_eq(address_parse(remote, &p->b.config.remote.address), 0);
     ck_assert_int_eq(side_open(p, &p->b), 0);
     pair_pass(p, TICK_S);
     return p;

@@ -251,7 +251,7 @@ START_TEST(both_connect)
 {
     struct pair *p = pair_new();
     ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->a.config.local), 0);
-    ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->b.config.remote), 0);
+    ck_assert_int_eq(address_parse("10.0.0.1:4556", &p->b.config.remote.address), 0);
     ck_assert_int_eq(side_open(p, &p->a), 0);
     ck_assert_int_eq(side_open(p, &p->b), 0);
     pair_pass(p, 5 * TICK_S);
@@ -556,8 +556,8 @@ START_TEST(relations_of_keys)
     ck_assert_str_eq(key, "remote");
     k.remote_path = path;
     ck_assert_int_eq(tcpcl_config_check(&k, &key, why, sizeof why), 0);
-    ck_assert(tcpcl_remote(&k, &place) && !tcpcl_local(&k, &place));
-    ck_assert(tcpcl_remote(&k, &place));
+    ck_assert(tcpcl_connects(&k) && !tcpcl_local(&k, &place));
+    place = (struct stream_place){.path = path};
     ck_assert_str_eq(tcpcl_place_text(&place, text), "/run/x.sock");
     k.keepalive = TICK_S + 1;
     ck_assert_int_eq(tcpcl_config_check(&k, &key, why, sizeof why), HELIO_EINVAL);

@@ -224,7 +224,7 @@ static inline struct pair *pair_new(void)
     p->a.pair = p->b.pair = p;
     side_defaults(&p->a);
     side_defaults(&p->b);
-    ck_assert_int_eq(address_parse("127.0.0.2:4556", &p->a.config.remote), 0);
+    ck_assert_int_eq(address_parse("127.0.0.2:4556", &p->a.config.remote.address), 0);
     ck_assert_int_eq(address_parse("127.0.0.2:4556", &p->b.config.local), 0);
     return p;
 }

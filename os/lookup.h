@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The addresses of a host name, as the system's resolver knows them: the file of hosts, DNS, or
+ * what else the system is set up to ask. A question can take many seconds; nobody waits for it.
+ */
+#ifndef OS_LOOKUP_H
+#define OS_LOOKUP_H
+
+#include "os/host_address.h"
+#include "os/world.h"
+
+#define LOOKUP_ADDRESSES_MAX 16u /* of one answer; further ones are left out */
+
+/* Lies in its user's memory, which stays until `done` was called or lookup_forget. */
+struct lookup {
+    const char *host; /* the user's, until then */
+    uint16_t port;    /* that the addresses get */
+    int family;       /* AF_INET, AF_INET6; AF_UNSPEC: both */
+    /* From the world's loop, once, later than the call that began it. `error` NULL: addresses[len]
+     * are the answer, 1 or more, in the resolver's order (RFC 6724), none twice. Else what the
+     * resolver said, a static text, and len is 0. */
+    void (*done)(struct lookup *l);
+    const char *error;
+    struct address addresses[LOOKUP_ADDRESSES_MAX];
+    size_t len;
+    void *own; /* the world's; not NULL: it runs */
+};
+
+/* Can names be looked up in this world? Virtual time has no resolver. */
+static inline bool lookup_possible(const struct world *w)
+{
+    return w->ops->lookup != NULL;
+}
+
+/* Only where lookup_possible. 0: `done` follows. HELIO_E*: memory, descriptors or threads are out,
+ * and nothing follows. */
+static inline int lookup_begin(struct world *w, struct lookup *l)
+{
+    return w->ops->lookup(w, l);
+}
+
+/* Of one that was begun and is not done: nothing follows, and its memory is free at once. */
+static inline void lookup_forget(struct world *w, struct lookup *l)
+{
+    w->ops->lookup_forget(w, l);
+}
+
+/* Takes one more address of an answer; left out when it is there already, or there is no room. */
+void lookup_add(struct lookup *l, const struct address *a);
+
+#endif

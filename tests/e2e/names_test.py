@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Host names as `remote` of links: nodes with a file of hosts of their own, in which names come, move and go.
+usage: names_test.py BIN OUT [TEST...]"""
+
+import subprocess
+import time
+
+import node_case
+from node_case import NodeCase, wait_for
+
+NAME = "gs1.example.net"
+OWN = ["unshare", "--mount", "--propagation", "private"]
+USERS = ["--map-root-user"]  # without the permission: a user namespace, where the system has them
+
+
+def may_mount(words):
+    return subprocess.run([*words, "mount", "--bind", "/etc/hosts", "/etc/hosts"], capture_output=True).returncode == 0
+
+
+class NamesTest(NodeCase):
+    def setUp(self):
+        super().setUp()
+        self.space = next((words for words in (OWN, OWN + USERS) if may_mount(words)), None)
+        if self.space is None:
+            self.skipTest("a mount namespace is needed for a private /etc/hosts")
+        self.file = self.lab.path("hosts")
+        self.hosts()
+        self.lab.command = self.command
+
+    def command(self, name, program, *arguments):
+        """Each node sees our file as /etc/hosts."""
+        del name
+        script = 'mount --bind "$0" /etc/hosts && exec "$@"'
+        return [*self.space, "sh", "-c", script, self.file, self.lab.program(program), *arguments]
+
+    def hosts(self, *lines):
+        """In place: the nodes have this file, whatever its name is later."""
+        with open(self.file, "a+", encoding="utf-8") as f:
+            f.truncate(0)
+            f.write("".join(line + "\n" for line in ("127.0.0.1 localhost", *lines)))
+
+    def log(self, number):
+        with open(self.lab.path(f"node{number}.log"), encoding="utf-8") as f:
+            return f.read()
+
+    def up(self, number):
+        wait_for(lambda: self.link(number)["up"], 60)
+
+    def one_bundle(self, source, destination, text=b"by name"):
+        receiver = self.client(destination, f"ipn:{destination}.7", subscribe=True)
+        sender = self.client(source, f"ipn:{source}.5")
+        sender.request(f"ipn:{destination}.7", text)
+        self.assertEqual(receiver.delivery()[1], text)
+        for client in (receiver, sender):
+            client.close()
+
+    def stream_pair(self, adapter, **keys):
+        """Node 1 has node 2's name; both are found under one port at two addresses."""
+        self.port = self.lab.udp_ports(1)[0]
+        quick = {"adapter": adapter, "reconnect": "100ms", "reconnect_max": "500ms", **keys}
+        links = {1: {"name": "to-2", "peer": "ipn:2.0", "remote": f"{NAME}:{self.port}", **quick},
+                 2: {"name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{self.port}", **quick}}
+        if adapter == "stcp":
+            links[2]["source"] = "any"
+        self.configs = {n: self.lab.write_node(n, [links[n]], log=False, extra="sandbox: on\n") for n in links}
+        self.running = {n: self.lab.start_node(n, self.configs[n]) for n in (2, 1)}
+
+    def later(self, adapter):
+        """The name is not known at the start, which is a warning; then it is."""
+        self.stream_pair(adapter)
+        wait_for(lambda: "the name cannot be resolved" in self.log(1), 60)
+        self.assertIn(f"cannot connect to {NAME}:{self.port}: the name cannot be resolved", self.log(1))
+        wait_for(lambda: self.link(1)["lookups_failed"] >= 2, 60)
+        self.assertFalse(self.link(1)["up"])
+        self.assertEqual(self.link(1)["connects"], 0)
+        self.hosts(f"127.0.0.1 {NAME}")
+        self.up(1)
+        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.1:{self.port}")
+        self.one_bundle(1, 2)
+
+    def test_tcpcl_later(self):
+        self.later("tcpcl")
+        self.one_bundle(2, 1)
+
+    def test_stcp_later(self):
+        self.later("stcp")
+
+    def test_tcpcl_moves(self):
+        """The peer's new address has the name: the next attempt finds it, without a word to node 1."""
+        self.hosts(f"127.0.0.1 {NAME}")
+        self.stream_pair("tcpcl")
+        self.up(1)
+        self.lab.stop("node2", self.running[2])
+        wait_for(lambda: not self.link(1)["up"], 60)
+        with open(self.configs[2], encoding="utf-8") as f:
+            moved = f.read().replace("127.0.0.1:", "127.0.0.9:")
+        with open(self.configs[2], "w", encoding="utf-8") as f:
+            f.write(moved)
+        self.hosts(f"127.0.0.9 {NAME}")
+        self.lab.start_node(2, self.configs[2])
+        self.up(1)
+        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.9:{self.port}")
+        self.one_bundle(1, 2)
+
+    def test_tcpcl_next_address(self):
+        """Nobody listens at the first address of the name."""
+        self.hosts(f"127.0.0.8 {NAME}", f"127.0.0.1 {NAME}")
+        self.stream_pair("tcpcl")
+        self.up(1)
+        self.one_bundle(1, 2)
+
+    def test_the_end_does_not_wait(self):
+        """A node whose name is not known stops as fast as any other."""
+        self.stream_pair("tcpcl")
+        wait_for(lambda: self.link(1)["lookups_failed"] >= 1, 60)
+        began = time.monotonic()
+        self.lab.stop("node1", self.running[1])
+        self.assertLess(time.monotonic() - began, 10)
+
+    def test_checked_without_a_lookup(self):
+        """--check looks at the form alone: a name that nobody knows is right, a wrong one has its line."""
+        link = {"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0"}
+        for remote, right in ((f"{NAME}:4556", True), ("no-such-host.invalid:4556", True), (NAME, True), ("a_b:1", True),
+                              ("gs 1:4556", False), ("-gs1:4556", False), ("10.0.0.256:4556", False), ("gs1:65536", False), ("gs1:0", False)):
+            config = self.lab.write_node(9, [{**link, "remote": f'"{remote}"'}], log=False)
+            began = time.monotonic()
+            p = self.heliod("--check", config)
+            self.assertLess(time.monotonic() - began, 4)
+            self.assertEqual(p.returncode, 0 if right else 2, f"{remote}: {p.stdout}{p.stderr}")
+            if not right:
+                self.assertRegex(p.stderr, r"node9\.yaml:\d+: .*remote")
+
+
+if __name__ == "__main__":
+    node_case.main("NamesTest")
