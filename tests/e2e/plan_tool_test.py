@@ -228,7 +228,7 @@ routes:
         made, notes = self.made_of(1, "a protocol stcp 1400 100\na induct stcp 10.1.1.1 stcpcli\na outduct stcp 10.1.1.2:4556 ''\n"
                                    "a plan ipn:3.0 1000\na planduct ipn:3.0 stcp 10.1.1.2:4557\na planduct ipn:6.0 stcp ::1:4556\n"
                                    "a planduct ipn:3.0 stcp 10.1.1.9:4557\n",
-                                   "a plan 2 host2 x stcp/10.1.1.2:4556\na plan 4 stcp/ground.example:0\na plan 5 stcp/10.1.1\n", "stcp")
+                                   "a plan 2 host2 x stcp/10.1.1.2:4556\na plan 4 stcp/ground.example:0\na plan 8 stcp/Ground.example:4557\na plan 5 stcp/10.1.1\n", "stcp")
         self.assertEqual(made.split("links:\n")[1], """  - name: to-3
     adapter: stcp
     peer: ipn:3.0
@@ -242,17 +242,21 @@ routes:
     adapter: stcp
     peer: ipn:2.0
     remote: 10.1.1.2:4556
-#   - name: to-4
-#     adapter: stcp
-#     peer: ipn:4.0
-#     local: 10.1.1.1:4556
-#     remote: ground.example:4556
+  - name: to-4
+    adapter: stcp
+    peer: ipn:4.0
+    local: 10.1.1.1:4556
+    remote: ground.example:4556
+  - name: to-8
+    adapter: stcp
+    peer: ipn:8.0
+    remote: Ground.example:4557
 #   - name: to-5
 #     adapter: stcp
 #     peer: ipn:5.0
 #     remote: ADDRESS:PORT
 """)
-        self.assert_notes(("10.1.1.9:4557: another duct of the same kind to node 3", "ground.example: a name", "10.1.1: neither an address nor a name",
+        self.assert_notes(("10.1.1.9:4557: another duct of the same kind to node 3", "to-8: has the host of to-4", "10.1.1: neither an address nor a name",
                            "to-2: has the host of to-3: it only sends", "to-6: 10.1.1.1:4556 and [::1]:4556 are not both"), notes)
         self.assertFalse([line for line in notes if "no counterpart" in line], notes)
 
@@ -304,7 +308,9 @@ routes:
                     duct("tcpcl_v4", nextHopNodeId=5, remoteHostname="localhost", remotePort=4557, tryUseTls=True, tlsIsRequired=True),
                     duct("udp", nextHopNodeId=6, remoteHostname="localhost", remotePort=4559), duct("ltp_over_ipc", nextHopNodeId=7),
                     duct("ltp_over_encap_local_stream", nextHopNodeId=8), duct("tcpcl_v3", nextHopNodeId=9), duct("slip_over_uart", nextHopNodeId=11),
-                    duct("stcp", nextHopNodeId=12, remoteHostname="hdtn_receiver", remotePort=1113, keepAliveIntervalSeconds=0)]
+                    duct("stcp", nextHopNodeId=12, remoteHostname="hdtn_receiver", remotePort=1113, keepAliveIntervalSeconds=0),
+                    duct("tcpcl_v4", nextHopNodeId=13, remoteHostname="ground", remotePort=4556),
+                    duct("udp", nextHopNodeId=14, remoteHostname="relay", remotePort=4556)]
         inducts = [duct("ltp_over_udp", boundPort=1114, thisLtpEngineId=103, remoteLtpEngineId=102, ltpMaxExpectedSimultaneousSessions=5000),
                    duct("udp", boundPort=4560), duct("tcpcl_v4", boundPort=4556), duct("stcp", boundPort=4558), duct("bp_over_encap_local_stream")]
         text = json.dumps({"myNodeId": 10, "isAcsAware": True, "maxBundleSizeBytes": 10000000, "inductsConfig": {"inductVector": inducts},
@@ -350,17 +356,27 @@ links:
     peer: ipn:6.0
     local: 0.0.0.0:4560
     remote: 127.0.0.1:4559
-#   - name: to-12
-#     adapter: stcp
-#     peer: ipn:12.0
-#     local: 0.0.0.0:4558
-#     remote: hdtn_receiver:1113
-#     keepalive: 0
+  - name: to-12
+    adapter: stcp
+    peer: ipn:12.0
+    local: 0.0.0.0:4558
+    remote: hdtn_receiver:1113
+    keepalive: 0
+  - name: to-13
+    adapter: tcpcl
+    peer: ipn:13.0
+    remote: ground:4556
+    tls: off
+#   - name: to-14
+#     adapter: udp
+#     peer: ipn:14.0
+#     local: 0.0.0.0:4560
+#     remote: relay:4556
 """)
         for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of ltp_over_ipc: has no counterpart (LTP in the memory of one machine; use ltp_over_udp)",
                      "outduct x of ltp_over_encap_local_stream: has no counterpart (LTP in a local socket or pipe; use ltp_over_udp)",
                      "outduct x of tcpcl_v3: has no counterpart (ours is TCPCL 4; HDTN has it as tcpcl_v4)", "outduct x of slip_over_uart: has no counterpart",
-                     "induct x of bp_over_encap_local_stream: has no counterpart", "hdtn_receiver: a name",
+                     "induct x of bp_over_encap_local_stream: has no counterpart", "relay: a name",
                      "TLS is asked for: write tls: {certificate", "induct of tcpcl_v4: who connects is not said"):
             self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
 

@@ -7,9 +7,11 @@
 #include <inttypes.h>
 #include <stdarg.h>
 #include <string.h>
+#include <strings.h>
 
 #include "conf/conf_value.h"
 #include "os/address.h"
+#include "os/host_address.h"
 
 #define SESSIONS_ALL 4096 /* heliod's default of import_sessions_all */
 
@@ -81,16 +83,10 @@ static bool write_numeric(const char *host, uint64_t port, char out[IMPORT_ADDRE
     return true;
 }
 
-/* A name of the DNS or of /etc/hosts; digits and dots alone are a wrong address. */
-static bool is_host_name(const char *host)
+/* Adapters that look up the name in remote. */
+static bool takes_names(enum import_adapter adapter)
 {
-    static const char letters[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ",
-                      digits[] = "0123456789.", others[] = "-_";
-    char all[sizeof letters + sizeof digits + sizeof others];
-    const size_t n = strlen(host);
-    snprintf(all, sizeof all, "%s%s%s", letters, digits, others);
-    return n > 0 && n <= 253 && strspn(host, all) == n && strspn(host, digits) < n &&
-           host[0] != '-' && host[0] != '.';
+    return adapter == IMPORT_TCPCL || adapter == IMPORT_STCP;
 }
 
 static bool check_port(struct import *im, const char *host, uint64_t port, uint32_t line)
@@ -107,7 +103,7 @@ bool import_remote(struct import *im, struct import_link *l, const char *host, u
     if (!check_port(im, host, port, line))
         return false;
     const bool numeric = write_numeric(host, port, text);
-    if (!numeric && !is_host_name(host)) {
+    if (!numeric && !host_name_is_valid(host)) {
         import_note(im, line, "%s: neither an address nor a name: left out", host);
         return false;
     }
@@ -118,7 +114,7 @@ bool import_remote(struct import *im, struct import_link *l, const char *host, u
                     text, l->peer);
         return false;
     }
-    if (!numeric)
+    if (!numeric && !takes_names(l->adapter))
         import_note(im, line,
                     "%s: a name: write its numeric address into the configuration, with port "
                     "%" PRIu64,
@@ -195,7 +191,7 @@ static tick find_owlt(const struct import *im, const struct import_link *l)
 /* Can it be a link as it is? */
 static bool is_whole(const struct import_link *l)
 {
-    return l->remote[0] != '\0' && !l->named && !l->tls_unknown;
+    return l->remote[0] != '\0' && (!l->named || takes_names(l->adapter)) && !l->tls_unknown;
 }
 
 /* A path or an address as a quoted value: [::1]:4556 would be a list. */
@@ -277,7 +273,7 @@ static const char *local_address(const struct import *im, const struct import_li
 static bool has_host_of(const struct import_link *a, const struct import_link *b)
 {
     const size_t n = (size_t)(strrchr(a->remote, ':') - a->remote);
-    return strncmp(a->remote, b->remote, n + 1) == 0;
+    return strncasecmp(a->remote, b->remote, n + 1) == 0;
 }
 
 /* The link that connections from the host of l belong to; NULL: none yet. */

@@ -75,8 +75,9 @@ void import_note(struct import *im, uint32_t line, const char *format, ...)
 struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
                                 uint32_t line);
 
-/* Where the link sends to: "localhost", a numeric address, or a name, which is noted, as heliod
- * wants the address. False, and noted: it is none of these, or the link has another one already. */
+/* Where the link sends to: "localhost", a numeric address, or a name, which is noted where the
+ * adapter wants an address. False, and noted: it is none of these, or the link has another one
+ * already. */
 bool import_remote(struct import *im, struct import_link *l, const char *host, uint64_t port,
                    uint32_t line);
 
