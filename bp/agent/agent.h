@@ -63,10 +63,13 @@ struct agent_config {
                                  set apart in equal shares for each peer of a link and for
                                  applications [0: first come, first served] */
     uint64_t source_percent;  /* of the same: at most for one source [100] */
-    uint64_t queue_percent;   /* of held_bundles and held_bytes: set apart, before all other shares,
-                                 in equal parts for what goes to each link, to endpoints here, and
-                                 for what waits for a way: full queues of some never keep out what
-                                 is for another [0: nothing] */
+    uint64_t unclaimed_percent; /* of the room that a peer finds: at most for its bundles for
+                                   endpoints here that nobody takes: without a registration, or
+                                   with one that has taken nothing for CLAIM_IDLE [100] */
+    uint64_t queue_percent; /* of held_bundles and held_bytes: set apart, before all other shares,
+                               in equal parts for what goes to each link, to endpoints here, and
+                               for what waits for a way: full queues of some never keep out what
+                               is for another [0: nothing] */
     bool drop_when_full;   /* a bundle for which there is no room takes the place of some that wait:
                               of a lower priority, then of those that end first (END_DROPPED), and
                               only of such that are less than it [false: it is refused] */

@@ -118,6 +118,7 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
         return REFUSE_NO_MEMORY;
     struct room room;
     holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
+    holder.unclaimed = way == TO_ENDPOINT && !endpoint_claimed(a, &h->destination);
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     const bool room_found = refusal == REFUSE_NONE;
     if (room_found)
@@ -529,6 +530,8 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
         r->in_link = link;
         r->came_from = r->avoid = link_ref(a, from);
         note_return(a, r);
+        if (a->counters.memory_bytes > record_memory_max(a) / 2)
+            record_fit(a, r); /* a block of LTP has room to grow */
         emit_record(a, BUNDLE_ACCEPTED, r);
         return REFUSE_NONE;
     }

@@ -127,6 +127,18 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
     return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
 }
 
+#define CLAIM_IDLE (60 * TICK_S)
+
+bool endpoint_claimed(const struct agent *a, const struct eid *destination)
+{
+    if (a->config.unclaimed_percent >= 100)
+        return true; /* it makes no difference */
+    const struct endpoint *e = endpoint_find(a, destination);
+    if (e == NULL || !e->queue.open)
+        return false;
+    return e == a->admin || e->queue.bundles == 0 || tick_add(e->took, CLAIM_IDLE) > a->now.now;
+}
+
 /* With a registration's own queue it is that one; else who has room, in turn. */
 static struct registration *choose_taker(const struct queue *q)
 {
@@ -277,6 +289,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
         return;
     const uint64_t reg = r->taker->reg;
     if (ok) {
+        r->taker->endpoint->took = a->now.now;
         emit_application(a, BUNDLE_DELIVERED, r, reg);
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
         record_end(a, r, END_DELIVERED);

@@ -84,6 +84,7 @@ struct endpoint {
     struct eid eid;
     enum agent_sharing sharing;
     struct list regs;   /* the one whose turn it is first */
+    tick took;          /* when one of them took a bundle last, or the first one came */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };
@@ -129,6 +130,7 @@ struct account {
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */
     uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
+    uint64_t unclaimed[2]; /* of a peer: bundles and bytes of `used` that nobody here took */
 };
 
 /* What goes to the store (agent_storing.c). */
@@ -386,6 +388,9 @@ void endpoint_take_back(struct record *r);
 int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 /* The administrative endpoint has no application: it takes administrative records only. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
+/* Is somebody here who takes its bundles: registered, and not idle for CLAIM_IDLE while some wait?
+ */
+bool endpoint_claimed(const struct agent *a, const struct eid *destination);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
 /* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all

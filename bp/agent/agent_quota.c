@@ -15,6 +15,9 @@
  * source of this neighbour proved itself within PROVE_TIME. All others share one account of the
  * neighbour, under however many names they come.
  *
+ * Of what a peer may hold, bundles for endpoints here that nobody takes leave a part to others:
+ * nothing but their lifetime ends them, and nobody waits for room among them.
+ *
  * What can go wrong is memory for an account; and a configuration that changed may leave more held
  * than a share allows: then nothing more is taken until it is less.
  */
@@ -303,6 +306,8 @@ void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] += amount;
     if (h->user != NULL)
         h->user->used[kind] += amount;
+    if (h->unclaimed && kind <= QUOTA_BYTES)
+        h->peer->unclaimed[kind] += amount;
 }
 
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount)
@@ -312,6 +317,10 @@ void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] -= amount;
     if (h->user != NULL)
         h->user->used[kind] -= amount;
+    if (h->unclaimed && kind <= QUOTA_BYTES) {
+        assert(h->peer->unclaimed[kind] >= amount);
+        h->peer->unclaimed[kind] -= amount;
+    }
 }
 
 /* What the peer may still take: of its share, and of what is for who comes first. */
@@ -352,16 +361,32 @@ static uint64_t times_left(const struct agent *a, uint64_t left)
     return left > UINT64_MAX / 100 ? UINT64_MAX : left * p / (100 - p);
 }
 
-/* The first one may come in any case. As times_left has it, without its division. */
-static bool leaves_enough(const struct agent *a, const struct account *x, enum quota_kind kind,
-                          uint64_t amount, uint64_t room)
+/* With so much more, has who used this at most p percent of it and of what is left? The first one
+ * may come in any case. As times_left has it, without its division. */
+static bool leaves_part(uint64_t p, uint64_t used, uint64_t amount, uint64_t room)
 {
-    const uint64_t p = a->config.source_percent, used = x->used[kind];
     if (used == 0)
         return true;
     if (amount > room || used > UINT64_MAX / 128 - amount)
         return false;
     return room - amount > UINT64_MAX / 128 || (used + amount) * (100 - p) <= (room - amount) * p;
+}
+
+static bool leaves_enough(const struct agent *a, const struct account *x, enum quota_kind kind,
+                          uint64_t amount, uint64_t room)
+{
+    return leaves_part(a->config.source_percent, x->used[kind], amount, room);
+}
+
+bool quota_unclaimed_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                          uint64_t amount)
+{
+    const uint64_t p = a->config.unclaimed_percent;
+    assert(kind <= QUOTA_BYTES);
+    if (!h->unclaimed || p >= 100)
+        return false;
+    const uint64_t room = least(peer_room(a, h->peer, kind), memory_room(a, kind));
+    return !leaves_part(p, h->peer->unclaimed[kind], amount, room);
 }
 
 bool quota_source_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
@@ -438,8 +463,8 @@ static bool is_alone(const struct account *peer, const struct account *source)
 bool quota_waits(const struct agent *a, const struct holder *h)
 {
     const struct account *peer = h->peer;
-    if (peer->used[QUOTA_BUNDLES] == 0)
-        return false; /* nothing goes that would make room */
+    if (peer->used[QUOTA_BUNDLES] == 0 || h->unclaimed)
+        return false; /* nothing goes that would make room, or nobody knows when */
     return !peer_has_room(a, peer, QUOTA_BUNDLES, 1) || !peer_has_room(a, peer, QUOTA_BYTES, 1) ||
            is_alone(peer, h->source);
 }
@@ -528,6 +553,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
         assert(!empty(x));
         parties += x->links > 0;
         for (size_t k = 0; k < QUOTA_KINDS; k++) {
+            assert(k > QUOTA_BYTES || x->unclaimed[k] <= x->used[k]);
             used[k] += x->used[k];
             common[k] += above(a, x, k, x->used[k]);
         }

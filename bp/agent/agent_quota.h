@@ -51,6 +51,9 @@ void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, ui
 /* Of its source, and of its user, beside what the peer may have. */
 bool quota_source_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                            uint64_t amount);
+/* Is its part of what nobody takes used up? */
+bool quota_unclaimed_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                          uint64_t amount);
 /* One of its bundles was forwarded or delivered. */
 void quota_prove(struct agent *a, const struct record *r);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,

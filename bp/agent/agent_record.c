@@ -167,6 +167,12 @@ static enum agent_refusal room_in_common(const struct agent *a, const struct hol
     return REFUSE_NONE;
 }
 
+bool record_unclaimed_full(const struct agent *a, const struct holder *holder, uint64_t bytes)
+{
+    return quota_unclaimed_full(a, holder, QUOTA_BUNDLES, 1) ||
+           quota_unclaimed_full(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
+}
+
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
 {
     holder->apart = false;
@@ -184,6 +190,8 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     const enum agent_refusal common = room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;
+    if (holder->unclaimed)
+        return common;
     holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
                     record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
     return holder->apart ? REFUSE_NONE : common;

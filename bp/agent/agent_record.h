@@ -19,8 +19,9 @@ struct holder {
     struct account *peer, *source;
     struct account *user; /* of the application; NULL: a neighbour's, or not known any more */
     struct link_ref
-        way;    /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
-    bool apart; /* it is in what is set apart for that, and not in the accounts */
+        way;        /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
+    bool apart;     /* it is in what is set apart for that, and not in the accounts */
+    bool unclaimed; /* it came for an endpoint here that nobody took bundles of */
 };
 
 /* One bundle at the node. */
@@ -99,6 +100,8 @@ uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, asse
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
+/* Is it for an endpoint that nobody takes, and have such ones all that they may? */
+bool record_unclaimed_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
 /* In the sums of what is at the node. */
 void record_count(struct agent *a, const struct record *r);

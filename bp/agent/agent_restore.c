@@ -20,6 +20,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     struct holder holder;
     if (quota_open(a, &h, &holder) < 0)
         return HELIO_ENOMEM;
+    holder.unclaimed = agent_is_here(a, &h.destination) && !endpoint_claimed(a, &h.destination);
     if (h.id.fragment && agent_is_here(a, &h.destination) &&
         fragment_enter(a, &h, &holder, true, &as) == REFUSE_NO_MEMORY)
         goto no_memory;

@@ -112,6 +112,10 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
 {
     const struct need need = {h, holder, bytes, agent_expiry(a, h->expires_ms)};
     out->len = 0;
+    if (record_unclaimed_full(a, holder, bytes)) {
+        holder->apart = false;
+        return REFUSE_QUOTA; /* the end of others would change nothing */
+    }
     enum agent_refusal refusal = record_room(a, holder, bytes);
     if (refusal == REFUSE_NONE || refusal == REFUSE_QUEUE || !a->config.drop_when_full ||
         (h->flags & BUNDLE_IS_ADMIN) || !record_room_elsewhere(a, bytes))

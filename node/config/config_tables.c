@@ -214,6 +214,14 @@ const struct conf_option config_bundles[] = {
      .help = "percent of the room of its neighbour, or of the applications, that one source, or "
              "one user, "
              "may take: what is left to others"},
+    {.key = "unclaimed",
+     .type = OPTION_COUNT,
+     .offset = AT(bundles.unclaimed),
+     .initial = "75",
+     .min = 1,
+     .max = 100,
+     .help = "percent of that room that bundles for endpoints here may take which nobody takes: "
+             "no application registered them, or it has taken nothing for a minute"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""An application's bundles for an endpoint of the next node that nobody registered, faster than the link, until that node is full."""
+import threading
+import time
+
+from aap2 import ADU, Client, framed
+from attack import main
+
+LIMIT = 32     # MiB of the node that is filled
+SETTLE = 15.0  # seconds until it is, and the link is held up
+TCPCL = {"adapter": "tcpcl", "tls": "off"}
+
+
+def links(scene, adapter):
+    p1, p2 = scene.ports(2)
+    if adapter == "tcpcl":
+        return ({**TCPCL, "name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{p2}"},
+                {**TCPCL, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{p2}"})
+    keys = {"rate": "40Mbit/s", "sessions": 20, "rto": "100ms"}
+    return scene.link(2, p1, p2, **keys), scene.link(1, p2, p1, **keys)
+
+
+def run(scene):
+    """Over LTP and over TCPCL: another application of the same node, which sends to an endpoint of the full node that is taken."""
+    def flood(until):
+        with Client(scene.lab.socket(1)) as c:
+            c.configure("ipn:1.66")
+            message = framed([(ADU, [(2, "ipn:2.77"), (5, 1000), (100, 3600000)])]) + bytes(1000)
+            threading.Thread(target=lambda: [c.answer() for _ in iter(int, 1)], daemon=True).start()
+            while time.monotonic() < until:
+                c.send(message * 4)
+                time.sleep(0.0005)
+
+    for adapter in ("ltp", "tcpcl"):
+        near, far = links(scene, adapter)
+        scene.node(1, [near], store="{durability: none, limit: 200MiB}")
+        node = scene.node(2, [far], store=f"{{durability: none, limit: {LIMIT}MiB}}")
+        scene.receiver(2)
+
+        def goodput():
+            return scene.goodput(1, 2, payload="20kB", window=16)
+
+        phases = scene.phases(goodput, flood, settle=SETTLE, name=adapter,
+                              clear=lambda: scene.control(1, "delete", "destination=ipn:2.77"))
+        held = scene.control(2, "counters")["agent"]
+        scene.figure(f"bundles of node 2, {adapter}", {"held": held["held"], "refused": held["refused"]})
+        scene.bound(f"goodput kept, {adapter}", phases["during_ratio"], ">=", 0.4)
+        scene.bound(f"refused to the flood, {adapter}", sum(held["refused"].values()), ">=", 100)
+        scene.bound(f"RSS, MiB, {adapter}", scene.rss_peak(node), "<=", LIMIT + 64)
+        if adapter == "ltp":
+            scene.end(1)
+            scene.end(2)
+
+
+if __name__ == "__main__":
+    main(run)

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bundles for endpoints of the node that nobody takes: a part of the room is theirs, no peer waits
+ * for it, and what is taken finds room beside them, also after a restart.
+ */
+#include "bp_agent_piece.h"
+
+static struct agent_config unclaimed_config(void)
+{
+    struct agent_config c = config_of("ipn:2.0");
+    c.held_bundles = 100;
+    c.reserve_percent = 30; /* 10 for each of two links and the applications */
+    c.unclaimed_percent = 75;
+    return c;
+}
+
+static enum agent_refusal take_for(struct binder *n, const char *to, uint64_t sequence)
+{
+    struct bundle b = peer_bundle("ipn:1.4", to, sequence);
+    b.lifetime_ms = UINT64_MAX;
+    enum agent_refusal r = link_receive(n, 0, &b, sequence);
+    skip(n);
+    return r;
+}
+
+/* So many are taken until the first is refused. */
+static uint64_t flood_for(struct binder *n, const char *to, uint64_t first)
+{
+    uint64_t taken = 0;
+    enum agent_refusal r;
+    while ((r = take_for(n, to, first + taken)) == REFUSE_NONE)
+        taken++;
+    ck_assert_int_eq(r, REFUSE_QUOTA);
+    return taken;
+}
+
+static void receive(struct binder *n, uint64_t reg, const char *endpoint)
+{
+    struct eid e = eid_of(endpoint);
+    ck_assert_int_eq(agent_register(n->a, reg, &e, 1, n->now), 0);
+    skip(n);
+}
+
+START_TEST(nobody_takes_them)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    relay_init(&n, &c);
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 1), 60); /* of 80 */
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.9", 100), 0);
+    receive(&n, 1, "ipn:2.7");
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.7", 200), 20);
+    agent_check(n.a);
+    receive(&n, 2, "ipn:2.8"); /* they go, and what comes next is taken */
+    for (uint64_t i = 0; i < 60; i++) {
+        agent_delivered(n.a, n.last.key, true, n.now);
+        skip(&n);
+    }
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 20);
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.9", 300), 45); /* of the other 60 */
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+/* Registered, and idle for a minute while bundles wait. */
+START_TEST(an_idle_application_is_nobody)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    relay_init(&n, &c);
+    receive(&n, 1, "ipn:2.8");
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 1), REFUSE_NONE);
+    const uint64_t key = n.last.key;
+    for (uint64_t i = 2; i <= 65; i++)
+        ck_assert_int_eq(take_for(&n, "ipn:2.8", i), REFUSE_NONE);
+    pass(&n, 59 * TICK_S);
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 66), REFUSE_NONE);
+    pass(&n, 2 * TICK_S);
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 67), REFUSE_NONE); /* the first one nobody takes */
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 68), 9);         /* ten are three quarters of 14 */
+    agent_delivered(n.a, key, true, n.now);
+    skip(&n);
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 90), REFUSE_NONE);
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A link that could wait does not. */
+START_TEST(no_link_waits_for_them)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    relay_init(&n, &c);
+    flood_for(&n, "ipn:2.8", 1);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.8", 500);
+    struct buf *bytes = bundle_encode_copy(&b);
+    bool waits = true;
+    ck_assert_int_eq(agent_offer(n.a, 0, bytes, 500, 0, &waits, n.now), REFUSE_QUOTA);
+    ck_assert(!waits);
+    skip(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+START_TEST(fragments_count_too)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    relay_init(&n, &c);
+    uint64_t taken = 0;
+    for (uint64_t i = 0; i < 80; i++) {
+        struct bundle b = piece_of(TEXT, 1 + i, 0, 1);
+        taken += link_receive(&n, 0, &b, i) == REFUSE_NONE;
+        skip(&n);
+    }
+    ck_assert_uint_eq(taken, 60);
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("agent unclaimed");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, nobody_takes_them);
+    tcase_add_test(t, an_idle_application_is_nobody);
+    tcase_add_test(t, no_link_waits_for_them);
+    tcase_add_test(t, fragments_count_too);
+    suite_add_tcase(s, t);
+    return run_suite(s);
+}
