@@ -3,8 +3,8 @@
 import threading
 import time
 
-from aap2 import ADU, Client, framed
 from attack import main
+from aap2 import ADU, Client, framed
 
 LIMIT = 32     # MiB of the node that is filled
 SETTLE = 15.0  # seconds until it is, and the link is held up
