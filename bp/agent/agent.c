@@ -445,7 +445,7 @@ void agent_expire(struct agent *a, struct agent_now now)
         if (end_due(a, r))
             continue;
         if (r->state == STATE_PAUSED && r->link != TO_ENDPOINT) {
-            agent_proceed(a, r);
+            agent_retry(a, r);
         } else if (r->state == STATE_PAUSED) {
             queue_return(a, r);
         } else {

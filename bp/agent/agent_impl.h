@@ -275,6 +275,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
 void queue_free_spent(struct agent *a); /* empty ranks that nobody walks any more */
 void queue_leave(struct agent *a, struct record *r);
 void queue_return(struct agent *a, struct record *r); /* where it stood in its queue */
+void queue_behind(struct agent *a, struct record *r); /* behind all of its source */
 void queue_resume(struct agent *a, struct queue *q);  /* all that pauses is resumed */
 void queue_pause(struct agent *a, struct record *r, tick until);
 void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for agent_verify */
@@ -313,6 +314,8 @@ bool agent_place_again(struct agent *a, struct record *r);
 bool agent_goes_elsewhere(const struct agent *a, const struct record *r);
 /* After a pause or a loss: where it stood in its queue, or another way. */
 void agent_proceed(struct agent *a, struct record *r);
+/* The same after the pause of one that failed. */
+void agent_retry(struct agent *a, struct record *r);
 /* The same, but an open link that it waits for keeps it, where no router counts volumes and nobody
  * is being asked anew. */
 void agent_go_on(struct agent *a, struct record *r);
@@ -389,7 +392,7 @@ int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 /* The administrative endpoint has no application: it takes administrative records only. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
 /* Is somebody here who takes its bundles: registered, and not idle for CLAIM_IDLE while some wait?
- */
+ * With unclaimed_percent 100 it is always so. */
 bool endpoint_claimed(const struct agent *a, const struct eid *destination);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 

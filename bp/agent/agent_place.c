@@ -234,6 +234,17 @@ void agent_proceed(struct agent *a, struct record *r)
         queue_return(a, r);
 }
 
+/* What fails again and again had its turn: it must not stand before all that came since. */
+void agent_retry(struct agent *a, struct record *r)
+{
+    if (place_again(a, r))
+        return;
+    if (r->tries > 1)
+        queue_behind(a, r);
+    else
+        queue_return(a, r);
+}
+
 /* Who is asked about what waits for a link (kinds_due) misses those at the head of its queues. */
 static bool must_ask(const struct agent *a, const struct record *r)
 {

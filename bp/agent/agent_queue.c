@@ -183,6 +183,18 @@ void queue_return(struct agent *a, struct record *r)
     queue_wake(a, q);
 }
 
+void queue_behind(struct agent *a, struct record *r)
+{
+    struct queue *q = r->queue;
+    take_out(a, r);
+    struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
+    bands_add(a, &q->bands, b, r, true);
+    room_enter(a, r);
+    record_set_timer(a, r, r->expires);
+    rest_behind(a, r);
+    queue_wake(a, q);
+}
+
 void queue_resume(struct agent *a, struct queue *q)
 {
     list_move_all(&q->paused, q->resumed.prev);

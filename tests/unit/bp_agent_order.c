@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What one source brought leaves in its order, also when the source proves itself meanwhile and has
- * turns of its own from then on, and when it comes back from a link, or pauses.
+ * turns of its own from then on, and when it comes back from a link, or pauses. What fails again
+ * and again does not stand before others.
  */
 #include "bp_agent_help.h"
 
@@ -189,6 +190,50 @@ START_TEST(what_pauses_stands_where_it_stood)
 }
 END_TEST
 
+#define FAILING 600
+#define A_TURN 3 /* that the link has in 10 ms */
+
+/* The link takes none of many bundles, however often they come; another source has its turn. */
+START_TEST(what_fails_again_and_again_lets_others_by)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    struct agent_action x;
+    unsigned sent = 0, came = 0;
+    c.retry_min = c.retry_max = 100 * TICK_MS;
+    relay_init(&n, &c);
+    for (uint64_t i = 1; i <= FAILING; i++) {
+        struct bundle b = peer_bundle("ipn:7.4", "ipn:3.5", i);
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+        skip(&n);
+    }
+    agent_link(n.a, 1, true, n.now);
+    while (sent < 5 * FAILING) {
+        pass(&n, 10 * TICK_MS);
+        if (came == 0 && sent > 3 * FAILING) {
+            struct agent_request q = request_of("ipn:2.7", "ipn:3.5", 5);
+            ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_NONE);
+            came = sent;
+        }
+        for (unsigned i = 0; i < A_TURN && agent_poll(n.a, &x); i += x.kind == AGENT_SEND) {
+            n.len = 0;
+            do_action(&n, &x);
+            if (x.kind != AGENT_SEND)
+                continue;
+            sent++;
+            if (x.key > FAILING)
+                goto its_turn;
+            agent_failed(n.a, x.key, "refused", n.now);
+        }
+        agent_check(n.a);
+    }
+its_turn:
+    ck_assert_uint_gt(came, 0);
+    ck_assert_uint_le(sent - came, 3 * PLACES);
+    binder_fini(&n);
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("agent order");
@@ -196,6 +241,7 @@ int main(void)
     tcase_add_test(t, who_proves_itself_stays_in_order);
     tcase_add_loop_test(t, what_a_link_gives_back_stands_where_it_stood, 0, 3);
     tcase_add_loop_test(t, what_pauses_stands_where_it_stood, 0, 3);
+    tcase_add_test(t, what_fails_again_and_again_lets_others_by);
     suite_add_tcase(s, t);
     return run_suite(s);
 }
