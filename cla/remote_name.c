@@ -11,6 +11,8 @@
 #include "base/tick.h"
 #include "conf/json_number.h"
 
+#define SAY_PAUSE (600 * TICK_S)
+
 /* What was found takes the place of the last answer, unless the look-up failed. */
 static void take_answer(struct remote_name *r, const char *error)
 {
@@ -154,6 +156,48 @@ bool remote_name_next(struct remote_name *r, struct address *out)
 void remote_name_reached(struct remote_name *r)
 {
     r->tried_len = 0;
+}
+
+static bool is_found(const struct remote_name *r, const struct address *a)
+{
+    for (size_t i = 0; i < r->found_len; i++)
+        if (address_equal(&r->found[i], a))
+            return true;
+    return false;
+}
+
+/* A failure: is it time for a line? */
+static void say_failure(struct remote_name *r, char *text, size_t text_max)
+{
+    char name[HOST_ADDRESS_TEXT_MAX];
+    const tick now = world_now(r->world);
+    if (now < r->say_after)
+        return;
+    r->say_after = tick_add(now, SAY_PAUSE);
+    snprintf(text, text_max, "remote %s: %s; %s", host_address_write(&r->at, name), r->why,
+             r->found_len > 0 ? "its last address is used"
+                              : "nothing is sent to it or accepted from it until then");
+}
+
+bool remote_name_update(struct remote_name *r, struct address *to, int *level, char *text,
+                        size_t text_max)
+{
+    char name[HOST_ADDRESS_TEXT_MAX], before[ADDRESS_TEXT_MAX], after[ADDRESS_TEXT_MAX];
+    text[0] = '\0';
+    *level = r->failed ? 1 : 2;
+    if (r->failed) {
+        say_failure(r, text, text_max);
+        return false;
+    }
+    r->say_after = 0;
+    if (is_found(r, to))
+        return false;
+    const bool moves = address_given(to);
+    address_write(to, before);
+    r->current = *to = r->found[0];
+    snprintf(text, text_max, "remote %s is %s now%s%s", host_address_write(&r->at, name),
+             address_write(to, after), moves ? "; it was " : "", moves ? before : "");
+    return true;
 }
 
 bool remote_name_has_key(const struct remote_name *r, const uint8_t *key)

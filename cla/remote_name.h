@@ -34,6 +34,7 @@ struct remote_name {
     struct address current; /* the last one that remote_name_next chose */
     bool failed;            /* the last look-up did: */
     char why[REMOTE_NAME_WHY_MAX];
+    tick say_after; /* then the next failure has a line */
     uint64_t lookups, lookups_failed;
     void (*answered)(void *context);
     void *context;
@@ -63,6 +64,13 @@ void remote_name_watch(struct remote_name *r);
 bool remote_name_next(struct remote_name *r, struct address *out);
 /* The peer was reached: the next attempt begins with the first address. */
 void remote_name_reached(struct remote_name *r);
+
+/* Of an adapter that sends to one address, which is *to: when the last answer lacks it, *to is the
+ * answer's first one, and true is returned. text: a line for the operator's log, *level as in
+ * cla_events.say; "": none is due (a failure has one at once, then each 10 min). */
+bool remote_name_update(struct remote_name *r, struct address *to, int *level, char *text,
+                        size_t text_max);
+#define REMOTE_NAME_SAY_MAX 512
 
 /* Is this the host of one of its addresses? False: none is known. */
 bool remote_name_has_host(const struct remote_name *r, const struct address *from);

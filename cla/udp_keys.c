@@ -20,14 +20,16 @@ int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t
     if (!address_given(&k->local)) {
         wrong = "local";
         snprintf(why, why_cap, "is not given; write a numeric address such as 127.0.0.1:1113");
-    } else if (!address_given(&k->remote) || address_port(&k->remote) == 0) {
+    } else if (!host_address_given(&k->remote) || host_address_port(&k->remote) == 0) {
         wrong = "remote";
-        snprintf(why, why_cap, "is not given; write a numeric address and a port above 0");
-    } else if (ip_version(&k->local) != ip_version(&k->remote)) {
+        snprintf(why, why_cap, "is not given; write an address or a host name, and a port above 0");
+    } else if (host_address_is_name(&k->remote)) {
+        return 0; /* of its addresses those count that are of the kind of local */
+    } else if (ip_version(&k->local) != ip_version(&k->remote.address)) {
         wrong = "remote";
         snprintf(why, why_cap, "local is IPv%d and remote IPv%d; both must be of one kind",
-                 ip_version(&k->local), ip_version(&k->remote));
-    } else if (address_equal(&k->local, &k->remote)) {
+                 ip_version(&k->local), ip_version(&k->remote.address));
+    } else if (address_equal(&k->local, &k->remote.address)) {
         wrong = "remote";
         snprintf(why, why_cap, "is the same as local: the link would send to itself");
     }

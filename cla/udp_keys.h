@@ -5,11 +5,12 @@
 #define CLA_UDP_KEYS_H
 
 #include "conf/conf_value.h"
-#include "os/address.h"
+#include "os/host_address.h"
 
 /* Explained by the rows' help texts. */
 struct udp_keys {
-    struct address local, remote;
+    struct address local;
+    struct host_address remote;
     uint64_t socket_buffer, dscp;
     bool batch;
 };
@@ -28,8 +29,8 @@ struct pace_keys {
 #define UDP_KEYS_ADDRESSES(at, port)                                                               \
     {"local", OPTION_ADDRESS, UDP_KEYS_AT(at, local), NULL, port, 0, NULL,                         \
      "address and port of this node's socket; links with the same one share it"},                  \
-    {"remote", OPTION_ADDRESS, UDP_KEYS_AT(at, remote), NULL, port, 0, NULL,                       \
-     "address and port that datagrams are sent to"}
+    {"remote", OPTION_HOST, UDP_KEYS_AT(at, remote), NULL, port, 0, NULL,                          \
+     "address or host name, and port, that datagrams are sent to; a name is looked up at the start and each 60 s"}
 #define UDP_KEYS_SOCKET(at)                                                                        \
     {"pacing.socket_buffer", OPTION_SIZE, UDP_KEYS_AT(at, socket_buffer), "0", 0, 1 << 30, NULL,          \
      "socket buffers to ask for; 0: as the rate needs"},                                           \

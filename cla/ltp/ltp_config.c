@@ -304,6 +304,9 @@ int ltp_link_check(const void *config, const char **key, char *why, size_t why_c
     const struct ltp_link_config *k = config;
     if (udp_keys_check(&k->udp, key, why, why_cap) != 0)
         return HELIO_EINVAL;
+    if (k->frames.out.kind != FRAMES_OFF && host_address_is_name(&k->udp.remote))
+        return wrong(key, "remote", why, why_cap,
+                     "is a host name; a link with frames needs a numeric address");
     if (k->rto == 0 && k->owlt == 0)
         return wrong(key, "rto", why, why_cap,
                      "neither rto nor owlt is given; write the retransmission timer (rto: 30ms) or "

@@ -101,15 +101,21 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     list_init(&l->active);
     list_init(&l->waiting);
     uint64_t own;
-    l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
+    l->to = (struct udp_peer){.address = k->udp.remote.address, .dscp = (uint8_t)k->udp.dscp};
     int r = engine_numbers(l, &own, why, why_cap);
+    if (r == 0)
+        r = remote_name_open(&l->remote, env->world, &k->udp.remote, k->udp.local.sa.sa_family, why,
+                             why_cap);
     if (r == 0)
         r = ltp_endpoint_join(l, own, why, why_cap);
     if (r != 0) {
+        remote_name_close(&l->remote);
         free(l);
         return r;
     }
     link_limits(l);
+    remote_name_on_answer(&l->remote, source_resolved, l);
+    remote_name_watch(&l->remote);
     assert(l->endpoint != NULL);
     *out = &l->cla;
     return 0;
@@ -130,8 +136,8 @@ static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bu
 static bool ltp_remote(const void *config, size_t i, struct address *out)
 {
     const struct ltp_link_config *k = config;
-    *out = k->udp.remote;
-    return i == 0;
+    *out = k->udp.remote.address; /* of a name nobody knows it */
+    return i == 0 && address_given(out);
 }
 
 static int cancel_bundle(struct cla *c, uint64_t key)
@@ -209,6 +215,7 @@ static void ltp_close(struct cla *c, void (*closed)(void *context), void *contex
     assert(l->closed == NULL);
     l->closed = closed;
     l->closed_context = context;
+    remote_name_close(&l->remote);
     ltp_endpoint_leave(l);
 }
 

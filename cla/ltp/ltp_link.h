@@ -12,6 +12,7 @@
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_coded.h"
 #include "cla/ltp/ltp_rule.h"
+#include "cla/remote_name.h"
 #include "ltp/sda.h"
 #include "os/udp_io.h"
 #include "os/world.h"
@@ -111,9 +112,10 @@ struct link {
     const struct ltp_link_config *given;
     struct ltp_link_config bounded;
     struct cla_contact contact;
-    bool planned;  /* there is a contact's word */
-    uint64_t peer; /* engine number */
-    struct udp_peer to;
+    bool planned;       /* there is a contact's word */
+    uint64_t peer;      /* engine number */
+    struct udp_peer to; /* its address: not given until the name of remote is known */
+    struct remote_name remote;
     struct bucket bucket;
     struct frame_port_air paid; /* of the frames: what the bucket knows of, */
     uint64_t ahead;             /* and what it was told before they were whole */
@@ -231,8 +233,10 @@ void link_say(struct link *l, int level, const char *format, ...)
  * segment, not a cancel. refuse_coded: it is a packet of an erasure code, and the local endpoint
  * has none. refuse_framed: likewise of CCSDS frames; `what`: frame_guess of it. Each is logged, at
  * most once a minute. warn: the link listens at all addresses without authentication: that is
- * logged. */
+ * logged. resolved: the name of remote was looked up; its address, and with it the sources that are
+ * accepted, may be others now. */
 void source_set(struct link *l);
+void source_resolved(void *link);
 void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
 void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, bool is_data);
 void source_refuse_coded(struct ltp_endpoint *h, const struct address *from);

@@ -48,10 +48,11 @@ void link_ways(struct link *l)
     tick now = ltp_endpoint_now(l->endpoint);
     bool transmit = l->allowed && (!l->planned || l->contact.transmit);
     bool receive = l->allowed && (!l->planned || l->contact.receive);
+    const bool known = address_given(&l->to.address); /* a name may not be yet */
     if (l->endpoint->framed)
         frame_port_want(l->endpoint->port, transmit || receive);
-    transmit = transmit && l->endpoint->leaves;
-    receive = receive && l->endpoint->arrives;
+    transmit = transmit && known && l->endpoint->leaves;
+    receive = receive && known && l->endpoint->arrives;
     l->up = transmit;
     l->hears = receive;
     if (!transmit)

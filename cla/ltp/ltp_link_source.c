@@ -28,18 +28,40 @@ void source_set(struct link *l)
     assert(h != NULL && h->engine != NULL);
     uint8_t key[ADDRESS_KEY_MAX];
     size_t match = h->framed ? 0 : address_check_bytes((enum address_check)l->config->source);
-    int r = ltp_source(h->engine, l->peer, address_key(&l->to.address, key), match);
-    assert(r == 0); /* the span exists, and remote is given */
+    /* Nobody's datagrams come from 0.0.0.0: until the name of remote is known, none is the peer's.
+     */
+    const struct address nobody = {.v4 = {.sin_family = AF_INET}};
+    const struct address *remote = address_given(&l->to.address) ? &l->to.address : &nobody;
+    int r = ltp_source(h->engine, l->peer, address_key(remote, key), match);
+    assert(r == 0); /* the span exists */
     (void)r;
+}
+
+void source_resolved(void *link)
+{
+    struct link *l = link;
+    char text[REMOTE_NAME_SAY_MAX];
+    struct address to = l->to.address;
+    int level;
+    assert(!l->endpoint->busy && !l->endpoint->framed);
+    if (remote_name_update(&l->remote, &to, &level, text, sizeof text)) {
+        udp_forget(l->endpoint->io, &l->to);
+        l->to.address = to;
+        l->to.plain = false;
+        source_set(l);
+        link_ways(l);
+    }
+    if (text[0] != '\0')
+        link_say(l, level, "%s", text);
 }
 
 static void say_source(struct link *l, uint64_t peer)
 {
     const struct link_refusals *r = &l->refusals;
     assert(r->count > 0 && address_given(&r->from));
-    char from[ADDRESS_TEXT_MAX], remote[ADDRESS_TEXT_MAX], name[EID_TEXT_MAX];
+    char from[ADDRESS_TEXT_MAX], remote[REMOTE_NAME_TEXT_MAX], name[EID_TEXT_MAX];
     address_write(&r->from, from);
-    address_write(&l->to.address, remote);
+    remote_name_write(&l->remote, remote);
     eid_text(&l->env.peer, name);
     if (peer == l->peer)
         link_say(l, 1,

@@ -298,6 +298,7 @@ void link_status(struct cla *c, struct json_t *object)
     put_link(object, l);
     put_watch(object, l);
     source_status(l, object);
+    remote_name_status(&l->remote, object);
     const struct udp_io *io = l->endpoint->framed ? frame_port_socket(l->endpoint->port) : NULL;
     put_socket(object, io != NULL ? io : l->endpoint->io);
     if (l->endpoint->framed)

@@ -128,7 +128,7 @@ static int open_frames(struct ltp_endpoint *h, const struct link *l)
     c.events = &frame_events;
     c.wire.sle = &sle;
     c.wire.local = h->local;
-    c.wire.remote = k->udp.remote;
+    c.wire.remote = k->udp.remote.address;
     c.wire.source = (enum address_check)k->source;
     c.wire.segments = k->udp.batch;
     c.wire.dscp = (uint8_t)k->udp.dscp;

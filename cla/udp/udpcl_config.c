@@ -30,7 +30,7 @@ const struct conf_option udpcl_options[] = {
 
 uint64_t udpcl_bundle_max(const struct udpcl_config *k)
 {
-    uint64_t heads = k->udp.remote.sa.sa_family == AF_INET6 ? 48 : 28;
+    uint64_t heads = k->udp.local.sa.sa_family == AF_INET6 ? 48 : 28;
     uint64_t longest = k->mtu > heads ? k->mtu - heads : 0;
     return longest < UDP_DATAGRAM_MAX ? longest : UDP_DATAGRAM_MAX;
 }
@@ -47,7 +47,7 @@ int udpcl_conflict(const struct cla_named *config, const struct cla_named *other
     const struct udp_keys *k = &((const struct udpcl_config *)config->config)->udp;
     const struct udp_keys *o = &((const struct udpcl_config *)other->config)->udp;
     if (address_port(&k->local) == 0 || !address_equal(&k->local, &o->local) ||
-        !address_equal(&k->remote, &o->remote))
+        !host_address_equal(&k->remote, &o->remote))
         return 0;
     *key = "remote";
     snprintf(why, why_cap, "remote and local are the same; write another of one of them");

@@ -33,11 +33,28 @@ static void set_rate(struct udpcl_link *l)
     l->bucket.lost = lost;
 }
 
-/* Up is what operator and plan both say. */
+/* Up is what operator and plan both say, once it is known where the peer is. */
 static void set_up(struct udpcl_link *l)
 {
-    l->up = l->allowed && (!l->planned || l->contact.transmit);
+    l->up = l->allowed && (!l->planned || l->contact.transmit) && address_given(&l->to.address);
     udpcl_kick(l->port);
+}
+
+/* The name was looked up: it may be of another address now. */
+static void on_resolved(void *context)
+{
+    struct udpcl_link *l = context;
+    char text[REMOTE_NAME_SAY_MAX];
+    struct address to = l->to.address;
+    int level;
+    if (remote_name_update(&l->remote, &to, &level, text, sizeof text)) {
+        udp_forget(l->port->io, &l->to);
+        l->to.address = to;
+        l->to.plain = false;
+        set_up(l);
+    }
+    if (text[0] != '\0')
+        udpcl_say(l, level, "%s", text);
 }
 
 extern const struct cla_ops udpcl_ops;
@@ -54,19 +71,26 @@ static int udpcl_open(struct cla **out, const struct cla_env *env, const void *c
     l->cla.ops = &udpcl_ops;
     l->env = *env;
     l->config = k;
-    l->allowed = l->up = k->state == UDPCL_UP;
+    l->allowed = k->state == UDPCL_UP;
     l->rate_bps = k->pace.rate;
     l->n.heard = TICK_NEVER;
-    l->to = (struct udp_peer){.address = k->udp.remote, .dscp = (uint8_t)k->udp.dscp};
+    l->to = (struct udp_peer){.address = k->udp.remote.address, .dscp = (uint8_t)k->udp.dscp};
     list_init(&l->node);
     list_init(&l->waiting);
     list_init(&l->leaving);
     set_limits(l);
-    int r = udpcl_join(l, why, why_cap);
+    int r = remote_name_open(&l->remote, env->world, &k->udp.remote, k->udp.local.sa.sa_family, why,
+                             why_cap);
+    if (r == 0)
+        r = udpcl_join(l, why, why_cap);
     if (r != 0) {
+        remote_name_close(&l->remote);
         free(l);
         return r;
     }
+    set_up(l);
+    remote_name_on_answer(&l->remote, on_resolved, l);
+    remote_name_watch(&l->remote);
     assert(l->port != NULL && l->cla.limits.window >= 1);
     *out = &l->cla;
     return 0;
@@ -110,8 +134,8 @@ static int udpcl_cancel(struct cla *c, uint64_t key)
 static bool udpcl_remote(const void *config, size_t i, struct address *out)
 {
     const struct udpcl_config *k = config;
-    *out = k->udp.remote;
-    return i == 0;
+    *out = k->udp.remote.address; /* of a name nobody knows it */
+    return i == 0 && address_given(out);
 }
 
 static const char *const live[] = {
@@ -164,6 +188,7 @@ static void udpcl_close(struct cla *c, void (*closed)(void *context), void *cont
     assert(l->closed == NULL && closed != NULL);
     l->closed = closed;
     l->closed_context = context;
+    remote_name_close(&l->remote);
     udpcl_leave(l);
 }
 

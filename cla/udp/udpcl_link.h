@@ -5,6 +5,7 @@
 
 #include "base/bucket.h"
 #include "base/list.h"
+#include "cla/remote_name.h"
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
 #include "os/udp_io.h"
@@ -35,7 +36,8 @@ struct udpcl_link {
     struct udpcl_port *port;
     struct cla_env env;
     const struct udpcl_config *config;
-    struct udp_peer to;
+    struct udp_peer to; /* its address: not given until the name of remote is known */
+    struct remote_name remote;
     struct bucket bucket;
     struct list waiting, leaving; /* struct udpcl_sending: for their turn; in the batch */
     uint64_t waiting_len;

@@ -18,7 +18,7 @@
 
 void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
 {
-    char text[256];
+    char text[REMOTE_NAME_SAY_MAX];
     va_list args;
     if (l->env.events.say == NULL)
         return;
@@ -184,7 +184,8 @@ int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
     if (r != 0)
         return r;
     list_for_each (it, &p->links) {
-        if (!address_equal(&container_of(it, struct udpcl_link, node)->to.address, &l->to.address))
+        const struct udpcl_link *other = container_of(it, struct udpcl_link, node);
+        if (!host_address_equal(&other->config->udp.remote, &k->udp.remote))
             continue;
         snprintf(why, why_cap, "remote: another link of this local address goes there");
         return HELIO_EEXIST;

@@ -42,6 +42,7 @@ void udpcl_status(struct cla *c, struct json_t *object)
     const struct udpcl_link *l = container_of(c, struct udpcl_link, cla);
     assert(object != NULL && l->port != NULL && l->port->io != NULL);
     json_object_set_new(object, "up", json_boolean(l->up));
+    remote_name_status(&l->remote, object);
     put_number(object, "window", l->cla.limits.window);
     put_number(object, "bundle_max", l->cla.limits.bundle_max);
     put_number(object, "rate_bps", l->rate_bps);

@@ -85,6 +85,44 @@ class NamesTest(NodeCase):
     def test_stcp_later(self):
         self.later("stcp")
 
+    def datagram_pair(self, adapter, **keys):
+        """Node 1 has node 2's name; a datagram comes from the address of the other's `local`."""
+        self.ports = self.lab.udp_ports(2)
+        common = {"adapter": adapter, **({"rto": "200ms"} if adapter == "ltp-udp" else {}), **keys}
+        links = {1: {"name": "to-2", "peer": "ipn:2.0", "local": f"127.0.0.1:{self.ports[0]}", "remote": f"{NAME}:{self.ports[1]}", **common},
+                 2: {"name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.2:{self.ports[1]}", "remote": f"127.0.0.1:{self.ports[0]}", **common}}
+        self.configs = {n: self.lab.write_node(n, [links[n]], log=False, extra="sandbox: on\n") for n in links}
+        self.running = {n: self.lab.start_node(n, self.configs[n]) for n in (2, 1)}
+
+    def datagrams_later(self, adapter):
+        """Down until the name is known, with one line of the log; then bundles go both ways."""
+        self.datagram_pair(adapter)
+        wait_for(lambda: self.link(1)["lookups_failed"] >= 2, 60)
+        self.assertFalse(self.link(1)["up"])
+        self.assertEqual(self.log(1).count("the name cannot be resolved"), 1)
+        self.assertEqual(self.heliod("--check", self.configs[1]).returncode, 0)
+        self.hosts(f"127.0.0.2 {NAME}")
+        self.up(1)
+        self.assertIn(f"remote {NAME}:{self.ports[1]} is 127.0.0.2:{self.ports[1]} now", self.log(1))
+        self.assertEqual(self.link(1)["remote_address"], f"127.0.0.2:{self.ports[1]}")
+        self.one_bundle(1, 2)
+        self.one_bundle(2, 1)
+
+    def test_ltp_later(self):
+        self.datagrams_later("ltp-udp")
+
+    def test_udp_later(self):
+        self.datagrams_later("udp")
+
+    def test_ltp_source(self):
+        """The name is another host's: what node 2 sends is refused, as with a numeric remote."""
+        self.hosts(f"127.0.0.9 {NAME}")
+        self.datagram_pair("ltp-udp")
+        self.up(1)
+        self.client(2, "ipn:2.5").request("ipn:1.7", b"not from there")
+        wait_for(lambda: self.link(1)["source_refused"] > 0, 60)
+        self.assertRegex(self.log(1), rf"the latest from 127\.0\.0\.2:\d+, remote is {NAME}:\d+ \(127\.0\.0\.9:\d+\)")
+
     def test_tcpcl_moves(self):
         """The peer's new address has the name: the next attempt finds it, without a word to node 1."""
         self.hosts(f"127.0.0.1 {NAME}")

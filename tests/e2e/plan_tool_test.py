@@ -173,15 +173,15 @@ links:
     limits: {import_sessions: 20}
     owlt: 3s
     recovery: {margin: 4s}
-#   - name: to-6
-#     adapter: ltp-udp
-#     peer: ipn:6.0
-#     local: 0.0.0.0:1114
-#     remote: relay:1113
-#     segment: 64001B
-#     sessions: 9
-#     limits: {import_sessions: 9}
-#     rto: 2s
+  - name: to-6
+    adapter: ltp-udp
+    peer: ipn:6.0
+    local: 0.0.0.0:1114
+    remote: relay:1113
+    segment: 64001B
+    sessions: 9
+    limits: {import_sessions: 9}
+    rto: 2s
   - name: to-11
     adapter: udp
     peer: ipn:11.0
@@ -202,7 +202,7 @@ routes:
         made, notes = self.imported(self.ION, "ion.yaml")
         self.assertEqual(made, self.ION_MADE)
         for note in ("n.ionrc:3: m production: has no counterpart", "n.ltprc:2: a span 5: aggregation (64000 bytes, 2 s) is left out",
-                     "n.ltprc:3: relay: a name: write its numeric address", "n.ltprc:5: a span: \"dccplso 127.0.0.1:9\": only udplso",
+                     "n.ltprc:5: a span: \"dccplso 127.0.0.1:9\": only udplso",
                      "n.bprc:3: a endpoint: applications register", "n.bprc:6: a induct tcp: has no counterpart: ION's tcp is TCPCL 3",
                      "n.bprc:10: r 'ipnadmin n.ipnrc': is not run", "n.ipnrc:3: plan 9 bibe/ipn:9.0: has no counterpart: ION's BIBE",
                      "a link of node 4 with itself: left out"):
@@ -367,16 +367,16 @@ links:
     peer: ipn:13.0
     remote: ground:4556
     tls: off
-#   - name: to-14
-#     adapter: udp
-#     peer: ipn:14.0
-#     local: 0.0.0.0:4560
-#     remote: relay:4556
+  - name: to-14
+    adapter: udp
+    peer: ipn:14.0
+    local: 0.0.0.0:4560
+    remote: relay:4556
 """)
         for note in ("isAcsAware: has no counterpart", "ltpRandomNumberSizeBits: has no counterpart", "outduct x of ltp_over_ipc: has no counterpart (LTP in the memory of one machine; use ltp_over_udp)",
                      "outduct x of ltp_over_encap_local_stream: has no counterpart (LTP in a local socket or pipe; use ltp_over_udp)",
                      "outduct x of tcpcl_v3: has no counterpart (ours is TCPCL 4; HDTN has it as tcpcl_v4)", "outduct x of slip_over_uart: has no counterpart",
-                     "induct x of bp_over_encap_local_stream: has no counterpart", "relay: a name",
+                     "induct x of bp_over_encap_local_stream: has no counterpart",
                      "TLS is asked for: write tls: {certificate", "induct of tcpcl_v4: who connects is not said"):
             self.assertEqual(sum(f" {note}" in line for line in notes), 1, (note, notes))
 

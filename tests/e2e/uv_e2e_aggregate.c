@@ -19,7 +19,7 @@ static struct scene *one_way(uint64_t size_max, const char *const *pairs)
     w->framed = true;
     w->size_max = size_max;
     end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
-                  address_port(&w->a.config.udp.remote), pairs);
+                  address_port(&w->a.config.udp.remote.address), pairs);
     return w;
 }
 

@@ -17,9 +17,9 @@ static struct scene *two(const char *const *a, const char *const *b)
 {
     struct scene *w = scene_new("127.0.0.1", NULL);
     end_configure(&w->a, "127.0.0.1", address_port(&w->a.config.udp.local),
-                  address_port(&w->a.config.udp.remote), a);
+                  address_port(&w->a.config.udp.remote.address), a);
     end_configure(&w->b, "127.0.0.1", address_port(&w->b.config.udp.local),
-                  address_port(&w->b.config.udp.remote), b);
+                  address_port(&w->b.config.udp.remote.address), b);
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
     return w;

@@ -272,7 +272,7 @@ START_TEST(links_share_an_address)
     struct scene *v = scene_new("127.0.0.1", NULL); /* node 3 and node 1's link to it, same loop */
     end_open(w, &w->a, 1, 2);
     end_open(w, &w->b, 2, 1);
-    v->a.config.udp.local = v->b.config.udp.remote = w->a.config.udp.local;
+    v->a.config.udp.local = v->b.config.udp.remote.address = w->a.config.udp.local;
     v->a.shared = w->a.shared;
     v->a.world = v->b.world = w;
     struct cla_env env = end_env(w, &v->a, 1, 3);
@@ -400,7 +400,7 @@ START_TEST(answers_before_timers)
     struct sockaddr_in at = {.sin_family = AF_INET, .sin_addr = {htonl(INADDR_LOOPBACK)}};
     struct ltp_segment checkpoint = {0};
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    at.sin_port = htons(address_port(&w->a.config.udp.remote));
+    at.sin_port = htons(address_port(&w->a.config.udp.remote.address));
     ck_assert_int_eq(bind(fd, (struct sockaddr *)&at, sizeof at), 0);
     end_open(w, &w->a, 1, 2);
     w->a.total = 1;

@@ -107,7 +107,7 @@ static void set_keys(struct side *s, const char *local, const char *remote)
 {
     ck_assert_int_eq(conf_options_default(ltp_link_options, &s->config, conf_option_set), 0);
     ck_assert_int_eq(address_parse(local, &s->config.udp.local), 0);
-    ck_assert_int_eq(address_parse(remote, &s->config.udp.remote), 0);
+    ck_assert_int_eq(address_parse(remote, &s->config.udp.remote.address), 0);
     s->config.pace.rate = 20000000;
     s->config.owlt = DELAY;
     s->config.sessions = BUNDLES;

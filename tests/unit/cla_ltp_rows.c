@@ -90,7 +90,7 @@ static void begin_with(unsigned close_after, uint64_t aggregate)
     w.v.carry = carry;
     ck_assert_int_eq(conf_options_default(ltp_link_options, &w.config, conf_option_set), 0);
     ck_assert_int_eq(address_parse("10.0.0.2:1113", &w.config.udp.local), 0);
-    ck_assert_int_eq(address_parse("10.0.0.1:1113", &w.config.udp.remote), 0);
+    ck_assert_int_eq(address_parse("10.0.0.1:1113", &w.config.udp.remote.address), 0);
     w.config.rto = TICK_S;
     w.config.aggregate = aggregate;
     struct cla_env env = {.world = &w.v.world,
@@ -169,7 +169,7 @@ static void send_block(struct buf *all)
                                 .cp_serial = 1};
         const size_t size = segment_write(&s, bytes, sizeof bytes);
         ck_assert_uint_gt(size, 0);
-        virtual_arrive(port, &w.config.udp.remote, slice_of(bytes, size));
+        virtual_arrive(port, &w.config.udp.remote.address, slice_of(bytes, size));
     }
 }
 

@@ -21,7 +21,7 @@ static struct ltp_link_config sound(void)
 {
     return (struct ltp_link_config){
         .udp.local = at("127.0.0.1", 1113),
-        .udp.remote = at("127.0.0.2", 1113),
+        .udp.remote.address = at("127.0.0.2", 1113),
         .segment = 1024,
         .sessions = 16,
         .rto = 30 * TICK_MS,
@@ -49,10 +49,10 @@ START_TEST(relations)
     k.udp.local = (struct address){.sa = {.sa_family = AF_UNSPEC}};
     expect(&k, "local", "127.0.0.1:1113");
     k = sound();
-    address_set_port(&k.udp.remote, 0);
+    address_set_port(&k.udp.remote.address, 0);
     expect(&k, "remote", "port above 0");
     k = sound();
-    k.udp.remote = at("::1", 1113);
+    k.udp.remote.address = at("::1", 1113);
     expect(&k, "remote", "local is IPv4 and remote IPv6");
     k = sound();
     k.rto = 0;

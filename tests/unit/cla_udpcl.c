@@ -45,11 +45,11 @@ END_TEST
 START_TEST(longest_bundle)
 {
     struct udpcl_config k = {.mtu = 1500};
-    ck_assert_int_eq(address_parse("127.0.0.1:4556", &k.udp.remote), 0);
+    ck_assert_int_eq(address_parse("127.0.0.1:4556", &k.udp.local), 0);
     ck_assert_uint_eq(udpcl_bundle_max(&k), 1472);
     k.mtu = 65535;
     ck_assert_uint_eq(udpcl_bundle_max(&k), 65507);
-    ck_assert_int_eq(address_parse("[::1]:4556", &k.udp.remote), 0);
+    ck_assert_int_eq(address_parse("[::1]:4556", &k.udp.local), 0);
     ck_assert_uint_eq(udpcl_bundle_max(&k), 65487);
     k.mtu = 576;
     ck_assert_uint_eq(udpcl_bundle_max(&k), 528);
@@ -152,7 +152,7 @@ static void open_side(struct pair *p, struct side *s, const char *local, const c
     s->config.window = 8;
     s->config.pace = (struct pace_keys){.rate = 1000000, .overhead = 42, .slack = 2 * TICK_MS};
     ck_assert_int_eq(address_parse(local, &s->config.udp.local), 0);
-    ck_assert_int_eq(address_parse(remote, &s->config.udp.remote), 0);
+    ck_assert_int_eq(address_parse(remote, &s->config.udp.remote.address), 0);
     const struct cla_ops *ops = cla_find("udp");
     ck_assert_int_eq(ops->check(&s->config, &key, why, sizeof why), 0);
     struct cla_env env = {.world = &p->v.world,

@@ -10,7 +10,6 @@
 #include <strings.h>
 
 #include "conf/conf_value.h"
-#include "os/address.h"
 #include "os/host_address.h"
 
 #define SESSIONS_ALL 4096 /* heliod's default of import_sessions_all */
@@ -83,12 +82,6 @@ static bool write_numeric(const char *host, uint64_t port, char out[IMPORT_ADDRE
     return true;
 }
 
-/* Adapters that look up the name in remote. */
-static bool takes_names(enum import_adapter adapter)
-{
-    return adapter == IMPORT_TCPCL || adapter == IMPORT_STCP;
-}
-
 static bool check_port(struct import *im, const char *host, uint64_t port, uint32_t line)
 {
     if (port == 0 || port > UINT16_MAX)
@@ -114,13 +107,7 @@ bool import_remote(struct import *im, struct import_link *l, const char *host, u
                     text, l->peer);
         return false;
     }
-    if (!numeric && !takes_names(l->adapter))
-        import_note(im, line,
-                    "%s: a name: write its numeric address into the configuration, with port "
-                    "%" PRIu64,
-                    host, port);
     memcpy(l->remote, text, sizeof text);
-    l->named = !numeric;
     return true;
 }
 
@@ -191,7 +178,7 @@ static tick find_owlt(const struct import *im, const struct import_link *l)
 /* Can it be a link as it is? */
 static bool is_whole(const struct import_link *l)
 {
-    return l->remote[0] != '\0' && (!l->named || takes_names(l->adapter)) && !l->tls_unknown;
+    return l->remote[0] != '\0' && !l->tls_unknown;
 }
 
 /* A path or an address as a quoted value: [::1]:4556 would be a list. */
@@ -312,7 +299,8 @@ static void part_local(struct import *im, struct import_link *l)
 {
     char name[48], other[48];
     for (const struct import_link *k = im->links; k < l; k++) {
-        if (k->adapter == IMPORT_UDP && k->local[0] == '\0' && strcmp(k->remote, l->remote) == 0) {
+        if (k->adapter == IMPORT_UDP && k->local[0] == '\0' &&
+            strcasecmp(k->remote, l->remote) == 0) {
             snprintf(l->local, sizeof l->local, l->remote[0] == '[' ? "[::]:0" : "0.0.0.0:0");
             import_note(im, 0,
                         "%s: has the remote of %s: it sends from a port of its own, and what "

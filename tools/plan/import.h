@@ -27,7 +27,6 @@ struct import_link {
     uint64_t engine;                             /* LTP: its engine number */
     char remote[IMPORT_ADDRESS_CAP];             /* with port; "": not known */
     char local[IMPORT_ADDRESS_CAP];              /* "": that of all links of the adapter */
-    bool named;                                  /* remote has a name instead of an address */
     uint64_t rate;                               /* bit/s; 0: none */
     uint64_t segment, sessions, import_sessions; /* 0: not given */
     tick owlt, margin;                           /* 0: not given */
@@ -75,9 +74,8 @@ void import_note(struct import *im, uint32_t line, const char *format, ...)
 struct import_link *import_link(struct import *im, enum import_adapter adapter, uint64_t peer,
                                 uint32_t line);
 
-/* Where the link sends to: "localhost", a numeric address, or a name, which is noted where the
- * adapter wants an address. False, and noted: it is none of these, or the link has another one
- * already. */
+/* Where the link sends to: "localhost", a numeric address, or a name, which heliod looks up. False,
+ * and noted: it is none of these, or the link has another one already. */
 bool import_remote(struct import *im, struct import_link *l, const char *host, uint64_t port,
                    uint32_t line);
 
