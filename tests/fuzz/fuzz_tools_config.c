@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "node/config/config.h"
+#include "os/host_address.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
@@ -12,6 +13,7 @@ struct settings {
     char *text;
     int choice;
     struct address address;
+    struct host_address remote;
     void *items;
     size_t items_len;
 };
@@ -27,6 +29,7 @@ static const struct conf_option options[] = {
      .choices = "red|green",
      .initial = "red"},
     {.key = "listen", .type = OPTION_ADDRESS, .offset = AT(address), .initial = ""},
+    {.key = "remote", .type = OPTION_HOST, .offset = AT(remote), .initial = "", .min = 4556},
     {.key = "recovery.copies", .type = OPTION_COUNT, .offset = AT(copies), .initial = "0"},
     {.key = "colour.red", .type = OPTION_SIZE, .offset = AT(red), .initial = "0"},
     {.key = NULL},
