@@ -287,6 +287,13 @@ routes:
         self.assertIn("peer: ipn:3.0\n    local: 0.0.0.0:0\n    remote: 127.0.0.1:4557\n", made)
         self.assert_notes(("to-3: has the remote of to-2: it sends from a port of its own",), notes)
 
+    def test_import_clash(self):
+        """Local and remote of one socket that cannot be: comments, and notes."""
+        made, notes = self.made_of(1, "a induct udp 127.0.0.1:4556 udpcli\n", "a plan 2 udp/::1:4556\na plan 3 udp/127.0.0.1:4556\n"
+                                   "a plan 4 udp/127.0.0.1:4557\n", "clash")
+        self.assertEqual(re.findall(r"(?m)^(.*)- name: (.*)$", made), [("#   ", "to-2"), ("#   ", "to-3"), ("  ", "to-4")])
+        self.assert_notes(("to-2: local 127.0.0.1:4556 and remote [::1]:4556: the same, or not both", "to-3: local 127.0.0.1:4556 and remote 127.0.0.1:4556: the same"), notes)
+
     def test_import_udplsi(self):
         """Without an address, or without quotes, ION listens at the usual port; a comma behind a port is not read."""
         for words, note in (("udplsi", 0), ("udplsi localhost:5111", 1)):

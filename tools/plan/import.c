@@ -178,7 +178,7 @@ static tick find_owlt(const struct import *im, const struct import_link *l)
 /* Can it be a link as it is? */
 static bool is_whole(const struct import_link *l)
 {
-    return l->remote[0] != '\0' && !l->tls_unknown;
+    return !l->clash && l->remote[0] != '\0' && !l->tls_unknown;
 }
 
 /* A path or an address as a quoted value: [::1]:4556 would be a list. */
@@ -255,6 +255,12 @@ static const char *local_address(const struct import *im, const struct import_li
     return out;
 }
 
+static bool is_numeric(const char *remote)
+{
+    struct address a;
+    return address_parse(remote, &a) == 0;
+}
+
 /* --- STCP: whose connections are accepted --- */
 
 static bool has_host_of(const struct import_link *a, const struct import_link *b)
@@ -286,7 +292,7 @@ static void share_local(struct import *im, struct import_link *l)
         return;
     }
     (void)local_address(im, l, local);
-    if ((local[0] == '[') == (l->remote[0] == '['))
+    if ((local[0] == '[') == (l->remote[0] == '[') || !is_numeric(l->remote))
         memcpy(l->local, local, sizeof local);
     else
         import_note(im, 0, "%s: %s and %s are not both IPv4 or both IPv6: it only sends",
@@ -309,6 +315,19 @@ static void part_local(struct import *im, struct import_link *l)
             return;
         }
     }
+}
+
+/* LTP and UDP have one socket for both addresses. */
+static void check_pair(struct import *im, struct import_link *l)
+{
+    char local[IMPORT_ADDRESS_CAP], name[48];
+    (void)local_address(im, l, local);
+    l->clash = (local[0] == '[') != (l->remote[0] == '[') || strcmp(local, l->remote) == 0;
+    if (l->clash)
+        import_note(im, 0,
+                    "%s: local %s and remote %s: the same, or not both IPv4 or both IPv6: write "
+                    "another local into this link, which stands in comments",
+                    link_name(im, l, name), local, l->remote);
 }
 
 /* What an induct receives when no outduct says who sends there. */
@@ -336,6 +355,8 @@ static void settle_inducts(struct import *im)
             share_local(im, l);
         else if (l->adapter == IMPORT_UDP && l->remote[0] != '\0')
             part_local(im, l);
+        if ((l->adapter == IMPORT_UDP || l->adapter == IMPORT_LTP) && is_numeric(l->remote))
+            check_pair(im, l);
     }
     note_lone_inducts(im);
 }

@@ -27,6 +27,7 @@ struct import_link {
     uint64_t engine;                             /* LTP: its engine number */
     char remote[IMPORT_ADDRESS_CAP];             /* with port; "": not known */
     char local[IMPORT_ADDRESS_CAP];              /* "": that of all links of the adapter */
+    bool clash;                                  /* local and remote exclude each other */
     uint64_t rate;                               /* bit/s; 0: none */
     uint64_t segment, sessions, import_sessions; /* 0: not given */
     tick owlt, margin;                           /* 0: not given */
