@@ -39,8 +39,8 @@ struct pace_keys {
     {"pacing.batch", OPTION_BOOL, UDP_KEYS_AT(at, batch), "yes", 0, 0, NULL,                              \
      "let the kernel cut batches into datagrams (UDP_SEGMENT) where the route allows"}
 #define PACE_KEYS_RATE(at)                                                                         \
-    {"rate", OPTION_RATE, PACE_KEYS_AT(at, rate), "unlimited", 0, UINT64_C(1000000000000), NULL,   \
-     "nominal rate of the link, in bits on the air"},                                              \
+    {"rate", OPTION_RATE, PACE_KEYS_AT(at, rate), "unlimited", 1, UINT64_C(1000000000000),         \
+     "unlimited", "nominal rate of the link, in bits on the air"},                                              \
     {"pacing.overhead", OPTION_SIZE, PACE_KEYS_AT(at, overhead), "42", 0, 65535, NULL,                    \
      "bytes on the air beside each datagram: UDP, IPv4 and Ethernet headers by default"}
 #define PACE_KEYS_BURST(at)                                                                        \
@@ -48,6 +48,12 @@ struct pace_keys {
      "most air time that leaves at once; 0: one datagram"},                                        \
     {"pacing.slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
      "most air time that is made good when the machine was late"}
+/* The same of a stream (TCP), whose rate counts its octets. */
+#define PACE_KEYS_STREAM(at)                                                                       \
+    {"pacing.burst", OPTION_DURATION, PACE_KEYS_AT(at, burst), "100us", 0, TICK_S, NULL,                  \
+     "octets that leave at once, as their time at rate; 0: one piece of 1448 octets"},             \
+    {"pacing.slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
+     "most time at rate that is made good when the machine was late; more is lost"}
 /* clang-format on */
 
 /* As cla_ops.check: both addresses are given, and of one kind. 0 or HELIO_EINVAL. */

@@ -66,11 +66,12 @@ char *conf_number_text(enum option_type type, uint64_t v, char out[CONF_NUMBER_C
 static void refuse_number(const struct conf_option *o, const char *text, char *why, size_t cap)
 {
     static const char *const hints[] = {units_duration_hint, units_rate_hint, units_size_hint};
+    static const char limited[] = "a rate with its unit, such as 500Mbit/s or 2.5Gbit/s";
     const enum units_kind kind = o->type == OPTION_DURATION ? UNITS_DURATION
                                  : o->type == OPTION_RATE   ? UNITS_RATE
                                                             : UNITS_SIZE;
-    const char *last_or = o->choices != NULL ? ", or " : "",
-               *word = o->choices != NULL ? o->choices : "";
+    const bool extra = o->choices != NULL && o->type != OPTION_RATE; /* its hint has its word */
+    const char *last_or = extra ? ", or " : "", *word = extra ? o->choices : "";
     char right[UNITS_MEND_CAP];
     if (o->type == OPTION_COUNT && o->help != NULL && o->choices == NULL)
         snprintf(why, cap, "\"%s\" is not understood; write a whole number without unit: %s", text,
@@ -84,8 +85,23 @@ static void refuse_number(const struct conf_option *o, const char *text, char *w
     else if (units_mend(kind, text, right))
         snprintf(why, cap, "\"%s\" is not understood; write %s", text, right);
     else
-        snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text, hints[kind], last_or,
-                 word);
+        snprintf(why, cap, "\"%s\" is not understood; write %s%s%s", text,
+                 kind == UNITS_RATE && o->choices == NULL ? limited : hints[kind], last_or, word);
+}
+
+static void refuse_range(const struct conf_option *o, const char *text, char *why, size_t cap)
+{
+    char low[CONF_NUMBER_CAP], high[CONF_NUMBER_CAP];
+    const char *last_or = o->choices != NULL ? ", or " : "",
+               *word = o->choices != NULL ? o->choices : "";
+    conf_number_text(o->type, o->min, low);
+    conf_number_text(o->type, o->max, high);
+    if (o->max != 0)
+        snprintf(why, cap, "%s is out of range; write a value from %s to %s%s%s", text, low, high,
+                 last_or, word);
+    else
+        snprintf(why, cap, "%s is out of range; write a value of at least %s%s%s", text, low,
+                 last_or, word);
 }
 
 static int set_number(const struct conf_option *o, uint64_t *field, const char *text, char *why,
@@ -110,13 +126,7 @@ static int set_number(const struct conf_option *o, uint64_t *field, const char *
         return HELIO_EFORMAT;
     }
     if (v < o->min || (o->max != 0 && v > o->max)) {
-        char low[32], high[32];
-        conf_number_text(o->type, o->min, low);
-        conf_number_text(o->type, o->max, high);
-        if (o->max != 0)
-            snprintf(why, cap, "%s is out of range; write a value from %s to %s", text, low, high);
-        else
-            snprintf(why, cap, "%s is out of range; write a value of at least %s", text, low);
+        refuse_range(o, text, why, cap);
         return HELIO_EFORMAT;
     }
     *field = v;

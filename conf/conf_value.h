@@ -12,7 +12,8 @@
 /* Kinds of configuration values; the type of the field at `offset` is given in brackets. */
 enum option_type {
     OPTION_DURATION, /* [tick] */
-    OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited */
+    OPTION_RATE,     /* [uint64_t] bit/s, 0 = unlimited, which only the word of that name writes:
+                        its min is 1, and `choices` "unlimited" where that is allowed */
     OPTION_SIZE,     /* [uint64_t] bytes */
     OPTION_COUNT,    /* [uint64_t] */
     OPTION_BOOL,     /* [bool] yes/no, true/false */

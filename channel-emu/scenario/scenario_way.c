@@ -19,7 +19,7 @@
 #define RATE_MAX UINT64_C(1000000000000)
 
 static const struct conf_option way_table[] = {
-    {"rate", OPTION_RATE, AT(rate_bps), "unlimited", 0, RATE_MAX, NULL, NULL},
+    {"rate", OPTION_RATE, AT(rate_bps), "unlimited", 1, RATE_MAX, "unlimited", NULL},
     {"mark", OPTION_DURATION, AT(mark), "0", 0, TIME_MAX, NULL, NULL},
     {"reorder", OPTION_BOOL, AT(reorder), "yes", 0, 0, NULL, NULL},
     {"off_contact", OPTION_CHOICE, AT(off), "drop", 0, 0, "drop|hold", NULL},

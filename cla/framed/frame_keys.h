@@ -134,8 +134,8 @@ struct frame_keys {
      "with frames: {port: file}, where frames that leave are appended; empty: nowhere"},               \
     {"frames.replay", OPTION_FILE, FRAME_KEYS_AT(at, replay), "", 0, 0, NULL,                       \
      "with frames: {port: file}, where the frames that come were recorded; empty: none come"},         \
-    {"frames.replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 0,             \
-     UINT64_C(1000000000000), NULL, "of frames.replay, in bits of frames and markers"},             \
+    {"frames.replay_rate", OPTION_RATE, FRAME_KEYS_AT(at, replay_rate), "unlimited", 1,             \
+     UINT64_C(1000000000000), "unlimited", "of frames.replay, in bits of frames and markers"},             \
     SLE_KEYS(at)
 
 /* Rows of cla_ops.renamed: keys that stood beside the others once. */

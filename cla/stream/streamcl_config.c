@@ -17,12 +17,9 @@
      "which connections to local are accepted: address: those from the address of remote, from any port; any: from anywhere"}, \
     {"connect", OPTION_BOOL, AT(connect), "yes", 0, 0, NULL,                                       \
      "no: nothing is sent; remote only names whose connections are accepted"},                     \
-    {"rate", OPTION_RATE, AT(pace.rate), "unlimited", 0, UINT64_C(1000000000000), NULL,            \
+    {"rate", OPTION_RATE, AT(pace.rate), "unlimited", 1, UINT64_C(1000000000000), "unlimited",     \
      "rate at which this side sends, in bits of the stream, without TCP and IP"},                  \
-    {"pacing.burst", OPTION_DURATION, AT(pace.burst), "100us", 0, TICK_S, NULL,                           \
-     "most air time that leaves at once; 0: one piece of 1448 octets"},                            \
-    {"pacing.slack", OPTION_DURATION, AT(pace.slack), "2ms", 0, TICK_S, NULL,                             \
-     "most air time that is made good when the machine was late"},                                 \
+    PACE_KEYS_STREAM(AT(pace)),                                                                    \
     {"window", OPTION_COUNT, AT(window), "64", 1, 65536, NULL,                                     \
      "most bundles queued for the connection; others wait at the node"},                           \
     {"limits.window_bytes", OPTION_SIZE, AT(window_bytes), "64MiB", 1, UINT64_C(1) << 40, NULL,           \

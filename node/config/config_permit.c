@@ -45,6 +45,7 @@
          .type = OPTION_RATE,                                                                      \
          .offset = AT(permit.data_rate),                                                           \
          .initial = "unlimited",                                                                   \
+         .min = 1,                                                                                 \
          .max = UINT64_C(1000000000000),                                                           \
          .choices = "unlimited",                                                                   \
          .help = "their bytes, of each neighbour or user"},                                        \

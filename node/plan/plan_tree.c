@@ -40,7 +40,7 @@ static const struct conf_option contact_table[] = {
     {"to", OPTION_COUNT, AT(to), NULL, 0, 0, NULL, "the number of the node that receives"},
     {"start", OPTION_TIME, AT(start), "0", 0, 0, NULL, A_TIME},
     {"end", OPTION_TIME, AT(end), NULL, 0, 0, NULL, A_TIME},
-    {"rate", OPTION_RATE, AT(rate), NULL, 0, RATE_MAX, NULL, units_rate_hint},
+    {"rate", OPTION_RATE, AT(rate), NULL, 1, RATE_MAX, "unlimited", units_rate_hint},
     {"confidence", OPTION_SHARE, AT(confidence), "1", 0, 0, NULL, "above 0, at most 1"},
     {"owlt", OPTION_DURATION, AT(owlt), "0", 0, OWLT_MAX, NULL, "the light time for all of it"},
     {"both", OPTION_BOOL, AT(both), "no", 0, 0, NULL, "the same the other way"},

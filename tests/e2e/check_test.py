@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """heliod --check and helio-sle provider --check: files that the configuration names. usage: check_test.py BIN OUT SHIM [TEST...]"""
 
+import json
 import os
 import struct
 import subprocess
@@ -131,6 +132,17 @@ class CheckTest(NodeCase):
         code, text = self.check(self.lab.write_node(1, [], log=False, extra=f"plan: {self.fifo()}\n"))
         self.assertEqual(code, 2)
         self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
+
+    def test_ranges_of_rates(self):
+        """0 is refused: only the word means no limit, and the keys say so."""
+        keys = json.loads(subprocess.run((self.lab.program("heliod"), "--keys", "--json"), capture_output=True, check=True, timeout=60).stdout)
+        rates = {f"{k['section']}.{k['key']}": (k["least"], k["word"]) for k in keys if k["type"] == "rate"}
+        self.assertIn("ltp-udp.frames.replay_rate", rates)
+        self.assertEqual(set(rates.values()), {(1, "unlimited")}, rates)
+        for value, says in (("0", "write a rate with its unit"), ("1bit/s", ""), ("unlimited", ""), ("1001Gbit/s", "write a value from 1bit/s to 1000Gbit/s, or unlimited")):
+            code, text = self.check(self.lab.write_node(1, [self.lab.link(2, 1111, 1112, rto="1s", rate=value)], log=False))
+            self.assertEqual(code, 2 if says else 0, text)
+            self.assertIn(says, text)
 
     def test_tunnels(self):
         """A tunnel's own bundles need a route that is not the tunnel: where there is none, a warning says so."""

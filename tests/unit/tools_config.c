@@ -25,7 +25,10 @@ static const struct conf_option settings_options[] = {
     {.key = "rate",
      .type = OPTION_RATE,
      .offset = offsetof(struct settings, rate),
-     .initial = "unlimited"},
+     .initial = "unlimited",
+     .min = 1,
+     .max = UINT64_C(1000000000000),
+     .choices = "unlimited"},
     {.key = "segment",
      .type = OPTION_SIZE,
      .offset = offsetof(struct settings, segment),
@@ -302,6 +305,12 @@ static const struct {
     {LINK "    rate: 500\n",
      "n.yaml:9: links[to-2].rate: \"500\" is not understood; write a rate with its unit, such as "
      "500Mbit/s, 2.5Gbit/s, or unlimited"},
+    {LINK "    rate: 2000Gbit/s\n",
+     "n.yaml:9: links[to-2].rate: 2000Gbit/s is out of range; write a value from 1bit/s to "
+     "1000Gbit/s, or unlimited"},
+    {LINK "    rate: 0bit/s\n",
+     "n.yaml:9: links[to-2].rate: \"0bit/s\" is not understood; write a rate with its unit, such "
+     "as 500Mbit/s, 2.5Gbit/s, or unlimited"},
     {LINK "    rate: 500Mb\n",
      "n.yaml:9: links[to-2].rate: \"500Mb\" is not understood; write 500Mbit/s"},
     {HEAD "bundles: {lifetime: 100 msec}\n", "n.yaml:4: bundles.lifetime: \"100 msec\" is not "
@@ -312,7 +321,8 @@ static const struct {
                                  "a whole number without unit, "
                                  "or auto"},
     {LINK "    sessions: 0\n",
-     "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536"},
+     "n.yaml:9: links[to-2].sessions: 0 is out of range; write a value from 1 to 65536, or "
+     "auto"},
     {LINK "    listen: nearby:1113\n",
      "n.yaml:9: links[to-2].listen: \"nearby:1113\" is not an address; write a numeric address "
      "and a port, such as 127.0.0.1:1113 or [::1]:1113"},
