@@ -25,6 +25,9 @@ sys.path[:0] = [os.path.join(HERE, "..", "..", "tools"), os.path.join(HERE, ".."
 from certificates import NODE, Authority  # noqa: E402
 from lab import Lab  # noqa: E402
 
+from heliograph import link_keys  # noqa: E402
+from heliograph.programs import ProgramError  # noqa: E402
+
 SIZES = ((500000, 64), (1000, 1024))  # bytes, window
 PROGRAMS = ("client", "node1", "node2", "server")
 SHOWN = ("generator", "sink", *PROGRAMS)
@@ -94,6 +97,16 @@ def measures(options):
                 yield prefix + name, lambda size, window, p=programs, o=one_way, t=tls: whole_nodes(options, p, size, window, o, t)
 
 
+def check_other(programs):
+    """A build from before the groups of keys reads no configuration that this script writes."""
+    try:
+        link_keys.words(os.path.join(programs, "heliod"))
+    except (OSError, ProgramError) as e:
+        print(f"tcpcl_bench: --against {programs}: {e}; run that version's own tests/bench/tcpcl_bench.py in turns with this one",
+              file=sys.stderr)
+        raise SystemExit(2) from None
+
+
 def show(name, keys):
     cpu = "  ".join(f"{p} {keys[f'{p}_us']:.2f}" for p in SHOWN if f"{p}_us" in keys)
     print(f"{name:26} {keys['gbit_s']:8.2f} Gbit/s {keys['bundles_s']:10.0f} bundles/s"
@@ -113,6 +126,8 @@ def main():
     p.add_argument("--sizes", default=",".join(str(s) for s, _ in SIZES))
     p.add_argument("--json")
     options = p.parse_args()
+    if options.against:
+        check_other(options.against)
     sizes = [(s, w) for s, w in SIZES if str(s) in options.sizes.split(",")]
     found = {}
     for _ in range(options.rounds):

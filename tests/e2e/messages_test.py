@@ -145,6 +145,21 @@ class Messages(unittest.TestCase):
                 said.append((f"{row.what} without {row.hidden}: {row.words}", done.stderr.strip().splitlines()[-1]))
         self.show("packages", said)
 
+    def test_a_build_that_cannot_be_measured_against(self):
+        """One without groups of keys prints them as text for --json, too; one that ends; a folder without programs."""
+        bench = Path(__file__).resolve().parents[1] / "bench" / "tcpcl_bench.py"
+        for name, script, says in (("old", "printf 'links\\tname\\ttext\\t(required)\\t\\n'", "is from before link keys had groups"), ("ended", "exit 1", "ended with code 1"), ("none", "", "No such file")):
+            (self.folder / name).mkdir()
+            if script:
+                path = self.folder / name / "heliod"
+                path.write_text(f"#!/bin/sh\n{script}\n", encoding="ascii")
+                path.chmod(0o755)
+            done = subprocess.run([sys.executable, bench, BIN, self.folder / "out", "--seconds", "0.1", "--rounds", "1", "--against", self.folder / name],
+                                  capture_output=True, text=True, timeout=100, check=False)
+            self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "", 1), done.stderr)
+            self.assertIn(says, done.stderr)
+            self.assertIn("run that version's own tests/bench/tcpcl_bench.py in turns", done.stderr)
+
     def test_labs_that_make_sense(self):
         """A node that has links of its own words may reach others; so may what begins in time."""
         path = self.folder / "lab.yaml"

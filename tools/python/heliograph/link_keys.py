@@ -18,7 +18,11 @@ def words(heliod: str) -> dict[str, dict[str, str]]:
     if done.returncode != 0:
         raise programs.ProgramError(f"heliod --keys ended with code {done.returncode}")
     found: dict[str, list[str]] = {}
-    for line in json.loads(done.stdout):
+    try:
+        listed = json.loads(done.stdout)
+    except ValueError as e:
+        raise programs.ProgramError(f"{heliod} is from before link keys had groups: heliod --keys --json prints no JSON") from e
+    for line in listed:
         found.setdefault(line["section"], []).append(line["key"])
     out: dict[str, dict[str, str]] = {}
     for adapter, keys in found.items():
