@@ -10,10 +10,12 @@ import re
 import select
 import shutil
 import signal
+import socket
 import struct
 import subprocess
 import sys
 import termios
+import threading
 import time
 import unittest
 
@@ -210,6 +212,37 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(destinations(), ["ipn:3.7"] * 4)
         self.assertEqual(self.shown("delete", "destination=*")["deleted"], 4)
         self.assertEqual(destinations(), [])
+
+    def test_deletion_that_breaks_off(self):
+        """What was deleted until then is shown, and the exit code says that it is not all."""
+        path = self.lab.path("cut.ctl")
+        first = {"ok": True, "deleted": 10000, "after": 7}
+
+        def answer(listener, rest):
+            for line in (first, {**first, "deleted": 500}, rest):
+                s, _ = listener.accept()
+                with s, s.makefile() as lines:
+                    lines.readline()
+                    s.sendall(json.dumps(line).encode() + b"\n" if line else b"")
+
+        for rest, why in ((None, "the deletion is not complete; repeat it"), ({"ok": False, "error": "out of memory"}, "out of memory")):
+            for words in ((), ("--json",)):
+                with socket.socket(socket.AF_UNIX) as listener:
+                    listener.bind(path)
+                    listener.listen()
+                    node = threading.Thread(target=answer, args=(listener, rest))
+                    node.start()
+                    done = subprocess.run((self.lab.program("helioctl"), *words, "--socket", path, "delete", "destination=*"), capture_output=True,
+                                          text=True, timeout=60, check=False)
+                    node.join()
+                os.unlink(path)
+                self.assertEqual(done.returncode, 1, done)
+                self.assertIn(why, done.stderr)
+                if words:
+                    shown = json.loads(done.stdout)
+                    self.assertEqual((shown["ok"], shown["deleted"]), (False, 10500))
+                else:
+                    self.assertRegex(done.stdout, r"\Adeleted +10500\n\Z")
 
     def test_routes_and_counters(self):
         self.node(links=2)

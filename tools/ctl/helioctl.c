@@ -508,18 +508,24 @@ static json_t *ask_after(const struct request *r, const char *path, const char *
     return answer;
 }
 
-/* A deletion goes on until all bundles were looked at: the node does so much of it at a time. */
+/* A deletion goes on until all bundles were looked at: the node does so much of it at a time. When
+ * a part fails, the answer is that failure, with what the parts before it have deleted. */
 static json_t *ask_on(const struct request *r, const char *path, const char *line)
 {
     json_t *answer = ctl_ask(path, line, r->timeout, false), *after;
     json_int_t deleted = json_integer_value(json_object_get(answer, "deleted"));
+    bool parts = json_object_get(answer, "deleted") != NULL;
     while ((after = json_object_get(answer, "after")) != NULL) {
         json_t *next = ask_after(r, path, line, after);
+        if (next == NULL)
+            next = json_pack("{s:b s:s}", "ok", 0, "error",
+                             "the deletion is not complete; repeat it for the other bundles");
         deleted += json_integer_value(json_object_get(next, "deleted"));
+        parts = true;
         json_decref(answer);
         answer = next;
     }
-    if (json_object_get(answer, "deleted") != NULL)
+    if (parts)
         json_object_set_new(answer, "deleted", json_integer(deleted));
     return answer;
 }
@@ -530,14 +536,17 @@ static int run_command(const struct request *r, const char *path, const char *li
     if (answer == NULL)
         return 1;
     bool ok = json_is_true(json_object_get(answer, "ok"));
+    if (!ok)
+        fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
     if (r->json) {
         json_dumpf(answer, stdout, JSON_INDENT(2));
         putchar('\n');
     } else if (ok) {
         ctl_show(r->words[0], answer);
+    } else if (json_object_get(answer, "deleted") != NULL) {
+        printf("%-44s %" JSON_INTEGER_FORMAT "\n", "deleted",
+               json_integer_value(json_object_get(answer, "deleted")));
     }
-    if (!ok)
-        fprintf(stderr, "helioctl: %s\n", json_string_value(json_object_get(answer, "error")));
     bool wrong = json_is_true(json_object_get(answer, "usage"));
     bool part = json_array_size(json_object_get(answer, "refused")) > 0; /* of a reload */
     json_decref(answer);
