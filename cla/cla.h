@@ -227,6 +227,9 @@ struct cla_named {
     const struct eid *node, *peer;
 };
 
+/* Sockets of one kind exclude each other at one address and port. */
+enum cla_socket { CLA_SOCKET_NONE, CLA_SOCKET_UDP, CLA_SOCKET_TCP };
+
 struct cla_ops {
     const char *name;                  /* the word of the configuration (adapter:) */
     const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
@@ -279,6 +282,12 @@ struct cla_ops {
     /* The endpoint that bundles which the link makes itself are for, which need a route over
      * another link: a tunnel's far end, with the key that names it. NULL: it makes none. */
     void (*far_end)(const void *config, const char **key, struct eid *out);
+    /* The endpoint of this node where the link's own bundles arrive, likewise. NULL: there is none.
+     */
+    void (*near_end)(const void *config, const char **key, struct eid *out);
+    /* The socket that a link with this configuration binds, and to which address, with the key that
+     * names it. Links of one adapter share a socket, or `conflict` tells. NULL: it binds none. */
+    enum cla_socket (*binds)(const void *config, const char **key, struct address *out);
     bool inbound; /* it accepts peers without a configured link that identify themselves (`peer`) */
     /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
     const char *const *live;

@@ -10,6 +10,7 @@
 #include "conf/conf_groups.h"
 #include "conf/json_number.h"
 #include "node/config/config_link.h"
+#include "node/config/config_notes.h"
 #include "node/node.h"
 #include "node/node_security.h"
 #include "node/plan/node_plan.h"
@@ -178,48 +179,6 @@ static int load_config(struct config *c, const char *path)
     return err;
 }
 
-/* Can another link than this one lead to the endpoint? Of a contact plan, and of peers that come in
- * by themselves, nobody knows. */
-static bool may_lead(const struct config *c, size_t but, const struct eid *to)
-{
-    bool may = *c->plan != '\0';
-    for (size_t i = 0; i < c->links_len; i++)
-        may |= i != but && (c->links[i].peers > 0 || eid_same_node(&c->links[i].peer, to));
-    for (size_t i = 0; i < c->routes_len; i++)
-        may |= c->routes[i].link != but && eid_patterns_match(&c->routes[i].patterns, to);
-    return may;
-}
-
-/* Tunnels whose own bundles have no route: the node starts all the same. */
-static void warn_of_tunnels(const struct config *c, const char *path)
-{
-    for (size_t i = 0; i < c->links_len; i++) {
-        const struct config_link *l = &c->links[i];
-        const char *key;
-        struct eid to;
-        char text[EID_TEXT_MAX];
-        if (l->ops->far_end == NULL)
-            continue;
-        l->ops->far_end(l->settings, &key, &to);
-        eid_text(&to, text);
-        if (!may_lead(c, i, &to))
-            fprintf(stderr,
-                    "%s:%u: warning: links[%s].%s: no other link leads to %s, so all bundles of "
-                    "this link wait; write a route: routes: [{to: %s, via: LINK}]\n",
-                    path, (unsigned)l->line, l->name, key, text, text);
-    }
-}
-
-/* A limit that does not count. */
-static void warn_of_total(const struct config *c, const char *path)
-{
-    if (c->lines.total != 0 && c->store.durability == STORE_NONE)
-        fprintf(stderr,
-                "%s:%u: warning: bundles.total: does nothing with durability: none; write "
-                "store.limit, which counts all memory of the bundles then\n",
-                path, (unsigned)c->lines.total);
-}
-
 /* What a link's adapter says does not work now, or soon will not: the node starts all the same. */
 static void print_warnings(const struct config *c, const char *path)
 {
@@ -232,6 +191,12 @@ static void print_warnings(const struct config *c, const char *path)
             fprintf(stderr, "%s:%u: warning: links[%s].%s: %s\n", path, (unsigned)l->line, l->name,
                     key, why);
     }
+}
+
+static void print_note(void *context, uint32_t line, const char *text)
+{
+    const char *const *path = context;
+    fprintf(stderr, "%s:%u: warning: %s\n", *path, (unsigned)line, text);
 }
 
 static void print_key_warning(const char *folder, const char *key, const char *text)
@@ -269,8 +234,7 @@ static int check_plan(const struct config *c)
 static int check_rest(const struct config *c, const char *path)
 {
     print_warnings(c, path);
-    warn_of_tunnels(c, path);
-    warn_of_total(c, path);
+    config_notes(c, print_note, &path);
     const int keys = check_keys(c, path), plan = check_plan(c);
     return keys < 0 ? keys : plan;
 }

@@ -265,25 +265,18 @@ static int begin_link(struct node_link *l, struct cla *c)
     return err;
 }
 
-/* NULL: its adapter has no address of its own. */
-static const struct address *local_of(const struct config_link *c)
-{
-    const struct conf_option *o = conf_option_find(c->ops->options, "local");
-    if (o == NULL || o->type != OPTION_ADDRESS || c->settings == NULL)
-        return NULL;
-    return (const struct address *)(const void *)((const char *)c->settings + o->offset);
-}
-
 /* The port of an address that is in use belongs to a link of ours, or to another program. */
 static void tell_holder(const struct node_link *l, char *why, size_t cap)
 {
     const struct node *n = l->node;
-    const struct address *own = local_of(l->config);
+    const char *key;
+    struct address own, its;
+    const enum cla_socket kind = config_link_socket(l->config, &key, &own);
     size_t used = strlen(why);
-    for (size_t i = 0; i < n->links_len && own != NULL; i++) {
+    for (size_t i = 0; i < n->links_len && kind != CLA_SOCKET_NONE; i++) {
         const struct node_link *other = n->links[i];
-        const struct address *its = other == NULL || other == l ? NULL : local_of(other->config);
-        if (its == NULL || address_port(its) != address_port(own))
+        if (other == NULL || other == l || config_link_socket(other->config, &key, &its) != kind ||
+            address_port(&its) != address_port(&own))
             continue;
         snprintf(why + used, cap - used, "; this node's link %.64s (%s) has that port",
                  other->config->name, other->config->adapter);

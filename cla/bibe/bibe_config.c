@@ -62,6 +62,13 @@ void bibe_far_end(const void *config, const char **key, struct eid *out)
     *out = k->remote;
 }
 
+void bibe_near_end(const void *config, const char **key, struct eid *out)
+{
+    const struct bibe_config *k = config;
+    *key = "local";
+    *out = k->local;
+}
+
 int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,
                      const char **key, char *why, size_t why_cap)
 {

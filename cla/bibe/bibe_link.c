@@ -140,6 +140,7 @@ const struct cla_ops bibe_link_ops = {
     .check_names = bibe_check_names,
     .conflict = bibe_conflict,
     .far_end = bibe_far_end,
+    .near_end = bibe_near_end,
     .open = open_bibe,
     .send = bibe_send,
     .cancel = bibe_cancel,

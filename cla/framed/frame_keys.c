@@ -160,6 +160,24 @@ bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
            a->wire == b->wire && a->marker == b->marker && same_code(a, b);
 }
 
+const char *frame_keys_conflict(const struct frame_keys *k, const struct frame_keys *other,
+                                const char **key)
+{
+    *key = "frames";
+    if (!frame_keys_share(k, other))
+        return "local is the same, and frames, cadu or sle have other keys; write the same ones, "
+               "or another local";
+    *key = "frames.vcid";
+    if (k->out.vcid == other->out.vcid)
+        return "local is the same, and so is the virtual channel; write another one, or another "
+               "local";
+    *key = "frames.vcid_in";
+    if (incoming(k).vcid == incoming(other).vcid)
+        return "local is the same, and so is the virtual channel of frames that come; write "
+               "another one, or another local";
+    return NULL;
+}
+
 static int wrong(const char **key, const char *which, char *why, size_t why_cap, const char *text)
 {
     *key = which;

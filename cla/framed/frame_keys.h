@@ -168,6 +168,11 @@ uint32_t frame_keys_mtu(const struct frame_keys *k);
  * physical channel. */
 bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b);
 
+/* Why they cannot be at one local address, with the key; after frame_keys_forget. NULL: they can.
+ */
+const char *frame_keys_conflict(const struct frame_keys *k, const struct frame_keys *other,
+                                const char **key);
+
 /* As cla_ops.check. 0 or HELIO_EINVAL. */
 int frame_keys_check(const struct frame_keys *k, const char **key, char *why, size_t why_cap);
 

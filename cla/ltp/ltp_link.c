@@ -37,6 +37,27 @@ static int ltp_check_names(const void *config, const struct eid *node, const str
     return HELIO_EINVAL;
 }
 
+static enum cla_socket ltp_binds(const void *config, const char **key, struct address *out)
+{
+    const struct ltp_link_config *k = config;
+    const bool framed = k->frames.out.kind != FRAMES_OFF;
+    *key = "local";
+    *out = k->udp.local;
+    return !framed || k->frames.wire == FRAME_WIRE_UDP ? CLA_SOCKET_UDP
+           : k->frames.wire == FRAME_WIRE_LISTEN       ? CLA_SOCKET_TCP
+                                                       : CLA_SOCKET_NONE;
+}
+
+/* Each has a virtual channel of one physical one. */
+static const char *find_frames(const struct ltp_link_config *k, const struct ltp_link_config *o,
+                               const char **key)
+{
+    struct frame_keys mine = k->frames, other = o->frames;
+    frame_keys_forget(&mine);
+    frame_keys_forget(&other);
+    return frame_keys_conflict(&mine, &other, key);
+}
+
 /* What ltp_endpoint_join would refuse, when one address serves both. */
 static int ltp_conflict(const struct cla_named *config, const struct cla_named *other,
                         const char **key, char *why, size_t why_cap)
@@ -44,10 +65,11 @@ static int ltp_conflict(const struct cla_named *config, const struct cla_named *
     const struct ltp_link_config *k = config->config, *o = other->config;
     const bool framed = k->frames.out.kind != FRAMES_OFF, both = o->frames.out.kind != FRAMES_OFF;
     const char *text = NULL;
-    if (address_port(&k->udp.local) == 0 || !address_equal(&k->udp.local, &o->udp.local) ||
-        (framed && both))
+    if (address_port(&k->udp.local) == 0 || !address_equal(&k->udp.local, &o->udp.local))
         return 0;
-    if (framed || both) {
+    if (framed && both) {
+        text = find_frames(k, o, key);
+    } else if (framed || both) {
         *key = "frames";
         text = "local is the same, and only one of the two has frames; write another local";
     } else if (k->erasure != LTP_LINK_ERASURE_OFF || o->erasure != LTP_LINK_ERASURE_OFF) {
@@ -229,6 +251,7 @@ const struct cla_ops ltp_link_ops = {
     .needs = ltp_link_needs,
     .check_names = ltp_check_names,
     .conflict = ltp_conflict,
+    .binds = ltp_binds,
     .open = ltp_open,
     .send = ltp_link_send,
     .cancel = cancel_bundle,

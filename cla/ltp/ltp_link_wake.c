@@ -85,11 +85,12 @@ static struct ltp_endpoint *find_sibling(const struct ltp_endpoint *h, const str
 static bool find_line(const struct ltp_endpoint *h, const struct link *l, const struct port **out)
 {
     const struct frame_keys *k = &h->frames;
+    const char *key;
     *out = NULL;
     if (address_port(&h->local) == 0)
         return true;
     for (struct ltp_endpoint *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
-        if (!frame_keys_share(&x->frames, k) || x->frames.out.vcid == k->out.vcid)
+        if (frame_keys_conflict(k, &x->frames, &key) != NULL)
             return false;
         *out = x->port;
     }

@@ -79,6 +79,13 @@ bool streamcl_ambiguous(const struct streamcl_config *a, const struct streamcl_c
     return same_remote(a, b) || (a->source == STREAMCL_FROM_ANY && b->source == STREAMCL_FROM_ANY);
 }
 
+enum cla_socket streamcl_binds(const void *config, const char **key, struct address *out)
+{
+    *key = "local";
+    *out = ((const struct streamcl_config *)config)->local;
+    return CLA_SOCKET_TCP;
+}
+
 int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,
                              const char **key, char *why, size_t why_cap)
 {

@@ -295,12 +295,12 @@ static void streamcl_check_self(const struct cla *c);
     {                                                                                              \
         .name = adapter, .options = table, .config_size = sizeof(struct streamcl_config),          \
         .check = streamcl_config_check, .warn = streamcl_config_warn,                              \
-        .conflict = streamcl_config_conflict, .open = opens, .send = streamcl_send,                \
-        .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, .set = streamcl_set,   \
-        .confirm = streamcl_confirm, .pause = streamcl_pause, .charge = streamcl_charge,           \
-        .check_self = streamcl_check_self, .status = streamcl_status, .last_copy = true,           \
-        .gauges = streamcl_gauges, .set_link = streamcl_set_link, .contact = streamcl_contact,     \
-        .close = streamcl_close,                                                                   \
+        .conflict = streamcl_config_conflict, .binds = streamcl_binds, .open = opens,              \
+        .send = streamcl_send, .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, \
+        .set = streamcl_set, .confirm = streamcl_confirm, .pause = streamcl_pause,                 \
+        .charge = streamcl_charge, .check_self = streamcl_check_self, .status = streamcl_status,   \
+        .last_copy = true, .gauges = streamcl_gauges, .set_link = streamcl_set_link,               \
+        .contact = streamcl_contact, .close = streamcl_close,                                      \
     }
 
 const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);

@@ -105,6 +105,13 @@ bool tcpcl_connects(const struct tcpcl_config *k)
     return has_text(k->remote_path) || host_address_given(&k->remote);
 }
 
+enum cla_socket tcpcl_binds(const void *config, const char **key, struct address *out)
+{
+    *key = "local";
+    *out = ((const struct tcpcl_config *)config)->local;
+    return CLA_SOCKET_TCP;
+}
+
 bool tcpcl_exposed(const struct tcpcl_config *k)
 {
     return address_given(&k->local) && !address_is_loopback(&k->local);

@@ -432,6 +432,7 @@ const struct cla_ops tcpcl_ops = {
     .read = tcpcl_config_read,
     .forget = forget_files,
     .warn = tcpcl_config_warn,
+    .binds = tcpcl_binds,
     .open = tcpcl_open,
     .send = tcpcl_give,
     .cancel = tcpcl_cancel,

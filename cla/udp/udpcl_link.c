@@ -198,6 +198,7 @@ const struct cla_ops udpcl_ops = {
     .config_size = sizeof(struct udpcl_config),
     .check = udpcl_check,
     .conflict = udpcl_conflict,
+    .binds = udpcl_binds,
     .open = udpcl_open,
     .send = udpcl_send,
     .cancel = udpcl_cancel,

@@ -82,18 +82,48 @@ static void read_link(struct config *c, const struct conf_tree *map, config_adap
                        l->name, c->links[i].line);
 }
 
+/* Do their sockets exclude each other? With one adapter they have one at the same address. */
+static bool excludes_socket(const struct config_link *l, const struct config_link *o,
+                            const char **key, char *why, size_t cap)
+{
+    struct address mine, other;
+    const char *ignored;
+    const enum cla_socket kind = config_link_socket(l, key, &mine);
+    if (kind == CLA_SOCKET_NONE || config_link_socket(o, &ignored, &other) != kind ||
+        address_port(&mine) != address_port(&other))
+        return false;
+    const bool same = address_equal(&mine, &other),
+               whole = mine.sa.sa_family == other.sa.sa_family &&
+                       (address_is_any(&mine) || address_is_any(&other));
+    if (same ? l->ops == o->ops : !whole)
+        return false;
+    snprintf(why, cap, "%s; write another port",
+             same ? "another adapter has this address and port"
+                  : "one of the two has all addresses of this port");
+    return true;
+}
+
+/* Can both be opened? Else with what is wrong of l. */
+static bool can_both(const struct config *c, const struct config_link *l,
+                     const struct config_link *o, const char **key, char *why, size_t cap)
+{
+    const struct cla_named mine = {l->settings, &c->node, &l->peer},
+                           other = {o->settings, &c->node, &o->peer};
+    if (excludes_socket(l, o, key, why, cap))
+        return false;
+    return l->ops != o->ops || l->ops->conflict == NULL ||
+           l->ops->conflict(&mine, &other, key, why, cap) == 0;
+}
+
 /* Of the links before it, the first one beside which it cannot be opened. */
 static void check_pair(const struct config *c, size_t i, struct conf_errors *errors)
 {
     const struct config_link *l = &c->links[i];
-    const struct cla_named mine = {l->settings, &c->node, &l->peer};
     for (size_t k = 0; k < i; k++) {
         const struct config_link *o = &c->links[k];
-        const struct cla_named other = {o->settings, &c->node, &o->peer};
         const char *key = "";
         char why[256];
-        if (l->ops != o->ops || l->ops->conflict == NULL ||
-            l->ops->conflict(&mine, &other, &key, why, sizeof why) == 0)
+        if (can_both(c, l, o, &key, why, sizeof why))
             continue;
         conf_error(errors, l->line, "links[%.64s].%s: conflicts with the link %.64s: %s", l->name,
                    key, o->name, why);
@@ -105,6 +135,27 @@ static void check_pairs(const struct config *c, struct conf_errors *errors)
 {
     for (size_t i = 0; i < c->links_len; i++)
         check_pair(c, i, errors);
+}
+
+/* The node's own endpoints have one owner. */
+static void check_ends(const struct config *c, struct conf_errors *errors)
+{
+    struct eid echo, end;
+    char text[EID_TEXT_MAX];
+    if (!config_echo(c, &echo))
+        return;
+    for (size_t i = 0; i < c->links_len; i++) {
+        const struct config_link *l = &c->links[i];
+        const char *key = "";
+        if (l->ops->near_end == NULL)
+            continue;
+        l->ops->near_end(l->settings, &key, &end);
+        eid_text(&end, text);
+        if (eid_equal(&end, &echo))
+            conf_error(errors, l->line,
+                       "links[%.64s].%s: %s is the echo endpoint; write another one, or echo: off",
+                       l->name, key, text);
+    }
 }
 
 static void resolve_route(const struct config *c, const struct conf_tree *map,
@@ -309,6 +360,7 @@ static void note_lines(struct config *c, const struct conf_tree *root)
     c->lines.control_group = line_in(root, NULL, "control_group");
     c->lines.admin_group = line_in(root, NULL, "control_admin_group");
     c->lines.plan = line_in(root, NULL, "plan");
+    c->lines.security = line_in(root, NULL, "security");
     c->lines.security_keys = line_in(root, NULL, "security_keys");
     c->lines.store = line_in(root, "store", "path");
     c->lines.total = line_in(root, "bundles", "total");
@@ -370,8 +422,10 @@ static void read_root(struct config *c, const struct conf_tree *root, config_ada
     for (size_t i = 1; i < CONFIG_MAPS; i++)
         read_map(root, sections[i].name, sections[i].options, c, errors);
     read_lists(c, root, adapters, errors);
-    if (errors->total == before)
+    if (errors->total == before) {
         check_pairs(c, errors);
+        check_ends(c, errors);
+    }
     check_all(c, root, errors);
 }
 

@@ -135,7 +135,7 @@ struct config {
     size_t applications_len;
     struct {
         uint32_t socket, control, store, segments, bundles;
-        uint32_t socket_group, control_group, admin_group, plan, security_keys, total;
+        uint32_t socket_group, control_group, admin_group, plan, security, security_keys, total;
     } lines; /* of these keys; 0: not given */
 };
 

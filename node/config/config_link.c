@@ -307,6 +307,17 @@ struct config_link *config_link_copy(const struct config_link *was)
 
 /* ---- a change ---- */
 
+enum cla_socket config_link_socket(const struct config_link *l, const char **key,
+                                   struct address *out)
+{
+    const enum cla_socket kind = l->ops->binds == NULL || l->settings == NULL
+                                     ? CLA_SOCKET_NONE
+                                     : l->ops->binds(l->settings, key, out);
+    return kind == CLA_SOCKET_NONE || !address_given(out) || address_port(out) == 0
+               ? CLA_SOCKET_NONE
+               : kind;
+}
+
 bool config_link_live(const char *key)
 {
     static const char *const keys[] = {"queues", "weights", "queue_bundles", "queue_bytes"};

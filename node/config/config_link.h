@@ -26,6 +26,11 @@ struct config_link *config_link_copy(const struct config_link *was);
  * of one that config_link_change made, in any thread. What is wrong goes into *errors. */
 void config_link_files(struct config_link *l, struct conf_errors *errors);
 
+/* The socket that it binds and to which address, whose port is not 0, with the key that names it.
+ * CLA_SOCKET_NONE: it binds none, or a port of the kernel's choice. */
+enum cla_socket config_link_socket(const struct config_link *l, const char **key,
+                                   struct address *out);
+
 /* Can this key of all links (not of the adapter) change while the link is there? */
 bool config_link_live(const char *key);
 /* Can this key of the adapter? */

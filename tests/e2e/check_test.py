@@ -133,6 +133,27 @@ class CheckTest(NodeCase):
         self.assertEqual(code, 2)
         self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
 
+    def test_addresses_that_may_be_shared(self):
+        """UDP and TCP have ports of their own, as have two addresses; links with frames have a virtual channel each."""
+        ltp, udp = self.lab.link(2, 1111, 1112, rto="1s"), {"name": "u", "adapter": "udp", "peer": "ipn:3.0", "local": "127.0.0.1:0", "remote": "127.0.0.1:9"}
+        tcp = {"name": "t", "adapter": "tcpcl", "peer": "ipn:4.0", "local": "127.0.0.1:1111"}
+        framed = [{**self.lab.link(n, 1111, 1112, rto="1s"), "frames": "aos", "frames.vcid": n} for n in (2, 3)]
+        for links in ((ltp, tcp, udp), (ltp, {**udp, "local": "127.0.0.2:1111"}, {**udp, "name": "v"}), framed, (ltp, {**tcp, "local": "0.0.0.0:1111", "tls": "off"}),
+                      ({**framed[0], "frames.port": "connect"}, {**udp, "local": "127.0.0.1:1111"})):
+            self.assertEqual(self.check(self.lab.write_node(1, list(links), log=False)), (0, ""), links)
+
+    def test_notes_of_right_files(self):
+        """There are none."""
+        folder = self.lab.path("keys")
+        os.mkdir(folder, 0o700)
+        with open(os.path.join(folder, "a"), "w", opener=lambda path, flags: os.open(path, flags, 0o600), encoding="ascii") as f:
+            f.write("id: k\nalgorithm: hmac-sha-256\nkey: " + "0f" * 32 + "\n")
+        rules = "".join(f"  - {{role: {role}, from: '{of}', context: bib-hmac-sha2, key: k}}\n"
+                        for role, of in (("source", "ipn:1.*"), ("source", "*"), ("source", "ipn:[1-3].7"), ("source", "ipn:2.*|ipn:1.5"), ("source", "dtn:none"), ("verifier", "ipn:2.*")))
+        limits = "rules: [{peer: 'ipn:2.0', way: in, rate: 5, burst: 9, data_rate: 1Mbit/s, data_burst: 2MB}]\napplications: [{user: any, rate: 5, burst: 9}]\n"
+        text = f"security_keys: {folder}\nsecurity:\n{rules}{limits}"
+        self.assertEqual(self.check(self.lab.write_node(1, [], log=False, extra=text)), (0, ""))
+
     def test_ranges_of_rates(self):
         """0 is refused: only the word means no limit, and the keys say so."""
         keys = json.loads(subprocess.run((self.lab.program("heliod"), "--keys", "--json"), capture_output=True, check=True, timeout=60).stdout)

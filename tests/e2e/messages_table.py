@@ -26,6 +26,7 @@ TCP = HEAD + """links:
 """
 PAIR = "links:\n  - {{name: a, peer: ipn:2.0, {}}}\n  - {{name: b, peer: ipn:3.0, {}}}\n"
 LTPS = PAIR.replace("{}", "adapter: ltp-udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1112, rto: 1s{}")
+AT_1111 = "adapter: ltp-udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1112, rto: 1s"
 TLS = TCP + "    tls:\n      mode: required\n      key: FOLDER/KEY.key\n      ca: FOLDER/ca/ca.pem\n      certificate: FOLDER/KEY.pem\n"
 POLICY = HEAD + "security_keys: FOLDER/keys\nsecurity:\n  - {role: source, context: bib-hmac-sha2, key: link}\n"
 SECRET = "key: " + "0f" * 48 + "\n"
@@ -83,6 +84,20 @@ NODES = (
     node("unknown peers at the second link", HEAD + LTPS.format("", ", unknown: {{accept: 5}}".format()), "6: links[b].unknown.accept", "with the first link"),
     node("frames beside none", HEAD + LTPS.format(", frames: aos", ""), "6: links[b].frames", "write another local"),
     node("an erasure code beside none", HEAD + LTPS.format("", ", rate: 1Mbit/s, erasure: rs"), "6: links[b].erasure", "write another local"),
+    node("frames of another kind at one address", HEAD + LTPS.format(", frames: aos", ", frames: tm"), "6: links[b].frames", "write the same ones"),
+    node("one virtual channel twice", HEAD + LTPS.format(", frames: aos", ", frames: aos"), "6: links[b].frames.vcid", "write another one"),
+    node("one virtual channel twice, of what comes", HEAD + LTPS.format(", frames: {mode: aos, vcid: 1, vcid_in: 5}", ", frames: {mode: aos, vcid: 2, vcid_in: 5}"), "6: links[b].frames.vcid_in", "write another one"),
+    node("two adapters at one UDP port", HEAD + PAIR.format(AT_1111, "adapter: udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1113"), "6: links[b].local", "another adapter has this address and port"),
+    node("two adapters at one TCP port", HEAD + PAIR.format("adapter: tcpcl, local: 127.0.0.1:1111", "adapter: stcp, local: 127.0.0.1:1111, source: any"), "6: links[b].local", "another adapter has this address and port"),
+    node("frames by TCP at another adapter's port", HEAD + PAIR.format(AT_1111 + ", frames: {mode: aos, port: listen}", "adapter: tcpcl, local: 127.0.0.1:1111"), "6: links[b].local", "another adapter has this address and port"),
+    node("an address beside all addresses", HEAD + PAIR.format(AT_1111.replace("127.0.0.1:1111", "0.0.0.0:1111"), AT_1111), "6: links[b].local", "has all addresses of this port"),
+    node("a tunnel at the echo endpoint", HEAD + PAIR.format("adapter: tcpcl, remote: 127.0.0.1:1", "adapter: bibe, local: ipn:1.128, remote: ipn:3.12"), "6: links[b].local", "write another one, or echo: off"),
+    node("keys that no rule uses", HEAD + "security_keys: FOLDER/keys\n", "4: warning: security_keys", "write rules at security", code=0, files={"keys/a": "id: link\nalgorithm: hmac-sha-384\n" + SECRET}),
+    node("a list of security without rules", HEAD + "security:\n", "4: warning: security", "write the rules, or remove this key", code=0),
+    node("a source rule of another node", POLICY.replace("{role", "{from: \"ipn:2.*\", role"), "6: warning: security.from", "write one of ipn:1.*, or another role", code=0,
+         files={"keys/a": "id: link\nalgorithm: hmac-sha-384\n" + SECRET}),
+    node("a burst without a rate", LTP + "rules:\n  - {peer: \"ipn:2.0\", way: in, burst: 5}\n", "12: warning: rules.burst", "does nothing without rate", code=0),
+    node("a burst of data without a rate", HEAD + "applications:\n  - {user: any, data_burst: 5MB}\n", "5: warning: applications.data_burst", "does nothing without data_rate", code=0),
     node("no such plan", LTP + "plan: FOLDER/gone.yaml\n", "11: plan", "write the path of a contact plan"),
     node("a wrong key in a plan", LTP + "plan: FOLDER/plan.yaml\n", "2: contacts[0].rte", "did you mean rate?", file="plan.yaml",
          files={"plan.yaml": PLAN.replace("rate", "rte")}),

@@ -397,9 +397,20 @@ START_TEST(keys_of_wires)
     struct frame_keys other = up_keys();
     k = up_keys();
     k.out.vcid = 3;
+    k.in.vcid = 4;
     ck_assert(frame_keys_share(&k, &other));
+    ck_assert_ptr_null(frame_keys_conflict(&k, &other, &key));
+    k.in.vcid = other.in.vcid = 9;
+    ck_assert_ptr_nonnull(frame_keys_conflict(&k, &other, &key));
+    ck_assert_str_eq(key, "frames.vcid_in");
+    k.in.vcid = FRAME_KEYS_SAME;
+    k.out.vcid = other.out.vcid;
+    ck_assert_ptr_nonnull(frame_keys_conflict(&k, &other, &key));
+    ck_assert_str_eq(key, "frames.vcid");
     k.scid = 3;
     ck_assert(!frame_keys_share(&k, &other));
+    ck_assert_ptr_nonnull(frame_keys_conflict(&k, &other, &key));
+    ck_assert_str_eq(key, "frames");
 }
 END_TEST
 
