@@ -36,7 +36,8 @@ struct uv_lookups {
     struct list over;  /* likewise: answered */
     unsigned threads;  /* that run */
     struct uv_bell *bell;
-    bool closed; /* the last one out frees it */
+    bool closed;  /* the last one out frees it: a thread, who tells answers, or who closes */
+    bool telling; /* a user may close it meanwhile */
 };
 
 static void free_queries(struct list *list)
@@ -54,6 +55,12 @@ static void free_lookups(struct uv_lookups *u)
     free_queries(&u->over);
     pthread_mutex_destroy(&u->lock);
     free(u);
+}
+
+/* Locked. Is nobody left who would use it? */
+static bool is_left(const struct uv_lookups *u)
+{
+    return u->closed && u->threads == 0 && !u->telling;
 }
 
 /* ---- the threads ---- */
@@ -95,9 +102,9 @@ static void *answer_queries(void *context)
             uv_bell_ring(u->bell);
     }
     u->threads--;
-    const bool last = u->closed && u->threads == 0;
+    const bool left = is_left(u);
     pthread_mutex_unlock(&u->lock);
-    if (last)
+    if (left)
         free_lookups(u);
     return NULL;
 }
@@ -107,7 +114,7 @@ static void *answer_queries(void *context)
 static struct query *next_answered(struct uv_lookups *u)
 {
     pthread_mutex_lock(&u->lock);
-    struct list *l = list_first(&u->over);
+    struct list *l = u->closed ? NULL : list_first(&u->over);
     if (l != NULL)
         list_sub(l);
     pthread_mutex_unlock(&u->lock);
@@ -130,10 +137,19 @@ static void tell_user(const struct query *q)
 static void on_bell(void *context)
 {
     struct uv_lookups *u = context;
+    pthread_mutex_lock(&u->lock);
+    u->telling = true;
+    pthread_mutex_unlock(&u->lock);
     for (struct query *q; (q = next_answered(u)) != NULL;) {
         tell_user(q);
         free(q);
     }
+    pthread_mutex_lock(&u->lock);
+    u->telling = false;
+    const bool left = is_left(u); /* the last one that was told closed it */
+    pthread_mutex_unlock(&u->lock);
+    if (left)
+        free_lookups(u);
 }
 
 int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop)
@@ -158,9 +174,9 @@ void uv_lookups_close(struct uv_lookups *u)
     pthread_mutex_lock(&u->lock);
     u->closed = true;
     uv_bell_close(u->bell); /* nobody rings a closed one: that is done with the lock */
-    const bool last = u->threads == 0;
+    const bool left = is_left(u);
     pthread_mutex_unlock(&u->lock);
-    if (last)
+    if (left)
         free_lookups(u);
 }
 
