@@ -184,7 +184,8 @@ void node_tell_shortage(struct node *n)
             (unsigned long long)gave_way);
     if (refused > 0)
         say(&n->say, LEVEL_WARNING,
-            "%llu bundles were refused: the node, or the share of their peer or source, is full",
+            "%llu bundles were refused: the node, or the share of their peer, source or endpoint, "
+            "is full",
             (unsigned long long)refused);
     if (reports > 0)
         say(&n->say, LEVEL_WARNING,

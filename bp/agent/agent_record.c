@@ -187,6 +187,8 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_FULL;
     if (bound_full(a, &holder->way, bytes))
         return REFUSE_QUEUE;
+    if (record_unclaimed_full(a, holder, bytes))
+        return REFUSE_QUOTA;
     const enum agent_refusal common = room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;

@@ -79,6 +79,10 @@ static bool may_take(const struct agent *a, const struct account *peer, const st
 static struct record *find_least(const struct agent *a, const struct need *n)
 {
     struct record *least = NULL;
+    if (record_unclaimed_full(a, n->holder, n->bytes)) {
+        least = least_of(n->holder->peer, OF_PEER, n);
+        return least != NULL && least->holder.unclaimed ? least : NULL;
+    }
     if (!record_source_has_room(a, n->holder, n->bytes)) {
         least = least_of(n->holder->source, OF_SOURCE, n);
         return least != NULL && may_take(a, least->holder.peer, n) ? least : NULL;
@@ -112,10 +116,6 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
 {
     const struct need need = {h, holder, bytes, agent_expiry(a, h->expires_ms)};
     out->len = 0;
-    if (record_unclaimed_full(a, holder, bytes)) {
-        holder->apart = false;
-        return REFUSE_QUOTA; /* the end of others would change nothing */
-    }
     enum agent_refusal refusal = record_room(a, holder, bytes);
     if (refusal == REFUSE_NONE || refusal == REFUSE_QUEUE || !a->config.drop_when_full ||
         (h->flags & BUNDLE_IS_ADMIN) || !record_room_elsewhere(a, bytes))

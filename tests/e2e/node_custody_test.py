@@ -133,7 +133,7 @@ class CustodyTest(NodeCase):
 
         def told():
             with open(self.lab.path("node2.log")) as f:
-                return "bundles were refused: the node, or the share of their peer or source, is full" in f.read()
+                return "bundles were refused: the node, or the share of their peer, source or endpoint, is full" in f.read()
 
         wait_for(told)
 

@@ -104,6 +104,38 @@ START_TEST(no_link_waits_for_them)
 }
 END_TEST
 
+/* A node that drops: of those that nobody takes the least one goes, and no other. */
+START_TEST(the_least_of_them_is_dropped)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    c.drop_when_full = true;
+    relay_init(&n, &c);
+    for (uint64_t i = 1; i <= 70; i++) {
+        struct bundle b = peer_bundle("ipn:1.4", "ipn:2.8", i);
+        b.lifetime_ms = 60000 + i;
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_NONE);
+        skip(&n);
+    }
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 60);
+    ck_assert_uint_eq(agent_counters(n.a)->ended[END_DROPPED], 10);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.8", 100);
+    b.lifetime_ms = 1000; /* less than all that are here */
+    ck_assert_int_eq(link_receive(&n, 0, &b, 100), REFUSE_QUOTA);
+    skip(&n);
+    b = peer_bundle("ipn:1.4", "ipn:3.8", 101); /* for a link that is down */
+    b.lifetime_ms = 1000;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 101), REFUSE_NONE);
+    skip(&n);
+    b = peer_bundle("ipn:1.4", "ipn:2.8", 102); /* it is the least now, and stays */
+    b.lifetime_ms = 70000;
+    ck_assert_int_eq(link_receive(&n, 0, &b, 102), REFUSE_QUOTA);
+    skip(&n);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 61);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(fragments_count_too)
 {
     struct binder n;
@@ -128,6 +160,7 @@ int main(void)
     tcase_add_test(t, nobody_takes_them);
     tcase_add_test(t, an_idle_application_is_nobody);
     tcase_add_test(t, no_link_waits_for_them);
+    tcase_add_test(t, the_least_of_them_is_dropped);
     tcase_add_test(t, fragments_count_too);
     suite_add_tcase(s, t);
     return run_suite(s);
