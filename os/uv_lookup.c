@@ -28,6 +28,7 @@ struct query {
     int family;
     struct lookup answer; /* addresses, len and error of it */
     uint16_t port;
+    bool asked; /* a thread has it, or had it */
 };
 
 struct uv_lookups {
@@ -94,6 +95,7 @@ static void *answer_queries(void *context)
     while (!u->closed && !list_empty(&u->queue)) {
         struct query *q = container_of(list_first(&u->queue), struct query, node);
         list_sub(&q->node);
+        q->asked = true;
         pthread_mutex_unlock(&u->lock);
         ask_resolver(q);
         pthread_mutex_lock(&u->lock);
@@ -222,8 +224,14 @@ int uv_lookups_begin(struct uv_lookups *u, struct lookup *l)
 void uv_lookups_forget(struct uv_lookups *u, struct lookup *l)
 {
     struct query *q = l->own;
-    (void)u;
     assert(q != NULL && q->user == l);
     q->user = NULL;
     l->own = NULL;
+    pthread_mutex_lock(&u->lock);
+    const bool waits = !q->asked;
+    if (waits)
+        list_sub(&q->node);
+    pthread_mutex_unlock(&u->lock);
+    if (waits)
+        free(q); /* nobody asks for it any more */
 }

@@ -127,7 +127,7 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
     return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
 }
 
-#define CLAIM_IDLE (60 * TICK_S)
+#define CLAIM_IDLE (10 * TICK_S)
 
 bool endpoint_claimed(const struct agent *a, const struct eid *destination)
 {
@@ -136,7 +136,9 @@ bool endpoint_claimed(const struct agent *a, const struct eid *destination)
     const struct endpoint *e = endpoint_find(a, destination);
     if (e == NULL || !e->queue.open)
         return false;
-    return e == a->admin || e->queue.bundles == 0 || tick_add(e->took, CLAIM_IDLE) > a->now.now;
+    if (e == a->admin || e->queue.bundles == 0)
+        return true;
+    return e->took != 0 && tick_add(e->took, CLAIM_IDLE) > a->now.now;
 }
 
 /* With a registration's own queue it is that one; else who has room, in turn. */

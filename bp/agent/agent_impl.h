@@ -84,7 +84,7 @@ struct endpoint {
     struct eid eid;
     enum agent_sharing sharing;
     struct list regs;   /* the one whose turn it is first */
-    tick took;          /* when one of them took a bundle last, or the first one came */
+    tick took;          /* when one of them took a bundle last; 0: none has */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };

@@ -74,8 +74,6 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
         return HELIO_ENOMEM;
     if (e == a->admin || (e->queue.open && e->sharing == AGENT_SHARE_ONE))
         return HELIO_EEXIST;
-    if (list_empty(&e->regs))
-        e->took = now.now;
     struct registration *g = new_registration(a, e, reg, window);
     if (g == NULL) {
         endpoint_tidy(a, &e->queue);

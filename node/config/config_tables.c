@@ -221,7 +221,7 @@ const struct conf_option config_bundles[] = {
      .min = 1,
      .max = 100,
      .help = "percent of that room that bundles for endpoints here may take which nobody takes: "
-             "no application registered them, or it has taken nothing for a minute"},
+             "no application registered them, or it has taken nothing for 10 s"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),

@@ -41,6 +41,15 @@ static void receive(struct binder *n, uint64_t reg, const char *endpoint)
     skip(n);
 }
 
+/* It is registered, and takes one. */
+static void receive_one(struct binder *n, uint64_t reg, const char *endpoint, uint64_t sequence)
+{
+    receive(n, reg, endpoint);
+    ck_assert_int_eq(take_for(n, endpoint, sequence), REFUSE_NONE);
+    agent_delivered(n->a, n->last.key, true, n->now);
+    skip(n);
+}
+
 START_TEST(nobody_takes_them)
 {
     struct binder n;
@@ -48,7 +57,7 @@ START_TEST(nobody_takes_them)
     relay_init(&n, &c);
     ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 1), 60); /* of 80 */
     ck_assert_uint_eq(flood_for(&n, "ipn:2.9", 100), 0);
-    receive(&n, 1, "ipn:2.7");
+    receive_one(&n, 1, "ipn:2.7", 199);
     ck_assert_uint_eq(flood_for(&n, "ipn:2.7", 200), 20);
     agent_check(n.a);
     receive(&n, 2, "ipn:2.8"); /* they go, and what comes next is taken */
@@ -63,7 +72,7 @@ START_TEST(nobody_takes_them)
 }
 END_TEST
 
-/* Registered, and idle for a minute while bundles wait. */
+/* Registered, and idle for ten seconds while bundles wait. */
 START_TEST(an_idle_application_is_nobody)
 {
     struct binder n;
@@ -71,18 +80,43 @@ START_TEST(an_idle_application_is_nobody)
     relay_init(&n, &c);
     receive(&n, 1, "ipn:2.8");
     ck_assert_int_eq(take_for(&n, "ipn:2.8", 1), REFUSE_NONE);
-    const uint64_t key = n.last.key;
-    for (uint64_t i = 2; i <= 65; i++)
+    const uint64_t first = n.last.key;
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 2), REFUSE_NONE); /* it has taken nothing yet */
+    agent_delivered(n.a, first, true, n.now);
+    skip(&n);
+    const uint64_t second = n.last.key;
+    for (uint64_t i = 3; i <= 65; i++)
         ck_assert_int_eq(take_for(&n, "ipn:2.8", i), REFUSE_NONE);
-    pass(&n, 59 * TICK_S);
+    pass(&n, 9 * TICK_S);
     ck_assert_int_eq(take_for(&n, "ipn:2.8", 66), REFUSE_NONE);
     pass(&n, 2 * TICK_S);
-    ck_assert_int_eq(take_for(&n, "ipn:2.8", 67), REFUSE_NONE); /* the first one nobody takes */
-    ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 68), 9);         /* ten are three quarters of 14 */
-    agent_delivered(n.a, key, true, n.now);
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 68),
+                      11); /* with the second one three quarters of 16 */
+    agent_delivered(n.a, second, true, n.now);
     skip(&n);
     ck_assert_int_eq(take_for(&n, "ipn:2.8", 90), REFUSE_NONE);
     agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+/* To register is not to take, however often. */
+START_TEST(who_only_registers_takes_nothing)
+{
+    struct binder n;
+    struct agent_config c = unclaimed_config();
+    relay_init(&n, &c);
+    uint64_t taken = 0;
+    for (uint64_t i = 1; i <= 80; i++) {
+        receive(&n, i, "ipn:2.8");
+        taken += take_for(&n, "ipn:2.8", i) == REFUSE_NONE;
+        agent_unregister(n.a, i, n.now);
+        skip(&n);
+        pass(&n, TICK_S);
+    }
+    ck_assert_uint_le(taken, 62); /* 60 of 80, and the first one, for which nothing waited */
+    receive_one(&n, 100, "ipn:2.7", 199);
+    ck_assert_uint_ge(flood_for(&n, "ipn:2.7", 200), 18);
     binder_fini(&n);
 }
 END_TEST
@@ -159,6 +193,7 @@ int main(void)
     TCase *t = tcase_create("all");
     tcase_add_test(t, nobody_takes_them);
     tcase_add_test(t, an_idle_application_is_nobody);
+    tcase_add_test(t, who_only_registers_takes_nothing);
     tcase_add_test(t, no_link_waits_for_them);
     tcase_add_test(t, the_least_of_them_is_dropped);
     tcase_add_test(t, fragments_count_too);

@@ -14,6 +14,7 @@
 #include "os/uv_world.h"
 
 #define QUESTIONS 12
+#define FORGOTTEN 10000 /* a time-out of the resolver for each would take hours */
 
 struct bench {
     struct world *world;
@@ -159,6 +160,27 @@ START_TEST(the_end_waits_for_nobody)
 }
 END_TEST
 
+/* Questions that nobody wants any more do not keep others from their answer. */
+START_TEST(forgotten_ones_are_not_asked)
+{
+    struct bench *b = bench_new();
+    struct lookup *gone = calloc(FORGOTTEN, sizeof *gone);
+    for (size_t i = 0; i < FORGOTTEN; i++) {
+        gone[i] = (struct lookup){.host = "no-such-host.invalid", .port = 1, .done = on_done};
+        ck_assert_int_eq(lookup_begin(b->world, &gone[i]), 0);
+    }
+    for (size_t i = 0; i < FORGOTTEN; i++)
+        lookup_forget(b->world, &gone[i]);
+    free(gone);
+    for (size_t i = 0; i < QUESTIONS; i++)
+        ask(b, i, "localhost", AF_INET);
+    run_to_end(b);
+    ck_assert_uint_eq(b->done, QUESTIONS);
+    wait_for_threads();
+    free(b);
+}
+END_TEST
+
 START_TEST(addresses_are_counted_once)
 {
     struct lookup l = {.len = 0};
@@ -180,6 +202,7 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, answered);
     tcase_add_test(t, forgotten);
+    tcase_add_test(t, forgotten_ones_are_not_asked);
     tcase_add_test(t, the_end_waits_for_nobody);
     tcase_add_test(t, addresses_are_counted_once);
     suite_add_tcase(s, t);
