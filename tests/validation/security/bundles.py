@@ -71,7 +71,7 @@ def shares():
     hosts = Hosts()
     links = [link(hosts), dict(link(hosts), name="to-3", peer="ipn:3.0")]
     taken = []
-    with Node(hosts, {"bundles": {"count": 1000}, "links": links}) as node:
+    with Node(hosts, {"bundles": {"count": 1000, "unclaimed": 100}, "links": links}) as node:
         for k, name in enumerate(("ipn:2.0", "ipn:3.0")):
             with Peer(hosts.node(), hosts.other(k), name) as peer:
                 for n in range(1000):  # from several sources: one has 95 per cent of the part
@@ -83,6 +83,19 @@ def shares():
                 f"{taken[0]} taken", 675 < taken[0] <= 775)
     yield Claim("the second neighbour after that", "docs/heliod.md", "each of these three parties always finds 75,000 places. None gets more than 750,000 plus the parts of the queues",
                 f"{taken[1]} taken, {held} held", 75 <= taken[1] <= 125 and held <= 1000)
+
+
+@check
+def unclaimed():
+    """One neighbour's bundles for an endpoint that nobody registered: three quarters of the 750 that it finds."""
+    hosts = Hosts()
+    links = [link(hosts), dict(link(hosts), name="to-3", peer="ipn:3.0")]
+    with Node(hosts, {"bundles": {"count": 1000}, "links": links}) as node, Peer(hosts.node(), hosts.other(0), "ipn:2.0") as peer:
+        for n in range(1000):
+            peer.send(wire.xfer(n, wire.bundle((1, 9), (2, 7 + n % 10))))
+        peer.wait(lambda m: False, 1.5)
+        held = node.ask("status")["bundles"]
+    yield Claim("a flood for an endpoint that nobody takes (count: 1000)", "docs/heliod.md", "they get at most this part of the room", f"{held} held", 540 < held <= 563)
 
 
 @check
