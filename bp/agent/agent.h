@@ -228,8 +228,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(TOO_LATE, "no contact can bring it there before its lifetime ends")                          \
     X(TOO_LONG, "bundle longer than the limit")                                                    \
     X(FULL, "the node's limit of bundles or bytes is reached")                                     \
-    X(QUOTA, "the share of its peer, its source, or of endpoints that nobody takes in the node's " \
-             "limits is used up")                                                                  \
+    X(QUOTA, "the share of its peer, source or idle endpoint in the node's limits is used up")     \
     X(QUEUE, "the queue of the link that it would go to is full")                                  \
     X(STORE, "the store refused it (medium or limit full)")                                        \
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
