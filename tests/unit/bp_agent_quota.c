@@ -96,9 +96,8 @@ START_TEST(what_is_refused_the_peer_keeps)
     flood(&n, 0, 1);
     struct bundle b = peer_bundle("ipn:1.4", "ipn:2.8", 900);
     ck_assert_int_eq(link_receive(&n, 0, &b, 7), REFUSE_QUOTA);
-    expect(&n,
-           "refuse link 7: the share of its peer, its source, or of endpoints that nobody takes "
-           "in the node's limits is used up\n");
+    expect(&n, "refuse link 7: the share of its peer, source or idle endpoint in the node's limits "
+               "is used up\n");
     ck_assert(n.last.keep);
     binder_fini(&n);
 }
