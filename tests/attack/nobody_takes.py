@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application's bundles for an endpoint of the next node that nobody registered, faster than the link, until that node is full."""
+"""An application's bundles for an endpoint of the next node that nobody takes, faster than the link, until that node is full."""
 import threading
 import time
 
@@ -21,7 +21,7 @@ def links(scene, adapter):
 
 
 def run(scene):
-    """Over LTP and over TCPCL: another application of the same node, which sends to an endpoint of the full node that is taken."""
+    """Over LTP and TCPCL, without a registration and with one that reads nothing: another application of the same node, to an endpoint that is taken."""
     def flood(until):
         with Client(scene.lab.socket(1)) as c:
             c.configure("ipn:1.66")
@@ -31,25 +31,28 @@ def run(scene):
                 c.send(message * 4)
                 time.sleep(0.0005)
 
-    for adapter in ("ltp", "tcpcl"):
+    for adapter, registered in (("ltp", False), ("tcpcl", False), ("ltp", True), ("tcpcl", True)):
+        name = f"{adapter}, registered and not read" if registered else adapter
         near, far = links(scene, adapter)
         scene.node(1, [near], store="{durability: none, limit: 200MiB}")
         node = scene.node(2, [far], store=f"{{durability: none, limit: {LIMIT}MiB}}")
         scene.receiver(2)
+        idle = Client(scene.lab.socket(2))
+        if registered:
+            idle.configure("ipn:2.77", subscribe=True)
 
         def goodput():
             return scene.goodput(1, 2, payload="20kB", window=16)
 
-        phases = scene.phases(goodput, flood, settle=SETTLE, name=adapter,
-                              clear=lambda: scene.control(1, "delete", "destination=ipn:2.77"))
+        phases = scene.phases(goodput, flood, settle=SETTLE, name=name, clear=lambda: scene.control(1, "delete", "destination=ipn:2.77"))
         held = scene.control(2, "counters")["agent"]
-        scene.figure(f"bundles of node 2, {adapter}", {"held": held["held"], "refused": held["refused"]})
-        scene.bound(f"goodput kept, {adapter}", phases["during_ratio"], ">=", 0.4)
-        scene.bound(f"refused to the flood, {adapter}", sum(held["refused"].values()), ">=", 100)
-        scene.bound(f"RSS, MiB, {adapter}", scene.rss_peak(node), "<=", LIMIT + 64)
-        if adapter == "ltp":
-            scene.end(1)
-            scene.end(2)
+        scene.figure(f"bundles of node 2, {name}", {"held": held["held"], "refused": held["refused"]})
+        scene.bound(f"goodput kept, {name}", phases["during_ratio"], ">=", 0.4)
+        scene.bound(f"refused to the flood, {name}", sum(held["refused"].values()), ">=", 100)
+        scene.bound(f"RSS, MiB, {name}", scene.rss_peak(node), "<=", LIMIT + 64)
+        idle.s.close()
+        scene.end(1)
+        scene.end(2)
 
 
 if __name__ == "__main__":
