@@ -87,7 +87,7 @@ static int open_agent(struct node *n, bool memory_only)
         .reserve_percent = c->bundles.reserve,
         .queue_percent = c->bundles.reserve_queues,
         .source_percent = c->bundles.source,
-        .unclaimed_percent = c->bundles.unclaimed,
+        .endpoint_percent = c->bundles.endpoint,
         .drop_when_full = c->bundles.when_full == WHEN_FULL_DROP,
         .keep_unreachable = c->routing.unreachable == UNREACHABLE_KEEP,
         .confirm_dropped = !c->bundles.refuse,

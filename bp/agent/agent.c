@@ -72,7 +72,7 @@ static void set_defaults(struct agent_config *c)
     c->assembly_idle = or_default(c->assembly_idle, 10 * TICK_S);
     c->lifetime_max_ms = or_default(c->lifetime_max_ms, UINT64_MAX);
     c->source_percent = or_default(c->source_percent, 100);
-    c->unclaimed_percent = or_default(c->unclaimed_percent, 100);
+    c->endpoint_percent = or_default(c->endpoint_percent, 100);
     c->report_rate = or_default(c->report_rate, 100);
     c->place_slice = or_default(c->place_slice, PLACE_SLICE);
     c->retry_min = or_default(c->retry_min, TICK_S);
@@ -131,7 +131,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
 {
     if (!eid_is_node(&config->node) || eid_is_none(&config->node) || eid_is_local(&config->node) ||
         config->crc > CRC_32C || config->reserve_percent > 100 || config->source_percent > 100 ||
-        config->unclaimed_percent > 100 || config->queue_percent > 100 || config->hop_limit > 255 ||
+        config->endpoint_percent > 100 || config->queue_percent > 100 || config->hop_limit > 255 ||
         config->report_rate > TICK_S)
         return HELIO_EINVAL;
     struct agent *a = calloc(1, sizeof *a);

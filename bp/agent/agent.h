@@ -57,15 +57,16 @@ struct agent_config {
     uint64_t fragments_all_max; /* of all of them [262,144] */
     tick assembly_idle; /* one that has not grown for so long gives way when another needs its place
                            [10 s] */
-    uint64_t lifetime_max_ms; /* overriding lifetime (RFC 9171 §4.3.1): none stays longer at this
-                                 node [no limit] */
-    uint64_t reserve_percent; /* of held_bundles, held_bytes, assemblies_max and fragments_all_max:
-                                 set apart in equal shares for each peer of a link and for
-                                 applications [0: first come, first served] */
-    uint64_t source_percent;  /* of the same: at most for one source [100] */
-    uint64_t unclaimed_percent; /* of the room that a peer finds: at most for its bundles for
-                                   endpoints here that nobody takes: without a registration, or
-                                   with one that has taken nothing for CLAIM_IDLE [100] */
+    uint64_t lifetime_max_ms;  /* overriding lifetime (RFC 9171 §4.3.1): none stays longer at this
+                                  node [no limit] */
+    uint64_t reserve_percent;  /* of held_bundles, held_bytes, assemblies_max and fragments_all_max:
+                                  set apart in equal shares for each peer of a link and for
+                                  applications [0: first come, first served] */
+    uint64_t source_percent;   /* of the same: at most for one source [100] */
+    uint64_t endpoint_percent; /* of the room that a source of a peer finds: at most for bundles
+                                  for one endpoint here; all endpoints that nobody takes count as
+                                  one: those without a registration, or with one that has taken
+                                  nothing for RECEIVER_IDLE [100: no such limit] */
     uint64_t queue_percent; /* of held_bundles and held_bytes: set apart, before all other shares,
                                in equal parts for what goes to each link, to endpoints here, and
                                for what waits for a way: full queues of some never keep out what

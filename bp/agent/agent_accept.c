@@ -114,16 +114,18 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
 {
     const bool last = (offer->how & AGENT_OFFER_LAST) != 0;
     struct holder holder;
-    if (quota_open(a, h, &holder) < 0)
+    const enum receiver receiver =
+        way == TO_ENDPOINT ? endpoint_receiver(a, &h->destination) : RECEIVER_ELSEWHERE;
+    if (quota_open(a, h, receiver, &holder) < 0)
         return REFUSE_NO_MEMORY;
     struct room room;
     holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
-    holder.unclaimed = way == TO_ENDPOINT && !endpoint_claimed(a, &h->destination);
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     const bool room_found = refusal == REFUSE_NONE;
     if (room_found)
         refusal = admit_for(a, h, &holder, whole, out);
     if (refusal == REFUSE_NONE) {
+        quota_accepted(a, &holder);
         room_take(a, &room);
     } else {
         /* only fragments lack places of fragments: they must not stop the neighbour's bundles */

@@ -95,7 +95,8 @@ static void check_state(const struct agent *a, const struct record *r)
     assert(holds(here || copy ? NEVER : s->kind, r->kind != NULL));
     assert((r->kind == NULL) == list_empty(&r->alike));
     assert(holds(s->timer, heap_has(&r->timer)));
-    assert(holds(s->claims, heap_has(&r->claims[0]) || heap_has(&r->claims[1])));
+    assert(holds(s->claims,
+                 heap_has(&r->claims[0]) || heap_has(&r->claims[1]) || heap_has(&r->claims[2])));
     assert(holds(s->loading, r->loading));
     assert(holds(copy ? ALWAYS : s->fan, r->fan != NULL));
     assert(holds(here && r->queue != &a->admin->queue ? s->taker : NEVER, r->taker != NULL));

@@ -83,8 +83,12 @@ struct endpoint {
     struct hash_node by_eid;
     struct eid eid;
     enum agent_sharing sharing;
-    struct list regs;   /* the one whose turn it is first */
-    tick took;          /* when one of them took a bundle last; 0: none has */
+    struct list regs; /* the one whose turn it is first */
+    tick took;        /* when one of them took a bundle last; 0: none has */
+    /* How fast they take, in windows of RECEIVER_IDLE. */
+    tick window;            /* begin of this one */
+    uint64_t taken, before; /* bundles, in this one and in the last one */
+    bool young;             /* no window is complete since its bundles began to queue */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };
@@ -116,13 +120,14 @@ struct fan {
     enum agent_end last; /* how the last copy ended */
 };
 
-/* What one peer, one user of applications, or one source holds of the node. Exists while it is
- * configured or holds something. */
+/* What one peer, one user of applications, or one source holds of the node; or what one endpoint
+ * here, or all that nobody takes, have of a peer's bundles. Exists while it is configured or holds
+ * something. */
 struct account {
     struct hash_node by_id;
     struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
     uint64_t used[QUOTA_KINDS];
-    uint64_t pins;      /* bundles, assemblies and checks that refer to it */
+    uint64_t pins;      /* links, bundles, assemblies and checks that refer to it */
     uint32_t links;     /* configured ones to this peer: it has a share of its own */
     bool unproven;      /* of all sources of a peer that have not proved themselves, together */
     uint64_t after;     /* of one that has: its bundles with keys below count for those */
@@ -130,7 +135,9 @@ struct account {
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */
     uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
-    uint64_t unclaimed[2]; /* of a peer: bundles and bytes of `used` that nobody here took */
+    enum receiver receiver;            /* of an endpoint: when the last bundle came for it */
+    uint64_t last_to; /* of a peer: where its last bundle went, as a hash; 0: none came */
+    tick mixed;       /* of a peer: a bundle went elsewhere than the one before; 0: never */
 };
 
 /* What goes to the store (agent_storing.c). */
@@ -188,6 +195,7 @@ struct agent {
     struct returns returns;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
+    struct hash backlogs;              /* accounts, each of one peer's bundles for one endpoint */
     struct hash proven;                /* sources that have accounts of their own */
     struct hash turns;                 /* of all queues */
     uint64_t ranks;                    /* turns so far, of all queues */
@@ -391,9 +399,8 @@ void endpoint_take_back(struct record *r);
 int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 /* The administrative endpoint has no application: it takes administrative records only. */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
-/* Is somebody here who takes its bundles: registered, and not idle for CLAIM_IDLE while some wait?
- * With unclaimed_percent 100 it is always so. */
-bool endpoint_claimed(const struct agent *a, const struct eid *destination);
+/* Who takes the bundles of this endpoint of the node. */
+enum receiver endpoint_receiver(struct agent *a, const struct eid *destination);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
 /* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all

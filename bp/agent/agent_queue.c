@@ -92,7 +92,7 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
     assert(r->queue == NULL && priority < BUNDLE_PRIORITIES);
     struct band *b = bands_get(&q->bands, priority, r->qos.ordinal);
     r->queue = q;
-    r->priority = priority;
+    r->priority = (uint8_t)priority;
     q->bundles++;
     q->bytes += r->bytes;
     q->backlog[priority].bundles++;

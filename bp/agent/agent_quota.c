@@ -15,8 +15,11 @@
  * source of this neighbour proved itself within PROVE_TIME. All others share one account of the
  * neighbour, under however many names they come.
  *
- * Of what a peer may hold, bundles for endpoints here that nobody takes leave a part to others:
- * nothing but their lifetime ends them, and nobody waits for room among them.
+ * Of what a source may hold, bundles for one endpoint here leave a part to others, by the same
+ * rule: endpoint_percent. So a receiver that is slow, or not there, leaves room to other receivers,
+ * also for bundles of the same source or of sources that share its account. All endpoints that
+ * nobody takes count as one: nothing but their lifetimes ends those bundles. No stream stops for
+ * them, nor for those of a receiver that needs more than a minute for its backlog.
  *
  * What can go wrong is memory for an account; and a configuration that changed may leave more held
  * than a share allows: then nothing more is taken until it is less.
@@ -34,89 +37,13 @@ uint64_t quota_peer_id(const struct eid *peer)
     return id <= QUOTA_UNKNOWN ? QUOTA_UNKNOWN : id;
 }
 
-#define PROVEN_MAX 256             /* sources of one peer that have accounts of their own */
-#define PROVE_TIME (10 * TICK_S)   /* between two of them */
-#define PROVEN_IDLE (600 * TICK_S) /* a source that was silent for so long makes place for one */
-#define CROWD_MAX 64               /* bundles of unproven sources: with more none proves itself */
-
-/* A source of a peer that has an account when it has bundles here. */
-struct proven {
-    struct hash_node by_id;
-    struct list order; /* account.proven */
-    tick used;
-    uint64_t after; /* bundles with keys below are of the account of all others */
-};
-
-uint64_t quota_source_id(const struct agent *a, const struct agent_head *h)
+/* Of one endpoint, or of all that nobody takes. */
+static uint64_t backlog_id(const struct agent *a, const struct agent_head *h,
+                           enum receiver receiver, uint64_t peer)
 {
-    if (!h->from_link)
-        return eid_hash(a->config.seed, &h->id.source); /* applications are told apart */
-    return hash_mix(a->config.seed, eid_node_hash(a->config.seed, &h->id.source), h->peer);
-}
-
-static uint64_t unproven_id(const struct agent *a, uint64_t peer)
-{
-    return hash_mix(a->config.seed + 1, peer, 0);
-}
-
-static struct proven *find_proven(const struct agent *a, uint64_t id)
-{
-    struct hash_node *n = hash_find(&a->proven, id);
-    return n == NULL ? NULL : container_of(n, struct proven, by_id);
-}
-
-static struct account *find_account(const struct hash *table, uint64_t id)
-{
-    struct hash_node *n = hash_find(table, id);
-    return n == NULL ? NULL : container_of(n, struct account, by_id);
-}
-
-static struct account *get_account(struct hash *table, uint64_t id)
-{
-    struct account *x = find_account(table, id);
-    if (x != NULL)
-        return x;
-    x = calloc(1, sizeof *x);
-    for (size_t i = 0; x != NULL && i < BUNDLE_PRIORITIES; i++)
-        heap_init(&x->waiting[i]);
-    if (x != NULL) {
-        list_init(&x->proven);
-        hash_add(table, &x->by_id, id);
-    }
-    assert(x == NULL || find_account(table, id) == x);
-    return x;
-}
-
-static void forget_proven(struct agent *a, struct account *peer, struct proven *p)
-{
-    assert(peer->proven_len > 0);
-    peer->proven_len--;
-    hash_sub(&a->proven, &p->by_id);
-    list_sub(&p->order);
-    free(p);
-}
-
-static void free_account(struct agent *a, struct hash *table, struct account *x)
-{
-    while (!list_empty(&x->proven))
-        forget_proven(a, x, container_of(list_first(&x->proven), struct proven, order));
-    for (size_t i = 0; i < BUNDLE_PRIORITIES; i++)
-        heap_fini(&x->waiting[i]);
-    hash_sub(table, &x->by_id);
-    free(x);
-}
-
-static bool empty(const struct account *x)
-{
-    return x->links == 0 && x->pins == 0;
-}
-
-static void let_go(struct agent *a, struct hash *table, struct account *x)
-{
-    assert(x->pins > 0);
-    x->pins--;
-    if (empty(x))
-        free_account(a, table, x);
+    if (receiver == RECEIVER_NONE)
+        return hash_mix(a->config.seed + 2, peer, 0);
+    return hash_mix(a->config.seed + 3, eid_hash(a->config.seed, &h->destination), peer);
 }
 
 static uint64_t percent(uint64_t limit, uint64_t of)
@@ -164,7 +91,7 @@ static void share_out(struct agent *a)
 
 int quota_init(struct agent *a)
 {
-    struct hash *tables[] = {&a->peers, &a->sources, &a->users, &a->proven};
+    struct hash *tables[] = {&a->peers, &a->sources, &a->users, &a->backlogs, &a->proven};
     const size_t len = sizeof tables / sizeof *tables;
     size_t done = 0;
     a->ways = 2; /* endpoints here, and what waits for a way */
@@ -177,26 +104,19 @@ int quota_init(struct agent *a)
     return HELIO_ENOMEM;
 }
 
-static void free_all(struct agent *a, struct hash *table)
-{
-    struct hash_node *n;
-    while ((n = hash_walk(table, NULL)) != NULL)
-        free_account(a, table, container_of(n, struct account, by_id));
-    hash_fini(table);
-}
-
 void quota_fini(struct agent *a)
 {
-    free_all(a, &a->peers);
-    free_all(a, &a->sources);
-    free_all(a, &a->users);
+    accounts_free(a, &a->peers);
+    accounts_free(a, &a->sources);
+    accounts_free(a, &a->users);
+    accounts_free(a, &a->backlogs);
     assert(a->proven.len == 0);
     hash_fini(&a->proven);
 }
 
 int quota_add_peer(struct agent *a, uint64_t id)
 {
-    struct account *x = get_account(&a->peers, id);
+    struct account *x = account_pin(&a->peers, id);
     if (x == NULL)
         return HELIO_ENOMEM;
     a->parties += x->links++ == 0;
@@ -206,57 +126,32 @@ int quota_add_peer(struct agent *a, uint64_t id)
 
 void quota_sub_peer(struct agent *a, uint64_t id)
 {
-    struct account *x = find_account(&a->peers, id);
+    struct account *x = account_find(&a->peers, id);
     assert(x != NULL && x->links > 0 && a->parties > 1);
     a->parties -= --x->links == 0;
     share_out(a);
-    if (empty(x))
-        free_account(a, &a->peers, x);
+    account_unpin(a, &a->peers, x);
 }
 
-/* The account that a source counts for, with one pin more; NULL: no memory. */
-static struct account *open_source(struct agent *a, const struct agent_head *h,
-                                   struct account *peer)
+int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
+               struct holder *out)
 {
-    uint64_t id = quota_source_id(a, h);
-    struct proven *p = h->from_link ? find_proven(a, id) : NULL;
-    const bool unproven = h->from_link && p == NULL;
-    if (unproven)
-        id = unproven_id(a, h->peer);
-    struct account *x = get_account(&a->sources, id);
-    if (x == NULL)
-        return NULL;
-    if (p != NULL) {
-        p->used = a->now.now;
-        x->after = p->after;
-        list_sub(&p->order);
-        list_add_tail(&peer->proven, &p->order);
+    const uint64_t peer = h->from_link ? h->peer : QUOTA_OWN;
+    *out = (struct holder){.way.index = NO_LINK, .peer = account_pin(&a->peers, peer)};
+    bool made = out->peer != NULL;
+    if (made && !h->from_link && h->user != 0)
+        made = (out->user = account_pin(&a->users, hash_mix(a->config.seed, h->user, 2))) != NULL;
+    if (made && receiver != RECEIVER_ELSEWHERE) {
+        out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, peer));
+        made = out->backlog != NULL;
+        if (made)
+            out->backlog->receiver = receiver;
     }
-    x->unproven = unproven;
-    x->pins++;
-    return x;
-}
-
-int quota_open(struct agent *a, const struct agent_head *h, struct holder *out)
-{
-    *out = (struct holder){.way.index = NO_LINK};
-    out->peer = get_account(&a->peers, h->from_link ? h->peer : QUOTA_OWN);
-    if (out->peer == NULL)
-        return HELIO_ENOMEM;
-    out->peer->pins++;
-    if (!h->from_link && h->user != 0) {
-        out->user = get_account(&a->users, hash_mix(a->config.seed, h->user, 2));
-        if (out->user == NULL)
-            goto peer;
-        out->user->pins++;
-    }
-    out->source = open_source(a, h, out->peer);
+    if (made)
+        out->source = account_source(a, h, out->peer);
     if (out->source != NULL)
         return 0;
-    if (out->user != NULL)
-        let_go(a, &a->users, out->user);
-peer:
-    let_go(a, &a->peers, out->peer);
+    quota_close(a, out);
     return HELIO_ENOMEM;
 }
 
@@ -267,20 +162,26 @@ struct holder quota_keep(const struct holder *h)
     h->source->pins++;
     if (h->user != NULL)
         h->user->pins++;
+    if (h->backlog != NULL)
+        h->backlog->pins++;
     return *h;
 }
 
 void quota_close(struct agent *a, const struct holder *h)
 {
-    let_go(a, &a->peers, h->peer);
-    let_go(a, &a->sources, h->source);
+    if (h->source != NULL)
+        account_unpin(a, &a->sources, h->source);
+    if (h->backlog != NULL)
+        account_unpin(a, &a->backlogs, h->backlog);
     if (h->user != NULL)
-        let_go(a, &a->users, h->user);
+        account_unpin(a, &a->users, h->user);
+    if (h->peer != NULL)
+        account_unpin(a, &a->peers, h->peer);
 }
 
 void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes)
 {
-    const struct account *x = find_account(&a->users, hash_mix(a->config.seed, user, 2));
+    const struct account *x = account_find(&a->users, hash_mix(a->config.seed, user, 2));
     *bundles = x == NULL ? 0 : x->held_bundles;
     *bytes = x == NULL ? 0 : x->held_bytes;
 }
@@ -306,8 +207,8 @@ void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] += amount;
     if (h->user != NULL)
         h->user->used[kind] += amount;
-    if (h->unclaimed && kind <= QUOTA_BYTES)
-        h->peer->unclaimed[kind] += amount;
+    if (h->backlog != NULL)
+        h->backlog->used[kind] += amount;
 }
 
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount)
@@ -317,9 +218,9 @@ void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] -= amount;
     if (h->user != NULL)
         h->user->used[kind] -= amount;
-    if (h->unclaimed && kind <= QUOTA_BYTES) {
-        assert(h->peer->unclaimed[kind] >= amount);
-        h->peer->unclaimed[kind] -= amount;
+    if (h->backlog != NULL) {
+        assert(h->backlog->used[kind] >= amount);
+        h->backlog->used[kind] -= amount;
     }
 }
 
@@ -378,15 +279,28 @@ static bool leaves_enough(const struct agent *a, const struct account *x, enum q
     return leaves_part(a->config.source_percent, x->used[kind], amount, room);
 }
 
-bool quota_unclaimed_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
-                          uint64_t amount)
+/* How much one may take of the room, so that it has source_percent at most of what it and the room
+ * are then. */
+static uint64_t part_left(const struct agent *a, const struct account *x, enum quota_kind kind,
+                          uint64_t room)
 {
-    const uint64_t p = a->config.unclaimed_percent;
-    assert(kind <= QUOTA_BYTES);
-    if (!h->unclaimed || p >= 100)
+    const uint64_t p = a->config.source_percent, used = x->used[kind];
+    if (p >= 100 || room > UINT64_MAX / 128 || used > UINT64_MAX / 128)
+        return room;
+    const uint64_t gain = room * p, held = used * (100 - p);
+    return gain > held ? (gain - held) / 100 : 0;
+}
+
+bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                        uint64_t amount)
+{
+    if (h->backlog == NULL)
         return false;
-    const uint64_t room = least(peer_room(a, h->peer, kind), memory_room(a, kind));
-    return !leaves_part(p, h->peer->unclaimed[kind], amount, room);
+    uint64_t room = least(peer_room(a, h->peer, kind), memory_room(a, kind));
+    if (h->user != NULL)
+        room = part_left(a, h->user, kind, room);
+    room = part_left(a, h->source, kind, room);
+    return !leaves_part(a->config.endpoint_percent, h->backlog->used[kind], amount, room);
 }
 
 bool quota_source_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
@@ -413,60 +327,48 @@ static bool peer_has_room(const struct agent *a, const struct account *peer, enu
     return more == 0 || (a->common_used[kind] <= common && more <= common - a->common_used[kind]);
 }
 
-/* A place for one source more; false: all of them are in use. */
-static bool make_place(struct agent *a, struct account *peer)
-{
-    if (peer->proven_len < PROVEN_MAX)
-        return true;
-    struct proven *oldest = container_of(list_first(&peer->proven), struct proven, order);
-    if (tick_add(oldest->used, PROVEN_IDLE) > a->now.now)
-        return false;
-    forget_proven(a, peer, oldest);
-    return true;
-}
-
-void quota_prove(struct agent *a, const struct record *r)
-{
-    struct account *peer = r->holder.peer, *source = r->holder.source;
-    if (!source->unproven || a->now.now < peer->proven_next ||
-        source->used[QUOTA_BUNDLES] > CROWD_MAX)
-        return;
-    struct agent_head h;
-    record_head(r, &h);
-    const uint64_t id = quota_source_id(a, &h);
-    if (find_proven(a, id) != NULL || !make_place(a, peer))
-        return;
-    struct proven *p = calloc(1, sizeof *p);
-    if (p == NULL)
-        return;
-    p->used = a->now.now;
-    p->after = a->next_key;
-    hash_add(&a->proven, &p->by_id, id);
-    list_add_tail(&peer->proven, &p->order);
-    peer->proven_len++;
-    peer->proven_next = tick_add(a->now.now, PROVE_TIME);
-}
-
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount)
 {
     return peer_has_room(a, h->peer, kind, amount) && quota_source_has_room(a, h, kind, amount);
 }
 
-/* The only source of its peer that is here, or is known to have been. */
-static bool is_alone(const struct account *peer, const struct account *source)
+/* Where the bundle goes, as far as other bundles are told apart by it. */
+static uint64_t place_id(const struct holder *h)
 {
-    return peer->used[QUOTA_BUNDLES] == source->used[QUOTA_BUNDLES] &&
+    return h->backlog != NULL ? h->backlog->by_id.hash : (uint64_t)(uint32_t)h->way.index + 1;
+}
+
+#define MIXED_TIME (60 * TICK_S)
+
+void quota_accepted(struct agent *a, const struct holder *h)
+{
+    struct account *peer = h->peer;
+    const uint64_t to = place_id(h);
+    if (peer->last_to != 0 && peer->last_to != to)
+        peer->mixed = a->now.now;
+    peer->last_to = to;
+}
+
+/* The only source of its peer that is here, or is known to have been; and all that the peer brought
+ * lately went to one place. */
+static bool is_alone(const struct agent *a, const struct holder *h)
+{
+    const struct account *peer = h->peer, *source = h->source;
+    const bool mixed = peer->last_to != 0 && peer->last_to != place_id(h);
+    return !mixed && (peer->mixed == 0 || tick_add(peer->mixed, MIXED_TIME) <= a->now.now) &&
+           peer->used[QUOTA_BUNDLES] == source->used[QUOTA_BUNDLES] &&
            peer->proven_len <= (source->unproven ? 0 : 1);
 }
 
 bool quota_waits(const struct agent *a, const struct holder *h)
 {
     const struct account *peer = h->peer;
-    if (peer->used[QUOTA_BUNDLES] == 0 || h->unclaimed)
+    if (peer->used[QUOTA_BUNDLES] == 0 ||
+        (h->backlog != NULL && h->backlog->receiver != RECEIVER_READY))
         return false; /* nothing goes that would make room, or nobody knows when */
     return !peer_has_room(a, peer, QUOTA_BUNDLES, 1) || !peer_has_room(a, peer, QUOTA_BYTES, 1) ||
-           is_alone(peer, h->source);
+           is_alone(a, h);
 }
 
 /* ---- what is arriving ---- */
@@ -476,7 +378,7 @@ static struct account *party_of(const struct agent *a, uint32_t link, struct lin
     *out = link == AGENT_OWN ? NULL : link_at(a, link);
     if (link != AGENT_OWN && *out == NULL)
         return NULL;
-    return find_account(&a->peers, *out == NULL ? QUOTA_OWN : quota_peer_id(&(*out)->peer));
+    return account_find(&a->peers, *out == NULL ? QUOTA_OWN : quota_peer_id(&(*out)->peer));
 }
 
 bool agent_reserve(struct agent *a, uint32_t link, uint64_t bytes)
@@ -515,7 +417,7 @@ void agent_share(const struct agent *a, uint32_t link, struct agent_share *out)
 {
     const struct link *l = link_at(a, link);
     const struct account *x =
-        find_account(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
+        account_find(&a->peers, l != NULL ? quota_peer_id(&l->peer) : QUOTA_OWN);
     *out = (struct agent_share){
         .bundles = x->used[QUOTA_BUNDLES],
         .bytes = x->used[QUOTA_BYTES],
@@ -537,8 +439,8 @@ static void check_users(const struct agent *a)
     struct hash_node *n = hash_walk(&a->users, NULL);
     for (; n != NULL; n = hash_walk(&a->users, n)) {
         const struct account *x = container_of(n, struct account, by_id);
-        const struct account *own = find_account(&a->peers, QUOTA_OWN);
-        assert(!empty(x));
+        const struct account *own = account_find(&a->peers, QUOTA_OWN);
+        assert(x->pins > 0);
         for (size_t k = 0; k < QUOTA_KINDS; k++)
             assert(x->used[k] <= own->used[k]);
     }
@@ -550,10 +452,9 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     struct hash_node *n = hash_walk(table, NULL);
     for (; n != NULL; n = hash_walk(table, n)) {
         const struct account *x = container_of(n, struct account, by_id);
-        assert(!empty(x));
+        assert(x->pins > 0);
         parties += x->links > 0;
         for (size_t k = 0; k < QUOTA_KINDS; k++) {
-            assert(k > QUOTA_BYTES || x->unclaimed[k] <= x->used[k]);
             used[k] += x->used[k];
             common[k] += above(a, x, k, x->used[k]);
         }
@@ -570,8 +471,24 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     assert(!peers || parties == a->parties);
 }
 
+static void check_backlogs(const struct agent *a)
+{
+    uint64_t used[QUOTA_KINDS] = {0};
+    struct hash_node *n = hash_walk(&a->backlogs, NULL);
+    for (; n != NULL; n = hash_walk(&a->backlogs, n)) {
+        const struct account *x = container_of(n, struct account, by_id);
+        assert(x->pins > 0 && x->receiver != RECEIVER_ELSEWHERE);
+        for (size_t k = 0; k < QUOTA_KINDS; k++)
+            used[k] += x->used[k];
+    }
+    assert(used[QUOTA_BUNDLES] <= a->counters.bundles - a->apart[QUOTA_BUNDLES]);
+    assert(used[QUOTA_ASSEMBLIES] <= a->assemblies.len);
+    assert(used[QUOTA_FRAGMENTS] <= a->counters.fragments && used[QUOTA_ARRIVING] == 0);
+}
+
 void quota_check(const struct agent *a)
 {
+    check_backlogs(a);
     check_table(a, &a->peers, true);
     check_table(a, &a->sources, false);
     check_users(a);

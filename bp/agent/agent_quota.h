@@ -13,6 +13,7 @@ struct account;
 struct agent;
 struct agent_head;
 struct eid;
+struct hash;
 struct holder;
 struct link_ref;
 struct record;
@@ -26,6 +27,15 @@ enum quota_kind {
     QUOTA_KINDS
 };
 
+/* Who takes the bundles of an endpoint. */
+enum receiver {
+    RECEIVER_ELSEWHERE, /* it is of another node, or endpoints have no limits */
+    RECEIVER_NONE,      /* nobody: not registered, or idle for RECEIVER_IDLE while bundles queue */
+    RECEIVER_SLOW,      /* at its pace the queued bundles take longer than a minute */
+    RECEIVER_READY
+};
+#define RECEIVER_IDLE (10 * TICK_S)
+
 /* Whose bundles asked for status reports lately: a neighbour, or the applications. */
 #define REPORT_PARTIES 32
 struct report_share {
@@ -34,32 +44,45 @@ struct report_share {
     tick spent; /* of its part of config.report_rate */
 };
 
+/* agent_account.c: pin returns the account of a table with one pin more, which is made if need be;
+ * NULL: no memory. The last unpin frees it. source: the one that a source counts for, pinned too.
+ */
+struct account *account_find(const struct hash *table, uint64_t id);
+struct account *account_pin(struct hash *table, uint64_t id);
+void account_unpin(struct agent *a, struct hash *table, struct account *x);
+void accounts_free(struct agent *a, struct hash *table);
+struct account *account_source(struct agent *a, const struct agent_head *h, struct account *peer);
+/* Whose it is, whatever account it counts for. */
+uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
+/* One of its bundles was forwarded or delivered. */
+void quota_prove(struct agent *a, const struct record *r);
+
 /* agent_quota.c */
 int quota_init(struct agent *a); /* 0 or HELIO_ENOMEM */
 void quota_fini(struct agent *a);
-uint64_t quota_peer_id(const struct eid *peer);    /* the same in every life of the node */
+uint64_t quota_peer_id(const struct eid *peer);    /* the same in every run of the node */
 int quota_add_peer(struct agent *a, uint64_t id);  /* it has a share from now on */
 void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_peer */
-/* Whose it would be; to be closed. 0 or HELIO_ENOMEM. */
-int quota_open(struct agent *a, const struct agent_head *h, struct holder *out);
+/* Whose it would be, and in which endpoint's backlog; to be closed. 0 or HELIO_ENOMEM. */
+int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
+               struct holder *out);
 struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
 void quota_close(struct agent *a, const struct holder *h);
-/* Whose it is, whatever account it counts for. */
-uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
 /* Of its source, and of its user, beside what the peer may have. */
 bool quota_source_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                            uint64_t amount);
-/* Is its part of what nobody takes used up? */
-bool quota_unclaimed_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
-                          uint64_t amount);
-/* One of its bundles was forwarded or delivered. */
-void quota_prove(struct agent *a, const struct record *r);
+/* Would its endpoint have more than endpoint_percent of what it has of this peer and its source may
+ * still have? The first bundle may come in any case. */
+bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                        uint64_t amount);
+/* A bundle of it was accepted. */
+void quota_accepted(struct agent *a, const struct holder *h);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount);
-/* Of a bundle that finds no room (QUOTA): would any other one of this peer find none, either? Then
- * its peer, or its source as the only one of the peer, has all that it may have. */
+/* Of a bundle that finds no room (QUOTA): does a stream that stops for it stop nothing else, and
+ * not for long? Then its peer has all that it may have, or brings nothing for others. */
 bool quota_waits(const struct agent *a, const struct holder *h);
 /* Does it hold more bundles or bytes than its share? */
 bool quota_above_share(const struct agent *a, const struct account *peer);

@@ -167,10 +167,10 @@ static enum agent_refusal room_in_common(const struct agent *a, const struct hol
     return REFUSE_NONE;
 }
 
-bool record_unclaimed_full(const struct agent *a, const struct holder *holder, uint64_t bytes)
+bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
-    return quota_unclaimed_full(a, holder, QUOTA_BUNDLES, 1) ||
-           quota_unclaimed_full(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
+    return quota_backlog_full(a, holder, QUOTA_BUNDLES, 1) ||
+           quota_backlog_full(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
 }
 
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
@@ -187,12 +187,12 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_FULL;
     if (bound_full(a, &holder->way, bytes))
         return REFUSE_QUEUE;
-    if (record_unclaimed_full(a, holder, bytes))
+    if (record_backlog_full(a, holder, bytes))
         return REFUSE_QUOTA;
     const enum agent_refusal common = room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;
-    if (holder->unclaimed)
+    if (holder->backlog != NULL && holder->backlog->receiver == RECEIVER_NONE)
         return common;
     holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
                     record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
@@ -212,17 +212,17 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     r->bytes = bytes;
     r->origin = h->from_link ? BUNDLE_FROM_LINK : BUNDLE_FROM_APPLICATION;
     r->qos = h->qos;
-    r->head_len = len;
-    r->id_off = id_off;
-    r->mark_len = len - id_off;
+    r->head_len = (uint32_t)len;
+    r->id_off = (uint32_t)id_off;
+    r->mark_len = (uint32_t)(len - id_off);
     r->came_from.index = r->avoid.index = NO_LINK;
     memcpy(r->head, head, len);
     list_init(&r->node);
     list_init(&r->answer);
     list_init(&r->alike);
     heap_node_init(&r->timer);
-    heap_node_init(&r->claims[0]);
-    heap_node_init(&r->claims[1]);
+    for (size_t i = 0; i < sizeof r->claims / sizeof *r->claims; i++)
+        heap_node_init(&r->claims[i]);
     hash_add(&a->by_key, &r->by_key, key_hash(key));
     return r;
 }

@@ -17,11 +17,11 @@ struct assembly;
 /* Whose a bundle is. */
 struct holder {
     struct account *peer, *source;
-    struct account *user; /* of the application; NULL: a neighbour's, or not known any more */
+    struct account *user;    /* of the application; NULL: a neighbour's, or not known any more */
+    struct account *backlog; /* of its endpoint here; NULL: it is for elsewhere, or no limit */
     struct link_ref
-        way;        /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
-    bool apart;     /* it is in what is set apart for that, and not in the accounts */
-    bool unclaimed; /* it came for an endpoint here that nobody took bundles of */
+        way;    /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
+    bool apart; /* it is in what is set apart for that, and not in the accounts */
 };
 
 /* One bundle at the node. */
@@ -36,12 +36,12 @@ struct record {
     struct list alike;          /* in its kind */
     struct kind *kind;          /* BACK and PAUSED of a link, and NO_ROUTE; else NULL */
     struct heap_node timer;     /* expiry, or the end of its pause */
-    struct heap_node claims[2]; /* in `waiting` of its peer, and of its source */
+    struct heap_node claims[3]; /* in `waiting` of its peer, its source, and its backlog */
     enum record_state state;    /* agent_state.h */
     enum record_role role;
-    enum bundle_origin origin;     /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
-    enum bundle_priority priority; /* in its queue: its own, or what a rule of the link says */
-    struct band *band;             /* FRONT, BACK */
+    enum bundle_origin origin; /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
+    uint32_t mark_len;   /* of the id: what is remembered when it is gone; ENDED, 0: nothing */
+    struct band *band;   /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
     uint64_t bytes;      /* of the encoded bundle */
     struct buf *buf;     /* NULL: in the store only */
@@ -55,20 +55,20 @@ struct record {
     int link;                  /* or TO_ENDPOINT, NO_ROUTE */
     struct link_ref came_from; /* the link that brought it; none: not known, or none did */
     struct link_ref avoid;     /* the link it came from, or that failed last: the last choice */
-    uint64_t booking;          /* the router's name for its use of the link; 0: none */
-    struct queue *queue;       /* of its link or endpoint: FRONT to RECALLED; else NULL */
-    uint64_t rank;             /* in its queue: its turn's number; 0: it had none yet */
-    struct turn *turn;         /* BACK; VERIFYING; STORING that waits for the store */
-    struct turn *place;        /* FRONT, BUSY, RECALLED: the party whose place it has; NULL: none */
-    struct holder holder;      /* not of a whole */
-    struct fan *fan;           /* of a copy, and of the bundle whose copy it is */
+    uint32_t hand_head;   /* bytes that the fragment that the link has is longer than its payload */
+    uint64_t booking;     /* the router's name for its use of the link; 0: none */
+    struct queue *queue;  /* of its link or endpoint: FRONT to RECALLED; else NULL */
+    uint64_t rank;        /* in its queue: its turn's number; 0: it had none yet */
+    struct turn *turn;    /* BACK; VERIFYING; STORING that waits for the store */
+    struct turn *place;   /* FRONT, BUSY, RECALLED: the party whose place it has; NULL: none */
+    struct holder holder; /* not of a whole */
+    struct fan *fan;      /* of a copy, and of the bundle whose copy it is */
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
     uint32_t load_failures, in_link;
     uint32_t losses;      /* on unreliable links */
     uint32_t tries;       /* that failed: to forward it, or to deliver it */
     const char *failed;   /* why the last of these did; static; NULL: none */
-    uint32_t hand_head;   /* bytes that the fragment that the link has is longer than its payload */
     uint64_t sent_to;     /* bytes of the payload that went on in fragments */
     uint64_t in_hand;     /* in the fragment that the link has; 0: it has no fragment */
     uint64_t fits;        /* bytes that still go its present way; 0: any */
@@ -81,11 +81,11 @@ struct record {
     bool too_late;        /* no route was in time when it was asked for last */
     bool once;            /* a group's: known when it comes again */
     struct agent_qos qos; /* as in the head */
+    uint8_t priority;     /* in its queue: its own, or what a rule of the link says */
     enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
     size_t payload_off, payload_len;   /* within buf's data */
-    size_t id_off, head_len;
-    size_t mark_len; /* of the id: what is remembered when the bundle is gone; ENDED, 0: nothing */
-    uint8_t head[];  /* what the store keeps (agent_head.h); ends with the id */
+    uint32_t id_off, head_len;
+    uint8_t head[]; /* what the store keeps (agent_head.h); ends with the id */
 };
 
 /* agent_record.c */
@@ -100,8 +100,8 @@ uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, asse
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
-/* Is it for an endpoint that nobody takes, and have such ones all that they may? */
-bool record_unclaimed_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
+/* Is it for an endpoint here whose backlog is all that it may be? */
+bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes);
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes);
 /* In the sums of what is at the node. */
 void record_count(struct agent *a, const struct record *r);

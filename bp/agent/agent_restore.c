@@ -18,9 +18,11 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     /* One that does not fit the others of its bundle is deleted when it is placed. */
     struct assembly *as = NULL;
     struct holder holder;
-    if (quota_open(a, &h, &holder) < 0)
+    const enum receiver receiver = agent_is_here(a, &h.destination)
+                                       ? endpoint_receiver(a, &h.destination)
+                                       : RECEIVER_ELSEWHERE;
+    if (quota_open(a, &h, receiver, &holder) < 0)
         return HELIO_ENOMEM;
-    holder.unclaimed = agent_is_here(a, &h.destination) && !endpoint_claimed(a, &h.destination);
     if (h.id.fragment && agent_is_here(a, &h.destination) &&
         fragment_enter(a, &h, &holder, true, &as) == REFUSE_NO_MEMORY)
         goto no_memory;

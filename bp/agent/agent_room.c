@@ -15,12 +15,14 @@
 
 #include "bp/agent/agent_impl.h"
 
-enum { OF_PEER, OF_SOURCE }; /* of a record's claims */
+enum { OF_PEER, OF_SOURCE, OF_BACKLOG, OF_ALL }; /* of a record's claims */
+static_assert(OF_ALL == sizeof((struct record *)0)->claims / sizeof(struct heap_node), "claims");
 
+/* NULL: it has none. */
 static struct heap *heap_of(const struct record *r, int of)
 {
-    struct account *x = of == OF_PEER ? r->holder.peer : r->holder.source;
-    return &x->waiting[r->qos.priority];
+    struct account *const of_them[] = {r->holder.peer, r->holder.source, r->holder.backlog};
+    return of_them[of] == NULL ? NULL : &of_them[of]->waiting[r->qos.priority];
 }
 
 void room_enter(struct agent *a, struct record *r)
@@ -29,17 +31,18 @@ void room_enter(struct agent *a, struct record *r)
         return;
     assert(record_stored(r) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its places in the heaps it is not dropped. */
-    for (int of = OF_PEER; of <= OF_SOURCE; of++)
-        (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
+    for (int of = 0; of < OF_ALL; of++)
+        if (heap_of(r, of) != NULL)
+            (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
 }
 
 void room_leave(struct record *r)
 {
-    for (int of = OF_PEER; of <= OF_SOURCE; of++) {
+    for (int of = 0; of < OF_ALL; of++) {
         if (heap_has(&r->claims[of]))
             heap_sub(heap_of(r, of), &r->claims[of]);
+        assert(!heap_has(&r->claims[of]));
     }
-    assert(!heap_has(&r->claims[OF_PEER]) && !heap_has(&r->claims[OF_SOURCE]));
 }
 
 /* What a new bundle would need. */
@@ -79,10 +82,8 @@ static bool may_take(const struct agent *a, const struct account *peer, const st
 static struct record *find_least(const struct agent *a, const struct need *n)
 {
     struct record *least = NULL;
-    if (record_unclaimed_full(a, n->holder, n->bytes)) {
-        least = least_of(n->holder->peer, OF_PEER, n);
-        return least != NULL && least->holder.unclaimed ? least : NULL;
-    }
+    if (record_backlog_full(a, n->holder, n->bytes))
+        return least_of(n->holder->backlog, OF_BACKLOG, n);
     if (!record_source_has_room(a, n->holder, n->bytes)) {
         least = least_of(n->holder->source, OF_SOURCE, n);
         return least != NULL && may_take(a, least->holder.peer, n) ? least : NULL;

@@ -99,11 +99,11 @@ struct config {
         uint64_t fragments_all;         /* of all */
         tick assembly_idle;             /* then it gives way */
         tick lifetime_max;
-        uint64_t reserve, source;           /* percent */
-        uint64_t unclaimed, reserve_queues; /* likewise */
-        int when_full;                      /* enum config_when_full */
-        int crc;                            /* enum crc_type */
-        int mode;                           /* enum bundle_mode */
+        uint64_t reserve, source;          /* percent */
+        uint64_t endpoint, reserve_queues; /* likewise */
+        int when_full;                     /* enum config_when_full */
+        int crc;                           /* enum crc_type */
+        int mode;                          /* enum bundle_mode */
         bool refuse; /* to peers, what has no place here for whatever reason */
         bool status_reports;
         uint64_t report_rate; /* a second */

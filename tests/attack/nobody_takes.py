@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""An application's bundles for an endpoint of the next node that nobody takes, faster than the link, until that node is full."""
+"""An application's bundles for an endpoint of the next node that nobody takes, or that takes few, faster than the link, until that node is full."""
 import threading
 import time
 
@@ -20,8 +20,20 @@ def links(scene, adapter):
     return scene.link(2, p1, p2, **keys), scene.link(1, p2, p1, **keys)
 
 
+PAUSE = 5.0    # of the slow application, between two bundles
+
+
+def take_slowly(client):
+    try:
+        while True:
+            client.delivery()
+            time.sleep(PAUSE)
+    except (EOFError, OSError, ValueError):
+        pass  # the end of the measurement closes it
+
+
 def run(scene):
-    """Over LTP and TCPCL, without a registration and with one that reads nothing: another application of the same node, to an endpoint that is taken."""
+    """Over LTP and TCPCL, without a registration, with one that reads nothing and with one that reads slowly: another application of the same node, to an endpoint that is taken."""
     def flood(until):
         with Client(scene.lab.socket(1)) as c:
             c.configure("ipn:1.66")
@@ -31,15 +43,18 @@ def run(scene):
                 c.send(message * 4)
                 time.sleep(0.0005)
 
-    for adapter, registered in (("ltp", False), ("tcpcl", False), ("ltp", True), ("tcpcl", True)):
-        name = f"{adapter}, registered and not read" if registered else adapter
+    cases = [(adapter, reading) for reading in (None, "registered and not read", f"one read in {PAUSE:.0f} s") for adapter in ("ltp", "tcpcl")]
+    for adapter, reading in cases:
+        name = f"{adapter}, {reading}" if reading else adapter
         near, far = links(scene, adapter)
         scene.node(1, [near], store="{durability: none, limit: 200MiB}")
         node = scene.node(2, [far], store=f"{{durability: none, limit: {LIMIT}MiB}}")
         scene.receiver(2)
         idle = Client(scene.lab.socket(2))
-        if registered:
+        if reading:
             idle.configure("ipn:2.77", subscribe=True)
+        if reading and "one" in reading:
+            threading.Thread(target=take_slowly, args=(idle,), daemon=True).start()
 
         def goodput():
             return scene.goodput(1, 2, payload="20kB", window=16)
@@ -50,7 +65,7 @@ def run(scene):
         scene.bound(f"goodput kept, {name}", phases["during_ratio"], ">=", 0.4)
         scene.bound(f"refused to the flood, {name}", sum(held["refused"].values()), ">=", 100)
         scene.bound(f"RSS, MiB, {name}", scene.rss_peak(node), "<=", LIMIT + 64)
-        idle.s.close()
+        idle.close()
         scene.end(1)
         scene.end(2)
 

@@ -440,7 +440,7 @@ class NodeTest(NodeCase):
                 path = self.lab.path("store-" + durability)
                 where = "" if durability == "none" else f"path: {path}, "
                 config = self.lab.write_node(1, [], f"{{{where}durability: {durability}, limit: 1MB}}", log=False,
-                                             extra="bundles: {reserve_queues: 0, unclaimed: 100}\n")
+                                             extra="bundles: {reserve_queues: 0, endpoint: 100}\n")
                 node = self.lab.start_node(1, config)
                 with aap2.Client(self.lab.socket(1)) as tx, aap2.Client(self.lab.socket(1)) as rx:
                     self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)

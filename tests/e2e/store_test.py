@@ -68,7 +68,7 @@ class StoreTest(unittest.TestCase):
 
     def test_full_refuses(self):
         """The application is told, by bundle; what is here stays. By count, then by bytes."""
-        p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0, reserve_queues: 0, unclaimed: 100}\n")
+        p = self.start(extra="bundles: {count: 20, source: 100, reserve: 0, reserve_queues: 0, endpoint: 100}\n")
         answers = self.send(*[b"%d" % i for i in range(25)])
         self.assertEqual(answers[:20], [aap2.SUCCESS] * 20)
         self.assertNotIn(aap2.SUCCESS, answers[20:])
@@ -76,7 +76,7 @@ class StoreTest(unittest.TestCase):
         self.assertIn("the node's limit of bundles or bytes is reached", self.log())
         self.assertEqual(self.drained(), [b"%d" % i for i in range(20)])
         self.lab.stop("node1", p)
-        self.start(limit="100kB", extra="bundles: {source: 100, reserve: 0, unclaimed: 100}\n")
+        self.start(limit="100kB", extra="bundles: {source: 100, reserve: 0, endpoint: 100}\n")
         answers = self.send(*[b"%d" % i * 10000 for i in range(12)])
         taken = answers.count(aap2.SUCCESS)
         self.assertTrue(8 <= taken < 12 and answers[:taken] == [aap2.SUCCESS] * taken, answers)
@@ -86,7 +86,7 @@ class StoreTest(unittest.TestCase):
         """Those that end first go, in the store as well: over a restart the same are here."""
         for limit, count in (("100MiB", 20), ("100kB", 1000000)):
             shutil.rmtree(self.store, ignore_errors=True)
-            extra = f"bundles: {{count: {count}, source: 100, reserve: 0, reserve_queues: 0, unclaimed: 100, when_full: drop}}\n"
+            extra = f"bundles: {{count: {count}, source: 100, reserve: 0, reserve_queues: 0, endpoint: 100, when_full: drop}}\n"
             payloads = [b"%03d" % i * 1000 for i in range(60)]
             p = self.start(limit=limit, extra=extra)
             with aap2.Client(self.lab.socket(1)) as tx:
@@ -112,7 +112,7 @@ class StoreTest(unittest.TestCase):
     def test_flood_stays_within_total(self):
         """Three times what fits: the process grows by no more than the total says, and some 2 MiB of the allocator's."""
         total = 8 << 20
-        p = self.start("async", limit="1GiB", extra="bundles: {total: 8MiB, source: 100, reserve: 0, unclaimed: 100, count: 10000000}\n")
+        p = self.start("async", limit="1GiB", extra="bundles: {total: 8MiB, source: 100, reserve: 0, endpoint: 100, count: 10000000}\n")
         self.send(*[b"x" * 1000] * 10)
         before, refused = self.anonymous_bytes(p), 0
         with aap2.Client(self.lab.socket(1)) as tx:

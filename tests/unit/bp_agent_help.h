@@ -28,6 +28,7 @@ struct binder {
     struct agent_verified verified;
     struct buf *sent, *delivered; /* of the last SEND and DELIVER */
     struct slice payload;         /* in delivered */
+    uint64_t delivery;            /* key of the last DELIVER */
     struct agent_action last;     /* the last DELIVER, CONFIRM or REFUSED */
     size_t len;
     char trace[16384];
@@ -187,6 +188,7 @@ static inline void do_action(struct binder *n, struct agent_action *x)
         buf_drop(n->delivered);
         n->delivered = x->bundle;
         n->payload = x->payload;
+        n->delivery = x->key;
         n->last = *x;
         break;
     case AGENT_RECALL:

@@ -368,7 +368,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| bundles, their bytes, those kept in memory", ["bundles.count", "store.limit", "bundles.memory", "bundles.total"]),
           ("| payloads that applications are sending", ["bundles.memory"]),
           ("| bundles in fragments at their destination", ["bundles.assemblies", "bundles.fragments", "bundles.fragments_all"]),
-          ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.unclaimed", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
+          ("| reserved of these for each neighbour", ["bundles.reserve", "bundles.source", "bundles.endpoint", "bundles.lifetime_max"]), ("| reserved for each link", ["bundles.reserve_queues"]),
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium |", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
           ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.timers.transfer_idle"]),
           ("| TCPCL: connections whose peer", ["tcpcl.limits.unidentified", "tcpcl.limits.unidentified_address", "tcpcl.timers.timeout"]),
