@@ -19,7 +19,7 @@ from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
 sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_live, campaign_other, campaign_systems, programs, tune_config  # noqa: E402
+from heliograph import campaign_live, campaign_other, campaign_systems, groups, programs, tune_config  # noqa: E402
 
 programs.PLACE = BIN.resolve()  # heliod describes the keys
 
@@ -243,13 +243,13 @@ sys.exit(code)"""
         with subprocess.Popen(["sleep", "60"], start_new_session=True) as p:
             other = unittest.mock.Mock(pid=p.pid)
             other.poll.return_value = 0  # ours has ended; its number is another's now
-            self.assertTrue(campaign_other.end_group(other, signal.SIGKILL, 5.0))
+            self.assertTrue(groups.end_group(other, signal.SIGKILL, 5.0))
             self.assertIsNone(p.poll())
-            with unittest.mock.patch("os.killpg", side_effect=PermissionError), unittest.mock.patch.object(campaign_other, "FORCED", 0.0):
-                self.assertFalse(campaign_other.end_group(p, signal.SIGTERM, 0.0))
-            self.assertTrue(campaign_other.end_group(p, signal.SIGTERM, 60.0))
+            with unittest.mock.patch("os.killpg", side_effect=PermissionError), unittest.mock.patch.object(groups, "FORCED", 0.0):
+                self.assertFalse(groups.end_group(p, signal.SIGTERM, 0.0))
+            self.assertTrue(groups.end_group(p, signal.SIGTERM, 60.0))
             self.assertEqual(p.returncode, -signal.SIGTERM)
-            self.assertTrue(campaign_other.end_group(p, signal.SIGTERM, 60.0))
+            self.assertTrue(groups.end_group(p, signal.SIGTERM, 60.0))
 
     def test_what_is_wrong_in_the_file(self):
         head = "mode: relay\nsystems:\n  odd:\n    "

@@ -6,7 +6,6 @@ Whatever becomes of the run, its processes end, and what they have started; but 
 (setsid), which is what stop_command is for. What can go wrong is the user's stack: then the file, the line, the key and the last
 lines of its log are told.
 """
-import contextlib
 import csv
 import heapq
 import json
@@ -20,15 +19,15 @@ import subprocess
 import sys
 import time
 
-from . import campaign_sim, campaign_steady, lab_derive, lab_live, lab_made, machine, places, programs, units
+from . import campaign_sim, campaign_steady, groups, lab_derive, lab_live, lab_made, machine, places, programs, units
 from .campaign_live import lab_of
 from .campaign_systems import PLACE, PORTS, SIZES, Process, seconds_of, whole_times
+from .groups import end_group
 from .lab import Failed, die_with_parent
 from .ports import free_ports
 
 SNAP = 256  # bytes of a packet: a segment's head is in them
 ANALYSIS = 600.0  # seconds that the analyzer may take
-FORCED = 5.0      # seconds until what was killed is gone
 
 def settings_of(run, folder, ports):
     """What stands in place of {names}."""
@@ -207,46 +206,16 @@ class Session(lab_live.Session):
             raise Failed(f"{process.key}: stop_command has not ended within {process.stop_within}:{self.why(process.name)}") from None
         finally:
             if p.poll() is None:
-                end_group(p, signal.SIGKILL, FORCED)
+                end_group(p, signal.SIGKILL, groups.FORCED)
 
     def __exit__(self, *what):
         theirs = {process.name for process in (self.system.traffic, *self.system.processes)} - self.gone
         try:
             for name, p in self.processes:
-                if name in theirs and not end_group(p, signal.SIGTERM, FORCED):
+                if name in theirs and not end_group(p, signal.SIGTERM, groups.FORCED):
                     print(f"helio-campaign: {name} (process {p.pid}) does not end", file=sys.stderr)
         finally:
             super().__exit__(*what)
-
-
-def has_members(p):
-    """Whether anybody of the process's group still runs. A leader that we have waited for is gone for good, and its number is given
-    away only when nobody of the group is left: another process may have it then."""
-    if p.poll() is not None and os.path.exists(f"/proc/{p.pid}"):
-        return False
-    for number in filter(str.isdigit, os.listdir("/proc")):
-        with contextlib.suppress(OSError), open(f"/proc/{number}/stat", encoding="utf-8", errors="replace") as f:
-            state, _, group = f.read().rpartition(")")[2].split()[:3]
-            if int(group) == p.pid and state not in "ZX":
-                return True
-    p.poll()  # it may have ended since
-    return False
-
-
-def end_group(p, number, within):
-    """Ends the process and what it has started; by force what has not ended in time. False: somebody is left whom we may not kill."""
-    for with_, seconds in ((number, within), (signal.SIGKILL, FORCED)):
-        until = time.monotonic() + seconds
-        if has_members(p):
-            with contextlib.suppress(OSError):
-                os.killpg(p.pid, with_)
-        while has_members(p):
-            if time.monotonic() > until:
-                break
-            time.sleep(0.02)
-        else:
-            return True
-    return False
 
 
 # ---- what is measured ----
