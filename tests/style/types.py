@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-STRICT = ["__init__", "advice", "arguments", "client", "control", "machine", "ports", "programs", "statistics", "units", "warmup"]
+STRICT = ["__init__", "advice", "arguments", "client", "control", "groups", "machine", "ports", "programs", "stack_hdtn", "stack_ion", "stack_node", "stacks", "statistics", "units", "warmup"]
 
 source, cache = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 

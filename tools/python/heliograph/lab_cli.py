@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_prompt, lab_result, lab_sim, lab_state, lab_station, places, programs, units
+from . import advice, lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_prompt, lab_result, lab_sim, lab_stack_run, lab_state, lab_station, places, programs, units
 from .arguments import Parser
 from .lab import Failed, Mistaken
 
@@ -18,6 +18,7 @@ EPILOG = """commands:
   up [--mode local|netns|sim]   start the lab; Ctrl-C ends it. Without --mode: local
   up --background               return when it is up; `down` ends it
   check                         is the file right? Nothing is started
+  files [NODE]                  the files that are derived, of one node or of all. Nothing is started
   graph [--svg]                 the network as a picture: DOT (of Graphviz), or SVG. Nothing is started
   status [--watch]              nodes, links and traffic of the running lab
   exec NODE COMMAND...          a command at a node; helio programs find its socket by themselves,
@@ -41,7 +42,7 @@ examples:
   helio-lab examples/lab-line.yaml up --dry-run --out lab
 
 exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file"""
-COMMANDS = ("up", "check", "graph", "status", "exec", "logs", "link", "prompt", "down")
+COMMANDS = ("up", "check", "files", "graph", "status", "exec", "logs", "link", "prompt", "down")
 
 
 def arguments():
@@ -54,11 +55,11 @@ def arguments():
 
 def options(command, words):
     p = Parser(prog=f"helio-lab FILE {command}")
-    if command in ("up", "check", "graph"):
+    if command in ("up", "check", "files", "graph"):
         p.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help="another value for a key of the file, such as link.rate=1Mbit/s")
     if command == "graph":
         p.add_argument("--svg", action="store_true", help="as SVG; without it as DOT")
-    if command in ("up", "check"):
+    if command in ("up", "check", "files"):
         p.add_argument("--mode", choices=("local", "netns", "sim"), default="local", help="processes on the loopback interface, in network "
                                                                                          "namespaces (as root), or in virtual time")
     if command == "up":
@@ -70,7 +71,7 @@ def options(command, words):
     if command == "status":
         p.add_argument("--watch", action="store_true", help="again each second, until Ctrl-C")
         p.add_argument("--json", action="store_true", help="print it as JSON")
-    if command == "logs":
+    if command in ("logs", "files"):
         p.add_argument("name", nargs="?", metavar="NAME")
     if command == "link":
         p.add_argument("link", metavar="A-B", help="a link; for set also a channel that links are handed over to")
@@ -137,6 +138,8 @@ def commands(lab, derived):
         yield station, ["helio-sle", "provider", path]
     for name, path in derived.nodes.items():
         yield machine(name), ["heliod", path]
+    for name, one in derived.stacks.items():
+        yield machine(name), list(one.plan.command)
     for command in (*derived.servers, *derived.clients):
         yield machine(command.node), command.words
 
@@ -199,10 +202,20 @@ def up(a, argv):
 
 def check(a):
     lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
-    lab_check.check(lab, a.mode)
+    gone = lab_check.check(lab, a.mode)
     print(f"{a.file}: {units.counted(lab.nodes, 'node')}, {units.counted(lab.links, 'link')}, {units.counted(lab.traffic, 'kind')} of traffic")
     for hint in lab_hints.hints(lab):
         print(f"helio-lab: {places.where(hint.value)}: WARNING: {hint.key}: {hint.text}", file=sys.stderr)
+    for value, text in gone:
+        print(f"helio-lab: {places.where(value)}: WARNING: {text}", file=sys.stderr)
+    return 0
+
+
+def files(a):
+    lab = lab_file.load(a.file, list(changes(a.set)), "--set ")
+    if a.name is not None and a.name not in lab.nodes:
+        raise Mistaken(f"files: there is no node \"{a.name}\"; {advice.meant(a.name, lab.nodes)}")
+    sys.stdout.write(lab_check.shown(lab, a.mode, a.name))
     return 0
 
 
@@ -241,6 +254,10 @@ def show_status(shown):
     for name, node in shown["nodes"].items():
         if "error" in node:
             print(f"{name:<10} {node['error']}")
+            continue
+        if "kind" in node:
+            ended = f" with code {node['code']}" if node["code"] is not None else ""
+            print(f"{name:<10} {node['kind']}: {node['state']}{ended}" + (f"; {node['last']}" if node["last"] else ""))
             continue
         for link in node["links"]:
             waiting = "/".join(str(queue["bundles"]) for queue in link["queues"].values()) if isinstance(link.get("queues"), dict) else \
@@ -295,9 +312,11 @@ SOCKETED = ("helio-perf", "helio-ping", "helio-send", "helio-recv", "aap2-send",
 
 def at_node(known, node, words):
     """The command with what stands for the node's sockets, and with the option that helio programs need."""
-    place = known["sockets"][node]
-    for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node)):
+    place, stack = known["sockets"][node], known.get("stacks", {}).get(node)
+    for mark, text in (("{socket}", place), ("{control}", place + ".ctl"), ("{node}", node), *([("{folder}", stack["folder"])] if stack else [])):
         words = [word.replace(mark, text) for word in words]
+    if stack and not stack["serves"]:
+        return [*stack["enter"], *words]
     program, words = os.path.basename(words[0]), at_names(known, words)
     if not any(word == "--socket" or word.startswith("--socket=") for word in words):
         if program == "helioctl":
@@ -321,9 +340,16 @@ def command_at(known, words):
     return command
 
 
+def environment(known, words):
+    """What programs of the node's stack find in it."""
+    words = words[1:] if words[:1] == ["--"] else words
+    return known.get("stacks", {}).get(words[0], {}).get("env", {})
+
+
 def execute(a):
     _, known = running(a)
     command = command_at(known, a.words)
+    os.environ.update(environment(known, a.words))
     try:
         os.execvp(command[0], command)
     except OSError as e:
@@ -346,8 +372,9 @@ def logs(a):
     for name in (*([f"node{number_of(own)}"] if own else []), a.name, f"node{a.name}", f"link-{a.name}", f"station-{a.name}"):
         path = os.path.join(known["out"], name + ".log")
         if os.path.isfile(path):
-            with open(path, encoding="utf-8", errors="replace") as f:
-                sys.stdout.write(f.read())
+            for one in (path, *lab_stack_run.logs_in(path.removesuffix(".log"))):  # and what a node of another stack writes itself
+                with open(one, encoding="utf-8", errors="replace") as f:
+                    sys.stdout.write(f.read())
             return 0
     raise Mistaken(f"there is no log of {a.name}; helio-lab {a.file} logs lists them")
 
@@ -400,7 +427,7 @@ def work(a, argv):
     o.file = a.file
     if a.command == "up":
         return up(o, argv)
-    return {**WHILE_UP, "check": check, "graph": graph, "prompt": prompt}[a.command](o)
+    return {**WHILE_UP, "check": check, "files": files, "graph": graph, "prompt": prompt}[a.command](o)
 
 
 def guarded(file, work):

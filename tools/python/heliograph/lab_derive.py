@@ -16,12 +16,14 @@ import shlex
 import subprocess
 import tempfile
 
-from . import advice, lab_file, lab_frames, lab_handover, lab_plan, lab_shared, lab_station, lab_wireshark, places, ports, programs, units
+from . import advice, lab_file, lab_frames, lab_handover, lab_plan, lab_shared, lab_stack_files, lab_stacks, lab_station, lab_wireshark, places, ports, programs, units
+from .lab_routes import routes_of
 from .places import Map, merge, put
 
 HEADERS = 42           # UDP, IPv4, Ethernet: what a bridge's frames have themselves
 DATAGRAMS = ("ltp-udp", "udp")
-STREAMS = ("tcpcl",)
+STREAMS = ("tcpcl", "stcp", "mtcp")
+TWO_WAY = ("stcp", "mtcp")  # a connection for each direction
 RELAY = 254            # the emulator in a link's network of mode netns
 PERF_SERVICE, FILE_SERVICE, ECHO = "2000", "2001", "128"
 MARGIN = 0.02          # seconds, of a link's timer unless told otherwise
@@ -57,6 +59,8 @@ class Derived:
     emulator: str | None = None  # path of the file of the one for all channels; None: each has its own
     received: list = dataclasses.field(default_factory=list)  # folders for files
     decode_as: list = dataclasses.field(default_factory=list)  # lines for Wireshark, where there are captures
+    stacks: dict = dataclasses.field(default_factory=dict)     # name of a node of another stack -> lab_stack_files.Derived
+    contacts: str | None = None  # path of the contact plan that is written for them
 
     @property
     def alone(self):
@@ -86,13 +90,19 @@ class Addresses:
         if first:
             self.free = iter(range(first, 65536))
         else:
-            self.free = iter(ports.free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) + 1))
+            self.free = iter(ports.free_ports(3 * len(lab.links) + 4 * sum(link.station is not None for link in lab.links.values()) +
+                                              lab_stacks.PORTS * len(lab_stacks.others(lab)) + 1))
         self.of = {name: tuple(f"{self.host(end)}:{next(self.free)}" for end in (*link.ends, self.relay_node(link)))
                    for name, link in lab.links.items()}
         self.stations = {name: StationAddresses(*(f"{link.station.address or '127.0.0.1'}:{next(self.free)}" for _ in range(4)))
                          for name, link in lab.links.items() if link.station is not None}
+        self.own = {name: tuple(next(self.free) for _ in range(lab_stacks.PORTS)) for name in lab_stacks.others(lab)}
         for at in self.stations.values() if lab.one_emulator else ():
             at.uplink = f"{self.host(self.relay_node(None))}:{at.uplink.rpartition(':')[2]}"
+
+    def own_ports(self, node):
+        """Of a node of another stack, beside those of its links."""
+        return self.own[node]
 
     def relay_node(self, link):
         """At whose machine the relay is: the emulator of all links is at one."""
@@ -145,6 +155,10 @@ class SpaceAddresses:
                 raise places.PlacesError(f"{places.where(link.station)}: links.{link.name}.station: stations are in the modes local and sim")
         self.index = {name: i for i, name in enumerate(lab.links)}
 
+    @staticmethod
+    def own_ports(_):
+        return tuple(range(5001, 5001 + lab_stacks.PORTS))
+
     def bridged(self, holder):
         """The one emulator relays datagrams; streams keep their bridge."""
         return isinstance(holder, lab_file.Link) and holder.channel is not None and (not self.one_emulator or holder.adapter in STREAMS)
@@ -168,46 +182,6 @@ def endpoints(lab):
     """What a node's name stands for where an endpoint is wanted."""
     return {what: {name: node.endpoint(service) for name, node in lab.nodes.items()}
             for what, service in (("echo", ECHO), ("perf", PERF_SERVICE), ("file", FILE_SERVICE))}
-
-
-# ---- routes ----
-
-
-def distances(lab, target):
-    found, edge = {target: 0}, [target]
-    while edge:
-        found_next = []
-        for node in edge:
-            for link in lab.links.values():
-                if node in link.ends:
-                    other = link.other(node)
-                    if other not in found:
-                        found[other] = found[node] + 1
-                        found_next.append(other)
-        edge = found_next
-    return found
-
-
-def routes_of(lab, node):
-    """To each node: over the shortest way, then over those by neighbours that are no farther from it."""
-    out = []
-    links = [link for link in lab.links.values() if node in link.ends]
-    for target in lab.nodes.values():
-        away = distances(lab, target.name)
-        by = sorted((away[other], i, other) for i, link in enumerate(links)
-                    if (other := link.other(node)) in away)
-        if target.name == node or not by:
-            continue
-        ways = [link_name(lab, links[i], other) for distance, i, other in by if distance <= away[node]]
-        if by[0][0] == 0 and len(ways) == 1:
-            continue  # a neighbour has a route by itself, but behind those of the file
-        out += [{"to": target.pattern, "via": way} for way in ways]
-    return out
-
-
-def link_name(lab, link, other):
-    del lab
-    return str(link.at.get(link.ends[1 - link.ends.index(other)], {}).get("name") or f"to-{other}")
 
 
 # ---- configurations ----
@@ -270,12 +244,14 @@ class Deriver:
         if link.adapter in DATAGRAMS:
             derived.update(local=local, remote=remote)
         elif link.adapter in STREAMS:
-            derived.update({"remote": remote} if i == 0 else {"local": local})
-            if i == 1 and not local.startswith(("127.", "[::1]")):
+            opens = lab_stacks.connects(self.lab, link, i)
+            derived.update({"local": local, "remote": remote} if link.adapter in TWO_WAY else {"remote": remote} if opens else {"local": local})
+            if link.adapter == "tcpcl" and not opens and not local.startswith(("127.", "[::1]")):
                 derived["tls"] = "off"  # a network that is the lab's alone
             if relay:
                 self.wrong(link.keys["adapter"], f"links.{link.name}: {link.adapter} does not pass a relay, which carries datagrams; "
                            "write channel: no, or take --mode netns")
+        derived.update(lab_stacks.own_end(self.lab, link, i))
         if link.channel is not None and link.adapter in DATAGRAMS:
             derived.update({key: value for key, value in lab_shared.pace(link, ("forward", "return")[i]).items() if value is not None})
         owlt, margin = lab_plan.longest_delay(link), None
@@ -373,7 +349,10 @@ class Deriver:
 
     def all(self):
         plan = self.plan_file()
+        self.stacks()
         for name, node in self.lab.nodes.items():
+            if node.stack is not None:
+                continue
             path = self.add_config(f"node{node.number}.yaml", f"node {name}", self.node_config(node), ("heliod", "--check"))
             self.out.nodes[name] = path
         for link in self.lab.links.values():
@@ -398,6 +377,17 @@ class Deriver:
         if "pcap" in self.lab.capture:
             self.out.decode_as = lab_wireshark.entries(self.lab, self.addresses)
         return self.out
+
+    def stacks(self):
+        """Nodes of other stacks."""
+        found = lab_stacks.others(self.lab)
+        for link in self.lab.links.values() if found else ():
+            wrong = lab_stacks.wrong_port(self.lab, link, self.addresses.ends(link)[1])
+            if wrong:
+                self.wrong(*wrong)
+        self.out.stacks = {name: lab_stack_files.derive_node(self, node) for name, node in found.items()}
+        if any(one.plan.contacts for one in self.out.stacks.values()):
+            self.out.contacts = self.add_config("contacts.yaml", "contacts for other stacks", lab_stack_files.plan_of(self), ("helio-plan", "check"))
 
     def gap_log(self, link):
         """What is handed over has no scenario."""
@@ -515,6 +505,7 @@ def derive(lab, folder, sockets, addresses, begin, capture_files=True):
 def write(derived):
     for path, (writer, _) in derived.configs.items():
         writer.write(path)
+    lab_stack_files.write(derived)
     for folder in derived.received:
         os.makedirs(folder, exist_ok=True)
     if derived.decode_as:
@@ -574,9 +565,10 @@ def check_events(lab, addresses, begin):
                 raise places.PlacesError(f"{places.where(event.set)}: events set: {before.what} has no channel, which cannot come while it runs")
             if lab.one_emulator and before.channel is not None and not addresses.bridged(before):
                 lab_shared.changes(before, then.holder(event.whom), pieces(before, addresses), f"{places.where(event.set)}: events set")
-            ends = [derived.nodes[end] for end in then.links[event.whom].ends] if event.whom in then.links else []
+            ends = [derived.nodes[end] for end in then.links[event.whom].ends if end in derived.nodes] if event.whom in then.links else []
             wanted = (*ends, *(path for name, path in derived.channels.items() if derived.owners[name] == event.whom), derived.plan)
             derived.configs = {path: config for path, config in derived.configs.items() if path in wanted}
+            derived.stacks = {}
             write(derived)
             check(derived)
 

@@ -13,7 +13,7 @@ import os
 import re
 from collections.abc import Sequence
 
-from . import advice, lab_handover, lab_sense, lab_shared, lab_station, places, units
+from . import advice, lab_handover, lab_sense, lab_shared, lab_stacks, lab_station, places, units
 from .places import Items, Map, Word, merge, put, where
 
 SHAPES = ("line", "star", "ring", "diamond")
@@ -45,6 +45,7 @@ class Node:
     keys: Map       # of heliod
     place: tuple
     address: str    # of its machine, for a dry run
+    stack: lab_stacks.Stack | None = None  # None: heliod; then `keys` has no more than its name
 
     def endpoint(self, service):
         own = self.keys.get("node", f"ipn:{self.number}.0")
@@ -227,11 +228,11 @@ class Reader:
             if not re.fullmatch(r"[A-Za-z0-9_.]{1,40}", name):
                 self.wrong(name, f"nodes.{name}: a name has letters, digits, _ and . (at most 40)")
                 continue
-            keys = merge(common, self.map(given[name], f"nodes.{name}") if name in given else None)
+            keys, stack = lab_stacks.read(self, name, common, self.map(given[name], f"nodes.{name}") if name in given else Map())
             number = self.number(name, keys, used)
             used.add(number)
             address = keys.pop("address", None)
-            out[str(name)] = Node(str(name), number, keys, name.place, address)
+            out[str(name)] = Node(str(name), number, keys, name.place, address, stack)
         if not out:
             self.wrong(self.tree, "there are no nodes; write such as line: 2, or name them below nodes:")
         return out
@@ -475,6 +476,7 @@ def interpret(tree, path, base):
               reader.word(tree, "plan", "", put("", None)), reader.parsed(tree, "ports", "", count(1024, 60000)),
               *lab_shared.read(reader, links, channels), channels)
     lab_sense.check(reader, lab)
+    lab_stacks.check(reader, lab)
     if reader.errors:
         raise places.PlacesError("\n".join(dict.fromkeys(reader.errors)))
     return lab

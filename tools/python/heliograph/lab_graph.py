@@ -52,7 +52,7 @@ def link_lines(lab, link):
 
 def node_lines(node):
     eid = node.keys.get("node", f"ipn:{node.number}.0")
-    return [node.name, str(eid)]
+    return [node.name, str(eid), *([node.stack.kind] if node.stack is not None else [])]
 
 
 def quoted(lines):

@@ -9,7 +9,7 @@ import math
 import os
 import shlex
 
-from . import lab_derive, lab_shared, places, units
+from . import lab_derive, lab_routes, lab_shared, places, units
 from .places import Map, merge
 
 SESSIONS, SEGMENT, OVERHEAD = 16, 1024, 42         # of an LTP link, unless told otherwise
@@ -110,7 +110,7 @@ def way_of(lab, link, source):
 
 def only_way(lab, source, target):
     """The links from node to node, when no others lead there, as (link, the node it is left from); None."""
-    out, node, distance = [], source, lab_derive.distances(lab, target)
+    out, node, distance = [], source, lab_routes.distances(lab, target)
     while node != target:
         nearer = [link for link in lab.links.values() if node in link.ends and distance.get(link.other(node), math.inf) < distance.get(node, 0)]
         if len(nearer) != 1 or joined(lab, nearer[0], source, target):
@@ -122,7 +122,7 @@ def only_way(lab, source, target):
 
 def joined(lab, without, source, target):
     rest = dataclasses.replace(lab, links={name: link for name, link in lab.links.items() if link is not without})
-    return source in lab_derive.distances(rest, target)
+    return source in lab_routes.distances(rest, target)
 
 
 def course(lab, flow):

@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_shared, lab_sim, lab_station, machine, places, programs
+from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_routes, lab_shared, lab_sim, lab_stack_files, lab_stack_run, lab_stacks, lab_station, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -36,6 +36,7 @@ class Session(Processes):
     records = True  # the folder is the lab's own: it says what was run
     loud = ()       # programs that say what they have to say here
     limit = None    # seconds after which it is enough, whatever the file says
+    others = {}     # name of a node of another stack -> lab_stack_run.Runner; of each lab its own
 
     def __init__(self, lab, out, state):
         super().__init__(os.path.dirname(programs.find("heliod")), out)
@@ -69,6 +70,8 @@ class Session(Processes):
         lab_derive.write(self.derived)
         lab_derive.check(self.derived)
         lab_derive.check_events(self.lab, self.addresses, utc(self.begin))
+        lab_stack_files.need_programs(self.derived)
+        self.others = {name: lab_stack_run.Runner(self, one) for name, one in self.derived.stacks.items()}
 
     def emulator(self, link):
         at = self.derived.relays[link]
@@ -100,17 +103,17 @@ class Session(Processes):
             time.sleep(0.01)
         raise Failed(f"{what} did not start:{self.why(name)}")
 
-    def begin_program(self, name, node, words):
+    def begin_program(self, name, node, words, **how):
         self.note(name, node, words)
-        p = self.start(name, words[0], *words[1:], place=node)
+        p = self.start(name, words[0], *words[1:], place=node, **how)
         self.running[name] = p
         return p
 
-    def start(self, name, program, *arguments, place=None):
+    def start(self, name, program, *arguments, place=None, cwd=None, env=None):
         with open(self.path(name + ".log"), "a", encoding="utf-8") as log:
             out, err = (None, None) if name in self.loud else (log, subprocess.STDOUT)
             p = subprocess.Popen(self.inside(place, [self.find(program), *arguments]), stdout=out, stderr=err,
-                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent(), cwd=self.cwd())
+                                 stdin=subprocess.DEVNULL, start_new_session=True, preexec_fn=die_with_parent(), cwd=cwd or self.cwd(), env=env)
         self.processes.append((name, p))
         return p
 
@@ -143,6 +146,8 @@ class Session(Processes):
             self.begin_program(self.node_log(name), name, ["heliod", path])
         for name in self.derived.nodes:
             self.await_socket(name)
+        for one in self.others.values():
+            one.begin()
 
     def node_log(self, name):
         return f"node{self.lab.nodes[name].number}"
@@ -171,6 +176,7 @@ class Session(Processes):
         self.listener.bind(self.state.socket)
         self.listener.listen(8)
         self.state.save(mode=self.mode, out=self.out, file=os.path.abspath(self.lab.path), sockets=self.derived.sockets,
+                        stacks={name: one.described() for name, one in self.others.items()},
                         programs=self.programs, endpoints=lab_derive.endpoints(self.lab), **self.more_state())
 
     def more_state(self):
@@ -189,7 +195,7 @@ class Session(Processes):
         while not (self.stopped or self.over(waiting, events)):
             while waiting and waiting[0].start <= self.now():
                 command = waiting.pop(0)
-                self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
+                self.begin_client(command)
             while events and events[0].at <= self.now():
                 self.happen(events.pop(0))
             self.keep_pace(turns)
@@ -197,6 +203,13 @@ class Session(Processes):
             self.serve()
         self.keep_pace(turns)  # those of a time in which this process had no processor
         return not self.stopped
+
+    def begin_client(self, command):
+        other = self.others.get(command.node)
+        if other is None:
+            self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
+        else:
+            other.begin_command(command)
 
     def keep_pace(self, turns):
         while turns and turns[0] <= self.now():
@@ -215,7 +228,7 @@ class Session(Processes):
                 continue
             self.ended[name] = p.returncode
             del self.running[name]
-            if not any(name == command.name for command in self.derived.clients):
+            if not any(name == command.name for command in self.derived.clients) and not any(name == one.log for one in self.others.values()):
                 raise Failed(f"{name} ended with code {p.returncode}:{self.why(name)}")
 
     def happen(self, event):
@@ -232,6 +245,8 @@ class Session(Processes):
         for link in (link for link in self.lab.links.values() if link.overs):
             over = lab_handover.pacing(lab_handover.stays(link), self.now())
             for i, (node, name) in enumerate(self.ends(link.name)):
+                if node in self.others:
+                    continue
                 then = lab_handover.paced(link, i, over, lab_shared.pace)
                 before = self.paced[link.name, i]
                 keys = {key: value for key, value in then.items() if value != before[key]}
@@ -242,7 +257,7 @@ class Session(Processes):
     def ends(self, name):
         """(node, what the link is called there) of both ends."""
         link = self.lab.links[name]
-        return [(end, lab_derive.link_name(self.lab, link, other)) for end, other in (link.ends, link.ends[::-1])]
+        return [(end, lab_routes.link_name(self.lab, link, other)) for end, other in (link.ends, link.ends[::-1])]
 
     def ctl(self, node, *words):
         done = subprocess.run([self.program("helioctl"), "--socket", self.control_socket(node), "--timeout", "60s", "--json", *words], capture_output=True,
@@ -255,7 +270,10 @@ class Session(Processes):
         return str(self.lab.nodes[node].keys.get("control") or self.derived.sockets[node] + ".ctl")
 
     def switch_link(self, name, state):
-        for node, link in self.ends(name):
+        ours = [end for end in self.ends(name) if end[0] not in self.others]
+        if not ours:
+            raise Mistaken(f"link {name}: both ends are of other stacks")
+        for node, link in ours:
             self.ctl(node, "link", link, state)
 
     def set_link(self, name, keys):
@@ -274,7 +292,7 @@ class Session(Processes):
         """What was set of the adapter of each end, and what follows of the channel's rate."""
         event = lab_file.Event(0.0, name, "set", places.put(keys, None), None)
         for (node, link), own in zip(self.ends(name), lab_sim.end_changes(self.lab, self.lab.links[name], then, event, self.addresses)):
-            if own:
+            if own and node not in self.others:
                 self.ctl(node, "link", "set", link, *(f"{key}={value if isinstance(value, str) else json.dumps(places.plain(value))}" for key, value in own.items()))
 
     def change_link(self, name, keys):
@@ -381,6 +399,7 @@ class Session(Processes):
                 nodes[name] = {"error": str(e)}
         traffic = {command.name: "running" if command.name in self.running else
                    f"ended ({self.ended[command.name]})" if command.name in self.ended else "waits" for command in self.derived.clients}
+        nodes.update({name: one.status() for name, one in self.others.items()})
         return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": traffic}
 
     def exec_words(self, node, words):
@@ -397,6 +416,9 @@ class Session(Processes):
         nodes = {name: self.last_words(name) for name in self.derived.nodes}
         for command in self.derived.servers:
             self.end_quietly(command.name, signal.SIGINT)
+        nodes.update({name: one.account() for name, one in self.others.items()})
+        for one in self.others.values():
+            one.end()
         for name in self.derived.nodes:
             self.end_quietly(self.node_log(name), signal.SIGTERM)
         stations = {link: self.station_status(link) for link in self.derived.stations}
@@ -476,6 +498,8 @@ class Session(Processes):
     def __exit__(self, *what):
         if self.listener is not None:
             self.listener.close()
+        for one in self.others.values():
+            one.kill()
         super().__exit__(*what)
         self.state.drop()
 

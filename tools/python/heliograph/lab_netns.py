@@ -175,6 +175,8 @@ def print_plan(lab, out):
             print(f"# {how}, joined directly")
     for name, path in derived.nodes.items():
         print(f"{name}: heliod {path}")
+    for name, one in derived.stacks.items():
+        print(f"{name}: {shlex.join(one.plan.command)}")
     for command in (*derived.servers, *derived.clients):
         print(f"{command.node}: {shlex.join(command.words)}")
     return 0

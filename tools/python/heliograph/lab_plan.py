@@ -12,14 +12,14 @@ def has_contacts(lab):
                for way in lab_shared.WAYS)
 
 
-def way_plan(lab, link, way, ends, plan):
+def way_plan(lab, link, way, ends, plan, horizon):
     between = [str(lab.nodes[end].number) for end in ends]
     for stay in lab_handover.stays(link):
         if stay.end is None or stay.begin < stay.end:  # else its gap is all of it
-            stay_plan(link, stay, way, between, plan)
+            stay_plan(link, stay, way, between, plan, horizon)
 
 
-def stay_plan(link, stay, way, ends, plan):
+def stay_plan(link, stay, way, ends, plan, horizon):
     """Of the time in which the link passes one channel: contacts with its rate, and the light time."""
     keys = stay.over.channel[way] if stay.over.channel is not None else Map()
     a, b = ends
@@ -27,9 +27,9 @@ def stay_plan(link, stay, way, ends, plan):
     delay = keys.get("delay", "0")
     if link.station is not None:
         delay = longer(delay, lab_station.added_delay(link.station, way))
-    for begin, end, place in spans(keys.get("contacts"), stay, link.place):
+    for begin, end, place in spans(keys.get("contacts"), stay, link.place, horizon):
         plan["contacts"].append(put({"from": a, "to": b, "start": begin, "end": end, "rate": rate}, place))
-    span = {"from": a, "to": b, **({"start": text_of(stay.begin)} if stay.begin else {}), "end": FOREVER if stay.end is None else text_of(stay.end)}
+    span = {"from": a, "to": b, **({"start": text_of(stay.begin)} if stay.begin else {}), "end": horizon if stay.end is None else text_of(stay.end)}
     if isinstance(delay, str):
         plan["ranges"].append(put({**span, "owlt": delay}, link.place))
     else:
@@ -66,11 +66,11 @@ def text_of(seconds):
     return units.duration_text(seconds) if seconds else "0s"
 
 
-def spans(contacts, stay, place):
+def spans(contacts, stay, place, horizon):
     """(start, end, place) of the contacts within the stay, as they are written where it does not cut them."""
     found = [span for span in contacts if isinstance(span, dict)] if isinstance(contacts, list) else []  # others are told elsewhere
-    for span in found or [put({"from": text_of(stay.begin), "to": FOREVER if stay.end is None else text_of(stay.end)}, place)]:
-        begin, end = span.get("from", "0"), span.get("to", FOREVER)
+    for span in found or [put({"from": text_of(stay.begin), "to": horizon if stay.end is None else text_of(stay.end)}, place)]:
+        begin, end = span.get("from", "0"), span.get("to", horizon)
         try:
             if units.duration(begin) < stay.begin:
                 begin = text_of(stay.begin)
@@ -93,11 +93,12 @@ def longer(delay, more):
         return delay
 
 
-def contact_plan(lab, begin):
+def contact_plan(lab, begin, horizon=FOREVER):
+    """horizon: the end of contacts that do not end."""
     plan = Map({"start": begin, "contacts": [], "ranges": []})
     for link in lab.links.values():
-        way_plan(lab, link, "forward", link.ends, plan)
-        way_plan(lab, link, "return", link.ends[::-1], plan)
+        way_plan(lab, link, "forward", link.ends, plan, horizon)
+        way_plan(lab, link, "return", link.ends[::-1], plan, horizon)
     return plan
 
 

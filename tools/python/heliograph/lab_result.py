@@ -92,6 +92,7 @@ def finish(lab, out, mode, shown):
     """shown: traffic, servers, channels, nodes, seconds. Writes result.json and the tables; the result."""
     reasons = [] if mode == "sim" else doubts(lab, shown["channels"], shown["nodes"], shown["seconds"])
     failed = [name for name, one in shown["traffic"].items() if one.get("code") or (never_ran(one) and not shown["interrupted"])]
+    failed += [name for name, one in shown["nodes"].items() if one.get("kind") and one.get("code")]  # of another stack, ended before the lab
     result = {"mode": mode, "faithful": not reasons, "reasons": reasons, "failed": failed,
               "hints": [{"key": hint.key, "text": hint.text} for hint in lab_hints.hints(lab)], **shown}
     write_json(os.path.join(out, "result.json"), result)
@@ -150,6 +151,9 @@ def tell(lab, out, result):
         tell_hops(result["analysis"]["bundles"], {node.endpoint("0"): name for name, node in lab.nodes.items()})
     for flow in lab.traffic:
         print(flow_line(flow, result["traffic"].get(flow.name, {})))
+    for name, node in result["nodes"].items():
+        if node.get("kind") and node["state"] == "ended":
+            print(f"{'node ' + name:<16} {node['kind']}: ended with code {node['code']}" + (f"; {node['last']}" if node["last"] else ""))
     for name, shown in result["channels"].items():
         print(channel_line(name, shown))
         if "handover" in shown:

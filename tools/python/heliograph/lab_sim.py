@@ -5,7 +5,7 @@ import os
 import shlex
 import subprocess
 
-from . import lab_derive, lab_file, lab_handover, lab_result, lab_shared, places, programs, units
+from . import lab_derive, lab_file, lab_handover, lab_result, lab_routes, lab_shared, lab_stacks, places, programs, units
 from .lab import Failed
 from .places import Items, Map, put
 
@@ -48,7 +48,7 @@ def event_words(lab, event):
         return  # what the ends are told of it is among pace_words
     link = lab.links[event.whom]
     for i, (end, other) in enumerate((link.ends, link.ends[::-1])):
-        begin = f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)}"
+        begin = f"{units.duration_text(event.at) if event.at else '0s'} {lab.nodes[end].endpoint('0')} {lab_routes.link_name(lab, link, other)}"
         if event.do != "set":
             yield f"{begin} {event.do}"
         elif event.ends[i]:
@@ -61,7 +61,7 @@ def pace_words(lab):
     for step in lab_handover.steps(versions, lab_shared.pace):
         link = lab.links[step.link]
         end, other = link.ends[step.end], link.ends[1 - step.end]
-        yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_derive.link_name(lab, link, other)} set {json.dumps(step.keys)}"
+        yield f"{units.duration_text(step.at)} {lab.nodes[end].endpoint('0')} {lab_routes.link_name(lab, link, other)} set {json.dumps(step.keys)}"
 
 
 # ---- what changes in mid-run ----
@@ -207,6 +207,7 @@ def command_line(lab, derived):
 
 def derive(lab, out, sockets="/nowhere"):
     """sockets: their folder, which must be there for those who look at a node's file."""
+    lab_stacks.refuse(lab, "sim")
     addresses = Addresses(lab, FIRST_PORT)
     check_streams(lab)
     change_by_events(lab, addresses)
