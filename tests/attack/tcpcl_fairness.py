@@ -7,7 +7,7 @@ from attack import main
 from tcpcl_wire import ACK, END, START, flood, keepalive, reject, segment
 
 COUNT = 150  # echo requests of one measurement
-RUNS = 3     # of these the one with the least delay counts: what else this machine does is no affair of the node's
+RUNS = 5     # in turns: alone, beside, at it. Of each the one with the least delay counts: what else this machine does is no affair of the node's
 PROMISED = 3  # times as long as beside a flood of the same size at another node, which takes the same share of two processors
 
 
@@ -43,12 +43,13 @@ def run(scene):
     scene.node(3, [{**incoming, "local": f"127.0.0.1:{beside}"}])
 
     def measure():
-        results = [scene.echo(1, 2, count=COUNT, interval="5ms") for _ in range(RUNS)]
-        delays = [r["rtt_ms"] or {} for r in results]
-        return {"p50": min(d.get("p50", 1e9) for d in delays), "p99": min(d.get("p99", 1e9) for d in delays),
-                "lost": sum(r["sent"] - r["received"] for r in results)}
+        r = scene.echo(1, 2, count=COUNT, interval="5ms")
+        delays = r["rtt_ms"] or {}
+        return {"p50": delays.get("p50", 1e9), "p99": delays.get("p99", 1e9), "lost": r["sent"] - r["received"]}
 
-    alone = []
+    def best(runs):
+        return {"p50": min(r["p50"] for r in runs), "p99": min(r["p99"] for r in runs), "lost": sum(r["lost"] for r in runs)}
+
     measure()  # the link is up, memory is there
     for name, (data, peers) in FLOODS.items():
         def attacker(k, to, data=data):
@@ -58,15 +59,16 @@ def run(scene):
                 flood(to, until, data, source=f"127.0.0.{9 + k}", name=f"ipn:{99 + k}.0")
             return go
 
-        result = {}
-        alone.append(measure())
-        for whose, to in (("beside", beside), ("at it", port)):
-            with scene.attack(*[attacker(k, to) for k in range(peers)]):
-                result[whose] = measure()
+        runs = {"alone": [], "beside": [], "at it": []}
+        for _ in range(RUNS):
+            runs["alone"].append(measure())
+            for whose, to in (("beside", beside), ("at it", port)):
+                with scene.attack(*[attacker(k, to) for k in range(peers)]):
+                    runs[whose].append(measure())
+        result = {whose: best(of) for whose, of in runs.items()}
         scene.figure(name, result)
-        scene.bound(f"p99 ms under {name}", result["at it"]["p99"], "<=", PROMISED * max(result["beside"]["p99"], alone[-1]["p99"]))
+        scene.bound(f"p99 ms under {name}", result["at it"]["p99"], "<=", PROMISED * max(result["beside"]["p99"], result["alone"]["p99"]))
         scene.bound(f"echoes lost under {name}", result["at it"]["lost"], "==", 0)
-    scene.figure("alone", alone)
     scene.bound("RSS, MiB", scene.rss_peak(victim), "<=", 1024 + 64)
 
 
