@@ -168,12 +168,15 @@ static void trim_front(struct agent *a, struct queue *q, struct band *b)
     rest_behind(a, last);
 }
 
-void queue_return(struct agent *a, struct record *r)
+static void put_back(struct agent *a, struct record *r, bool behind)
 {
     struct queue *q = r->queue;
     take_out(a, r);
     struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
-    bands_return(a, &q->bands, b, r);
+    if (behind)
+        bands_add(a, &q->bands, b, r, true);
+    else
+        bands_return(a, &q->bands, b, r);
     room_enter(a, r);
     record_set_timer(a, r, r->expires);
     if (r->state == STATE_BACK)
@@ -183,16 +186,15 @@ void queue_return(struct agent *a, struct record *r)
     queue_wake(a, q);
 }
 
+void queue_return(struct agent *a, struct record *r)
+{
+    put_back(a, r, false);
+}
+
 void queue_behind(struct agent *a, struct record *r)
 {
-    struct queue *q = r->queue;
-    take_out(a, r);
-    struct band *b = bands_get(&q->bands, r->priority, r->qos.ordinal);
-    bands_add(a, &q->bands, b, r, true);
-    room_enter(a, r);
-    record_set_timer(a, r, r->expires);
-    rest_behind(a, r);
-    queue_wake(a, q);
+    put_back(a, r, true);
+    assert(r->state == STATE_BACK);
 }
 
 void queue_resume(struct agent *a, struct queue *q)
