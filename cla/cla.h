@@ -197,9 +197,12 @@ struct cla_gauges {
     uint64_t code_mismatches; /* packets of another erasure code, or of none */
     bool cadus;               /* it receives CADUs; 0 in the fields below without them. All links of
                                  one physical channel have the same: */
-    uint64_t cadu_corrected;  /* symbols that Reed-Solomon corrected */
+    uint64_t cadu_good;       /* units all of whose codewords were decoded */
+    uint64_t cadu_corrected;  /* symbols that Reed-Solomon corrected, or bits that LDPC did */
     uint64_t cadu_erred;      /* units that could not be decoded */
-    uint64_t cadu_sync_losses; /* times that no marker was where it was due */
+    uint64_t cadu_codewords_failed; /* codewords of these */
+    uint64_t cadu_iterations;       /* rounds of the LDPC decoder */
+    uint64_t cadu_sync_losses;      /* times that no marker was where it was due */
 };
 
 struct json_t; /* jansson */

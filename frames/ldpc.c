@@ -198,6 +198,18 @@ const char *ldpc_problem(enum ldpc_rate rate, uint32_t k)
                                                   "or 2048 octets";
 }
 
+/* M: bits of a submatrix. */
+static uint32_t submatrix_bits(enum ldpc_rate rate, uint32_t k)
+{
+    return rate == LDPC_1_2 ? k / 2 : rate == LDPC_2_3 ? k / 4 : k / 8;
+}
+
+uint32_t ldpc_codeword_bits(enum ldpc_rate rate, uint32_t k)
+{
+    assert(ldpc_problem(rate, k) == NULL);
+    return k + 2 * submatrix_bits(rate, k);
+}
+
 /* sum += H v of a block column, for block row `row`; v and sum are M bits. */
 static void add_terms(const struct ldpc *l, unsigned row, int column, const uint32_t *v,
                       uint32_t *sum)
@@ -228,8 +240,8 @@ void ldpc_init(struct ldpc *l, enum ldpc_rate rate, uint32_t k)
     uint32_t unit[4 * WORDS_MAX], image[4 * WORDS_MAX];
     assert(ldpc_problem(rate, k) == NULL);
     *l = (struct ldpc){.rate = rate, .k = k};
-    l->m = rate == LDPC_1_2 ? k / 2 : rate == LDPC_2_3 ? k / 4 : k / 8;
-    l->n = k + 2 * l->m;
+    l->m = submatrix_bits(rate, k);
+    l->n = ldpc_codeword_bits(rate, k);
     unsigned words = l->m / 4 / WORD;
     memset(a, 0, sizeof a);
     for (unsigned column = 0; column < 4; column++) {

@@ -40,6 +40,9 @@ struct ldpc {
 /* NULL, or a text that says what is wrong: k is 1024, 4096 or 16384. */
 const char *ldpc_problem(enum ldpc_rate rate, uint32_t k);
 
+/* Bits of a codeword; there is no problem. */
+uint32_t ldpc_codeword_bits(enum ldpc_rate rate, uint32_t k);
+
 /* There is no problem. */
 void ldpc_init(struct ldpc *l, enum ldpc_rate rate, uint32_t k);
 

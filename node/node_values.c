@@ -58,7 +58,10 @@ VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
 VALUE(unrepaired, s->g.coded, s->g.unrepaired)
 VALUE(mismatches, s->g.coded, s->g.code_mismatches)
+VALUE(cadu_good, s->g.cadus, s->g.cadu_good)
 VALUE(cadu_corrected, s->g.cadus, s->g.cadu_corrected)
+VALUE(cadu_codewords, s->g.cadus, s->g.cadu_codewords_failed)
+VALUE(cadu_iterations, s->g.cadus, s->g.cadu_iterations)
 VALUE(cadu_erred, s->g.cadus, s->g.cadu_erred)
 VALUE(cadu_sync, s->g.cadus, s->g.cadu_sync_losses)
 #undef VALUE
@@ -114,7 +117,14 @@ const struct link_value link_values[] = {
      "packets of the peer without erasure code, or with another one", 1, ZERO_NOWHERE,
      get_mismatches},
     {NULL, false, "link_cadu_corrected_symbols_total", "counter",
-     "symbols of received CADUs that Reed-Solomon corrected", 1, ZERO_NOWHERE, get_cadu_corrected},
+     "symbols of received CADUs that Reed-Solomon corrected, or bits that LDPC did", 1,
+     ZERO_NOWHERE, get_cadu_corrected},
+    {NULL, false, "link_cadu_good_frames_total", "counter",
+     "received CADUs all of whose codewords were decoded", 1, ZERO_NOWHERE, get_cadu_good},
+    {NULL, false, "link_cadu_failed_codewords_total", "counter",
+     "codewords of received CADUs that could not be decoded", 1, ZERO_NOWHERE, get_cadu_codewords},
+    {NULL, false, "link_cadu_iterations_total", "counter", "rounds of the LDPC decoder", 1,
+     ZERO_NOWHERE, get_cadu_iterations},
     {NULL, false, "link_cadu_erred_frames_total", "counter",
      "received CADUs that could not be decoded", 1, ZERO_NOWHERE, get_cadu_erred},
     {NULL, false, "link_cadu_sync_losses_total", "counter",

@@ -12,6 +12,7 @@ enum { SLIP_MAX = 4, READ_BYTES = 4096 };
 struct frame_code {
     struct cadu_format format;
     struct rs rs;
+    struct cadu_ldpc *ldpc; /* NULL: another code */
     struct cadu_reader reader;
     struct slice left;      /* of what was fed */
     uint8_t *unit, *buffer; /* a unit that leaves, or a frame that arrived; the reader's octets */
@@ -20,6 +21,19 @@ struct frame_code {
 static bool has_rs(const struct frame_code_config *c)
 {
     return c->kind == FRAME_CODE_RS_223 || c->kind == FRAME_CODE_RS_239;
+}
+
+bool frame_code_is_ldpc(const struct frame_code_config *c)
+{
+    return c->kind >= FRAME_CODE_LDPC_1_2 && c->kind <= FRAME_CODE_LDPC_4_5;
+}
+
+static enum ldpc_rate rate_of(const struct frame_code_config *c)
+{
+    assert(frame_code_is_ldpc(c));
+    return c->kind == FRAME_CODE_LDPC_1_2   ? LDPC_1_2
+           : c->kind == FRAME_CODE_LDPC_2_3 ? LDPC_2_3
+                                            : LDPC_4_5;
 }
 
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b)
@@ -43,12 +57,16 @@ const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame
         return NULL;
     if (c->marker_errors > CADU_MARKER_ERRORS_MAX)
         return "at most 8 bits of a marker may be wrong";
+    if (frame_code_is_ldpc(c))
+        return ldpc_problem(rate_of(c), 8 * frame_len);
     return has_rs(c) ? rs_code_problem(code_of(c), frame_len, c->interleave) : NULL;
 }
 
 uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len)
 {
     assert(c->kind != FRAME_CODE_OFF);
+    if (frame_code_is_ldpc(c))
+        return frame_len >= 2048 ? 2048 : frame_len >= 512 ? 512 : 128;
     if (!has_rs(c))
         return frame_len;
     uint32_t most = (RS_WORD - rs_code_checks(code_of(c))) * c->interleave;
@@ -61,11 +79,15 @@ uint32_t frame_code_len(const struct frame_code_config *c, uint32_t frame_len)
     assert(frame_code_problem(c, frame_len) == NULL);
     if (c->kind == FRAME_CODE_OFF)
         return frame_len;
-    const uint32_t checks = has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave : 0;
+    const uint32_t checks = has_rs(c) ? rs_code_checks(code_of(c)) * c->interleave
+                            : frame_code_is_ldpc(c)
+                                ? ldpc_codeword_bits(rate_of(c), 8 * frame_len) / 8 - frame_len
+                                : 0;
     return (uint32_t)cadu_marker_len(c->marker) + frame_len + checks;
 }
 
-static void init_format(struct frame_code *code, const struct frame_code_config *c,
+/* False: memory is out. */
+static bool init_format(struct frame_code *code, const struct frame_code_config *c,
                         uint32_t frame_len)
 {
     code->format = (struct cadu_format){
@@ -78,6 +100,14 @@ static void init_format(struct frame_code *code, const struct frame_code_config 
     };
     if (has_rs(c))
         rs_init(&code->rs, code_of(c), c->basis);
+    if (!frame_code_is_ldpc(c))
+        return true;
+    code->ldpc = malloc(sizeof *code->ldpc);
+    if (code->ldpc == NULL)
+        return false;
+    ldpc_init(&code->ldpc->code, rate_of(c), 8 * frame_len);
+    code->format.ldpc = code->ldpc;
+    return true;
 }
 
 struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t frame_len)
@@ -86,7 +116,10 @@ struct frame_code *frame_code_new(const struct frame_code_config *c, uint32_t fr
     struct frame_code *code = calloc(1, sizeof *code);
     if (code == NULL)
         return NULL;
-    init_format(code, c, frame_len);
+    if (!init_format(code, c, frame_len)) {
+        free(code);
+        return NULL;
+    }
     assert(cadu_len(&code->format) == frame_code_len(c, frame_len));
     size_t room = cadu_reader_room(&code->format) + READ_BYTES;
     code->unit = malloc(cadu_len(&code->format));
@@ -104,6 +137,7 @@ void frame_code_free(struct frame_code *c)
 {
     if (c == NULL)
         return;
+    free(c->ldpc);
     free(c->unit);
     free(c->buffer);
     free(c);

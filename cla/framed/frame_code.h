@@ -21,6 +21,10 @@ enum frame_code_kind {
     FRAME_CODE_UNCODED, /* a marker and the frame */
     FRAME_CODE_RS_223,  /* a marker and a codeblock of Reed-Solomon (255,223), … */
     FRAME_CODE_RS_239,  /* … or (255,239) */
+    /* A marker and a codeword of LDPC (AR4JA), whose block is the frame: by rate. */
+    FRAME_CODE_LDPC_1_2,
+    FRAME_CODE_LDPC_2_3,
+    FRAME_CODE_LDPC_4_5,
 };
 
 enum frame_code_randomiser {
@@ -41,6 +45,9 @@ struct frame_code_config {
 
 struct frame_code;
 
+/* Is it one of the LDPC codes? Their decoder takes milliseconds for a unit with many errors. */
+bool frame_code_is_ldpc(const struct frame_code_config *c);
+
 /* Are they the same, as far as they count? */
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b);
 
@@ -49,7 +56,8 @@ bool frame_code_same(const struct frame_code_config *a, const struct frame_code_
 const char *frame_code_problem(const struct frame_code_config *c, uint32_t frame_len);
 
 /* The most octets of a frame, at most frame_len of them, that such units can have: at least 1 where
- * `interleave` is at most frame_len. Not FRAME_CODE_OFF. */
+ * `interleave` is at most frame_len; of LDPC the shortest block where none is so short. Not
+ * FRAME_CODE_OFF. */
 uint32_t frame_code_fitting(const struct frame_code_config *c, uint32_t frame_len);
 
 /* Octets of a unit with its marker; of FRAME_CODE_OFF those of the frame. There is no problem. */

@@ -30,14 +30,17 @@ static struct frame_way_keys incoming(const struct frame_keys *k)
 
 static struct frame_code_config make_code(const struct frame_keys *k)
 {
-    return (struct frame_code_config){
+    struct frame_code_config c = {
         .kind = (enum frame_code_kind)k->cadu,
         .interleave = (unsigned)k->cadu_interleave,
         .basis = (enum rs_basis)k->cadu_basis,
         .randomiser = (enum frame_code_randomiser)k->cadu_randomise,
-        .marker = (enum cadu_marker)k->cadu_marker,
         .marker_errors = (unsigned)k->cadu_marker_errors,
     };
+    const bool longer = k->cadu_marker == FRAME_MARKER_64 ||
+                        (k->cadu_marker == FRAME_MARKER_AUTO && frame_code_is_ldpc(&c));
+    c.marker = longer ? CADU_MARKER_64 : CADU_MARKER_32;
+    return c;
 }
 
 static struct frame_way make_way(const struct frame_keys *k, const struct frame_way_keys *way)
@@ -346,8 +349,12 @@ static int check_code(const struct frame_way *w, bool in, const char **key, char
     if (problem == NULL)
         return 0;
     *key = in ? "frames.length_in" : "frames.length";
-    snprintf(why, why_cap, "%s, %u: write %uB, or another cadu.interleave", problem,
-             w->code.interleave, frame_code_fitting(&w->code, len));
+    const uint32_t fits = frame_code_fitting(&w->code, len);
+    if (frame_code_is_ldpc(&w->code))
+        snprintf(why, why_cap, "%s, and frames have %u: write %uB", problem, len, fits);
+    else
+        snprintf(why, why_cap, "%s, %u: write %uB, or another cadu.interleave", problem,
+                 w->code.interleave, fits);
     return HELIO_EINVAL;
 }
 
@@ -369,6 +376,10 @@ static int check_cadu(const struct frame_keys *k, const struct frame_port_config
     if (k->marker)
         return wrong(key, "frames.marker", why, why_cap,
                      "CADUs have markers; remove this key, or write cadu: off");
+    const struct frame_code_config code = make_code(k);
+    if (frame_code_is_ldpc(&code) && k->cadu_marker == FRAME_MARKER_32)
+        return wrong(key, "cadu.marker", why, why_cap,
+                     "LDPC codewords have the marker of 64 bits; write 64, or remove this key");
     int r = check_code(&c->send, false, key, why, why_cap);
     if (r == 0)
         r = check_code(&c->receive, true, key, why, why_cap);

@@ -17,6 +17,8 @@ enum frame_keys_kind {
     FRAMES_CLTU, /* TC frames, each in a CLTU */
 };
 
+enum frame_keys_marker { FRAME_MARKER_AUTO, FRAME_MARKER_32, FRAME_MARKER_64 };
+
 #define FRAME_KEYS_SAME 64 /* the virtual channel of both directions is the same */
 
 /* Of one direction. */
@@ -33,9 +35,9 @@ struct frame_keys {
     bool segments, numbers, randomise, clcw;
     int cadu; /* enum frame_code_kind */
     uint64_t cadu_interleave, cadu_marker_errors;
-    int cadu_basis, cadu_randomise,
-        cadu_marker; /* enum rs_basis, frame_code_randomiser, cadu_marker */
-    int wire;        /* enum frame_wire_kind */
+    int cadu_basis, cadu_randomise; /* enum rs_basis, frame_code_randomiser */
+    int cadu_marker;                /* enum frame_keys_marker */
+    int wire;                       /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
     uint64_t replay_rate;
@@ -112,17 +114,17 @@ struct frame_keys {
      "TC frames in CLTUs are randomised"},                                                         \
     {"frames.clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
-    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239",       \
-     "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded or with Reed-Solomon " \
-     "(255,223) or (255,239); what comes is a stream of octets, in any pieces"},                   \
+    {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5", \
+     "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded, with Reed-Solomon " \
+     "(255,223) or (255,239), or with LDPC (AR4JA) of rate 1/2, 2/3 or 4/5; what comes is a stream of octets, in any pieces"},                   \
     {"cadu.interleave", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_interleave), "5", 1, 8, NULL,         \
      "with Reed-Solomon, codewords of a codeblock; frames.length is a multiple of it"},             \
     {"cadu.basis", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_basis), "dual", 0, 0, "dual|conventional", \
      "of Reed-Solomon's symbols: dual as in the standard, conventional as some other equipment"},  \
     {"cadu.randomise", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_randomise), "yes", 0, 0, "no|yes|long", \
      "CADUs are randomised, but for their markers; long: by the sequence of 131071 bits, not that of 255"}, \
-    {"cadu.marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "32", 0, 0, "32|64",             \
-     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0), as modems with the LDPC codes AR4JA want it"}, \
+    {"cadu.marker", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu_marker), "auto", 0, 0, "auto|32|64",       \
+     "bits of the marker: 32 (1ACFFC1D), or 64 (034776C7272895B0) of the LDPC codes AR4JA; auto: 64 with LDPC, else 32"}, \
     {"cadu.marker_errors", OPTION_COUNT, FRAME_KEYS_AT(at, cadu_marker_errors), "4", 0, 8, NULL,   \
      "bits of a marker that may be wrong where it is due"},                                        \
     {"frames.port", OPTION_CHOICE, FRAME_KEYS_AT(at, wire), "datagrams", 0, 0, "datagrams|connect|listen|file|sle", \

@@ -147,14 +147,14 @@ static void note_misfit(struct frame_line *l, const char *why)
     on_say(l, 1, text);
 }
 
-/* Octets arrive, and no CADU was found yet, not even one with errors. */
-static void watch_blind(struct frame_line *l, size_t octets)
+/* Octets were read, and no CADU was found yet, not even one with errors. */
+static void watch_blind(struct frame_line *l)
 {
     char why[FRAME_MISFIT_MAX];
-    const struct cadu_counts *n = frame_code_counts(l->decode);
-    if (n->frames > 0 || n->erred > 0)
+    if (frame_code_counts(l->decode)->frames > 0)
         return;
-    l->blind += octets;
+    l->blind += l->fed;
+    l->fed = 0;
     if (l->blind < (uint64_t)UNITS_BLIND * frame_code_len(&l->in.code, l->in.format.length))
         return;
     snprintf(why, sizeof why, "%" PRIu64 " octets without a CADU", l->blind);
@@ -217,13 +217,14 @@ static enum frame_code_result next_unit(struct frame_line *l, struct slice *unit
     if (l->decode == NULL)
         return w->ops->next(w, unit) ? FRAME_CODE_FRAME : FRAME_CODE_NONE;
     while ((r = frame_code_next(l->decode, unit)) == FRAME_CODE_NONE) {
+        watch_blind(l);
         if (!w->ops->next(w, &octets))
             break;
         if (l->stream != w->streams)
             frame_code_end(l->decode);
         l->stream = w->streams;
-        watch_blind(l, octets.len);
         frame_code_feed(l->decode, octets);
+        l->fed = octets.len;
     }
     return r;
 }
@@ -374,7 +375,10 @@ void frame_line_count(const struct frame_line *l, struct frame_line_counters *ou
     if (l->decode == NULL)
         return;
     const struct cadu_counts *n = frame_code_counts(l->decode);
+    out->cadu_good = l->in.code.kind == FRAME_CODE_UNCODED ? 0 : n->frames - n->erred;
     out->cadu_corrected = n->corrected;
+    out->cadu_codewords_failed = n->codewords_failed;
+    out->cadu_iterations = n->iterations;
     out->cadu_erred = n->erred;
     out->cadu_sync_losses = n->sync_losses;
     wire->in = n->frames;

@@ -32,8 +32,11 @@ struct frame_way {
     X(corrected, "codeblocks of CLTUs in which an error was corrected")                            \
     X(misfits, "arrivals that only other keys of the peer explain")                                \
     X(unread, "frames that waited for a port for too long: its queue was full")                    \
-    X(cadu_corrected, "symbols of CADUs that Reed-Solomon corrected")                              \
+    X(cadu_good, "CADUs all of whose codewords were decoded")                                      \
+    X(cadu_corrected, "symbols of CADUs that Reed-Solomon corrected, or bits that LDPC did")       \
     X(cadu_erred, "CADUs that could not be decoded: their frames are lost")                        \
+    X(cadu_codewords_failed, "codewords of these that could not be decoded")                       \
+    X(cadu_iterations, "rounds of the LDPC decoder")                                               \
     X(cadu_sync_losses, "times that the markers of CADUs were not where they were due")
 
 #define FRAME_LINE_FIELD(name, text) uint64_t name;
@@ -85,7 +88,8 @@ struct frame_line {
     uint8_t *scratch, *unit;            /* a frame out of a CLTU, or of idle data; a CLTU */
     struct frame_code *encode, *decode; /* of CADUs that leave, and arrive; NULL: there are none */
     uint64_t stream;                    /* of wire->streams: the one that is decoded */
-    uint64_t blind; /* octets that arrived without a CADU, since the last of them were noted */
+    size_t fed;                         /* octets that the decoder was given last */
+    uint64_t blind; /* octets that were read without a CADU, since the last of them were noted */
     tick quiet;     /* until then no more is said of misfits */
     bool datagrams; /* each unit of the wire is a datagram */
     bool fits;      /* a frame of a user's virtual channel has arrived */

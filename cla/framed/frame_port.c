@@ -18,7 +18,7 @@
 #include "frames/tc_pack.h"
 
 enum { ARRIVALS = 32, SLOTS = ARRIVALS + 1, SLOT = UDP_DATAGRAM_MAX };
-enum { CLOCK_UNITS = 4 }; /* the clock is read after so many units */
+enum { CLOCK_UNITS = 4 }; /* the clock is read after so many units; of LDPC after each */
 
 struct frame_port {
     struct port port; /* its user's */
@@ -256,8 +256,8 @@ static void begin_turn(struct frame_port *p)
 /* May another unit be read in this turn? */
 static bool spend_unit(struct frame_port *p)
 {
-    if (p->left % CLOCK_UNITS == 0 && p->left < FRAME_TURN_UNITS &&
-        world_now(p->port.world) >= p->ends)
+    const unsigned every = frame_code_is_ldpc(&p->config.receive.code) ? 1 : CLOCK_UNITS;
+    if (p->left % every == 0 && p->left < FRAME_TURN_UNITS && world_now(p->port.world) >= p->ends)
         p->left = 0;
     if (p->left == 0)
         return false;

@@ -248,7 +248,10 @@ static void frame_gauges(const struct port *port, struct cla_gauges *out)
     struct frame_port_counters n;
     frame_port_count(port, &n);
     out->cadus = n.cadus;
+    out->cadu_good = n.line.cadu_good;
     out->cadu_corrected = n.line.cadu_corrected;
+    out->cadu_codewords_failed = n.line.cadu_codewords_failed;
+    out->cadu_iterations = n.line.cadu_iterations;
     out->cadu_erred = n.line.cadu_erred;
     out->cadu_sync_losses = n.line.cadu_sync_losses;
 }

@@ -19,25 +19,28 @@ from node_case import NodeCase, wait_for
 CADUS = {"rate": "20Mbit/s", "rto": "150ms", "sessions": 8, "frames": "aos", "frames.scid": 171, "frames.vcid": 5, "frames.idle": "20ms",
          "cadu": "rs223", "cadu.interleave": 5}
 UNIT = 4 + 1275
+# of LDPC: length of frames, share of wrong bits that it corrects, octets of a burst that it does not, octets between events
+LDPC = (("ldpc1/2", 128, 0.03, 130, 3_000), ("ldpc2/3", 128, 0.01, 80, 3_000), ("ldpc4/5", 512, 0.003, 200, 4_000))
 
 
 class Channel:
     """One direction of a radio link, with what modems make of it: a stream of bits, of which some are wrong, lost or doubled, and
     which may be inverted. What comes out has nothing to do with the pieces that went in."""
 
-    def __init__(self, seed):
+    def __init__(self, seed, share=0.0005, burst=150, between=80_000):
+        self.share, self.burst, self.between = share, burst, between
         self.random, self.bits, self.count, self.inverted = random.Random(seed), 0, 0, False
         self.flipped = self.bursts = self.slips = self.gaps = self.inversions = 0
 
     def put(self, data):
         r, n = self.random, 8 * len(data)
         bits = int.from_bytes(data, "big")
-        for _ in range(round(n * 0.0005 + r.random())):  # some four of a unit: Reed-Solomon corrects them
+        for _ in range(round(n * self.share + r.random())):  # some four of a unit: Reed-Solomon corrects them
             bits ^= 1 << r.randrange(n)
             self.flipped += 1
-        event = r.random() * 80_000 / len(data)  # each kind of the rest about once in 400 kB
-        if event < 0.2 and len(data) > 200:  # beyond what it corrects
-            bits ^= r.getrandbits(8 * 150) << 8 * r.randrange(len(data) - 150)
+        event = r.random() * self.between / len(data)  # each kind of the rest about once in 400 kB
+        if event < 0.2 and len(data) > self.burst + 50:  # beyond what it corrects
+            bits ^= r.getrandbits(8 * self.burst) << 8 * r.randrange(len(data) - self.burst)
             self.bursts += 1
         elif event < 0.4:  # a few bits are lost
             at, slip = r.randrange(n - 4), r.randint(1, 4)
@@ -67,9 +70,9 @@ class Channel:
 class Relay:
     """Between two nodes: by datagrams, or between a connection and one that it makes. In a thread."""
 
-    def __init__(self, port, left, right):
+    def __init__(self, port, left, right, **damage):
         self.port, self.left, self.right = port, left, right
-        self.channels = Channel(1), Channel(2)  # to the right, to the left
+        self.channels = Channel(1, **damage), Channel(2, **damage)  # to the right, to the left
         self.cuts = random.Random(3)
         self.running = True
         self.thread = threading.Thread(target=self.run)
@@ -160,13 +163,14 @@ class CaduLinkTest(NodeCase):
     def links(self, number):
         return self.lab.control(number, "links")["links"][0]
 
-    def start_nodes(self, kind, ways, http=None):
-        """Two nodes with a relay between them."""
+    def start_nodes(self, kind, ways, http=None, **damage):
+        """Two nodes with a relay between them, which damages what passes so."""
         left, right, port = self.lab.udp_ports(3)
+        self.nodes = {}
         for n, local, remote, way in ((2, right, left if kind is StreamRelay else port, ways[1]), (1, left, port, ways[0])):
             extra = f"http: {{listen: {http}}}\n" if http and n == 2 else ""
-            self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(3 - n, local, remote, **CADUS, **way)], log=False, extra=extra))
-        relay = kind(port, left, right)
+            self.nodes[n] = self.lab.start_node(n, self.lab.write_node(n, [self.lab.link(3 - n, local, remote, **{**CADUS, **way})], log=False, extra=extra))
+        relay = kind(port, left, right, **damage)
         self.addCleanup(relay.stop)
         return relay
 
@@ -214,6 +218,37 @@ class CaduLinkTest(NodeCase):
         for name, key in (("corrected_symbols", "corrected"), ("erred_frames", "erred"), ("sync_losses", "sync_losses")):
             self.assertEqual(re.findall(rf"^heliograph_link_cadu_{name}_total{{.*}} (\d+)$", text, re.M), [str(line["cadu_" + key])])
 
+    def test_ldpc(self):
+        """Each code, with bit errors that it corrects and bursts that it does not: as many codewords failed as CADUs are erred; metrics
+        have the same figures."""
+        for cadu, length, share, burst, between in LDPC:
+            with self.subTest(cadu):
+                http = self.lab.udp_ports(1)[0]
+                keys = {"cadu": cadu, "cadu.marker_errors": 8, "frames.length": f"{length}B", "rate": "300kbit/s", "rto": "2s", "sessions": 4,
+                        "frames.idle": "100ms"}
+                relay = self.start_nodes(DatagramRelay, (keys, keys), http, share=share, burst=burst, between=between)
+                self.exchange(10, 3000)
+                relay.stop()
+                time.sleep(0.2)
+                with urllib.request.urlopen(f"http://127.0.0.1:{http}/metrics", timeout=300) as answer:
+                    text = answer.read().decode()
+                for n, channel in ((2, relay.channels[0]), (1, relay.channels[1])):
+                    self.assertGreater(min(channel.bursts, channel.inversions), 0)
+                    told = self.links(n)["frames"]
+                    line, verdicts = told["line"], told["verdicts"]
+                    self.assertGreater(line["cadu_corrected"], channel.flipped / 2)
+                    self.assertGreater(line["cadu_erred"], 0)
+                    self.assertEqual((line["cadu_codewords_failed"], line["misfits"]), (line["cadu_erred"], 0))
+                    self.assertEqual(line["cadu_good"] + line["cadu_erred"], line["in"])
+                    self.assertGreater(line["cadu_iterations"], line["cadu_good"] + 50 * line["cadu_erred"] - 1)
+                    self.assertEqual(sum(verdicts.values()), verdicts["ok"] + verdicts["only_idle"], verdicts)
+                line = self.links(2)["frames"]["line"]
+                for name, key in (("corrected_symbols", "corrected"), ("good_frames", "good"), ("erred_frames", "erred"),
+                                  ("failed_codewords", "codewords_failed"), ("iterations", "iterations"), ("sync_losses", "sync_losses")):
+                    self.assertEqual(re.findall(rf"^heliograph_link_cadu_{name}_total{{.*}} (\d+)$", text, re.M), [str(line["cadu_" + key])])
+                for n in (1, 2):
+                    self.lab.stop(f"node{n}", self.nodes[n])
+
     def test_tcp(self):
         relay = self.start_nodes(StreamRelay, ({"frames.port": "connect"}, {"frames.port": "listen"}))
         wait_for(lambda: self.links(1)["frames"]["line"]["connected"])
@@ -224,18 +259,19 @@ class CaduLinkTest(NodeCase):
 
     def test_recording(self):
         """What a node records helio-frames reads, and writes just the same: each code, basis, randomiser and marker."""
-        for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956)):
-            for basis, randomise, marker in (("dual", "yes", 32), ("conventional", "long", 32), ("dual", "no", 64)):
+        for cadu, length in (("uncoded", 300), ("rs223", 892), ("rs239", 956), ("ldpc1/2", 128), ("ldpc2/3", 512), ("ldpc4/5", 2048)):
+            ldpc = cadu.startswith("ldpc")
+            for basis, randomise, marker in (("dual", "yes", "auto"), ("conventional", "long", "auto" if ldpc else 32), ("dual", "no", 64)):
                 keys = {"cadu": cadu, "cadu.interleave": 4, "cadu.basis": basis, "cadu.randomise": randomise, "cadu.marker": marker, "frames.length": f"{length}B",
                         "frames.idle": 0}
-                record = self.lab.path(f"{cadu}.{basis}.{randomise}.cadu")
+                record = self.lab.path(f"{cadu.replace('/', '-')}.{basis}.{randomise}.cadu")
                 link = self.lab.link(2, 1, 2, **{**CADUS, **keys}, frames_port="file", frames_record=record)
                 node = self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
                 self.assertEqual(self.client(1, "ipn:1.7").request("ipn:2.7", bytes(30000))[0], aap2.SUCCESS)
                 wait_for(lambda: os.path.exists(record) and os.path.getsize(record) > 30000)
                 self.lab.stop("node1", node)
                 words = ["-k", "aos", "-l", str(length)]
-                words += ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
+                words += ["--ldpc", cadu[4:]] if ldpc else ["--rs", cadu[2:], "--interleave", "4", "--basis", basis] if cadu != "uncoded" else []
                 words += ["--long-marker"] if marker == 64 else []
                 words += {"no": [], "yes": ["--randomised"], "long": ["--randomised", "--long-randomiser"]}[randomise]
                 done = subprocess.run([self.lab.program("helio-frames"), "info", "--from", "cadu", *words, "--json", record],
@@ -303,6 +339,10 @@ class CaduLinkTest(NodeCase):
                                 ({"cadu": "rs223", "frames.length": "1116B"}, "frames.length", "write 1115B"),
                                 ({"cadu": "rs223", "frames.in": "tm", "frames.length_in": "1120B"}, "frames.length_in", "write 1115B"),
                                 ({"cadu": "rs255"}, "cadu", "rs239"),
+                                ({"cadu": "ldpc7/8", "frames.length": "512B"}, "cadu", "ldpc4/5"),
+                                ({"cadu": "ldpc1/2", "frames.length": "1115B"}, "frames.length", "128, 512 or 2048 octets, and frames have 1115: write 512B"),
+                                ({"cadu": "ldpc4/5", "frames.length": "100B"}, "frames.length", "write 128B"),
+                                ({"cadu": "ldpc2/3", "frames.length": "512B", "cadu.marker": 32}, "cadu.marker", "write 64"),
                                 ({"cadu": "rs223", "cadu.interleave": 9}, "cadu.interleave", "8"),
                                 ({"cadu": "rs223", "cadu.marker_errors": 9}, "cadu.marker_errors", "8"),
                                 ({"frames": "uslp", "cadu": "uncoded", "frames.length": "65507B"}, "frames.length", "write 65503B, or frames: {port: connect}")):

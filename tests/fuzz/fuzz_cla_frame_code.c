@@ -12,7 +12,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len);
 
-enum { FRAME = 40, UNIT_MAX = CADU_MARKER_MAX + FRAME + 2 * 32, ROOM = 2 * UNIT_MAX };
+enum { FRAME = 40, BLOCK = 128, UNIT_MAX = CADU_MARKER_MAX + 2 * BLOCK, ROOM = 2 * UNIT_MAX };
 
 static const struct frame_code_config configs[] = {
     {.kind = FRAME_CODE_UNCODED},
@@ -22,41 +22,50 @@ static const struct frame_code_config configs[] = {
     {FRAME_CODE_RS_223, 2, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 0},
     {FRAME_CODE_RS_239, 1, RS_CONVENTIONAL, FRAME_CODE_LONG, CADU_MARKER_32, 8},
     {FRAME_CODE_RS_239, 2, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4},
+    {FRAME_CODE_LDPC_1_2, 1, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8},
+    {FRAME_CODE_LDPC_4_5, 1, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 0},
 };
 enum { CONFIGS = sizeof configs / sizeof configs[0] };
 
 static struct frame_code *codes[2][CONFIGS]; /* that read, that write */
 
+/* A frame of LDPC is a block. */
+static uint32_t frame_of(size_t config)
+{
+    return frame_code_is_ldpc(&configs[config]) ? BLOCK : FRAME;
+}
+
 static struct frame_code *code_of(bool writes, size_t config)
 {
     struct frame_code **c = &codes[writes][config];
     if (*c == NULL)
-        *c = frame_code_new(&configs[config], FRAME);
+        *c = frame_code_new(&configs[config], frame_of(config));
     assert(*c != NULL);
     return *c;
 }
 
 /* All that the stream has, to the reader. */
-static void read_all(struct frame_stream *s, struct frame_code *c)
+static void read_all(struct frame_stream *s, struct frame_code *c, uint32_t frame_len)
 {
     struct slice octets, frame;
     while (frame_stream_next(s, &octets)) {
         frame_code_feed(c, octets);
         enum frame_code_result r;
         while ((r = frame_code_next(c, &frame)) != FRAME_CODE_NONE)
-            assert(r == FRAME_CODE_WORK || frame.len == FRAME);
+            assert(r == FRAME_CODE_WORK || frame.len == frame_len);
     }
 }
 
 /* Another stream begins with a unit. */
 static void read_own(size_t config)
 {
-    static const uint8_t sent[FRAME] = "which nobody else has made";
+    static const uint8_t sent[BLOCK] = "which nobody else has made";
     struct frame_code *c = code_of(false, config);
     struct slice frame;
     frame_code_end(c);
-    frame_code_feed(c, frame_code_write(code_of(true, config), slice_of(sent, FRAME)));
-    assert(frame_code_next(c, &frame) == FRAME_CODE_FRAME && memcmp(frame.data, sent, FRAME) == 0);
+    frame_code_feed(c, frame_code_write(code_of(true, config), slice_of(sent, frame_of(config))));
+    assert(frame_code_next(c, &frame) == FRAME_CODE_FRAME);
+    assert(frame.len == frame_of(config) && memcmp(frame.data, sent, frame.len) == 0);
     assert(frame_code_next(c, &frame) == FRAME_CODE_NONE);
     frame_code_end(c);
 }
@@ -67,12 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
     if (len < 3)
         return 0;
     const size_t config = data[0] % CONFIGS, ends = data[2];
-    const size_t unit = frame_code_len(&configs[config], FRAME), step = 1 + data[1];
+    const uint32_t frame_len = frame_of(config);
+    const size_t unit = frame_code_len(&configs[config], frame_len), step = 1 + data[1];
     struct frame_code *c = code_of(false, config);
     const struct cadu_counts before = *frame_code_counts(c), *now = frame_code_counts(c);
     struct frame_stream s;
     size_t n;
-    assert(unit <= UNIT_MAX && frame_code_fitting(&configs[config], FRAME) == FRAME);
+    assert(unit <= UNIT_MAX && frame_code_fitting(&configs[config], frame_len) == frame_len);
     frame_stream_init(&s, FRAME_STREAM_OCTETS, (uint32_t)unit, buffer, 2 * unit);
     for (size_t at = 3; at < len; at += n) {
         size_t room;
@@ -81,7 +91,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t len)
         n = n < len - at ? n : len - at;
         memcpy(to, data + at, n);
         frame_stream_fed(&s, n);
-        read_all(&s, c);
+        read_all(&s, c, frame_len);
         if (ends > 0 && at / 64 % ends == 1)
             frame_code_end(c);
     }

@@ -77,10 +77,13 @@ static void begin_gathered(const struct frame_keys *k, size_t datagrams, size_t 
 
 START_TEST(each_kind)
 {
-    static const size_t lengths[] = {0, 4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16};
+    static const size_t lengths[] = {0,        4 + 1115, 4 + 1275, 4 + 1115 + 5 * 16,
+                                     8 + 1024, 8 + 768,  8 + 640};
     for (int kind = FRAMES_TM; kind <= FRAMES_AOS; kind++) {
-        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_RS_239; code++) {
+        for (int code = FRAME_CODE_UNCODED; code <= FRAME_CODE_LDPC_4_5; code++) {
             struct frame_keys k = cadu_keys(kind, (enum frame_code_kind)code);
+            if (code >= FRAME_CODE_LDPC_1_2)
+                k.out.length = 512;
             k.cadu_randomise = code % 3;
             k.cadu_basis = code % 2;
             begin(&k);
@@ -91,6 +94,9 @@ START_TEST(each_kind)
             ck_assert(b.cadus && b.wire.in == w.flying && b.wire.skipped_bytes == 0);
             ck_assert(b.received.lost == 0 && b.line.cadu_erred == 0 &&
                       b.line.cadu_sync_losses == 0);
+            ck_assert_uint_eq(b.line.cadu_good, code == FRAME_CODE_UNCODED ? 0 : w.flying);
+            ck_assert_uint_eq(b.line.cadu_iterations,
+                              code < FRAME_CODE_LDPC_1_2 ? 0 : w.flying); /* one round each */
             ck_assert_uint_eq(frame_port_air(w.a.port).octets, w.flying * lengths[code]);
             end_world();
         }
@@ -111,6 +117,7 @@ START_TEST(joined_and_cut)
         struct frame_port_counters b = count_of(&w.b);
         ck_assert_uint_eq(w.b.got, 200);
         ck_assert_uint_eq(b.line.cadu_corrected, w.flying);
+        ck_assert_uint_eq(b.line.misfits, 0);
         ck_assert(b.received.lost == 0 && b.line.cadu_sync_losses == 0 && b.line.cadu_erred == 0);
         end_world();
     }
@@ -136,6 +143,8 @@ START_TEST(beyond_capacity)
     struct frame_port_counters b = count_of(&w.b);
     ck_assert_uint_gt(bad, 10);
     ck_assert_uint_eq(b.line.cadu_erred, bad);
+    ck_assert_uint_eq(b.line.cadu_codewords_failed, bad);
+    ck_assert_uint_eq(b.line.cadu_good, w.flying - bad);
     ck_assert_uint_eq(b.line.cadu_corrected, corrected);
     ck_assert(b.received.lost == bad && b.received.frames == w.flying - bad);
     ck_assert(b.verdicts[FRAME_OK_VERDICT] == w.flying - bad && b.wire.in == w.flying);
@@ -466,12 +475,20 @@ START_TEST(keys)
     assert_refused(&k, "frames.length", "write 892B");
     k = good, k.out.length = 1001;
     assert_refused(&k, "frames.length", "write 1000B");
+    k = cadu_keys(FRAMES_AOS, FRAME_CODE_LDPC_1_2);
+    assert_refused(&k, "frames.length", "1115: write 512B");
+    k.out.length = 512;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k.cadu_marker = FRAME_MARKER_64;
+    ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
+    k.cadu_marker = FRAME_MARKER_32;
+    assert_refused(&k, "cadu.marker", "write 64");
     k = cadu_keys(FRAMES_USLP, FRAME_CODE_UNCODED);
     k.out.length = 65504;
     assert_refused(&k, "frames.length", "write 65503B");
-    k.cadu_marker = CADU_MARKER_64;
+    k.cadu_marker = FRAME_MARKER_64;
     assert_refused(&k, "frames.length", "write 65499B");
-    k.cadu_marker = CADU_MARKER_32;
+    k.cadu_marker = FRAME_MARKER_32;
     k.out.length = 65503;
     ck_assert_int_eq(frame_keys_check(&k, &key, why, sizeof why), 0);
     k.out.length = 65507;

@@ -18,8 +18,11 @@ static const struct config {
     {{FRAME_CODE_RS_223, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_32, 4}, 1115, 4 + 1275},
     {{FRAME_CODE_RS_223, 1, RS_CONVENTIONAL, FRAME_CODE_PLAIN, CADU_MARKER_32, 8}, 100, 4 + 132},
     {{FRAME_CODE_RS_239, 8, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 2}, 1600, 8 + 1600 + 128},
+    {{FRAME_CODE_LDPC_1_2, 5, RS_DUAL, FRAME_CODE_SHORT, CADU_MARKER_64, 8}, 128, 8 + 256},
+    {{FRAME_CODE_LDPC_2_3, 5, RS_DUAL, FRAME_CODE_LONG, CADU_MARKER_64, 4}, 512, 8 + 768},
+    {{FRAME_CODE_LDPC_4_5, 5, RS_DUAL, FRAME_CODE_PLAIN, CADU_MARKER_64, 4}, 512, 8 + 640},
 };
-enum { CONFIGS = sizeof configs / sizeof configs[0] };
+enum { CONFIGS = sizeof configs / sizeof configs[0], LDPC_FIRST = 5 };
 static const struct config *usual = &configs[2];
 
 static struct rng rng;
@@ -127,15 +130,20 @@ START_TEST(units)
         const struct config *c = &configs[i];
         uint8_t frame[FRAME_MAX], unit[FRAME_MAX + 300];
         static struct rs rs;
-        bool coded = c->code.kind != FRAME_CODE_UNCODED;
+        static struct cadu_ldpc ldpc;
+        const bool is_ldpc = frame_code_is_ldpc(&c->code);
+        const bool has_rs = c->code.kind != FRAME_CODE_UNCODED && !is_ldpc;
         struct cadu_format f = {.frame_len = c->frame_len,
-                                .rs = coded ? &rs : NULL,
+                                .rs = has_rs ? &rs : NULL,
+                                .ldpc = is_ldpc ? &ldpc : NULL,
                                 .depth = c->code.interleave,
                                 .randomised = c->code.randomiser != FRAME_CODE_PLAIN,
                                 .sequence =
                                     c->code.randomiser == FRAME_CODE_LONG ? PN_TM_LONG : PN_TM,
                                 .marker = c->code.marker};
         begin(c);
+        if (is_ldpc)
+            ldpc_init(&ldpc.code, (enum ldpc_rate)(i - LDPC_FIRST), 8 * c->frame_len);
         rs_init(&rs, c->code.kind == FRAME_CODE_RS_239 ? RS_255_239 : RS_255_223, c->code.basis);
         make_frame(3, frame, c->frame_len);
         struct slice written = frame_code_write(writer, slice_of(frame, c->frame_len));
@@ -259,7 +267,7 @@ END_TEST
 /* Wrong symbols of a codeword, up to what it corrects and beyond. */
 START_TEST(damage)
 {
-    for (size_t i = 2; i < CONFIGS; i++) {
+    for (size_t i = 2; i < LDPC_FIRST; i++) {
         const struct config *c = &configs[i];
         const unsigned most = c->code.kind == FRAME_CODE_RS_223 ? 16 : 8,
                        depth = c->code.interleave;
@@ -286,6 +294,38 @@ START_TEST(damage)
         ck_assert_uint_eq(got, UNITS - erred);
         for (uint32_t k = 0; k < UNITS; k++)
             ck_assert_int_eq(which[k], !bad[k]);
+        end();
+    }
+}
+END_TEST
+
+/* LDPC: a share of each unit's bits is wrong, of each fourth far too many. What was decoded is what
+ * was sent; the others are counted, and given to nobody. */
+START_TEST(ldpc_damage)
+{
+    static const double shares[] = {0.03, 0.02, 0.004};
+    for (size_t i = LDPC_FIRST; i < CONFIGS; i++) {
+        const struct config *c = &configs[i];
+        bool which[UNITS];
+        uint64_t wrong = 0;
+        begin(c);
+        for (uint32_t n = 0; n < UNITS; n++) {
+            const size_t body = put_unit(c, n, n % 2 == 1) + 64;
+            for (size_t b = body; b < stream_bits; b++) {
+                if (!rng_chance(&rng, n % 4 == 3 ? 0.2 : shares[i - LDPC_FIRST]))
+                    continue;
+                stream[b / 8] ^= (uint8_t)(0x80 >> b % 8);
+                wrong += n % 4 != 3;
+            }
+        }
+        ck_assert_uint_eq(read_stream(c, 2000, which), UNITS - UNITS / 4);
+        for (uint32_t n = 0; n < UNITS; n++)
+            ck_assert_int_eq(which[n], n % 4 != 3);
+        const struct cadu_counts *n = frame_code_counts(reader);
+        ck_assert(n->frames == UNITS && n->erred == UNITS / 4 && n->sync_losses == 0);
+        ck_assert_uint_eq(n->codewords_failed, UNITS / 4);
+        ck_assert_uint_eq(n->corrected, wrong);
+        ck_assert_uint_ge(n->iterations, UNITS / 4 * LDPC_ITERATIONS);
         end();
     }
 }
@@ -369,6 +409,18 @@ START_TEST(problems)
     ck_assert_uint_eq(frame_code_fitting(&c, 65507), 65507);
     c.marker_errors = 9;
     ck_assert_ptr_nonnull(frame_code_problem(&c, 100));
+    c = configs[LDPC_FIRST].code;
+    for (int kind = FRAME_CODE_LDPC_1_2; kind <= FRAME_CODE_LDPC_4_5; kind++) {
+        static const uint32_t good[] = {128, 512, 2048};
+        c.kind = (enum frame_code_kind)kind;
+        for (size_t i = 0; i < 3; i++) {
+            ck_assert_ptr_null(frame_code_problem(&c, good[i]));
+            ck_assert_ptr_nonnull(frame_code_problem(&c, good[i] + 1));
+            ck_assert_uint_eq(frame_code_fitting(&c, good[i] + 1), good[i]);
+        }
+        ck_assert_uint_eq(frame_code_fitting(&c, 65507), 2048);
+        ck_assert_uint_eq(frame_code_fitting(&c, 7), 128); /* there is no shorter one */
+    }
 }
 END_TEST
 
@@ -393,6 +445,10 @@ START_TEST(sameness)
     b.kind = c.kind = FRAME_CODE_UNCODED;
     b = c, b.interleave = 1; /* no Reed-Solomon, no depth */
     ck_assert(frame_code_same(&b, &c));
+    b.kind = c.kind = FRAME_CODE_LDPC_1_2;
+    ck_assert(frame_code_same(&b, &c));
+    b.kind = FRAME_CODE_LDPC_2_3;
+    ck_assert(!frame_code_same(&b, &c));
 }
 END_TEST
 
@@ -408,6 +464,7 @@ int main(void)
     tcase_add_test(t, slips_within);
     tcase_add_test(t, lost_octets);
     tcase_add_test(t, damage);
+    tcase_add_test(t, ldpc_damage);
     tcase_add_test(t, bit_errors);
     tcase_add_test(t, another_stream);
     tcase_add_test(t, problems);

@@ -424,8 +424,9 @@ static void row(const struct conf_option *o, char out[512])
     char low[32], high[32], range[128] = "";
     if (o->choices != NULL) {
         snprintf(range, sizeof range, "%s", o->choices);
+        const char between = strchr(o->choices, '/') != NULL ? ' ' : '/'; /* ldpc1/2 is a word */
         for (char *bar; (bar = strchr(range, '|')) != NULL;)
-            *bar = '/';
+            *bar = between;
         if (o->type <= OPTION_COUNT) { /* a word beside the numbers */
             limit(low, o->type, o->min);
             limit(high, o->type, o->max);
