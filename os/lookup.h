@@ -23,7 +23,10 @@ struct lookup {
     const char *error;
     struct address addresses[LOOKUP_ADDRESSES_MAX];
     size_t len;
-    void *own; /* the world's; not NULL: it runs */
+    /* The world's: */
+    void *own; /* not NULL: it runs */
+    struct list node;
+    unsigned grade; /* by how long its last answer took; 0 before the first one */
 };
 
 /* Can names be looked up in this world? Virtual time has no resolver. */
@@ -47,5 +50,11 @@ static inline void lookup_forget(struct world *w, struct lookup *l)
 
 /* Takes one more address of an answer; left out when it is there already, or there is no room. */
 void lookup_add(struct lookup *l, const struct address *a);
+
+/* Asks the system's resolver for l->host, and waits for the answer: addresses (with port 0), len
+ * and error are set. Not in the loop's thread. brief: DNS servers have one try of LOOKUP_BRIEF_S
+ * each, instead of what the system is set up to wait; a name that fails then may have an answer. */
+void lookup_resolve(struct lookup *l, bool brief);
+#define LOOKUP_BRIEF_S 1
 
 #endif

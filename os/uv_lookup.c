@@ -1,41 +1,60 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Up to THREADS_MAX threads, which are started when there is a question and end when there is none.
- * They are detached: getaddrinfo cannot be interrupted and may take half a minute, for which the
- * end of the program does not wait. libuv's own threads are joined at the end of the process, and
- * those of os/work_pool.h are needed for signatures: neither may wait for a name server. What can
- * go wrong: memory, threads and descriptors are out; the resolver has no answer.
+ * Threads of each grade are started when there is a question for it, up to its limit, and end when
+ * there is none. They are detached: getaddrinfo cannot be interrupted and may take half a minute,
+ * for which the end of the program does not wait. libuv's own threads are joined at the end of the
+ * process, and those of os/work_pool.h are needed for signatures: neither may wait for a name
+ * server. What can go wrong: memory, threads and descriptors are out; the resolver has no answer.
  */
 #include "os/uv_lookup.h"
 
 #include <assert.h>
-#include <netdb.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/hash.h"
+#include "os/clock.h"
 #include "os/priority.h"
 #include "os/thread.h"
 #include "os/uv_bell.h"
 
-#define THREADS_MAX 4u
+/* A failure that took so long is no answer of a server. Less than LOOKUP_BRIEF_S by what a timer
+ * may be early. */
+#define LATE (LOOKUP_BRIEF_S * TICK_S - 100 * TICK_MS)
+/* A brief question with an answer is brief again, also when the first server never answers and the
+ * second one does. */
+#define LATE_ANSWER (3 * LOOKUP_BRIEF_S * TICK_S)
 
-/* A question, from the call to its answer. */
+static const unsigned threads_max[LOOKUP_GRADES] = {
+    [LOOKUP_BRIEF] = LOOKUP_THREADS_BRIEF,
+    [LOOKUP_PATIENT] = LOOKUP_THREADS_PATIENT,
+    [LOOKUP_HUNG] = LOOKUP_THREADS_HUNG,
+};
+
+/* A question about a host, from the first call to its answer. */
 struct query {
-    struct list node;
-    struct lookup *user; /* the loop's thread alone reads it; NULL: forgotten */
-    char host[HOST_NAME_MAX_LEN + 2];
-    int family;
-    struct lookup answer; /* addresses, len and error of it */
-    uint16_t port;
+    struct list node;       /* in its grade's queue or in `over` */
+    struct hash_node index; /* of its host, in uv_lookups.queries */
+    struct list users;      /* struct lookup.node; the loop's thread alone has them and index */
+    struct lookup answer;   /* host, family; addresses, len and error of it */
+    char host[HOST_NAME_MAX_LEN + 2]; /* in lower case */
+    enum lookup_grade grade;
     bool asked; /* a thread has it, or had it */
+    tick took;
+};
+
+struct grade {
+    struct uv_lookups *of;
+    struct list queue; /* struct query.node */
+    unsigned threads;  /* that run */
 };
 
 struct uv_lookups {
     pthread_mutex_t lock;
-    struct list queue; /* struct query.node */
-    struct list over;  /* likewise: answered */
-    unsigned threads;  /* that run */
+    struct grade grades[LOOKUP_GRADES];
+    struct list over;    /* struct query.node: answered */
+    struct hash queries; /* all; the loop's */
+    void (*resolve)(struct lookup *l, bool brief);
     struct uv_bell *bell;
     bool closed;  /* the last one out frees it: a thread, who tells answers, or who closes */
     bool telling; /* a user may close it meanwhile */
@@ -49,11 +68,21 @@ static void free_queries(struct list *list)
     }
 }
 
+static bool has_threads(const struct uv_lookups *u)
+{
+    for (size_t i = 0; i < LOOKUP_GRADES; i++)
+        if (u->grades[i].threads > 0)
+            return true;
+    return false;
+}
+
 static void free_lookups(struct uv_lookups *u)
 {
-    assert(u->closed && u->threads == 0);
-    free_queries(&u->queue);
+    assert(u->closed && !has_threads(u));
+    for (size_t i = 0; i < LOOKUP_GRADES; i++)
+        free_queries(&u->grades[i].queue);
     free_queries(&u->over);
+    hash_fini(&u->queries);
     pthread_mutex_destroy(&u->lock);
     free(u);
 }
@@ -61,49 +90,38 @@ static void free_lookups(struct uv_lookups *u)
 /* Locked. Is nobody left who would use it? */
 static bool is_left(const struct uv_lookups *u)
 {
-    return u->closed && u->threads == 0 && !u->telling;
+    return u->closed && !u->telling && !has_threads(u);
 }
 
 /* ---- the threads ---- */
 
 /* In a thread, without the lock. */
-static void ask_resolver(struct query *q)
+static void ask_resolver(struct uv_lookups *u, struct query *q, enum lookup_grade grade)
 {
-    struct addrinfo hints = {.ai_family = q->family, .ai_socktype = SOCK_STREAM}, *found;
-    struct lookup *l = &q->answer;
-    int rc = getaddrinfo(q->host, NULL, &hints, &found);
-    if (rc != 0) {
-        l->error = gai_strerror(rc);
-        return;
-    }
-    for (const struct addrinfo *i = found; i != NULL; i = i->ai_next) {
-        struct address a;
-        if (address_from(slice_of(i->ai_addr, i->ai_addrlen), &a) != 0)
-            continue;
-        address_set_port(&a, q->port);
-        lookup_add(l, &a);
-    }
-    freeaddrinfo(found);
-    l->error = l->len > 0 ? NULL : gai_strerror(EAI_NONAME);
+    const tick began = clock_now();
+    u->resolve(&q->answer, grade == LOOKUP_BRIEF);
+    q->took = clock_now() - began;
 }
 
 static void *answer_queries(void *context)
 {
-    struct uv_lookups *u = context;
+    struct grade *g = context;
+    struct uv_lookups *u = g->of;
     priority_lower();
     pthread_mutex_lock(&u->lock);
-    while (!u->closed && !list_empty(&u->queue)) {
-        struct query *q = container_of(list_first(&u->queue), struct query, node);
+    while (!u->closed && !list_empty(&g->queue)) {
+        struct query *q = container_of(list_first(&g->queue), struct query, node);
         list_sub(&q->node);
         q->asked = true;
         pthread_mutex_unlock(&u->lock);
-        ask_resolver(q);
+        ask_resolver(u, q, (enum lookup_grade)(g - u->grades));
         pthread_mutex_lock(&u->lock);
         list_add_tail(&u->over, &q->node);
         if (!u->closed)
             uv_bell_ring(u->bell);
     }
-    u->threads--;
+    assert(g->threads > 0);
+    g->threads--;
     const bool left = is_left(u);
     pthread_mutex_unlock(&u->lock);
     if (left)
@@ -111,7 +129,37 @@ static void *answer_queries(void *context)
     return NULL;
 }
 
-/* ---- the loop ---- */
+/* Locked. There are as many as there are questions, up to the limit. 0, or HELIO_E* when there is
+ * none at all. */
+static int start_thread(struct grade *g)
+{
+    pthread_t thread;
+    if (g->threads >= threads_max[g - g->of->grades])
+        return 0;
+    const int r = thread_start(&thread, answer_queries, g);
+    if (r != 0)
+        return g->threads > 0 ? 0 : r;
+    pthread_detach(thread);
+    g->threads++;
+    return 0;
+}
+
+/* 0, or HELIO_E*: it is in no queue. */
+static int queue_query(struct uv_lookups *u, struct query *q, enum lookup_grade grade)
+{
+    struct grade *g = &u->grades[grade];
+    q->grade = grade;
+    pthread_mutex_lock(&u->lock);
+    q->asked = false;
+    list_add_tail(&g->queue, &q->node);
+    const int r = start_thread(g);
+    if (r != 0)
+        list_sub(&q->node);
+    pthread_mutex_unlock(&u->lock);
+    return r;
+}
+
+/* ---- answers, in the loop ---- */
 
 static struct query *next_answered(struct uv_lookups *u)
 {
@@ -123,17 +171,43 @@ static struct query *next_answered(struct uv_lookups *u)
     return l == NULL ? NULL : container_of(l, struct query, node);
 }
 
-static void tell_user(const struct query *q)
+/* That of the next question about this host. */
+static enum lookup_grade next_grade(const struct query *q)
 {
-    struct lookup *user = q->user;
-    if (user == NULL)
-        return;
+    const bool answered = q->answer.error == NULL, brief = q->grade == LOOKUP_BRIEF;
+    if (q->took < (answered && brief ? LATE_ANSWER : LATE))
+        return LOOKUP_BRIEF;
+    return answered || brief ? LOOKUP_PATIENT : LOOKUP_HUNG;
+}
+
+/* A brief question that hung: the system's time for it may bring the answer. */
+static bool ask_patiently(struct uv_lookups *u, struct query *q)
+{
+    return q->grade == LOOKUP_BRIEF && q->answer.error != NULL && q->took >= LATE &&
+           !list_empty(&q->users) && queue_query(u, q, LOOKUP_PATIENT) == 0;
+}
+
+static void tell_user(struct lookup *user, const struct query *q)
+{
     assert(user->own == q);
+    list_sub(&user->node);
     user->own = NULL;
+    user->grade = next_grade(q);
     user->error = q->answer.error;
     user->len = q->answer.len;
     memcpy(user->addresses, q->answer.addresses, sizeof user->addresses);
+    for (size_t i = 0; i < user->len; i++)
+        address_set_port(&user->addresses[i], user->port);
     user->done(user);
+}
+
+/* Its users may begin anew, forget others or close all of it. */
+static void tell_answer(struct uv_lookups *u, struct query *q)
+{
+    hash_sub(&u->queries, &q->index);
+    while (!u->closed && !list_empty(&q->users))
+        tell_user(container_of(list_first(&q->users), struct lookup, node), q);
+    free(q);
 }
 
 static void on_bell(void *context)
@@ -142,10 +216,9 @@ static void on_bell(void *context)
     pthread_mutex_lock(&u->lock);
     u->telling = true;
     pthread_mutex_unlock(&u->lock);
-    for (struct query *q; (q = next_answered(u)) != NULL;) {
-        tell_user(q);
-        free(q);
-    }
+    for (struct query *q; (q = next_answered(u)) != NULL;)
+        if (!ask_patiently(u, q))
+            tell_answer(u, q);
     pthread_mutex_lock(&u->lock);
     u->telling = false;
     const bool left = is_left(u); /* the last one that was told closed it */
@@ -154,15 +227,27 @@ static void on_bell(void *context)
         free_lookups(u);
 }
 
-int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop)
+/* ---- the calls ---- */
+
+int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
+                    void (*resolve)(struct lookup *l, bool brief))
 {
     struct uv_lookups *u = calloc(1, sizeof *u);
-    int r = u == NULL ? HELIO_ENOMEM : uv_bell_open(&u->bell, loop, on_bell, u);
+    int r = u == NULL ? HELIO_ENOMEM : hash_init(&u->queries, 0);
+    if (r == 0) {
+        r = uv_bell_open(&u->bell, loop, on_bell, u);
+        if (r != 0)
+            hash_fini(&u->queries);
+    }
     if (r != 0) {
         free(u);
         return r;
     }
-    list_init(&u->queue);
+    u->resolve = resolve;
+    for (size_t i = 0; i < LOOKUP_GRADES; i++) {
+        u->grades[i].of = u;
+        list_init(&u->grades[i].queue);
+    }
     list_init(&u->over);
     pthread_mutex_init(&u->lock, NULL);
     *out = u;
@@ -182,41 +267,58 @@ void uv_lookups_close(struct uv_lookups *u)
         free_lookups(u);
 }
 
-/* Locked. There are as many as there are questions, up to the limit. 0, or HELIO_E* when there is
- * none at all. */
-static int start_thread(struct uv_lookups *u)
+/* RFC 4343: names differ in nothing but case. */
+static uint64_t lower_name(char *out, const char *host)
 {
-    pthread_t thread;
-    if (u->threads >= THREADS_MAX)
-        return 0;
-    const int r = thread_start(&thread, answer_queries, u);
-    if (r != 0)
-        return u->threads > 0 ? 0 : r;
-    pthread_detach(thread);
-    u->threads++;
+    size_t len = 0;
+    for (; host[len] != '\0'; len++)
+        out[len] = (char)(host[len] >= 'A' && host[len] <= 'Z' ? host[len] - 'A' + 'a' : host[len]);
+    assert(len <= HOST_NAME_MAX_LEN + 1);
+    out[len] = '\0';
+    return hash_bytes(0, out, len);
+}
+
+/* The question about its host that is under way; NULL: there is none. */
+static struct query *find_query(const struct uv_lookups *u, const struct lookup *l)
+{
+    char host[HOST_NAME_MAX_LEN + 2];
+    const uint64_t hash = lower_name(host, l->host);
+    for (struct hash_node *n = hash_find(&u->queries, hash); n != NULL; n = hash_next(n)) {
+        struct query *q = container_of(n, struct query, index);
+        if (q->answer.family == l->family && strcmp(q->host, host) == 0)
+            return q;
+    }
+    return NULL;
+}
+
+static int begin_query(struct uv_lookups *u, const struct lookup *l, struct query **out)
+{
+    assert(l->grade < LOOKUP_GRADES);
+    struct query *q = calloc(1, sizeof *q);
+    if (q == NULL)
+        return HELIO_ENOMEM;
+    const uint64_t hash = lower_name(q->host, l->host);
+    q->answer = (struct lookup){.host = q->host, .family = l->family};
+    list_init(&q->users);
+    hash_add(&u->queries, &q->index, hash);
+    const int r = queue_query(u, q, (enum lookup_grade)l->grade);
+    if (r != 0) {
+        hash_sub(&u->queries, &q->index);
+        free(q);
+        return r;
+    }
+    *out = q;
     return 0;
 }
 
 int uv_lookups_begin(struct uv_lookups *u, struct lookup *l)
 {
     assert(l->done != NULL && l->own == NULL && host_name_is_valid(l->host));
-    struct query *q = calloc(1, sizeof *q);
-    if (q == NULL)
-        return HELIO_ENOMEM;
-    snprintf(q->host, sizeof q->host, "%s", l->host);
-    q->family = l->family;
-    q->port = l->port;
-    q->user = l;
-    pthread_mutex_lock(&u->lock);
-    list_add_tail(&u->queue, &q->node);
-    const int r = start_thread(u);
+    struct query *q = find_query(u, l);
+    const int r = q == NULL ? begin_query(u, l, &q) : 0;
     if (r != 0)
-        list_sub(&q->node);
-    pthread_mutex_unlock(&u->lock);
-    if (r != 0) {
-        free(q);
         return r;
-    }
+    list_add_tail(&q->users, &l->node);
     l->own = q;
     return 0;
 }
@@ -224,14 +326,18 @@ int uv_lookups_begin(struct uv_lookups *u, struct lookup *l)
 void uv_lookups_forget(struct uv_lookups *u, struct lookup *l)
 {
     struct query *q = l->own;
-    assert(q != NULL && q->user == l);
-    q->user = NULL;
+    assert(q != NULL);
+    list_sub(&l->node);
     l->own = NULL;
+    if (!list_empty(&q->users))
+        return;
     pthread_mutex_lock(&u->lock);
     const bool waits = !q->asked;
     if (waits)
         list_sub(&q->node);
     pthread_mutex_unlock(&u->lock);
-    if (waits)
-        free(q); /* nobody asks for it any more */
+    if (!waits)
+        return; /* its answer frees it */
+    hash_sub(&u->queries, &q->index);
+    free(q);
 }

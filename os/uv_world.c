@@ -193,7 +193,7 @@ static int begin_lookup(struct world *w, struct lookup *l)
     struct uv_world *u = uv_world_of(w);
     int r = u->ended ? HELIO_ESTOPPED : 0;
     if (r == 0 && u->lookups == NULL)
-        r = uv_lookups_open(&u->lookups, &u->loop);
+        r = uv_lookups_open(&u->lookups, &u->loop, lookup_resolve);
     return r == 0 ? uv_lookups_begin(u->lookups, l) : r;
 }
 
