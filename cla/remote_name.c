@@ -26,6 +26,7 @@ static void take_answer(struct remote_name *r, const char *error)
     } else {
         memcpy(r->found, l->addresses, l->len * sizeof *r->found);
         r->found_len = l->len;
+        r->say_after = 0;
     }
     assert(r->found_len <= LOOKUP_ADDRESSES_MAX && r->lookups_failed <= r->lookups);
 }
@@ -166,37 +167,40 @@ static bool is_found(const struct remote_name *r, const struct address *a)
     return false;
 }
 
-/* A failure: is it time for a line? */
-static void say_failure(struct remote_name *r, char *text, size_t text_max)
+bool remote_name_moved(const struct remote_name *r)
+{
+    return !r->failed && address_given(&r->current) && !is_found(r, &r->current);
+}
+
+void remote_name_failure(struct remote_name *r, char text[REMOTE_NAME_SAY_MAX])
 {
     char name[HOST_ADDRESS_TEXT_MAX];
     const tick now = world_now(r->world);
-    if (now < r->say_after)
+    text[0] = '\0';
+    if (!r->failed || now < r->say_after)
         return;
     r->say_after = tick_add(now, SAY_PAUSE);
-    snprintf(text, text_max, "remote %s: %s; %s", host_address_write(&r->at, name), r->why,
+    snprintf(text, REMOTE_NAME_SAY_MAX, "remote %s: %s; %s", host_address_write(&r->at, name),
+             r->why,
              r->found_len > 0 ? "its last address is used"
                               : "nothing is sent to it or accepted from it until then");
 }
 
-bool remote_name_update(struct remote_name *r, struct address *to, int *level, char *text,
-                        size_t text_max)
+bool remote_name_update(struct remote_name *r, struct udp_io *io, struct udp_peer *to, int *level,
+                        char text[REMOTE_NAME_SAY_MAX])
 {
     char name[HOST_ADDRESS_TEXT_MAX], before[ADDRESS_TEXT_MAX], after[ADDRESS_TEXT_MAX];
-    text[0] = '\0';
     *level = r->failed ? 1 : 2;
-    if (r->failed) {
-        say_failure(r, text, text_max);
+    remote_name_failure(r, text);
+    if (r->failed || is_found(r, &to->address))
         return false;
-    }
-    r->say_after = 0;
-    if (is_found(r, to))
-        return false;
-    const bool moves = address_given(to);
-    address_write(to, before);
-    r->current = *to = r->found[0];
-    snprintf(text, text_max, "remote %s is %s now%s%s", host_address_write(&r->at, name),
-             address_write(to, after), moves ? "; it was " : "", moves ? before : "");
+    const bool moves = address_given(&to->address);
+    address_write(&to->address, before);
+    udp_forget(io, to);
+    r->current = to->address = r->found[0];
+    to->plain = false;
+    snprintf(text, REMOTE_NAME_SAY_MAX, "remote %s is %s now%s%s", host_address_write(&r->at, name),
+             address_write(&to->address, after), moves ? "; it was " : "", moves ? before : "");
     return true;
 }
 

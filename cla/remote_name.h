@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Where a link's `remote` is: at one address, if it is numeric; else at those that the system's
- * resolver answered last. The adapter asks before each attempt to connect, or has it asked again
- * and again; nobody waits for an answer.
+ * resolver answered last. The adapter asks with each attempt to connect, or has it asked again and
+ * again. Only a name without any address yet waits for the answer; a known address is used at once.
  *
  * A look-up that fails leaves the addresses of the last answer as they are: a name server that is
  * out of order does not stop a link that works. Who can forge the answers is the link's peer as far
@@ -12,6 +12,7 @@
 #define CLA_REMOTE_NAME_H
 
 #include "os/lookup.h"
+#include "os/udp_io.h"
 
 #define REMOTE_NAME_REFRESH (60 * TICK_S) /* from an answer to the next question */
 #define REMOTE_NAME_PAUSE TICK_S          /* after a look-up that failed; doubled for each, up to */
@@ -65,12 +66,20 @@ bool remote_name_next(struct remote_name *r, struct address *out);
 /* The peer was reached: the next attempt begins with the first address. */
 void remote_name_reached(struct remote_name *r);
 
-/* Of an adapter that sends to one address, which is *to: when the last answer lacks it, *to is the
- * answer's first one, and true is returned. text: a line for the operator's log, *level as in
- * cla_events.say; "": none is due (a failure has one at once, then each 10 min). */
-bool remote_name_update(struct remote_name *r, struct address *to, int *level, char *text,
-                        size_t text_max);
+/* Of an adapter that connects, in `answered`: the last answer has addresses, and the one of the
+ * last attempt is not among them. False before the first attempt. */
+bool remote_name_moved(const struct remote_name *r);
+
+/* The line that a look-up which failed has in the operator's log; "": none is due. There is one at
+ * once, then each 10 min. */
 #define REMOTE_NAME_SAY_MAX 512
+void remote_name_failure(struct remote_name *r, char text[REMOTE_NAME_SAY_MAX]);
+
+/* Of an adapter that sends datagrams to one address, in `answered`: when the last answer lacks that
+ * of *to, it becomes the answer's first one, io forgets the former one, and true is returned. text:
+ * a line for the operator's log, *level as in cla_events.say; "": none is due. */
+bool remote_name_update(struct remote_name *r, struct udp_io *io, struct udp_peer *to, int *level,
+                        char text[REMOTE_NAME_SAY_MAX]);
 
 /* Is this the host of one of its addresses? False: none is known. */
 bool remote_name_has_host(const struct remote_name *r, const struct address *from);

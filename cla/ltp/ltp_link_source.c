@@ -41,13 +41,9 @@ void source_resolved(void *link)
 {
     struct link *l = link;
     char text[REMOTE_NAME_SAY_MAX];
-    struct address to = l->to.address;
     int level;
     assert(!l->endpoint->busy && !l->endpoint->framed);
-    if (remote_name_update(&l->remote, &to, &level, text, sizeof text)) {
-        udp_forget(l->endpoint->io, &l->to);
-        l->to.address = to;
-        l->to.plain = false;
+    if (remote_name_update(&l->remote, l->endpoint->io, &l->to, &level, text)) {
         source_set(l);
         link_ways(l);
     }

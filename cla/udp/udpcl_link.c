@@ -45,14 +45,9 @@ static void on_resolved(void *context)
 {
     struct udpcl_link *l = context;
     char text[REMOTE_NAME_SAY_MAX];
-    struct address to = l->to.address;
     int level;
-    if (remote_name_update(&l->remote, &to, &level, text, sizeof text)) {
-        udp_forget(l->port->io, &l->to);
-        l->to.address = to;
-        l->to.plain = false;
+    if (remote_name_update(&l->remote, l->port->io, &l->to, &level, text))
         set_up(l);
-    }
     if (text[0] != '\0')
         udpcl_say(l, level, "%s", text);
 }
