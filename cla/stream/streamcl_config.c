@@ -10,7 +10,7 @@
 /* clang-format off */
 #define KEYS(port, keepalive_default, keepalive_help, idle_default)                                \
     {"remote", OPTION_HOST, AT(remote), "", port, 0, NULL,                                         \
-     "address or host name, and port, to connect to and send bundles to; a name is looked up before each attempt; without it, the link only receives"}, \
+     "address or host name, and port, to connect to and send bundles to; a name is looked up with each attempt; without it, the link only receives"}, \
     {"local", OPTION_ADDRESS, AT(local), "", port, 0, NULL,                                        \
      "address and port where peers connect and send bundles; links with the same one share it; without it, the link only sends"}, \
     {"source", OPTION_CHOICE, AT(source), "address", 0, 0, "address|any",                          \

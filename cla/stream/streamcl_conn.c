@@ -330,27 +330,55 @@ void streamcl_conn_connect(struct streamcl_link *l)
 {
     if (l->out != NULL || !streamcl_wanted(l))
         return;
-    if (!remote_name_is_name(&l->remote)) {
+    if (remote_name_is_name(&l->remote))
+        remote_name_ask(&l->remote);
+    l->resolving = l->remote.found_len == 0;
+    if (!l->resolving)
         connect_link(l);
-        return;
-    }
-    l->resolving = true;
-    remote_name_ask(&l->remote);
 }
 
-/* Also of a look-up for the addresses of peers that connect: then there is no attempt. */
+static void tell_failure(struct streamcl_link *l)
+{
+    char text[REMOTE_NAME_SAY_MAX];
+    assert(l->remote.failed);
+    if (l->remote.found_len == 0) {
+        streamcl_down(l, l->remote.why, 0);
+        return;
+    }
+    remote_name_failure(&l->remote, text);
+    if (text[0] != '\0')
+        streamcl_say(l, 1, "%s", text);
+}
+
+/* The last attempt went to an address that is not the peer's any more. If it has failed, the next
+ * one need not wait for its pause; if nobody answers, it ends. */
+static void follow_name(struct streamcl_link *l)
+{
+    char text[REMOTE_NAME_TEXT_MAX];
+    if (!streamcl_wanted(l) || (l->out != NULL && l->out->connected))
+        return;
+    if (l->out != NULL)
+        streamcl_conn_end(l->out, STREAMCL_END_HERE, 0);
+    l->retry_at = TICK_NEVER;
+    connect_link(l);
+    streamcl_say(l, 2, "remote has moved: connects to %s", remote_name_write(&l->remote, text));
+}
+
+/* Also of a look-up for the addresses of peers that connect: then no attempt waits. */
 void streamcl_conn_resolved(void *link)
 {
     struct streamcl_link *l = link;
     const bool connects = l->resolving && l->out == NULL && streamcl_wanted(l);
     l->resolving = false;
-    if (l->remote.failed && (connects || l->out == NULL))
-        streamcl_down(l, l->remote.why, 0);
+    if (l->remote.failed)
+        tell_failure(l);
     if (connects && l->remote.found_len > 0) {
         connect_link(l);
     } else if (connects) {
         l->n.connects_failed++;
         streamcl_retry_later(l, true);
+    } else if (remote_name_moved(&l->remote)) {
+        follow_name(l);
     }
 }
 

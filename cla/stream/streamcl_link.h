@@ -129,7 +129,7 @@ struct streamcl_link {
     uint64_t flight, flight_bytes; /* bundles without an outcome */
     uint64_t unconfirmed;          /* bytes of bundles that the node has not confirmed */
     bool allowed;                  /* by the operator */
-    bool resolving;                /* it connects when the look-up has ended */
+    bool resolving;                /* it connects when the first look-up has ended */
     bool planned;                  /* contact is the plan's */
     struct cla_contact contact;
     bool paused; /* the node has no room */
@@ -162,8 +162,8 @@ void streamcl_kick(struct streamcl_endpoint *h);
 void streamcl_wake_at(struct streamcl_endpoint *h, tick when);
 void streamcl_more_at(struct streamcl_endpoint *h, tick when);
 
-/* streamcl_conn.c. connect: to the link's remote, once its name is looked up, unless it is
- * connected or shall not be; a failure is counted, and the next try is due. resolved: the look-up
+/* streamcl_conn.c. connect: to the link's remote, once an address of its name is known, unless it
+ * is connected or shall not be; a failure is counted, and the next try is due. resolved: a look-up
  * has ended. accept: takes the stream; crowd NULL: it is from the host of the link's remote, and
  * gives way to none of others. take: what was read is understood, so many steps at most. watch:
  * reads or not, as link and turn allow. deadline, expire: of silence. end: it ends now; its bundles

@@ -16,7 +16,7 @@
 /* clang-format off */
 const struct conf_option tcpcl_options[] = {
     {"remote", OPTION_HOST, AT(remote), "", TCPCL_PORT, 0, NULL,
-     "address or host name, and port, to connect to; a name is looked up before each attempt; without it, the peer connects"},
+     "address or host name, and port, to connect to; a name is looked up with each attempt; without it, the peer connects"},
     {"local", OPTION_ADDRESS, AT(local), "", TCPCL_PORT, 0, NULL,
      "address and port where peers connect; links with the same one share it"},
     {"remote_path", OPTION_TEXT, AT(remote_path), "", 0, 0, NULL,

@@ -194,8 +194,9 @@ void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those i
 
 void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those that are paced */
 
-/* tcpcl_remote.c. connect: to the link's remote, once its name is looked up; a failure is counted,
- * and the next try is due. resolved: the look-up has ended. text: where that is, for messages. */
+/* tcpcl_remote.c. connect: to the link's remote, once an address of its name is known; a failure is
+ * counted, and the next try is due. resolved: a look-up has ended. text: where that is, for
+ * messages. */
 void tcpcl_remote_connect(struct tcpcl_link *l);
 void tcpcl_remote_resolved(void *link);
 const char *tcpcl_remote_text(const struct tcpcl_link *l, char text[TCPCL_PLACE_MAX]);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Attempts to connect to the link's remote. A host name is looked up anew before each of them; of
- * its addresses each attempt takes the next one. What can go wrong: the name cannot be resolved,
- * which counts as a failed attempt, unless an earlier look-up had an answer.
+ * Attempts to connect to the link's remote. A host name is looked up anew with each of them; of its
+ * addresses each attempt takes the next one. An attempt waits for the answer only when none is
+ * known. What can go wrong: the name cannot be resolved, which counts as a failed attempt, unless
+ * an earlier look-up had an answer; the answer says that the name has moved, away from the address
+ * of the attempt.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -29,26 +31,69 @@ void tcpcl_remote_connect(struct tcpcl_link *l)
 {
     if (!wants_to_connect(l))
         return;
-    if (remote_name_is_name(&l->remote))
+    const bool is_name = remote_name_is_name(&l->remote);
+    if (is_name)
         remote_name_ask(&l->remote);
-    else
+    if (!is_name || l->remote.found_len > 0)
         tcpcl_conn_begin(l);
+}
+
+static void fail_attempt(struct tcpcl_link *l)
+{
+    char text[TCPCL_PLACE_MAX];
+    assert(l->remote.failed && l->remote.found_len == 0);
+    tcpcl_down(l, 1, "cannot connect to %s: %s", tcpcl_remote_text(l, text), l->remote.why);
+    l->connects_failed++;
+    tcpcl_retry_later(l, true);
+}
+
+static void say_failure(struct tcpcl_link *l)
+{
+    char text[REMOTE_NAME_SAY_MAX];
+    remote_name_failure(&l->remote, text);
+    if (text[0] != '\0')
+        tcpcl_tell(l, 1, "%s", text);
+}
+
+/* The attempt under way, as long as nobody has answered it. */
+static struct tcpcl_conn *find_unanswered(const struct tcpcl_link *l)
+{
+    list_for_each (it, &l->conns) {
+        struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (c->active && c->n.rx[0] == 0)
+            return c;
+    }
+    return NULL;
+}
+
+/* The last attempt went to an address that is not the peer's any more. If it has failed, the next
+ * one need not wait for its pause; if nobody answers, it ends. */
+static void follow_name(struct tcpcl_link *l)
+{
+    char text[TCPCL_PLACE_MAX];
+    struct tcpcl_conn *c = find_unanswered(l);
+    if (c != NULL) {
+        l->connects_failed++;
+        tcpcl_conn_drop(c);
+    }
+    if (!wants_to_connect(l))
+        return;
+    l->retry_at = TICK_NEVER;
+    tcpcl_conn_begin(l);
+    tcpcl_say(l, 2, "remote has moved: connects to %s", tcpcl_remote_text(l, text));
 }
 
 void tcpcl_remote_resolved(void *link)
 {
     struct tcpcl_link *l = link;
-    char text[TCPCL_PLACE_MAX];
-    assert(remote_name_is_name(&l->remote) && (l->remote.failed || l->remote.found_len > 0));
-    if (!wants_to_connect(l))
-        return;
-    if (l->remote.failed)
-        tcpcl_down(l, 1, "cannot connect to %s: %s%s", tcpcl_remote_text(l, text), l->remote.why,
-                   l->remote.found_len > 0 ? "; its last address is used" : "");
-    if (l->remote.found_len > 0) {
+    const struct remote_name *r = &l->remote;
+    assert(remote_name_is_name(r) && (r->failed || r->found_len > 0));
+    if (r->failed && r->found_len > 0)
+        say_failure(l);
+    else if (remote_name_moved(r) && l->wanted)
+        follow_name(l);
+    else if (r->failed && wants_to_connect(l))
+        fail_attempt(l);
+    else if (!address_given(&r->current) && wants_to_connect(l))
         tcpcl_conn_begin(l);
-        return;
-    }
-    l->connects_failed++;
-    tcpcl_retry_later(l, true);
 }

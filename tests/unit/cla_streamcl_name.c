@@ -102,6 +102,61 @@ START_TEST(names_who_connects)
 }
 END_TEST
 
+/* a only connects; b's address is known, and b is gone. */
+static struct pair *open_known(int f, struct fake_resolver *names)
+{
+    struct pair *p = pair_new(f);
+    fake_resolver_init(names, &p->v.world, "10.0.0.2");
+    memset(&p->a.config.local, 0, sizeof p->a.config.local);
+    memset(&p->b.config.remote, 0, sizeof p->b.config.remote);
+    p->a.config.reconnect = 20 * TICK_S;
+    p->b.config.source = STREAMCL_FROM_ANY;
+    p->b.config.connect = false;
+    ck_assert_int_eq(host_address_parse("gs2:4556", &p->a.config.remote), 0);
+    ck_assert_int_eq(open_side(p, &p->b, 1), 0);
+    ck_assert_int_eq(open_side(p, &p->a, 0), 0);
+    pass(p, TICK_S);
+    ck_assert(p->a.up && names->asks == 1);
+    close_side(p, &p->b);
+    pass(p, TICK_S);
+    ck_assert(!p->a.up && p->b.closed);
+    p->b.closed = false;
+    p->b.cla = NULL;
+    p->b.shared = NULL;
+    return p;
+}
+
+/* A name server that never answers delays no attempt to the address that is known. */
+START_TEST(a_known_address_needs_no_answer)
+{
+    struct fake_resolver names;
+    struct pair *p = open_known(_i, &names);
+    names.takes = 600 * TICK_S;
+    ck_assert_int_eq(open_side(p, &p->b, 1), 0);
+    pass(p, 20 * TICK_S);
+    ck_assert(p->a.up && names.asks == 2);
+    free_pair(p, &names);
+}
+END_TEST
+
+/* The answer comes while the link pauses after an attempt to the former address. */
+START_TEST(a_refused_attempt_follows_the_name)
+{
+    struct fake_resolver names;
+    struct pair *p = open_known(_i, &names);
+    names.takes = 5 * TICK_S;
+    names.answer = "10.0.0.3";
+    ck_assert_int_eq(address_parse("10.0.0.3:4556", &p->b.config.local), 0);
+    ck_assert_int_eq(open_side(p, &p->b, 2), 0);
+    pass(p, 23 * TICK_S);
+    ck_assert(!p->a.up && names.asks == 2);
+    pass(p, 2 * TICK_S);
+    ck_assert(p->a.up);
+    ck_assert_uint_eq(shown(&p->a, "connects"), 3);
+    free_pair(p, &names);
+}
+END_TEST
+
 START_TEST(two_links_of_one_name)
 {
     struct host_address name;
@@ -131,6 +186,8 @@ int main(void)
     tcase_add_loop_test(t, resolves_only_later, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_loop_test(t, the_source_follows, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_loop_test(t, names_who_connects, STREAMCL_STCP, STREAMCL_MTCP + 1);
+    tcase_add_loop_test(t, a_known_address_needs_no_answer, STREAMCL_STCP, STREAMCL_MTCP + 1);
+    tcase_add_loop_test(t, a_refused_attempt_follows_the_name, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(t, two_links_of_one_name);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -87,6 +87,18 @@ START_TEST(addresses_in_their_order)
 }
 END_TEST
 
+/* b ends, and begins anew there. */
+static void move_peer(struct pair *p, const char *to)
+{
+    side_close(&p->b);
+    pair_pass(p, 100 * TICK_MS);
+    ck_assert(!p->a.up && p->b.closed);
+    p->b.closing = p->b.closed = false;
+    p->b.shared = NULL;
+    ck_assert_int_eq(address_parse(to, &p->b.config.local), 0);
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+}
+
 /* A session ended: the name is looked up anew, and the peer is elsewhere now. */
 START_TEST(the_peer_moves)
 {
@@ -94,16 +106,149 @@ START_TEST(the_peer_moves)
     struct pair *p = open_pair(&names, "127.0.0.2");
     pair_pass(p, TICK_S);
     ck_assert(p->a.up);
-    side_close(&p->b);
-    pair_pass(p, 2 * TICK_S);
-    ck_assert(!p->a.up && p->b.closed);
-    p->b.closing = p->b.closed = false;
-    p->b.shared = NULL;
     names.answer = "10.0.0.5";
-    ck_assert_int_eq(address_parse("10.0.0.5:4556", &p->b.config.local), 0);
-    ck_assert_int_eq(side_open(p, &p->b), 0);
+    move_peer(p, "10.0.0.5:4556");
     pair_pass(p, 60 * TICK_S);
     ck_assert(p->a.up && p->b.up);
+    free_pair(p, &names);
+}
+END_TEST
+
+/* A name server that never answers delays no attempt to the address that is known. */
+START_TEST(a_known_address_needs_no_answer)
+{
+    struct fake_resolver names;
+    struct pair *p = open_pair(&names, "127.0.0.2");
+    pair_pass(p, TICK_S);
+    names.takes = 600 * TICK_S;
+    move_peer(p, "127.0.0.2:4556");
+    pair_pass(p, 1500 * TICK_MS); /* the pause is 1 s */
+    ck_assert(p->a.up && p->b.up);
+    ck_assert_uint_eq(names.asks, 2);
+    pair_pass(p, 700 * TICK_S);
+    ck_assert(p->a.up && names.asks == 2 && names.asked == NULL);
+    free_pair(p, &names);
+}
+END_TEST
+
+/* The answer comes while the link pauses after an attempt to the former address. */
+START_TEST(a_refused_attempt_follows_the_name)
+{
+    struct fake_resolver names;
+    struct pair *p = open_pair(&names, "127.0.0.2");
+    p->a.config.reconnect = 20 * TICK_S;
+    pair_pass(p, TICK_S);
+    names.takes = 5 * TICK_S;
+    names.answer = "10.0.0.5 10.0.0.6";
+    move_peer(p, "10.0.0.5:4556");
+    pair_pass(p, 24 * TICK_S);
+    ck_assert(!p->a.up && names.asks == 2);
+    ck_assert_uint_eq(shown(&p->a, "connects"), 2);
+    pair_pass(p, 2 * TICK_S);
+    ck_assert(p->a.up && p->b.up);
+    ck_assert_uint_eq(shown(&p->a, "connects"), 3);
+    ck_assert_str_eq(p->a.told, "remote has moved: connects to gs1.example.net:4556 "
+                                "(10.0.0.5:4556)");
+    free_pair(p, &names);
+}
+END_TEST
+
+static struct stream *silent_one; /* of whom nothing comes */
+
+static uint8_t *drop_space(void *context, size_t *len)
+{
+    static uint8_t space[4096];
+    (void)context;
+    *len = sizeof space;
+    return space;
+}
+
+static void drop_bytes(void *context, size_t len)
+{
+    (void)context;
+    (void)len;
+}
+
+static void drop_word(void *context)
+{
+    (void)context;
+}
+
+static void end_silent(void *context, int error)
+{
+    (void)context;
+    (void)error;
+    stream_close(silent_one);
+    silent_one = NULL;
+}
+
+static const struct stream_user silent = {
+    .space = drop_space, .fed = drop_bytes, .writable = drop_word, .ended = end_silent};
+
+static void accept_silently(void *context, struct stream *s)
+{
+    (void)context;
+    silent_one = s;
+    stream_use(s, &silent, NULL);
+    stream_read(s, true);
+}
+
+/* An attempt that nobody answers, at an address that the name has no longer, ends at once. */
+START_TEST(an_unanswered_attempt_follows_the_name)
+{
+    struct fake_resolver names;
+    struct stream_listener *at;
+    struct address former;
+    const struct stream_place place = {.address = &former};
+    struct pair *p = open_pair(&names, "127.0.0.2");
+    pair_pass(p, TICK_S);
+    names.takes = 5 * TICK_S;
+    names.answer = "10.0.0.5";
+    move_peer(p, "10.0.0.5:4556");
+    ck_assert_int_eq(address_parse("127.0.0.2:4556", &former), 0);
+    ck_assert_int_eq(stream_listen(&p->v.world, &at, &place, accept_silently, NULL), 0);
+    pair_pass(p, 5 * TICK_S);
+    ck_assert(!p->a.up && silent_one != NULL);
+    pair_pass(p, 2 * TICK_S); /* `timeout` is 30 s */
+    ck_assert(p->a.up && p->b.up && silent_one == NULL);
+    ck_assert_uint_eq(shown(&p->a, "connects_failed"), 1);
+    stream_unlisten(at);
+    free_pair(p, &names);
+}
+END_TEST
+
+/* Who answers at the former address stays the peer: the answer counts for the next attempt. */
+START_TEST(a_session_stays)
+{
+    struct fake_resolver names;
+    struct pair *p = open_pair(&names, "127.0.0.2");
+    pair_pass(p, TICK_S);
+    names.takes = 5 * TICK_S;
+    names.answer = "10.0.0.5";
+    move_peer(p, "127.0.0.2:4556");
+    pair_pass(p, 20 * TICK_S);
+    ck_assert(p->a.up);
+    ck_assert_uint_eq(shown(&p->a, "connects"), 2);
+    move_peer(p, "10.0.0.5:4556");
+    pair_pass(p, 3 * TICK_S);
+    ck_assert(p->a.up);
+    ck_assert_uint_eq(shown(&p->a, "connects"), 3);
+    free_pair(p, &names);
+}
+END_TEST
+
+/* An answer with other addresses each time does not make up for the pauses. */
+START_TEST(pauses_stay)
+{
+    struct fake_resolver names;
+    char answer[2][16] = {"10.0.0.1", "10.0.0.2"};
+    struct pair *p = open_pair(&names, answer[0]);
+    for (int i = 1; i < 64; i++) {
+        names.answer = answer[i % 2];
+        pair_pass(p, TICK_S);
+    }
+    ck_assert_uint_ge(shown(&p->a, "connects"), 6);
+    ck_assert_uint_le(shown(&p->a, "connects"), 14); /* two for each of the pauses, 1 s to 32 s */
     free_pair(p, &names);
 }
 END_TEST
@@ -204,6 +349,11 @@ int main(void)
     tcase_add_test(t, resolves_only_later);
     tcase_add_test(t, addresses_in_their_order);
     tcase_add_test(t, the_peer_moves);
+    tcase_add_test(t, a_known_address_needs_no_answer);
+    tcase_add_test(t, a_refused_attempt_follows_the_name);
+    tcase_add_test(t, an_unanswered_attempt_follows_the_name);
+    tcase_add_test(t, a_session_stays);
+    tcase_add_test(t, pauses_stay);
     tcase_add_test(t, the_last_answer_is_kept);
     tcase_add_test(t, not_wanted_any_more);
     tcase_add_test(t, form_of_the_key);
