@@ -130,7 +130,8 @@ static uint64_t endpoints_cost(const struct agent *a)
 
 uint64_t record_places_cost(const struct agent *a)
 {
-    return endpoints_cost(a) + a->assembly_bytes + a->assemblies.len * ASSEMBLY_SLACK;
+    return endpoints_cost(a) + a->assembly_bytes + a->assemblies.len * ASSEMBLY_SLACK +
+           a->backlogs.len * (sizeof(struct account) + RECORD_SLACK);
 }
 
 uint64_t record_memory_max(const struct agent *a)

@@ -96,7 +96,8 @@ uint64_t record_cost(const struct record *r); /* of memory, with its bytes there
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
 /* Memory for all that is here and arriving; is there room for so many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
-uint64_t record_places_cost(const struct agent *a); /* memory of endpoints, assemblies, bytes */
+uint64_t
+record_places_cost(const struct agent *a); /* memory of endpoints, backlogs, assemblies, bytes */
 bool record_memory_room(const struct agent *a, uint64_t more);
 /* Could there be room for it if others gave theirs? */
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes);
