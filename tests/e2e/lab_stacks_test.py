@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """helio-lab: nodes of other stacks. What is derived for them is read by other parsers of these formats and compared; a node that is a
-program of the test's own runs in a lab. usage: lab_stacks_test.py BIN SOURCE live"""
+program of the test's own runs in a lab. usage: lab_stacks_test.py BIN SOURCE live|netns [TEST...]"""
 import json
 import os
 import re
@@ -307,11 +307,43 @@ class Running(Folder):
         (tool / "own-tool").write_text("#!/bin/sh\necho own tool: $*\n", encoding="utf-8")
         (tool / "own-tool").chmod(0o755)
         file = self.file("nodes:\n  a: {}\n  b: {kind: command, command: sleep 1000, bin: tools, enter: env -- ENTERED=yes}\ntraffic:\n"
-                         "  - {run: b, command: own-tool one}\n  - {run: b, command: \"sh -c 'echo entered: $ENTERED'\"}\n".replace("env -- ", "env "))
+                         "  - {run: b, command: \"own-tool {node} {unknown}\"}\n  - {run: b, command: \"sh -c 'echo entered: $ENTERED'\"}\n".replace("env -- ", "env "))
         result = self.up(file, mode="local")
         self.assertEqual(result["failed"], [])
-        self.assertEqual((self.folder / "out/run-1.log").read_text(encoding="utf-8"), "own tool: one\n")
+        self.assertEqual((self.folder / "out/run-1.log").read_text(encoding="utf-8"), "own tool: ipn:2.0 {unknown}\n")
         self.assertEqual((self.folder / "out/run-2.log").read_text(encoding="utf-8"), "entered: yes\n")
+
+
+class Streams(Folder):
+    """STCP and MTCP, which other stacks have, between nodes of heliod."""
+
+    def test_both_ends_have_addresses(self):
+        for adapter in ("stcp", "mtcp"):
+            for mode, keys in (("local", "channel: no"), ("sim", "delay: 10ms")):
+                with self.subTest(adapter=adapter, mode=mode):
+                    file = self.file(f"line: 2\nlink: {{adapter: {adapter}, rate: 10Mbit/s, {keys}}}\ntraffic: [{{perf: 1-2, data: 500kB}}]\n")
+                    result = self.up(file, mode=mode, out=f"{adapter}-{mode}")
+                    self.assertEqual((result["traffic"]["perf-1"]["bundles_acked"], result["failed"]), (10, []))
+            self.assertIn(f":2: links.1-2: {adapter} does not pass a relay", lab(file, "check", code=2).stderr)
+
+
+class Spaces(Folder):
+    """In network namespaces."""
+    start, processes = lab_test.Live.start, lab_test.Live.processes
+
+    def test_the_example(self):
+        """In any order of the link's ends: a bridge knows them by their side."""
+        result = self.up(ECHO, mode="netns")
+        self.assertEqual((result["traffic"]["ping-1"]["received"], result["failed"]), (5, []))
+        self.assertEqual(self.processes(), [])
+
+    def test_commands_at_it(self):
+        file = self.file("nodes:\n  a: {}\n  b: {kind: command, command: 'sh -c \"echo up; sleep 1000; : {local}\"', ready: up}\nlinks: {a-b: {rate: 1Mbit/s, adapter: udp}}\nduration: 1h\n")
+        self.start(file, mode="netns")
+        self.assertIn("10.80.0.2/24", lab(file, "exec", "b", "ip", "-br", "address").stdout)
+        self.assertIn("b          command: running; up", lab(file, "status").stdout)
+        lab(file, "down")
+        self.assertEqual(self.processes(), [])
 
 
 class Environment(Folder):
@@ -326,7 +358,9 @@ class Environment(Folder):
         self.assertEqual(lab_stacks.PORTS, len(out.stacks["a"].node.ports))
 
 
+CASES = {"live": (Formats, Errors, Running, Streams, Environment), "netns": (Spaces,)}[lab_test.KIND]
+
 if __name__ == "__main__":
-    suite = unittest.TestSuite(test for case in (Formats, Errors, Running, Environment) for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)
+    suite = unittest.TestSuite(test for case in CASES for test in unittest.defaultTestLoader.loadTestsFromTestCase(case)
                                if not sys.argv[4:] or test.id().split(".")[-1] in sys.argv[4:])
     raise SystemExit(not unittest.TextTestRunner(verbosity=2).run(suite).wasSuccessful())

@@ -83,6 +83,7 @@ class Addresses:
     """Of mode local: an address of the loopback interface for each end of a link, and for its relay."""
     wan_relay = True  # streams pass one, too
     frames_by_tcp = True  # where there is no relay
+    named_streams = True  # an accepted connection comes from the peer's address
 
     def __init__(self, lab, fixed=None):
         self.lab = lab
@@ -146,7 +147,7 @@ class Addresses:
 class SpaceAddresses:
     """Of mode netns: each link is a network of its own, with a bridge in the middle; or with the one emulator of all links, which both ends
     reach at one address."""
-    frames_by_tcp = True
+    frames_by_tcp = named_streams = True
 
     def __init__(self, lab):
         self.one_emulator = lab.one_emulator
@@ -246,6 +247,8 @@ class Deriver:
         elif link.adapter in STREAMS:
             opens = lab_stacks.connects(self.lab, link, i)
             derived.update({"local": local, "remote": remote} if link.adapter in TWO_WAY else {"remote": remote} if opens else {"local": local})
+            if link.adapter in TWO_WAY and not self.addresses.named_streams:
+                derived["source"] = "any"
             if link.adapter == "tcpcl" and not opens and not local.startswith(("127.", "[::1]")):
                 derived["tls"] = "off"  # a network that is the lab's alone
             if relay:

@@ -15,7 +15,7 @@ CHANGES = ("rate", "delay", "iid", "duplicate", "corrupt", "bit_errors")  # of a
 
 class Addresses(lab_derive.Addresses):
     """Streams need no relay here: the simulator takes them over the channel between two nodes."""
-    wan_relay = frames_by_tcp = False
+    wan_relay = frames_by_tcp = named_streams = False
 
     def ends(self, link):
         if link.adapter in lab_derive.STREAMS:

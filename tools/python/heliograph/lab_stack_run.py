@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_stack_files, units
+from . import lab_stack_files, stacks, units
 from .groups import end_group
 from .lab import Failed, die_with_parent
 
@@ -78,7 +78,8 @@ class Runner:
             time.sleep(0.02)
 
     def begin_command(self, command):
-        p = self.session.begin_program(command.name, command.node, [*self.plan.enter, *command.words], env=self.env)
+        known = stacks.values(self.node)
+        p = self.session.begin_program(command.name, command.node, [*self.plan.enter, *(stacks.fill(word, known) for word in command.words)], env=self.env)
         self.commands.append(p)
 
     # ---- while it runs ----
