@@ -7,8 +7,11 @@
 #ifndef CLA_CLA_H
 #define CLA_CLA_H
 
+#include <stdarg.h>
+
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/list.h"
 #include "bp/codec/eid.h"
 #include "conf/conf_value.h"
 #include "ltp/event.h"
@@ -335,10 +338,31 @@ struct cla_ops {
     void (*close)(struct cla *c, void (*closed)(void *context), void *context);
 };
 
+/* A link; adapters put it first in their own struct, of zeroes from malloc. */
 struct cla {
-    const struct cla_ops *ops; /* adapters put this first */
+    const struct cla_ops *ops;
     struct cla_limits limits;
+    /* The rest is the adapter's, for the calls below. */
+    const struct cla_events *events; /* of the link's cla_env */
+    bool told, told_up;              /* cla_events.link was called, at last with this word */
+    void (*closed)(void *context);   /* of ops->close; NULL: the link is open */
+    void *closed_context;
+    struct list node; /* in its local endpoint (cla/local_endpoint.h) */
 };
+
+/* For adapters: what they tell their node, if it wants to know. A link begins: ops and events are
+ * set, events stay where they are. say: a line for the operator's log. tell_link: up or down, if it
+ * has changed. tell_limits: c->limits are others now. */
+void cla_init(struct cla *c, const struct cla_ops *ops, const struct cla_events *events);
+void cla_say(struct cla *c, int level, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));
+void cla_say_args(struct cla *c, int level, const char *format, va_list args)
+    __attribute__((format(printf, 3, 0)));
+void cla_tell_link(struct cla *c, bool up);
+void cla_tell_limits(struct cla *c);
+/* Of ops->close: what is called later. end: the link's memory goes, and that is called. */
+void cla_closing(struct cla *c, void (*closed)(void *context), void *context);
+void cla_end(struct cla *c);
 
 /* NULL when there is no adapter of that name. */
 const struct cla_ops *cla_find(const char *name);

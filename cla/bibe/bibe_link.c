@@ -20,20 +20,12 @@ extern const struct cla_ops bibe_link_ops;
 static void take_turn(void *context)
 {
     struct bibe_link *l = context;
-    if (l->closed != NULL) {
-        void (*closed)(void *) = l->closed;
-        void *closed_context = l->closed_context;
+    if (l->cla.closed != NULL) {
         alarm_fini(&l->alarm);
-        free(l);
-        closed(closed_context);
+        cla_end(&l->cla);
         return;
     }
-    if (!l->told || l->told_up != l->up) {
-        l->told = true;
-        l->told_up = l->up;
-        if (l->env.events.link != NULL)
-            l->env.events.link(l->env.events.context, &l->cla, l->up);
-    }
+    cla_tell_link(&l->cla, l->up);
     bibe_send_turn(l);
     const tick next = bibe_take_turn(l), line = bibe_tell(l);
     alarm_set(&l->alarm, tick_min(tick_min(next, line), bibe_joins_deadline(&l->joins)));
@@ -64,8 +56,9 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
         free(l);
         return rc;
     }
-    l->cla = (struct cla){.ops = &bibe_link_ops, .limits = {.window = (uint32_t)k->window}};
     l->env = *env;
+    cla_init(&l->cla, &bibe_link_ops, &l->env.events);
+    l->cla.limits.window = (uint32_t)k->window;
     l->config = k;
     l->allowed = l->up = k->state == BIBE_UP;
     l->heard = TICK_NEVER;
@@ -124,11 +117,9 @@ static void set_contact(struct cla *c, const struct cla_contact *contact)
 static void close_bibe(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct bibe_link *l = link_of(c);
-    assert(l->closed == NULL && closed != NULL);
     bibe_send_forget(l);
     bibe_take_forget(l);
-    l->closed = closed;
-    l->closed_context = context;
+    cla_closing(c, closed, context);
     bibe_kick(l);
 }
 

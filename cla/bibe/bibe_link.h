@@ -74,7 +74,7 @@ struct bibe_link {
     uint32_t next_token;
     bool allowed;          /* by the operator */
     bool planned, contact; /* the plan says something of it; it may transmit now */
-    bool up, told_up, told;
+    bool up;
     tick heard; /* when something of its peer came last; TICK_NEVER: nothing did */
     struct {
         uint64_t bundles_sent, bundles_failed, encapsulated;
@@ -85,8 +85,6 @@ struct bibe_link {
     tick spent[BIBE_NOTE_COUNT];          /* of their allowance (base/allowance.h) */
     uint64_t waiting_bytes;               /* of arrivals made of segments, not with the node */
     uint64_t reserved;                    /* of the node's memory: these, and joins.charged */
-    void (*closed)(void *context);
-    void *closed_context;
 };
 
 static inline void bibe_kick(struct bibe_link *l) /* a turn soon */

@@ -42,12 +42,9 @@ void bibe_note(struct bibe_link *l, enum bibe_note kind, uint64_t amount)
 
 static void say_note(struct bibe_link *l, enum bibe_note kind)
 {
-    char line[160];
     const uint64_t fresh = l->n.notes[kind] - l->told_notes[kind];
-    snprintf(line, sizeof line, "%" PRIu64 " %s", fresh, text_of(kind));
     l->told_notes[kind] = l->n.notes[kind];
-    if (l->env.events.say != NULL)
-        l->env.events.say(l->env.events.context, &l->cla, 1, line);
+    cla_say(&l->cla, 1, "%" PRIu64 " %s", fresh, text_of(kind));
 }
 
 tick bibe_tell(struct bibe_link *l)

@@ -104,17 +104,17 @@ static void say_mismatch(struct ltp_endpoint *h, enum erasure_verdict v)
     struct ltp_coded *c = h->coded;
     uint64_t all = count_mismatches(c);
     assert(all > 0);
-    if (h->now < c->quiet || list_empty(&h->links))
+    if (h->now < c->quiet || list_empty(&h->common.links))
         return;
     c->quiet = tick_add(h->now, SAY_PAUSE);
-    link_say(container_of(list_first(&h->links), struct link, node), 1,
-             "%s (%" PRIu64
-             " packets so far); both ends need the same erasure keys, here %s, a span of %u "
-             "segments, depth %u, %u rows%s",
-             v == ERASURE_UNCODED ? "the peer sends segments without erasure code"
-                                  : "packets of the peer have another erasure code",
-             all, codec_name(c), c->config.span, c->config.depth, c->config.rows,
-             c->config.requests ? ", requests" : "");
+    cla_say(local_endpoint_link(&h->common), 1,
+            "%s (%" PRIu64
+            " packets so far); both ends need the same erasure keys, here %s, a span of %u "
+            "segments, depth %u, %u rows%s",
+            v == ERASURE_UNCODED ? "the peer sends segments without erasure code"
+                                 : "packets of the peer have another erasure code",
+            all, codec_name(c), c->config.span, c->config.depth, c->config.rows,
+            c->config.requests ? ", requests" : "");
 }
 
 void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct address *from,
@@ -123,8 +123,8 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
     struct ltp_coded *c = h->coded;
     struct slice segment;
     assert(c != NULL && c->decoder != NULL);
-    if (c->checks_source && !list_empty(&h->links)) {
-        const struct link *l = container_of(list_first(&h->links), struct link, node);
+    if (c->checks_source && !list_empty(&h->common.links)) {
+        const struct link *l = container_of(list_first(&h->common.links), struct link, cla.node);
         if (!address_passes(from, &l->to.address, (enum address_check)l->config->source)) {
             c->foreign++;
             return;
@@ -133,8 +133,8 @@ void coded_input(struct ltp_endpoint *h, struct slice datagram, const struct add
     enum erasure_verdict v = erasure_decoder_input(c->decoder, datagram, h->now, &segment);
     if (v == ERASURE_REQUEST) {
         erasure_encoder_request(c->encoder, datagram, h->now);
-        if (!list_empty(&h->links))
-            link_touch(container_of(list_first(&h->links), struct link, node));
+        if (!list_empty(&h->common.links))
+            link_touch(container_of(list_first(&h->common.links), struct link, cla.node));
     }
     if (v == ERASURE_SEGMENT || v == ERASURE_REPAIR) {
         assert(source.len <= sizeof c->key);

@@ -6,7 +6,6 @@
  * address cannot be bound, or another link of it has another engine number or the same peer.
  */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,18 +21,6 @@
 #define LATE TICK_MS
 /* What the engine notes of a session counts as held: a block as long as held_bytes should fit. */
 #define NOTES_BYTES 65536
-
-void link_say(struct link *l, int level, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    if (l->env.events.say == NULL)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    l->env.events.say(l->env.events.context, &l->cla, level, text);
-}
 
 struct link *ltp_endpoint_link(struct ltp_endpoint *h, uint64_t peer)
 {
@@ -61,7 +48,7 @@ bool link_has_output(const struct link *l)
 bool link_is_active(const struct link *l)
 {
     const struct ltp *engine = l->endpoint->engine;
-    return !l->told || l->told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
+    return !l->cla.told || l->cla.told_up != l->up || l->silent != ltp_silent(engine, l->peer) ||
            l->cla.limits.window != link_window(l) || !list_empty(&l->waiting) || l->full ||
            link_has_output(l);
 }
@@ -95,20 +82,6 @@ tick ltp_endpoint_now(struct ltp_endpoint *h)
     return h->now;
 }
 
-static void tell_left(struct ltp_endpoint *h)
-{
-    while (!list_empty(&h->leaving)) {
-        struct link *l = container_of(list_first(&h->leaving), struct link, node);
-        assert(l->endpoint == h);
-        list_sub(&l->node);
-        void (*closed)(void *context) = l->closed;
-        void *context = l->closed_context;
-        free(l);
-        if (closed != NULL)
-            closed(context);
-    }
-}
-
 /* What we were late by is no time in which a peer could have answered: it may have waited for us,
  * or for the same processor. */
 static void take_lateness(struct ltp_endpoint *h, tick late)
@@ -123,7 +96,7 @@ static void take_lateness(struct ltp_endpoint *h, tick late)
 
 void ltp_endpoint_turn_begin(struct ltp_endpoint *h)
 {
-    assert(!h->busy && !h->ending);
+    assert(!h->busy && !h->common.ending);
     ltp_endpoint_now(h);
     h->busy = true;
     if (h->now > h->due)
@@ -203,11 +176,11 @@ void ltp_endpoint_turn_end(struct ltp_endpoint *h)
     assert(h->busy);
     ltp_endpoint_pump(h);
     h->busy = false;
-    if (h->ending)
+    if (h->common.ending)
         return;
-    assert(!list_empty(&h->links) && alarm_due(&h->alarm) <= h->due);
+    assert(!list_empty(&h->common.links) && alarm_due(&h->alarm) <= h->due);
     ltp_endpoint_watch(h);
-    tell_left(h);
+    local_endpoint_tell_left(&h->common);
 }
 
 void ltp_endpoint_kick(struct ltp_endpoint *h)
@@ -218,17 +191,17 @@ void ltp_endpoint_kick(struct ltp_endpoint *h)
 
 void ltp_endpoint_again(struct ltp_endpoint *h)
 {
-    if (!h->ending)
+    if (!h->common.ending)
         alarm_set(&h->alarm, 0);
 }
 
 void ltp_endpoint_free(struct ltp_endpoint *h)
 {
-    assert(h->ending && list_empty(&h->links));
-    tell_left(h);
+    assert(h->common.ending && list_empty(&h->common.links));
+    local_endpoint_tell_left(&h->common);
     incoming_drop(h, NULL);
     mixed_drop(h, NULL);
-    assert(list_empty(&h->leaving) && h->halves_bytes == 0);
+    assert(list_empty(&h->common.leaving) && h->halves_bytes == 0);
     hash_fini(&h->incoming);
     hash_fini(&h->by_peer);
     ltp_free(h->engine);
@@ -250,14 +223,8 @@ void ltp_endpoint_free(struct ltp_endpoint *h)
 
 static void ltp_endpoint_end(struct ltp_endpoint *h)
 {
-    assert(!h->ending && list_empty(&h->links));
-    h->ending = true;
-    for (struct ltp_endpoint **p = h->anchor; p != NULL && *p != NULL; p = &(*p)->next) {
-        if (*p == h) {
-            *p = h->next;
-            break;
-        }
-    }
+    if (!h->common.ending)
+        local_endpoint_end(&h->common); /* it did not get its first link */
     if (h->port == NULL)
         ltp_endpoint_free(h);
     else
@@ -273,9 +240,7 @@ static struct ltp_endpoint *ltp_endpoint_new(const struct link *l, uint64_t engi
     h->engine_number = engine;
     h->next_token = 1;
     h->due = TICK_NEVER;
-    list_init(&h->links);
     list_init(&h->active);
-    list_init(&h->leaving);
     list_init(&h->outgoing);
     list_init(&h->rows);
     list_init(&h->halves);
@@ -284,6 +249,7 @@ static struct ltp_endpoint *ltp_endpoint_new(const struct link *l, uint64_t engi
         free(h);
         return NULL;
     }
+    local_endpoint_begin(&h->common, l->env.shared);
     return h;
 }
 
@@ -359,11 +325,6 @@ static int ltp_endpoint_open(struct ltp_endpoint **out, struct link *l, uint64_t
         ltp_endpoint_end(h);
         return r;
     }
-    if (l->env.shared != NULL) {
-        h->anchor = (struct ltp_endpoint **)(void *)l->env.shared;
-        h->next = *h->anchor;
-        *h->anchor = h;
-    }
     assert(h->engine != NULL && h->io != NULL);
     *out = h;
     return 0;
@@ -378,11 +339,12 @@ static bool has_channel(const struct ltp_endpoint *h, const struct frame_keys *k
 static struct ltp_endpoint *ltp_endpoint_find(const struct link *l)
 {
     const struct address *local = &l->config->udp.local;
-    if (l->env.shared == NULL || address_port(local) == 0)
-        return NULL;
-    for (struct ltp_endpoint *h = *l->env.shared; h != NULL; h = h->next)
+    struct local_endpoint *e = local_endpoint_first(l->env.shared);
+    for (; e != NULL && address_port(local) != 0; e = e->next) {
+        struct ltp_endpoint *h = container_of(e, struct ltp_endpoint, common);
         if (address_equal(&h->local, local) && has_channel(h, &l->config->frames))
             return h;
+    }
     return NULL;
 }
 
@@ -401,11 +363,11 @@ void ltp_endpoint_buffers(struct link *l)
     if (l->tx_buffer < want)
         snprintf(advice + strlen(advice), sizeof advice - strlen(advice), " net.core.wmem_max=%llu",
                  (unsigned long long)want);
-    link_say(l, 1,
-             "socket buffers of %llu bytes are wanted, the kernel allows %llu for receiving and "
-             "%llu for sending: bursts may be lost. To allow more: sysctl -w%s",
-             (unsigned long long)want, (unsigned long long)l->rx_buffer,
-             (unsigned long long)l->tx_buffer, advice);
+    cla_say(&l->cla, 1,
+            "socket buffers of %llu bytes are wanted, the kernel allows %llu for receiving and "
+            "%llu for sending: bursts may be lost. To allow more: sysctl -w%s",
+            (unsigned long long)want, (unsigned long long)l->rx_buffer,
+            (unsigned long long)l->tx_buffer, advice);
 }
 
 static int join_span(struct ltp_endpoint *h, struct link *l, char *why, size_t why_cap)
@@ -477,7 +439,7 @@ int ltp_endpoint_join(struct link *l, uint64_t engine, char *why, size_t why_cap
     }
     l->endpoint = h;
     source_set(l);
-    list_add_tail(&h->links, &l->node);
+    local_endpoint_enter(&h->common, &l->cla);
     hash_add(&h->by_peer, &l->by_peer, hash_mix(h->by_peer.seed, l->peer, 0));
     link_touch(l);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, now);
@@ -547,11 +509,10 @@ static void drop_auth(struct ltp_endpoint *h, const struct ltp_auth *auth)
 void ltp_endpoint_leave(struct link *l)
 {
     struct ltp_endpoint *h = l->endpoint;
-    assert(!h->ending && ltp_endpoint_link(h, l->peer) == l);
+    assert(!h->common.ending && ltp_endpoint_link(h, l->peer) == l);
     mixed_drop(h, l);
-    list_sub(&l->node);
     list_sub(&l->active);
-    list_add_tail(&h->leaving, &l->node);
+    const bool ends = local_endpoint_leave(&h->common, &l->cla);
     if (h->host == l)
         h->host = NULL;
     udp_forget(h->io, &l->to);
@@ -564,7 +525,7 @@ void ltp_endpoint_leave(struct link *l)
     drop_auth(h, l->auth);
     l->auth = NULL;
     hash_sub(&h->by_peer, &l->by_peer);
-    if (list_empty(&h->links))
+    if (ends)
         ltp_endpoint_end(h);
     else
         ltp_endpoint_kick(h);

@@ -114,12 +114,11 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
         snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
         return HELIO_ENOMEM;
     }
-    l->cla.ops = &ltp_link_ops;
+    cla_init(&l->cla, &ltp_link_ops, &l->env.events);
     l->env = *env;
     l->config = l->given = k;
     l->contact.round_trip = TICK_NEVER;
     l->allowed = k->state == LTP_LINK_UP;
-    list_init(&l->node);
     list_init(&l->active);
     list_init(&l->waiting);
     uint64_t own;
@@ -146,7 +145,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
 static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bundle)
 {
     struct link *l = link_of(c);
-    assert(l->endpoint != NULL && l->closed == NULL);
+    assert(l->endpoint != NULL && l->cla.closed == NULL);
     int r = outgoing_send(l, key, bundle);
     link_limits(l); /* a long bundle may have closed the window */
     return r == 0              ? CLA_REASON_NONE
@@ -234,9 +233,7 @@ static void ltp_set_link(struct cla *c, bool up)
 static void ltp_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct link *l = link_of(c);
-    assert(l->closed == NULL);
-    l->closed = closed;
-    l->closed_context = context;
+    cla_closing(c, closed, context);
     remote_name_close(&l->remote);
     ltp_endpoint_leave(l);
 }
@@ -304,7 +301,7 @@ static void check_incoming(const struct ltp_endpoint *h)
 /* Who has something to do is woken up for it in time. */
 static void check_endpoint(const struct ltp_endpoint *h)
 {
-    assert(!h->busy && !h->ending);
+    assert(!h->busy && !h->common.ending);
     assert(h->port != NULL && h->io == h->port->io);
     assert(h->now <= world_now(h->world));
     assert(alarm_due(&h->alarm) <= h->due);
@@ -327,7 +324,7 @@ void link_check(const struct cla *c)
     assert(ltp_endpoint_link(l->endpoint, l->peer) == l);
     bool seen =
         !list_empty(&l->active) || alarm_due(&l->endpoint->alarm) <= world_now(l->endpoint->world);
-    assert(seen || !link_is_active(l));              /* nobody with something to do is forgotten */
-    if (list_first(&l->endpoint->links) == &l->node) /* one of them is enough */
+    assert(seen || !link_is_active(l)); /* nobody with something to do is forgotten */
+    if (list_first(&l->endpoint->common.links) == &l->cla.node) /* one of them is enough */
         check_endpoint(l->endpoint);
 }

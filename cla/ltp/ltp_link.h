@@ -5,10 +5,10 @@
 
 #include "base/bucket.h"
 #include "base/hash.h"
-#include "base/list.h"
 #include "cla/framed/frame_guess.h"
 #include "cla/framed/frame_keys.h"
 #include "cla/framed/frame_port.h"
+#include "cla/local_endpoint.h"
 #include "cla/ltp/auth.h"
 #include "cla/ltp/ltp_coded.h"
 #include "cla/ltp/ltp_rule.h"
@@ -41,8 +41,7 @@ struct link_refusals {
 
 /* A local address: one socket, one LTP engine, the links that go through them. */
 struct ltp_endpoint {
-    struct ltp_endpoint *next; /* in *anchor */
-    struct ltp_endpoint **anchor;
+    struct local_endpoint common; /* ending: handles are closing */
     struct address local;
     uint64_t engine_number;
     struct ltp *engine;
@@ -56,11 +55,9 @@ struct ltp_endpoint {
     int source;               /* of the frames, likewise */
     struct alarm alarm;
     struct ltp_endpoint_gather gather;
-    struct list links;       /* of struct link.node, in the order of their making */
-    struct hash by_peer;     /* the same, by the peer's engine number */
+    struct hash by_peer;     /* its links, by the peer's engine number */
     struct list active;      /* of struct link.active: who may have something to send or to tell,
                                 the next to be served first; nobody else is looked at */
-    struct list leaving;     /* links whose `closed` is due */
     struct list outgoing;    /* of struct outgoing.node */
     struct auth_held *auths; /* of its links, and of unknown senders: the engine has them */
     struct hash incoming;    /* received bundles that wait for confirm, by token */
@@ -81,7 +78,6 @@ struct ltp_endpoint {
     bool quiet;                     /* the turn had nothing to tell and nothing to send */
     unsigned held; /* turns for which timers that are due have waited for the socket */
     bool busy;     /* in a turn: a call from a callback leaves the rest to its pump */
-    bool ending;   /* no links are left, handles are closing */
 };
 
 struct auth_held {
@@ -103,7 +99,6 @@ struct link_counters {
 
 struct link {
     struct cla cla;
-    struct list node; /* in endpoint->links or endpoint->leaving */
     struct list active;
     struct hash_node by_peer;
     struct ltp_endpoint *endpoint;
@@ -120,8 +115,7 @@ struct link {
     struct frame_port_air paid; /* of the frames: what the bucket knows of, */
     uint64_t ahead;             /* and what it was told before they were whole */
     bool allowed;               /* by the operator */
-    bool up, hears; /* we transmit, the peer does: both words together, and the wire's */
-    bool told_up, told;
+    bool up, hears;     /* we transmit, the peer does: both words together, and the wire's */
     bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */
     tick silence_quiet; /* until then no more is said of it */
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
@@ -138,8 +132,6 @@ struct link {
     uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
     struct link_counters n;
     struct link_refusals refusals, auth_refusals;
-    void (*closed)(void *context);
-    void *closed_context;
 };
 
 /* A bundle that waits to become a block, or a part of one. */
@@ -224,8 +216,6 @@ void link_limits(struct link *l); /* brings cla.limits up to date; the node read
 struct link *ltp_endpoint_link(struct ltp_endpoint *h, uint64_t peer); /* NULL: none */
 struct link *ltp_endpoint_owner(struct ltp_endpoint *h,
                                 uint64_t peer); /* the same, or for an unconfigured peer its host */
-void link_say(struct link *l, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
  * says. refuse: the engine refused the latest one for its address, or for its authentication.

@@ -18,9 +18,9 @@ static void say_full(struct link *l)
     if (l->endpoint->now < l->full_quiet)
         return;
     l->full_quiet = tick_add(l->endpoint->now, FULL_QUIET);
-    link_say(l, 1,
-             "no room for blocks that are arriving (bundles.total, or the peer's share of it): "
-             "sessions that need more are refused until there is some");
+    cla_say(&l->cla, 1,
+            "no room for blocks that are arriving (bundles.total, or the peer's share of it): "
+            "sessions that need more are refused until there is some");
 }
 
 /* Sessions give back what is beyond the node's room before they may grow. */

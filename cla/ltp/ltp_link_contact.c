@@ -68,8 +68,8 @@ void link_ways(struct link *l)
 
 void ltp_endpoint_ways(struct ltp_endpoint *h)
 {
-    list_for_each (it, &h->links)
-        link_ways(container_of(it, struct link, node));
+    list_for_each (it, &h->common.links)
+        link_ways(container_of(it, struct link, cla.node));
 }
 
 tick link_round_trip(const struct link *l)
@@ -92,7 +92,7 @@ void link_contact(struct cla *c, const struct cla_contact *contact)
     l->contact = contact != NULL ? *contact : (struct cla_contact){.round_trip = TICK_NEVER};
     link_refresh(l);
     if (ltp_endpoint_change(l, why, sizeof why) < 0)
-        link_say(l, 1, "the contact's rate and light time: %s", why);
+        cla_say(&l->cla, 1, "the contact's rate and light time: %s", why);
     link_limits(l);
     link_ways(l);
 }

@@ -276,9 +276,9 @@ static void learn_limit(struct link *l, const struct ltp_notice *n, size_t count
         return;
     if (n->reason == LTP_UNREACH && !l->no_aggregates) {
         l->no_aggregates = true;
-        link_say(l, 1,
-                 "the peer takes no blocks of several bundles (client service 2): it gets "
-                 "one bundle per block");
+        cla_say(&l->cla, 1,
+                "the peer takes no blocks of several bundles (client service 2): it gets "
+                "one bundle per block");
     } else {
         l->alone = count;
     }
@@ -292,10 +292,10 @@ static void learn_orange(struct link *l, const struct ltp_notice *n)
     if (n->kind == LTP_EXPORT_DONE || n->remote)
         l->n.orange_answered++;
     else if (++l->n.orange_silent == ORANGE_SILENT_MAX && l->n.orange_answered == 0)
-        link_say(l, 1,
-                 "the peer has not answered our first %d orange blocks: if it does not know them, "
-                 "write colour: green",
-                 ORANGE_SILENT_MAX);
+        cla_say(&l->cla, 1,
+                "the peer has not answered our first %d orange blocks: if it does not know them, "
+                "write colour: green",
+                ORANGE_SILENT_MAX);
 }
 
 /* What the engine has found of the peer's receiver, told when it matters. */
@@ -306,12 +306,12 @@ static void learn_support(struct link *l)
         return;
     l->told_learnt = b.learnt;
     if (b.learnt == LTP_LEARNT_PLAIN)
-        link_say(l, 1,
-                 "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
-                 "session for its reports: it gets plain recovery from now on (peer_profile)");
+        cla_say(&l->cla, 1,
+                "the peer's receiver reports on each copy of a checkpoint, or has cancelled a "
+                "session for its reports: it gets plain recovery from now on (peer_profile)");
     else if (b.learnt == LTP_LEARNT_SUPPORTS || b.learnt == LTP_LEARNT_REPEATS)
-        link_say(l, 2, "the peer's receiver supports %s (peer_profile)",
-                 b.learnt == LTP_LEARNT_SUPPORTS ? "all recovery switches" : "few copies");
+        cla_say(&l->cla, 2, "the peer's receiver supports %s (peer_profile)",
+                b.learnt == LTP_LEARNT_SUPPORTS ? "all recovery switches" : "few copies");
 }
 
 /* Why a session was cancelled, in the interface's words. */

@@ -49,7 +49,7 @@ static struct link *untold(struct ltp_endpoint *h)
     find_active(h);
     list_for_each (it, &h->active) {
         struct link *l = container_of(it, struct link, active);
-        if (!l->told || l->told_up != l->up)
+        if (!l->cla.told || l->cla.told_up != l->up)
             return l;
     }
     return NULL;
@@ -58,12 +58,8 @@ static struct link *untold(struct ltp_endpoint *h)
 static void tell_links(struct ltp_endpoint *h)
 {
     struct link *l;
-    while ((l = untold(h)) != NULL) {
-        l->told = true;
-        l->told_up = l->up;
-        if (l->env.events.link != NULL)
-            l->env.events.link(l->env.events.context, &l->cla, l->up);
-    }
+    while ((l = untold(h)) != NULL)
+        cla_tell_link(&l->cla, l->up);
 }
 
 static struct link *window_untold(struct ltp_endpoint *h)
@@ -83,8 +79,7 @@ static void tell_windows(struct ltp_endpoint *h)
     struct link *l;
     while ((l = window_untold(h)) != NULL) {
         link_limits(l);
-        if (l->env.events.limits != NULL)
-            l->env.events.limits(l->env.events.context, &l->cla);
+        cla_tell_limits(&l->cla);
     }
 }
 
@@ -111,9 +106,9 @@ static void tell_silences(struct ltp_endpoint *h)
             l->n.silences++;
             l->silence_quiet = says ? tick_add(h->now, SILENCE_QUIET) : l->silence_quiet;
             if (says)
-                link_say(l, 1,
-                         "the peer does not answer: until it is heard, one bundle at a time asks "
-                         "for it with a short segment");
+                cla_say(&l->cla, 1,
+                        "the peer does not answer: until it is heard, one bundle at a time asks "
+                        "for it with a short segment");
         } else if (l->env.events.heard != NULL) {
             l->env.events.heard(l->env.events.context, &l->cla);
         }
@@ -125,7 +120,7 @@ static bool notices(struct ltp_endpoint *h)
 {
     struct ltp_notice n;
     bool any = false;
-    while (!h->ending && ltp_poll(h->engine, &n) != 0) {
+    while (!h->common.ending && ltp_poll(h->engine, &n) != 0) {
         any = true;
         h->quiet = false;
         switch (n.kind) {
@@ -268,13 +263,13 @@ static bool flush_frames(struct ltp_endpoint *h)
     assert(h->framed);
     frame_port_expect(h->port, true);
     bool flushed = udp_flush(h->io), more = false;
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    list_for_each (it, &h->common.links) {
+        struct link *l = container_of(it, struct link, cla.node);
         more = more || link_has_output(l);
     }
     frame_port_expect(h->port, more);
-    list_for_each (it, &h->links)
-        pay_frames(h, container_of(it, struct link, node));
+    list_for_each (it, &h->common.links)
+        pay_frames(h, container_of(it, struct link, cla.node));
     return flushed;
 }
 
@@ -348,8 +343,8 @@ static void expire_coded(struct ltp_endpoint *h)
     if (coded_deadline(h->coded) > h->now)
         return;
     coded_expire(h);
-    if (coded_pending(h->coded) && !list_empty(&h->links))
-        link_touch(container_of(list_first(&h->links), struct link, node));
+    if (coded_pending(h->coded) && !list_empty(&h->common.links))
+        link_touch(container_of(list_first(&h->common.links), struct link, cla.node));
 }
 
 /* When to go on. */
@@ -370,7 +365,7 @@ void ltp_endpoint_pump(struct ltp_endpoint *h)
     struct budget budget = {.all = OUTPUT_BYTES, .unconfigured = UNCONFIGURED_BYTES};
     bool more = true;
     incoming_turn(h);
-    if (h->ending)
+    if (h->common.ending)
         return;
     h->quiet = true;
     if (timers_fire(h))
@@ -380,17 +375,17 @@ void ltp_endpoint_pump(struct ltp_endpoint *h)
     ltp_endpoint_account(h);
     tell_links(h);
     while (notices(h) || more) {
-        if (h->ending)
+        if (h->common.ending)
             return;
         more = outgoing_form(h);
         if (!output_spans(h, &budget))
             break;
     }
-    if (!h->ending)
+    if (!h->common.ending)
         tell_silences(h);
-    if (!h->ending)
+    if (!h->common.ending)
         tell_windows(h);
-    if (h->ending)
+    if (h->common.ending)
         return;
     if (!list_empty(&h->active)) { /* the next turn begins with the next link */
         struct list *first = list_first(&h->active);

@@ -48,7 +48,7 @@ void source_resolved(void *link)
         link_ways(l);
     }
     if (text[0] != '\0')
-        link_say(l, level, "%s", text);
+        cla_say(&l->cla, level, "%s", text);
 }
 
 static void say_source(struct link *l, uint64_t peer)
@@ -60,16 +60,16 @@ static void say_source(struct link *l, uint64_t peer)
     remote_name_write(&l->remote, remote);
     eid_text(&l->env.peer, name);
     if (peer == l->peer)
-        link_say(l, 1,
-                 "datagrams for peer %s come from another address and are refused (%" PRIu64
-                 " so far): the latest from %s, remote is %s. If the peer sends from there, write "
-                 "that as remote, or source: any",
-                 name, r->count, from, remote);
+        cla_say(&l->cla, 1,
+                "datagrams for peer %s come from another address and are refused (%" PRIu64
+                " so far): the latest from %s, remote is %s. If the peer sends from there, write "
+                "that as remote, or source: any",
+                name, r->count, from, remote);
     else
-        link_say(l, 1,
-                 "datagrams of unknown senders come from other addresses than before and are "
-                 "refused (%" PRIu64 " so far): the latest, of LTP engine %" PRIu64 ", from %s",
-                 r->count, peer, from);
+        cla_say(&l->cla, 1,
+                "datagrams of unknown senders come from other addresses than before and are "
+                "refused (%" PRIu64 " so far): the latest, of LTP engine %" PRIu64 ", from %s",
+                r->count, peer, from);
 }
 
 static const char *auth_text(enum verdict why)
@@ -89,8 +89,8 @@ static void say_auth(struct link *l, uint64_t peer, enum verdict why)
     eid_text(&l->env.peer, name);
     if (peer != l->peer)
         snprintf(name, sizeof name, "LTP engine %" PRIu64, peer);
-    link_say(l, 1, "segments of %s are refused (%" PRIu64 " so far): the latest, from %s: %s", name,
-             r->count, from, auth_text(why));
+    cla_say(&l->cla, 1, "segments of %s are refused (%" PRIu64 " so far): the latest, from %s: %s",
+            name, r->count, from, auth_text(why));
 }
 
 /* Whose log is told: of the peer's link; of an unknown sender, the link that accepts such. NULL:
@@ -127,7 +127,7 @@ void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verd
 static bool count_refusal(const struct ltp_endpoint *h, struct link_refusals *r,
                           const struct address *from, char *at)
 {
-    if (list_empty(&h->links))
+    if (list_empty(&h->common.links))
         return false;
     r->count++;
     if (h->now < r->quiet)
@@ -143,12 +143,12 @@ static bool count_refusal(const struct ltp_endpoint *h, struct link_refusals *r,
 /* The link whose remote has this address; else the first one. */
 static struct link *link_at_address(struct ltp_endpoint *h, const struct address *from)
 {
-    list_for_each (it, &h->links) {
-        struct link *l = container_of(it, struct link, node);
+    list_for_each (it, &h->common.links) {
+        struct link *l = container_of(it, struct link, cla.node);
         if (!h->framed && address_passes(from, &l->to.address, ADDRESS_CHECK_HOST))
             return l;
     }
-    return container_of(list_first(&h->links), struct link, node);
+    return container_of(list_first(&h->common.links), struct link, cla.node);
 }
 
 void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, bool is_data)
@@ -162,17 +162,17 @@ void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, b
     if (!count_refusal(h, &h->unknown_refusals, from, at))
         return;
     if (own)
-        link_say(link_at_address(h, from), 1,
-                 "data segments with this node's own LTP engine number %" PRIu64
-                 " come from %s and are refused (%" PRIu64
-                 " so far). If another node has that address, give each node its own number (node)",
-                 peer, at, h->unknown_refusals.count);
+        cla_say(&link_at_address(h, from)->cla, 1,
+                "data segments with this node's own LTP engine number %" PRIu64
+                " come from %s and are refused (%" PRIu64
+                " so far). If another node has that address, give each node its own number (node)",
+                peer, at, h->unknown_refusals.count);
     else
-        link_say(container_of(list_first(&h->links), struct link, node), 1,
-                 "segments of LTP engines that no link has as peer are refused (%" PRIu64
-                 " so far): the latest, of engine %" PRIu64
-                 ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write unknown.accept",
-                 h->unknown_refusals.count, peer, at, peer);
+        cla_say(local_endpoint_link(&h->common), 1,
+                "segments of LTP engines that no link has as peer are refused (%" PRIu64
+                " so far): the latest, of engine %" PRIu64
+                ", from %s. Add a link with peer: ipn:%" PRIu64 ".0, or write unknown.accept",
+                h->unknown_refusals.count, peer, at, peer);
 }
 
 void source_refuse_coded(struct ltp_endpoint *h, const struct address *from)
@@ -180,10 +180,10 @@ void source_refuse_coded(struct ltp_endpoint *h, const struct address *from)
     assert(h->busy && from != NULL && h->coded == NULL);
     char at[ADDRESS_TEXT_MAX];
     if (count_refusal(h, &h->coded_refusals, from, at))
-        link_say(link_at_address(h, from), 1,
-                 "packets of an erasure code come from %s and are refused (%" PRIu64
-                 " so far): this link has no erasure. Both ends need the same erasure keys",
-                 at, h->coded_refusals.count);
+        cla_say(&link_at_address(h, from)->cla, 1,
+                "packets of an erasure code come from %s and are refused (%" PRIu64
+                " so far): this link has no erasure. Both ends need the same erasure keys",
+                at, h->coded_refusals.count);
 }
 
 void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, const char *what)
@@ -191,11 +191,11 @@ void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, co
     assert(h->busy && from != NULL && !h->framed);
     char at[ADDRESS_TEXT_MAX];
     if (count_refusal(h, &h->framed_refusals, from, at))
-        link_say(link_at_address(h, from), 1,
-                 "%s come from %s and are refused (%" PRIu64
-                 " so far): this link has no frames. Both ends need the same keys of frames and "
-                 "cadu",
-                 what, at, h->framed_refusals.count);
+        cla_say(&link_at_address(h, from)->cla, 1,
+                "%s come from %s and are refused (%" PRIu64
+                " so far): this link has no frames. Both ends need the same keys of frames and "
+                "cadu",
+                what, at, h->framed_refusals.count);
 }
 
 void source_warn(struct link *l)
@@ -205,12 +205,12 @@ void source_warn(struct link *l)
     assert(l->endpoint != NULL);
     if (l->endpoint->framed || k->auth != LTP_LINK_AUTH_OFF || !address_is_any(&k->udp.local))
         return;
-    link_say(l, 1,
-             "listens at %s, at all addresses of this machine, without auth: %s can send in the "
-             "name of the peer; auth: require with a key keeps such senders out",
-             address_write(&k->udp.local, local),
-             k->source == ADDRESS_CHECK_ANY ? "anyone who reaches it"
-                                            : "anyone who can forge the address of remote");
+    cla_say(&l->cla, 1,
+            "listens at %s, at all addresses of this machine, without auth: %s can send in the "
+            "name of the peer; auth: require with a key keeps such senders out",
+            address_write(&k->udp.local, local),
+            k->source == ADDRESS_CHECK_ANY ? "anyone who reaches it"
+                                           : "anyone who can forge the address of remote");
 }
 
 void source_status(const struct link *l, struct json_t *object)

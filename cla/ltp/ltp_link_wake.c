@@ -52,7 +52,7 @@ static void on_ready(void *context, bool readable, bool writable)
 
 void ltp_endpoint_watch(struct ltp_endpoint *h)
 {
-    assert(!h->ending);
+    assert(!h->common.ending);
     port_watch(h->port, h->gather.until == TICK_NEVER, udp_pending(h->io));
 }
 
@@ -72,12 +72,14 @@ void ltp_endpoint_arm(struct ltp_endpoint *h, tick wake)
 static struct ltp_endpoint *find_sibling(const struct ltp_endpoint *h, const struct link *l,
                                          struct ltp_endpoint *last)
 {
-    struct ltp_endpoint *x = last != NULL            ? last->next
-                             : l->env.shared == NULL ? NULL
-                                                     : *l->env.shared;
-    while (x != NULL && (x == h || !address_equal(&x->local, &h->local)))
-        x = x->next;
-    return x;
+    struct local_endpoint *e =
+        last != NULL ? last->common.next : local_endpoint_first(l->env.shared);
+    for (; e != NULL; e = e->next) {
+        struct ltp_endpoint *x = container_of(e, struct ltp_endpoint, common);
+        if (x != h && address_equal(&x->local, &h->local))
+            return x;
+    }
+    return NULL;
 }
 
 /* The port of a local endpoint that has another virtual channel of the same physical one; NULL:
@@ -110,8 +112,8 @@ static void on_state(void *context, bool leaves, bool arrives)
 static void on_say(void *context, int level, const char *text)
 {
     const struct ltp_endpoint *h = context;
-    if (!list_empty(&h->links))
-        link_say(container_of(list_first(&h->links), struct link, node), level, "%s", text);
+    if (!list_empty(&h->common.links))
+        cla_say(local_endpoint_link(&h->common), level, "%s", text);
 }
 
 static const struct frame_port_events frame_events = {.state = on_state, .say = on_say};
@@ -192,7 +194,7 @@ static void on_closed(void *context)
 
 void ltp_endpoint_wake_close(struct ltp_endpoint *h)
 {
-    assert(h->ending && h->port != NULL);
+    assert(h->common.ending && h->port != NULL);
     alarm_fini(&h->alarm);
     port_close(h->port, on_closed, h);
 }

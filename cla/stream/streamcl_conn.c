@@ -22,7 +22,7 @@ const char *streamcl_end_text(enum streamcl_end e)
 
 static tick now_of(const struct streamcl_conn *c)
 {
-    return world_now(c->endpoint->world);
+    return world_now(c->endpoint->s.world);
 }
 
 /* ---- what arrives ---- */
@@ -102,7 +102,7 @@ static bool must_wait(const struct streamcl_conn *c)
 
 static bool does_rest(const struct streamcl_conn *c)
 {
-    return now_of(c) < rest_until(&c->link->rest, c->endpoint->shared);
+    return now_of(c) < rest_until(&c->link->rest, c->endpoint->s.shared);
 }
 
 /* The time that bundles took is the link's (base/rest.h), and that of octets that are dropped: else
@@ -112,24 +112,25 @@ static void charge_time(struct streamcl_conn *c, tick began, uint64_t bundles, u
 {
     struct streamcl_endpoint *h = c->endpoint;
     const tick now = now_of(c);
-    const tick took = took_end(&h->took, h->world, began, now) + c->in.dropped * STREAMCL_DROP_TIME;
+    const tick took =
+        took_end(&h->s.took, h->s.world, began, now) + c->in.dropped * STREAMCL_DROP_TIME;
     c->in.dropped = 0;
     const tick fair =
-        bundles * STREAMCL_BUNDLE_TIME + bytes * STREAMCL_BYTE_TIME + h->shared->earned - earned;
-    rest_received(&c->link->rest, h->shared, bundles, now);
-    (void)rest_spend(&c->link->rest, h->shared, took, fair, 1, now);
+        bundles * STREAMCL_BUNDLE_TIME + bytes * STREAMCL_BYTE_TIME + h->s.shared->earned - earned;
+    rest_received(&c->link->rest, h->s.shared, bundles, now);
+    (void)rest_spend(&c->link->rest, h->s.shared, took, fair, 1, now);
 }
 
 void streamcl_conn_take(struct streamcl_conn *c, uint32_t steps)
 {
-    const tick began = now_of(c), earned = c->endpoint->shared->earned;
+    const tick began = now_of(c), earned = c->endpoint->s.shared->earned;
     uint64_t bundles = 0, bytes = 0;
     uint32_t cost = 1;
     list_sub(&c->later);
     if (c->stream == NULL || c->taking)
         return;
     c->taking = true;
-    took_begin(&c->endpoint->took, c->endpoint->world, began);
+    took_begin(&c->endpoint->s.took, c->endpoint->s.world, began);
     c->more = true;
     while (c->stream != NULL && steps > 0 && !must_wait(c)) {
         cost = take_step(c, &bundles, &bytes);
@@ -158,10 +159,11 @@ void streamcl_conn_watch(struct streamcl_conn *c)
         c->heard = reads ? now_of(c) : c->heard;
     }
     if (!waits && (c->more || rests) && list_empty(&c->later)) {
-        list_add_tail(&c->endpoint->stopped, &c->later);
-        streamcl_more_at(c->endpoint, rests ? rest_until(&c->link->rest, c->endpoint->shared) : 0);
+        list_add_tail(&c->endpoint->s.stopped, &c->later);
+        stream_endpoint_more_at(&c->endpoint->s,
+                                rests ? rest_until(&c->link->rest, c->endpoint->s.shared) : 0);
     }
-    streamcl_wake_at(c->endpoint, streamcl_conn_deadline(c));
+    stream_endpoint_wake_at(&c->endpoint->s, streamcl_conn_deadline(c));
 }
 
 /* ---- silence ---- */
@@ -253,7 +255,7 @@ static struct streamcl_conn *conn_new(struct streamcl_endpoint *h, struct stream
     if (c == NULL)
         return NULL;
     *c = (struct streamcl_conn){
-        .endpoint = h, .link = l, .own = own, .connected = !own, .heard = world_now(h->world)};
+        .endpoint = h, .link = l, .own = own, .connected = !own, .heard = world_now(h->s.world)};
     list_init(&c->node);
     list_init(&c->later);
     streamcl_input_init(&c->in, l->framing, l->env.bundle_max);
@@ -263,15 +265,10 @@ static struct streamcl_conn *conn_new(struct streamcl_endpoint *h, struct stream
 static void set_up_stream(struct streamcl_conn *c)
 {
     const struct streamcl_config *k = c->link->config;
-    if (k->socket_buffer != 0)
-        stream_buffers(c->stream, (uint32_t)k->socket_buffer);
-    const bool given = k->congestion != NULL && *k->congestion != '\0';
-    const int r = given && c->own ? stream_congestion(c->stream, k->congestion) : 0;
+    const int r =
+        stream_endpoint_set_up(c->stream, k->socket_buffer, c->own ? k->congestion : NULL);
     if (r != 0)
-        streamcl_say(c->link, 1,
-                     "congestion: %s is not to be had (%s; net.ipv4.tcp_allowed_congestion_control "
-                     "lists what is); the system's is used",
-                     k->congestion, helio_strerror(r));
+        cla_say(&c->link->cla, 1, STREAM_ENDPOINT_NO_CONGESTION, k->congestion, helio_strerror(r));
 }
 
 static void add_conn(struct streamcl_conn *c)
@@ -286,8 +283,8 @@ void streamcl_conn_accept(struct streamcl_link *l, struct stream *s, const struc
 {
     struct streamcl_endpoint *h = l->endpoint;
     struct streamcl_conn *c = conn_new(h, l, false);
-    if (c == NULL || (crowd != NULL && crowd_entry_add(&h->crowds, &c->from, *crowd) != 0)) {
-        h->displaced++;
+    if (c == NULL || (crowd != NULL && crowd_entry_add(&h->s.crowds, &c->from, *crowd) != 0)) {
+        h->s.displaced++;
         free(c);
         stream_close(s);
         return;
@@ -323,7 +320,7 @@ static void connect_link(struct streamcl_link *l)
     l->out = c;
     add_conn(c);
     (void)stream_write(c->stream, NULL, 0); /* on_writable says that it is connected */
-    streamcl_wake_at(l->endpoint, streamcl_conn_deadline(c));
+    stream_endpoint_wake_at(&l->endpoint->s, streamcl_conn_deadline(c));
 }
 
 void streamcl_conn_connect(struct streamcl_link *l)
@@ -347,7 +344,7 @@ static void tell_failure(struct streamcl_link *l)
     }
     remote_name_failure(&l->remote, text);
     if (text[0] != '\0')
-        streamcl_say(l, 1, "%s", text);
+        cla_say(&l->cla, 1, "%s", text);
 }
 
 /* The last attempt went to an address that is not the peer's any more. If it has failed, the next
@@ -361,7 +358,7 @@ static void follow_name(struct streamcl_link *l)
         streamcl_conn_end(l->out, STREAMCL_END_HERE, 0);
     l->retry_at = TICK_NEVER;
     connect_link(l);
-    streamcl_say(l, 2, "remote has moved: connects to %s", remote_name_write(&l->remote, text));
+    cla_say(&l->cla, 2, "remote has moved: connects to %s", remote_name_write(&l->remote, text));
 }
 
 /* Also of a look-up for the addresses of peers that connect: then no attempt waits. */
@@ -397,8 +394,8 @@ static void bury_conn(struct streamcl_conn *c)
     l->conns_len--;
     crowd_entry_sub(&c->from);
     c->endpoint->named_len -= c->named;
-    list_add_tail(&c->endpoint->dead, &c->node);
-    streamcl_kick(c->endpoint);
+    list_add_tail(&c->endpoint->s.dead, &c->node);
+    stream_endpoint_kick(&c->endpoint->s);
 }
 
 /* Of a peer's connection, or of one that this node wanted to end, nothing is worth a line. */
@@ -410,9 +407,9 @@ static void tell_end(struct streamcl_conn *c, enum streamcl_end end, int error)
     if (c->own && end != STREAMCL_END_HERE)
         streamcl_down(l, streamcl_end_text(end), error);
     else if (end == STREAMCL_END_TOO_LONG || end == STREAMCL_END_MALFORMED)
-        streamcl_say(l, 1, "a connection from %s is closed: %s",
-                     stream_peer(c->stream, &from) ? address_write(&from, text) : text,
-                     streamcl_end_text(end));
+        cla_say(&l->cla, 1, "a connection from %s is closed: %s",
+                stream_peer(c->stream, &from) ? address_write(&from, text) : text,
+                streamcl_end_text(end));
 }
 
 void streamcl_conn_end(struct streamcl_conn *c, enum streamcl_end end, int error)

@@ -1,55 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A local address from its first link to its last: who connects, and turns, in which deadlines are
- * kept, links connect, and what has changed is told. What can go wrong at the beginning: the
- * address cannot be listened at; memory.
+ * What the local endpoint of a link (cla/stream_endpoint.h) does: in its turns, deadlines are kept
+ * and links connect; a connection belongs to a link by the address that it comes from. What can go
+ * wrong: no link takes a connection, which is refused; too many come, and one gives way.
  */
 #include <assert.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "cla/stream/streamcl_link.h"
 
 #define SAY_PAUSE (10 * TICK_S)
-
-void streamcl_kick(struct streamcl_endpoint *h)
-{
-    streamcl_wake_at(h, 0);
-}
-
-void streamcl_wake_at(struct streamcl_endpoint *h, tick when)
-{
-    if (when < alarm_due(&h->alarm))
-        alarm_set(&h->alarm, when);
-}
-
-void streamcl_more_at(struct streamcl_endpoint *h, tick when)
-{
-    if (when < alarm_due(&h->more))
-        alarm_set(&h->more, when);
-}
-
-/* ---- turns ---- */
-
-static void free_dead(struct streamcl_endpoint *h)
-{
-    for (struct list *l; (l = list_first(&h->dead)) != NULL;) {
-        list_sub(l);
-        free(container_of(l, struct streamcl_conn, node));
-    }
-}
-
-static void tell_left(struct streamcl_endpoint *h)
-{
-    while (!list_empty(&h->leaving)) {
-        struct streamcl_link *l = container_of(list_first(&h->leaving), struct streamcl_link, node);
-        void (*closed)(void *context) = l->closed;
-        void *context = l->closed_context;
-        list_sub(&l->node);
-        free(l);
-        closed(context);
-    }
-}
 
 static void warn_of_exposure(struct streamcl_link *l)
 {
@@ -59,7 +19,7 @@ static void warn_of_exposure(struct streamcl_link *l)
         return;
     l->warned = true;
     if (streamcl_config_warn(l->config, &l->env.node, 0, &key, why, sizeof why))
-        streamcl_say(l, 1, "%s: %s", key, why);
+        cla_say(&l->cla, 1, "%s: %s", key, why);
 }
 
 /* Its connections of the next turn may read again, or not any more. */
@@ -92,76 +52,30 @@ static void tend_link(struct streamcl_link *l, tick now)
     if (streamcl_keepalive_at(l) <= now)
         streamcl_write(l);
     streamcl_set_limits(l, true);
-    streamcl_wake_at(l->endpoint, tick_min(streamcl_keepalive_at(l), tick_min(l->retry_at, due)));
+    stream_endpoint_wake_at(&l->endpoint->s,
+                            tick_min(streamcl_keepalive_at(l), tick_min(l->retry_at, due)));
 }
 
-static void fini_endpoint(struct streamcl_endpoint *h)
+static void tend_links(struct stream_endpoint *h, tick now)
 {
-    world_detach(&h->round);
-    alarm_fini(&h->alarm);
-    alarm_fini(&h->more);
-    crowd_place_fini(&h->crowds);
+    list_for_each (it, &h->common.links)
+        tend_link(container_of(it, struct streamcl_link, cla.node), now);
 }
 
-static void end_endpoint(struct streamcl_endpoint *h)
+static void take_later(struct list *later, uint32_t steps)
 {
-    assert(h->ending && list_empty(&h->links));
-    free_dead(h);
-    fini_endpoint(h); /* the node's may go with the last link */
-    tell_left(h);
-    free(h);
+    streamcl_conn_take(container_of(later, struct streamcl_conn, later), steps);
 }
 
-static void take_turn(void *context)
+static tick rests_until(struct list *later)
 {
-    struct streamcl_endpoint *h = context;
-    if (h->ending) {
-        end_endpoint(h);
-        return;
-    }
-    const tick now = world_now(h->world);
-    free_dead(h);
-    list_for_each (it, &h->links)
-        tend_link(container_of(it, struct streamcl_link, node), now);
-    tell_left(h);
+    const struct streamcl_conn *c = container_of(later, struct streamcl_conn, later);
+    return rest_until(&c->link->rest, c->endpoint->s.shared);
 }
 
-/* Once in each turn of the loop: those that had more than a turn takes, in their order. */
-static void take_stopped(void *context)
+static void write_link(struct list *todo)
 {
-    struct streamcl_endpoint *h = context;
-    struct list list;
-    const tick now = world_now(h->world);
-    uint32_t sharing = 0;
-    list_init(&list);
-    list_for_each_safe (it, &h->stopped) {
-        const struct streamcl_conn *c = container_of(it, struct streamcl_conn, later);
-        const tick rests = rest_until(&c->link->rest, h->shared);
-        if (now < rests) {
-            streamcl_more_at(h, rests);
-            continue;
-        }
-        list_sub(it);
-        list_add_tail(&list, it);
-        sharing++;
-    }
-    assert(list_empty(&h->stopped) || alarm_due(&h->more) != TICK_NEVER);
-    const uint32_t all = turn_size_next(&h->turn, h->turn_follows, now);
-    const uint32_t share = sharing > 1 ? all / sharing : all;
-    while (!list_empty(&list))
-        streamcl_conn_take(container_of(list_first(&list), struct streamcl_conn, later),
-                           share < 1 ? 1 : share);
-    h->turn_follows = alarm_due(&h->more) == 0;
-}
-
-/* What the node gave in this round is written. */
-static bool end_round(void *context)
-{
-    struct streamcl_endpoint *h = context;
-    const bool any = !list_empty(&h->dirty);
-    for (struct list *l; (l = list_first(&h->dirty)) != NULL;)
-        streamcl_write(container_of(l, struct streamcl_link, todo));
-    return any;
+    streamcl_write(container_of(todo, struct streamcl_link, todo));
 }
 
 /* ---- who connects ---- */
@@ -169,17 +83,17 @@ static bool end_round(void *context)
 static void refuse_stream(struct streamcl_endpoint *h, struct stream *s, const struct address *from)
 {
     char text[ADDRESS_TEXT_MAX];
-    const tick now = world_now(h->world);
-    h->unknown_refused++;
+    const tick now = world_now(h->s.world);
+    h->s.unknown_refused++;
     stream_close(s);
-    if (now < h->say_after || list_empty(&h->links))
+    if (now < h->say_after || list_empty(&h->s.common.links))
         return;
     h->say_after = tick_add(now, SAY_PAUSE);
-    streamcl_say(container_of(list_first(&h->links), struct streamcl_link, node), 1,
-                 "no link names %s: its connections are refused (%llu so far); source: any would "
-                 "let them in",
-                 address_given(from) ? address_write(from, text) : "the peer",
-                 (unsigned long long)h->unknown_refused);
+    cla_say(local_endpoint_link(&h->s.common), 1,
+            "no link names %s: its connections are refused (%llu so far); source: any would "
+            "let them in",
+            address_given(from) ? address_write(from, text) : "the peer",
+            (unsigned long long)h->s.unknown_refused);
 }
 
 /* The link whose remote it comes from, else the first that accepts any; NULL: none does. A link
@@ -189,8 +103,8 @@ static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct
 {
     struct streamcl_link *any = NULL;
     *named = false;
-    list_for_each (it, &h->links) {
-        struct streamcl_link *l = container_of(it, struct streamcl_link, node);
+    list_for_each (it, &h->s.common.links) {
+        struct streamcl_link *l = container_of(it, struct streamcl_link, cla.node);
         *named = remote_name_has_host(&l->remote, from);
         const bool accepts = *named || l->config->source == STREAMCL_FROM_ANY;
         if (*named)
@@ -206,7 +120,7 @@ static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct
 static void displace_conn(struct crowd_entry *gives_way)
 {
     struct streamcl_conn *c = container_of(gives_way, struct streamcl_conn, from);
-    c->endpoint->displaced++;
+    c->endpoint->s.displaced++;
     streamcl_conn_end(c, STREAMCL_END_DISPLACED, 0);
 }
 
@@ -233,7 +147,7 @@ static void clear_named(struct streamcl_link *l)
     }
     if (len < l->config->connections_address)
         return;
-    l->endpoint->displaced++;
+    l->endpoint->s.displaced++;
     streamcl_conn_end(last, STREAMCL_END_DISPLACED, 0);
 }
 
@@ -249,89 +163,37 @@ static void on_accepted(void *context, struct stream *s)
         refuse_stream(h, s, &from);
         return;
     }
-    h->accepted++;
-    assert(!h->ending && l->endpoint == h);
+    h->s.accepted++;
+    assert(!h->s.common.ending && l->endpoint == h);
     const struct slice key = address_prefix(&from, prefix);
     if (named)
         clear_named(l);
     else
-        crowd_place_clear(&h->crowds, key, l->config->connections_address, l->config->connections);
+        crowd_place_clear(&h->s.crowds, key, l->config->connections_address,
+                          l->config->connections);
     streamcl_conn_accept(l, s, named ? NULL : &key);
 }
 
-/* ---- from the first link to the last ---- */
+/* ---- links come and leave ---- */
 
-static struct streamcl_endpoint *find_endpoint(const struct streamcl_link *l)
-{
-    const struct address *local = &l->config->local;
-    struct streamcl_endpoint *h = l->env.shared == NULL ? NULL : *l->env.shared;
-    if (!address_given(local) || address_port(local) == 0)
-        return NULL;
-    while (h != NULL && (h->listener == NULL || !address_equal(&h->local, local)))
-        h = h->next;
-    return h;
-}
-
-static struct streamcl_endpoint *endpoint_new(const struct streamcl_link *l)
-{
-    struct streamcl_endpoint *h = calloc(1, sizeof *h);
-    if (h == NULL)
-        return NULL;
-    h->world = l->env.world;
-    h->shared = l->env.rests != NULL ? l->env.rests : &h->own_rests;
-    struct crowd_room *room = l->env.room != NULL ? l->env.room : &h->own_room;
-    if (crowd_place_init(&h->crowds, room, l->env.seed, displace_conn) != 0) {
-        free(h);
-        return NULL;
-    }
-    list_init(&h->links);
-    list_init(&h->leaving);
-    list_init(&h->dirty);
-    list_init(&h->stopped);
-    list_init(&h->dead);
-    turn_size_init(&h->turn, STREAMCL_TURN_LEAST, STREAMCL_TURN);
-    alarm_init(&h->alarm, h->world, ALARM_LINK, take_turn, h);
-    alarm_init(&h->more, h->world, ALARM_LINK, take_stopped, h);
-    h->round = (struct round_end){.run = end_round, .context = h};
-    world_attach(h->world, &h->round);
-    if (l->env.shared != NULL) {
-        h->anchor = (struct streamcl_endpoint **)(void *)l->env.shared;
-        h->next = *h->anchor;
-        *h->anchor = h;
-    }
-    return h;
-}
-
-static void forget_endpoint(struct streamcl_endpoint *h)
-{
-    for (struct streamcl_endpoint **at = h->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
-        if (*at == h) {
-            *at = h->next;
-            break;
-        }
-    }
-}
-
-static int listen_at(struct streamcl_endpoint *h, const struct address *at, char *why,
-                     size_t why_cap)
-{
-    char text[ADDRESS_TEXT_MAX];
-    const struct stream_place place = {.address = at};
-    const int r = stream_listen(h->world, &h->listener, &place, on_accepted, h);
-    h->local = *at;
-    if (r == 0)
-        return 0;
-    h->listener = NULL;
-    snprintf(why, why_cap, "local: cannot listen at %s: %s", address_write(at, text),
-             helio_strerror(r));
-    return r;
-}
+static const struct stream_endpoint_ops endpoint_ops = {
+    .size = sizeof(struct streamcl_endpoint),
+    .turn = STREAMCL_TURN,
+    .turn_short = STREAMCL_TURN_LEAST,
+    .turn_least = 1,
+    .tend = tend_links,
+    .take = take_later,
+    .rests_until = rests_until,
+    .write = write_link,
+    .accepted = on_accepted,
+    .displaced = displace_conn,
+};
 
 /* Two links that accept the same host's connections: which is meant nobody could say. */
-static bool is_ambiguous(const struct streamcl_endpoint *h, const struct streamcl_link *l)
+static bool is_ambiguous(const struct stream_endpoint *h, const struct streamcl_link *l)
 {
-    list_for_each (it, &h->links) {
-        if (streamcl_ambiguous(container_of(it, struct streamcl_link, node)->config, l->config))
+    list_for_each (it, &h->common.links) {
+        if (streamcl_ambiguous(container_of(it, struct streamcl_link, cla.node)->config, l->config))
             return true;
     }
     return false;
@@ -339,44 +201,29 @@ static bool is_ambiguous(const struct streamcl_endpoint *h, const struct streamc
 
 int streamcl_join(struct streamcl_link *l, char *why, size_t why_cap)
 {
-    struct streamcl_endpoint *h = find_endpoint(l);
+    const struct stream_place at = {.address = &l->config->local};
+    const bool listens = address_given(at.address);
+    struct stream_endpoint *h = listens ? stream_endpoint_find(&l->env, &at) : NULL;
     if (h != NULL && is_ambiguous(h, l)) {
         snprintf(why, why_cap,
                  "remote: another link of this local address accepts the same connections");
         return HELIO_EEXIST;
     }
-    if (h == NULL) {
-        h = endpoint_new(l);
-        if (h == NULL)
-            return HELIO_ENOMEM;
-        const bool listens = address_given(&l->config->local);
-        const int r = listens ? listen_at(h, &l->config->local, why, why_cap) : 0;
-        if (r != 0) {
-            forget_endpoint(h);
-            fini_endpoint(h);
-            free(h);
-            return r;
-        }
-    }
-    l->endpoint = h;
+    const int r = h != NULL ? 0
+                            : stream_endpoint_open(&h, &endpoint_ops, &l->env, listens ? &at : NULL,
+                                                   why, why_cap);
+    if (r != 0)
+        return r;
+    static_assert(offsetof(struct streamcl_conn, node) == 0, "freed by it (stream_endpoint.dead)");
+    l->endpoint = container_of(h, struct streamcl_endpoint, s);
     rest_init(&l->rest, h->shared);
-    list_add_tail(&h->links, &l->node);
+    local_endpoint_enter(&h->common, &l->cla);
     return 0;
 }
 
 void streamcl_leave(struct streamcl_link *l)
 {
-    struct streamcl_endpoint *h = l->endpoint;
-    assert(!h->ending && list_empty(&l->conns));
+    assert(list_empty(&l->conns));
     list_sub(&l->todo);
-    list_sub(&l->node);
-    list_add_tail(&h->leaving, &l->node);
-    streamcl_kick(h);
-    if (!list_empty(&h->links))
-        return;
-    h->ending = true;
-    forget_endpoint(h);
-    if (h->listener != NULL)
-        stream_unlisten(h->listener);
-    h->listener = NULL;
+    stream_endpoint_leave(&l->endpoint->s, &l->cla);
 }

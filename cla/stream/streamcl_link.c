@@ -10,7 +10,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <inttypes.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -23,18 +22,6 @@ static struct streamcl_link *link_of(struct cla *c)
     return container_of(c, struct streamcl_link, cla);
 }
 
-void streamcl_say(struct streamcl_link *l, int level, const char *format, ...)
-{
-    char text[512];
-    va_list args;
-    if (l->env.events.say == NULL)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    l->env.events.say(l->env.events.context, &l->cla, level, text);
-}
-
 /* ---- state ---- */
 
 bool streamcl_wanted(const struct streamcl_link *l)
@@ -45,12 +32,7 @@ bool streamcl_wanted(const struct streamcl_link *l)
 void streamcl_tell_link(struct streamcl_link *l)
 {
     const bool up = l->out != NULL && l->out->connected && streamcl_wanted(l);
-    if (l->told && l->told_up == up)
-        return;
-    l->told = true;
-    l->told_up = up;
-    if (l->env.events.link != NULL)
-        l->env.events.link(l->env.events.context, &l->cla, up);
+    cla_tell_link(&l->cla, up);
 }
 
 void streamcl_retry_later(struct streamcl_link *l, bool failed)
@@ -59,11 +41,10 @@ void streamcl_retry_later(struct streamcl_link *l, bool failed)
     l->retry_at = TICK_NEVER;
     if (!streamcl_wanted(l))
         return;
-    if (!failed || l->pause < k->reconnect)
-        l->pause = k->reconnect;
-    l->retry_at = tick_add(world_now(l->env.world), l->pause);
-    l->pause = 2 * l->pause < k->reconnect_max ? 2 * l->pause : k->reconnect_max;
-    streamcl_wake_at(l->endpoint, l->retry_at);
+    l->retry_at =
+        tick_add(world_now(l->env.world),
+                 stream_endpoint_pause(&l->pause, failed, k->reconnect, k->reconnect_max));
+    stream_endpoint_wake_at(&l->endpoint->s, l->retry_at);
 }
 
 void streamcl_down(struct streamcl_link *l, const char *reason, int error)
@@ -78,12 +59,12 @@ void streamcl_down(struct streamcl_link *l, const char *reason, int error)
     if (now < l->say_after)
         return;
     l->say_after = tick_add(now, SAY_PAUSE);
-    streamcl_say(l, 1,
-                 reason == l->remote.why ? "cannot connect to %s: %s%s%s%s"
-                                         : "the connection to %s ended: %s%s%s%s",
-                 remote_name_write(&l->remote, text), reason, error != 0 ? ": " : "",
-                 error != 0 ? helio_strerror(error) : "",
-                 l->refused ? "; nobody listens there: start the peer's node" : "");
+    cla_say(&l->cla, 1,
+            reason == l->remote.why ? "cannot connect to %s: %s%s%s%s"
+                                    : "the connection to %s ended: %s%s%s%s",
+            remote_name_write(&l->remote, text), reason, error != 0 ? ": " : "",
+            error != 0 ? helio_strerror(error) : "",
+            l->refused ? "; nobody listens there: start the peer's node" : "");
 }
 
 /* ---- the calls ---- */
@@ -101,13 +82,13 @@ static int open_link(struct cla **out, const struct cla_env *env, const void *co
     snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
     if (l == NULL)
         return HELIO_ENOMEM;
-    l->cla.ops = framing == STREAMCL_STCP ? &streamcl_stcp_ops : &streamcl_mtcp_ops;
     l->env = *env;
+    cla_init(&l->cla, framing == STREAMCL_STCP ? &streamcl_stcp_ops : &streamcl_mtcp_ops,
+             &l->env.events);
     l->config = k;
     l->framing = framing;
     l->allowed = k->state == STREAMCL_UP;
     l->n.heard = TICK_NEVER;
-    list_init(&l->node);
     list_init(&l->todo);
     list_init(&l->conns);
     list_init(&l->waiting);
@@ -127,7 +108,7 @@ static int open_link(struct cla **out, const struct cla_env *env, const void *co
         remote_name_watch(&l->remote); /* its addresses say who may connect */
     alarm_init(&l->pace, env->world, ALARM_LINK, on_pace, l);
     l->retry_at = streamcl_wanted(l) ? 0 : TICK_NEVER; /* in the first turn */
-    streamcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
     *out = &l->cla;
     return 0;
 }
@@ -186,7 +167,7 @@ static int streamcl_set(struct cla *c, const void *config, void *files, char *wh
     l->config = config;
     streamcl_pace_set(l);
     streamcl_set_limits(l, false);
-    streamcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
     return 0;
 }
 
@@ -205,8 +186,8 @@ static void tell_refusal(struct streamcl_link *l, enum cla_verdict verdict)
     if (now < l->refusal_say_after)
         return;
     l->refusal_say_after = tick_add(now, SAY_PAUSE);
-    streamcl_say(l, 1, "%" PRIu64 " bundles that came were refused and are lost, the last one: %s",
-                 l->n.bundles_refused - l->refusals_told, texts[verdict]);
+    cla_say(&l->cla, 1, "%" PRIu64 " bundles that came were refused and are lost, the last one: %s",
+            l->n.bundles_refused - l->refusals_told, texts[verdict]);
     l->refusals_told = l->n.bundles_refused;
 }
 
@@ -220,20 +201,20 @@ static void streamcl_confirm(struct cla *c, uint64_t token, enum cla_verdict ver
     const bool full = l->unconfirmed >= l->config->held_bytes;
     l->unconfirmed -= token;
     if (full)
-        streamcl_kick(l->endpoint); /* it reads again */
+        stream_endpoint_kick(&l->endpoint->s); /* it reads again */
 }
 
 static void streamcl_pause(struct cla *c, bool on)
 {
     struct streamcl_link *l = link_of(c);
     l->paused = on;
-    streamcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
 }
 
 static void streamcl_charge(struct cla *c, tick took, tick fair, tick now)
 {
     struct streamcl_link *l = link_of(c);
-    if (!rest_spend(&l->rest, l->endpoint->shared, took, fair, 1, now))
+    if (!rest_spend(&l->rest, l->endpoint->s.shared, took, fair, 1, now))
         return;
     list_for_each (it, &l->conns)
         streamcl_conn_watch(container_of(it, struct streamcl_conn, node));
@@ -249,7 +230,7 @@ static void set_connections(struct streamcl_link *l)
     }
     if (streamcl_wanted(l) && l->out == NULL)
         l->retry_at = 0;
-    streamcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
 }
 
 static void streamcl_set_link(struct cla *c, bool up)
@@ -275,9 +256,7 @@ static void streamcl_contact(struct cla *c, const struct cla_contact *contact)
 static void streamcl_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct streamcl_link *l = link_of(c);
-    assert(l->closed == NULL && closed != NULL);
-    l->closed = closed;
-    l->closed_context = context;
+    cla_closing(c, closed, context);
     l->allowed = false;
     while (!list_empty(&l->conns))
         streamcl_conn_end(container_of(list_first(&l->conns), struct streamcl_conn, node),
@@ -315,7 +294,7 @@ static void check_conn(const struct streamcl_conn *c, const struct streamcl_link
     assert(c->link == l && c->endpoint == l->endpoint && c->stream != NULL && !c->taking);
     assert(c->own == (l->out == c) && (c->own || c->named) == (c->from.place == NULL));
     assert(l->env.events.reserve == NULL || c->held == streamcl_held(&c->in));
-    assert(alarm_due(&c->endpoint->alarm) <= streamcl_conn_deadline(c));
+    assert(alarm_due(&c->endpoint->s.alarm) <= streamcl_conn_deadline(c));
     streamcl_input_check(&c->in);
 }
 
@@ -337,12 +316,12 @@ static void streamcl_check_self(const struct cla *c)
     const struct streamcl_link *l =
         container_of((struct cla *)(uintptr_t)c, struct streamcl_link, cla);
     size_t conns = 0;
-    assert(l->closed == NULL && !l->endpoint->ending && c->limits.window >= 1);
+    assert(l->cla.closed == NULL && !l->endpoint->s.common.ending && c->limits.window >= 1);
     list_for_each (it, &l->conns) {
         check_conn(container_of(it, struct streamcl_conn, node), l);
         conns++;
     }
     assert(conns == l->conns_len);
     check_waiting(l);
-    crowd_place_check(&l->endpoint->crowds);
+    crowd_place_check(&l->endpoint->s.crowds);
 }

@@ -12,14 +12,9 @@
 #define CLA_STREAMCL_LINK_H
 
 #include "base/bucket.h"
-#include "base/crowd_room.h"
-#include "base/list.h"
-#include "base/rest.h"
-#include "base/turn_size.h"
 #include "cla/stream/streamcl_config.h"
 #include "cla/stream/streamcl_frame.h"
-#include "os/took.h"
-#include "os/world.h"
+#include "cla/stream_endpoint.h"
 
 struct json_t;
 
@@ -53,32 +48,10 @@ enum streamcl_end { STREAMCL_ENDS(STREAMCL_END_ENUM) STREAMCL_END_COUNT };
 #undef STREAMCL_END_ENUM
 const char *streamcl_end_text(enum streamcl_end e); /* static */
 
-/* A local endpoint: a local address, and the links that share it. A link that does not listen has
- * one of its own. */
 struct streamcl_endpoint {
-    struct streamcl_endpoint *next; /* in *anchor */
-    struct streamcl_endpoint **anchor;
-    struct world *world;
-    struct address local;
-    struct stream_listener *listener; /* NULL: it does not listen */
-    struct alarm alarm;               /* its turn: the earliest deadline, or soon */
-    struct alarm more;                /* the next turn of those in `stopped` */
-    struct round_end round;           /* what the node gave is written at the end of the round */
-    struct list links, leaving;       /* struct streamcl_link.node; leaving: `closed` is due */
-    struct list dirty;                /* struct streamcl_link.todo */
-    struct list stopped;              /* struct streamcl_conn.later */
-    struct list dead;                 /* struct streamcl_conn.node: their memory is due */
-    struct crowd_place crowds;        /* connections of peers, by address */
-    size_t named_len;                 /* of peers that are in no crowd (streamcl_conn.named) */
-    struct crowd_room own_room;       /* if the node has none for all links */
-    struct rests *shared;             /* of all links of the node, or: */
-    struct rests own_rests;
-    struct took took;
-    struct turn_size turn; /* steps of a turn, in all */
-    bool turn_follows;     /* the last one left some */
-    bool ending;           /* no links are left */
-    uint64_t accepted, displaced, unknown_refused;
-    tick say_after; /* then the next refusal is logged */
+    struct stream_endpoint s;
+    size_t named_len; /* connections of peers that are in no crowd (streamcl_conn.named) */
+    tick say_after;   /* then the next refusal is logged */
 };
 
 struct streamcl_conn {
@@ -108,7 +81,7 @@ struct streamcl_sending {
 
 struct streamcl_link {
     struct cla cla;
-    struct list node, todo;
+    struct list todo;
     struct streamcl_endpoint *endpoint;
     struct cla_env env;
     const struct streamcl_config *config;
@@ -133,7 +106,7 @@ struct streamcl_link {
     bool planned;                  /* contact is the plan's */
     struct cla_contact contact;
     bool paused; /* the node has no room */
-    bool told, told_up, warned, pumping;
+    bool warned, pumping;
     tick retry_at, pause;
     const char *reason; /* why it is down; NULL: not known */
     int reason_error;   /* HELIO_E*, of `reason` */
@@ -149,18 +122,12 @@ struct streamcl_link {
         tick heard; /* TICK_NEVER: never */
         uint64_t ends[STREAMCL_END_COUNT];
     } n;
-    void (*closed)(void *context);
-    void *closed_context;
 };
 
 /* streamcl_endpoint.c. join: listens when it is the first link there; 0 or an error with its text.
- * leave: its connections have ended; `closed` follows later, and its memory goes. kick, wake_at: a
- * turn soon, at that time or sooner. more_at: likewise, of those in `stopped`. */
+ * leave: its connections have ended; `closed` follows later, and its memory goes. */
 int streamcl_join(struct streamcl_link *l, char *why, size_t why_cap);
 void streamcl_leave(struct streamcl_link *l);
-void streamcl_kick(struct streamcl_endpoint *h);
-void streamcl_wake_at(struct streamcl_endpoint *h, tick when);
-void streamcl_more_at(struct streamcl_endpoint *h, tick when);
 
 /* streamcl_conn.c. connect: to the link's remote, once an address of its name is known, unless it
  * is connected or shall not be; a failure is counted, and the next try is due. resolved: a look-up
@@ -198,8 +165,6 @@ bool streamcl_wanted(const struct streamcl_link *l);
 void streamcl_tell_link(struct streamcl_link *l);
 void streamcl_retry_later(struct streamcl_link *l, bool failed);
 void streamcl_down(struct streamcl_link *l, const char *reason, int error);
-void streamcl_say(struct streamcl_link *l, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* streamcl_status.c */
 void streamcl_status(struct cla *c, struct json_t *object);

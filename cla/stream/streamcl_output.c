@@ -46,8 +46,8 @@ void streamcl_set_limits(struct streamcl_link *l, bool tell)
     l->cla.limits.window = (uint32_t)(less ? l->flight : l->config->window);
     l->cla.limits.bundle_max = l->framing == STREAMCL_STCP ? STREAMCL_STCP_MAX : 0;
     assert(l->cla.limits.window >= 1);
-    if (tell && was.window != l->cla.limits.window && l->env.events.limits != NULL)
-        l->env.events.limits(l->env.events.context, &l->cla);
+    if (tell && was.window != l->cla.limits.window)
+        cla_tell_limits(&l->cla);
 }
 
 void streamcl_pace_set(struct streamcl_link *l)
@@ -66,7 +66,7 @@ void streamcl_pace_set(struct streamcl_link *l)
 
 enum cla_reason streamcl_queue(struct streamcl_link *l, uint64_t key, struct buf *bundle)
 {
-    if (l->out == NULL || !l->out->connected || !l->told_up)
+    if (l->out == NULL || !l->out->connected || !l->cla.told_up)
         return CLA_REASON_DOWN;
     if (bundle->len == 0 || (l->framing == STREAMCL_STCP && bundle->len > STREAMCL_STCP_MAX))
         return CLA_REASON_TOO_LONG;
@@ -110,7 +110,7 @@ int streamcl_take_back(struct streamcl_link *l, uint64_t key)
         if (l->begun > 0 && s == first_of(&l->waiting))
             return 0; /* what is begun goes on, or the stream would have no frames any more */
         (void)end_sending(l, s);
-        streamcl_kick(l->endpoint); /* limits */
+        stream_endpoint_kick(&l->endpoint->s); /* limits */
         return HELIO_ENOENT;
     }
     return first_of(&l->sent) != NULL ? 0 : HELIO_ENOENT;
@@ -275,12 +275,12 @@ void streamcl_write(struct streamcl_link *l)
     l->pumping = false;
     tell_sent(l);
     streamcl_set_limits(l, true);
-    streamcl_wake_at(l->endpoint, streamcl_keepalive_at(l));
+    stream_endpoint_wake_at(&l->endpoint->s, streamcl_keepalive_at(l));
 }
 
 void streamcl_touch(struct streamcl_link *l)
 {
     if (l->endpoint == NULL || l->out == NULL || !list_empty(&l->todo))
         return;
-    list_add_tail(&l->endpoint->dirty, &l->todo);
+    list_add_tail(&l->endpoint->s.dirty, &l->todo);
 }

@@ -22,7 +22,7 @@ void streamcl_gauges(const struct cla *c, struct cla_gauges *out)
     out->rx_bytes = l->n.rx_bytes;
     out->heard = l->n.heard;
     out->off = !l->allowed;
-    out->refused = !l->told_up && streamcl_wanted(l) && l->refused;
+    out->refused = !l->cla.told_up && streamcl_wanted(l) && l->refused;
     out->sessions = l->conns_len;
 }
 
@@ -31,7 +31,7 @@ static void put_reason(json_t *o, const struct streamcl_link *l)
 {
     char text[256];
     const tick now = world_now(l->env.world);
-    if (l->told_up)
+    if (l->cla.told_up)
         return;
     if (!l->allowed)
         snprintf(text, sizeof text, "it is set to down; helioctl link NAME up changes that");
@@ -85,9 +85,9 @@ static void put_counters(json_t *o, const struct streamcl_link *l)
               {"keepalives_rx", l->n.keepalives_rx},
               {"stream_bytes_tx", l->n.tx_bytes},
               {"stream_bytes_rx", l->n.rx_bytes},
-              {"connections", l->endpoint->crowds.crowds.len + l->endpoint->named_len},
-              {"connections_displaced", l->endpoint->displaced},
-              {"unknown_refused", l->endpoint->unknown_refused}};
+              {"connections", l->endpoint->s.crowds.crowds.len + l->endpoint->named_len},
+              {"connections_displaced", l->endpoint->s.displaced},
+              {"unknown_refused", l->endpoint->s.unknown_refused}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
         put_number(o, of[i].key, of[i].value);
 }
@@ -101,7 +101,7 @@ void streamcl_status(struct cla *c, struct json_t *object)
     for (unsigned e = 0; e < STREAMCL_END_COUNT; e++)
         if (l->n.ends[e] > 0)
             put_number(ends, streamcl_end_text((enum streamcl_end)e), l->n.ends[e]);
-    json_object_set_new(object, "up", json_boolean(l->told_up));
+    json_object_set_new(object, "up", json_boolean(l->cla.told_up));
     put_reason(object, l);
     remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);

@@ -158,7 +158,7 @@ static void probe_conn(struct tcpcl_conn *c)
     c->probe_rx = c->n.rx_bytes;
     tcpcl_alive(c->session);
     tcpcl_conn_touch(c);
-    tcpcl_wake_at(c->endpoint, c->probe_at);
+    stream_endpoint_wake_at(&c->endpoint->s, c->probe_at);
 }
 
 static bool is_dead(const struct tcpcl_conn *c)
@@ -192,8 +192,8 @@ static void say_contested(struct tcpcl_link *l, const struct tcpcl_conn *c,
         address_write(&at, from);
     if (stream_peer(before->stream, &at))
         address_write(&at, had);
-    tcpcl_tell(
-        l, 1,
+    cla_say(
+        &l->cla, 1,
         "%s and %s both say that they are \"%s\" (%llu times so far): bundles go to %s, which %s",
         from, had, tcpcl_peer(c->session)->node_id, (unsigned long long)l->contested,
         wins ? from : had,

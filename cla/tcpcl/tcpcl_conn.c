@@ -43,7 +43,7 @@ static void settle_account(struct tcpcl_conn *c, uint64_t held)
     if (held == c->reserved || to == NULL || to->reserve == NULL)
         return;
     if (held > c->reserved && !to->reserve(to->context, &l->cla, held - c->reserved)) {
-        tcpcl_shed(c->session, TCPCL_REFUSE_NO_RESOURCES, world_now(c->endpoint->world));
+        tcpcl_shed(c->session, TCPCL_REFUSE_NO_RESOURCES, world_now(c->endpoint->s.world));
         held = 0;
     } else if (held > c->reserved) {
         l->reserved += held - c->reserved;
@@ -153,11 +153,11 @@ static void tell_unidentified_over(struct tcpcl_conn *c, enum tcpcl_end end)
     c->endpoint->ends[end]++;
     const bool no_tls =
         end == TCPCL_END_PEER_TERM && !c->secure && peer_reason(c) == TCPCL_TERM_CONTACT_FAILURE;
-    if ((end != TCPCL_END_NO_TLS && !no_tls) || list_empty(&c->endpoint->links))
+    if ((end != TCPCL_END_NO_TLS && !no_tls) || list_empty(&c->endpoint->s.common.links))
         return;
     if (stream_peer(c->stream, &at))
         address_write(&at, from);
-    struct tcpcl_link *l = container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
+    struct tcpcl_link *l = tcpcl_first_link(c->endpoint);
     if (no_tls)
         tcpcl_tls_say(
             l, 1,
@@ -228,7 +228,7 @@ static void take_notice(struct tcpcl_conn *c, const struct tcpcl_notice *n)
     switch (n->kind) {
     case TCPCL_CONTACT:
         crowd_entry_active(&c->from);
-        begin_security(c, n->tls, world_now(c->endpoint->world));
+        begin_security(c, n->tls, world_now(c->endpoint->s.world));
         break;
     case TCPCL_PEER:
         tcpcl_admit_peer(c);
@@ -292,10 +292,10 @@ static void watch_stream(struct tcpcl_conn *c, tick now)
         c->reading = reads;
         stream_read(c->stream, reads);
     }
-    tcpcl_wake_at(c->endpoint, tcpcl_deadline(c->session));
+    stream_endpoint_wake_at(&c->endpoint->s, tcpcl_deadline(c->session));
     if ((rests || c->unwritten || tcpcl_stopped(c->session)) && list_empty(&c->later)) {
-        list_add_tail(&c->endpoint->stopped, &c->later);
-        tcpcl_more_at(c->endpoint, rests ? tcpcl_rests_until(c) : 0);
+        list_add_tail(&c->endpoint->s.stopped, &c->later);
+        stream_endpoint_more_at(&c->endpoint->s, rests ? tcpcl_rests_until(c) : 0);
     }
 }
 
@@ -309,7 +309,7 @@ void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages)
 
 void tcpcl_conn_pump(struct tcpcl_conn *c)
 {
-    const struct world *w = c->endpoint->world;
+    const struct world *w = c->endpoint->s.world;
     struct tcpcl_notice n;
     tick now = 0;
     size_t room = TCPCL_TURN_PARTS;
@@ -343,7 +343,7 @@ void tcpcl_conn_secure(struct tcpcl_conn *c)
     assert(c->awaits_files && !c->securing && !c->secure);
     c->awaits_files = false;
     if (tcpcl_state(c->session) == TCPCL_IN_SECURING) /* else it ended meanwhile */
-        begin_security(c, true, world_now(c->endpoint->world));
+        begin_security(c, true, world_now(c->endpoint->s.world));
     tcpcl_conn_pump(c);
 }
 
@@ -351,7 +351,7 @@ void tcpcl_conn_touch(struct tcpcl_conn *c)
 {
     if (c->pumping || c->stream == NULL || !list_empty(&c->todo))
         return;
-    list_add_tail(&c->endpoint->dirty, &c->todo);
+    list_add_tail(&c->endpoint->s.dirty, &c->todo);
 }
 
 /* ---- the stream ---- */
@@ -365,7 +365,7 @@ static uint8_t *give_space(void *context, size_t *len)
 static void take_bytes(void *context, size_t len)
 {
     struct tcpcl_conn *c = context;
-    tick now = world_now(c->endpoint->world);
+    tick now = world_now(c->endpoint->s.world);
     tcpcl_fed(c->session, len, now);
     if (c->link != NULL)
         c->link->heard = now;
@@ -377,7 +377,7 @@ static void on_writable(void *context)
     struct tcpcl_conn *c = context;
     if (c->securing) {
         tcpcl_tls_done(c);
-        tcpcl_secured(c->session, true, world_now(c->endpoint->world));
+        tcpcl_secured(c->session, true, world_now(c->endpoint->s.world));
     }
     tcpcl_conn_pump(c);
 }
@@ -385,7 +385,7 @@ static void on_writable(void *context)
 static void on_ended(void *context, int error)
 {
     struct tcpcl_conn *c = context;
-    tick now = world_now(c->endpoint->world);
+    tick now = world_now(c->endpoint->s.world);
     c->error = error;
     if (c->securing) {
         tcpcl_tls_failed(c, error);
@@ -428,7 +428,7 @@ static struct tcpcl_conn *conn_new(struct tcpcl_endpoint *h, const struct tcpcl_
                                 .ending_timeout = l->config->ending,
                                 .counters = &c->n};
     tcpcl_conn_terms(l, &setup.terms);
-    c->session = tcpcl_new(&setup, world_now(h->world));
+    c->session = tcpcl_new(&setup, world_now(h->s.world));
     if (c->session == NULL) {
         free(c);
         return NULL;
@@ -456,27 +456,21 @@ static void free_conn(struct tcpcl_conn *c)
 static void set_up_stream(struct tcpcl_conn *c, struct tcpcl_link *l)
 {
     const struct tcpcl_config *k = l->config;
-    if (k->socket_buffer != 0)
-        stream_buffers(c->stream, (uint32_t)k->socket_buffer);
-    bool given = k->congestion != NULL && *k->congestion != '\0';
-    int r = given ? stream_congestion(c->stream, k->congestion) : 0;
+    const int r = stream_endpoint_set_up(c->stream, k->socket_buffer, k->congestion);
     if (r != 0)
-        tcpcl_say(l, 1,
-                  "congestion: %s is not to be had (%s; net.ipv4.tcp_allowed_congestion_control "
-                  "lists what is); the system's is used",
-                  k->congestion, helio_strerror(r));
+        tcpcl_say(l, 1, STREAM_ENDPOINT_NO_CONGESTION, k->congestion, helio_strerror(r));
 }
 
 void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from)
 {
-    struct tcpcl_link *first = container_of(list_first(&h->links), struct tcpcl_link, node);
+    struct tcpcl_link *first = tcpcl_first_link(h);
     struct tcpcl_conn *c = conn_new(h, first, false);
-    if (c != NULL && crowd_entry_add(&h->crowds, &c->from, from) != 0) {
+    if (c != NULL && crowd_entry_add(&h->s.crowds, &c->from, from) != 0) {
         free_conn(c);
         c = NULL;
     }
     if (c == NULL) {
-        h->turned_away++;
+        h->s.displaced++;
         stream_close(s);
         return;
     }
@@ -535,8 +529,8 @@ static void bury_conn(struct tcpcl_conn *c)
     tcpcl_add_counters(l == NULL ? &c->endpoint->unidentified_n : &l->n, &c->n);
     tcpcl_free(c->session);
     c->session = NULL;
-    list_add_tail(&c->endpoint->dead, &c->node);
-    tcpcl_kick(c->endpoint);
+    list_add_tail(&c->endpoint->s.dead, &c->node);
+    stream_endpoint_kick(&c->endpoint->s);
 }
 
 static void end_conn(struct tcpcl_conn *c)
@@ -560,8 +554,8 @@ void tcpcl_conn_drop(struct tcpcl_conn *c)
 {
     size_t room = TCPCL_TURN_PARTS;
     assert(!c->pumping);
-    tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->endpoint->world));
-    while (write_some(c, &room, world_now(c->endpoint->world)))
+    tcpcl_terminate(c->session, TCPCL_TERM_UNKNOWN, world_now(c->endpoint->s.world));
+    while (write_some(c, &room, world_now(c->endpoint->s.world)))
         continue;
     bury_conn(c);
 }

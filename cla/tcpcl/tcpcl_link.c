@@ -23,22 +23,6 @@ static struct tcpcl_link *link_of(struct cla *c)
     return container_of(c, struct tcpcl_link, cla);
 }
 
-static void say_args(struct tcpcl_link *l, int level, const char *format, va_list args)
-{
-    char text[512];
-    vsnprintf(text, sizeof text, format, args);
-    if (l->env.events.say != NULL)
-        l->env.events.say(l->env.events.context, &l->cla, level, text);
-}
-
-void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    say_args(l, level, format, args);
-    va_end(args);
-}
-
 /* Each message (its format) has its own pause, so that one does not hide another. */
 static bool may_say(struct tcpcl_link *l, const char *format)
 {
@@ -63,7 +47,7 @@ void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     if (!may_say(l, format))
         return;
     va_start(args, format);
-    say_args(l, level, format, args);
+    cla_say_args(&l->cla, level, format, args);
     va_end(args);
 }
 
@@ -87,7 +71,7 @@ void tcpcl_down(struct tcpcl_link *l, int level, const char *format, ...)
     if (!may_say(l, format))
         return;
     va_start(args, format);
-    say_args(l, level, format, args);
+    cla_say_args(&l->cla, level, format, args);
     va_end(args);
 }
 
@@ -103,7 +87,7 @@ void tcpcl_tls_say(struct tcpcl_link *l, int level, const char *format, ...)
     if (level < 2 && !may_say(l, format))
         return;
     va_start(args, format);
-    say_args(l, level, format, args);
+    cla_say_args(&l->cla, level, format, args);
     va_end(args);
 }
 
@@ -121,14 +105,13 @@ void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
     if (p->round_trip == 0 || silence == 0 || !shorter || now < l->keepalive_say_after)
         return;
     l->keepalive_say_after = tick_add(now, KEEPALIVE_SAY_PAUSE);
-    tcpcl_tell(
-        l, 1,
-        "keepalives each %u s, and an end after %llu ms of silence, are short for a round trip "
-        "of %llu ms: what TCP has to send again may end sessions; raise keepalive%s, at both "
-        "ends, to %llu s or more",
-        (unsigned)p->keepalive_s, (unsigned long long)(silence / TICK_MS),
-        (unsigned long long)(p->round_trip / TICK_MS), l->config->idle != 0 ? " and idle" : "",
-        (unsigned long long)((TRIPS_LEAST * p->round_trip + TICK_S - 1) / TICK_S));
+    cla_say(&l->cla, 1,
+            "keepalives each %u s, and an end after %llu ms of silence, are short for a round trip "
+            "of %llu ms: what TCP has to send again may end sessions; raise keepalive%s, at both "
+            "ends, to %llu s or more",
+            (unsigned)p->keepalive_s, (unsigned long long)(silence / TICK_MS),
+            (unsigned long long)(p->round_trip / TICK_MS), l->config->idle != 0 ? " and idle" : "",
+            (unsigned long long)((TRIPS_LEAST * p->round_trip + TICK_S - 1) / TICK_S));
 }
 
 /* ---- state and limits ---- */
@@ -136,12 +119,7 @@ void tcpcl_look_at_keepalive(struct tcpcl_link *l, const struct tcpcl_conn *c)
 void tcpcl_tell_link(struct tcpcl_link *l)
 {
     bool up = l->wanted && tcpcl_sender(l) != NULL;
-    if (l->told && l->told_up == up)
-        return;
-    l->told = true;
-    l->told_up = up;
-    if (l->env.events.link != NULL)
-        l->env.events.link(l->env.events.context, &l->cla, up);
+    cla_tell_link(&l->cla, up);
 }
 
 /* What the peer takes, and, when the window is full of bytes, no more bundles than there are. */
@@ -156,8 +134,8 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
         l->cla.limits.bundle_max = tcpcl_peer(c->session)->transfer_mru;
     assert(l->cla.limits.window >= 1);
     bool changed = was.window != l->cla.limits.window || was.bundle_max != l->cla.limits.bundle_max;
-    if (changed && tell && l->env.events.limits != NULL)
-        l->env.events.limits(l->env.events.context, &l->cla);
+    if (changed && tell)
+        cla_tell_limits(&l->cla);
 }
 
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
@@ -165,11 +143,10 @@ void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
     l->retry_at = TICK_NEVER;
     if (!tcpcl_connects(l->config) || !l->wanted || l->unconfigured)
         return;
-    if (!failed || l->pause < l->config->reconnect)
-        l->pause = l->config->reconnect;
-    l->retry_at = tick_add(world_now(l->env.world), l->pause);
-    l->pause = 2 * l->pause < l->config->reconnect_max ? 2 * l->pause : l->config->reconnect_max;
-    tcpcl_wake_at(l->endpoint, l->retry_at);
+    l->retry_at = tick_add(
+        world_now(l->env.world),
+        stream_endpoint_pause(&l->pause, failed, l->config->reconnect, l->config->reconnect_max));
+    stream_endpoint_wake_at(&l->endpoint->s, l->retry_at);
 }
 
 /* ---- the calls ---- */
@@ -177,12 +154,11 @@ void tcpcl_retry_later(struct tcpcl_link *l, bool failed)
 void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config)
 {
-    l->cla.ops = &tcpcl_ops;
+    cla_init(&l->cla, &tcpcl_ops, &l->env.events);
     l->env = *env;
     l->config = config;
     l->wanted = l->allowed = config->state == TCPCL_WANTED_UP;
     l->retry_at = TICK_NEVER;
-    list_init(&l->node);
     list_init(&l->conns);
     tcpcl_pace_set(l);
     tcpcl_set_limits(l, false);
@@ -222,7 +198,7 @@ static int tcpcl_open(struct cla **out, const struct cla_env *env, const void *c
     remote_name_on_answer(&l->remote, tcpcl_remote_resolved, l);
     if (l->wanted && tcpcl_connects(l->config))
         l->retry_at = 0; /* in the first turn */
-    tcpcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
     *out = &l->cla;
     return 0;
 }
@@ -259,7 +235,7 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
         assert(l->flight > 0 && l->flight_bytes >= len);
         l->flight--;
         l->flight_bytes -= len;
-        tcpcl_kick(l->endpoint); /* limits */
+        stream_endpoint_kick(&l->endpoint->s); /* limits */
         return HELIO_ENOENT;
     }
     return 0; /* a transfer that has begun ends */
@@ -330,7 +306,7 @@ static int tcpcl_set(struct cla *c, const void *config, void *files, char *why, 
     l->config = config;
     tcpcl_pace_set(l);
     tcpcl_set_limits(l, false);
-    tcpcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
     return 0;
 }
 
@@ -388,7 +364,7 @@ static void set_wanted(struct tcpcl_link *l, bool up)
     }
     bool connects = up && tcpcl_connects(l->config) && !l->unconfigured && !tcpcl_claimed(l);
     l->retry_at = connects ? 0 : l->retry_at;
-    tcpcl_kick(l->endpoint);
+    stream_endpoint_kick(&l->endpoint->s);
 }
 
 static void tcpcl_set_link(struct cla *cla, bool up)
@@ -413,9 +389,7 @@ static void tcpcl_contact(struct cla *cla, const struct cla_contact *contact)
 static void tcpcl_close_link(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct tcpcl_link *l = link_of(c);
-    assert(l->closed == NULL && closed != NULL);
-    l->closed = closed;
-    l->closed_context = context;
+    cla_closing(c, closed, context);
     while (!list_empty(&l->conns))
         tcpcl_conn_drop(container_of(list_first(&l->conns), struct tcpcl_conn, node));
     drop_files(l); /* its streams have ended */
@@ -463,9 +437,9 @@ static void check_conn(const struct tcpcl_conn *c)
     assert(tcpcl_state(c->session) != TCPCL_IN_OVER);
     /* who waits is woken up */
     assert(!tcpcl_stopped(c->session) || !list_empty(&c->later));
-    assert(list_empty(&c->later) || alarm_due(&c->endpoint->more) <= tcpcl_rests_until(c));
+    assert(list_empty(&c->later) || alarm_due(&c->endpoint->s.more) <= tcpcl_rests_until(c));
     assert(c->time.rest.debt <= REST_LONG && c->time.units >= 1 && c->time.units <= TCPCL_TURN);
-    assert(alarm_due(&c->endpoint->alarm) <= tcpcl_deadline(c->session));
+    assert(alarm_due(&c->endpoint->s.alarm) <= tcpcl_deadline(c->session));
     tcpcl_check(c->session);
 }
 
@@ -474,7 +448,7 @@ void tcpcl_check_self(const struct cla *c)
     const struct tcpcl_link *l = container_of((struct cla *)(uintptr_t)c, struct tcpcl_link, cla);
     uint64_t flight = 0, reserved = 0;
     size_t conns = 0;
-    assert(l->closed == NULL && !l->endpoint->ending);
+    assert(l->cla.closed == NULL && !l->endpoint->s.common.ending);
     list_for_each (it, &l->conns) {
         const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);
         assert(n->link == l && n->endpoint == l->endpoint);
@@ -493,6 +467,6 @@ void tcpcl_check_self(const struct cla *c)
         check_conn(n);
         conns++;
     }
-    assert(conns == l->endpoint->crowds.crowds.len);
-    crowd_place_check(&l->endpoint->crowds);
+    assert(conns == l->endpoint->s.crowds.crowds.len);
+    crowd_place_check(&l->endpoint->s.crowds);
 }

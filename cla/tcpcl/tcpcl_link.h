@@ -5,15 +5,10 @@
 #define CLA_TCPCL_LINK_H
 
 #include "base/bucket.h"
-#include "base/crowd_room.h"
-#include "base/list.h"
-#include "base/rest.h"
-#include "base/turn_size.h"
+#include "cla/stream_endpoint.h"
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_session.h"
 #include "cla/tcpcl/tcpcl_tls.h"
-#include "os/took.h"
-#include "os/world.h"
 
 struct json_t;
 
@@ -54,39 +49,16 @@ struct tcpcl_time {
     tick earned;             /* rests.earned before it */
 };
 
-/* A local endpoint: a local address, the links that share it, and connections whose peer has not
- * identified itself, with their counters. A link that does not listen has one
- * of its own. */
+/* A local endpoint, with the connections whose peer has not identified itself, and their counters.
+ */
 struct tcpcl_endpoint {
-    struct tcpcl_endpoint *next; /* in *anchor */
-    struct tcpcl_endpoint **anchor;
-    struct world *world;
-    struct address local;
-    char path[STREAM_PATH_MAX + 1];
-    struct stream_listener *listener; /* NULL: it does not listen */
-    struct alarm alarm;               /* its turn: the earliest deadline, or soon */
-    struct round_end round;           /* what the node gave is written at the end of the round */
-    struct list links, leaving;       /* struct tcpcl_link.node; leaving: `closed` is due */
-    struct list unidentified, dead;   /* struct tcpcl_conn.node; dead: their memory is due */
-    struct crowd_place crowds;        /* the unidentified, by address */
-    struct crowd_room own_room;       /* if the node has none for all links */
-    struct list dirty;                /* struct tcpcl_conn.todo */
-    struct alarm more;                /* the next turn of those in `stopped` */
-    struct alarm pace;                /* the next burst of those that wait for their rate */
-    struct rests *shared;             /* of all links of the node, or: */
-    struct rests own_rests;
-    uint32_t sharing;    /* sessions that had messages left in the last turn, >= 1 */
-    struct list stopped; /* struct tcpcl_conn.later; those that rest, too */
-    uint64_t rounds;     /* of the loop that have ended */
-    struct took took;
+    struct stream_endpoint s;             /* displaced: also those that found no memory */
+    struct list unidentified;             /* struct tcpcl_conn.node */
+    struct alarm pace;                    /* the next burst of those that wait for their rate */
     struct tcpcl_rest rests[TCPCL_RESTS]; /* of unconfigured peers */
-    struct turn_size turn;                /* messages that they have in one, in all */
-    bool turn_follows;                    /* the last one left some */
     bool files_read;                      /* connections may not wait for files any more */
-    bool ending;                          /* no links are left */
     uint32_t serial;                      /* of the last connection */
     struct tcpcl_counters unidentified_n; /* of these sessions */
-    uint64_t accepted, turned_away, unknown_refused;
     struct tcpcl_tls_counters tls_n;
     uint64_t ends[TCPCL_END_COUNT]; /* of the unidentified */
 };
@@ -113,7 +85,6 @@ struct tcpcl_said {
 
 struct tcpcl_link {
     struct cla cla;
-    struct list node; /* in endpoint->links or ->leaving */
     struct tcpcl_endpoint *endpoint;
     struct cla_env env;
     const struct tcpcl_config *config; /* of one who came in: &own */
@@ -127,8 +98,7 @@ struct tcpcl_link {
     bool allowed;      /* by the operator */
     bool planned;      /* contact is the plan's */
     struct cla_contact contact;
-    struct bucket bucket; /* of what all of its sessions send */
-    bool told, told_up;
+    struct bucket bucket;          /* of what all of its sessions send */
     char reason[TCPCL_REASON_MAX]; /* of the last failure or end of a session; "": none yet */
     tick reason_at;
     tick retry_at; /* of the next connection; TICK_NEVER: none is wanted */
@@ -152,8 +122,6 @@ struct tcpcl_link {
     tick heard;   /* when a byte of the peer came last; 0: none did */
     bool refused; /* the attempt of `reason` was refused, by either end */
     uint64_t ends[TCPCL_END_COUNT];
-    void (*closed)(void *context);
-    void *closed_context;
 };
 
 struct tcpcl_conn {
@@ -186,13 +154,15 @@ struct tcpcl_conn {
 int tcpcl_join(struct tcpcl_link *l, char *why, size_t why_cap);
 void tcpcl_leave(struct tcpcl_link *l);
 void tcpcl_enter(struct tcpcl_endpoint *h, struct tcpcl_link *l); /* who came in */
-void tcpcl_kick(struct tcpcl_endpoint *h);                        /* a turn soon */
 /* Connections that wait for files of TLS go on in the next turn, unless theirs are still read. */
 void tcpcl_files_read(struct tcpcl_endpoint *h);
-void tcpcl_wake_at(struct tcpcl_endpoint *h, tick when); /* a turn then, or sooner */
-void tcpcl_more_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those in `stopped` */
+void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* those that are paced go on then */
 
-void tcpcl_pace_at(struct tcpcl_endpoint *h, tick when); /* likewise, of those that are paced */
+/* Whose rules hold for a peer that has not identified itself. */
+static inline struct tcpcl_link *tcpcl_first_link(const struct tcpcl_endpoint *h)
+{
+    return container_of(local_endpoint_link(&h->s.common), struct tcpcl_link, cla);
+}
 
 /* tcpcl_remote.c. connect: to the link's remote, once an address of its name is known; a failure is
  * counted, and the next try is due. resolved: a look-up has ended. text: where that is, for
@@ -262,10 +232,8 @@ bool tcpcl_claimed(const struct tcpcl_link *l);
 /* tcpcl_peer.c: the session says who the peer is: it is let in, or ended. */
 void tcpcl_admit_peer(struct tcpcl_conn *c);
 
-/* tcpcl_link.c. tell: always. say: each format at most once in 10 s, because what a peer can bring
- * about must not fill the log. */
-void tcpcl_tell(struct tcpcl_link *l, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+/* tcpcl_link.c. say: each format at most once in 10 s, because what a peer can bring about must not
+ * fill the log. */
 void tcpcl_say(struct tcpcl_link *l, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 /* The same, and `helioctl links` shows the text as the reason while the link is down: the link

@@ -73,8 +73,8 @@ void tcpcl_pace_end(struct tcpcl_conn *c, tick now)
 
 void tcpcl_pace_go_on(struct tcpcl_endpoint *h)
 {
-    list_for_each (it, &h->links) {
-        struct tcpcl_link *l = container_of(it, struct tcpcl_link, node);
+    list_for_each (it, &h->s.common.links) {
+        struct tcpcl_link *l = container_of(it, struct tcpcl_link, cla.node);
         list_for_each (at, &l->conns) {
             struct tcpcl_conn *c = container_of(at, struct tcpcl_conn, node);
             if (c->paced)

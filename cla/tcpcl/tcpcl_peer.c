@@ -12,7 +12,7 @@
 
 static tick time_of(const struct tcpcl_conn *c)
 {
-    return world_now(c->endpoint->world);
+    return world_now(c->endpoint->s.world);
 }
 
 static void refuse_peer(struct tcpcl_conn *c, enum tcpcl_term reason)
@@ -62,8 +62,8 @@ static void admit_called(struct tcpcl_conn *c)
 
 static struct tcpcl_link *find_link(const struct tcpcl_endpoint *h, const struct eid *who)
 {
-    list_for_each (it, &h->links) {
-        struct tcpcl_link *l = container_of(it, struct tcpcl_link, node);
+    list_for_each (it, &h->s.common.links) {
+        struct tcpcl_link *l = container_of(it, struct tcpcl_link, cla.node);
         if (eid_same_node(&l->env.peer, who))
             return l;
     }
@@ -91,8 +91,8 @@ static struct tcpcl_link *unconfigured_new(const struct tcpcl_link *host, const 
 
 static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who)
 {
-    list_for_each (it, &h->links) {
-        struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
+    list_for_each (it, &h->s.common.links) {
+        struct tcpcl_link *host = container_of(it, struct tcpcl_link, cla.node);
         const struct cla_events *to = &host->env.events;
         struct tcpcl_link *l =
             to->peer == NULL || host->unconfigured ? NULL : unconfigured_new(host, who);
@@ -101,7 +101,7 @@ static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who
         struct cla_events events = {0};
         if (to->peer(to->context, &host->cla, &l->cla, who, &events)) {
             l->env.events = events;
-            l->told = true; /* it is up soon; down is its end */
+            l->cla.told = true; /* it is up soon; down is its end */
             tcpcl_enter(h, l);
             return l;
         }
@@ -113,13 +113,13 @@ static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who
 static void refuse_unknown(struct tcpcl_conn *c)
 {
     struct tcpcl_endpoint *h = c->endpoint;
-    h->unknown_refused++;
+    h->s.unknown_refused++;
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
     tcpcl_say(
-        container_of(list_first(&h->links), struct tcpcl_link, node), 1,
+        tcpcl_first_link(h), 1,
         "the unconfigured peer \"%s\" connected and is refused (%llu so far); add a link with "
         "this peer, or accept unconfigured peers with peers above 0",
-        tcpcl_peer(c->session)->node_id, (unsigned long long)h->unknown_refused);
+        tcpcl_peer(c->session)->node_id, (unsigned long long)h->s.unknown_refused);
 }
 
 static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
@@ -142,8 +142,8 @@ static struct tcpcl_link *rules_for(const struct tcpcl_endpoint *h, struct tcpcl
 {
     if (l != NULL && !l->unconfigured)
         return l;
-    list_for_each (it, &h->links) {
-        struct tcpcl_link *host = container_of(it, struct tcpcl_link, node);
+    list_for_each (it, &h->s.common.links) {
+        struct tcpcl_link *host = container_of(it, struct tcpcl_link, cla.node);
         if (host->env.events.peer != NULL && !host->unconfigured)
             return host;
     }
@@ -155,8 +155,7 @@ static void admit_unidentified(struct tcpcl_conn *c)
     struct eid who;
     struct tcpcl_link *l = NULL;
     bool named = read_node(c, &who);
-    const struct tcpcl_link *first =
-        container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
+    const struct tcpcl_link *first = tcpcl_first_link(c->endpoint);
     if (named && !eid_same_node(&who, &first->env.node)) {
         l = find_link(c->endpoint, &who);
         struct tcpcl_link *rules = rules_for(c->endpoint, l);

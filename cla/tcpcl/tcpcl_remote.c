@@ -52,7 +52,7 @@ static void say_failure(struct tcpcl_link *l)
     char text[REMOTE_NAME_SAY_MAX];
     remote_name_failure(&l->remote, text);
     if (text[0] != '\0')
-        tcpcl_tell(l, 1, "%s", text);
+        cla_say(&l->cla, 1, "%s", text);
 }
 
 /* The attempt under way, as long as nobody has answered it. */

@@ -98,10 +98,10 @@ static json_t *show_session(const struct tcpcl_conn *c)
 
 static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
 {
-    put_number(o, "unidentified", h->crowds.crowds.len);
-    put_number(o, "unidentified_accepted", h->accepted);
-    put_number(o, "unidentified_turned_away", h->turned_away);
-    put_number(o, "unknown_refused", h->unknown_refused);
+    put_number(o, "unidentified", h->s.crowds.crowds.len);
+    put_number(o, "unidentified_accepted", h->s.accepted);
+    put_number(o, "unidentified_turned_away", h->s.displaced);
+    put_number(o, "unknown_refused", h->s.unknown_refused);
     json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
 }
 
@@ -118,8 +118,8 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
     }
     out->sessions = l->conns_len;
     out->off = !l->allowed;
-    out->session = l->told_up;
-    out->refused = !l->told_up && l->wanted && l->refused;
+    out->session = l->cla.told_up;
+    out->refused = !l->cla.told_up && l->wanted && l->refused;
     if (l->heard != 0)
         out->heard = l->heard;
     assert(out->heard > 0);
@@ -130,7 +130,7 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
 {
     const tick now = world_now(l->env.world);
     assert(l->reason_at <= now);
-    if (l->told_up)
+    if (l->cla.told_up)
         return;
     if (!l->allowed)
         json_object_set_new(o, "down_because",
@@ -157,7 +157,7 @@ void tcpcl_status(struct cla *c, struct json_t *object)
         tcpcl_add_counters(&n, &conn->n);
         json_array_append_new(sessions, show_session(conn));
     }
-    json_object_set_new(object, "up", json_boolean(l->told_up));
+    json_object_set_new(object, "up", json_boolean(l->cla.told_up));
     put_reason(object, l);
     remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);

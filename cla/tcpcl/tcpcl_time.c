@@ -22,14 +22,14 @@
 
 void tcpcl_time_init(struct tcpcl_conn *c)
 {
-    c->time = (struct tcpcl_time){.round = c->endpoint->rounds, .units = TCPCL_TURN};
-    rest_init(&c->time.rest, c->endpoint->shared);
+    c->time = (struct tcpcl_time){.round = c->endpoint->s.rounds, .units = TCPCL_TURN};
+    rest_init(&c->time.rest, c->endpoint->s.shared);
     c->time.left = c->time.units;
 }
 
 tick tcpcl_rests_until(const struct tcpcl_conn *c)
 {
-    const struct rests *all = c->endpoint->shared;
+    const struct rests *all = c->endpoint->s.shared;
     const tick own = rest_until(&c->time.rest, all);
     return c->link == NULL ? own : tick_max(own, rest_until(&c->link->late, all));
 }
@@ -42,7 +42,7 @@ bool tcpcl_conn_rests(const struct tcpcl_conn *c, tick now)
 uint32_t tcpcl_time_turn(struct tcpcl_conn *c, uint32_t messages)
 {
     struct tcpcl_time *t = &c->time;
-    t->round = c->endpoint->rounds;
+    t->round = c->endpoint->s.rounds;
     t->left = messages < t->units ? messages : t->units;
     return t->left;
 }
@@ -81,17 +81,17 @@ static tick *find_rest(struct tcpcl_conn *c, bool make)
 void tcpcl_time_begin(struct tcpcl_conn *c, tick now)
 {
     struct tcpcl_time *t = &c->time;
-    if (t->round != c->endpoint->rounds)
+    if (t->round != c->endpoint->s.rounds)
         (void)tcpcl_time_turn(c, t->units);
     if (tcpcl_turn_left(c->session) > t->left)
         tcpcl_turn(c->session, t->left);
-    took_begin(&c->endpoint->took, c->endpoint->world, now);
+    took_begin(&c->endpoint->s.took, c->endpoint->s.world, now);
     t->began = now;
     t->bundles = 0;
     t->bytes = 0;
     t->before = tcpcl_turn_left(c->session);
     t->dropped = tcpcl_dropped(c->session);
-    t->earned = c->endpoint->shared->earned;
+    t->earned = c->endpoint->s.shared->earned;
 }
 
 void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes)
@@ -113,13 +113,13 @@ static void fit_turn(struct tcpcl_time *t, tick took, uint32_t messages, tick sl
 /* One session alone may take longer: shorter turns than what it reads at once cost more. */
 static tick slice_of_turn(const struct tcpcl_endpoint *h)
 {
-    return h->sharing > 1 ? TURN_TIME / h->sharing : TCPCL_TURN_ALONE;
+    return h->s.sharing > 1 ? TURN_TIME / h->s.sharing : TCPCL_TURN_ALONE;
 }
 
 /* Its link's other account has these bundles, too: they are no others' there. */
 static void count_received(struct tcpcl_conn *c, tick now)
 {
-    struct rests *all = c->endpoint->shared;
+    struct rests *all = c->endpoint->s.shared;
     struct rest *late = c->link == NULL ? NULL : &c->link->late;
     const uint64_t before = all->quick;
     if (late != NULL && now < late->ends)
@@ -134,22 +134,22 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now)
     struct tcpcl_time *t = &c->time;
     const tick dropped = (tcpcl_dropped(c->session) - t->dropped) * TCPCL_BYTE_TIME;
     struct tcpcl_endpoint *h = c->endpoint;
-    const tick took = took_end(&h->took, h->world, t->began, now) + dropped;
+    const tick took = took_end(&h->s.took, h->s.world, t->began, now) + dropped;
     const uint32_t left = tcpcl_turn_left(c->session);
     const uint32_t messages = t->before > left ? t->before - left : 0;
     const tick fair = (messages + t->bundles) * TCPCL_MESSAGE_TIME + t->bytes * TCPCL_BYTE_TIME +
-                      h->shared->earned - t->earned;
+                      h->s.shared->earned - t->earned;
     t->left -= messages < t->left ? messages : t->left;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(h));
     count_received(c, now);
-    if (rest_spend(&t->rest, h->shared, took, fair, 1, now) && c->link != NULL)
+    if (rest_spend(&t->rest, h->s.shared, took, fair, 1, now) && c->link != NULL)
         *find_rest(c, true) = t->rest.ends;
 }
 
 void tcpcl_time_charge(struct tcpcl_link *l, tick took, tick fair, tick now)
 {
-    if (!rest_spend(&l->late, l->endpoint->shared, took, fair, 1, now))
+    if (!rest_spend(&l->late, l->endpoint->s.shared, took, fair, 1, now))
         return;
     if (!list_empty(&l->conns)) /* also when an unconfigured peer connects anew */
         *find_rest(container_of(list_first(&l->conns), struct tcpcl_conn, node), true) =

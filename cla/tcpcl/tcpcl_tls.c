@@ -74,8 +74,7 @@ bool tcpcl_tls_differs(const struct tcpcl_config *a, const struct tcpcl_config *
 /* The link whose rules hold before the peer has identified itself. */
 static struct tcpcl_link *first_link(const struct tcpcl_conn *c)
 {
-    return c->link != NULL ? c->link
-                           : container_of(list_first(&c->endpoint->links), struct tcpcl_link, node);
+    return c->link != NULL ? c->link : tcpcl_first_link(c->endpoint);
 }
 
 static void on_read_again(void *context, int r, unsigned file, const char *why)
@@ -89,8 +88,8 @@ static void on_read_again(void *context, int r, unsigned file, const char *why)
         tcpcl_tls_say(l, 2, "the certificates were read again");
     } else {
         /* once for each change of the files */
-        tcpcl_tell(l, 1, "%s: %s; the certificates that were read before stay in use", keys[file],
-                   r == HELIO_EINVAL ? why : helio_strerror(r));
+        cla_say(&l->cla, 1, "%s: %s; the certificates that were read before stay in use",
+                keys[file], r == HELIO_EINVAL ? why : helio_strerror(r));
     }
     tcpcl_files_read(l->endpoint);
 }
@@ -188,7 +187,7 @@ enum tcpcl_tls_start tcpcl_tls_begin(struct tcpcl_conn *c)
                                     .any_purpose = k->tls_purpose != 0,
                                     .nodes_issue = k->tls_ca_nodes != 0,
                                     .host = named && c->active ? k->tls_host : NULL};
-    int r = tls_stream(&secure, l->tls, c->endpoint->world, c->stream, &setup);
+    int r = tls_stream(&secure, l->tls, c->endpoint->s.world, c->stream, &setup);
     if (r != 0) {
         c->endpoint->tls_n.failed++;
         tcpcl_tls_say(l, 1, "no TLS: %s", helio_strerror(r));

@@ -16,8 +16,8 @@ static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *
 {
     struct udpcl_link *by_host = NULL, *open = NULL;
     *known = true;
-    list_for_each (it, &p->links) {
-        struct udpcl_link *l = container_of(it, struct udpcl_link, node);
+    list_for_each (it, &p->common.links) {
+        struct udpcl_link *l = container_of(it, struct udpcl_link, cla.node);
         if (address_equal(&l->to.address, from))
             return l;
         if (by_host == NULL && l->config->any_port &&
@@ -34,19 +34,18 @@ static void refuse_datagram(struct udpcl_port *p, const struct address *from)
 {
     char text[ADDRESS_TEXT_MAX];
     p->unknown_refused++;
-    if (p->now < p->say_after || list_empty(&p->links))
+    if (p->now < p->say_after || list_empty(&p->common.links))
         return;
     p->say_after = tick_add(p->now, SAY_PAUSE);
-    udpcl_say(
-        container_of(list_first(&p->links), struct udpcl_link, node), 1,
-        "no link names %s: its datagrams are refused (%llu so far); accept_unknown: yes would "
-        "let them in",
-        address_write(from, text), (unsigned long long)p->unknown_refused);
+    cla_say(local_endpoint_link(&p->common), 1,
+            "no link names %s: its datagrams are refused (%llu so far); accept_unknown: yes would "
+            "let them in",
+            address_write(from, text), (unsigned long long)p->unknown_refused);
 }
 
 void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from)
 {
-    assert(!p->ending && !list_empty(&p->links));
+    assert(!p->common.ending && !list_empty(&p->common.links));
     bool known;
     struct udpcl_link *l = find_link(p, from, &known);
     if (l == NULL) {

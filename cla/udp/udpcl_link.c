@@ -49,7 +49,7 @@ static void on_resolved(void *context)
     if (remote_name_update(&l->remote, l->port->io, &l->to, &level, text))
         set_up(l);
     if (text[0] != '\0')
-        udpcl_say(l, level, "%s", text);
+        cla_say(&l->cla, level, "%s", text);
 }
 
 extern const struct cla_ops udpcl_ops;
@@ -63,14 +63,13 @@ static int udpcl_open(struct cla **out, const struct cla_env *env, const void *c
         snprintf(why, why_cap, "%s", helio_strerror(HELIO_ENOMEM));
         return HELIO_ENOMEM;
     }
-    l->cla.ops = &udpcl_ops;
+    cla_init(&l->cla, &udpcl_ops, &l->env.events);
     l->env = *env;
     l->config = k;
     l->allowed = k->state == UDPCL_UP;
     l->rate_bps = k->pace.rate;
     l->n.heard = TICK_NEVER;
     l->to = (struct udp_peer){.address = k->udp.remote.address, .dscp = (uint8_t)k->udp.dscp};
-    list_init(&l->node);
     list_init(&l->waiting);
     list_init(&l->leaving);
     set_limits(l);
@@ -180,9 +179,7 @@ static void udpcl_contact(struct cla *c, const struct cla_contact *contact)
 static void udpcl_close(struct cla *c, void (*closed)(void *context), void *context)
 {
     struct udpcl_link *l = link_of(c);
-    assert(l->closed == NULL && closed != NULL);
-    l->closed = closed;
-    l->closed_context = context;
+    cla_closing(c, closed, context);
     remote_name_close(&l->remote);
     udpcl_leave(l);
 }
@@ -232,7 +229,7 @@ void udpcl_check_self(const struct cla *c)
     assert(check_waiting(l) == l->waiting_len);
     assert(list_empty(&l->leaving)); /* what left was told in the same turn */
     assert(c->limits.window >= 1 && c->limits.bundle_max == udpcl_bundle_max(l->config));
-    assert(!p->ending && p->port != NULL && p->io == p->port->io);
+    assert(!p->common.ending && p->port != NULL && p->io == p->port->io);
     assert(p->now <= world_now(p->world) && alarm_due(&p->alarm) <= p->due);
     /* who has something to send is woken up for it */
     assert(l->waiting_len == 0 || alarm_due(&p->alarm) != TICK_NEVER || udp_pending(p->io));

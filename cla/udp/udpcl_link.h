@@ -4,7 +4,7 @@
 #define CLA_UDPCL_LINK_H
 
 #include "base/bucket.h"
-#include "base/list.h"
+#include "cla/local_endpoint.h"
 #include "cla/remote_name.h"
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
@@ -13,26 +13,21 @@
 
 /* A local address: one port, and the links that go through it. */
 struct udpcl_port {
-    struct udpcl_port *next; /* in *anchor */
-    struct udpcl_port **anchor;
+    struct local_endpoint common; /* its links: the next to be served first */
     struct address local;
     struct world *world;
     struct port *port; /* NULL: not open yet */
     struct udp_io *io; /* of the port */
     struct alarm alarm;
-    struct list links;   /* of struct udpcl_link.node, the next to be served first */
-    struct list leaving; /* links whose `closed` is due */
     tick now;
     tick due;                       /* of the next turn, at the latest; TICK_NEVER: of none */
     uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above 1 ms */
-    bool ending;                    /* no links are left */
     uint64_t unknown_refused;       /* datagrams of senders that no link names */
     tick say_after;                 /* then the next of these is told */
 };
 
 struct udpcl_link {
     struct cla cla;
-    struct list node; /* in port->links or port->leaving */
     struct udpcl_port *port;
     struct cla_env env;
     const struct udpcl_config *config;
@@ -45,7 +40,7 @@ struct udpcl_link {
     struct cla_contact contact;
     bool planned; /* there is a contact's word */
     bool allowed; /* by the operator */
-    bool up, told_up, told;
+    bool up;
     struct {
         uint64_t bundles_sent, bundles_failed, bundles_received, bundles_refused;
         uint64_t unknown_accepted, air_bytes, no_memory;
@@ -53,8 +48,6 @@ struct udpcl_link {
         tick heard;        /* the latest of its own sender; TICK_NEVER: none came */
         uint64_t verdicts[UDPCL_VERDICT_COUNT];
     } n;
-    void (*closed)(void *context);
-    void *closed_context;
 };
 
 struct udpcl_sending {
@@ -68,8 +61,6 @@ struct udpcl_sending {
 int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap);
 void udpcl_leave(struct udpcl_link *l);
 void udpcl_kick(struct udpcl_port *p); /* a turn soon */
-void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
 
 /* udpcl_output.c: what waits goes as far as rates and the port allow; what does not wait any more
  * is told. `wake`: when to go on. */

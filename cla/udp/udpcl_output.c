@@ -49,10 +49,10 @@ static bool tell_one(struct udpcl_link *l)
 static void tell_outcomes(struct udpcl_port *p)
 {
     bool told = true;
-    while (told && !p->ending) {
+    while (told && !p->common.ending) {
         told = false;
-        list_for_each (it, &p->links) {
-            told = tell_one(container_of(it, struct udpcl_link, node));
+        list_for_each (it, &p->common.links) {
+            told = tell_one(container_of(it, struct udpcl_link, cla.node));
             if (told)
                 break;
         }
@@ -85,26 +85,26 @@ static bool send_link(struct udpcl_port *p, struct udpcl_link *l, uint64_t *budg
 void udpcl_output(struct udpcl_port *p, tick *wake)
 {
     uint64_t budget = OUTPUT_BYTES;
-    assert(!p->ending && *wake == TICK_NEVER);
+    assert(!p->common.ending && *wake == TICK_NEVER);
     bool room = !udp_pending(p->io);
-    list_for_each (it, &p->links)
-        room = room && send_link(p, container_of(it, struct udpcl_link, node), &budget);
+    list_for_each (it, &p->common.links)
+        room = room && send_link(p, container_of(it, struct udpcl_link, cla.node), &budget);
     if (room)
         room = udp_flush(p->io);
     tell_outcomes(p); /* a batch that waits has copies */
-    if (p->ending)
+    if (p->common.ending)
         return;
-    list_for_each (it, &p->links) {
-        struct udpcl_link *l = container_of(it, struct udpcl_link, node);
+    list_for_each (it, &p->common.links) {
+        struct udpcl_link *l = container_of(it, struct udpcl_link, cla.node);
         if (!list_empty(&l->waiting) && l->up)
             *wake = room ? tick_min(*wake, bucket_wake(&l->bucket, p->now)) : *wake;
         else
             bucket_rest(&l->bucket);
     }
-    if (!list_empty(&p->links)) { /* the next turn begins with the next link */
-        struct list *first = list_first(&p->links);
+    if (!list_empty(&p->common.links)) { /* the next turn begins with the next link */
+        struct list *first = list_first(&p->common.links);
         list_sub(first);
-        list_add_tail(&p->links, first);
+        list_add_tail(&p->common.links, first);
     }
 }
 

@@ -5,7 +5,6 @@
  * beginning: the address cannot be bound.
  */
 #include <assert.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,43 +15,17 @@
 #define INPUT_BYTES (512 * 1024) /* per turn, so that sending has its turn */
 #define LATE TICK_MS             /* what is usual on a machine that has time is below */
 
-void udpcl_say(struct udpcl_link *l, int level, const char *format, ...)
-{
-    char text[REMOTE_NAME_SAY_MAX];
-    va_list args;
-    if (l->env.events.say == NULL)
-        return;
-    va_start(args, format);
-    vsnprintf(text, sizeof text, format, args);
-    va_end(args);
-    l->env.events.say(l->env.events.context, &l->cla, level, text);
-}
-
 void udpcl_kick(struct udpcl_port *p)
 {
-    if (!p->ending)
+    if (!p->common.ending)
         alarm_set(&p->alarm, 0);
-}
-
-static void tell_left(struct udpcl_port *p)
-{
-    while (!list_empty(&p->leaving)) {
-        struct udpcl_link *l = container_of(list_first(&p->leaving), struct udpcl_link, node);
-        assert(l->port == p);
-        list_sub(&l->node);
-        void (*closed)(void *context) = l->closed;
-        void *context = l->closed_context;
-        free(l);
-        if (closed != NULL)
-            closed(context);
-    }
 }
 
 static struct udpcl_link *untold(struct udpcl_port *p)
 {
-    list_for_each (it, &p->links) {
-        struct udpcl_link *l = container_of(it, struct udpcl_link, node);
-        if (!l->told || l->told_up != l->up)
+    list_for_each (it, &p->common.links) {
+        struct udpcl_link *l = container_of(it, struct udpcl_link, cla.node);
+        if (!l->cla.told || l->cla.told_up != l->up)
             return l;
     }
     return NULL;
@@ -61,12 +34,8 @@ static struct udpcl_link *untold(struct udpcl_port *p)
 static void tell_links(struct udpcl_port *p)
 {
     struct udpcl_link *l;
-    while ((l = untold(p)) != NULL) {
-        l->told = true;
-        l->told_up = l->up;
-        if (l->env.events.link != NULL)
-            l->env.events.link(l->env.events.context, &l->cla, l->up);
-    }
+    while ((l = untold(p)) != NULL)
+        cla_tell_link(&l->cla, l->up);
 }
 
 static void read_clock(struct udpcl_port *p)
@@ -82,20 +51,20 @@ static void take_turn(struct udpcl_port *p, bool writable)
 {
     struct slice datagram;
     tick wake = TICK_NEVER;
-    assert(!p->ending && !list_empty(&p->links));
+    assert(!p->common.ending && !list_empty(&p->common.links));
     read_clock(p);
     if (udp_fill(p->io, INPUT_BYTES))
-        while (!p->ending && udp_next(p->io, &datagram))
+        while (!p->common.ending && udp_next(p->io, &datagram))
             udpcl_input(p, datagram, udp_from(p->io));
     if (writable && udp_pending(p->io))
         (void)udp_flush(p->io);
-    if (!p->ending)
+    if (!p->common.ending)
         tell_links(p);
-    if (!p->ending)
+    if (!p->common.ending)
         udpcl_output(p, &wake);
-    if (p->ending)
+    if (p->common.ending)
         return;
-    tell_left(p);
+    local_endpoint_tell_left(&p->common);
     port_watch(p->port, true, udp_pending(p->io));
     p->due = wake;
     if (wake < alarm_due(&p->alarm))
@@ -117,21 +86,14 @@ static void on_ready(void *context, bool readable, bool writable)
 static void free_port(void *context)
 {
     struct udpcl_port *p = context;
-    assert(p->ending && list_empty(&p->links));
-    tell_left(p);
+    assert(p->common.ending && list_empty(&p->common.links));
+    local_endpoint_tell_left(&p->common);
     free(p);
 }
 
 static void end_port(struct udpcl_port *p)
 {
-    assert(!p->ending && list_empty(&p->links));
-    p->ending = true;
-    for (struct udpcl_port **at = p->anchor; at != NULL && *at != NULL; at = &(*at)->next) {
-        if (*at == p) {
-            *at = p->next;
-            break;
-        }
-    }
+    assert(p->common.ending);
     alarm_fini(&p->alarm);
     port_close(p->port, free_port, p);
 }
@@ -139,10 +101,13 @@ static void end_port(struct udpcl_port *p)
 static struct udpcl_port *find_port(const struct udpcl_link *l)
 {
     const struct address *local = &l->config->udp.local;
-    struct udpcl_port *p = l->env.shared == NULL ? NULL : *l->env.shared;
-    while (p != NULL && (address_port(local) == 0 || !address_equal(&p->local, local)))
-        p = p->next;
-    return p;
+    struct local_endpoint *e = local_endpoint_first(l->env.shared);
+    for (; e != NULL && address_port(local) != 0; e = e->next) {
+        struct udpcl_port *p = container_of(e, struct udpcl_port, common);
+        if (address_equal(&p->local, local))
+            return p;
+    }
+    return NULL;
 }
 
 static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *why, size_t why_cap)
@@ -154,8 +119,6 @@ static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *
     p->world = l->env.world;
     p->due = TICK_NEVER;
     p->local = l->config->udp.local;
-    list_init(&p->links);
-    list_init(&p->leaving);
     int r = port_open(p->world, &p->port, &p->local, l->config->udp.batch, on_ready, p);
     if (r != 0) {
         snprintf(why, why_cap, "local: cannot bind %s: %s", address_write(&p->local, text),
@@ -166,11 +129,7 @@ static int open_port(struct udpcl_port **out, const struct udpcl_link *l, char *
     p->io = p->port->io;
     alarm_init(&p->alarm, p->world, ALARM_LINK, on_alarm, p);
     port_watch(p->port, true, false);
-    if (l->env.shared != NULL) {
-        p->anchor = (struct udpcl_port **)(void *)l->env.shared;
-        p->next = *p->anchor;
-        *p->anchor = p;
-    }
+    local_endpoint_begin(&p->common, l->env.shared);
     *out = p;
     return 0;
 }
@@ -183,8 +142,8 @@ int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
     int r = p == NULL ? open_port(&p, l, why, why_cap) : 0;
     if (r != 0)
         return r;
-    list_for_each (it, &p->links) {
-        const struct udpcl_link *other = container_of(it, struct udpcl_link, node);
+    list_for_each (it, &p->common.links) {
+        const struct udpcl_link *other = container_of(it, struct udpcl_link, cla.node);
         if (!host_address_equal(&other->config->udp.remote, &k->udp.remote))
             continue;
         snprintf(why, why_cap, "remote: another link of this local address goes there");
@@ -192,11 +151,12 @@ int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
     }
     uint64_t rx, tx, want = udp_keys_buffer(&k->udp, &k->pace, 50 * TICK_MS, 0);
     l->port = p;
-    list_add_tail(&p->links, &l->node);
+    local_endpoint_enter(&p->common, &l->cla);
     bucket_init(&l->bucket, k->pace.rate, k->pace.burst, k->pace.slack, world_now(p->world));
     if (!udp_buffers(p->io, want, want, &rx, &tx))
-        udpcl_say(l, 1, "socket buffers of %llu bytes are wanted, the kernel allows %llu and %llu",
-                  (unsigned long long)want, (unsigned long long)rx, (unsigned long long)tx);
+        cla_say(&l->cla, 1,
+                "socket buffers of %llu bytes are wanted, the kernel allows %llu and %llu",
+                (unsigned long long)want, (unsigned long long)rx, (unsigned long long)tx);
     udpcl_kick(p);
     return 0;
 }
@@ -204,12 +164,9 @@ int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap)
 void udpcl_leave(struct udpcl_link *l)
 {
     struct udpcl_port *p = l->port;
-    assert(!p->ending && !list_empty(&l->node));
-    list_sub(&l->node);
-    list_add_tail(&p->leaving, &l->node);
     udp_forget(p->io, &l->to);
     udpcl_forget(l);
-    if (list_empty(&p->links))
+    if (local_endpoint_leave(&p->common, &l->cla))
         end_port(p);
     else
         udpcl_kick(p);
