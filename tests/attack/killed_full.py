@@ -8,15 +8,13 @@ import time
 from attack import main
 import aap2  # noqa: E402  (attack knows where it is)
 from bundle_wire import EPOCH, bundle
+from kill_scene import KILLS, PEERS, KillScene
 from tcpcl_wire import ACK, END, KEEPALIVE, REFUSE, REJECT, TERM, connect, segment
 
-KILLS, PEERS = 4, 2
 LIMIT = 48  # MiB of bundles
 FILE = 1.25  # of the limit: the file (docs/store.md has 1.16 to 1.18, and pages of both sides of a kill)
 SIZE, AHEAD = 20000, 8  # bytes of a bundle; transfers without an answer
 KEPT = 25  # bundles of the honest neighbour that nobody fetches, before each kill
-KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
-START = 5.0  # seconds until a node serves that is started amid the flood
 HEADS = {ACK: 18, REFUSE: 10, KEEPALIVE: 1, TERM: 3, REJECT: 3}  # octets of messages (RFC 9174)
 
 
@@ -90,15 +88,8 @@ def fetch(scene, endpoint, idle=3):
 
 def run(scene):
     """Two neighbours fill node 2's store over TCPCL and go on, while it is killed four times; node 3's goodput to it is measured after each start."""
-    p3, p2, tcp = scene.ports(3)
-    scene.node(3, [scene.link(2, p3, p2, **KEYS)])
-    links = [scene.link(3, p2, p3, **KEYS), {"name": "in", "adapter": "tcpcl", "peer": "ipn:1.0", "local": f"127.0.0.1:{tcp}", "tls": "off", "peers": 8}]
-    keys = {"store": f"{{path: {scene.lab.path('store')}, durability: async, limit: {LIMIT}MiB}}", "extra": "bundles: {total: 128MiB}\n"}
-    scene.node(2, links, **keys)
-    scene.receiver(2)
-    before = scene.goodput(3, 2, payload="20kB")
+    k = KillScene(scene, f", limit: {LIMIT}MiB", "bundles: {total: 128MiB}\n", payload="20kB")
     created, honest = int((time.time() - EPOCH) * 1000), itertools.count()
-    data = scene.lab.path("store/data.mdb")
 
     def used():
         return scene.control(2, "status")["store"]["bytes"] / 2**20
@@ -107,44 +98,33 @@ def run(scene):
         """Node 3 sends bundles that nobody fetches, and has their acceptance."""
         with aap2.Client(scene.lab.socket(3)) as tx:
             tx.configure("ipn:3.5")
-            return [k for k in itertools.islice(honest, KEPT)
-                    if tx.request("ipn:2.88", struct.pack(">QQ", 3, k) + bytes(1000), lifetime_ms=3600000)[0] == aap2.SUCCESS]
+            return [n for n in itertools.islice(honest, KEPT)
+                    if tx.request("ipn:2.88", struct.pack(">QQ", 3, n) + bytes(1000), lifetime_ms=3600000)[0] == aap2.SUCCESS]
 
     peers = range(9, 9 + PEERS)
-    took, kept, held, memory, files, mine = [], [], [], [], [], []
-    with scene.attack(*[attacker(tcp, peer, scene.lab.path(f"accepted{peer}"), created) for peer in peers], settle=6.0):
-        for _ in range(KILLS):
-            mine += keep_some()
-            time.sleep(1)
-            held.append(round(used(), 1))
-            scene.nodes[2].kill()
-            scene.end(2)
-            began = time.monotonic()
-            node = scene.node(2, links, **keys)
-            took.append(round(time.monotonic() - began, 2))
-            scene.receiver(2)
-            kept.append(scene.goodput(3, 2, payload="20kB"))
-            memory.append(scene.anonymous_peak(node))
-            files.append(round(os.path.getsize(data) / 2**20, 1))
-    after = scene.recovery(lambda: scene.goodput(3, 2, payload="20kB"), before)
-    scene.figure("Mbit/s", {"before": before, "during": kept, "after": after})
-    scene.figure("seconds to start", took)
+    held, files, mine = [], [], []
+
+    def keep_and_measure():
+        mine.extend(keep_some())
+        time.sleep(1)
+        held.append(round(used(), 1))
+
+    k.kill([attacker(k.port, peer, scene.lab.path(f"accepted{peer}"), created) for peer in peers], 6.0, keep_and_measure,
+           lambda: files.append(round(k.store_mib(), 1)))
     scene.figure("MiB in the store when it was killed", held)
     scene.figure("MiB of its file", files)
     scene.bound("MiB in the store, least", min(held), ">=", 0.5 * LIMIT)
     scene.bound("MiB in the store, most", max(held), "<=", LIMIT)
     scene.bound("MiB of its file, most", max(files), "<=", FILE * LIMIT)
-    scene.bound("seconds to start, most", max(took), "<=", START)
-    scene.bound("goodput kept, least", round(min(kept) / before, 4), ">=", 0.4)
-    scene.bound("anonymous memory, MiB", max(memory), "<=", 128 + 64)
-    scene.bound("RSS, MiB", scene.rss_peak(node), "<=", round(128 + 64 + max(files) + 16, 1))  # pages of the mapped store, and of the program
-    accepted = {struct.pack(">QQ", peer, k) for peer in peers for k in read(scene.lab.path(f"accepted{peer}"))}
+    scene.bound("anonymous memory, MiB", max(k.memory), "<=", 128 + 64)
+    scene.bound("RSS, MiB", scene.rss_peak(k.node), "<=", round(128 + 64 + max(files) + 16, 1))  # pages of the mapped store, and of the program
+    accepted = {struct.pack(">QQ", peer, n) for peer in peers for n in read(scene.lab.path(f"accepted{peer}"))}
     there = fetch(scene, "ipn:2.77")
     scene.figure("bundles of the flood", {"accepted": len(accepted), "there": len(there)})
     scene.bound("bundles of the flood that were accepted", len(accepted), ">=", 1000)
     scene.bound("of them lost", len(accepted - set(there)), "==", 0)
     scene.bound("of them twice there", len(there) - len(set(there)), "==", 0)
-    wanted, got = {struct.pack(">QQ", 3, k) for k in mine}, fetch(scene, "ipn:2.88")
+    wanted, got = {struct.pack(">QQ", 3, n) for n in mine}, fetch(scene, "ipn:2.88")
     scene.bound("bundles of node 3 that were accepted", len(wanted), "==", KILLS * KEPT)
     scene.bound("of them lost, or twice there", len(wanted ^ set(got)) + len(got) - len(set(got)), "==", 0)
 

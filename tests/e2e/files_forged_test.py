@@ -5,19 +5,15 @@ import hashlib
 import json
 import os
 import random
-import shutil
 import signal
 import struct
-import subprocess
 import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-import aap2  # noqa: E402
-from lab import Lab  # noqa: E402
+import aap2
+from files_case import FilesCase, wait_for, write
 
-BIN, OUT = sys.argv[1:3]
 PIECE, RECEIPT = 1, 3
 DONE = struct.pack(">BBHI", 2, 0, 0, 0)
 
@@ -44,47 +40,11 @@ def payload(kind, name, data, body, number=None, offset=0):
     return head + struct.pack(">I", crc32c(head + bytes(4) + text + body)) + text + body
 
 
-def wait_for(what, seconds=300):
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)
+class ForgedTest(FilesCase):
+    LINK = {"rto": "1s", "rate": "50Mbit/s"}
 
-
-class ForgedTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        shutil.rmtree(OUT, ignore_errors=True)
-        cls.lab = Lab(BIN, OUT)
-        cls.addClassCleanup(cls.lab.__exit__)
-        a, b = cls.lab.udp_ports(2)
-        for number, other, local, remote in ((1, 2, a, b), (2, 1, b, a)):
-            cls.lab.start_node(number, cls.lab.write_node(number, [cls.lab.link(other, local, remote, rto="1s", rate="50Mbit/s")], log=False))
-
-    def setUp(self):
-        self.here = os.path.join(OUT, self._testMethodName)
-        self.to = os.path.join(self.here, "to")
-        os.makedirs(self.to)
-
-    def reap(self, p):
-        if p.poll() is None:
-            p.kill()
-        p.communicate()
-
-    def start(self, program, node, *words):
-        p = subprocess.Popen([os.path.join(BIN, program), "--socket", self.lab.socket(node), *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        self.addCleanup(self.reap, p)
-        return p
-
-    def recv(self, service):
-        p = self.start("helio-recv", 2, "-o", self.to, "--service", service, "--json", os.path.join(self.here, "recv.json"))
-        self.assertIn(f"ipn:2.{service} takes files to", p.stderr.readline())
-        return p
-
-    def end(self, p, code=0):
-        out, err = p.communicate(timeout=300)
-        self.assertEqual(p.returncode, code, (out, err))
-        return out, err
+    def count_recv(self, service):
+        return self.recv("--json", os.path.join(self.here, "recv.json"), service=service, text=True)
 
     def stop_recv(self, p):
         """What it said, and its counters."""
@@ -101,11 +61,7 @@ class ForgedTest(unittest.TestCase):
                 self.assertEqual(c.request(destination, p)[0], aap2.SUCCESS)
 
     def make(self, name, data):
-        path = os.path.join(self.here, name)
-        os.makedirs(os.path.dirname(path), exist_ok=True)
-        with open(path, "wb") as f:
-            f.write(data)
-        return path
+        return write(data, self.here, name)
 
     def check_there(self, name, data):
         with open(os.path.join(self.to, name), "rb") as f:
@@ -113,7 +69,7 @@ class ForgedTest(unittest.TestCase):
 
     def test_what_others_claim(self):
         """Before a file is sent, another one takes its id with a file of one byte, and another sends it with wrong bytes."""
-        recv = self.recv("2001")
+        recv = self.count_recv("2001")
         data = random.Random(1).randbytes(300_000)
         files = {"update.bin": data, "READY": b""}
         stubs = [payload(PIECE, f"stub{n}", b"!", b"!", number=ident(n, d)) for n, d in files.items()]
@@ -129,7 +85,7 @@ class ForgedTest(unittest.TestCase):
         self.assertEqual((counts["refused"]["id"], counts["refused"]["conflict"], counts["files"], counts["incomplete"]), (2, 0, 2, 0))
 
     def test_two_nodes_send_one_file(self):
-        recv = self.recv("2002")
+        recv = self.count_recv("2002")
         data = random.Random(2).randbytes(2_000_000)
         path = self.make("image.tif", data)
         senders = [self.start("helio-send", node, "-b", "20kB", "--ask", "1", to, path) for node, to in ((1, "ipn:2.2002"), (2, "ipn:!.2002"))]
@@ -151,7 +107,7 @@ class ForgedTest(unittest.TestCase):
         self.assertEqual(said, "helio-send: a receipt from ipn:2.77: only ipn:2.2003 confirms; not believed\n")
         time.sleep(1)
         self.assertEqual(os.listdir(spool), ["ephemeris.txt"])
-        recv = self.recv("2003")
+        recv = self.count_recv("2003")
         wait_for(lambda: not os.listdir(spool))
         self.check_there("ephemeris.txt", data)
         self.stop_recv(recv)

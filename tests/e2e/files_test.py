@@ -7,30 +7,18 @@ import json
 import os
 import re
 import random
-import shutil
 import signal
 import subprocess
 import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Lab  # noqa: E402
-
-BIN, OUT = sys.argv[1:3]
+from files_case import BIN, FilesCase, wait_for, write
 
 
 def read(*parts):
     with open(os.path.join(*parts), "rb") as f:
         return f.read()
-
-
-def write(data, *parts):
-    path = os.path.join(*parts)
-    os.makedirs(os.path.dirname(path), exist_ok=True)
-    with open(path, "wb") as f:
-        f.write(data)
-    return path
 
 
 def journals(folder):
@@ -43,47 +31,8 @@ def journals(folder):
     return total
 
 
-def wait_for(what, seconds=300):
-    until = time.monotonic() + seconds
-    while not what():
-        assert time.monotonic() < until, what
-        time.sleep(0.02)
-
-
-class FilesTest(unittest.TestCase):
-    @classmethod
-    def setUpClass(cls):
-        shutil.rmtree(OUT, ignore_errors=True)
-        cls.lab = Lab(BIN, OUT)
-        cls.addClassCleanup(cls.lab.__exit__)
-        a, b = cls.lab.udp_ports(2)
-        for number, other, local, remote in ((1, 2, a, b), (2, 1, b, a)):
-            # slow enough that a test which stalls finds a transfer still under way
-            link = cls.lab.link(other, local, remote, rto="2s", rate="20Mbit/s")
-            cls.lab.start_node(number, cls.lab.write_node(number, [link], log=False))
-
-    def setUp(self):
-        self.here = os.path.join(OUT, self._testMethodName)
-        self.to = os.path.join(self.here, "to")
-        os.makedirs(self.to)
-
-    def recv(self, *words, service="2001", stdout=subprocess.PIPE):
-        p = subprocess.Popen([os.path.join(BIN, "helio-recv"), "--socket", self.lab.socket(2), "-o", self.to, "--service", service, *words],
-                             stdout=stdout, stderr=subprocess.PIPE)
-        self.addCleanup(self.reap, p)
-        said = p.stderr.readline().decode()
-        self.assertIn(f"ipn:2.{service} takes files to", said)
-        return p
-
-    def reap(self, p):
-        if p.poll() is None:
-            p.kill()
-        p.communicate()
-
-    def end(self, p, code=0):
-        out, err = p.communicate(timeout=300)
-        self.assertEqual(p.returncode, code, (out, err))
-        return out, err
+class FilesTest(FilesCase):
+    LINK = {"rto": "2s", "rate": "20Mbit/s"}  # slow enough that a test which stalls finds a transfer still under way
 
     def send(self, *words, code=0, **more):
         done = subprocess.run([os.path.join(BIN, "helio-send"), "--socket", self.lab.socket(1), *words], capture_output=True,

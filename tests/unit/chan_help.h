@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/chan/chan.h"
+#include "tests/unit/suite.h"
 
 static inline struct chan *chan_of(struct chan_config k)
 {
@@ -52,15 +53,6 @@ static inline void expect_idle(struct chan *c)
     ck_assert_uint_eq(chan_deadline(c), TICK_NEVER);
     ck_assert_uint_eq(chan_counters(c)->queued, 0);
     check_sum(c);
-}
-
-static inline int run_suite(Suite *s)
-{
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
 }
 
 #endif

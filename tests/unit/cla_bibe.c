@@ -1,31 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles in segments (draft-ietf-dtn-bibe-00 §4.5): any order, twice, contradicting, for ever; and
  * the keys of a tunnel. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "cla/bibe/bibe_join.h"
-#include "cla/bibe/bibe_link.h"
-#include "sim/virtual.h"
+#include "tests/unit/cla_bibe_help.h"
 
 static char whole[5000];
 
-static struct eid parsed(const char *text)
-{
-    struct eid e;
-    ck_assert_int_eq(eid_parse(text, &e), 0);
-    return e;
-}
-
 static struct bibe_payload part(uint64_t transfer, uint64_t offset, size_t len)
 {
-    return (struct bibe_payload){.segment = true,
-                                 .transfer = transfer,
-                                 .total = sizeof whole,
-                                 .offset = offset,
-                                 .data = slice_of(whole + offset, len)};
+    return part_of(whole, transfer, sizeof whole, offset, len);
 }
 
 static tick now_is;
@@ -225,40 +208,10 @@ START_TEST(endpoints)
 }
 END_TEST
 
-static enum cla_reason submit_nothing(void *context, const struct cla_parcel *p, uint32_t token)
-{
-    (void)context;
-    (void)p;
-    (void)token;
-    return CLA_REASON_BUSY;
-}
-
-static int listen_there(void *context, const struct eid *endpoint, uint32_t window)
-{
-    (void)context;
-    (void)endpoint;
-    (void)window;
-    return 0;
-}
-
 static void on_link(void *context, struct cla *c, bool up)
 {
     (void)c;
     *(bool *)context = up;
-}
-
-static void on_closed(void *context)
-{
-    *(bool *)context = false;
-}
-
-static void settle(struct virtual_world *v)
-{
-    for (tick due; (due = virtual_due(v)) != TICK_NEVER;) {
-        virtual_advance(v, due);
-        virtual_fire(v);
-        virtual_settle(v);
-    }
 }
 
 /* Up is what operator and plan both say: a contact's beginning does not take the operator's word
@@ -274,16 +227,14 @@ START_TEST(operators_word_holds)
                                   .memory = 1000,
                                   .state = BIBE_UP};
     struct cla_contact c = {.round_trip = TICK_NEVER};
-    struct cla *link;
-    char why[200];
-    bool is_up = false;
+    bool is_up = false, closed = false;
     rng_init(&rng, 1);
     virtual_init(&v, TICK_S, &rng, 0);
     const struct cla_env env = {.world = &v.world,
                                 .bundle_max = 1000,
                                 .events = {.context = &is_up, .link = on_link},
                                 .self = {.submit = submit_nothing, .listen = listen_there}};
-    ck_assert_int_eq(cla_find("bibe")->open(&link, &env, &k, why, sizeof why), 0);
+    struct cla *link = open_bibe(&env, &k);
     settle(&v);
     ck_assert(is_up);
     for (unsigned i = 0; i < 8; i++) {
@@ -303,9 +254,9 @@ START_TEST(operators_word_holds)
     link->ops->contact(link, NULL);
     settle(&v);
     ck_assert(is_up);
-    link->ops->close(link, on_closed, &is_up);
+    link->ops->close(link, note_closed, &closed);
     settle(&v);
-    ck_assert(!is_up);
+    ck_assert(closed);
     virtual_fini(&v);
 }
 END_TEST
@@ -323,9 +274,5 @@ int main(void)
     tcase_add_test(t, endpoints);
     tcase_add_test(t, operators_word_holds);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

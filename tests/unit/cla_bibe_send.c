@@ -3,15 +3,9 @@
  * Bundles into a tunnel: their encapsulating bundles end when the node says that the bundle ends,
  * and the numbers of transfers are not those of an earlier life, whatever the wall clock does.
  */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "bp/codec/bibe.h"
 #include "bp/codec/bundle.h"
-#include "cla/bibe/bibe_link.h"
-#include "sim/virtual.h"
+#include "tests/unit/cla_bibe_help.h"
 
 #define WALL_S UINT64_C(1800000000) /* seconds since 1970 */
 #define HOUR_MS UINT64_C(3600000)
@@ -29,13 +23,6 @@ struct scene {
     bool closed;
 };
 
-static struct eid parsed(const char *text)
-{
-    struct eid e;
-    ck_assert_int_eq(eid_parse(text, &e), 0);
-    return e;
-}
-
 static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, uint32_t token)
 {
     struct scene *s = context;
@@ -49,14 +36,6 @@ static enum cla_reason submit_parcel(void *context, const struct cla_parcel *p, 
     return CLA_REASON_NONE;
 }
 
-static int listen_there(void *context, const struct eid *endpoint, uint32_t window)
-{
-    (void)context;
-    (void)endpoint;
-    (void)window;
-    return 0;
-}
-
 static uint64_t count_left(void *context, uint64_t key)
 {
     const struct scene *s = context;
@@ -64,30 +43,8 @@ static uint64_t count_left(void *context, uint64_t key)
     return s->left_ms;
 }
 
-static void on_link(void *context, struct cla *c, bool up)
-{
-    (void)context;
-    (void)c;
-    (void)up;
-}
-
-static void on_closed(void *context)
-{
-    *(bool *)context = true;
-}
-
-static void settle(struct virtual_world *v)
-{
-    for (tick due; (due = virtual_due(v)) != TICK_NEVER;) {
-        virtual_advance(v, due);
-        virtual_fire(v);
-        virtual_settle(v);
-    }
-}
-
 static void begin(struct scene *s, uint64_t seed, uint64_t wall_s)
 {
-    char why[200];
     *s = (struct scene){.config = {.local = parsed("ipn:1.12"),
                                    .remote = parsed("ipn:3.12"),
                                    .lifetime = 86400 * TICK_S,
@@ -102,16 +59,15 @@ static void begin(struct scene *s, uint64_t seed, uint64_t wall_s)
     const struct cla_env env = {
         .world = &s->v.world,
         .bundle_max = 10000,
-        .events = {.context = s, .link = on_link},
         .self = {
             .context = s, .submit = submit_parcel, .listen = listen_there, .left_ms = count_left}};
-    ck_assert_int_eq(cla_find("bibe")->open(&s->link, &env, &s->config, why, sizeof why), 0);
+    s->link = open_bibe(&env, &s->config);
     settle(&s->v);
 }
 
 static void end(struct scene *s)
 {
-    s->link->ops->close(s->link, on_closed, &s->closed);
+    s->link->ops->close(s->link, note_closed, &s->closed);
     settle(&s->v);
     ck_assert(s->closed);
     virtual_fini(&s->v);
@@ -183,9 +139,5 @@ int main(void)
     tcase_add_loop_test(t, lifetimes_are_the_nodes, 0, 4);
     tcase_add_test(t, numbers_are_not_used_again);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

@@ -1,14 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What comes by a tunnel, and the node's answers: what finds no room is delivered again, what is
  * thrown away is told, and what arrives in segments counts in the node's memory. */
-#include <check.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/rng.h"
 #include "bp/codec/bundle.h"
-#include "cla/bibe/bibe_link.h"
-#include "sim/virtual.h"
+#include "tests/unit/cla_bibe_help.h"
 
 #define LONGEST 100000
 
@@ -27,29 +21,6 @@ struct scene {
     unsigned lines;
     bool closed;
 };
-
-static struct eid parsed(const char *text)
-{
-    struct eid e;
-    ck_assert_int_eq(eid_parse(text, &e), 0);
-    return e;
-}
-
-static enum cla_reason submit_nothing(void *context, const struct cla_parcel *p, uint32_t token)
-{
-    (void)context;
-    (void)p;
-    (void)token;
-    return CLA_REASON_BUSY;
-}
-
-static int listen_there(void *context, const struct eid *endpoint, uint32_t window)
-{
-    (void)context;
-    (void)endpoint;
-    (void)window;
-    return 0;
-}
 
 static void take_answer(void *context, uint64_t key, bool done)
 {
@@ -97,11 +68,6 @@ static void say_line(void *context, struct cla *c, int level, const char *text)
     strncat(s->said, "\n", sizeof s->said - strlen(s->said) - 1);
 }
 
-static void on_closed(void *context)
-{
-    *(bool *)context = true;
-}
-
 /* All that is due by then happens. */
 static void pass(struct scene *s, tick by)
 {
@@ -118,7 +84,6 @@ static void pass(struct scene *s, tick by)
 
 static void begin(struct scene *s, uint64_t memory)
 {
-    char why[200];
     *s = (struct scene){.room = 10 * LONGEST,
                         .config = {.local = parsed("ipn:3.12"),
                                    .remote = parsed("ipn:1.12"),
@@ -140,13 +105,13 @@ static void begin(struct scene *s, uint64_t memory)
                    .say = say_line},
         .self = {
             .context = s, .submit = submit_nothing, .listen = listen_there, .taken = take_answer}};
-    ck_assert_int_eq(cla_find("bibe")->open(&s->link, &env, &s->config, why, sizeof why), 0);
+    s->link = open_bibe(&env, &s->config);
     pass(s, TICK_MS);
 }
 
 static void end(struct scene *s)
 {
-    s->link->ops->close(s->link, on_closed, &s->closed);
+    s->link->ops->close(s->link, note_closed, &s->closed);
     ck_assert_uint_eq(s->reserved, 0);
     pass(s, TICK_MS);
     ck_assert(s->closed);
@@ -181,11 +146,7 @@ static struct bibe_payload whole(size_t len)
 
 static struct bibe_payload part(uint64_t transfer, uint64_t total, uint64_t offset, size_t len)
 {
-    return (struct bibe_payload){.segment = true,
-                                 .transfer = transfer,
-                                 .total = total,
-                                 .offset = offset,
-                                 .data = slice_of(content + offset, len)};
+    return part_of(content, transfer, total, offset, len);
 }
 
 static void deliver(struct scene *s, const struct bibe_payload *p)
@@ -354,9 +315,5 @@ int main(void)
     tcase_add_test(t, a_joined_bundle_waits);
     tcase_add_test(t, what_is_thrown_away_is_told);
     suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    return run_suite(s);
 }

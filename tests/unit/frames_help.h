@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
+
 static inline size_t read_hex(const char *text, uint8_t *out)
 {
     size_t n = 0;
@@ -34,15 +36,6 @@ static inline void fill_steps(uint8_t *out, size_t len, unsigned start)
 {
     for (size_t i = 0; i < len; i++)
         out[i] = (uint8_t)(start + 7 * i);
-}
-
-static inline int run_suite(Suite *s)
-{
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif

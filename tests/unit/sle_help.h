@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
+
 /* Blanks are passed over. */
 static inline size_t read_hex(const char *text, uint8_t *out)
 {
@@ -34,15 +36,6 @@ static inline void assert_hex(const uint8_t *data, size_t len, const char *want)
     for (size_t i = 0; i < n; i++)
         snprintf(wanted + 2 * i, 3, "%02x", octets[i]);
     ck_assert_str_eq(got, wanted);
-}
-
-static inline int run_suite(Suite *s)
-{
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int wrong = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return wrong == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }
 
 #endif
