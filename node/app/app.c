@@ -240,39 +240,42 @@ static bool may_have(const struct node *n, const struct eid *eid, bool subscribe
            (!n->has_echo || !eid_equal(eid, &n->echo));
 }
 
-static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
+/* What is wrong with it in *why, or NULL. */
+static Aap2__ResponseStatus take_config(struct app *c, const Aap2__ConnectionConfig *m,
+                                        const char **why)
 {
     const struct node *n = c->apps->node;
     struct eid eid;
-    if (c->endpoint != NULL) {
-        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-                       "the connection is configured already");
-        return;
-    }
-    if (m->auth_type != AAP2__AUTH_TYPE__AUTH_TYPE_DEFAULT) {
-        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED,
-                       "this node gives no access to forwarding tables or dispatch");
-        return;
-    }
-    if (eid_parse(m->endpoint_id, &eid) == 0 && node_self_at(n, &eid)) {
-        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST, of_link);
-        return;
-    }
-    if (eid_parse(m->endpoint_id, &eid) < 0 || !may_have(n, &eid, m->is_subscriber)) {
-        refuse_message(
-            c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST,
-            "endpoint_id must be a free endpoint of this node, or, to subscribe, a group");
-        return;
-    }
-    const char *why = agent_may_register(n->agent, c->user->id, &eid)
-                          ? join_node(c, &eid, m)
-                          : "no rule of the node allows this user the endpoint";
-    if (why != NULL) {
-        refuse_message(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED, why);
-        return;
-    }
+    *why = "the connection is configured already";
+    if (c->endpoint != NULL)
+        return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST;
+    *why = "this node gives no access to forwarding tables or dispatch";
+    if (m->auth_type != AAP2__AUTH_TYPE__AUTH_TYPE_DEFAULT)
+        return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED;
+    const bool parsed = eid_parse(m->endpoint_id, &eid) == 0;
+    *why = of_link;
+    if (parsed && node_self_at(n, &eid))
+        return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST;
+    *why = "endpoint_id must be a free endpoint of this node, or, to subscribe, a group";
+    if (!parsed || !may_have(n, &eid, m->is_subscriber))
+        return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST;
+    *why = agent_may_register(n->agent, c->user->id, &eid)
+               ? join_node(c, &eid, m)
+               : "no rule of the node allows this user the endpoint";
+    if (*why != NULL)
+        return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED;
     c->keepalive = (tick)(m->keepalive_seconds > 86400 ? 86400 : m->keepalive_seconds) * TICK_S;
-    answer_now(c, AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS, NULL);
+    return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+}
+
+static void on_config(struct app *c, const Aap2__ConnectionConfig *m)
+{
+    const char *why;
+    const Aap2__ResponseStatus status = take_config(c, m, &why);
+    if (why != NULL)
+        refuse_message(c, status, why);
+    else
+        answer_now(c, status, NULL);
 }
 
 /* ---- bundles of the application ---- */
