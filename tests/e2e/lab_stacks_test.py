@@ -263,6 +263,16 @@ class Running(Folder):
         self.assertRegex(result["nodes"]["rover"]["last"], r"64 bytes from ipn:1\.\d+ sent back")
         self.assertEqual(self.processes(), [])
 
+    def test_the_page_has_the_example(self):
+        page = (SOURCE / "docs/helio-lab.md").read_text(encoding="utf-8")
+        self.assertIn("```yaml\n" + ECHO.read_text(encoding="utf-8").partition("\n")[2] + "```\n", page)
+        for kind in stacks.KINDS:
+            self.assertIn(f"| `{kind}` | ", page)
+        for key in (key for key in lab_stacks.KEYS if key != "kind"):
+            self.assertRegex(page, rf"(?m)^\|[^|]*`{key}`[^|]*\| ", key)
+        for adapters in stacks.ADAPTERS.values():
+            self.assertIn(f"| {', '.join(f'`{adapter}`' for adapter in adapters)} |\n", page)
+
     def test_by_hand(self):
         text = ECHO.read_text(encoding="utf-8")
         file = self.file(re.sub("traffic: .*", "duration: 1h", text.replace("echo.py: echo.py", f"echo.py: {SOURCE}/examples/stacks/echo.py")))
