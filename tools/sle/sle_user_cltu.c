@@ -6,6 +6,8 @@
  * else with the next. When production is interrupted or halted what was accepted and not radiated
  * is gone, and all behind it is refused.
  *
+ * CLTUs may also arrive while the service runs (sle_user_live.c).
+ *
  * What can go wrong: the file is not what it should be: [length(4)][octets] one behind the other.
  */
 #include <errno.h>
@@ -94,6 +96,14 @@ void cltus_free(struct cltus *c)
     buf_drop(c->bytes);
     free(c->list);
     free(c->sent_at);
+    live_free(c);
+}
+
+static struct slice next_cltu(const struct cltus *c)
+{
+    if (c->live != NULL)
+        return live_cltu(c->live, c->next);
+    return c->list != NULL ? c->list[c->next] : buf_slice(c->bytes);
 }
 
 /* May another one be sent? */
@@ -117,7 +127,7 @@ void cltus_send(struct association *a, tick now)
                                .earliest = user_when_at(&o->earliest, wall),
                                .latest = user_when_at(&o->latest, wall),
                                .delay_us = o->delay_us,
-                               .data = c->list != NULL ? c->list[c->next] : buf_slice(c->bytes)};
+                               .data = next_cltu(c)};
         if (sle_user_cltu(a->sle, &one, NULL, now) != 0)
             return; /* an answer brings us back */
         if (c->sent_at != NULL)
@@ -129,6 +139,7 @@ void cltus_send(struct association *a, tick now)
 
 bool cltus_finish(struct cltus *c)
 {
+    live_finish(c);
     c->len = c->next;
     return cltus_done(c);
 }
@@ -137,16 +148,20 @@ void cltus_answer(struct association *a, const struct sle_notice *n)
 {
     struct cltus *c = &a->cltus;
     c->answered++;
+    if (n->diag == SLE_CLTU_OUT_OF_SEQUENCE)
+        return;
+    const size_t index = c->run_index + (n->cltu_id - c->run_id);
+    const bool again = n->diag == SLE_CLTU_UNABLE_TO_STORE;
     if (n->diag == SLE_OK) {
         c->accepted++;
-    } else if (n->diag != SLE_CLTU_OUT_OF_SEQUENCE) {
-        size_t index = c->run_index + (n->cltu_id - c->run_id);
-        bool again = n->diag == SLE_CLTU_UNABLE_TO_STORE;
+    } else {
         c->refused += again ? 0 : 1;
         c->latest_refusal = n->diag;
         c->run_index = c->next = index + (again ? 0 : 1);
         c->run_id = n->cltu_id;
     }
+    if (c->live != NULL)
+        live_settle(c->live, index + (again ? 0 : 1));
 }
 
 /* The CLTU that was processed last is told with each notification: again when production is halted
@@ -199,6 +214,8 @@ void cltus_notified(struct association *a, const struct sle_async *n)
 
 bool cltus_done(const struct cltus *c)
 {
+    if (c->live != NULL && live_is_open(c->live))
+        return false;
     return c->next == c->len && c->answered == c->sent &&
            (c->emptied || c->refused == c->len ||
             c->radiated + c->refused + c->discarded + c->expired >= c->len);

@@ -56,7 +56,8 @@ static bool plan_again(struct association *a, tick *wait)
 /* What the next association begins with. */
 static void begin_anew(struct association *a)
 {
-    a->started = a->stop_later = a->ended_data = a->bound_now = false;
+    a->started = a->stop_later = a->ended_data = a->bound_now = a->restarting = false;
+    live_reset(a);
     a->asked = a->asking = 0;
     a->resuming = a->measure.frames > 0 && strstr(a->id, "=onlc") != NULL;
 }
@@ -141,7 +142,9 @@ static void on_again(void *context)
     struct association *a = context;
     if (a->done)
         return;
-    if (a->stopping)
+    if (a->conn != NULL)
+        association_start(a);
+    else if (a->stopping)
         association_over(a);
     else
         connect_association(a);

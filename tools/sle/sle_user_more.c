@@ -50,6 +50,45 @@ static error_t parse_rocf(int key, char *arg, struct argp_state *state, struct u
     }
 }
 
+static error_t parse_live(int key, char *arg, struct argp_state *state, struct user_options *o)
+{
+    static const char *const words[] = {"plain", "randomised", NULL};
+    switch (key) {
+    case KEY_CLTU_DATAGRAMS:
+        o->cltu_at = argument_address(state, "cltu-datagrams", arg);
+        return 0;
+    case KEY_CLTU_SOURCE:
+        if (address_of(arg, 0, &o->cltu_source) < 0)
+            argument_want(state, "cltu-source", arg, "a numeric address, such as 192.0.2.1");
+        return 0;
+    case KEY_ENCODE:
+        o->encoding = sle_word(state, "encode", arg, words, "plain or randomised") == 0
+                          ? USER_FRAMES
+                          : USER_FRAMES_RANDOMISED;
+        return 0;
+    default:
+        return ARGP_ERR_UNKNOWN;
+    }
+}
+
+/* All that can send to that address command the spacecraft. */
+static void check_live(struct argp_state *state, const struct user_options *o,
+                       enum sle_service service)
+{
+    const bool given = address_given(&o->cltu_at);
+    if ((address_given(&o->cltu_source) || o->encoding != USER_CLTUS) && !given)
+        argp_error(state, "--cltu-source and --encode need --cltu-datagrams");
+    if (!given)
+        return;
+    if (service != SLE_FCLTU)
+        argp_error(state, "--cltu-datagrams is for FCLTU");
+    if (o->cltus != NULL || o->repeat > 1 || o->script != NULL || o->bind_only || o->quiet)
+        argp_error(state, "--cltu-datagrams is without --cltus, --repeat, --script, --bind-only "
+                          "and --no-notification");
+    if (!address_is_loopback(&o->cltu_at) && !address_given(&o->cltu_source))
+        argp_error(state, "--cltu-datagrams at an address of the network needs --cltu-source");
+}
+
 static error_t parse_cltus(int key, char *arg, struct argp_state *state, struct user_options *o)
 {
     switch (key) {
@@ -102,7 +141,9 @@ error_t sle_parse_more(int key, char *arg, struct argp_state *state, struct user
     default:
         break;
     }
-    return parse_rocf(key, arg, state, o) == 0 ? 0 : parse_cltus(key, arg, state, o);
+    return parse_rocf(key, arg, state, o) == 0   ? 0
+           : parse_live(key, arg, state, o) == 0 ? 0
+                                                 : parse_cltus(key, arg, state, o);
 }
 
 void sle_check_more(struct argp_state *state, const struct user_options *o,
@@ -113,10 +154,16 @@ void sle_check_more(struct argp_state *state, const struct user_options *o,
         argp_error(state, "--control-words, --tc-vcid and --update-mode are for ROCF");
     if (o->start.tc_vcid != SLE_TC_VC_NONE && o->start.word != SLE_CLCW)
         argp_error(state, "--tc-vcid needs --control-words clcw");
-    if (times && o->cltus == NULL)
-        argp_error(state, "--earliest, --latest, --delay and --no-notification need --cltus");
-    if (service == SLE_FCLTU && (o->listen || o->reconnect > 0))
-        argp_error(state, "--listen and --reconnect are not for FCLTU");
+    check_live(state, o, service);
+    if (o->udp_rate > 0 && !address_given(&o->udp))
+        argp_error(state, "--datagram-rate needs --datagrams");
+    if (times && o->cltus == NULL && !address_given(&o->cltu_at))
+        argp_error(state, "--earliest, --latest, --delay and --no-notification need --cltus or "
+                          "--cltu-datagrams");
+    if (service == SLE_FCLTU && o->listen)
+        argp_error(state, "--listen is not for FCLTU");
+    if (service == SLE_FCLTU && o->reconnect > 0 && !address_given(&o->cltu_at))
+        argp_error(state, "of FCLTU, --reconnect needs --cltu-datagrams");
     if (o->listen && o->more_len > 0)
         argp_error(state, "--listen has one address");
     if (o->script != NULL && (o->listen || o->reconnect > 0 || o->more_len > 0 || o->repeat > 1 ||

@@ -193,6 +193,7 @@ static error_t parse_wish(int key, char *arg, struct argp_state *state, struct u
         return 0;
     case KEY_WAIT:
         o->wait = argument_time(state, "wait", arg, 0);
+        o->wait_given = true;
         return 0;
     case KEY_PARAMETERS:
         o->parameters = true;
@@ -286,6 +287,9 @@ static error_t parse_sink(int key, char *arg, struct argp_state *state, struct u
     case KEY_DATAGRAMS:
         o->udp = argument_address(state, "datagrams", arg);
         return 0;
+    case KEY_DATAGRAM_RATE:
+        o->udp_rate = argument_rate(state, "datagram-rate", arg);
+        return 0;
     case 'l':
         o->log = sle_log_level(state, arg);
         return 0;
@@ -311,9 +315,9 @@ static void check_user(struct argp_state *state, const struct user_options *o)
         argp_error(state, "--authentication needs --password-file and --responder-password-file");
     if ((service == SLE_RCF || service == SLE_ROCF) && !o->gvcid && o->script == NULL)
         argp_error(state, "RCF and ROCF need --gvcid");
-    if (service == SLE_FCLTU && o->cltus == NULL && o->events_len == 0 && !o->bind_only &&
-        o->script == NULL)
-        argp_error(state, "FCLTU needs --cltus, --event or --bind-only");
+    if (service == SLE_FCLTU && o->cltus == NULL && !address_given(&o->cltu_at) &&
+        o->events_len == 0 && !o->bind_only && o->script == NULL)
+        argp_error(state, "FCLTU needs --cltus, --cltu-datagrams, --event or --bind-only");
     sle_check_more(state, o, service);
     if (service != SLE_FCLTU && o->events_len > 0)
         argp_error(state, "--event is for FCLTU");
@@ -337,6 +341,8 @@ error_t sle_parse_user(int key, char *arg, struct argp_state *state)
         if (*o->responder_password == '\0')
             o->responder_password =
                 sle_password_variable(state, "HELIO_SLE_PEER_PASSWORD", all->peer_password);
+        if (address_given(&o->cltu_at) && !o->wait_given)
+            o->wait = 0; /* telecommands are rare */
         check_user(state, o);
         return 0;
     }
@@ -385,11 +391,18 @@ const struct argp_option sle_user_options[] = {
     {"output", 'o', "FILE", 0, "Write the frames to FILE", 5},
     {"lengths", KEY_LENGTHS, NULL, 0, "Each behind its length in four octets", 5},
     {"datagrams", KEY_DATAGRAMS, "ADDRESS", 0, "Send the frames there, each as a datagram", 5},
+    {"datagram-rate", KEY_DATAGRAM_RATE, "RATE", 0,
+     "At this rate at the most, such as 20Mbit/s; the provider waits", 5},
     {"numbered", KEY_NUMBERED, NULL, 0, "Frames are a generator's: check them, measure delay", 6},
     {"csv", KEY_CSV, "FILE", 0, "A line for each second", 6},
     {"frames-csv", KEY_FRAMES_CSV, "FILE", 0, "A line for each frame", 6},
     {"json", 'j', NULL, 0, "Print the result as JSON", 6},
     {"cltus", KEY_CLTUS, "FILE", 0, "FCLTU: send these, each behind its length in four octets", 7},
+    {"cltu-datagrams", KEY_CLTU_DATAGRAMS, "ADDRESS", 0,
+     "FCLTU: receive CLTUs there, each as a datagram, and send them", 7},
+    {"cltu-source", KEY_CLTU_SOURCE, "HOST", 0, "Only datagrams of this host are taken", 7},
+    {"encode", KEY_ENCODE, "WORD", 0,
+     "Datagrams are telecommand frames, which become CLTUs: plain or randomised", 7},
     {"window", KEY_WINDOW, "N", 0, "FCLTU: at most N without an answer; 1 waits for each", 7},
     {"earliest", KEY_EARLIEST, "WHEN", 0,
      "FCLTU: radiate each not before: a time, or +2s from its sending", 7},

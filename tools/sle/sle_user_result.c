@@ -54,6 +54,26 @@ static void set_made(json_t *o, const struct measure *m)
     json_object_set_new(o, "notified_us", delay_json(m));
 }
 
+static json_t *live_json(const struct cltus *c)
+{
+    const struct live_counts n = live_counts(c);
+    json_t *o = json_object();
+    json_object_set_new(o, "received", json_number(n.received));
+    json_object_set_new(o, "sent", json_number(n.sent));
+    json_object_set_new(o, "accepted", json_number(n.accepted));
+    json_object_set_new(o, "refused", json_number(n.refused));
+    json_object_set_new(o, "radiated", json_number(n.radiated));
+    json_object_set_new(o, "expired", json_number(n.expired));
+    json_object_set_new(o, "discarded", json_number(n.discarded));
+    json_object_set_new(o, "interrupted", json_number(n.interrupted));
+    json_object_set_new(o, "other_notifications", json_number(n.other));
+    json_object_set_new(o, "lost", json_number(n.lost));
+    json_object_set_new(o, "dropped", json_number(n.dropped));
+    json_object_set_new(o, "bad", json_number(n.bad));
+    json_object_set_new(o, "foreign", json_number(n.foreign));
+    return o;
+}
+
 static json_t *cltus_json(const struct association *a)
 {
     const struct cltus *c = &a->cltus;
@@ -135,7 +155,9 @@ static json_t *association_json(const struct association *a)
     if (*a->end != '\0')
         json_object_set_new(o, "end", json_string(a->end));
     if (a->service == SLE_FCLTU) {
-        json_object_set_new(o, "cltus", cltus_json(a));
+        json_object_set_new(o, "cltus",
+                            a->cltus.live != NULL ? live_json(&a->cltus) : cltus_json(a));
+        json_object_set_new(o, "reconnects", json_number(a->reconnects));
         json_object_set_new(o, "events", events_json(a));
         return o;
     }
@@ -178,6 +200,7 @@ json_t *result_json(const struct user *u)
     json_object_set_new(o, "measured_bps",
                         json_real(window > 0 ? (double)u->counted * 8 / window : 0));
     json_object_set_new(o, "cpu_s", json_real((double)clock_cpu_process() / (double)TICK_S));
+    json_object_set_new(o, "udp_sent", json_number(u->udp_sent));
     json_object_set_new(o, "udp_failed", json_number(u->udp_failed));
     json_object_set_new(o, "associations", all);
     return o;
@@ -205,6 +228,18 @@ static void print_events(const struct association *a)
     }
 }
 
+static void print_live(const struct cltus *c)
+{
+    const struct live_counts n = live_counts(c);
+    printf("  %" PRIu64 " datagrams: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64
+           " radiated\n",
+           n.received, n.accepted, n.refused, n.radiated);
+    if (n.dropped + n.lost + n.bad + n.foreign + n.expired + n.discarded > 0)
+        printf("  %" PRIu64 " dropped, %" PRIu64 " lost, %" PRIu64 " bad, %" PRIu64
+               " of other hosts, %" PRIu64 " expired, %" PRIu64 " discarded\n",
+               n.dropped, n.lost, n.bad, n.foreign, n.expired, n.discarded);
+}
+
 static void print_association(const struct association *a)
 {
     const struct measure *m = &a->measure;
@@ -213,6 +248,10 @@ static void print_association(const struct association *a)
     printf("%s: %s%s\n", a->id, a->failed ? "not in order: " : "in order", a->end);
     if (a->service == SLE_FCLTU) {
         print_events(a);
+        if (c->live != NULL) {
+            print_live(c);
+            return;
+        }
         printf("  %zu CLTUs: %" PRIu64 " accepted, %" PRIu64 " refused, %" PRIu64 " radiated\n",
                c->len, c->accepted, c->refused, c->radiated);
         if (c->expired > 0)

@@ -10,7 +10,6 @@
 #include "tools/sle/sle_user_run.h"
 
 #include <assert.h>
-#include <ctype.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -44,7 +43,7 @@ void association_fail(struct association *a, const char *format, ...)
 
 /* ---- the way of an association ---- */
 
-enum { PS_OF_MS = 1000000000, LISTEN_SPARE = 16 };
+enum { PS_OF_MS = 1000000000 };
 
 /* After a reconnection it goes on behind the last frame: a microsecond, or as little as its time
  * has. */
@@ -87,6 +86,7 @@ static void bound(struct association *a)
     a->failed_places = 0;
     a->bound_now = true;
     *a->why = '\0';
+    say(&a->user->log, LEVEL_INFO, "%s: bound", a->id);
     if (a->user->options->parameters && !a->stopping)
         parameters_ask(a);
     if (a->asking == 0)
@@ -121,9 +121,17 @@ static void go_on_forward(struct association *a)
     events_throw(a, now);
     if (!events_done(a))
         return;
-    cltus_send(a, now);
+    if (a->started)
+        cltus_send(a, now);
     if (cltus_done(&a->cltus))
         association_stop(a);
+}
+
+void association_forward(struct association *a)
+{
+    go_on_forward(a);
+    if (a->conn != NULL)
+        sle_conn_pump(a->conn);
 }
 
 static void take_parameter(struct association *a, const struct sle_notice *n)
@@ -152,12 +160,20 @@ static void started(struct association *a, const struct sle_notice *n)
         begin_service(a);
         return;
     }
+    if (n->diag != SLE_OK && a->cltus.live != NULL && a->user->options->reconnect > 0 &&
+        !a->stopping) {
+        say(&a->user->log, LEVEL_WARNING, "%s: START was refused: diagnostic %u", a->id,
+            n->diag & 0xff);
+        alarm_set(&a->again, now + a->user->options->reconnect);
+        return;
+    }
     if (n->diag != SLE_OK) {
         association_fail(a, "START was refused: diagnostic %u", n->diag & 0xff);
         unbind(a);
         return;
     }
     a->started = true;
+    say(&a->user->log, LEVEL_INFO, "%s: started", a->id);
     a->cltus.began = n->u.start_return.radiation_start;
     if (a->stopping) /* it was asked for before */
         (void)sle_user_stop(a->sle, now);
@@ -169,7 +185,58 @@ static void stopped(struct association *a, const struct sle_notice *n)
 {
     if (n->diag != SLE_OK)
         association_fail(a, "STOP was refused: diagnostic %u", n->diag & 0xff);
+    if (a->restarting && !a->stopping && n->diag == SLE_OK) {
+        a->restarting = false;
+        live_reset(a);
+        alarm_set(&a->again, now_of(a->user) + a->user->options->reconnect);
+        return;
+    }
     unbind(a);
+}
+
+/* Production was interrupted, or a CLTU expired: the provider takes none before a new START. */
+static void restart_service(struct association *a, const char *why)
+{
+    if (a->cltus.live == NULL || a->restarting || a->stopping || !a->started)
+        return;
+    if (a->user->options->reconnect == 0) {
+        association_fail(a, "%s: the provider accepts no CLTU before a new START", why);
+        association_stop(a);
+        return;
+    }
+    say(&a->user->log, LEVEL_WARNING, "%s: %s: STOP, then START again", a->id, why);
+    a->started = false;
+    a->restarting = sle_user_stop(a->sle, now_of(a->user)) == 0;
+}
+
+void association_start(struct association *a)
+{
+    if (a->conn == NULL || a->stopping || a->restarting)
+        return;
+    begin_service(a);
+    if (a->conn != NULL)
+        sle_conn_pump(a->conn);
+}
+
+static void answered(struct association *a, const struct sle_notice *n)
+{
+    cltus_answer(a, n);
+    if (n->diag == SLE_CLTU_UNABLE_TO_PROCESS)
+        restart_service(a, "a CLTU was refused, the provider is unable to process");
+    else if (n->diag != SLE_OK && n->diag != SLE_CLTU_OUT_OF_SEQUENCE && a->cltus.live != NULL)
+        say(&a->user->log, LEVEL_WARNING, "%s: CLTU %u was refused: diagnostic %u", a->id,
+            n->cltu_id, n->diag & 0xff);
+    go_on_forward(a);
+}
+
+static void notified(struct association *a, const struct sle_async *n)
+{
+    cltus_notified(a, n);
+    events_notified(a, n);
+    if (n->notification == SLE_ASYNC_INTERRUPTED || n->notification == SLE_ASYNC_HALTED ||
+        n->notification == SLE_ASYNC_EXPIRED)
+        restart_service(a, sle_notification_text(n->notification));
+    go_on_forward(a);
 }
 
 static void take_frame(struct association *a, tick now, const struct sle_item *item)
@@ -237,17 +304,14 @@ static void on_notice(void *context, struct sle_conn *c, const struct sle_notice
         take_parameter(a, n);
         break;
     case SLE_CLTU_ANSWER:
-        cltus_answer(a, n);
-        go_on_forward(a);
+        answered(a, n);
         break;
     case SLE_EVENT_ANSWER:
         events_answer(a, n);
         go_on_forward(a);
         break;
     case SLE_NOTIFIED:
-        cltus_notified(a, &n->u.async);
-        events_notified(a, &n->u.async);
-        go_on_forward(a);
+        notified(a, &n->u.async);
         break;
     case SLE_OVER:
         tell_over(a, n);
@@ -283,7 +347,8 @@ static void stop_all(struct user *u)
             association_fail(&u->all[i], "it was not connected");
             alarm_set(&u->all[i].again, 0);
         } else if (u->all[i].conn != NULL && !u->all[i].stopping) {
-            if (u->options->made == 0 || !u->all[i].started || cltus_finish(&u->all[i].cltus))
+            const bool open = u->options->made > 0 || u->all[i].cltus.live != NULL;
+            if (!open || !u->all[i].started || cltus_finish(&u->all[i].cltus))
                 association_stop(&u->all[i]);
             if (u->all[i].conn != NULL)
                 sle_conn_pump(u->all[i].conn);
@@ -351,6 +416,8 @@ static void on_second(void *context)
     uint64_t p = progress_of(u);
     u->wall_offset = offset_of(u);
     sink_second(u, now);
+    for (size_t i = 0; i < u->len; i++)
+        live_second(&u->all[i]);
     if (p != u->progress) {
         u->progress = p;
         u->moved = now;
@@ -386,116 +453,17 @@ static void end_user(struct user *u)
     alarm_fini(&u->alarm);
     alarm_fini(&u->clock);
     alarm_fini(&u->warm);
+    for (size_t i = 0; i < u->len; i++) {
+        live_second(&u->all[i]);
+        live_reset(&u->all[i]);
+        live_finish(&u->all[i].cltus);
+    }
     links_end(u);
     sle_host_fini(&u->host);
     u->ended(u);
 }
 
-/* ---- begin ---- */
-
-/* The id of the nth: the number at its end counts up. */
-static bool name_instance(const char *id, unsigned n, char out[SLE_SIID_MAX + 1])
-{
-    size_t len = strlen(id), stem = len;
-    while (stem > 0 && isdigit((unsigned char)id[stem - 1]))
-        stem--;
-    if (n == 0)
-        return snprintf(out, SLE_SIID_MAX + 1, "%s", id) <= SLE_SIID_MAX;
-    unsigned long first = stem < len ? strtoul(id + stem, NULL, 10) : 0;
-    return snprintf(out, SLE_SIID_MAX + 1, "%.*s%lu", (int)stem, id, first + n) <= SLE_SIID_MAX;
-}
-
-static int add_association(struct user *u, struct association *a, unsigned n)
-{
-    const struct user_options *o = u->options;
-    struct sle_siid id;
-    a->user = u;
-    measure_init(&a->measure);
-    if (!name_instance(o->instance, n, a->id) ||
-        sle_siid_parse(a->id, &id, &a->service, NULL) < 0) {
-        say(&u->log, LEVEL_ERROR, "%s: this is no service instance identifier", a->id);
-        return HELIO_EFORMAT;
-    }
-    struct sle_user_config c = {.id = a->id,
-                                .responder = o->responder,
-                                .responder_port = o->port_name,
-                                .respond = o->listen,
-                                .version = o->terms.version};
-    int e = sle_user_add(u->sle, &c, &a->sle);
-    if (e == 0 && a->service == SLE_FCLTU && o->cltus == NULL && o->made == 0 &&
-        o->events_len == 0 && !o->bind_only && o->script == NULL)
-        e = HELIO_EINVAL;
-    if (e == 0 && a->service == SLE_FCLTU && o->cltus != NULL)
-        e = cltus_load(&a->cltus, o->cltus);
-    if (e == 0 && o->made > 0)
-        e = cltus_make(&a->cltus, o->made, o->frames);
-    if (e == 0 && a->service == SLE_FCLTU)
-        e = events_open(a);
-    if (e == 0 && script_open(a) < 0)
-        return HELIO_EFORMAT;
-    if (e < 0)
-        say(&u->log, LEVEL_ERROR, "%s: %s",
-            a->service == SLE_FCLTU && o->cltus != NULL ? o->cltus : a->id,
-            a->service == SLE_FCLTU && o->cltus == NULL ? "the option --cltus or --event is missing"
-                                                        : helio_strerror(e));
-    return e;
-}
-
-static int make_engine(struct user *u)
-{
-    const struct user_options *o = u->options;
-    struct sle_config c = {.tml = {.heartbeat_s = o->heartbeat_s, .dead_factor = o->dead_factor},
-                           .hash = sle_digest,
-                           .hash_context = u->digests,
-                           .seed = world_random(u->world),
-                           .links_max = o->repeat + (o->listen ? LISTEN_SPARE : 0),
-                           .unix_ns = world_wall(u->world) - world_now(u->world)};
-    struct sle_peer p = {.level = (enum sle_auth_level)o->terms.level,
-                         .hash = (enum sle_hash)o->terms.hash};
-    snprintf(c.self.id, sizeof c.self.id, "%s", o->id);
-    snprintf(p.who.id, sizeof p.who.id, "%s", o->responder);
-    (void)sle_password_read(o->password, &c.self);
-    (void)sle_password_read(o->responder_password, &p.who);
-    u->sle = sle_new(&c);
-    if (u->sle != NULL)
-        sle_host_init(&u->host, u->world, u->sle);
-    return u->sle == NULL ? HELIO_ENOMEM : sle_peer_set(u->sle, &p);
-}
-
-static int open_tls(struct user *u)
-{
-    static const char *const options[] = {"--tls-certificate", "--tls-key", "--tls-ca"};
-    const struct user_options *o = u->options;
-    const struct tls_files files = {o->tls_certificate, o->tls_key, o->tls_ca};
-    char why[TLS_WHY_MAX] = "";
-    unsigned file = 0;
-    if (!o->tls)
-        return 0;
-    u->secure.peer = o->tls_peer;
-    u->secure.host = o->tls_host;
-    int e = tls_new(&u->secure.tls, &files, &file, why);
-    if (e < 0)
-        say(&u->log, LEVEL_ERROR, "%s: %s", options[file],
-            e == HELIO_EINVAL ? why : helio_strerror(e));
-    return e;
-}
-
-int user_open(struct user *u, struct world *w, const struct user_options *o)
-{
-    *u = (struct user){.world = w, .options = o};
-    say_init(&u->log, o->log, false, "");
-    u->digests = sle_digests_new();
-    u->all = calloc(o->repeat, sizeof *u->all);
-    int e = u->digests == NULL || u->all == NULL ? HELIO_ENOMEM : make_engine(u);
-    if (e < 0)
-        say(&u->log, LEVEL_ERROR, "%s", helio_strerror(e));
-    e = e == 0 ? open_tls(u) : e;
-    for (unsigned i = 0; i < o->repeat && e == 0; i++) {
-        e = add_association(u, &u->all[i], i);
-        u->len += e == 0 ? 1 : 0;
-    }
-    return e == 0 ? sink_open(u) : e;
-}
+/* ---- begin and end ---- */
 
 void user_begin(struct user *u)
 {
@@ -522,20 +490,6 @@ bool user_good(const struct user *u)
         if (u->all[i].failed)
             return false;
     return true;
-}
-
-void user_free(struct user *u)
-{
-    sle_host_fini(&u->host);
-    sle_free(u->sle);
-    tls_free(u->secure.tls);
-    sle_digests_free(u->digests);
-    for (size_t i = 0; i < u->len; i++) {
-        cltus_free(&u->all[i].cltus);
-        events_free(&u->all[i]);
-        script_close(&u->all[i]);
-    }
-    free(u->all);
 }
 
 /* ---- in the kernel's world ---- */

@@ -3,6 +3,7 @@
  * A user: binds service instances, takes their frames or sends CLTUs, and says how it went. Private
  * to tools/sle.
  *
+ *   sle_user_open.c      the engine and its associations, before the loop
  *   sle_user_run.c       associations from BIND to unbinding
  *   sle_user_link.c      their connections: fail-over, reconnection, those that providers make
  *   sle_user_script.c    steps of a script (sle_script.h)
@@ -10,6 +11,7 @@
  *   sle_user_measure.c   continuity, delay and jitter of numbered frames
  *   sle_user_sink.c      where frames go
  *   sle_user_cltu.c      CLTUs from a file
+ *   sle_user_live.c      CLTUs that arrive as datagrams
  *   sle_user_events.c    events that are thrown
  *   sle_user_result.c    the result, as JSON or for people
  */
@@ -19,6 +21,7 @@
 #include <jansson.h>
 #include <stdio.h>
 
+#include "base/bucket.h"
 #include "base/buf.h"
 #include "base/list.h"
 #include "cla/framed/sle_conn.h"
@@ -39,9 +42,17 @@ struct sle_terms {
 };
 
 #define USER_EVENTS_MAX 64
-#define USER_PLACES_MAX 8 /* addresses of a provider */
-#define USER_TOLD_MAX 64  /* notifications of frames that the result has; others are counted */
-#define USER_FIRST_CLTU 1 /* id; the next ones count up */
+#define USER_PLACES_MAX 8  /* addresses of a provider */
+#define USER_TOLD_MAX 64   /* notifications of frames that the result has; others are counted */
+#define USER_FIRST_CLTU 1  /* id; the next ones count up */
+#define USER_LIVE_MAX 1024 /* CLTUs of datagrams that are kept, sent or not */
+
+/* What datagrams of --cltu-datagrams hold. */
+enum user_encoding {
+    USER_CLTUS,            /* CLTUs */
+    USER_FRAMES,           /* telecommand frames, which become CLTUs */
+    USER_FRAMES_RANDOMISED /* the same, with the pseudo-random sequence added */
+};
 
 /* An event to throw, as the command line has it. */
 struct user_event {
@@ -80,12 +91,16 @@ struct user_options {
     tick warmup;            /* what comes earlier after the start is not measured */
     bool numbered, json, parameters, until_end;
     const char *output, *csv, *frames_csv, *cltus;
+    struct address cltu_at, cltu_source; /* CLTUs arrive there as datagrams; only from this host */
+    enum user_encoding encoding;
+    bool wait_given;
     bool lengths;
     struct address udp;
-    unsigned window; /* CLTUs under way; 0: as many as may be */
-    uint64_t made;   /* octets of CLTUs that are made instead of read from a file; 0: none. `frames`
-                        of them, or as many as go in `time` */
-    bool alone;      /* each CLTU waits until the one before was radiated */
+    uint64_t udp_rate; /* bit/s of frames to it; 0: as they come */
+    unsigned window;   /* CLTUs under way; 0: as many as may be */
+    uint64_t made; /* octets of CLTUs that are made instead of read from a file; 0: none. `frames`
+                      of them, or as many as go in `time` */
+    bool alone;    /* each CLTU waits until the one before was radiated */
     struct user_event events[USER_EVENTS_MAX];
     size_t events_len;
     enum say_level log;
@@ -105,10 +120,14 @@ struct measure {
     double second_delay;
 };
 
-/* CLTUs of a file, each as it is sent; or such that are made, one like the other. */
+struct live;
+
+/* CLTUs of a file, each as it is sent; or such that are made, one like the other; or such that
+ * arrive as datagrams: then `len` grows, and all counts begin anew with each START. */
 struct cltus {
     struct buf *bytes;
     struct slice *list; /* NULL: each is `bytes` */
+    struct live *live;  /* NULL: none arrive */
     tick *sent_at;      /* of those made: when, by number modulo CLTUS_TIMED */
     size_t len, next;   /* the next to send */
     size_t run_index;   /* index and id of the first that was sent in sequence */
@@ -157,6 +176,7 @@ struct association {
     struct throwing events;
     bool started, stopping, ended_data, done, failed, unbound;
     bool stop_later; /* once what was thrown is answered */
+    bool restarting; /* STOP, then START: the provider takes no CLTU before */
     uint64_t syncs, backlogs, reports, parameters;
     struct told told[USER_TOLD_MAX]; /* the first of syncs */
     unsigned asked, asking;          /* --parameters: in the list; not answered yet */
@@ -198,7 +218,10 @@ struct user {
     FILE *csv;
     struct datagrams udp;
     struct round_end udp_round; /* of udp: what came in a round leaves at its end */
-    uint64_t udp_failed;        /* datagrams; known at the end */
+    uint64_t udp_failed;        /* datagrams; as of the latest second, or the end */
+    uint64_t udp_sent;
+    struct bucket udp_bucket;
+    bool udp_down; /* the latest ones were not taken */
     struct uv_signals *signals;
     struct stream_listener *listener; /* providers bind: */
     struct list callers;              /* their connections */
@@ -227,6 +250,10 @@ __attribute__((format(printf, 2, 3))) void association_fail(struct association *
 /* Nothing more comes of it. */
 void association_over(struct association *a);
 void association_stop(struct association *a);
+/* START, of one that is bound. */
+void association_start(struct association *a);
+/* CLTUs have arrived. */
+void association_forward(struct association *a);
 
 /* Steps of a script (sle_script.h), of an association that has one. */
 int script_open(struct association *a); /* 0 also without one */
@@ -271,6 +298,29 @@ void cltus_send(struct association *a, tick now);
 void cltus_answer(struct association *a, const struct sle_notice *n);
 void cltus_notified(struct association *a, const struct sle_async *n);
 bool cltus_done(const struct cltus *c);
+
+/* --cltu-datagrams. Opens the socket; nothing without the option. What is wrong is told. */
+int live_open(struct association *a);
+void live_free(struct cltus *c);
+/* The nth since START. */
+struct slice live_cltu(const struct live *v, size_t index);
+/* Those before `index` are not sent again. */
+void live_settle(struct live *v, size_t index);
+/* The service ends, or begins: what was not radiated by then is not sent again. */
+void live_reset(struct association *a);
+/* No more are taken; those that were not sent are dropped. Before the loop ends. */
+void live_finish(struct cltus *c);
+bool live_is_open(const struct live *v);
+void live_second(struct association *a); /* tells what was lost in the last second */
+/* All counts since the beginning, of earlier STARTs, too. */
+struct live_counts {
+    uint64_t received, sent, accepted, refused, radiated, other, expired, discarded, interrupted;
+    uint64_t lost;    /* sent; whether they were radiated is not known */
+    uint64_t dropped; /* never sent: the service was not started, the queue was full */
+    uint64_t bad;     /* datagrams that are no CLTU, or no frame */
+    uint64_t foreign; /* datagrams of other hosts */
+};
+struct live_counts live_counts(const struct cltus *c);
 
 /* Events are thrown one behind the other: each waits for the return of the one before it and, if
  * that was accepted, for how its actions went. */

@@ -5,11 +5,12 @@
  * provider: nothing is lost.
  *
  * What can go wrong: a file cannot be opened or written (told, exit 1), nobody listens at the
- * address (counted).
+ * address (counted, and told when it begins and ends).
  */
 #include <errno.h>
 #include <inttypes.h>
 
+#include "os/clock.h"
 #include "tools/sle/sle_user_run.h"
 
 #define FRAMES_HEADER                                                                              \
@@ -17,6 +18,7 @@
     "annotation\n"
 #define HEX_MAX 128u /* octets of antenna and annotation that are written */
 #define LINE_ROOM (256 + 4 * HEX_MAX)
+#define UDP_SLACK (TICK_MS) /* of --datagram-rate: made good after a late wake-up */
 #define SECONDS_HEADER "time_s,frames,octets,delay_mean_us,delay_max_us\n"
 
 static int tell_trouble(struct user *u, const char *path, int e)
@@ -46,6 +48,7 @@ static int open_udp(struct user *u)
     if (e == 0) {
         u->udp_round = (struct round_end){.run = send_batch, .context = u};
         world_attach(u->world, &u->udp_round);
+        bucket_init(&u->udp_bucket, u->options->udp_rate, 0, UDP_SLACK, clock_now());
     }
     return tell_trouble(u, "--datagrams", e);
 }
@@ -105,6 +108,22 @@ static void write_line(struct user *u, const struct sle_item *item, uint64_t wal
     log_writer_put(u->frames_csv, (size_t)n);
 }
 
+/* With a rate it waits for its time, and with it the provider: what a socket of the receiver cannot
+ * hold would be lost. */
+static void send_datagram(struct user *u, struct slice frame)
+{
+    if (u->options->udp_rate > 0) {
+        bucket_begin(&u->udp_bucket, clock_now());
+        for (tick now; !bucket_ready(&u->udp_bucket, now = clock_now());) {
+            (void)datagrams_drain(&u->udp);
+            (void)clock_poll(NULL, 0, bucket_wake(&u->udp_bucket, now));
+            bucket_begin(&u->udp_bucket, clock_now());
+        }
+        bucket_spend(&u->udp_bucket, frame.len, clock_now());
+    }
+    datagrams_put(&u->udp, frame);
+}
+
 void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int64_t delay)
 {
     if (u->output != NULL)
@@ -112,7 +131,30 @@ void sink_frame(struct user *u, const struct sle_item *item, uint64_t wall, int6
     if (u->frames_csv != NULL)
         write_line(u, item, wall, delay);
     if (datagrams_is_open(&u->udp))
-        datagrams_put(&u->udp, item->data);
+        send_datagram(u, item->data);
+}
+
+/* That frames are not taken at the address is told once, and once that they are again. The kernel
+ * reports a datagram that nobody took when a later one is sent. */
+static void tell_udp(struct user *u)
+{
+    char text[ADDRESS_TEXT_MAX];
+    if (!datagrams_is_open(&u->udp))
+        return;
+    const uint64_t failed = datagrams_failed(&u->udp) - u->udp_failed;
+    const uint64_t sent = udp_counters(u->udp.io)->tx_datagrams - u->udp_sent;
+    u->udp_failed += failed;
+    u->udp_sent += sent;
+    (void)address_write(&u->options->udp, text);
+    if (failed > 0 && !u->udp_down)
+        say(&u->log, LEVEL_WARNING,
+            "--datagrams %s: frames are lost: nobody listens there, or they cannot be sent", text);
+    else if (failed == 0 && sent > 0 && u->udp_down)
+        say(&u->log, LEVEL_WARNING,
+            "--datagrams %s: frames are received again; %" PRIu64 " were lost since the beginning",
+            text, u->udp_failed);
+    if (failed > 0 || sent > 0)
+        u->udp_down = failed > 0;
 }
 
 void sink_second(struct user *u, tick now)
@@ -128,6 +170,7 @@ void sink_second(struct user *u, tick now)
         m->second_frames = m->second_octets = m->second_worst = 0;
         m->second_delay = 0;
     }
+    tell_udp(u);
     if (u->output != NULL)
         log_writer_flush(u->output);
     if (u->frames_csv != NULL)
@@ -158,6 +201,7 @@ int sink_close(struct user *u)
     if (datagrams_is_open(&u->udp)) {
         (void)datagrams_drain(&u->udp);
         u->udp_failed = datagrams_failed(&u->udp);
+        u->udp_sent = udp_counters(u->udp.io)->tx_datagrams;
         world_detach(&u->udp_round);
         datagrams_close(&u->udp);
     }
