@@ -154,6 +154,12 @@ class Formats(Folder):
         out = derived(self.TWO.format(kind="ion", adapter="ltp-udp"), folder)
         subprocess.run(["sh", "-n", Path(out.stacks["a"].node.folder) / "node.sh"], check=True)
 
+    def test_ion_without_echo(self):
+        text = "nodes: {a: {kind: ion, echo: %s}, b: {}}\nlinks: {a-b: {channel: no}}\n"
+        for word, wanted in (("yes", True), ("no", False)):
+            one = derived(text % word, self.folder).stacks["a"]
+            self.assertEqual(("bpecho ipn:1.128 &" in (Path(one.node.folder) / "node.sh").read_text(encoding="utf-8"), "bpecho" in one.plan.programs), (wanted, wanted))
+
     def test_names_in_commands_and_files(self):
         (self.folder / "own.in").write_text("{local_port:b} {remote:c} {node} {unknown} ${folder} {\"json\": {}}\n", encoding="utf-8")
         text = (f"nodes: {{a: {{kind: command, command: 'x --at {{local:b}} {{folder}}/own {{port_1}}', files: {{own: {self.folder}/own.in}}, stop: KILL, ready_within: 3s}}, b: {{}}, c: {{}}}}\n"

@@ -36,7 +36,7 @@ class Session(Processes):
     records = True  # the folder is the lab's own: it says what was run
     loud = ()       # programs that say what they have to say here
     limit = None    # seconds after which it is enough, whatever the file says
-    others = {}     # name of a node of another stack -> lab_stack_run.Runner; of each lab its own
+    others: dict = {}  # name of a node of another stack -> lab_stack_run.Runner; of each lab its own
 
     def __init__(self, lab, out, state):
         super().__init__(os.path.dirname(programs.find("heliod")), out)

@@ -81,7 +81,7 @@ def derive_node(deriver, node):
     eid = node.keys.get("node", f"ipn:{node.number}.0")
     services = tuple(stack.services) or (("1", "7") if eid.startswith("ipn:") else ("in",))
     made = Node(stack.kind, node.name, node.number, eid, folder_of(deriver.folder, node), deriver.out.sockets[node.name], near, routes(lab, node.name, near), services,
-                deriver.addresses.own_ports(node.name))
+                deriver.addresses.own_ports(node.name), lab_stacks.echoes(stack))
     known = stacks.values(made)
     plan = changed(stacks.plan_of(made), stack, known)
     files = {os.path.join(made.folder, name): text for name, text in plan.files.items()}

@@ -35,8 +35,7 @@ start)
     echo $$ > node.pid
     trap 'exit 0' TERM INT
     mount -t tmpfs none /dev/shm && {admin} || exit 1
-    bpecho ipn:{number}.{echo} &
-    echo "node {number} runs"
+{echo}    echo "node {number} runs"
     while :; do sleep 3600 & wait $!; done
     ;;
 run) shift; enter "$@" ;;
@@ -94,9 +93,9 @@ def plan(node: Node) -> Plan:
     ltp = bool(of(node, "ltp-udp"))
     admin = ["ionadmin node.ionrc", f"ionadmin {CONTACTS}", *(["ltpadmin node.ltprc"] if ltp else []), "bpadmin node.bprc"]
     stop = ["bpadmin .", *(["ltpadmin ."] if ltp else []), "ionadmin ."]
-    script = SCRIPT.format(number=node.number, folder=shlex.quote(node.folder), admin=" && ".join(admin), stop="; ".join(stop), echo=ECHO)
+    script = SCRIPT.format(number=node.number, folder=shlex.quote(node.folder), admin=" && ".join(admin), stop="; ".join(stop), echo=f"    bpecho ipn:{node.number}.{ECHO} &\n" if node.echo else "")
     files = {"node.ionconfig": MEMORY, "node.ionrc": ionrc(node), **({"node.ltprc": ltprc(node)} if ltp else {}), "node.bprc": bprc(node),
              "node.ipnrc": ipnrc(node), "node.sh": script}
     run = ("sh", f"{node.folder}/node.sh")
     return Plan(files, (*run, "start"), ready=f"node {node.number} runs", ready_within="2min", stop_within="30s", stop_command=(*run, "stop"), enter=(*run, "run"),
-                programs=("ionadmin", *(["ltpadmin"] if ltp else []), "bpadmin", "ipnadmin", "bpecho", "unshare", "nsenter"), contacts=(CONTACTS, "ion"))
+                programs=("ionadmin", *(["ltpadmin"] if ltp else []), "bpadmin", "ipnadmin", *(["bpecho"] if node.echo else []), "unshare", "nsenter"), contacts=(CONTACTS, "ion"))

@@ -43,6 +43,7 @@ class Node:
     routes: tuple[Route, ...]    # one to each other node
     services: tuple[str, ...]    # that it registers at its start
     ports: tuple[int, ...]       # of its own
+    echo: bool = True            # does it answer pings, where the stack can?
 
 
 @dataclasses.dataclass(frozen=True)
