@@ -26,6 +26,8 @@ enum bundle_flag {
     BUNDLE_REPORT_FORWARDING = 0x10000,
     BUNDLE_REPORT_DELIVERY = 0x20000,
     BUNDLE_REPORT_DELETION = 0x40000,
+    BUNDLE_REPORTS = 0x74000,                                   /* any of the four */
+    BUNDLE_TIMED_REPORTS = BUNDLE_REPORTS | BUNDLE_REPORT_TIME, /* all of them, with their times */
 };
 /* §4.2.4: block processing control flags */
 enum block_flag {

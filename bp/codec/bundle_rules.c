@@ -5,12 +5,9 @@
  */
 #include "bp/codec/block.h"
 
-#define REPORTS                                                                                    \
-    (BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING | BUNDLE_REPORT_DELIVERY |                 \
-     BUNDLE_REPORT_DELETION)
 #define KNOWN_FLAGS                                                                                \
     (BUNDLE_IS_FRAGMENT | BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK |                  \
-     BUNDLE_REPORT_TIME | REPORTS)
+     BUNDLE_TIMED_REPORTS)
 
 enum { AT_PRIMARY = 1 };
 
@@ -26,9 +23,9 @@ static void flag_rules(const struct bundle *b, struct check *c)
     bool none = eid_is_none(&b->id.source);
     hold_rule(c, (b->flags & ~(uint64_t)KNOWN_FLAGS) != 0, CHECK_NOTE, "RFC 9171 §4.2.3",
               "reserved bundle processing flags are set");
-    hold_rule(c, (b->flags & BUNDLE_IS_ADMIN) && (b->flags & REPORTS), CHECK_RULE,
+    hold_rule(c, (b->flags & BUNDLE_IS_ADMIN) && (b->flags & BUNDLE_REPORTS), CHECK_RULE,
               "RFC 9171 §4.2.3", "an administrative record requests no status reports");
-    hold_rule(c, none && (b->flags & REPORTS), CHECK_RULE, "RFC 9171 §4.2.3",
+    hold_rule(c, none && (b->flags & BUNDLE_REPORTS), CHECK_RULE, "RFC 9171 §4.2.3",
               "a bundle without source requests no status reports");
     hold_rule(c, none && !(b->flags & BUNDLE_NO_FRAGMENT), CHECK_RULE, "RFC 9171 §4.2.3",
               "a bundle without source must not be fragmented");

@@ -47,9 +47,6 @@ void app_init(struct app *c, struct apps *apps, struct app_user *user)
     apps->counters.connections++;
 }
 
-#define ALL_REPORTS                                                                                \
-    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
-     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
 #define REQUEST_BYTES 1024 /* what a bundle takes beside its payload until the store has it */
 
 void app_touch(struct app *c)
@@ -290,8 +287,8 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
                                .ordinal = (uint8_t)m->ordinal};
     out->qos = m->priority == 0 ? NULL : qos;
     if (m->bundle_flags == 0 && *m->report_to_eid != '\0')
-        out->flags =
-            ALL_REPORTS; /* clients without our field ask for reports by naming their end */
+        out->flags = BUNDLE_TIMED_REPORTS; /* clients without our field ask for reports by naming
+                                              their end */
     if (c->endpoint == NULL)
         return "the connection is not configured";
     if (node_self_at(c->apps->node, &c->endpoint->eid)) /* a link that was added since */
@@ -308,7 +305,7 @@ static const char *make_request(const struct app *c, const Aap2__BundleADU *m,
         return "src_eid must be empty or the connection's endpoint";
     if (*m->report_to_eid != '\0' && eid_parse(m->report_to_eid, &out->report_to) < 0)
         return "report_to_eid is not an endpoint id";
-    if (*m->report_to_eid == '\0' && (out->flags & ALL_REPORTS) != 0)
+    if (*m->report_to_eid == '\0' && (out->flags & BUNDLE_TIMED_REPORTS) != 0)
         out->report_to = out->source;
     if (m->crc_type > 3)
         return "crc_type is 0 to 3";

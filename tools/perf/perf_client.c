@@ -87,10 +87,6 @@ uint64_t perf_client_missing(const struct perf_client *c)
 }
 
 /* A second question for the end: nothing came back. How far does it come? */
-#define ALL_REPORTS                                                                                \
-    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
-     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
-
 static struct aap2_adu make_adu(const struct perf_client *c, uint64_t seq)
 {
     bool asks = seq == PERF_SEQ_END && c->ends > 0 && c->options->report_to == NULL;
@@ -99,7 +95,7 @@ static struct aap2_adu make_adu(const struct perf_client *c, uint64_t seq)
                              .crc_type = c->options->crc,
                              .priority = c->options->priority,
                              .ordinal = c->options->ordinal,
-                             .flags = c->options->flags | (asks ? ALL_REPORTS : 0),
+                             .flags = c->options->flags | (asks ? BUNDLE_TIMED_REPORTS : 0),
                              .report_to = c->options->report_to};
 }
 
@@ -227,9 +223,7 @@ static void fail_client(struct perf_client *c)
 
 static void lost_link(struct perf_client *c, int error, tick now)
 {
-    snprintf(c->link.why, sizeof c->link.why, "the connection to the node: %s",
-             error == HELIO_EIO ? "the node closed it" : helio_strerror(error));
-    perf_link_close(&c->link, now);
+    perf_link_lost(&c->link, error, now);
     if (c->interrupted) /* both were told to stop: nothing of it is a failure */
         c->phase = PERF_DONE;
     else

@@ -61,6 +61,13 @@ void perf_link_close(struct perf_link *l, tick now)
     l->give_up_at = tick_add(now, l->options->reconnect);
 }
 
+void perf_link_lost(struct perf_link *l, int error, tick now)
+{
+    snprintf(l->why, sizeof l->why, "the connection to the node: %s",
+             error == HELIO_EIO ? "the node closed it" : helio_strerror(error));
+    perf_link_close(l, now);
+}
+
 /* ---- opening ---- */
 
 static int find_endpoint(struct perf_link *l, const char *node)

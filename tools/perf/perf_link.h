@@ -51,6 +51,9 @@ int perf_link_turn(struct perf_link *l, tick now);
 /* Closes both. From now on turns try to open them again, for options->reconnect. */
 void perf_link_close(struct perf_link *l, tick now);
 
+/* The same after an error of a connection, which `why` says then. */
+void perf_link_lost(struct perf_link *l, int error, tick now);
+
 /* Its own invariants and those of its connections, asserted. */
 void perf_link_check(const struct perf_link *l);
 

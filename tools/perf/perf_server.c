@@ -293,9 +293,7 @@ static void serve_stream(struct perf_server *p, tick now)
     rc = rc == 0 ? give_acks(p) : rc;
     if (rc == 0)
         return;
-    snprintf(p->link.why, sizeof p->link.why, "the connection to the node: %s",
-             rc == HELIO_EIO ? "the node closed it" : helio_strerror(rc));
-    perf_link_close(&p->link, now);
+    perf_link_lost(&p->link, rc, now);
     p->given = 0; /* all that was not confirmed goes again */
 }
 

@@ -30,10 +30,6 @@ static void end_run(struct ping *p)
     p->over(p->context);
 }
 
-#define TRACE_FLAGS                                                                                \
-    (BUNDLE_REPORT_TIME | BUNDLE_REPORT_RECEPTION | BUNDLE_REPORT_FORWARDING |                     \
-     BUNDLE_REPORT_DELIVERY | BUNDLE_REPORT_DELETION)
-
 static void note_given(struct ping *p, tick now)
 {
     size_t at = (p->given_first + p->given_len++) % PING_GIVEN;
@@ -49,7 +45,7 @@ static void send_one(struct ping *p, tick now)
     memcpy(head.magic, magic, sizeof magic);
     struct aap2_adu adu = {.destination = p->options->destination,
                            .lifetime_ms = p->options->lifetime / TICK_MS,
-                           .flags = p->options->trace ? TRACE_FLAGS : 0,
+                           .flags = p->options->trace ? BUNDLE_TIMED_REPORTS : 0,
                            .head = slice_of((const uint8_t *)&head, sizeof head),
                            .body = slice_of(p->body, p->options->size - PING_HEAD)};
     if (aap2_client_send(p->link.tx, &adu) != 0)
