@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table of adapters: a new one is its folder, and a line here. Outcomes and reasons in words;
- * what all links tell their node.
+ * what all links tell their node; what the node assumes of an adapter that lacks a member.
  * What can go wrong: a number that is no reason, which is a mistake of an adapter. */
 #include <assert.h>
 #include <stdio.h>
@@ -100,4 +100,122 @@ void cla_end(struct cla *c)
     assert(closed != NULL && list_empty(&c->node));
     free(c); /* the first member of the adapter's struct */
     closed(context);
+}
+
+/* ---- members that may be NULL ---- */
+
+int cla_check(const struct cla_ops *ops, const void *config, const struct eid *node,
+              const struct eid *peer, const char **key, char *why, size_t why_cap)
+{
+    const int rc = ops->check == NULL ? 0 : ops->check(config, key, why, why_cap);
+    if (rc != 0 || ops->check_names == NULL || node == NULL)
+        return rc;
+    return ops->check_names(config, node, peer, key, why, why_cap);
+}
+
+int cla_conflict(const struct cla_ops *ops, const struct cla_named *config,
+                 const struct cla_named *other, const char **key, char *why, size_t why_cap)
+{
+    return ops->conflict == NULL ? 0 : ops->conflict(config, other, key, why, why_cap);
+}
+
+bool cla_warn(const struct cla_ops *ops, const void *config, const struct eid *node, int64_t now,
+              const char **key, char *why, size_t why_cap)
+{
+    return ops->warn != NULL && ops->warn(config, node, now, key, why, why_cap);
+}
+
+const char *cla_needs(const struct cla_ops *ops, const char *key)
+{
+    return ops->needs == NULL ? NULL : ops->needs(key);
+}
+
+struct cla_addresses cla_addresses(const struct cla_ops *ops, const void *config)
+{
+    struct cla_addresses a = {.socket = CLA_SOCKET_NONE};
+    if (ops->addresses != NULL)
+        ops->addresses(config, &a);
+    return a;
+}
+
+bool cla_tunnel(const struct cla_ops *ops, const void *config, struct cla_tunnel *out)
+{
+    if (ops->tunnel != NULL)
+        ops->tunnel(config, out);
+    return ops->tunnel != NULL;
+}
+
+int cla_read(const struct cla_ops *ops, const void *config, void **out, const char **key, char *why,
+             size_t why_cap)
+{
+    assert((ops->read == NULL) == (ops->forget == NULL));
+    *out = NULL;
+    return ops->read == NULL ? 0 : ops->read(config, out, key, why, why_cap);
+}
+
+void cla_forget(const struct cla_ops *ops, void *files)
+{
+    if (files != NULL)
+        ops->forget(files);
+}
+
+int cla_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap)
+{
+    return c->ops->set == NULL ? 0 : c->ops->set(c, config, files, why, why_cap);
+}
+
+int cla_cancel(struct cla *c, uint64_t key)
+{
+    return c->ops->cancel == NULL ? 0 : c->ops->cancel(c, key);
+}
+
+bool cla_reaches(const struct cla *c, const struct eid *destination)
+{
+    return c->ops->reaches != NULL && c->ops->reaches(c, destination);
+}
+
+bool cla_charge(struct cla *c, tick took, tick fair, tick now)
+{
+    if (c->ops->charge != NULL)
+        c->ops->charge(c, took, fair, now);
+    return c->ops->charge != NULL;
+}
+
+void cla_submitted(struct cla *c, uint32_t token, bool ok)
+{
+    if (c->ops->submitted != NULL)
+        c->ops->submitted(c, token, ok);
+}
+
+bool cla_delivered(struct cla *c, const struct cla_delivery *d)
+{
+    if (c->ops->delivered != NULL)
+        c->ops->delivered(c, d);
+    return c->ops->delivered != NULL;
+}
+
+int cla_cancel_session(struct cla *c, uint64_t originator, uint64_t number)
+{
+    return c->ops->cancel_session == NULL ? HELIO_EINVAL
+                                          : c->ops->cancel_session(c, originator, number);
+}
+
+void cla_status(struct cla *c, struct json_t *object)
+{
+    if (c != NULL && c->ops->status != NULL)
+        c->ops->status(c, object);
+}
+
+struct cla_gauges cla_gauges(const struct cla *c)
+{
+    struct cla_gauges g = {.heard = TICK_NEVER, .asked = TICK_NEVER};
+    if (c != NULL && c->ops->gauges != NULL)
+        c->ops->gauges(c, &g);
+    return g;
+}
+
+void cla_check_self(const struct cla *c)
+{
+    if (c->ops->check_self != NULL)
+        c->ops->check_self(c);
 }

@@ -236,106 +236,134 @@ struct cla_named {
 /* Sockets of one kind exclude each other at one address and port. */
 enum cla_socket { CLA_SOCKET_NONE, CLA_SOCKET_UDP, CLA_SOCKET_TCP };
 
+/* Addresses of a link, as its configuration has them. */
+struct cla_addresses {
+    enum cla_socket socket; /* that it binds at `local`; links of one adapter share it, or
+                               cla_conflict tells */
+    const char *key;        /* that names `local`, static */
+    struct address local;
+    struct address remote; /* where it sends to; not given: nowhere, or its host has a name */
+};
+
+/* Endpoints of a link whose transport is bundles of its own node. */
+struct cla_tunnel {
+    const char *near_key, *far_key; /* that name them, static */
+    struct eid near_end;            /* of this node: the link's own bundles arrive here */
+    struct eid far_end;             /* its own bundles go there, over another link */
+};
+
+/*
+ * What an adapter promises its node: one table for each adapter. A member that may be NULL says
+ * "NULL:" and what that means; the node's calls further down have these defaults, in one place.
+ *
+ * All of them, where nothing else is written:
+ *   - are called in the node's loop, and not from within cla_events;
+ *   - have a `config` of config_size bytes that `check` accepts. It is the caller's, and stays as
+ *     long as a link has it;
+ *   - have a `c` that `open` made, and that `close` was not called for;
+ *   - return 0, or HELIO_E* with a text in why (of why_cap bytes, with its zero): what is wrong and
+ *     what would be right. *key (static) is then the key that it is about.
+ */
 struct cla_ops {
-    const char *name;                  /* the word of the configuration (adapter:) */
+    /* ---- what it is ---- */
+    const char *name; /* the word of the configuration (adapter:) */
+    bool inbound;     /* it accepts peers without a configured link that identify themselves
+                         (cla_events.peer) */
+    bool last_copy;   /* its protocol has no refusal: what the node refuses is lost. With `pause` */
+
+    /* ---- its configuration ---- */
     const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
-    size_t config_size;
-    const struct cla_list *lists;      /* ends with a NULL key; NULL: there are none */
-    const struct cla_renamed *renamed; /* ends with NULL, likewise */
-    /* Beyond the table: relations between values. Returns 0, or HELIO_EINVAL with the key and a
-     * text of what is wrong and what would be right. */
+    size_t config_size;                /* bytes that the options fill */
+    const struct cla_list *lists;      /* ends with a NULL key. NULL: there are none */
+    const struct cla_renamed *renamed; /* ends with NULL. NULL: there are none */
+    const char *const *live; /* the keys that `set` can change; ends with NULL. NULL: none */
+    /* Relations between values, beyond the table. The config need not be right. NULL: none. */
     int (*check)(const void *config, const char **key, char *why, size_t why_cap);
-    /* What else has to be set for a key to count, such as "recovery: own"; NULL: nothing. NULL: no
-     * key needs another one. */
-    const char *(*needs)(const char *key);
-    /* Reads the files that a configuration names which check accepts, in any thread, since it can
-     * take seconds. *out is for env.files of `open`, or for `set`, of the same configuration, and
-     * the caller's to `forget`; NULL: there are none. Returns as check does. NULL: this adapter has
-     * no files. */
-    int (*read)(const void *config, void **out, const char **key, char *why, size_t why_cap);
-    void (*forget)(void *files); /* in the loop; with `read` */
-    /* Of a configuration that check accepts: what does not work for this node at this time (s since
-     * 1970 UTC), or soon will not, such as a certificate that ended or names another node; returns
-     * true with the key and a text. NULL: nothing. */
-    bool (*warn)(const void *config, const struct eid *node, int64_t now, const char **key,
-                 char *why, size_t why_cap);
-    /* Relations between values and the names of the two nodes (peer: dtn:none when not known);
-     * returns as check does. NULL: there are none. */
+    /* Relations between values and the names of both nodes (peer: dtn:none when not known). NULL:
+     * none. */
     int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,
                        const char **key, char *why, size_t why_cap);
-    /* Can two links of this adapter be at one node? `other` comes first in the configuration, and
-     * check accepts both. Returns as check does, with what is wrong of `config`; `open` says the
-     * same later. NULL: any two can. */
+    /* Can two links of this adapter be at one node? `other` comes first in the configuration; the
+     * text is about `config`. `open` says the same later. NULL: any two can. */
     int (*conflict)(const struct cla_named *config, const struct cla_named *other, const char **key,
                     char *why, size_t why_cap);
-    /* 0, or an error with a text. `config` is borrowed for the life of the link. */
+    /* What does not work for this node at this time (s since 1970 UTC), or soon will not, such as a
+     * certificate that ended or names another node: true, with the key and a text. NULL: nothing.
+     */
+    bool (*warn)(const void *config, const struct eid *node, int64_t now, const char **key,
+                 char *why, size_t why_cap);
+    /* What else has to be set for a key to count, such as "recovery: own", static; NULL: nothing.
+     * NULL: no key needs another one. */
+    const char *(*needs)(const char *key);
+    /* Fills *out, which comes as zeroes. NULL: the link binds no socket and sends to no address. */
+    void (*addresses)(const void *config, struct cla_addresses *out);
+    /* Fills *out. NULL: it makes no bundles itself. */
+    void (*tunnel)(const void *config, struct cla_tunnel *out);
+    /* Reads the files that the configuration names, in any thread, since it can take seconds. *out
+     * is for env.files of `open`, or for `set`, of the same configuration, and the caller's to
+     * `forget`; NULL: there are none. NULL: this adapter has no files. */
+    int (*read)(const void *config, void **out, const char **key, char *why, size_t why_cap);
+    void (*forget)(void *files); /* not NULL with `read` */
+
+    /* ---- a link ---- */
+    /* A link in *out, of a copy of *env. Its first cla_events.link follows, later than the call. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);
-    /* Takes its own reference on CLA_REASON_NONE, and `done` follows, later than the call. Else
-     * nothing follows; CLA_REASON_BUSY: the window is full. */
+    /* The keys in `live` have other values: `config` is borrowed instead of the former one. files:
+     * as env.files. After an error all is as before. NULL: nothing can change. */
+    int (*set)(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
+    /* Ends the link: open sessions are dropped. No event of it follows but `closed`, which comes
+     * from the loop, later than the call, when its memory is gone. */
+    void (*close)(struct cla *c, void (*closed)(void *context), void *context);
+    /* Asserts its own invariants, between two things that happen. NULL: it has none to tell. */
+    void (*check_self)(const struct cla *c);
+
+    /* ---- bundles to the peer ---- */
+    /* On CLA_REASON_NONE the link has a reference of its own, and cla_events.done(key) follows,
+     * later than the call. Else nothing follows; CLA_REASON_BUSY: the window is full. */
     enum cla_reason (*send)(struct cla *c, uint64_t key, struct buf *bundle);
     /* The bundle's lifetime is over, it was deleted, or its contact has ended: it shall not go on
      * if that can still be prevented. It may be taken back more than once. 0: `done` follows as
      * ever, later than the call. HELIO_ENOENT: the link had not begun it, and nothing follows.
-     * NULL: no bundle can be taken back. */
+     * NULL: no bundle can be taken back (0). */
     int (*cancel)(struct cla *c, uint64_t key);
     /* Does the link lead to this endpoint, as far as the adapter itself knows? NULL: it knows
      * nothing beyond the peer that the configuration names. */
     bool (*reaches)(const struct cla *c, const struct eid *destination);
-    /* The i-th address that a link with this configuration sends to, for a check that somebody has
-     * it. False: there are no more. NULL: it sends to no address. */
-    bool (*remote)(const void *config, size_t i, struct address *out);
-    /* The endpoint that bundles which the link makes itself are for, which need a route over
-     * another link: a tunnel's far end, with the key that names it. NULL: it makes none. */
-    void (*far_end)(const void *config, const char **key, struct eid *out);
-    /* The endpoint of this node where the link's own bundles arrive, likewise. NULL: there is none.
-     */
-    void (*near_end)(const void *config, const char **key, struct eid *out);
-    /* The socket that a link with this configuration binds, and to which address, with the key that
-     * names it. Links of one adapter share a socket, or `conflict` tells. NULL: it binds none. */
-    enum cla_socket (*binds)(const void *config, const char **key, struct address *out);
-    bool inbound; /* it accepts peers without a configured link that identify themselves (`peer`) */
-    /* The keys of `options` that can change while a link is open, ended by NULL; NULL: none. */
-    const char *const *live;
-    /* These keys have other values now: `config` (checked) is borrowed instead of the former one.
-     * files: as env.files. 0, or an error with a text, then all is as before. NULL: nothing can
-     * change. */
-    int (*set)(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
-    /* An operator cancels a session of this link, ours or the peer's; its bundles go again. 0 or
-     * HELIO_ENOENT. NULL: there are no sessions. originator 0: this node. */
-    int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);
-    /* The node's answer to `received`. What is not accepted the peer is told, where the protocol
-     * can, with the reason as far as the protocol has one. */
+
+    /* ---- bundles of the peer ---- */
+    /* The node's answer to cla_events.received. What is not accepted the peer is told, where the
+     * protocol can, with the reason as far as the protocol has one. */
     void (*confirm)(struct cla *c, uint64_t token, enum cla_verdict verdict);
     /* The node has no room: nothing more is read of the peer (on), or again, but what the peer's
      * answers need. NULL: the adapter cannot do that, and what finds no room is refused. */
     void (*pause)(struct cla *c, bool on);
-    /* The node worked for so long on what this link brought, of which `fair` was fair, later than
-     * within `received`, and until now: the link's rest is the adapter's (base/rest.h), and
-     * env.rests counts. NULL: it is the node's. */
+    /* The node worked for `took` ns until `now` on what this link brought, later than within
+     * `received`; `fair` of it was fair. The link's rest is the adapter's (base/rest.h), and
+     * env.rests counts. NULL: the rest is the node's. */
     void (*charge)(struct cla *c, tick took, tick fair, tick now);
-    bool last_copy; /* with `pause`: the protocol has no refusal, what the node refuses is lost */
-    /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each.
-     * NULL: the adapter submits nothing. */
+
+    /* ---- its own bundles (cla_self): with `tunnel`; both NULL without ---- */
+    /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each. */
     void (*submitted)(struct cla *c, uint32_t token, bool ok);
-    /* Of cla_self.listen; cla_self.taken follows, once, at any time, also from within this call.
-     * NULL: likewise. */
+    /* Of cla_self.listen; cla_self.taken follows, once, at any time, also from within this call. */
     void (*delivered)(struct cla *c, const struct cla_delivery *d);
-    /* Asserts its own invariants, between two things that happen. NULL: it has none to tell. */
-    void (*check_self)(const struct cla *c);
-    /* Adds what is worth showing (counters, sessions, rates) to a JSON object. */
-    void (*status)(struct cla *c, struct json_t *object);
-    /* Fills *out, which comes as zeroes with TICK_NEVER for its times. NULL: nothing is known. */
-    void (*gauges)(const struct cla *c, struct cla_gauges *out);
+
+    /* ---- the operator and the contact plan ---- */
     /* An operator's word: the link is up or down. */
     void (*set_link)(struct cla *c, bool up);
     /* A contact plan's word, which holds beside the operator's: bundles go where both say so. It
      * bounds the configured rate, and the timers follow its light time. `contact` is borrowed for
      * the call; NULL: the plan says nothing of this link any more. */
     void (*contact)(struct cla *c, const struct cla_contact *contact);
-    /* Ends the link; open sessions are dropped, and no event of this link follows but `closed`,
-     * which comes from the loop, later than the call. */
-    void (*close)(struct cla *c, void (*closed)(void *context), void *context);
+    /* An operator cancels a session of this link, ours or the peer's; its bundles go again.
+     * HELIO_ENOENT: there is none of that number. originator 0: this node. No text. NULL: there are
+     * no sessions (HELIO_EINVAL). */
+    int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);
+    /* Adds what is worth showing (counters, sessions, rates) to a JSON object. NULL: nothing. */
+    void (*status)(struct cla *c, struct json_t *object);
+    /* Fills *out, which comes as zeroes with TICK_NEVER for its times. NULL: nothing is known. */
+    void (*gauges)(const struct cla *c, struct cla_gauges *out);
 };
 
 /* A link; adapters put it first in their own struct, of zeroes from malloc. */
@@ -363,6 +391,32 @@ void cla_tell_limits(struct cla *c);
 /* Of ops->close: what is called later. end: the link's memory goes, and that is called. */
 void cla_closing(struct cla *c, void (*closed)(void *context), void *context);
 void cla_end(struct cla *c);
+
+/* For the node: members of cla_ops that may be NULL, with what that means. check: names, too,
+ * unless node is NULL. tunnel, charge, delivered: false: it has no such member. status, gauges: of
+ * NULL, the defaults. */
+int cla_check(const struct cla_ops *ops, const void *config, const struct eid *node,
+              const struct eid *peer, const char **key, char *why, size_t why_cap);
+int cla_conflict(const struct cla_ops *ops, const struct cla_named *config,
+                 const struct cla_named *other, const char **key, char *why, size_t why_cap);
+bool cla_warn(const struct cla_ops *ops, const void *config, const struct eid *node, int64_t now,
+              const char **key, char *why, size_t why_cap);
+const char *cla_needs(const struct cla_ops *ops, const char *key);
+struct cla_addresses cla_addresses(const struct cla_ops *ops, const void *config);
+bool cla_tunnel(const struct cla_ops *ops, const void *config, struct cla_tunnel *out);
+int cla_read(const struct cla_ops *ops, const void *config, void **out, const char **key, char *why,
+             size_t why_cap);
+void cla_forget(const struct cla_ops *ops, void *files); /* files NULL: there are none */
+int cla_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
+int cla_cancel(struct cla *c, uint64_t key);
+bool cla_reaches(const struct cla *c, const struct eid *destination);
+bool cla_charge(struct cla *c, tick took, tick fair, tick now);
+void cla_submitted(struct cla *c, uint32_t token, bool ok);
+bool cla_delivered(struct cla *c, const struct cla_delivery *d);
+int cla_cancel_session(struct cla *c, uint64_t originator, uint64_t number);
+void cla_status(struct cla *c, struct json_t *object);
+struct cla_gauges cla_gauges(const struct cla *c);
+void cla_check_self(const struct cla *c);
 
 /* NULL when there is no adapter of that name. */
 const struct cla_ops *cla_find(const char *name);

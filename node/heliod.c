@@ -84,7 +84,7 @@ static int put_key(json_t *all, const char *section, const struct conf_option *o
                          o->type == OPTION_SIZE || o->type == OPTION_COUNT;
     const bool live = ops != NULL ? config_adapter_live(ops, o->key)
                                   : strcmp(section, "links") == 0 && config_link_live(o->key);
-    const char *needs = ops == NULL || ops->needs == NULL ? NULL : ops->needs(o->key);
+    const char *needs = ops == NULL ? NULL : cla_needs(ops, o->key);
     const size_t group = conf_key_group(options, o->key);
     json_t *in = group == 0 ? json_null() : json_stringn(o->key, group);
     json_t *key = json_pack("{s:s,s:s,s:o,s:s,s:o,s:o,s:o,s:o,s:b,s:o,s:s}", "section", section,
@@ -187,7 +187,7 @@ static void print_warnings(const struct config *c, const char *path)
         const struct config_link *l = &c->links[i];
         const char *key = "";
         char why[512];
-        if (l->ops->warn != NULL && l->ops->warn(l->settings, &c->node, now, &key, why, sizeof why))
+        if (cla_warn(l->ops, l->settings, &c->node, now, &key, why, sizeof why))
             fprintf(stderr, "%s:%u: warning: links[%s].%s: %s\n", path, (unsigned)l->line, l->name,
                     key, why);
     }

@@ -143,9 +143,7 @@ void node_hold_turn(struct node *n)
 
 void node_hold_charge(struct node_link *l, tick took, tick fair, tick now)
 {
-    if (l->cla->ops->charge != NULL)
-        l->cla->ops->charge(l->cla, took, fair, now);
-    else
+    if (!cla_charge(l->cla, took, fair, now))
         l->rests += rest_spend(&l->rest, &l->node->rests, took, fair, 0, now);
 }
 

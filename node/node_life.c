@@ -176,7 +176,7 @@ void node_check(const struct node *n)
     agent_check(n->agent);
     for (size_t i = 0; i < n->links_len; i++) {
         const struct cla *c = n->links[i] == NULL ? NULL : n->links[i]->cla;
-        if (c != NULL && c->ops->check_self != NULL)
-            c->ops->check_self(c);
+        if (c != NULL)
+            cla_check_self(c);
     }
 }

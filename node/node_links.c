@@ -446,8 +446,8 @@ int node_link_set(struct node_link *l, struct config_link *changed, char *why, s
     int err = serve_all(l, changed);
     if (err < 0)
         snprintf(why, why_cap, "%s", helio_strerror(err));
-    else if (l->cla->ops->set != NULL)
-        err = l->cla->ops->set(l->cla, changed->settings, changed->files, why, why_cap);
+    else
+        err = cla_set(l->cla, changed->settings, changed->files, why, why_cap);
     if (err < 0) {
         (void)serve_all(l, l->config);
         return err;

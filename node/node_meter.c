@@ -10,10 +10,7 @@
 
 struct cla_gauges node_link_gauges(const struct node_link *l)
 {
-    struct cla_gauges g = {.heard = TICK_NEVER, .asked = TICK_NEVER};
-    if (l->cla != NULL && l->cla->ops->gauges != NULL)
-        l->cla->ops->gauges(l->cla, &g);
-    return g;
+    return cla_gauges(l->cla);
 }
 
 /* bit/s; a counter that is less than before began anew. */

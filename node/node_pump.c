@@ -73,7 +73,7 @@ static void do_recall(struct node *n, const struct agent_action *a)
         return;
     }
     struct cla *c = n->links[a->link]->cla;
-    if (c != NULL && c->ops->cancel != NULL && c->ops->cancel(c, a->key) == HELIO_ENOENT)
+    if (c != NULL && cla_cancel(c, a->key) == HELIO_ENOENT)
         agent_sent(n->agent, a->key, false, node_now(n));
 }
 

@@ -118,9 +118,7 @@ static void set_link(struct reload *r, struct node_link *l, struct config_link *
 {
     char why[256] = "";
     const char *key = NULL;
-    int rc = l->cla->ops->check == NULL
-                 ? 0
-                 : l->cla->ops->check(changed->settings, &key, why, sizeof why);
+    int rc = cla_check(l->cla->ops, changed->settings, NULL, NULL, &key, why, sizeof why);
     if (rc == 0)
         rc = node_link_set(l, changed, why, sizeof why);
     if (rc < 0)
@@ -209,8 +207,7 @@ static void reload_links(struct reload *r)
             change_link(r, l, want);
         else
             add_link(r, want);
-        if (want->files != NULL)
-            want->ops->forget(want->files);
+        cla_forget(want->ops, want->files);
         want->files = NULL;
     }
 }

@@ -8,8 +8,7 @@
 
 static bool link_reaches(const struct node_link *l, const struct router_query *q)
 {
-    return l != NULL && l->cla != NULL && l->up && l->cla->ops->reaches != NULL &&
-           l->cla->ops->reaches(l->cla, q->destination);
+    return l != NULL && l->cla != NULL && l->up && cla_reaches(l->cla, q->destination);
 }
 
 static struct router_answer ask_links(void *router, const struct router_query *q)

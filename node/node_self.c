@@ -114,17 +114,13 @@ void node_self_end(struct node_link *l)
 void node_self_answer(struct node *n, const struct agent_action *a)
 {
     struct node_link *l = link_named(n, a->token);
-    if (l != NULL && l->cla->ops->submitted != NULL)
-        l->cla->ops->submitted(l->cla, (uint32_t)a->token, a->kind == AGENT_CONFIRM);
+    if (l != NULL)
+        cla_submitted(l->cla, (uint32_t)a->token, a->kind == AGENT_CONFIRM);
 }
 
 void node_self_deliver(struct node *n, const struct agent_action *a)
 {
     struct node_link *l = link_named(n, a->reg);
-    if (l == NULL || l->cla->ops->delivered == NULL) { /* its registration ends with it */
-        agent_delivered(n->agent, a->key, false, node_now(n));
-        return;
-    }
     const struct cla_delivery d = {
         .key = a->key,
         .source = &a->id.source,
@@ -132,7 +128,8 @@ void node_self_deliver(struct node *n, const struct agent_action *a)
         .left_ms = a->lifetime_ms > a->age_ms ? a->lifetime_ms - a->age_ms : 0,
         .payload = a->payload,
     };
-    l->cla->ops->delivered(l->cla, &d);
+    if (l == NULL || !cla_delivered(l->cla, &d)) /* its registration ends with it */
+        agent_delivered(n->agent, a->key, false, node_now(n));
 }
 
 void node_self_recall(struct node *n, const struct agent_action *a)

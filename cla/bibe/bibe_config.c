@@ -55,18 +55,11 @@ int bibe_check(const void *config, const char **key, char *why, size_t why_cap)
     return rc < 0 ? rc : check_endpoint(&k->remote, "remote", key, why, why_cap);
 }
 
-void bibe_far_end(const void *config, const char **key, struct eid *out)
+void bibe_tunnel(const void *config, struct cla_tunnel *out)
 {
     const struct bibe_config *k = config;
-    *key = "remote";
-    *out = k->remote;
-}
-
-void bibe_near_end(const void *config, const char **key, struct eid *out)
-{
-    const struct bibe_config *k = config;
-    *key = "local";
-    *out = k->local;
+    *out = (struct cla_tunnel){
+        .near_key = "local", .far_key = "remote", .near_end = k->local, .far_end = k->remote};
 }
 
 int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,

@@ -95,9 +95,8 @@ static inline void bibe_kick(struct bibe_link *l) /* a turn soon */
 /* bibe_config.c */
 extern const struct conf_option bibe_options[];
 int bibe_check(const void *config, const char **key, char *why, size_t why_cap);
-void bibe_far_end(const void *config, const char **key, struct eid *out);
-/* As cla_ops.near_end. */
-void bibe_near_end(const void *config, const char **key, struct eid *out);
+/* As cla_ops.tunnel. */
+void bibe_tunnel(const void *config, struct cla_tunnel *out);
 int bibe_check_names(const void *config, const struct eid *node, const struct eid *peer,
                      const char **key, char *why, size_t why_cap);
 /* As cla_ops.conflict: both have one endpoint. */

@@ -37,15 +37,16 @@ static int ltp_check_names(const void *config, const struct eid *node, const str
     return HELIO_EINVAL;
 }
 
-static enum cla_socket ltp_binds(const void *config, const char **key, struct address *out)
+static void ltp_addresses(const void *config, struct cla_addresses *out)
 {
     const struct ltp_link_config *k = config;
     const bool framed = k->frames.out.kind != FRAMES_OFF;
-    *key = "local";
-    *out = k->udp.local;
-    return !framed || k->frames.wire == FRAME_WIRE_UDP ? CLA_SOCKET_UDP
-           : k->frames.wire == FRAME_WIRE_LISTEN       ? CLA_SOCKET_TCP
-                                                       : CLA_SOCKET_NONE;
+    out->socket = !framed || k->frames.wire == FRAME_WIRE_UDP ? CLA_SOCKET_UDP
+                  : k->frames.wire == FRAME_WIRE_LISTEN       ? CLA_SOCKET_TCP
+                                                              : CLA_SOCKET_NONE;
+    out->key = "local";
+    out->local = k->udp.local;
+    out->remote = k->udp.remote.address;
 }
 
 /* Each has a virtual channel of one physical one. */
@@ -154,13 +155,6 @@ static enum cla_reason ltp_link_send(struct cla *c, uint64_t key, struct buf *bu
                                : CLA_REASON_TOO_LONG;
 }
 
-static bool ltp_remote(const void *config, size_t i, struct address *out)
-{
-    const struct ltp_link_config *k = config;
-    *out = k->udp.remote.address; /* of a name nobody knows it */
-    return i == 0 && address_given(out);
-}
-
 static int cancel_bundle(struct cla *c, uint64_t key)
 {
     return outgoing_cancel(link_of(c), key);
@@ -248,11 +242,10 @@ const struct cla_ops ltp_link_ops = {
     .needs = ltp_link_needs,
     .check_names = ltp_check_names,
     .conflict = ltp_conflict,
-    .binds = ltp_binds,
+    .addresses = ltp_addresses,
     .open = ltp_open,
     .send = ltp_link_send,
     .cancel = cancel_bundle,
-    .remote = ltp_remote,
     .live = live,
     .set = ltp_set,
     .cancel_session = cancel_session,

@@ -79,11 +79,14 @@ bool streamcl_ambiguous(const struct streamcl_config *a, const struct streamcl_c
     return same_remote(a, b) || (a->source == STREAMCL_FROM_ANY && b->source == STREAMCL_FROM_ANY);
 }
 
-enum cla_socket streamcl_binds(const void *config, const char **key, struct address *out)
+void streamcl_addresses(const void *config, struct cla_addresses *out)
 {
-    *key = "local";
-    *out = ((const struct streamcl_config *)config)->local;
-    return CLA_SOCKET_TCP;
+    const struct streamcl_config *k = config;
+    out->socket = CLA_SOCKET_TCP;
+    out->key = "local";
+    out->local = k->local;
+    if (k->connect)
+        out->remote = k->remote.address;
 }
 
 int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,

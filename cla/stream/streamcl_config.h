@@ -32,8 +32,8 @@ int streamcl_config_check(const void *config, const char **key, char *why, size_
 bool streamcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
                           char *why, size_t why_cap);
 
-/* As cla_ops.binds. */
-enum cla_socket streamcl_binds(const void *config, const char **key, struct address *out);
+/* As cla_ops.addresses. */
+void streamcl_addresses(const void *config, struct cla_addresses *out);
 
 /* As cla_ops.conflict: both accept the same host's connections at one local address. */
 int streamcl_config_conflict(const struct cla_named *config, const struct cla_named *other,

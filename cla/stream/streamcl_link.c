@@ -135,13 +135,6 @@ static int streamcl_cancel(struct cla *c, uint64_t key)
     return streamcl_take_back(link_of(c), key);
 }
 
-static bool streamcl_remote(const void *config, size_t i, struct address *out)
-{
-    const struct streamcl_config *k = config;
-    *out = k->remote.address; /* of a name nobody knows it */
-    return i == 0 && k->connect && address_given(out);
-}
-
 static const char *const live[] = {"rate",
                                    "pacing.burst",
                                    "pacing.slack",
@@ -274,12 +267,12 @@ static void streamcl_check_self(const struct cla *c);
     {                                                                                              \
         .name = adapter, .options = table, .config_size = sizeof(struct streamcl_config),          \
         .check = streamcl_config_check, .warn = streamcl_config_warn,                              \
-        .conflict = streamcl_config_conflict, .binds = streamcl_binds, .open = opens,              \
-        .send = streamcl_send, .cancel = streamcl_cancel, .remote = streamcl_remote, .live = live, \
-        .set = streamcl_set, .confirm = streamcl_confirm, .pause = streamcl_pause,                 \
-        .charge = streamcl_charge, .check_self = streamcl_check_self, .status = streamcl_status,   \
-        .last_copy = true, .gauges = streamcl_gauges, .set_link = streamcl_set_link,               \
-        .contact = streamcl_contact, .close = streamcl_close,                                      \
+        .conflict = streamcl_config_conflict, .addresses = streamcl_addresses, .open = opens,      \
+        .send = streamcl_send, .cancel = streamcl_cancel, .live = live, .set = streamcl_set,       \
+        .confirm = streamcl_confirm, .pause = streamcl_pause, .charge = streamcl_charge,           \
+        .check_self = streamcl_check_self, .status = streamcl_status, .last_copy = true,           \
+        .gauges = streamcl_gauges, .set_link = streamcl_set_link, .contact = streamcl_contact,     \
+        .close = streamcl_close,                                                                   \
     }
 
 const struct cla_ops streamcl_stcp_ops = STREAMCL_OPS("stcp", streamcl_stcp_options, stcp_open);

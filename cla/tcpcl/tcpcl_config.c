@@ -105,11 +105,13 @@ bool tcpcl_connects(const struct tcpcl_config *k)
     return has_text(k->remote_path) || host_address_given(&k->remote);
 }
 
-enum cla_socket tcpcl_binds(const void *config, const char **key, struct address *out)
+void tcpcl_addresses(const void *config, struct cla_addresses *out)
 {
-    *key = "local";
-    *out = ((const struct tcpcl_config *)config)->local;
-    return CLA_SOCKET_TCP;
+    const struct tcpcl_config *k = config;
+    out->socket = CLA_SOCKET_TCP;
+    out->key = "local";
+    out->local = k->local;
+    out->remote = k->remote.address;
 }
 
 bool tcpcl_exposed(const struct tcpcl_config *k)

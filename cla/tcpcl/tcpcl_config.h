@@ -44,8 +44,8 @@ bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, 
 bool tcpcl_local(const struct tcpcl_config *k, struct stream_place *out);
 /* Does it connect to its remote, or to remote_path? */
 bool tcpcl_connects(const struct tcpcl_config *k);
-/* As cla_ops.binds. */
-enum cla_socket tcpcl_binds(const void *config, const char **key, struct address *out);
+/* As cla_ops.addresses. */
+void tcpcl_addresses(const void *config, struct cla_addresses *out);
 
 #define TCPCL_TLS_UNSET 3
 

@@ -241,13 +241,6 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
     return 0; /* a transfer that has begun ends */
 }
 
-static bool tcpcl_remote_at(const void *config, size_t i, struct address *out)
-{
-    const struct tcpcl_config *k = config;
-    *out = k->remote.address; /* of a name nobody knows it */
-    return i == 0 && address_given(out);
-}
-
 static const char *const live[] = {"rate",
                                    "pacing.burst",
                                    "pacing.slack",
@@ -406,11 +399,10 @@ const struct cla_ops tcpcl_ops = {
     .read = tcpcl_config_read,
     .forget = forget_files,
     .warn = tcpcl_config_warn,
-    .binds = tcpcl_binds,
+    .addresses = tcpcl_addresses,
     .open = tcpcl_open,
     .send = tcpcl_give,
     .cancel = tcpcl_cancel,
-    .remote = tcpcl_remote_at,
     .inbound = true,
     .live = live,
     .set = tcpcl_set,

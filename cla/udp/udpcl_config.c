@@ -41,11 +41,13 @@ int udpcl_check(const void *config, const char **key, char *why, size_t why_cap)
     return udp_keys_check(&k->udp, key, why, why_cap);
 }
 
-enum cla_socket udpcl_binds(const void *config, const char **key, struct address *out)
+void udpcl_addresses(const void *config, struct cla_addresses *out)
 {
-    *key = "local";
-    *out = ((const struct udpcl_config *)config)->udp.local;
-    return CLA_SOCKET_UDP;
+    const struct udpcl_config *k = config;
+    out->socket = CLA_SOCKET_UDP;
+    out->key = "local";
+    out->local = k->udp.local;
+    out->remote = k->udp.remote.address;
 }
 
 int udpcl_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,

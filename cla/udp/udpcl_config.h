@@ -24,8 +24,8 @@ extern const struct conf_option udpcl_options[];
 /* As cla_ops.check. */
 int udpcl_check(const void *config, const char **key, char *why, size_t why_cap);
 
-/* As cla_ops.binds. */
-enum cla_socket udpcl_binds(const void *config, const char **key, struct address *out);
+/* As cla_ops.addresses. */
+void udpcl_addresses(const void *config, struct cla_addresses *out);
 
 /* As cla_ops.conflict: both send from one local address to one remote. */
 int udpcl_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,

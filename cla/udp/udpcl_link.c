@@ -125,13 +125,6 @@ static int udpcl_cancel(struct cla *c, uint64_t key)
     return HELIO_ENOENT; /* what left has been told */
 }
 
-static bool udpcl_remote(const void *config, size_t i, struct address *out)
-{
-    const struct udpcl_config *k = config;
-    *out = k->udp.remote.address; /* of a name nobody knows it */
-    return i == 0 && address_given(out);
-}
-
 static const char *const live[] = {
     "rate",     "pacing.overhead", "pacing.burst", "pacing.slack", "mtu",
     "any_port", "accept_unknown",  "window",       "pacing.dscp",  NULL};
@@ -190,11 +183,10 @@ const struct cla_ops udpcl_ops = {
     .config_size = sizeof(struct udpcl_config),
     .check = udpcl_check,
     .conflict = udpcl_conflict,
-    .binds = udpcl_binds,
+    .addresses = udpcl_addresses,
     .open = udpcl_open,
     .send = udpcl_send,
     .cancel = udpcl_cancel,
-    .remote = udpcl_remote,
     .live = live,
     .set = udpcl_set,
     .confirm = udpcl_confirm,

@@ -111,8 +111,7 @@ static bool can_both(const struct config *c, const struct config_link *l,
                            other = {o->settings, &c->node, &o->peer};
     if (excludes_socket(l, o, key, why, cap))
         return false;
-    return l->ops != o->ops || l->ops->conflict == NULL ||
-           l->ops->conflict(&mine, &other, key, why, cap) == 0;
+    return l->ops != o->ops || cla_conflict(l->ops, &mine, &other, key, why, cap) == 0;
 }
 
 /* Of the links before it, the first one beside which it cannot be opened. */
@@ -140,21 +139,20 @@ static void check_pairs(const struct config *c, struct conf_errors *errors)
 /* The node's own endpoints have one owner. */
 static void check_ends(const struct config *c, struct conf_errors *errors)
 {
-    struct eid echo, end;
+    struct eid echo;
     char text[EID_TEXT_MAX];
     if (!config_echo(c, &echo))
         return;
     for (size_t i = 0; i < c->links_len; i++) {
         const struct config_link *l = &c->links[i];
-        const char *key = "";
-        if (l->ops->near_end == NULL)
+        struct cla_tunnel t;
+        if (!cla_tunnel(l->ops, l->settings, &t))
             continue;
-        l->ops->near_end(l->settings, &key, &end);
-        eid_text(&end, text);
-        if (eid_equal(&end, &echo))
+        eid_text(&t.near_end, text);
+        if (eid_equal(&t.near_end, &echo))
             conf_error(errors, l->line,
                        "links[%.64s].%s: %s is the echo endpoint; write another one, or echo: off",
-                       l->name, key, text);
+                       l->name, t.near_key, text);
     }
 }
 

@@ -46,9 +46,8 @@ static void check_settings(const struct eid *node, const struct place *at, struc
 {
     char why[CONF_ERROR_CAP] = "";
     const char *key = NULL;
-    int rc = l->ops->check == NULL ? 0 : l->ops->check(l->settings, &key, why, sizeof why);
-    if (rc == 0 && l->ops->check_names != NULL && !eid_is_none(node))
-        rc = l->ops->check_names(l->settings, node, &l->peer, &key, why, sizeof why);
+    const int rc = cla_check(l->ops, l->settings, eid_is_none(node) ? NULL : node, &l->peer, &key,
+                             why, sizeof why);
     report_settings(at, rc, key, why, errors);
 }
 
@@ -57,8 +56,7 @@ static void read_files(const struct place *at, struct config_link *l, struct con
     char why[256] = "";
     const char *key = NULL;
     assert(l->files == NULL);
-    const int rc =
-        l->ops->read == NULL ? 0 : l->ops->read(l->settings, &l->files, &key, why, sizeof why);
+    const int rc = cla_read(l->ops, l->settings, &l->files, &key, why, sizeof why);
     report_settings(at, rc, key, why, errors);
 }
 
@@ -219,8 +217,7 @@ void config_link_read(struct config_link *l, const struct eid *node, const struc
 void config_link_fini(struct config_link *l)
 {
     conf_options_free(config_link_options, l);
-    if (l->files != NULL)
-        l->ops->forget(l->files);
+    cla_forget(l->ops, l->files);
     if (l->settings != NULL) {
         config_lists_free(l->ops->lists, l->settings);
         conf_options_free(l->ops->options, l->settings);
@@ -310,12 +307,12 @@ struct config_link *config_link_copy(const struct config_link *was)
 enum cla_socket config_link_socket(const struct config_link *l, const char **key,
                                    struct address *out)
 {
-    const enum cla_socket kind = l->ops->binds == NULL || l->settings == NULL
-                                     ? CLA_SOCKET_NONE
-                                     : l->ops->binds(l->settings, key, out);
-    return kind == CLA_SOCKET_NONE || !address_given(out) || address_port(out) == 0
-               ? CLA_SOCKET_NONE
-               : kind;
+    if (l->settings == NULL)
+        return CLA_SOCKET_NONE;
+    const struct cla_addresses a = cla_addresses(l->ops, l->settings);
+    *key = a.key;
+    *out = a.local;
+    return address_given(&a.local) && address_port(&a.local) != 0 ? a.socket : CLA_SOCKET_NONE;
 }
 
 bool config_link_live(const char *key)

@@ -50,18 +50,16 @@ static void note_tunnels(const struct notes *n)
     const struct config *c = n->config;
     for (size_t i = 0; i < c->links_len; i++) {
         const struct config_link *l = &c->links[i];
-        const char *key = "";
-        struct eid to;
+        struct cla_tunnel t;
         char text[EID_TEXT_MAX];
-        if (l->ops->far_end == NULL)
+        if (!cla_tunnel(l->ops, l->settings, &t))
             continue;
-        l->ops->far_end(l->settings, &key, &to);
-        eid_text(&to, text);
-        if (!may_lead(c, i, &to))
+        eid_text(&t.far_end, text);
+        if (!may_lead(c, i, &t.far_end))
             note_line(n, l->line,
                       "links[%.64s].%s: no other link leads to %.300s, so all bundles of this link "
                       "wait; write a route: routes: [{to: %.300s, via: LINK}]",
-                      l->name, key, text, text);
+                      l->name, t.far_key, text, text);
     }
 }
 

@@ -268,9 +268,10 @@ static void do_cancel(struct node *n, const json_t *in, json_t *out)
     struct node_link *l = control_find_link(n, name, out);
     if (l == NULL)
         return;
-    if (l->cla->ops->cancel_session == NULL)
+    const int rc = cla_cancel_session(l->cla, originator, number);
+    if (rc == HELIO_EINVAL)
         fail_request(out, "this link has no sessions");
-    else if (l->cla->ops->cancel_session(l->cla, originator, number) != 0)
+    else if (rc != 0)
         fail_request(out, "the link has no such session open");
     node_wake(n);
 }

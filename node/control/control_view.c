@@ -176,8 +176,7 @@ static json_t *link_json(struct node *n, const struct node_link *l)
     set_backlog(n, l, o);
     set_bound(n, l, o);
     set_watch(n, l, o);
-    if (l->cla != NULL && l->cla->ops->status != NULL)
-        l->cla->ops->status(l->cla, o);
+    cla_status(l->cla, o);
     set_state(l, o);
     return o;
 }
@@ -243,8 +242,8 @@ static void take_sessions(struct link_list *x, const struct node_link *link)
     json_t *o = json_object();
     json_decref(x->sessions);
     x->session = 0;
-    if (link != NULL && link->cla != NULL && link->cla->ops->status != NULL)
-        link->cla->ops->status(link->cla, o);
+    if (link != NULL)
+        cla_status(link->cla, o);
     x->sessions = json_incref(json_object_get(o, "sessions"));
     json_decref(o);
 }
@@ -340,8 +339,7 @@ static json_t *link_counters(const struct node *n, const struct node_link *l)
     set_int(all, "received", l->received);
     set_int(all, "peers_refused", l->peers_refused);
     set_failures(l, all);
-    if (l->cla != NULL && l->cla->ops->status != NULL)
-        l->cla->ops->status(l->cla, all);
+    cla_status(l->cla, all);
     json_t *o = only_counters(all);
     set_text(o, "name", l->config->name);
     json_decref(all);

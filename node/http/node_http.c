@@ -87,8 +87,8 @@ static json_t *sessions_json(struct node *n, const char *link)
 {
     const struct node_link *l = link == NULL ? NULL : node_link_find(n, link);
     json_t *o = json_object();
-    if (l != NULL && l->cla != NULL && l->cla->ops->status != NULL)
-        l->cla->ops->status(l->cla, o);
+    if (l != NULL)
+        cla_status(l->cla, o);
     json_t *list = json_incref(json_object_get(o, "sessions"));
     json_decref(o);
     return json_pack("{s:o}", "sessions", list != NULL ? list : json_array());

@@ -168,8 +168,8 @@ int stack_host_check(const struct stack_host *h)
     int rc = 0;
     for (size_t i = 0; i < h->config.links_len; i++) {
         const struct config_link *l = &h->config.links[i];
-        struct address to;
-        for (size_t k = 0; l->ops->remote != NULL && l->ops->remote(l->settings, k, &to); k++)
+        const struct address to = cla_addresses(l->ops, l->settings).remote;
+        if (address_given(&to))
             rc = check_remote(h, l, &to) ? rc : HELIO_EFORMAT;
     }
     return rc;
