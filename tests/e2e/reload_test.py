@@ -137,6 +137,9 @@ class ReloadTest(unittest.TestCase):
         write_plan("2Mbit/s")
         process.send_signal(signal.SIGHUP)
         wait(2)
+        end = time.monotonic() + 300  # another thread reads the plan, later than the line of the log
+        while plan_of()["reloads"] < 1 and time.monotonic() < end:
+            time.sleep(0.05)
         self.assertEqual((plan_of()["reloads"], plan_of()["contacts_here"][0]["rate_bps"]), (1, 2_000_000))
         process.send_signal(signal.SIGHUP)
         wait(3)
