@@ -91,14 +91,14 @@ static enum agent_refusal admit_for(struct agent *a, const struct agent_head *h,
 
 /* Is this lack of room one that passes, and one of all bundles of the neighbour? A bundle that is
  * alone in its way has no room at any time. last: it would be lost, so it waits by itself, too. */
-static bool room_waits(const struct agent *a, const struct holder *h, enum agent_refusal refusal,
-                       uint64_t bytes, bool last)
+static bool room_waits(const struct agent *a, const struct agent_head *h, const struct holder *of,
+                       enum agent_refusal refusal, uint64_t bytes, bool last)
 {
     if (refusal == REFUSE_FULL)
         return a->counters.bundles > 0 && bytes < a->config.held_bytes / 2;
     if (last && (refusal == REFUSE_QUOTA || refusal == REFUSE_QUEUE))
         return a->counters.bundles > 0;
-    return refusal == REFUSE_QUOTA && quota_waits(a, h);
+    return refusal == REFUSE_QUOTA && quota_waits(a, h, of);
 }
 
 /* How a bundle comes from a link. */
@@ -125,11 +125,11 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     if (room_found)
         refusal = admit_for(a, h, &holder, whole, out);
     if (refusal == REFUSE_NONE) {
-        quota_accepted(a, &holder);
+        quota_accepted(a, h, &holder);
         room_take(a, &room);
     } else {
         /* only fragments lack places of fragments: they must not stop the neighbour's bundles */
-        offer->waits = !room_found && room_waits(a, &holder, refusal, whole->len, last);
+        offer->waits = !room_found && room_waits(a, h, &holder, refusal, whole->len, last);
         if (refusal == REFUSE_QUEUE && !last)
             bound_refused(a, &holder.way);
         room_cancel(a, &room);

@@ -333,18 +333,20 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
     return peer_has_room(a, h->peer, kind, amount) && quota_source_has_room(a, h, kind, amount);
 }
 
-/* Where the bundle goes, as far as other bundles are told apart by it. */
-static uint64_t place_id(const struct holder *h)
+/* Where the bundle goes: its endpoint here, or its link. The endpoint is the same one when its
+ * receiver begins or ceases to take bundles. */
+static uint64_t place_id(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    return h->backlog != NULL ? h->backlog->by_id.hash : (uint64_t)(uint32_t)h->way.index + 1;
+    return of->backlog != NULL ? eid_hash(a->config.seed, &h->destination)
+                               : (uint64_t)(uint32_t)of->way.index + 1;
 }
 
 #define MIXED_TIME (60 * TICK_S)
 
-void quota_accepted(struct agent *a, const struct holder *h)
+void quota_accepted(struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    struct account *peer = h->peer;
-    const uint64_t to = place_id(h);
+    struct account *peer = of->peer;
+    const uint64_t to = place_id(a, h, of);
     if (peer->last_to != 0 && peer->last_to != to)
         peer->mixed = a->now.now;
     peer->last_to = to;
@@ -352,23 +354,23 @@ void quota_accepted(struct agent *a, const struct holder *h)
 
 /* The only source of its peer that is here, or is known to have been; and all that the peer brought
  * lately went to one place. */
-static bool is_alone(const struct agent *a, const struct holder *h)
+static bool is_alone(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    const struct account *peer = h->peer, *source = h->source;
-    const bool mixed = peer->last_to != 0 && peer->last_to != place_id(h);
+    const struct account *peer = of->peer, *source = of->source;
+    const bool mixed = peer->last_to != 0 && peer->last_to != place_id(a, h, of);
     return !mixed && (peer->mixed == 0 || tick_add(peer->mixed, MIXED_TIME) <= a->now.now) &&
            peer->used[QUOTA_BUNDLES] == source->used[QUOTA_BUNDLES] &&
            peer->proven_len <= (source->unproven ? 0 : 1);
 }
 
-bool quota_waits(const struct agent *a, const struct holder *h)
+bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    const struct account *peer = h->peer;
+    const struct account *peer = of->peer;
     if (peer->used[QUOTA_BUNDLES] == 0 ||
-        (h->backlog != NULL && h->backlog->receiver != RECEIVER_READY))
+        (of->backlog != NULL && of->backlog->receiver != RECEIVER_READY))
         return false; /* nothing goes that would make room, or nobody knows when */
     return !peer_has_room(a, peer, QUOTA_BUNDLES, 1) || !peer_has_room(a, peer, QUOTA_BYTES, 1) ||
-           is_alone(a, h);
+           is_alone(a, h, of);
 }
 
 /* ---- what is arriving ---- */

@@ -78,12 +78,12 @@ bool quota_source_has_room(const struct agent *a, const struct holder *h, enum q
 bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
                         uint64_t amount);
 /* A bundle of it was accepted. */
-void quota_accepted(struct agent *a, const struct holder *h);
+void quota_accepted(struct agent *a, const struct agent_head *h, const struct holder *of);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount);
 /* Of a bundle that finds no room (QUOTA): does a stream that stops for it stop nothing else, and
  * not for long? Then its peer has all that it may have, or brings nothing for others. */
-bool quota_waits(const struct agent *a, const struct holder *h);
+bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of);
 /* Does it hold more bundles or bytes than its share? */
 bool quota_above_share(const struct agent *a, const struct account *peer);
 /* What is here of a user's applications, all told. */

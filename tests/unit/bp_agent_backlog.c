@@ -214,8 +214,27 @@ START_TEST(no_link_waits_for_a_slow_receiver)
     }
     ck_assert(!would_wait(&n, "ipn:2.8", 2000));
     deliver(&n, 40); /* it is fast again */
-    sequence += flood_for(&n, "ipn:2.8", sequence + 1);
+    flood_for(&n, "ipn:2.8", sequence + 1);
     ck_assert(would_wait(&n, "ipn:2.8", 2001));
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A flood to one endpoint stays one to one endpoint when its receiver starts to take it. */
+START_TEST(a_stream_stops_when_its_receiver_starts)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    relay_init(&n, &c);
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 1), REFUSE_NONE); /* nobody has registered */
+    receive(&n, 1, "ipn:2.8");
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 2), REFUSE_NONE); /* nobody has taken one */
+    deliver(&n, 2);
+    uint64_t sequence = 2 + flood_for(&n, "ipn:2.8", 3);
+    ck_assert(would_wait(&n, "ipn:2.8", 1000));
+    ck_assert_int_eq(take_for(&n, "ipn:2.9", sequence + 1), REFUSE_NONE); /* for nobody */
+    ck_assert(!would_wait(&n, "ipn:2.8", 1001));
     agent_check(n.a);
     binder_fini(&n);
 }
@@ -245,7 +264,7 @@ START_TEST(a_stream_that_brings_more_goes_on)
     }
     pass(&n, 2 * TICK_S);
     deliver(&n, 5);
-    sequence += flood_for(&n, "ipn:2.8", sequence + 1);
+    flood_for(&n, "ipn:2.8", sequence + 1);
     ck_assert(would_wait(&n, "ipn:2.8", 2000));
     binder_fini(&n);
 }
@@ -312,6 +331,7 @@ int main(void)
     tcase_add_test(t, one_receiver_leaves_room_to_another);
     tcase_add_test(t, no_link_waits_for_them);
     tcase_add_test(t, no_link_waits_for_a_slow_receiver);
+    tcase_add_test(t, a_stream_stops_when_its_receiver_starts);
     tcase_add_test(t, a_stream_that_brings_more_goes_on);
     tcase_add_test(t, the_least_of_a_backlog_is_dropped);
     tcase_add_test(t, fragments_count_too);

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""heliod and ION over LTP, or with --over stcp over STCP. ION's folder is the one that `make install DESTDIR=…` filled. ION runs in IPC, mount and process
+"""heliod and ION over LTP, or with --over stcp or udp over these, without relays. ION's folder is the one that `make install DESTDIR=…` filled. ION runs in IPC, mount and process
 namespaces and with a /dev/shm of its own, since its keys are fixed; a file is a bundle (bpsendfile, bprecvfile)."""
 import collections
 import os
@@ -33,10 +33,11 @@ def files(folder, args, sends, bench, payloads):
         f"1 100\na span {rig.OURS} 100 100 1400 {args.aggregate} 1 'udplso 127.0.0.1:{rig.TO_US}'\n"
         f"s 'udplsi 127.0.0.1:{PORT}'\n")
     protocol, duct = (f"a protocol ltp 1400 100\na induct ltp {rig.THEIRS} ltpcli\na outduct ltp {rig.OURS} ltpclo\n", f"ltp/{rig.OURS}")
-    if args.over == "stcp":
+    if args.over in ("stcp", "udp"):
         there = f"127.0.0.1:{rig.OUR_PORT}"
-        protocol = f"a protocol stcp 1400 100\na induct stcp 127.0.0.1:{PORT} stcpcli\na outduct stcp {there} stcpclo\n"
-        duct = f"stcp/{there}"
+        protocol = (f"a protocol {args.over} 1400 100\na induct {args.over} 127.0.0.1:{PORT} {args.over}cli\n"
+                    f"a outduct {args.over} {there} {args.over}clo\n")
+        duct = f"{args.over}/{there}"
     (folder / "node.bprc").write_text(
         "1\na scheme ipn 'ipnfw' 'ipnadminep'\n" + "".join(f"a endpoint ipn:{rig.THEIRS}.{n} q\n" for n in range(0, 4)) +
         f"{protocol}"
@@ -77,7 +78,7 @@ def main():
         bpsec = "bpsecadmin node.bpsecrc;" if security else ""
         work = bpsec + (f"for f in out*; do bpsendfile ipn:{rig.THEIRS}.1 ipn:{rig.OURS}.1 $f 1.1; done" if sends else
                         f"bprecvfile ipn:{rig.THEIRS}.1 & ")
-        (folder / "run.sh").write_text(START.format(security=security, work=work, ltp="" if args.over == "stcp" else "ltpadmin node.ltprc &&"))
+        (folder / "run.sh").write_text(START.format(security=security, work=work, ltp="ltpadmin node.ltprc &&" if args.over == "ltp" else ""))
         env = dict(os.environ, PATH=f"{local}/bin:{os.environ['PATH']}", LD_LIBRARY_PATH=f"{local}/lib")
         if args.crypto:
             env["LD_PRELOAD"] = os.path.abspath(args.crypto)

@@ -27,11 +27,11 @@ def options(description, **more):
     parser = argparse.ArgumentParser(description=description)
     parser.add_argument("helio", help="folder of heliod and helio-emu")
     parser.add_argument("peer", help="installation folder of the peer")
-    parser.add_argument("--over", choices=("ltp", "tcpcl", "stcp"), default="ltp")
+    parser.add_argument("--over", choices=("ltp", "tcpcl", "stcp", "udp"), default="ltp")
     parser.add_argument("--from", dest="sender", choices=("us", "peer"), default="us")
     parser.add_argument("--loss", type=float, default=0, help="of each direction, in percent")
     parser.add_argument("--delay", default="20ms", help="of each direction, with ltp")
-    parser.add_argument("--link-rate", default="100Mbit/s", help="of our LTP link")
+    parser.add_argument("--link-rate", default="100Mbit/s", help="of our LTP or UDP link")
     parser.add_argument("--security", choices=("none", "bib", "bcb"), default="none")
     parser.add_argument("--wrap", action="store_true", help="a wrapped key in each security block")
     parser.add_argument("--wrong-key", action="store_true", help="the receiver has another key")
@@ -111,6 +111,9 @@ class Rig:
         if args.over == "stcp":
             return (f"  - name: peer\n    adapter: stcp\n    peer: ipn:{THEIRS}.0\n    local: 127.0.0.1:{OUR_PORT}\n"
                     f"    remote: 127.0.0.1:{peer_port}\n{more}")
+        if args.over == "udp":
+            return (f"  - name: peer\n    adapter: udp\n    peer: ipn:{THEIRS}.0\n    local: 127.0.0.1:{OUR_PORT}\n"
+                    f"    remote: 127.0.0.1:{peer_port}\n    rate: {args.link_rate}\n{more}")
         if args.over == "tcpcl":
             side = f"remote: 127.0.0.1:{peer_port}" if args.sender == "us" else f"local: 127.0.0.1:{tcpcl_port}"
             return f"  - name: peer\n    adapter: tcpcl\n    peer: ipn:{THEIRS}.0\n    {side}\n{more}"
@@ -248,7 +251,7 @@ class Rig:
                 "bytes": sum(map(len, payloads)), "delivered": whole,
                 "link_rate": args.link_rate, "kills": args.kills, "twice": sum(n - 1 for n in seen.values() if n > 1), "other": sum(1 for d in seen if d not in wanted),
                 "seconds": round(seconds, 1)}
-        if args.over == "ltp":
+        if args.over in ("ltp", "udp"):
             link = self.status("links")
             line.update(sessions(link), socket_drops=socket_drops())
             (self.folder / "links.json").write_text(json.dumps(link, indent=1, default=str))
