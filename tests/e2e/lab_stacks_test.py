@@ -154,8 +154,13 @@ class Formats(Folder):
         out = derived(self.TWO.format(kind="ion", adapter="ltp-udp"), folder)
         subprocess.run(["sh", "-n", Path(out.stacks["a"].node.folder) / "node.sh"], check=True)
 
+    def test_a_contact_without_a_rate(self):
+        """ION transmits nothing at the largest rate that it can write (4294967295 bytes a second)."""
+        out = derived("nodes: {a: {kind: ion}, b: {}}\nlinks: {a-b: {adapter: stcp, channel: no}}\n", self.folder)
+        self.assertEqual(self.contacts(Path(out.stacks["a"].node.folder) / "contacts.ionrc"), {("1", "2", 125000000), ("2", "1", 125000000)})
+
     def test_ion_without_echo(self):
-        text = "nodes: {a: {kind: ion, echo: %s}, b: {}}\nlinks: {a-b: {channel: no}}\n"
+        text = "nodes: {a: {kind: ion, ping: %s}, b: {}}\nlinks: {a-b: {channel: no}}\n"
         for word, wanted in (("yes", True), ("no", False)):
             one = derived(text % word, self.folder).stacks["a"]
             self.assertEqual(("bpecho ipn:1.128 &" in (Path(one.node.folder) / "node.sh").read_text(encoding="utf-8"), "bpecho" in one.plan.programs), (wanted, wanted))
@@ -216,7 +221,7 @@ class Errors(Folder):
                 ("nodes: {a: {}, b: {kind: ud3tn}, c: {}}\nlink: {adapter: mtcp}\nlinks: {a-b: {}, b-c: {}}\n", ":1: nodes.b: kind ud3tn listens at one address"),
                 (two % ("ion", "") + "traffic:\n  - {perf: a-b}\n", ":7: traffic.0.perf: b is of kind ion, and helio-perf runs at nodes of heliod; write run: b"),
                 (two % ("ion", "") + "traffic:\n  - {ping: b-a}\n", ":7: traffic.0.ping: b is of kind ion, and helio-ping runs"),
-                (two % ("ud3tn", "adapter: mtcp") + "traffic:\n  - {ping: a-b}\n", ":7: traffic.0.ping: b is of kind ud3tn, which answers no ping; if it does, write echo: yes"),
+                (two % ("ud3tn", "adapter: mtcp") + "traffic:\n  - {ping: a-b}\n", ":7: traffic.0.ping: b is of kind ud3tn, which answers no ping; if it does, write ping: yes"),
                 (two.replace("a: {}", "a: {kind: ion}") % ("ion", "") + "events:\n  - {at: 1s, link: a-b, do: down}\n", ":7: events: a-b: do: down is of an end at heliod"),
                 (two % ("ion", "") + "events:\n  - {at: 1s, link: a-b, set: {ends.b.sessions: 3}}\n", ":7: events set: ends.b.sessions: a node of kind ion cannot be changed")):
             file = self.file(text)
@@ -228,7 +233,8 @@ class Errors(Folder):
     def test_right_ones(self):
         for text in ("nodes: {a: {}, b: {kind: ion}}\nlinks: {b-a: {delay: 5ms, rate: 1Mbit/s}}\ntraffic: [{ping: a-b}]\n", "nodes: {a: {}, b: {kind: hdtn}}\nlinks: {a-b: {adapter: tcpcl}}\n",
                      "nodes: {a: {kind: heliod}, b: {}}\nlinks: {a-b: {}}\n", "node: {store: {durability: none}}\nnodes: {a: {}, b: {kind: ion}}\nlinks: {b-a: {}}\n",
-                     "line: [a, b]\nnode: {kind: ion}\nlink: {channel: no}\n"):
+                     "line: [a, b]\nnode: {kind: ion}\nlink: {channel: no}\n",
+                     "node: {bin: /x, services: [3], echo: off}\nnodes: {a: {}, b: {kind: ion}, c: {kind: heliod}}\nlinks: {b-a: {}, b-c: {}}\n"):
             lab(self.file(text), "check")
 
     def test_not_in_virtual_time(self):

@@ -19,7 +19,8 @@ from .places import merge
 from .stack_node import Neighbour, Node, Plan, Route
 
 SEGMENT, SESSIONS = 1024, 100
-HORIZON = "1000d"  # end of contacts that do not end: HDTN and ION count no further than 2038
+HORIZON = "1000d"      # end of contacts that do not end: HDTN and ION count no further than 2038
+UNLIMITED = "1Gbit/s"  # of a contact without a rate: ION sends nothing at the largest one that it can write
 
 
 @dataclasses.dataclass
@@ -103,7 +104,11 @@ def changed(plan, stack, known):
 
 def plan_of(deriver):
     """The contact plan for stacks that cannot do without one, when the lab has none: contacts that do not end."""
-    return lab_plan.contact_plan(deriver.lab, deriver.begin, HORIZON)
+    out = lab_plan.contact_plan(deriver.lab, deriver.begin, HORIZON)
+    for contact in out["contacts"]:
+        if contact["rate"] == "unlimited":
+            contact["rate"] = places.put(UNLIMITED, contact.place)
+    return out
 
 
 def write(derived):

@@ -11,7 +11,8 @@ from . import advice, places, stacks, units
 from .places import Items, Map, Word, merge
 from .stack_node import Neighbour, Node
 
-KEYS = ("kind", "node", "number", "address", "command", "ready", "ready_within", "stop", "stop_within", "stop_command", "enter", "files", "bin", "services", "echo")
+KEYS = ("kind", "node", "number", "address", "command", "ready", "ready_within", "stop", "stop_within", "stop_command", "enter", "files", "bin", "services", "ping")
+OF_BOTH = ("node", "number", "address")  # also of heliod
 SIGNALS = ("INT", "TERM", "QUIT", "KILL")
 PORTS = 4          # of its own, {port_1} …
 MTU = "65535B"     # of UDP to dtn7-rs, which joins no fragments
@@ -35,10 +36,11 @@ def kind_of(keys):
 
 
 def read(reader, name, common, own):
-    """The node's keys and its stack; None: it is one of heliod. Keys for all nodes that a stack does not have are for the others."""
+    """The node's keys and its stack; None: it is one of heliod. Keys for all nodes that are not of its kind are for the others."""
     keys = merge(common, own)
     kind = keys.get("kind")
     if kind is None or kind == stacks.OWN:
+        keys = merge(of_kind(common, lambda key: key not in KEYS or key in OF_BOTH), own)
         keys.pop("kind", None)
         return keys, None
     what = f"nodes.{name}"
@@ -46,19 +48,24 @@ def read(reader, name, common, own):
         reader.wrong(keys.key("kind"), f"{what}.kind: \"{kind}\" is no kind of node; {advice.meant(kind, stacks.KINDS)}")
         return Map(), None
     if "kind" in own:
-        keys = merge(Map((key, value) for key, value in common.items() if key in KEYS), own)
-        keys.place = own.place
+        keys = merge(of_kind(common, lambda key: key in KEYS), own)
     for key in keys:
         if key not in KEYS:
             reader.wrong(key, f"{what}.{key}: a node of kind {kind} has no such key, which is of heliod; there are {', '.join(KEYS)}")
     stack = Stack(str(kind), keys, name.place, read_files(reader, keys, what), read_services(reader, keys, what))
-    for key, parse in (("ready_within", units.duration), ("stop_within", units.duration), ("stop", units.word_of(*SIGNALS)), ("echo", units.word_of("yes", "no"))):
+    for key, parse in (("ready_within", units.duration), ("stop_within", units.duration), ("stop", units.word_of(*SIGNALS)), ("ping", units.word_of("yes", "no"))):
         reader.parsed(keys, key, f"{what}.", parse)
     for key in ("command", "stop_command", "enter", "ready", "bin"):
         reader.word(keys, key, f"{what}.")
     if kind == "command" and "command" not in keys:
         reader.wrong(keys.key("kind"), f"{what}: command: is missing: what runs the node")
     return Map((key, value) for key, value in keys.items() if key in ("node", "number", "address")), stack
+
+
+def of_kind(common, wanted):
+    out = Map((key, value) for key, value in common.items() if wanted(key))
+    out.place = common.place
+    return out
 
 
 def read_files(reader, keys, what):
@@ -169,11 +176,11 @@ def check_flow(reader, lab, flow):
         program = "helio-ping" if flow.kind == "ping" else "helio-perf"
         reader.wrong(flow, f"{said}, and {program} runs at nodes of heliod; write run: {end} and a command of that stack")
     elif not echoes(target):
-        reader.wrong(flow, f"{said}, which answers no ping; if it does, write echo: yes for it")
+        reader.wrong(flow, f"{said}, which answers no ping; if it does, write ping: yes for it")
 
 
 def echoes(stack):
-    return stack.keys.get("echo", "yes" if stack.kind in stacks.ECHOES else "no") == "yes"
+    return stack.keys.get("ping", "yes" if stack.kind in stacks.ECHOES else "no") == "yes"
 
 
 def check_event(reader, lab, event, link):

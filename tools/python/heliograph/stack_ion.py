@@ -22,16 +22,14 @@ MEMORY = "wmSize 50000000\nsdrName ion\nconfigFlags 1\nheapWords 20000000\n"  # 
 SCRIPT = """\
 # ION node {number}: node.sh start | run COMMAND... | stop
 cd {folder} || exit 1
-apart=-im
-[ "$(id -u)" = 0 ] || apart=-Urim
+user=
+[ "$(id -u)" = 0 ] || user=--user
 enter() {{ # in the namespaces of the node that runs
-    inside=-im
-    [ "$(id -u)" = 0 ] || inside='--preserve-credentials -Uim'
-    exec nsenter -t "$(cat node.pid)" $inside --wd={folder} "$@"
+    exec nsenter --target "$(cat node.pid)" $user ${{user:+--preserve-credentials}} --ipc --mount --wd={folder} "$@"
 }}
 case $1 in
 start)
-    [ -n "${{ION_APART:-}}" ] || ION_APART=yes exec unshare $apart sh {folder}/node.sh start
+    [ -n "${{ION_APART:-}}" ] || ION_APART=yes exec unshare $user ${{user:+--map-root-user}} --ipc --mount sh {folder}/node.sh start
     echo $$ > node.pid
     trap 'exit 0' TERM INT
     mount -t tmpfs none /dev/shm && {admin} || exit 1
