@@ -5,7 +5,7 @@
 #   tests/run.sh            all of it (some 35 minutes on two cores)
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
-#   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go)
+#   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go), and with Java peers
 #
 # What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
 # losses, long_nodes, sle_complete_long and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS),

@@ -183,6 +183,28 @@ class GatewayTest(sle_case.SleCase):
         self.assertEqual((r["cltus"]["discarded"], r["cltus"]["interrupted"], r["cltus"]["radiated"], r["reconnects"]), (3, 1, 1, 0), r)
         self.assertIn("3 CLTUs were discarded by the provider", log)
 
+    def test_the_end_waits_for_radiation(self):
+        """A first signal waits until what was sent is radiated; a second one does not."""
+        self.station_of_cltus(", uplink_rate: 300bit/s")
+        u = self.gateway(CLTU, "--cltu-datagrams", f"127.0.0.1:{self.at}")
+        self.until_started()
+        self.put(PLAIN)
+        self.until(lambda: self.status()["instances"][0]["counts"]["cltus"] == 1, "the CLTU is not accepted")
+        _, r, _ = self.end(u)
+        self.assertEqual((r["cltus"]["radiated"], r["cltus"]["lost"]), (1, 0), r)
+        self.stop()
+        os.remove(self.path("uplink"))
+        self.station_of_cltus(", uplink_rate: 1bit/s")
+        u = self.gateway(CLTU, "--cltu-datagrams", f"127.0.0.1:{self.at}")
+        self.until_started()
+        self.put(PLAIN)
+        self.until(lambda: self.status()["instances"][0]["counts"]["cltus"] == 1, "the CLTU is not accepted")
+        u.send_signal(signal.SIGTERM)
+        time.sleep(1)
+        self.assertIsNone(u.poll())
+        _, r, _ = self.end(u)
+        self.assertEqual((r["cltus"]["radiated"], r["cltus"]["lost"]), (0, 1), r)
+
     def test_production_is_halted(self):
         """START is refused until it is not, and the user goes on asking."""
         self.station_of_cltus()

@@ -347,7 +347,8 @@ static void stop_all(struct user *u)
             association_fail(&u->all[i], "it was not connected");
             alarm_set(&u->all[i].again, 0);
         } else if (u->all[i].conn != NULL && !u->all[i].stopping) {
-            const bool open = u->options->made > 0 || u->all[i].cltus.live != NULL;
+            const bool open =
+                !u->asked_to_stop && (u->options->made > 0 || u->all[i].cltus.live != NULL);
             if (!open || !u->all[i].started || cltus_finish(&u->all[i].cltus))
                 association_stop(&u->all[i]);
             if (u->all[i].conn != NULL)
@@ -391,6 +392,7 @@ static void on_time(void *context)
     alarm_set(&u->alarm, TICK_NEVER);
     stop_measuring(u);
     stop_all(u);
+    u->asked_to_stop = true;
     u->moved = now_of(u);
 }
 

@@ -226,6 +226,7 @@ struct user {
     struct stream_listener *listener; /* providers bind: */
     struct list callers;              /* their connections */
     bool ending;
+    bool asked_to_stop; /* CLTUs under way were waited for; the next time they are not */
 };
 
 /* 0: all went in order; 1: not; what is wrong is told. The result goes to *result, the caller's, or
