@@ -2,13 +2,15 @@
 /*
  * One question to the system's resolver. What can go wrong: there is no such name; no server
  * answers in time. Each thread has a state of the resolver of its own (_res), in which a brief
- * question shortens the time for DNS servers. Other sources of names take their time.
+ * question shortens the time for DNS servers, and TCP is left out: glibc has no time-out for it.
+ * Other sources of names take their time.
  */
 #include "os/lookup.h"
 
 #include <netdb.h>
 #include <netinet/in.h>
 #include <resolv.h>
+#include <string.h>
 
 void lookup_add(struct lookup *l, const struct address *a)
 {
@@ -25,36 +27,54 @@ static int ask_system(const struct lookup *l, struct addrinfo **found)
     return getaddrinfo(l->host, NULL, &hints, found);
 }
 
+/* As when the thread began: whoever asks next reads the system's settings. */
+static void reset_resolver(void)
+{
+    if ((_res.options & RES_INIT) != 0)
+        res_nclose(&_res);
+    memset(&_res, 0, sizeof _res);
+}
+
+/* The system's settings, but for these. */
+static bool set_resolver(bool brief)
+{
+    reset_resolver();
+    if (res_ninit(&_res) != 0)
+        return false;
+    _res.options |= RES_IGNTC;
+    if (brief) {
+        _res.retrans = LOOKUP_BRIEF_S;
+        _res.retry = 1;
+    }
+    return true;
+}
+
 /* The name as it is comes first: with one try, a lost answer would let a name of the search list
  * take its place. Only when there is no such name, the search list has its turn. */
 static int ask_briefly(const struct lookup *l, struct addrinfo **found)
 {
-    if ((_res.options & RES_INIT) != 0)
-        res_nclose(&_res);
-    if (res_ninit(&_res) != 0)
-        return EAI_AGAIN;
     const unsigned long search = _res.options & RES_DNSRCH;
-    _res.retrans = LOOKUP_BRIEF_S;
-    _res.retry = 1;
     _res.options &= ~search;
-    int rc = ask_system(l, found);
-    if (rc != 0 && rc != EAI_AGAIN && search != 0) {
-        _res.options |= search;
-        rc = ask_system(l, found);
-    }
-    res_nclose(&_res); /* the next question begins with the system's settings */
+    const int rc = ask_system(l, found);
+    if (rc != EAI_NONAME || search == 0)
+        return rc;
+    _res.options |= search;
+    return ask_system(l, found);
+}
+
+static int ask_in_grade(const struct lookup *l, enum lookup_grade grade, struct addrinfo **found)
+{
+    if (grade == LOOKUP_TCP)
+        return ask_system(l, found);
+    if (!set_resolver(grade == LOOKUP_BRIEF))
+        return EAI_AGAIN;
+    const int rc = grade == LOOKUP_BRIEF ? ask_briefly(l, found) : ask_system(l, found);
+    reset_resolver();
     return rc;
 }
 
-void lookup_resolve(struct lookup *l, bool brief)
+static void take_found(struct lookup *l, const struct addrinfo *found)
 {
-    struct addrinfo *found;
-    const int rc = brief ? ask_briefly(l, &found) : ask_system(l, &found);
-    l->len = 0;
-    if (rc != 0) {
-        l->error = gai_strerror(rc);
-        return;
-    }
     for (const struct addrinfo *i = found; i != NULL; i = i->ai_next) {
         struct address a;
         if (address_from(slice_of(i->ai_addr, i->ai_addrlen), &a) != 0)
@@ -62,6 +82,19 @@ void lookup_resolve(struct lookup *l, bool brief)
         address_set_port(&a, 0);
         lookup_add(l, &a);
     }
-    freeaddrinfo(found);
     l->error = l->len > 0 ? NULL : gai_strerror(EAI_NONAME);
+}
+
+bool lookup_resolve(struct lookup *l, enum lookup_grade grade)
+{
+    struct addrinfo *found;
+    const int rc = ask_in_grade(l, grade, &found);
+    l->len = 0;
+    if (rc != 0) {
+        l->error = gai_strerror(rc);
+        return rc == EAI_NODATA;
+    }
+    take_found(l, found);
+    freeaddrinfo(found);
+    return false;
 }

@@ -11,6 +11,13 @@
 
 #define LOOKUP_ADDRESSES_MAX 16u /* of one answer; further ones are left out */
 
+/* How a host is asked for. DNS servers have one try of LOOKUP_BRIEF_S each, or the time that the
+ * system is set up to wait. Answers that were cut at the length of a datagram are taken as they
+ * are; only LOOKUP_TCP gets them whole, by a connection for which the C library may wait for ever.
+ */
+enum lookup_grade { LOOKUP_BRIEF, LOOKUP_PATIENT, LOOKUP_HUNG, LOOKUP_TCP, LOOKUP_GRADES };
+#define LOOKUP_BRIEF_S 1
+
 /* Lies in its user's memory, which stays until `done` was called or lookup_forget. */
 struct lookup {
     const char *host; /* the user's, until then */
@@ -26,7 +33,7 @@ struct lookup {
     /* The world's: */
     void *own; /* not NULL: it runs */
     struct list node;
-    unsigned grade; /* by how long its last answer took; 0 before the first one */
+    enum lookup_grade grade; /* of its next question; LOOKUP_BRIEF for the first one */
 };
 
 /* Can names be looked up in this world? Virtual time has no resolver. */
@@ -51,10 +58,10 @@ static inline void lookup_forget(struct world *w, struct lookup *l)
 /* Takes one more address of an answer; left out when it is there already, or there is no room. */
 void lookup_add(struct lookup *l, const struct address *a);
 
-/* Asks the system's resolver for l->host, and waits for the answer: addresses (with port 0), len
- * and error are set. Not in the loop's thread. brief: DNS servers have one try of LOOKUP_BRIEF_S
- * each, instead of what the system is set up to wait; a name that fails then may have an answer. */
-void lookup_resolve(struct lookup *l, bool brief);
-#define LOOKUP_BRIEF_S 1
+/* Asks the system's resolver for l->host in this grade, and waits for the answer: addresses (with
+ * port 0), len and error are set. Not in the loop's thread. LOOKUP_PATIENT and LOOKUP_HUNG are the
+ * same to it. True: there is such a name, but no address came, which may be because the answer was
+ * cut. */
+bool lookup_resolve(struct lookup *l, enum lookup_grade grade);
 
 #endif

@@ -29,6 +29,7 @@ static const unsigned threads_max[LOOKUP_GRADES] = {
     [LOOKUP_BRIEF] = LOOKUP_THREADS_BRIEF,
     [LOOKUP_PATIENT] = LOOKUP_THREADS_PATIENT,
     [LOOKUP_HUNG] = LOOKUP_THREADS_HUNG,
+    [LOOKUP_TCP] = LOOKUP_THREADS_TCP,
 };
 
 /* A question about a host, from the first call to its answer. */
@@ -40,6 +41,7 @@ struct query {
     char host[HOST_NAME_MAX_LEN + 2]; /* in lower case */
     enum lookup_grade grade;
     bool asked; /* a thread has it, or had it */
+    bool cut;   /* its answer may be */
     tick took;
 };
 
@@ -54,7 +56,7 @@ struct uv_lookups {
     struct grade grades[LOOKUP_GRADES];
     struct list over;    /* struct query.node: answered */
     struct hash queries; /* all; the loop's */
-    void (*resolve)(struct lookup *l, bool brief);
+    bool (*resolve)(struct lookup *l, enum lookup_grade grade);
     struct uv_bell *bell;
     bool closed;  /* the last one out frees it: a thread, who tells answers, or who closes */
     bool telling; /* a user may close it meanwhile */
@@ -99,7 +101,7 @@ static bool is_left(const struct uv_lookups *u)
 static void ask_resolver(struct uv_lookups *u, struct query *q, enum lookup_grade grade)
 {
     const tick began = clock_now();
-    u->resolve(&q->answer, grade == LOOKUP_BRIEF);
+    q->cut = u->resolve(&q->answer, grade);
     q->took = clock_now() - began;
 }
 
@@ -175,16 +177,19 @@ static struct query *next_answered(struct uv_lookups *u)
 static enum lookup_grade next_grade(const struct query *q)
 {
     const bool answered = q->answer.error == NULL, brief = q->grade == LOOKUP_BRIEF;
-    if (q->took < (answered && brief ? LATE_ANSWER : LATE))
+    if (q->grade == LOOKUP_TCP || q->took < (answered && brief ? LATE_ANSWER : LATE))
         return LOOKUP_BRIEF;
     return answered || brief ? LOOKUP_PATIENT : LOOKUP_HUNG;
 }
 
-/* A brief question that hung: the system's time for it may bring the answer. */
-static bool ask_patiently(struct uv_lookups *u, struct query *q)
+/* A brief question that hung may have its answer in the system's time; one that was cut, by TCP. */
+static bool ask_again(struct uv_lookups *u, struct query *q)
 {
-    return q->grade == LOOKUP_BRIEF && q->answer.error != NULL && q->took >= LATE &&
-           !list_empty(&q->users) && queue_query(u, q, LOOKUP_PATIENT) == 0;
+    const bool cut = q->cut && q->grade != LOOKUP_TCP;
+    const bool late = q->grade == LOOKUP_BRIEF && q->took >= LATE;
+    if (q->answer.error == NULL || list_empty(&q->users) || (!cut && !late))
+        return false;
+    return queue_query(u, q, cut ? LOOKUP_TCP : LOOKUP_PATIENT) == 0;
 }
 
 static void tell_user(struct lookup *user, const struct query *q)
@@ -217,7 +222,7 @@ static void on_bell(void *context)
     u->telling = true;
     pthread_mutex_unlock(&u->lock);
     for (struct query *q; (q = next_answered(u)) != NULL;)
-        if (!ask_patiently(u, q))
+        if (!ask_again(u, q))
             tell_answer(u, q);
     pthread_mutex_lock(&u->lock);
     u->telling = false;
@@ -230,7 +235,7 @@ static void on_bell(void *context)
 /* ---- the calls ---- */
 
 int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
-                    void (*resolve)(struct lookup *l, bool brief))
+                    bool (*resolve)(struct lookup *l, enum lookup_grade grade))
 {
     struct uv_lookups *u = calloc(1, sizeof *u);
     int r = u == NULL ? HELIO_ENOMEM : hash_init(&u->queries, 0);
@@ -301,7 +306,7 @@ static int begin_query(struct uv_lookups *u, const struct lookup *l, struct quer
     q->answer = (struct lookup){.host = q->host, .family = l->family};
     list_init(&q->users);
     hash_add(&u->queries, &q->index, hash);
-    const int r = queue_query(u, q, (enum lookup_grade)l->grade);
+    const int r = queue_query(u, q, l->grade);
     if (r != 0) {
         hash_sub(&u->queries, &q->index);
         free(q);

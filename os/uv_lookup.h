@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Look-ups of the kernel's world (os/lookup.h), in threads of their own. Names that hang do not
- * delay those that answer: a name has one of three grades, each with its own queue and threads.
+ * delay those that answer: each grade of questions has its own queue and threads.
  *
  *   brief ──no answer, late──► patient, at once ──no answer, late──► hung, from the next question
  *   patient, hung ──quick answer──► brief; late answer ──► patient
+ *   brief, patient, hung ──an answer that may be cut──► TCP, at once ──► brief
  *
- * A brief question gives DNS servers LOOKUP_BRIEF_S; the other ones the system's time. A host has
- * one question at a time, for all who want it.
+ * A host has one question at a time, for all who want it.
  */
 #ifndef OS_UV_LOOKUP_H
 #define OS_UV_LOOKUP_H
@@ -17,16 +17,15 @@
 struct uv_loop_s;
 struct uv_lookups;
 
-enum lookup_grade { LOOKUP_BRIEF, LOOKUP_PATIENT, LOOKUP_HUNG, LOOKUP_GRADES };
-
 /* Threads of each grade. */
 #define LOOKUP_THREADS_BRIEF 64u
 #define LOOKUP_THREADS_PATIENT 8u
 #define LOOKUP_THREADS_HUNG 8u
+#define LOOKUP_THREADS_TCP 8u
 
 /* For a loop's thread. resolve: as lookup_resolve, in any of the threads. 0 or HELIO_E*. */
 int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
-                    void (*resolve)(struct lookup *l, bool brief));
+                    bool (*resolve)(struct lookup *l, enum lookup_grade grade));
 /* Nothing is told any more, and nobody waits for the resolver: a thread that does ends by itself.
  * The loop runs once more. NULL is allowed. */
 void uv_lookups_close(struct uv_lookups *u);

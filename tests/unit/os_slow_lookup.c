@@ -68,31 +68,39 @@ static void open_gate(bool open)
     pthread_mutex_unlock(&seen.lock);
 }
 
-/* "hang…": no answer. "late…": none to a brief question. Others at once. */
-static void play_resolver(struct lookup *l, bool brief)
+static bool begins(const struct lookup *l, const char *with)
+{
+    return strncmp(l->host, with, strlen(with)) == 0;
+}
+
+/* "hang…": no answer. "late…": none to a brief question. "cut…": none but by TCP; "cuthang…": not
+ * by TCP either. Others at once. */
+static bool play_resolver(struct lookup *l, enum lookup_grade grade)
 {
     struct address a;
-    const bool hangs = strncmp(l->host, "hang", 4) == 0;
-    const bool late = strncmp(l->host, "late", 4) == 0;
+    const bool brief = grade == LOOKUP_BRIEF, tcp = grade == LOOKUP_TCP, cut = begins(l, "cut");
+    const bool hangs = begins(l, "hang") || (begins(l, "cuthang") && tcp);
+    const bool late = begins(l, "late");
     enter_question(brief);
     if (brief && (hangs || late))
         wait_brief();
     if (!brief && hangs)
         wait_for_gate();
     l->len = 0;
-    l->error = hangs || (late && brief) ? "no answer" : NULL;
+    l->error = hangs || (late && brief) || (cut && !tcp) ? "no answer" : NULL;
     if (l->error == NULL) {
         ck_assert_int_eq(address_of("10.0.0.1", 0, &a), 0);
         lookup_add(l, &a);
     }
     leave_question(brief);
+    return cut && !tcp;
 }
 
 struct bench {
     struct world *world;
     struct uv_lookups *lookups;
     struct alarm alarm;
-    struct lookup crowd[CROWD], one, two;
+    struct lookup crowd[CROWD], one, two, three;
     char names[CROWD][16];
     unsigned done, goal; /* the loop ends at this number of answers */
     tick limit;
@@ -135,17 +143,17 @@ static struct bench *bench_new(unsigned goal, tick limit)
     return b;
 }
 
-static void ask(struct bench *b, struct lookup *l, const char *host, unsigned grade)
+static void ask(struct bench *b, struct lookup *l, const char *host, enum lookup_grade grade)
 {
     *l = (struct lookup){
         .host = host, .port = 4556, .family = AF_UNSPEC, .done = on_done, .grade = grade};
     ck_assert_int_eq(uv_lookups_begin(b->lookups, l), 0);
 }
 
-static void ask_crowd(struct bench *b, unsigned grade)
+static void ask_crowd(struct bench *b, const char *what, enum lookup_grade grade)
 {
     for (unsigned i = 0; i < CROWD; i++) {
-        snprintf(b->names[i], sizeof b->names[i], "hang%u", i);
+        snprintf(b->names[i], sizeof b->names[i], "%s%u", what, i);
         ask(b, &b->crowd[i], b->names[i], grade);
     }
 }
@@ -177,7 +185,7 @@ static bool is_answered(const struct lookup *l)
 START_TEST(beside_new_ones)
 {
     struct bench *b = bench_new(1, 20 * TICK_S);
-    ask_crowd(b, LOOKUP_BRIEF);
+    ask_crowd(b, "hang", LOOKUP_BRIEF);
     ask(b, &b->one, "quick", LOOKUP_BRIEF);
     const tick began = clock_now();
     run_bench(b);
@@ -193,7 +201,7 @@ END_TEST
 START_TEST(beside_known_ones)
 {
     struct bench *b = bench_new(2, 20 * TICK_S);
-    ask_crowd(b, LOOKUP_HUNG);
+    ask_crowd(b, "hang", LOOKUP_HUNG);
     ask(b, &b->one, "quick", LOOKUP_BRIEF);
     ask(b, &b->two, "late", LOOKUP_PATIENT);
     const tick began = clock_now();
@@ -215,7 +223,36 @@ START_TEST(a_late_answer_counts)
     ck_assert_uint_eq(b->done, 1);
     ck_assert_uint_eq(seen.brief, 1);
     ck_assert_uint_eq(seen.patient, 1);
-    ck_assert_uint_eq(b->one.grade, LOOKUP_BRIEF); /* the patient question was quick */
+    ck_assert_int_eq(b->one.grade, LOOKUP_BRIEF); /* the patient question was quick */
+    free_bench(b);
+}
+END_TEST
+
+/* Connections that bring nothing hold up none but names that need one. */
+START_TEST(beside_long_answers)
+{
+    struct bench *b = bench_new(3, 20 * TICK_S);
+    ask_crowd(b, "cuthang", LOOKUP_BRIEF);
+    ask(b, &b->one, "quick", LOOKUP_BRIEF);
+    ask(b, &b->two, "late", LOOKUP_BRIEF);
+    ask(b, &b->three, "quick.too", LOOKUP_HUNG);
+    run_bench(b);
+    ck_assert(is_answered(&b->one) && is_answered(&b->two) && is_answered(&b->three));
+    ck_assert_uint_le(seen.in_patient, LOOKUP_THREADS_TCP);
+    free_bench(b);
+}
+END_TEST
+
+START_TEST(a_long_answer_counts)
+{
+    struct bench *b = bench_new(2, 20 * TICK_S);
+    ask(b, &b->one, "cut", LOOKUP_BRIEF);
+    ask(b, &b->two, "cut.too", LOOKUP_HUNG);
+    run_bench(b);
+    ck_assert(is_answered(&b->one) && is_answered(&b->two));
+    ck_assert(b->one.grade == LOOKUP_BRIEF && b->two.grade == LOOKUP_BRIEF);
+    ck_assert_uint_eq(seen.brief, 1);
+    ck_assert_uint_eq(seen.patient, 3);
     free_bench(b);
 }
 END_TEST
@@ -231,14 +268,14 @@ START_TEST(a_hanging_name_is_remembered)
     run_bench(b);
     ck_assert_uint_eq(b->done, 1);
     ck_assert_str_eq(b->one.error, "no answer");
-    ck_assert_uint_eq(b->one.grade, LOOKUP_HUNG);
+    ck_assert_int_eq(b->one.grade, LOOKUP_HUNG);
     ck_assert_uint_eq(seen.brief, 0);
     free_bench(b);
     b = bench_new(1, 20 * TICK_S); /* and one that is answered again is as any other */
     ask(b, &b->one, "quick", LOOKUP_HUNG);
     run_bench(b);
     ck_assert(is_answered(&b->one));
-    ck_assert_uint_eq(b->one.grade, LOOKUP_BRIEF);
+    ck_assert_int_eq(b->one.grade, LOOKUP_BRIEF);
     free_bench(b);
 }
 END_TEST
@@ -285,7 +322,7 @@ START_TEST(forgotten_while_it_hangs)
     struct bench *b = bench_new(2, 3 * TICK_S);
     alarm_init(&later, b->world, ALARM_APP, forget_crowd, b);
     alarm_set(&later, clock_now() + BRIEF / 2);
-    ask_crowd(b, LOOKUP_BRIEF);
+    ask_crowd(b, "hang", LOOKUP_BRIEF);
     ask(b, &b->one, "quick", LOOKUP_BRIEF);
     run_bench(b);
     ck_assert(is_answered(&b->one) && b->done == 1);
@@ -310,7 +347,7 @@ START_TEST(ended_by_the_first_one)
     ask(b, &b->one, "quick", LOOKUP_BRIEF);
     ask(b, &b->two, "quick", LOOKUP_BRIEF);
     b->one.done = b->two.done = close_on_done;
-    ask_crowd(b, LOOKUP_HUNG);
+    ask_crowd(b, "hang", LOOKUP_HUNG);
     const tick began = clock_now();
     run_bench(b);
     ck_assert_uint_eq(b->done, 1);
@@ -326,7 +363,9 @@ int main(void)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, beside_new_ones);
     tcase_add_test(t, beside_known_ones);
+    tcase_add_test(t, beside_long_answers);
     tcase_add_test(t, a_late_answer_counts);
+    tcase_add_test(t, a_long_answer_counts);
     tcase_add_test(t, a_hanging_name_is_remembered);
     tcase_add_test(t, one_question_for_a_host);
     tcase_add_test(t, forgotten_while_it_hangs);
