@@ -24,14 +24,14 @@ struct bench {
 };
 
 static void on_done(struct lookup *l);
-static void count_turn(void *context);
+static void ask_all(void *context);
 
 static struct bench *bench_new(void)
 {
     struct bench *b = calloc(1, sizeof *b);
     ck_assert_int_eq(uv_world_open(&b->world), 0);
     ck_assert(lookup_possible(b->world));
-    alarm_init(&b->alarm, b->world, ALARM_APP, count_turn, b);
+    alarm_init(&b->alarm, b->world, ALARM_APP, ask_all, b);
     return b;
 }
 
@@ -58,10 +58,15 @@ static void on_done(struct lookup *l)
         end_bench(running);
 }
 
-static void count_turn(void *context)
+/* In a turn of the loop, which goes on meanwhile (os_slow_lookup.c). */
+static void ask_all(void *context)
 {
     struct bench *b = context;
     b->turns++;
+    ask(b, 0, "no-such-host.invalid", AF_UNSPEC);
+    for (size_t i = 1; i < QUESTIONS; i++)
+        ask(b, i, "localhost", AF_INET);
+    ck_assert_uint_eq(b->done, 0); /* later than the call */
 }
 
 static void run_to_end(struct bench *b)
@@ -105,10 +110,6 @@ START_TEST(answered)
 {
     struct bench *b = bench_new();
     alarm_set(&b->alarm, 0);
-    ask(b, 0, "no-such-host.invalid", AF_UNSPEC);
-    for (size_t i = 1; i < QUESTIONS; i++)
-        ask(b, i, "localhost", AF_INET);
-    ck_assert_uint_eq(b->done, 0); /* later than the call */
     run_to_end(b);
     ck_assert_uint_eq(b->done, QUESTIONS);
     ck_assert_uint_eq(b->turns, 1);
