@@ -7,7 +7,9 @@
 #include "base/err.h"
 #include "node/plan/plan_draft.h"
 
-#define ION_RATE_MAX (UINT64_C(8) * UINT32_MAX)
+/* ION 4.1.3 sends nothing at 2^32 - 2 or 2^32 - 1 bytes a second: as a float each is 2^32, which is
+ * 0 in 32 bits. The largest float below that is 2^32 - 256. */
+#define ION_RATE_MAX (UINT64_C(8) * (UINT32_MAX - 255))
 
 struct fit {
     const struct plan *from;

@@ -155,7 +155,7 @@ class Formats(Folder):
         subprocess.run(["sh", "-n", Path(out.stacks["a"].node.folder) / "node.sh"], check=True)
 
     def test_a_contact_without_a_rate(self):
-        """ION transmits nothing at the largest rate that it can write (4294967295 bytes a second)."""
+        """ION has no contacts without one."""
         out = derived("nodes: {a: {kind: ion}, b: {}}\nlinks: {a-b: {adapter: stcp, channel: no}}\n", self.folder)
         self.assertEqual(self.contacts(Path(out.stacks["a"].node.folder) / "contacts.ionrc"), {("1", "2", 125000000), ("2", "1", 125000000)})
 

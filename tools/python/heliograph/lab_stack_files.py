@@ -20,7 +20,7 @@ from .stack_node import Neighbour, Node, Plan, Route
 
 SEGMENT, SESSIONS = 1024, 100
 HORIZON = "1000d"      # end of contacts that do not end: HDTN and ION count no further than 2038
-UNLIMITED = "1Gbit/s"  # of a contact without a rate: ION sends nothing at the largest one that it can write
+UNLIMITED = "1Gbit/s"  # of a contact without a rate: ION paces itself by it, and knows no other
 
 
 @dataclasses.dataclass
