@@ -56,6 +56,12 @@ uint64_t bucket_octets(uint64_t rate_bps, tick time);
 /* Accounts for `bytes` (below 2^30) on the air that leave now. */
 void bucket_spend(struct bucket *b, uint64_t bytes, tick now);
 
+/* Octets that `lost` would have sent at the rate in force. */
+static inline uint64_t bucket_lost_bytes(const struct bucket *b)
+{
+    return (uint64_t)((double)b->lost * (double)b->rate_bps / 8e9);
+}
+
 /* When to wake up for the next burst, given that there is something to send. Never before `now`. */
 tick bucket_wake(const struct bucket *b, tick now);
 

@@ -18,4 +18,15 @@ static inline json_t *json_number(uint64_t value)
     return json_string(text);
 }
 
+/* Members of the object. */
+static inline void json_put_number(json_t *o, const char *key, uint64_t value)
+{
+    json_object_set_new(o, key, json_number(value));
+}
+
+static inline void json_put_text(json_t *o, const char *key, const char *text)
+{
+    json_object_set_new(o, key, json_string(text));
+}
+
 #endif

@@ -166,21 +166,12 @@ static int make_links(struct crowd *c, size_t i, struct rng *rng)
     const struct sim_params *p = &c->params->base;
     const struct sim_peer *peer = &c->params->peer[i];
     struct one *one = &c->ones[i];
-    struct chan_config forward = {.rate_bps = p->rate_bps,
-                                  .overhead = p->overhead,
-                                  .delay = p->delay,
-                                  .jitter = p->jitter,
-                                  .trace = peer->trace,
-                                  .trace_offset = peer->trace_offset,
-                                  .loss = peer->loss,
-                                  .seed = rng_u64(rng)};
-    struct chan_config back = {.rate_bps = p->back_rate_bps,
-                               .overhead = p->back_rate_bps > 0 ? p->overhead : 0,
-                               .delay = p->delay,
-                               .trace = p->back_trace,
-                               .trace_offset = p->back_offset,
-                               .loss = p->back_loss,
-                               .seed = rng_u64(rng)};
+    struct sim_params own = *p;
+    struct chan_config forward, back;
+    own.trace = peer->trace;
+    own.trace_offset = peer->trace_offset;
+    own.loss = peer->loss;
+    sim_channels(&own, rng, &forward, &back);
     int rc = sim_link_add(&c->world, SENDER, i + 1, &forward, &one->forward);
     if (rc == 0)
         rc = sim_link_add(&c->world, i + 1, SENDER, &back, &one->back);

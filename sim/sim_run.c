@@ -185,6 +185,26 @@ static uint64_t green_waiting(const struct sim_params *p)
     return most < 100000 ? (uint64_t)most : 100000;
 }
 
+void sim_channels(const struct sim_params *p, struct rng *rng, struct chan_config *forward,
+                  struct chan_config *back)
+{
+    *forward = (struct chan_config){.rate_bps = p->rate_bps,
+                                    .overhead = p->overhead,
+                                    .delay = p->delay,
+                                    .jitter = p->jitter,
+                                    .trace = p->trace,
+                                    .trace_offset = p->trace_offset,
+                                    .loss = p->loss,
+                                    .seed = rng_u64(rng)};
+    *back = (struct chan_config){.rate_bps = p->back_rate_bps,
+                                 .overhead = p->back_rate_bps > 0 ? p->overhead : 0,
+                                 .delay = p->delay,
+                                 .trace = p->back_trace,
+                                 .trace_offset = p->back_offset,
+                                 .loss = p->back_loss,
+                                 .seed = rng_u64(rng)};
+}
+
 struct ltp_span sim_span(const struct sim_params *p, uint64_t peer, uint64_t imports)
 {
     const uint64_t ranges = p->bundle / 2 + 2;
@@ -236,21 +256,8 @@ static int build_world(struct run *r)
         if (p->drop_count[i] > 0)
             rc = ltp_rules_new(&r->rules[i], p->drop[i], p->drop_count[i]);
     }
-    struct chan_config forward = {.rate_bps = p->rate_bps,
-                                  .overhead = p->overhead,
-                                  .delay = p->delay,
-                                  .jitter = p->jitter,
-                                  .trace = p->trace,
-                                  .trace_offset = p->trace_offset,
-                                  .loss = p->loss,
-                                  .seed = rng_u64(&rng)};
-    struct chan_config back = {.rate_bps = p->back_rate_bps,
-                               .overhead = p->back_rate_bps > 0 ? p->overhead : 0,
-                               .delay = p->delay,
-                               .trace = p->back_trace,
-                               .trace_offset = p->back_offset,
-                               .loss = p->back_loss,
-                               .seed = rng_u64(&rng)};
+    struct chan_config forward, back;
+    sim_channels(p, &rng, &forward, &back);
     size_t index;
     if (rc == 0)
         rc = sim_link_add(&r->world, SENDER, RECEIVER, &forward, &r->forward);

@@ -93,6 +93,11 @@ int sim_run_experiment(const struct sim_params *p, struct sim_result *out);
 /* The span of one of its nodes to `peer`, which may open so many sessions. */
 struct ltp_span sim_span(const struct sim_params *p, uint64_t peer, uint64_t imports);
 
+struct rng;
+/* The channels there and back, with seeds that `rng` draws. */
+void sim_channels(const struct sim_params *p, struct rng *rng, struct chan_config *forward,
+                  struct chan_config *back);
+
 /* Whether every parameter is in its range. */
 bool sim_params_valid(const struct sim_params *p);
 

@@ -9,33 +9,28 @@
 #include "cla/bibe/bibe_link.h"
 #include "conf/json_number.h"
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 void bibe_status(struct cla *c, struct json_t *object)
 {
     const struct bibe_link *l = container_of(c, struct bibe_link, cla);
     json_object_set_new(object, "up", json_boolean(l->up));
-    put_number(object, "window", c->limits.window);
-    put_number(object, "bundles_sending", l->sending_len);
-    put_number(object, "bundles_arriving", l->arrivals_len);
-    put_number(object, "bundles_sent", l->n.bundles_sent);
-    put_number(object, "bundles_failed", l->n.bundles_failed);
-    put_number(object, "encapsulated", l->n.encapsulated);
-    put_number(object, "bundles_received", l->n.bundles_received);
-    put_number(object, "bundles_refused", l->n.bundles_refused);
-    put_number(object, "segments_received", l->n.segments);
-    put_number(object, "transfers", l->joins.len);
-    put_number(object, "transfers_bytes", l->joins.bytes);
-    put_number(object, "transfers_received_bytes", l->joins.got);
-    put_number(object, "transfers_expired", l->n.notes[BIBE_NOTE_EXPIRED]);
-    put_number(object, "put_off", l->n.notes[BIBE_NOTE_PUT_OFF]);
+    json_put_number(object, "window", c->limits.window);
+    json_put_number(object, "bundles_sending", l->sending_len);
+    json_put_number(object, "bundles_arriving", l->arrivals_len);
+    json_put_number(object, "bundles_sent", l->n.bundles_sent);
+    json_put_number(object, "bundles_failed", l->n.bundles_failed);
+    json_put_number(object, "encapsulated", l->n.encapsulated);
+    json_put_number(object, "bundles_received", l->n.bundles_received);
+    json_put_number(object, "bundles_refused", l->n.bundles_refused);
+    json_put_number(object, "segments_received", l->n.segments);
+    json_put_number(object, "transfers", l->joins.len);
+    json_put_number(object, "transfers_bytes", l->joins.bytes);
+    json_put_number(object, "transfers_received_bytes", l->joins.got);
+    json_put_number(object, "transfers_expired", l->n.notes[BIBE_NOTE_EXPIRED]);
+    json_put_number(object, "put_off", l->n.notes[BIBE_NOTE_PUT_OFF]);
     json_t *thrown = json_object();
     for (enum bibe_note kind = 0; kind < BIBE_NOTE_COUNT; kind++)
         if (bibe_note_word(kind) != NULL)
-            put_number(thrown, bibe_note_word(kind), l->n.notes[kind]);
+            json_put_number(thrown, bibe_note_word(kind), l->n.notes[kind]);
     json_object_set_new(object, "thrown_away", thrown);
 }
 

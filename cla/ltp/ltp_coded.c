@@ -164,11 +164,6 @@ void coded_gauges(const struct ltp_coded *c, struct cla_gauges *out)
     out->code_mismatches = count_mismatches(c);
 }
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 void coded_status(const struct ltp_coded *c, struct json_t *object)
 {
     assert(c != NULL && object != NULL);
@@ -176,43 +171,43 @@ void coded_status(const struct ltp_coded *c, struct json_t *object)
     const struct erasure_received *r = erasure_decoder_counters(c->decoder);
     json_t *o = json_object(), *sent = json_object(), *received = json_object();
     json_object_set_new(o, "codec", json_string(codec_name(c)));
-    put_number(o, "span", c->config.span);
-    put_number(o, "depth", c->config.depth);
-    put_number(o, "rows", c->config.rows);
+    json_put_number(o, "span", c->config.span);
+    json_put_number(o, "depth", c->config.depth);
+    json_put_number(o, "rows", c->config.rows);
     json_object_set_new(o, "requests", json_boolean(c->config.requests));
     json_object_set_new(
         o, "arithmetic",
         json_string(c->config.codec == ERASURE_RS ? c->config.math16->name : c->config.math->name));
-    put_number(o, "wait_ns", c->config.wait);
-    put_number(sent, "segments", s->segments);
-    put_number(sent, "repair_segments", s->repairs);
-    put_number(sent, "repair_bytes", s->repair_octets);
-    put_number(sent, "matrices", s->matrices);
-    put_number(sent, "short_matrices", s->short_matrices);
-    put_number(sent, "repair_segments_unsent", s->unsent);
-    put_number(sent, "requests", s->requests);
-    put_number(sent, "requests_answered", s->answered);
-    put_number(sent, "requests_too_late", s->too_late);
-    put_number(sent, "repair_segments_requested", s->more);
-    put_number(received, "segments", r->verdicts[ERASURE_SEGMENT]);
-    put_number(received, "repair_segments", r->verdicts[ERASURE_REPAIR]);
-    put_number(received, "duplicates", r->verdicts[ERASURE_DUPLICATE]);
-    put_number(received, "late", r->verdicts[ERASURE_LATE]);
-    put_number(received, "corrupted", r->verdicts[ERASURE_BAD_CRC]);
-    put_number(received, "mismatches", count_mismatches(c));
-    put_number(received, "foreign", c->foreign);
-    put_number(received, "matrices_whole", r->whole);
-    put_number(received, "matrices_repaired", r->repaired);
-    put_number(received, "matrices_requested", r->requested);
-    put_number(received, "matrices_requested_repaired", r->requested_repaired);
-    put_number(received, "matrices_failed", r->failed);
-    put_number(received, "matrices_displaced", r->displaced);
-    put_number(received, "segments_repaired", r->segments_repaired);
-    put_number(received, "segments_lost", r->segments_lost);
-    put_number(received, "segments_corrupt", r->segments_corrupt);
-    put_number(received, "delay_mean_ns",
-               r->segments_repaired == 0 ? 0 : r->delay_sum / r->segments_repaired);
-    put_number(received, "delay_max_ns", r->delay_max);
+    json_put_number(o, "wait_ns", c->config.wait);
+    json_put_number(sent, "segments", s->segments);
+    json_put_number(sent, "repair_segments", s->repairs);
+    json_put_number(sent, "repair_bytes", s->repair_octets);
+    json_put_number(sent, "matrices", s->matrices);
+    json_put_number(sent, "short_matrices", s->short_matrices);
+    json_put_number(sent, "repair_segments_unsent", s->unsent);
+    json_put_number(sent, "requests", s->requests);
+    json_put_number(sent, "requests_answered", s->answered);
+    json_put_number(sent, "requests_too_late", s->too_late);
+    json_put_number(sent, "repair_segments_requested", s->more);
+    json_put_number(received, "segments", r->verdicts[ERASURE_SEGMENT]);
+    json_put_number(received, "repair_segments", r->verdicts[ERASURE_REPAIR]);
+    json_put_number(received, "duplicates", r->verdicts[ERASURE_DUPLICATE]);
+    json_put_number(received, "late", r->verdicts[ERASURE_LATE]);
+    json_put_number(received, "corrupted", r->verdicts[ERASURE_BAD_CRC]);
+    json_put_number(received, "mismatches", count_mismatches(c));
+    json_put_number(received, "foreign", c->foreign);
+    json_put_number(received, "matrices_whole", r->whole);
+    json_put_number(received, "matrices_repaired", r->repaired);
+    json_put_number(received, "matrices_requested", r->requested);
+    json_put_number(received, "matrices_requested_repaired", r->requested_repaired);
+    json_put_number(received, "matrices_failed", r->failed);
+    json_put_number(received, "matrices_displaced", r->displaced);
+    json_put_number(received, "segments_repaired", r->segments_repaired);
+    json_put_number(received, "segments_lost", r->segments_lost);
+    json_put_number(received, "segments_corrupt", r->segments_corrupt);
+    json_put_number(received, "delay_mean_ns",
+                    r->segments_repaired == 0 ? 0 : r->delay_sum / r->segments_repaired);
+    json_put_number(received, "delay_max_ns", r->delay_max);
     json_object_set_new(o, "sent", sent);
     json_object_set_new(o, "received", received);
     json_object_set_new(object, "erasure", o);

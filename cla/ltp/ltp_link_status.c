@@ -11,11 +11,6 @@
 
 #define SESSIONS_SHOWN 64
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 static json_t *put_object(json_t *o, const char *key)
 {
     json_t *inner = json_object();
@@ -33,38 +28,38 @@ static void put_ltp(json_t *o, const struct ltp_counters *n)
         if (n->rx[i] == 0 && n->tx[i] == 0)
             continue;
         json_t *type = put_object(by_type, event_type_name(i));
-        put_number(type, "rx", n->rx[i]);
-        put_number(type, "tx", n->tx[i]);
+        json_put_number(type, "rx", n->rx[i]);
+        json_put_number(type, "tx", n->tx[i]);
     }
-    put_number(o, "segments_rx", rx);
-    put_number(o, "segments_tx", tx);
-    put_number(o, "segment_bytes_rx", n->rx_bytes);
-    put_number(o, "segment_bytes_tx", n->tx_bytes);
-    put_number(o, "retransmitted_bytes", n->retransmitted_bytes);
-    put_number(o, "sessions_opened_export", n->opened_export);
-    put_number(o, "sessions_opened_import", n->opened_import);
-    put_number(o, "sessions_done", n->closed[OUTCOME_DONE]);
-    put_number(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
-    put_number(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
-    put_number(o, "sessions_lost", n->closed[OUTCOME_LOST]);
-    put_number(o, "sessions_discarded", n->closed[OUTCOME_DISCARDED]);
-    put_number(o, "orange_delivered", n->orange_delivered);
-    put_number(o, "orange_lost", n->orange_lost);
-    put_number(o, "orange_silent", n->orange_silent);
-    put_number(o, "reports_padded", n->reports_padded);
-    put_number(o, "acks_dropped", n->acks_dropped);
-    put_number(o, "closed_evicted", n->closed_evicted);
-    put_number(o, "cancels_unsent", n->cancels_unsent);
-    put_number(o, "pieces_dropped", n->pieces_dropped);
-    put_number(o, "peers_narrowed", n->peers_narrowed);
+    json_put_number(o, "segments_rx", rx);
+    json_put_number(o, "segments_tx", tx);
+    json_put_number(o, "segment_bytes_rx", n->rx_bytes);
+    json_put_number(o, "segment_bytes_tx", n->tx_bytes);
+    json_put_number(o, "retransmitted_bytes", n->retransmitted_bytes);
+    json_put_number(o, "sessions_opened_export", n->opened_export);
+    json_put_number(o, "sessions_opened_import", n->opened_import);
+    json_put_number(o, "sessions_done", n->closed[OUTCOME_DONE]);
+    json_put_number(o, "sessions_cancelled_local", n->closed[OUTCOME_CANCELLED_LOCAL]);
+    json_put_number(o, "sessions_cancelled_remote", n->closed[OUTCOME_CANCELLED_REMOTE]);
+    json_put_number(o, "sessions_lost", n->closed[OUTCOME_LOST]);
+    json_put_number(o, "sessions_discarded", n->closed[OUTCOME_DISCARDED]);
+    json_put_number(o, "orange_delivered", n->orange_delivered);
+    json_put_number(o, "orange_lost", n->orange_lost);
+    json_put_number(o, "orange_silent", n->orange_silent);
+    json_put_number(o, "reports_padded", n->reports_padded);
+    json_put_number(o, "acks_dropped", n->acks_dropped);
+    json_put_number(o, "closed_evicted", n->closed_evicted);
+    json_put_number(o, "cancels_unsent", n->cancels_unsent);
+    json_put_number(o, "pieces_dropped", n->pieces_dropped);
+    json_put_number(o, "peers_narrowed", n->peers_narrowed);
     json_t *timers = put_object(o, "timers");
-    put_number(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
-    put_number(timers, "report", n->timers[TIMER_REPORT]);
-    put_number(timers, "cancel", n->timers[TIMER_CANCEL]);
-    put_number(timers, "idle", n->timers[TIMER_IDLE]);
+    json_put_number(timers, "checkpoint", n->timers[TIMER_CHECKPOINT]);
+    json_put_number(timers, "report", n->timers[TIMER_REPORT]);
+    json_put_number(timers, "cancel", n->timers[TIMER_CANCEL]);
+    json_put_number(timers, "idle", n->timers[TIMER_IDLE]);
     json_t *verdicts = put_object(o, "verdicts");
     for (int v = 0; v < VERDICT_COUNT; v++)
-        put_number(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
+        json_put_number(verdicts, verdict_name((enum verdict)v), n->verdicts[v]);
 }
 
 /* What concerns this link's peer alone. */
@@ -74,7 +69,7 @@ static void put_span(json_t *o, const struct link *l)
     if (ltp_span_counters(l->endpoint->engine, l->peer, &n) != 0)
         return;
     json_t *span = put_object(o, "span");
-#define PUT(name) put_number(span, #name, n.name);
+#define PUT(name) json_put_number(span, #name, n.name);
     LTP_SPAN_COUNTERS(PUT)
 #undef PUT
 }
@@ -82,17 +77,17 @@ static void put_span(json_t *o, const struct link *l)
 static void put_socket(json_t *o, const struct udp_io *io)
 {
     const struct udp_counters *n = udp_counters(io);
-    put_number(o, "local_port", udp_port(io));
-    put_number(o, "datagrams_tx", n->tx_datagrams);
-    put_number(o, "datagrams_rx", n->rx_datagrams);
-    put_number(o, "socket_bytes_tx", n->tx_bytes);
-    put_number(o, "socket_bytes_rx", n->rx_bytes);
-    put_number(o, "socket_calls_tx", n->tx_calls);
-    put_number(o, "socket_calls_rx", n->rx_calls);
-    put_number(o, "socket_blocked", n->tx_blocked);
-    put_number(o, "socket_refused", n->tx_refused);
-    put_number(o, "socket_errors", n->tx_errors);
-    put_number(o, "socket_drops", n->rx_socket_drops);
+    json_put_number(o, "local_port", udp_port(io));
+    json_put_number(o, "datagrams_tx", n->tx_datagrams);
+    json_put_number(o, "datagrams_rx", n->rx_datagrams);
+    json_put_number(o, "socket_bytes_tx", n->tx_bytes);
+    json_put_number(o, "socket_bytes_rx", n->rx_bytes);
+    json_put_number(o, "socket_calls_tx", n->tx_calls);
+    json_put_number(o, "socket_calls_rx", n->rx_calls);
+    json_put_number(o, "socket_blocked", n->tx_blocked);
+    json_put_number(o, "socket_refused", n->tx_refused);
+    json_put_number(o, "socket_errors", n->tx_errors);
+    json_put_number(o, "socket_drops", n->rx_socket_drops);
 }
 
 /* Of the physical channel: all that have a virtual channel of it share these. */
@@ -103,10 +98,10 @@ static void put_frame_line(json_t *frames, const struct frame_port_counters *n, 
     json_object_set_new(line, "port", json_string(kinds[kind]));
     if (kind == FRAME_WIRE_CONNECT || kind == FRAME_WIRE_LISTEN || kind == FRAME_WIRE_SLE)
         json_object_set_new(line, "connected", json_boolean(n->wire.connected));
-#define PUT_WIRE(name, text) put_number(line, #name, n->wire.name);
+#define PUT_WIRE(name, text) json_put_number(line, #name, n->wire.name);
     FRAME_WIRE_COUNTS(PUT_WIRE)
 #undef PUT_WIRE
-#define PUT_LINE(name, text) put_number(line, #name, n->line.name);
+#define PUT_LINE(name, text) json_put_number(line, #name, n->line.name);
     FRAME_LINE_COUNTS(PUT_LINE)
 #undef PUT_LINE
 }
@@ -118,8 +113,8 @@ static void put_clcw(json_t *frames, const struct frame_port_counters *n)
     if (!n->clcw_told || !clcw_decode(n->clcw, &c))
         return;
     json_t *o = put_object(frames, "clcw");
-    put_number(o, "vcid", c.vcid);
-    put_number(o, "farm_b", c.farm_b);
+    json_put_number(o, "vcid", c.vcid);
+    json_put_number(o, "farm_b", c.farm_b);
     json_object_set_new(o, "no_rf", json_boolean(c.no_rf));
     json_object_set_new(o, "no_bitlock", json_boolean(c.no_bitlock));
 }
@@ -132,17 +127,17 @@ static void put_frames(json_t *o, const struct port *port, int wire)
     json_t *frames = put_object(o, "frames"), *verdicts = put_object(frames, "verdicts"),
            *received = put_object(frames, "received"), *sent = put_object(frames, "sent");
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
-        put_number(verdicts, frame_verdict_name((enum frame_verdict)v), n.verdicts[v]);
-#define PUT_RECEIVED(name, text) put_number(received, #name, n.received.name);
+        json_put_number(verdicts, frame_verdict_name((enum frame_verdict)v), n.verdicts[v]);
+#define PUT_RECEIVED(name, text) json_put_number(received, #name, n.received.name);
     MPDU_COUNTS(PUT_RECEIVED)
 #undef PUT_RECEIVED
-    put_number(received, "other_protocol", n.other_protocol);
-    put_number(sent, "frames", n.sent.frames);
-    put_number(sent, "packets", n.sent.packets);
-    put_number(sent, "packet_bytes", n.sent.packet_bytes);
-    put_number(sent, "idle_bytes", n.sent.idle_bytes);
-    put_number(sent, "too_long", n.too_long);
-    put_number(sent, "dropped", n.line.dropped);
+    json_put_number(received, "other_protocol", n.other_protocol);
+    json_put_number(sent, "frames", n.sent.frames);
+    json_put_number(sent, "packets", n.sent.packets);
+    json_put_number(sent, "packet_bytes", n.sent.packet_bytes);
+    json_put_number(sent, "idle_bytes", n.sent.idle_bytes);
+    json_put_number(sent, "too_long", n.too_long);
+    json_put_number(sent, "dropped", n.line.dropped);
     put_frame_line(frames, &n, wire);
     put_clcw(frames, &n);
 }
@@ -150,10 +145,9 @@ static void put_frames(json_t *o, const struct port *port, int wire)
 /* What this machine's lack of time cost. */
 static void put_lateness(json_t *o, const struct link *l)
 {
-    put_number(o, "late_ns", l->endpoint->late_ns);
-    put_number(o, "late_wakeups", l->endpoint->late_wakeups);
-    put_number(o, "credit_lost",
-               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
+    json_put_number(o, "late_ns", l->endpoint->late_ns);
+    json_put_number(o, "late_wakeups", l->endpoint->late_wakeups);
+    json_put_number(o, "credit_lost", bucket_lost_bytes(&l->bucket));
 }
 
 static void put_support(json_t *o, const struct link *l)
@@ -165,60 +159,60 @@ static void put_support(json_t *o, const struct link *l)
     if (b.profile == LTP_PROFILE_AUTO)
         json_object_set_new(o, "peer_learnt", json_string(ltp_learnt_name(b.learnt)));
     json_object_set_new(o, "early_checkpoints", json_boolean(b.early));
-    put_number(o, "peer_probes", b.probes);
-    put_number(o, "peer_against", b.against);
+    json_put_number(o, "peer_probes", b.probes);
+    json_put_number(o, "peer_against", b.against);
 }
 
 static void put_link(json_t *o, const struct link *l)
 {
     json_object_set_new(o, "peer_silent", json_boolean(l->silent));
-    put_number(o, "peer_silences", l->n.silences);
+    json_put_number(o, "peer_silences", l->n.silences);
     json_object_set_new(o, "up", json_boolean(l->up));
     json_object_set_new(o, "receives", json_boolean(l->hears));
     if (link_round_trip(l) != 0)
-        put_number(o, "round_trip_ns", link_round_trip(l));
-    put_number(o, "engine", l->endpoint->engine_number);
-    put_number(o, "peer_engine", l->peer);
-    put_number(o, "window", l->cla.limits.window);
-    put_number(o, "rate_bps", l->config->pace.rate);
-    put_number(o, "overhead", l->config->pace.overhead);
-    put_number(o, "rto_ns", ltp_link_rto(l->config));
-    put_number(o, "receive_buffer", l->rx_buffer);
-    put_number(o, "send_buffer", l->tx_buffer);
+        json_put_number(o, "round_trip_ns", link_round_trip(l));
+    json_put_number(o, "engine", l->endpoint->engine_number);
+    json_put_number(o, "peer_engine", l->peer);
+    json_put_number(o, "window", l->cla.limits.window);
+    json_put_number(o, "rate_bps", l->config->pace.rate);
+    json_put_number(o, "overhead", l->config->pace.overhead);
+    json_put_number(o, "rto_ns", ltp_link_rto(l->config));
+    json_put_number(o, "receive_buffer", l->rx_buffer);
+    json_put_number(o, "send_buffer", l->tx_buffer);
     json_object_set_new(o, "batch", json_boolean(l->config->udp.batch && !l->to.plain));
-    put_number(o, "bundles_sent", l->n.bundles_sent);
-    put_number(o, "bundles_failed", l->n.bundles_failed);
-    put_number(o, "bundles_lost", l->n.bundles_lost);
-    put_number(o, "bundles_received", l->n.bundles_received);
-    put_number(o, "bundles_refused", l->n.bundles_refused);
-    put_number(o, "green_incomplete", l->n.green_incomplete);
-    put_number(o, "not_a_bundle", l->n.not_a_bundle);
-    put_number(o, "aggregates_sent", l->n.aggregates_sent);
-    put_number(o, "aggregates_received", l->n.aggregates_received);
+    json_put_number(o, "bundles_sent", l->n.bundles_sent);
+    json_put_number(o, "bundles_failed", l->n.bundles_failed);
+    json_put_number(o, "bundles_lost", l->n.bundles_lost);
+    json_put_number(o, "bundles_received", l->n.bundles_received);
+    json_put_number(o, "bundles_refused", l->n.bundles_refused);
+    json_put_number(o, "green_incomplete", l->n.green_incomplete);
+    json_put_number(o, "not_a_bundle", l->n.not_a_bundle);
+    json_put_number(o, "aggregates_sent", l->n.aggregates_sent);
+    json_put_number(o, "aggregates_received", l->n.aggregates_received);
     json_t *colours = put_object(o, "bundles_by_colour");
-    put_number(colours, "red", l->n.by_colour[LTP_LINK_RED]);
-    put_number(colours, "green", l->n.by_colour[LTP_LINK_GREEN]);
-    put_number(colours, "orange", l->n.by_colour[LTP_LINK_ORANGE]);
-    put_number(o, "bundles_waiting", l->waiting_len);
-    put_number(o, "arriving_bytes", l->arriving);
-    put_number(o, "air_bytes", l->n.air_bytes);
+    json_put_number(colours, "red", l->n.by_colour[LTP_LINK_RED]);
+    json_put_number(colours, "green", l->n.by_colour[LTP_LINK_GREEN]);
+    json_put_number(colours, "orange", l->n.by_colour[LTP_LINK_ORANGE]);
+    json_put_number(o, "bundles_waiting", l->waiting_len);
+    json_put_number(o, "arriving_bytes", l->arriving);
+    json_put_number(o, "air_bytes", l->n.air_bytes);
     put_support(o, l);
 }
 
 static json_t *session_json(const struct ltp_session_info *s, tick now)
 {
     json_t *o = json_object();
-    put_number(o, "originator", s->id.originator);
-    put_number(o, "number", s->id.number);
+    json_put_number(o, "originator", s->id.originator);
+    json_put_number(o, "number", s->id.number);
     json_object_set_new(o, "direction", json_string(s->is_export ? "export" : "import"));
-    put_number(o, "client_service", s->client_service);
+    json_put_number(o, "client_service", s->client_service);
     if (s->length != EVENT_NONE)
-        put_number(o, "length", s->length);
+        json_put_number(o, "length", s->length);
     if (s->red_len != EVENT_NONE)
-        put_number(o, "red_length", s->red_len);
-    put_number(o, "done", s->done);
-    put_number(o, "held", s->held);
-    put_number(o, "age_ns", now > s->opened ? now - s->opened : 0);
+        json_put_number(o, "red_length", s->red_len);
+    json_put_number(o, "done", s->done);
+    json_put_number(o, "held", s->held);
+    json_put_number(o, "age_ns", now > s->opened ? now - s->opened : 0);
     return o;
 }
 
@@ -238,7 +232,7 @@ static void put_sessions(json_t *o, const struct link *l)
         if (mine++ < SESSIONS_SHOWN)
             json_array_append_new(shown, session_json(&all[i], ltp_endpoint_now(l->endpoint)));
     }
-    put_number(o, "sessions_open", mine);
+    json_put_number(o, "sessions_open", mine);
     json_object_set_new(o, "sessions", shown);
     free(all);
 }
@@ -287,11 +281,11 @@ static void put_watch(json_t *o, const struct link *l)
     tick now = ltp_endpoint_now(l->endpoint);
     if (ltp_watch(l->endpoint->engine, l->peer, &w) != 0)
         return;
-    put_number(o, "rto_in_force_ns", w.rto);
+    json_put_number(o, "rto_in_force_ns", w.rto);
     if (w.round_trip != 0)
-        put_number(o, "round_trip_smoothed_ns", w.round_trip);
+        json_put_number(o, "round_trip_smoothed_ns", w.round_trip);
     if (w.heard != TICK_NEVER)
-        put_number(o, "heard_ns", now > w.heard ? now - w.heard : 0);
+        json_put_number(o, "heard_ns", now > w.heard ? now - w.heard : 0);
 }
 
 void link_status(struct cla *c, struct json_t *object)

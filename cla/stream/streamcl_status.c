@@ -9,11 +9,6 @@
 #include "cla/stream/streamcl_link.h"
 #include "conf/json_number.h"
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 void streamcl_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct streamcl_link *l = container_of(c, struct streamcl_link, cla);
@@ -46,7 +41,7 @@ static void put_reason(json_t *o, const struct streamcl_link *l)
         return;
     json_object_set_new(o, "down_because", json_string(text));
     if (l->reason != NULL && streamcl_wanted(l))
-        put_number(o, "down_because_ns", now - l->reason_at);
+        json_put_number(o, "down_because_ns", now - l->reason_at);
 }
 
 static json_t *show_conn(const struct streamcl_conn *c)
@@ -58,7 +53,7 @@ static json_t *show_conn(const struct streamcl_conn *c)
     json_object_set_new(o, "state", json_string(c->connected ? "up" : "connecting"));
     if (stream_peer(c->stream, &at))
         json_object_set_new(o, "address", json_string(address_write(&at, text)));
-    put_number(o, "arriving_bytes", c->held);
+    json_put_number(o, "arriving_bytes", c->held);
     return o;
 }
 
@@ -89,7 +84,7 @@ static void put_counters(json_t *o, const struct streamcl_link *l)
               {"connections_displaced", l->endpoint->s.displaced},
               {"unknown_refused", l->endpoint->s.unknown_refused}};
     for (size_t i = 0; i < sizeof of / sizeof *of; i++)
-        put_number(o, of[i].key, of[i].value);
+        json_put_number(o, of[i].key, of[i].value);
 }
 
 void streamcl_status(struct cla *c, struct json_t *object)
@@ -100,19 +95,18 @@ void streamcl_status(struct cla *c, struct json_t *object)
         json_array_append_new(sessions, show_conn(container_of(it, struct streamcl_conn, node)));
     for (unsigned e = 0; e < STREAMCL_END_COUNT; e++)
         if (l->n.ends[e] > 0)
-            put_number(ends, streamcl_end_text((enum streamcl_end)e), l->n.ends[e]);
+            json_put_number(ends, streamcl_end_text((enum streamcl_end)e), l->n.ends[e]);
     json_object_set_new(object, "up", json_boolean(l->cla.told_up));
     put_reason(object, l);
     remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);
-    put_number(object, "rate_bps", l->bucket.rate_bps);
-    put_number(object, "credit_lost",
-               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
-    put_number(object, "window", l->cla.limits.window);
-    put_number(object, "bundle_max", l->cla.limits.bundle_max);
-    put_number(object, "in_flight", l->flight);
-    put_number(object, "in_flight_bytes", l->flight_bytes);
-    put_number(object, "unconfirmed_bytes", l->unconfirmed);
+    json_put_number(object, "rate_bps", l->bucket.rate_bps);
+    json_put_number(object, "credit_lost", bucket_lost_bytes(&l->bucket));
+    json_put_number(object, "window", l->cla.limits.window);
+    json_put_number(object, "bundle_max", l->cla.limits.bundle_max);
+    json_put_number(object, "in_flight", l->flight);
+    json_put_number(object, "in_flight_bytes", l->flight_bytes);
+    json_put_number(object, "unconfirmed_bytes", l->unconfirmed);
     json_object_set_new(object, "ends", ends);
     put_counters(object, l);
     assert(l->endpoint != NULL);

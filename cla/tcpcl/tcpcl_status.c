@@ -8,25 +8,20 @@
 #include "cla/tcpcl/tcpcl_link.h"
 #include "conf/json_number.h"
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 static json_t *list_codes(const uint64_t *n, unsigned first, unsigned count,
                           const char *(*text)(unsigned code))
 {
     json_t *o = json_object();
     assert(first <= count);
     for (unsigned i = first; i < count; i++)
-        put_number(o, text(i), n[i]);
+        json_put_number(o, text(i), n[i]);
     return o;
 }
 
 static json_t *list_messages(const uint64_t *n)
 {
     json_t *o = list_codes(n, 1, TCPCL_MESSAGE_COUNT, tcpcl_message_text);
-    put_number(o, "contact", n[0]);
+    json_put_number(o, "contact", n[0]);
     return o;
 }
 
@@ -35,7 +30,7 @@ static json_t *list_ends(const uint64_t *n)
     json_t *o = json_object();
     for (unsigned e = TCPCL_END_NONE + 1; e < TCPCL_END_COUNT; e++)
         if (n[e] > 0)
-            put_number(o, tcpcl_end_text((enum tcpcl_end)e), n[e]);
+            json_put_number(o, tcpcl_end_text((enum tcpcl_end)e), n[e]);
     return o;
 }
 
@@ -43,8 +38,8 @@ static void put_counters(json_t *o, const struct tcpcl_counters *n)
 {
     json_object_set_new(o, "messages_tx", list_messages(n->tx));
     json_object_set_new(o, "messages_rx", list_messages(n->rx));
-    put_number(o, "stream_bytes_tx", n->tx_bytes);
-    put_number(o, "stream_bytes_rx", n->rx_bytes);
+    json_put_number(o, "stream_bytes_tx", n->tx_bytes);
+    json_put_number(o, "stream_bytes_rx", n->rx_bytes);
     json_object_set_new(o, "refused_tx",
                         list_codes(n->refused_tx, 0, TCPCL_REFUSAL_COUNT, tcpcl_refusal_text));
     json_object_set_new(o, "refused_rx",
@@ -55,12 +50,12 @@ static void put_counters(json_t *o, const struct tcpcl_counters *n)
                         list_codes(n->rejected_rx, 0, TCPCL_REJECTION_COUNT, tcpcl_rejection_text));
     json_object_set_new(o, "term_tx", list_codes(n->term_tx, 0, TCPCL_TERM_COUNT, tcpcl_term_text));
     json_object_set_new(o, "term_rx", list_codes(n->term_rx, 0, TCPCL_TERM_COUNT, tcpcl_term_text));
-    put_number(o, "unknown_rx", n->unknown_rx);
-    put_number(o, "items_ignored", n->items_ignored);
-    put_number(o, "late", n->late);
-    put_number(o, "transfers_cut", n->transfers_cut);
-    put_number(o, "transfers_idle", n->transfers_idle);
-    put_number(o, "transfers_shed", n->transfers_shed);
+    json_put_number(o, "unknown_rx", n->unknown_rx);
+    json_put_number(o, "items_ignored", n->items_ignored);
+    json_put_number(o, "late", n->late);
+    json_put_number(o, "transfers_cut", n->transfers_cut);
+    json_put_number(o, "transfers_idle", n->transfers_idle);
+    json_put_number(o, "transfers_shed", n->transfers_shed);
 }
 
 static void show_claim(json_t *o, const struct tcpcl_conn *c)
@@ -84,13 +79,13 @@ static json_t *show_session(const struct tcpcl_conn *c)
     json_object_set_new(o, "role", json_string(c->active ? "active" : "passive"));
     json_object_set_new(o, "state", json_string(states[tcpcl_state(c->session)]));
     json_object_set_new(o, "peer", json_string(p->node_id));
-    put_number(o, "keepalive_s", p->keepalive_s);
+    json_put_number(o, "keepalive_s", p->keepalive_s);
     if (p->round_trip != 0)
-        put_number(o, "round_trip_ns", p->round_trip);
-    put_number(o, "segment_mru", p->segment_mru);
-    put_number(o, "transfer_mru", p->transfer_mru);
-    put_number(o, "in_flight", tcpcl_in_flight(c->session));
-    put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
+        json_put_number(o, "round_trip_ns", p->round_trip);
+    json_put_number(o, "segment_mru", p->segment_mru);
+    json_put_number(o, "transfer_mru", p->transfer_mru);
+    json_put_number(o, "in_flight", tcpcl_in_flight(c->session));
+    json_put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
     json_object_set_new(o, "tls", tcpcl_tls_show(c));
     show_claim(o, c);
     return o;
@@ -98,10 +93,10 @@ static json_t *show_session(const struct tcpcl_conn *c)
 
 static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
 {
-    put_number(o, "unidentified", h->s.crowds.crowds.len);
-    put_number(o, "unidentified_accepted", h->s.accepted);
-    put_number(o, "unidentified_turned_away", h->s.displaced);
-    put_number(o, "unknown_refused", h->s.unknown_refused);
+    json_put_number(o, "unidentified", h->s.crowds.crowds.len);
+    json_put_number(o, "unidentified_accepted", h->s.accepted);
+    json_put_number(o, "unidentified_turned_away", h->s.displaced);
+    json_put_number(o, "unknown_refused", h->s.unknown_refused);
     json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
 }
 
@@ -139,7 +134,7 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
         json_object_set_new(o, "down_because", json_string("the plan has no contact to it now"));
     else if (l->reason[0] != '\0') {
         json_object_set_new(o, "down_because", json_string(l->reason));
-        put_number(o, "down_because_ns", now - l->reason_at);
+        json_put_number(o, "down_because_ns", now - l->reason_at);
     } else
         json_object_set_new(o, "down_because",
                             json_string(tcpcl_connects(l->config)
@@ -161,22 +156,21 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     put_reason(object, l);
     remote_name_status(&l->remote, object);
     json_object_set_new(object, "sessions", sessions);
-    put_number(object, "rate_bps", l->bucket.rate_bps);
-    put_number(object, "credit_lost",
-               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
-    put_number(object, "window", l->cla.limits.window);
-    put_number(object, "bundle_max", l->cla.limits.bundle_max);
-    put_number(object, "in_flight", l->flight);
-    put_number(object, "in_flight_bytes", l->flight_bytes);
-    put_number(object, "arriving_bytes", l->reserved);
-    put_number(object, "connects", l->connects);
-    put_number(object, "connects_failed", l->connects_failed);
-    put_number(object, "established", l->established);
-    put_number(object, "peer_mismatch", l->peer_mismatch);
-    put_number(object, "contested", l->contested);
-    put_number(object, "bundles_received", l->bundles_received);
-    put_number(object, "bundle_bytes_received", l->bytes_received);
-    put_number(object, "bundles_refused", l->bundles_refused);
+    json_put_number(object, "rate_bps", l->bucket.rate_bps);
+    json_put_number(object, "credit_lost", bucket_lost_bytes(&l->bucket));
+    json_put_number(object, "window", l->cla.limits.window);
+    json_put_number(object, "bundle_max", l->cla.limits.bundle_max);
+    json_put_number(object, "in_flight", l->flight);
+    json_put_number(object, "in_flight_bytes", l->flight_bytes);
+    json_put_number(object, "arriving_bytes", l->reserved);
+    json_put_number(object, "connects", l->connects);
+    json_put_number(object, "connects_failed", l->connects_failed);
+    json_put_number(object, "established", l->established);
+    json_put_number(object, "peer_mismatch", l->peer_mismatch);
+    json_put_number(object, "contested", l->contested);
+    json_put_number(object, "bundles_received", l->bundles_received);
+    json_put_number(object, "bundle_bytes_received", l->bytes_received);
+    json_put_number(object, "bundles_refused", l->bundles_refused);
     json_object_set_new(object, "ends", list_ends(l->ends));
     put_counters(object, &n);
     put_endpoint(object, l->endpoint);

@@ -323,11 +323,6 @@ bool tcpcl_tls_verified(const struct tcpcl_conn *c)
 
 /* ---- status ---- */
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 static json_t *list_names(const struct tls_peer *p)
 {
     json_t *o = json_array();
@@ -360,20 +355,20 @@ void tcpcl_tls_put(struct json_t *o, const struct tcpcl_link *l)
     const struct tcpcl_tls_counters *n = &l->endpoint->tls_n;
     json_t *refused = json_object();
     json_object_set_new(o, "tls", json_string(modes[tcpcl_tls_mode(l->config)]));
-    put_number(o, "tls_sessions", n->sessions);
-    put_number(o, "tls_plain", n->plain);
-    put_number(o, "tls_failed", n->failed);
-    put_number(o, "tls_turned_away", n->turned_away);
-    put_number(o, "tls_reloads", n->reloads);
-    put_number(o, "tls_reloads_failed", n->reloads_failed);
+    json_put_number(o, "tls_sessions", n->sessions);
+    json_put_number(o, "tls_plain", n->plain);
+    json_put_number(o, "tls_failed", n->failed);
+    json_put_number(o, "tls_turned_away", n->turned_away);
+    json_put_number(o, "tls_reloads", n->reloads);
+    json_put_number(o, "tls_reloads_failed", n->reloads_failed);
     for (unsigned t = TCPCL_TRUST_GIVEN + 1; t < TCPCL_TRUST_COUNT; t++)
         if (n->refused[t] > 0)
-            put_number(refused, tcpcl_trust_text((enum tcpcl_trust)t), n->refused[t]);
+            json_put_number(refused, tcpcl_trust_text((enum tcpcl_trust)t), n->refused[t]);
     json_object_set_new(o, "tls_refused", refused);
     if (l->tls == NULL)
         return;
     struct tls_own own;
     tls_own(l->tls, &own);
-    put_number(o, "tls_loads", own.loads);
+    json_put_number(o, "tls_loads", own.loads);
     json_object_set_new(o, "tls_not_after", json_integer(own.not_after));
 }

@@ -7,23 +7,18 @@
 #include "cla/udp/udpcl_link.h"
 #include "conf/json_number.h"
 
-static void put_number(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 static void put_socket(json_t *o, const struct udp_io *io)
 {
     const struct udp_counters *n = udp_counters(io);
-    put_number(o, "local_port", udp_port(io));
-    put_number(o, "datagrams_tx", n->tx_datagrams);
-    put_number(o, "datagrams_rx", n->rx_datagrams);
-    put_number(o, "socket_bytes_tx", n->tx_bytes);
-    put_number(o, "socket_bytes_rx", n->rx_bytes);
-    put_number(o, "socket_blocked", n->tx_blocked);
-    put_number(o, "socket_refused", n->tx_refused);
-    put_number(o, "socket_errors", n->tx_errors);
-    put_number(o, "socket_drops", n->rx_socket_drops);
+    json_put_number(o, "local_port", udp_port(io));
+    json_put_number(o, "datagrams_tx", n->tx_datagrams);
+    json_put_number(o, "datagrams_rx", n->rx_datagrams);
+    json_put_number(o, "socket_bytes_tx", n->tx_bytes);
+    json_put_number(o, "socket_bytes_rx", n->rx_bytes);
+    json_put_number(o, "socket_blocked", n->tx_blocked);
+    json_put_number(o, "socket_refused", n->tx_refused);
+    json_put_number(o, "socket_errors", n->tx_errors);
+    json_put_number(o, "socket_drops", n->rx_socket_drops);
 }
 
 void udpcl_gauges(const struct cla *c, struct cla_gauges *out)
@@ -43,26 +38,25 @@ void udpcl_status(struct cla *c, struct json_t *object)
     assert(object != NULL && l->port != NULL && l->port->io != NULL);
     json_object_set_new(object, "up", json_boolean(l->up));
     remote_name_status(&l->remote, object);
-    put_number(object, "window", l->cla.limits.window);
-    put_number(object, "bundle_max", l->cla.limits.bundle_max);
-    put_number(object, "rate_bps", l->rate_bps);
-    put_number(object, "overhead", l->config->pace.overhead);
-    put_number(object, "bundles_waiting", l->waiting_len);
-    put_number(object, "bundles_sent", l->n.bundles_sent);
-    put_number(object, "bundles_failed", l->n.bundles_failed);
-    put_number(object, "bundles_received", l->n.bundles_received);
-    put_number(object, "bundles_refused", l->n.bundles_refused);
-    put_number(object, "unknown_accepted", l->n.unknown_accepted);
-    put_number(object, "unknown_refused", l->port->unknown_refused);
-    put_number(object, "no_memory", l->n.no_memory);
-    put_number(object, "air_bytes", l->n.air_bytes);
-    put_number(object, "late_ns", l->port->late_ns);
-    put_number(object, "late_wakeups", l->port->late_wakeups);
-    put_number(object, "credit_lost",
-               (uint64_t)((double)l->bucket.lost * (double)l->bucket.rate_bps / 8e9));
+    json_put_number(object, "window", l->cla.limits.window);
+    json_put_number(object, "bundle_max", l->cla.limits.bundle_max);
+    json_put_number(object, "rate_bps", l->rate_bps);
+    json_put_number(object, "overhead", l->config->pace.overhead);
+    json_put_number(object, "bundles_waiting", l->waiting_len);
+    json_put_number(object, "bundles_sent", l->n.bundles_sent);
+    json_put_number(object, "bundles_failed", l->n.bundles_failed);
+    json_put_number(object, "bundles_received", l->n.bundles_received);
+    json_put_number(object, "bundles_refused", l->n.bundles_refused);
+    json_put_number(object, "unknown_accepted", l->n.unknown_accepted);
+    json_put_number(object, "unknown_refused", l->port->unknown_refused);
+    json_put_number(object, "no_memory", l->n.no_memory);
+    json_put_number(object, "air_bytes", l->n.air_bytes);
+    json_put_number(object, "late_ns", l->port->late_ns);
+    json_put_number(object, "late_wakeups", l->port->late_wakeups);
+    json_put_number(object, "credit_lost", bucket_lost_bytes(&l->bucket));
     json_t *verdicts = json_object();
     for (int v = 0; v < UDPCL_VERDICT_COUNT; v++)
-        put_number(verdicts, udpcl_verdict_name((enum udpcl_verdict)v), l->n.verdicts[v]);
+        json_put_number(verdicts, udpcl_verdict_name((enum udpcl_verdict)v), l->n.verdicts[v]);
     json_object_set_new(object, "verdicts", verdicts);
     put_socket(object, l->port->io);
 }

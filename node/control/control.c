@@ -23,21 +23,11 @@
 #define REFUSALS_PAUSE (10 * TICK_S)
 #define FLUSH_MS 200 /* the loop waits at most so long for the log's medium */
 
-static void set_int(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    json_object_set_new(o, key, json_string(text));
-}
-
-static void set_eid(json_t *o, const char *key, const struct eid *e)
+void control_put_eid(json_t *o, const char *key, const struct eid *e)
 {
     char text[EID_TEXT_MAX];
     eid_text(e, text);
-    set_text(o, key, text);
+    json_put_text(o, key, text);
 }
 
 /* A word of the request may be cut inside a character: then only ASCII is left. */
@@ -77,9 +67,9 @@ static void fill_store(const struct node *n, const struct node_sample *sample, j
 {
     static const char *const words[] = {"sync", "async", "none"};
     json_t *s = json_object();
-    set_text(s, "durability", words[n->config->store.durability]);
+    json_put_text(s, "durability", words[n->config->store.durability]);
     if (n->storage != NULL)
-        set_text(s, "path", n->config->store.path);
+        json_put_text(s, "path", n->config->store.path);
     node_values_put(sample, IN_STORE, s);
     json_object_set_new(out, "store", s);
 }
@@ -91,14 +81,14 @@ static void do_status(struct node *n, const json_t *in, json_t *out)
     struct link_tally tally;
     node_sample_take(n, &sample);
     node_link_tally(n, &tally);
-    set_text(out, "version", HELIO_VERSION);
-    set_eid(out, "node", &n->config->node);
+    json_put_text(out, "version", HELIO_VERSION);
+    control_put_eid(out, "node", &n->config->node);
     json_object_set_new(out, "clock_step_ms", json_integer(n->clock.step_ms));
     node_values_put(&sample, IN_STATUS, out);
     control_share(n, AGENT_OWN, out);
     control_tally(&tally, out);
     if (n->has_echo)
-        set_eid(out, "echo", &n->echo);
+        control_put_eid(out, "echo", &n->echo);
     control_security_counters(n, &sample, out);
     fill_store(n, &sample, out);
 }
@@ -107,7 +97,7 @@ static void set_ends(json_t *o, const char *key, const uint64_t ended[END_COUNT]
 {
     json_t *by_reason = json_object();
     for (int e = 0; e < END_COUNT; e++)
-        set_int(by_reason, agent_end_text((enum agent_end)e), ended[e]);
+        json_put_number(by_reason, agent_end_text((enum agent_end)e), ended[e]);
     json_object_set_new(o, key, by_reason);
 }
 
@@ -116,13 +106,13 @@ static void fill_reasons(const struct agent_counters *c, json_t *o)
     json_t *refused = json_object();
     for (int r = 1; r < REFUSE_COUNT; r++)
         if (c->refused[r] > 0)
-            set_int(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
+            json_put_number(refused, agent_refusal_text((enum agent_refusal)r), c->refused[r]);
     set_ends(o, "ended", c->ended);
     set_ends(o, "fragments_ended", c->fragments_ended);
     set_ends(o, "assemblies_ended", c->assemblies_ended);
     for (int e = 0; e < END_COUNT; e++) /* also by their own names; of bundles, but delivered */
         if (e != END_DELIVERED && e != END_NOT_STORED)
-            set_int(o, agent_end_text((enum agent_end)e), c->ended[e]);
+            json_put_number(o, agent_end_text((enum agent_end)e), c->ended[e]);
     json_object_set_new(o, "refused", refused);
 }
 
@@ -136,7 +126,7 @@ static void do_counters(struct node *n, const json_t *in, json_t *out)
     node_values_put(&sample, IN_AGENT, agent);
     fill_reasons(sample.c, agent);
     node_values_put(&sample, IN_APPLICATIONS, apps);
-    set_int(node, "control_gave_way", control_gave_way(n->control));
+    json_put_number(node, "control_gave_way", control_gave_way(n->control));
     node_values_put(&sample, IN_NODE, node);
     json_object_set_new(out, "agent", agent);
     json_object_set_new(out, "applications", apps);

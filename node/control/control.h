@@ -40,6 +40,9 @@ bool control_refuse(struct json_t *out, bool wrong, const char *why);
 /* … for all that is wrong with a text, in one. */
 void control_refuse_errors(struct json_t *out, bool wrong, const struct conf_errors *e);
 
+/* A member of the object. */
+void control_put_eid(struct json_t *o, const char *key, const struct eid *e);
+
 /* The link of that name, open and not about to end; NULL: `out` says why. */
 struct node_link *control_find_link(struct node *n, const char *name, struct json_t *out);
 /* The log's line about a change that a user asked for; done: it was made. */

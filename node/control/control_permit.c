@@ -14,15 +14,10 @@ const char *control_permit_way(enum permit_way way)
     return words[way];
 }
 
-static void set_int(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
 static void set_limit(json_t *o, const char *key, uint64_t v)
 {
     if (v != 0)
-        set_int(o, key, v);
+        json_put_number(o, key, v);
 }
 
 static void set_user(json_t *o, uint64_t user)
@@ -36,7 +31,7 @@ static void set_user(json_t *o, uint64_t user)
 static json_t *describe_rule(enum permit_way way, const struct permit *p)
 {
     json_t *o = json_object();
-    set_int(o, "line", p->line);
+    json_put_number(o, "line", p->line);
     json_object_set_new(o, "way", json_string(control_permit_way(way)));
     if (way == PERMIT_APP)
         set_user(o, p->user);
@@ -67,14 +62,14 @@ void control_rules(struct node *n, const struct json_t *in, struct json_t *out)
         uint64_t allowed, limited;
         for (size_t i = 0; (rule = permits_at(p, i, &allowed, &limited)) != NULL; i++) {
             json_t *o = describe_rule(way, rule);
-            set_int(o, "allowed", allowed);
-            set_int(o, "limited", limited);
+            json_put_number(o, "allowed", allowed);
+            json_put_number(o, "limited", limited);
             json_array_append_new(rules, o);
         }
         json_t *of = json_object();
-        set_int(of, "allowed", c->allowed);
+        json_put_number(of, "allowed", c->allowed);
         for (int v = PERMIT_GOOD + 1; v < PERMIT_VERDICT_COUNT; v++)
-            set_int(of, permit_verdict_word((enum permit_verdict)v), c->refused[v]);
+            json_put_number(of, permit_verdict_word((enum permit_verdict)v), c->refused[v]);
         json_object_set_new(counters, control_permit_way(way), of);
     }
     json_object_set_new(out, "rules", rules);

@@ -9,23 +9,6 @@
 #include "node/node_security.h"
 #include "node/node_values.h"
 
-static void set_int(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    json_object_set_new(o, key, json_string(text));
-}
-
-static void set_eid(json_t *o, const char *key, const struct eid *e)
-{
-    char text[EID_TEXT_MAX];
-    eid_text(e, text);
-    set_text(o, key, text);
-}
-
 void control_security_counters(const struct node *n, const struct node_sample *sample,
                                struct json_t *out)
 {
@@ -33,7 +16,8 @@ void control_security_counters(const struct node *n, const struct node_sample *s
         return;
     json_t *o = json_object(), *failed = json_object();
     for (int r = 0; r < SECURITY_REASON_COUNT; r++)
-        set_int(failed, security_reason_word((enum security_reason)r), sample->security->failed[r]);
+        json_put_number(failed, security_reason_word((enum security_reason)r),
+                        sample->security->failed[r]);
     node_values_put(sample, IN_SECURITY, o);
     json_object_set_new(o, "failed", failed);
     json_object_set_new(out, "security", o);
@@ -49,14 +33,14 @@ void control_set_patterns(struct json_t *o, const char *key, const struct eid_pa
             text[used++] = '|';
         used += eid_pattern_text(&p->at[i], text + used);
     }
-    set_text(o, key, text);
+    json_put_text(o, key, text);
 }
 
 static void set_target(json_t *o, uint64_t target)
 {
     char text[24];
     snprintf(text, sizeof text, "%llu", (unsigned long long)target);
-    set_text(o, "target", target == 0 ? "primary" : target == 1 ? "payload" : text);
+    json_put_text(o, "target", target == 0 ? "primary" : target == 1 ? "payload" : text);
 }
 
 static json_t *list_rules(const struct security_policy *p)
@@ -67,15 +51,15 @@ static json_t *list_rules(const struct security_policy *p)
     json_t *list = json_array();
     for (size_t i = 0; security_policy_rule(p, i, &r, &good, &failed); i++) {
         json_t *o = json_object();
-        set_int(o, "line", r.line);
-        set_text(o, "role", roles[r.role]);
+        json_put_number(o, "line", r.line);
+        json_put_text(o, "role", roles[r.role]);
         control_set_patterns(o, "from", &r.from);
         control_set_patterns(o, "to", &r.to);
         set_target(o, r.target);
-        set_text(o, "context", r.type == SECURITY_BIB ? "bib-hmac-sha2" : "bcb-aes-gcm");
-        set_text(o, "key", r.key);
-        set_int(o, "good", good);
-        set_int(o, "failed", failed);
+        json_put_text(o, "context", r.type == SECURITY_BIB ? "bib-hmac-sha2" : "bcb-aes-gcm");
+        json_put_text(o, "key", r.key);
+        json_put_number(o, "good", good);
+        json_put_number(o, "failed", failed);
         json_object_set_new(o, "dry_run", json_boolean(r.dry_run));
         json_array_append_new(list, o);
     }
@@ -98,18 +82,18 @@ static json_t *list_keys(const struct security_ring *ring, uint64_t now)
     for (size_t i = 0; i < ring->len; i++) {
         const struct security_key *k = &ring->at[i];
         json_t *o = json_object();
-        set_text(o, "id", k->id);
-        set_text(o, "algorithm", security_algorithm_text(k->algorithm));
-        set_text(o, "state", state_of(k, now));
+        json_put_text(o, "id", k->id);
+        json_put_text(o, "algorithm", security_algorithm_text(k->algorithm));
+        json_put_text(o, "state", state_of(k, now));
         if (k->from_ms != 0)
-            set_int(o, "from_ms", k->from_ms);
+            json_put_number(o, "from_ms", k->from_ms);
         if (k->until_ms != UINT64_MAX)
-            set_int(o, "until_ms", k->until_ms);
+            json_put_number(o, "until_ms", k->until_ms);
         control_set_patterns(o, "peers", &k->peers);
-        set_int(o, "uses", k->uses);
-        set_int(o, "uses_max", k->uses_max);
+        json_put_number(o, "uses", k->uses);
+        json_put_number(o, "uses_max", k->uses_max);
         if (key_warning_text(ring, i, now, warning))
-            set_text(o, "warning", warning);
+            json_put_text(o, "warning", warning);
         json_array_append_new(list, o);
     }
     return list;
@@ -121,14 +105,14 @@ static json_t *list_failures(const struct security_policy *p)
     json_t *list = json_array();
     for (size_t i = 0; security_policy_failure(p, i, &f); i++) {
         json_t *o = json_object();
-        set_int(o, "number", f.number);
-        set_int(o, "time_ms", f.dtn_ms);
-        set_int(o, "line", f.line);
-        set_text(o, "reason", security_reason_word(f.reason));
-        set_eid(o, "source", &f.id.source);
-        set_eid(o, "destination", &f.destination);
-        set_int(o, "created_ms", f.id.time_ms);
-        set_int(o, "sequence", f.id.sequence);
+        json_put_number(o, "number", f.number);
+        json_put_number(o, "time_ms", f.dtn_ms);
+        json_put_number(o, "line", f.line);
+        json_put_text(o, "reason", security_reason_word(f.reason));
+        control_put_eid(o, "source", &f.id.source);
+        control_put_eid(o, "destination", &f.destination);
+        json_put_number(o, "created_ms", f.id.time_ms);
+        json_put_number(o, "sequence", f.id.sequence);
         json_object_set_new(o, "passed", json_boolean(f.passed));
         json_array_append_new(list, o);
     }

@@ -17,38 +17,21 @@
 #include "node/node_state.h"
 #include "node/node_values.h"
 
-static void set_int(json_t *o, const char *key, uint64_t v)
-{
-    json_object_set_new(o, key, json_number(v));
-}
-
-static void set_text(json_t *o, const char *key, const char *text)
-{
-    json_object_set_new(o, key, json_string(text));
-}
-
-static void set_eid(json_t *o, const char *key, const struct eid *e)
-{
-    char text[EID_TEXT_MAX];
-    eid_text(e, text);
-    set_text(o, key, text);
-}
-
 /* What the peer of a link, or this node's applications, hold of the node, and their share of it. */
 void control_share(const struct node *n, uint32_t link, struct json_t *o)
 {
     const bool own = link == AGENT_OWN;
     struct agent_share s;
     agent_share(n->agent, link, &s);
-    set_int(o, own ? "own_bundles" : "held_bundles", s.bundles);
-    set_int(o, own ? "own_bytes" : "held_bytes", s.bytes);
-    set_int(o, "share_bundles", s.share_bundles);
-    set_int(o, "share_bytes", s.share_bytes);
-    set_int(o, "share_arriving_bytes", s.share_arriving);
+    json_put_number(o, own ? "own_bundles" : "held_bundles", s.bundles);
+    json_put_number(o, own ? "own_bytes" : "held_bytes", s.bytes);
+    json_put_number(o, "share_bundles", s.share_bundles);
+    json_put_number(o, "share_bytes", s.share_bytes);
+    json_put_number(o, "share_arriving_bytes", s.share_arriving);
     if (own)
         return;
-    set_int(o, "held_assemblies", s.assemblies);
-    set_int(o, "held_fragments", s.fragments);
+    json_put_number(o, "held_assemblies", s.assemblies);
+    json_put_number(o, "held_fragments", s.fragments);
 }
 
 void node_values_put(const struct node_sample *s, enum node_value_place where, struct json_t *o)
@@ -57,17 +40,17 @@ void node_values_put(const struct node_sample *s, enum node_value_place where, s
         const struct node_value *v = &node_values[i];
         const uint64_t value = (v->where & where) != 0 ? v->get(s) : LINK_VALUE_UNKNOWN;
         if (value != LINK_VALUE_UNKNOWN)
-            set_int(o, v->key, value);
+            json_put_number(o, v->key, value);
     }
 }
 
 void control_tally(const struct link_tally *t, struct json_t *o)
 {
-    set_int(o, "links", t->all);
+    json_put_number(o, "links", t->all);
     for (int i = 0; i < LINK_STATE_COUNT; i++) {
         char key[32];
         snprintf(key, sizeof key, "links_%s", link_state_word((enum link_state)i));
-        set_int(o, key, t->in[i]);
+        json_put_number(o, key, t->in[i]);
     }
 }
 
@@ -81,10 +64,10 @@ static void set_backlog(const struct node *n, const struct node_link *l, json_t 
     uint64_t bundles = 0, bytes = 0;
     for (int p = 0; p < BUNDLE_PRIORITIES; p++) {
         json_t *q = json_object();
-        set_int(q, "bundles", b[p].bundles);
-        set_int(q, "bytes", b[p].bytes);
-        set_int(q, "given", b[p].given);
-        set_int(q, "given_bytes", b[p].given_bytes);
+        json_put_number(q, "bundles", b[p].bundles);
+        json_put_number(q, "bytes", b[p].bytes);
+        json_put_number(q, "given", b[p].given);
+        json_put_number(q, "given_bytes", b[p].given_bytes);
         json_object_set_new(queues, bundle_priority_word((enum bundle_priority)p), q);
         bundles += b[p].bundles;
         bytes += b[p].bytes;
@@ -92,9 +75,9 @@ static void set_backlog(const struct node *n, const struct node_link *l, json_t 
     char text[64];
     snprintf(text, sizeof text, "%" PRIu64 "/%" PRIu64 "/%" PRIu64, b[BUNDLE_BULK].bundles,
              b[BUNDLE_NORMAL].bundles, b[BUNDLE_EXPEDITED].bundles);
-    set_int(o, "backlog_bundles", bundles);
-    set_int(o, "backlog_bytes", bytes);
-    set_text(o, "backlog", text);
+    json_put_number(o, "backlog_bundles", bundles);
+    json_put_number(o, "backlog_bytes", bytes);
+    json_put_text(o, "backlog", text);
     json_object_set_new(o, "queues", queues);
 }
 
@@ -105,14 +88,14 @@ static void set_bound(const struct node *n, const struct node_link *l, json_t *o
     if (!agent_bound(n->agent, l->index, &b))
         return;
     json_t *limits = json_object();
-    set_int(limits, "bundles", b.bundles_max);
-    set_int(limits, "bytes", b.bytes_max);
-    set_int(limits, "apart_bundles", b.apart_bundles);
-    set_int(limits, "apart_bytes", b.apart_bytes);
-    set_int(limits, "share_bundles", b.share_bundles);
-    set_int(limits, "share_bytes", b.share_bytes);
+    json_put_number(limits, "bundles", b.bundles_max);
+    json_put_number(limits, "bytes", b.bytes_max);
+    json_put_number(limits, "apart_bundles", b.apart_bundles);
+    json_put_number(limits, "apart_bytes", b.apart_bytes);
+    json_put_number(limits, "share_bundles", b.share_bundles);
+    json_put_number(limits, "share_bytes", b.share_bytes);
     json_object_set_new(o, "queue_limits", limits);
-    set_int(o, "queue_refused", b.refused);
+    json_put_number(o, "queue_refused", b.refused);
 }
 
 /* Rates of the last second, and how long the oldest bundle waits. */
@@ -123,7 +106,7 @@ static void set_watch(const struct node *n, const struct node_link *l, json_t *o
     for (size_t i = 0; i < link_values_len; i++) {
         uint64_t v = link_values[i].in_links ? link_values[i].get(&s) : LINK_VALUE_UNKNOWN;
         if (v != LINK_VALUE_UNKNOWN)
-            set_int(o, link_values[i].key, v);
+            json_put_number(o, link_values[i].key, v);
     }
 }
 
@@ -133,7 +116,7 @@ static void set_failures(const struct node_link *l, json_t *o)
     json_t *by_reason = json_object();
     for (int r = 0; r < CLA_REASON_COUNT; r++)
         if (l->failures[r] > 0)
-            set_int(by_reason, cla_reason_text((enum cla_reason)r), l->failures[r]);
+            json_put_number(by_reason, cla_reason_text((enum cla_reason)r), l->failures[r]);
     json_object_set_new(o, "failed_because", by_reason);
 }
 
@@ -145,33 +128,33 @@ static void set_state(const struct node_link *l, json_t *o)
     const struct link_facts f = node_link_facts(l, &g);
     const char *because = json_string_value(json_object_get(o, "down_because"));
     link_state_why(&f, why);
-    set_text(o, "state", link_state_word(link_state_of(&f)));
+    json_put_text(o, "state", link_state_word(link_state_of(&f)));
     if (why[0] != '\0')
-        set_text(o, "state_why", why);
+        json_put_text(o, "state_why", why);
     else if (because != NULL)
-        set_text(o, "state_why", because);
+        json_put_text(o, "state_why", because);
 }
 
 static json_t *link_json(struct node *n, const struct node_link *l)
 {
     json_t *o = json_object();
-    set_text(o, "name", l->config->name);
-    set_text(o, "adapter", l->config->adapter);
-    set_eid(o, "peer", &l->config->peer);
+    json_put_text(o, "name", l->config->name);
+    json_put_text(o, "adapter", l->config->adapter);
+    control_put_eid(o, "peer", &l->config->peer);
     json_object_set_new(o, "up", json_boolean(l->up));
-    set_int(o, "sent", l->sent);
-    set_int(o, "failed", l->failed);
+    json_put_number(o, "sent", l->sent);
+    json_put_number(o, "failed", l->failed);
     set_failures(l, o);
     if (l->cla != NULL && l->cla->ops->inbound) {
-        set_int(o, "peers_in", l->peers);
-        set_int(o, "peers_refused", l->peers_refused);
+        json_put_number(o, "peers_in", l->peers);
+        json_put_number(o, "peers_refused", l->peers_refused);
     }
-    set_int(o, "received", l->received);
-    set_int(o, "held", l->held_len);
-    set_int(o, "held_bytes", l->held_bytes);
-    set_int(o, "held_total", l->held_total);
-    set_int(o, "rests", l->rests);
-    set_int(o, "rest_refused", l->rest_refused);
+    json_put_number(o, "received", l->received);
+    json_put_number(o, "held", l->held_len);
+    json_put_number(o, "held_bytes", l->held_bytes);
+    json_put_number(o, "held_total", l->held_total);
+    json_put_number(o, "rests", l->rests);
+    json_put_number(o, "rest_refused", l->rest_refused);
     control_share(n, l->index, o);
     set_backlog(n, l, o);
     set_bound(n, l, o);
@@ -256,7 +239,7 @@ static bool next_session(struct control_list *l, struct json_t **item)
         const struct node_link *link = l->node->links[x->at - 1];
         *item = json_copy(json_array_get(x->sessions, x->session++));
         if (link != NULL)
-            set_text(*item, "link", link->config->name);
+            json_put_text(*item, "link", link->config->name);
         return true;
     }
     if (x->at >= l->node->links_len || x->at >= x->end)
@@ -332,16 +315,16 @@ static json_t *link_counters(const struct node *n, const struct node_link *l)
 {
     json_t *all = json_object();
     struct agent_bound bound;
-    set_int(all, "sent", l->sent);
-    set_int(all, "failed", l->failed);
+    json_put_number(all, "sent", l->sent);
+    json_put_number(all, "failed", l->failed);
     if (agent_bound(n->agent, l->index, &bound))
-        set_int(all, "queue_refused", bound.refused);
-    set_int(all, "received", l->received);
-    set_int(all, "peers_refused", l->peers_refused);
+        json_put_number(all, "queue_refused", bound.refused);
+    json_put_number(all, "received", l->received);
+    json_put_number(all, "peers_refused", l->peers_refused);
     set_failures(l, all);
     cla_status(l->cla, all);
     json_t *o = only_counters(all);
-    set_text(o, "name", l->config->name);
+    json_put_text(o, "name", l->config->name);
     json_decref(all);
     return o;
 }
@@ -377,9 +360,9 @@ void control_routes(struct node *n, const struct json_t *in, struct json_t *out)
         const struct node_link *l = n->links[link];
         json_t *o = json_object();
         eid_pattern_text(&p, text);
-        set_text(o, "to", text);
-        set_text(o, "via", l->config->name);
-        set_text(o, "state", link_state_word(node_link_state(l)));
+        json_put_text(o, "to", text);
+        json_put_text(o, "via", l->config->name);
+        json_put_text(o, "state", link_state_word(node_link_state(l)));
         json_array_append_new(list, o);
     }
     json_object_set_new(out, "plan", json_boolean(n->plan != NULL));
@@ -430,8 +413,8 @@ static void put_node(struct node *n, json_t *out)
     struct node_sample sample;
     json_t *o = json_object();
     node_sample_take(n, &sample);
-    set_eid(o, "node", &n->config->node);
-    set_text(o, "version", HELIO_VERSION);
+    control_put_eid(o, "node", &n->config->node);
+    json_put_text(o, "version", HELIO_VERSION);
     node_values_put(&sample, IN_TOP, o);
     json_object_set_new(out, "node", o);
 }

@@ -132,20 +132,16 @@ json_t *findings_json(const struct bundle_findings *f)
     return list;
 }
 
-struct lint_options {
-    bool json, hex;
-    char **files;
-    int count;
-};
-
-static error_t parse_lint(int key, char *arg, struct argp_state *state)
+error_t bundle_files_parse(int key, char *arg, struct argp_state *state)
 {
-    struct lint_options *o = state->input;
+    struct bundle_files *o = state->input;
     (void)arg;
     if (key == 'j') {
         o->json = true;
     } else if (key == 'x') {
         o->hex = true;
+    } else if (key == 's') {
+        o->strict = true;
     } else if (key == ARGP_KEY_ARGS) {
         o->files = state->argv + state->next;
         o->count = state->argc - state->next;
@@ -169,10 +165,10 @@ static int worst(int a, int b)
 
 int command_lint(int argc, char **argv)
 {
-    struct lint_options o = {.json = false};
+    struct bundle_files o = {.json = false};
     const struct argp argp = {
         .options = lint_option_list,
-        .parser = parse_lint,
+        .parser = bundle_files_parse,
         .args_doc = "FILE...",
         .doc = "Names every rule of RFC 9171 and its companions that a bundle breaks, with its "
                "section and byte offset.\vexamples:\n"

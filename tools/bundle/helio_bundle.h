@@ -3,6 +3,7 @@
 #ifndef TOOLS_HELIO_BUNDLE_H
 #define TOOLS_HELIO_BUNDLE_H
 
+#include <argp.h>
 #include <jansson.h>
 #include <stdio.h>
 
@@ -13,6 +14,14 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2 };
 int command_lint(int argc, char **argv);
 int command_show(int argc, char **argv);
 int command_make(int argc, char **argv);
+
+/* Options of a command that reads bundles from files: -j, -x, -s; its table has some of them. */
+struct bundle_files {
+    bool json, hex, strict;
+    char **files;
+    int count;
+};
+error_t bundle_files_parse(int key, char *arg, struct argp_state *state); /* input: that struct */
 
 /* The whole file ("-": standard input), hexadecimal text turned into bytes when hex is set. NULL:
  * a message was printed. */

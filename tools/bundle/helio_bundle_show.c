@@ -4,7 +4,6 @@
  * object first; the text is a walk over it. What can go wrong: a bundle that not even the lenient
  * mode can read; its findings are printed and the exit code is 1.
  */
-#include <argp.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,12 +14,6 @@
 #include "conf/json_number.h"
 #include "os/arguments.h"
 #include "tools/bundle/helio_bundle.h"
-
-struct show_options {
-    bool json, hex, strict;
-    char **files;
-    int count;
-};
 
 static json_t *eid_json(const struct eid *e)
 {
@@ -198,7 +191,7 @@ static void print_text(json_t *o, int indent)
     }
 }
 
-static int show_file(const char *path, const struct show_options *o)
+static int show_file(const char *path, const struct bundle_files *o)
 {
     struct bundle b;
     struct bundle_findings f;
@@ -222,27 +215,6 @@ static int show_file(const char *path, const struct show_options *o)
     return rc == 0 ? EXIT_DONE : EXIT_FAILED;
 }
 
-static error_t parse_show(int key, char *arg, struct argp_state *state)
-{
-    struct show_options *o = state->input;
-    (void)arg;
-    if (key == 'j') {
-        o->json = true;
-    } else if (key == 'x') {
-        o->hex = true;
-    } else if (key == 's') {
-        o->strict = true;
-    } else if (key == ARGP_KEY_ARGS) {
-        o->files = state->argv + state->next;
-        o->count = state->argc - state->next;
-    } else if (key == ARGP_KEY_NO_ARGS) {
-        argp_error(state, "FILE is missing; \"-\" is standard input");
-    } else {
-        return ARGP_ERR_UNKNOWN;
-    }
-    return 0;
-}
-
 static const struct argp_option options[] = {
     {"json", 'j', NULL, 0, "Print one JSON object per file", 0},
     {"hex", 'x', NULL, 0, "The files are hexadecimal text", 0},
@@ -251,10 +223,10 @@ static const struct argp_option options[] = {
 
 int command_show(int argc, char **argv)
 {
-    struct show_options o = {.json = false};
+    struct bundle_files o = {.json = false};
     const struct argp argp = {
         .options = options,
-        .parser = parse_show,
+        .parser = bundle_files_parse,
         .args_doc = "FILE...",
         .doc = "Prints the fields of bundles.\vexamples:\n"
                "  helio-bundle show bundle.cbor\n"

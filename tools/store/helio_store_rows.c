@@ -44,11 +44,6 @@ const char *row_state_word(const struct store_row *row)
     return states[row->state].word;
 }
 
-static void set_number(json_t *o, const char *key, uint64_t value)
-{
-    json_object_set_new(o, key, json_number(value));
-}
-
 static void print_json(json_t *o)
 {
     json_dumpf(o, stdout, JSON_COMPACT);
@@ -91,16 +86,16 @@ static void print_check(const struct store_options_line *o, const struct store_a
     if (o->json) {
         json_t *j = json_object();
         json_object_set_new(j, "good", json_boolean(good));
-        set_number(j, "format", a->format);
-        set_number(j, "bundles", t->whole);
-        set_number(j, "bytes", t->bytes);
-        set_number(j, "damaged", t->damaged);
-        set_number(j, "unreadable", t->unreadable);
-        set_number(j, "marks", a->marks);
-        set_number(j, "marks_damaged", a->marks_damaged);
-        set_number(j, "notes_damaged", a->notes_damaged);
-        set_number(j, "file_bytes", a->file_bytes);
-        set_number(j, "database_bytes", a->database_bytes);
+        json_put_number(j, "format", a->format);
+        json_put_number(j, "bundles", t->whole);
+        json_put_number(j, "bytes", t->bytes);
+        json_put_number(j, "damaged", t->damaged);
+        json_put_number(j, "unreadable", t->unreadable);
+        json_put_number(j, "marks", a->marks);
+        json_put_number(j, "marks_damaged", a->marks_damaged);
+        json_put_number(j, "notes_damaged", a->notes_damaged);
+        json_put_number(j, "file_bytes", a->file_bytes);
+        json_put_number(j, "database_bytes", a->database_bytes);
         json_object_set_new(j, "complete", json_boolean(!t->failed));
         json_object_set_new(j, "pages", *fault == '\0' ? json_string("whole") : json_string(fault));
         print_json(j);
@@ -163,27 +158,27 @@ static void list_json(const struct listing *l, const struct store_row *row,
 {
     json_t *j = json_object();
     char text[EID_TEXT_MAX];
-    set_number(j, "key", row->key);
+    json_put_number(j, "key", row->key);
     json_object_set_new(j, "state", json_string(row_state_word(row)));
     json_object_set_new(j, "aside", json_boolean(row->aside));
-    set_number(j, "bytes", row->bundle.len);
+    json_put_number(j, "bytes", row->bundle.len);
     if (h != NULL) {
         eid_text(&h->id.source, text);
         json_object_set_new(j, "source", json_string(text));
-        set_number(j, "created_ms", h->id.time_ms);
-        set_number(j, "sequence", h->id.sequence);
+        json_put_number(j, "created_ms", h->id.time_ms);
+        json_put_number(j, "sequence", h->id.sequence);
         if (h->id.fragment) {
-            set_number(j, "offset", h->id.offset);
-            set_number(j, "total", h->id.total);
+            json_put_number(j, "offset", h->id.offset);
+            json_put_number(j, "total", h->id.total);
         }
         eid_text(&h->destination, text);
         json_object_set_new(j, "destination", json_string(text));
         json_object_set_new(j, "from_peer", json_boolean(h->from_link));
-        set_number(j, "payload_bytes", h->payload_len);
-        set_number(j, "lifetime_ms", h->lifetime_ms);
-        set_number(j, "here_ms", lesser_of(l->now_ms, h->arrived_ms));
+        json_put_number(j, "payload_bytes", h->payload_len);
+        json_put_number(j, "lifetime_ms", h->lifetime_ms);
+        json_put_number(j, "here_ms", lesser_of(l->now_ms, h->arrived_ms));
         if (h->expires_ms != UINT64_MAX)
-            set_number(j, "left_ms", lesser_of(h->expires_ms, l->now_ms));
+            json_put_number(j, "left_ms", lesser_of(h->expires_ms, l->now_ms));
     }
     print_json(j);
 }
