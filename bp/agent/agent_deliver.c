@@ -140,8 +140,17 @@ static void turn_window(struct endpoint *e, tick now)
     e->young = false;
 }
 
+static void begin_window(struct endpoint *e, tick now)
+{
+    e->window = now;
+    e->taken = e->before = 0;
+    e->young = true;
+}
+
 static void count_taken(struct endpoint *e, tick now)
 {
+    if (e->took == 0) /* what queued before there was a receiver says nothing about its pace */
+        begin_window(e, now);
     turn_window(e, now);
     e->taken++;
     e->took = now;
@@ -166,9 +175,7 @@ enum receiver endpoint_receiver(struct agent *a, const struct eid *destination)
     if (e == a->admin)
         return RECEIVER_READY;
     if (e->queue.bundles == 0) {
-        e->window = a->now.now;
-        e->taken = e->before = 0;
-        e->young = true;
+        begin_window(e, a->now.now);
         return RECEIVER_READY;
     }
     if (e->took == 0 || tick_add(e->took, RECEIVER_IDLE) <= a->now.now)

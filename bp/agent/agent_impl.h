@@ -88,7 +88,8 @@ struct endpoint {
     /* How fast they take, in windows of RECEIVER_IDLE. */
     tick window;            /* begin of this one */
     uint64_t taken, before; /* bundles, in this one and in the last one */
-    bool young;             /* no window is complete since its bundles began to queue */
+    bool young;             /* no window is complete since its bundles began to queue, or the first
+                               one was taken */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };

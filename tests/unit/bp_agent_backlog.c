@@ -240,6 +240,31 @@ START_TEST(a_stream_stops_when_its_receiver_starts)
 }
 END_TEST
 
+/* It finds a backlog of its own endpoint: its pace is not known before a window of ten seconds. */
+START_TEST(a_stream_stops_when_its_receiver_comes_late)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    c.held_bundles = 1000; /* too many for a proof of the source */
+    relay_init(&n, &c);
+    pass(&n, 100 * TICK_S);
+    uint64_t sequence = flood_for(&n, "ipn:2.8", 1);
+    ck_assert(!would_wait(&n, "ipn:2.8", 1000));
+    receive(&n, 1, "ipn:2.8");
+    deliver(&n, 1);
+    sequence += flood_for(&n, "ipn:2.8", sequence + 1);
+    ck_assert(would_wait(&n, "ipn:2.8", 1001));
+    for (unsigned i = 0; i < 4; i++) {
+        pass(&n, 5 * TICK_S);
+        deliver(&n, 1);
+        sequence += flood_for(&n, "ipn:2.8", sequence + 1);
+    }
+    ck_assert(!would_wait(&n, "ipn:2.8", 1002)); /* now it is: slow */
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
 /* What else the peer brings must not wait for a receiver, for a minute after the last such bundle.
  */
 START_TEST(a_stream_that_brings_more_goes_on)
@@ -332,6 +357,7 @@ int main(void)
     tcase_add_test(t, no_link_waits_for_them);
     tcase_add_test(t, no_link_waits_for_a_slow_receiver);
     tcase_add_test(t, a_stream_stops_when_its_receiver_starts);
+    tcase_add_test(t, a_stream_stops_when_its_receiver_comes_late);
     tcase_add_test(t, a_stream_that_brings_more_goes_on);
     tcase_add_test(t, the_least_of_a_backlog_is_dropped);
     tcase_add_test(t, fragments_count_too);
