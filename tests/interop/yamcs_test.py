@@ -154,7 +154,7 @@ instances:
         return p
 
     def frames(self, *options, instance=RAF):
-        return self.gateway("frames", instance, "--datagrams", f"127.0.0.1:{self.tm}", "--datagram-rate", "2Mbit/s", *options)
+        return self.gateway("frames", instance, "--datagrams", f"127.0.0.1:{self.tm}", "--datagram-rate", "400kbit/s", *options)
 
     def cltus(self, *options):
         return self.gateway("cltus", CLTU, "--cltu-datagrams", f"127.0.0.1:{self.tc}", *options)
@@ -287,6 +287,14 @@ instances:
         with open(self.path("ours"), "rb") as f:
             self.assertEqual(f.read().hex(), "".join(h["cltu"] for h in self.received()))
 
+    def drops(self):
+        """Datagrams that found the socket of Yamcs's link full."""
+        found = 0
+        for name in ("/proc/net/udp", "/proc/net/udp6"):
+            with open(name) as f:
+                found += sum(int(x[-1]) for x in map(str.split, list(f)[1:]) if x[1].endswith(f":{self.tm:04X}"))
+        return found
+
     def cop(self):
         return self.ask("cop1/helio/tc.vc0/status")["state"]
 
@@ -306,6 +314,7 @@ instances:
             p.kill()
             p.wait()
         killed = time.monotonic()
+        self.until(lambda: self.count() == (time.sleep(0.5) or self.count()), "packets come without a user")  # those in Yamcs's socket
         before = self.count()
         meanwhile = self.command(2)
         self.until(lambda: self.count("tc", "dataOutCount") >= 2, "Yamcs does not send")
@@ -334,13 +343,20 @@ instances:
         found = self.packets()
         numbers = sorted(found)
         missing = sorted(set(range(numbers[-1] + 1)) - set(numbers))
-        # at the most those that were on the way to Yamcs when the user was killed
-        self.assertLessEqual(len(missing), 50, missing)
-        self.assertEqual(missing, list(range(missing[0], missing[0] + len(missing))) if missing else [])
+        # Those that were on the way to Yamcs when the user was killed, and those that Yamcs left in its socket until it was full: a
+        # machine under load stops it for seconds. The user has sent them all.
+        dropped = self.drops()
+        in_a_row = list(range(missing[0], missing[0] + len(missing))) if missing else []
+        self.assertLessEqual(len(missing) - dropped, 50, (missing, dropped))
+        if dropped == 0:
+            self.assertEqual(missing, in_a_row)
+        sent = self.result(frames, "frames")
+        self.assertEqual((sent["udp_sent"], sent["udp_failed"]), (sent["frames"], 0), sent)
+        self.assertGreaterEqual(before + sent["frames"] + 50, numbers[-1] + 1, sent)
         r = self.result(cltus, "cltus")["associations"][0]["cltus"]
         self.assertGreaterEqual(r["radiated"], 1 if suspended else 2)
         self.note(f"both users away for {away:.0f} s at 50 frames/s: {len(found)} of {numbers[-1] + 1} packets in Yamcs, {len(missing)} "
-                  f"missing; {'2 of 3 commands executed, COP-1 was suspended for the other' if suspended else '3 of 3 commands executed'}")
+                  f"missing, {dropped} of them dropped by the socket of Yamcs; {'2 of 3 commands executed, COP-1 was suspended for the other' if suspended else '3 of 3 commands executed'}")
 
     def test_the_users_are_killed(self):
         self.users_are_killed(False)
