@@ -206,6 +206,10 @@ struct cla_gauges {
     uint64_t cadu_codewords_failed; /* codewords of these */
     uint64_t cadu_iterations;       /* rounds of the LDPC decoder */
     uint64_t cadu_sync_losses;      /* times that no marker was where it was due */
+    bool sdls_sends, sdls_receives; /* frames of that direction have Space Data Link Security; 0 in
+                                       its fields below without it. Of one physical channel, too: */
+    uint64_t sdls_sent, sdls_unsent, sdls_accepted;
+    uint64_t sdls_spi, sdls_mac, sdls_replayed, sdls_ahead, sdls_other; /* refused, by reason */
 };
 
 struct json_t; /* jansson */

@@ -373,6 +373,9 @@ static enum sdls_verdict process_in_place(struct sdls *s, struct sdls_associatio
         v = check_number(a, frame + p->header, &n);
     if (v != SDLS_OK_VERDICT)
         return v;
+    if (s->note != NULL && n >= a->end && !s->note(s->self, a, n))
+        return SDLS_NUMBERS_VERDICT;
+    assert(s->note == NULL || n < a->end);
     a->begun = true;
     a->last = n;
     if (!read_padding(a, p, frame, &fill))

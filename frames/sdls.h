@@ -53,7 +53,8 @@ struct sdls_association {
     uint8_t mask[SDLS_PRIMARY_MAX]; /* more bits of the primary header that the MAC covers */
     uint8_t key[SDLS_KEY_MAX];
     uint8_t key_len;
-    uint64_t next, end; /* sending: numbers in [next, end) may be used; next is not 0 */
+    uint64_t next, end; /* sending: numbers in [next, end) may be used; next is not 0. Receiving,
+                           with `note`: numbers below `end` may be accepted */
     bool begun;         /* receiving: there was a frame, or `last` was given */
     uint64_t last;      /* receiving: number of the last frame that was accepted */
 };
@@ -71,7 +72,7 @@ struct sdls_association {
     X(REPLAYED, "replayed") /* received: the number is not above the last one */                   \
     X(AHEAD, "ahead")       /* received: the number is beyond the window */                        \
     X(PADDING, "padding")   /* received: more fill than data */                                    \
-    X(NUMBERS, "numbers")   /* sending: numbers are used up, or cannot be reserved */              \
+    X(NUMBERS, "numbers")   /* numbers are used up, or cannot be noted */                          \
     X(CRYPTO, "crypto")     /* the table's function failed */
 
 #define SDLS_VERDICT_ENUM(name, text) SDLS_##name##_VERDICT,
@@ -90,7 +91,11 @@ struct sdls {
     /* Makes room in [next, end) for good: what was there once is not there again, also not after a
      * restart. False: it cannot. NULL: never. */
     bool (*reserve)(void *self, struct sdls_association *a);
-    void *self;
+    /* A frame with number n >= a->end is authentic and will be accepted: raises `end` above n, for
+     * good: after a restart no number below it is accepted. False: it cannot, and the frame is
+     * refused. NULL: nothing is noted. */
+    bool (*note)(void *self, struct sdls_association *a, uint64_t n);
+    void *self; /* of both */
     uint64_t applied[SDLS_VERDICT_COUNT], processed[SDLS_VERDICT_COUNT];
     uint8_t payload[FRAME_LENGTH_MAX]; /* private: the authentication payload of one frame */
 };

@@ -64,6 +64,14 @@ VALUE(cadu_codewords, s->g.cadus, s->g.cadu_codewords_failed)
 VALUE(cadu_iterations, s->g.cadus, s->g.cadu_iterations)
 VALUE(cadu_erred, s->g.cadus, s->g.cadu_erred)
 VALUE(cadu_sync, s->g.cadus, s->g.cadu_sync_losses)
+VALUE(sdls_sent, s->g.sdls_sends, s->g.sdls_sent)
+VALUE(sdls_unsent, s->g.sdls_sends, s->g.sdls_unsent)
+VALUE(sdls_accepted, s->g.sdls_receives, s->g.sdls_accepted)
+VALUE(sdls_spi, s->g.sdls_receives, s->g.sdls_spi)
+VALUE(sdls_mac, s->g.sdls_receives, s->g.sdls_mac)
+VALUE(sdls_replayed, s->g.sdls_receives, s->g.sdls_replayed)
+VALUE(sdls_ahead, s->g.sdls_receives, s->g.sdls_ahead)
+VALUE(sdls_other, s->g.sdls_receives, s->g.sdls_other)
 #undef VALUE
 
 const struct link_value link_values[] = {
@@ -129,6 +137,22 @@ const struct link_value link_values[] = {
      "received CADUs that could not be decoded", 1, ZERO_NOWHERE, get_cadu_erred},
     {NULL, false, "link_cadu_sync_losses_total", "counter",
      "times that no marker of CADUs was where it was due", 1, ZERO_NOWHERE, get_cadu_sync},
+    {NULL, false, "link_sdls_sent_frames_total", "counter",
+     "frames that were sent with Space Data Link Security", 1, ZERO_NOWHERE, get_sdls_sent},
+    {NULL, false, "link_sdls_unsent_frames_total", "counter",
+     "frames that it kept from being sent: no number, no room", 1, ZERO_NOWHERE, get_sdls_unsent},
+    {NULL, false, "link_sdls_accepted_frames_total", "counter",
+     "frames that it accepted: authentic and new", 1, ZERO_NOWHERE, get_sdls_accepted},
+    {NULL, false, "link_sdls_spi_refused_total", "counter",
+     "frames that it refused: no such association", 1, ZERO_NOWHERE, get_sdls_spi},
+    {NULL, false, "link_sdls_mac_refused_total", "counter", "frames that it refused: a wrong MAC",
+     1, ZERO_NOWHERE, get_sdls_mac},
+    {NULL, false, "link_sdls_replay_refused_total", "counter",
+     "frames that it refused: a number that was used before", 1, ZERO_NOWHERE, get_sdls_replayed},
+    {NULL, false, "link_sdls_ahead_refused_total", "counter",
+     "frames that it refused: a number beyond the window", 1, ZERO_NOWHERE, get_sdls_ahead},
+    {NULL, false, "link_sdls_other_refused_total", "counter",
+     "frames that it refused for another reason", 1, ZERO_NOWHERE, get_sdls_other},
 };
 
 const size_t link_values_len = sizeof link_values / sizeof *link_values;

@@ -89,11 +89,13 @@ static uint32_t unit_len(const struct frame_way *w)
 void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out)
 {
     struct frame_way_keys in = incoming(k);
-    *out = (struct frame_port_config){.send = make_way(k, &k->out),
-                                      .receive = make_way(k, &in),
-                                      .protocol = PACKET_LTP,
-                                      .fill = k->fill,
-                                      .idle = k->idle};
+    *out = (struct frame_port_config){
+        .send = make_way(k, &k->out),
+        .receive = make_way(k, &in),
+        .protocol = PACKET_LTP,
+        .fill = k->fill,
+        .idle = k->idle,
+        .secure = {.send = {k->sdls, k->sdls_numbers}, .receive = {k->sdls_in, k->sdls_received}}};
     out->wire = (struct frame_wire_config){.kind = (enum frame_wire_kind)k->wire,
                                            .mode = mode_of(k, in.kind),
                                            .length = unit_len(&out->receive),
@@ -131,9 +133,21 @@ void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out)
     set_identity(&out->provider, k->sle_provider, k->sle_provider_password);
 }
 
+/* FNV-1a; the zero belongs to it. */
+static uint64_t mark_text(uint64_t mark, const char *text)
+{
+    const char *p = text == NULL ? "" : text;
+    do
+        mark = (mark ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
+    while (*p++ != '\0');
+    return mark;
+}
+
 void frame_keys_forget(struct frame_keys *k)
 {
     k->one_channel = frame_wire_given(k->sle_rcf) && !k->sle_master;
+    k->sdls_mark = mark_text(mark_text(UINT64_C(0xcbf29ce484222325), k->sdls), k->sdls_in);
+    k->sdls = k->sdls_in = k->sdls_numbers = k->sdls_received = NULL;
     k->record = k->replay = NULL;
     k->sle_raf = k->sle_rcf = k->sle_cltu = k->sle_user = k->sle_provider = NULL;
     k->sle_port = k->sle_password = k->sle_provider_password = NULL;
@@ -145,7 +159,9 @@ uint32_t frame_keys_mtu(const struct frame_keys *k)
     if (k->out.kind == FRAMES_OFF)
         return UDP_DATAGRAM_MAX;
     frame_keys_config(k, &c);
-    return frame_way_mtu(&c.send);
+    if (frame_wire_given(k->sdls) && is_tc(k->out.kind))
+        c.send.format.length -= c.send.format.length > SDLS_OVERHEAD_MAX ? SDLS_OVERHEAD_MAX : 0;
+    return frame_way_problem(&c.send) == NULL ? frame_way_mtu(&c.send) : 0;
 }
 
 static bool same_code(const struct frame_keys *a, const struct frame_keys *b)
@@ -160,7 +176,8 @@ bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
            a->out.length == b->out.length && a->in.length == b->in.length && a->scid == b->scid &&
            !a->one_channel && !b->one_channel && a->idle == b->idle && a->segments == b->segments &&
            a->numbers == b->numbers && a->randomise == b->randomise && a->clcw == b->clcw &&
-           a->wire == b->wire && a->marker == b->marker && same_code(a, b);
+           a->wire == b->wire && a->marker == b->marker && a->sdls_mark == b->sdls_mark &&
+           same_code(a, b);
 }
 
 const char *frame_keys_conflict(const struct frame_keys *k, const struct frame_keys *other,
@@ -340,6 +357,47 @@ static int check_wire(const struct frame_keys *k, const char **key, char *why, s
     return check_no_sle(k, key, why, why_cap);
 }
 
+/* Keys that do nothing, and the files of associations. */
+static int check_security(const struct frame_keys *k, const struct frame_port_config *c,
+                          const char **key, char *why, size_t why_cap)
+{
+    const struct frame_secure_use use = {.send = &c->send.format,
+                                         .receive = &c->receive.format,
+                                         .send_vcid = c->send.vcid,
+                                         .receive_vcid = c->receive.vcid,
+                                         .idle = k->idle > 0};
+    const bool sends = frame_wire_given(k->sdls), receives = frame_wire_given(k->sdls_in);
+    if (!sends && frame_wire_given(k->sdls_numbers))
+        return wrong(key, "frames.sdls_numbers", why, why_cap,
+                     "counts only with frames.sdls; write that, or remove this key");
+    if (!receives && frame_wire_given(k->sdls_received))
+        return wrong(key, "frames.sdls_received", why, why_cap,
+                     "counts only with frames.sdls_in; write that, or remove this key");
+    if (!sends && !receives)
+        return 0;
+    const char *which = frame_secure_problem(&c->secure, &use, why, why_cap);
+    if (which == NULL)
+        return 0;
+    *key = which;
+    return HELIO_EINVAL;
+}
+
+/* Nobody should believe that frames are secured that are not sent. */
+static int check_unframed(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
+{
+    const struct {
+        const char *key, *value;
+    } given[] = {{"frames.sdls", k->sdls},
+                 {"frames.sdls_in", k->sdls_in},
+                 {"frames.sdls_numbers", k->sdls_numbers},
+                 {"frames.sdls_received", k->sdls_received}};
+    for (size_t i = 0; i < sizeof given / sizeof *given; i++)
+        if (frame_wire_given(given[i].value))
+            return wrong(key, given[i].key, why, why_cap,
+                         "nothing is sent in frames; write frames: too, such as aos");
+    return check_no_sle(k, key, why, why_cap);
+}
+
 /* A frame of one direction, in its CADU. */
 static int check_code(const struct frame_way *w, bool in, const char **key, char *why,
                       size_t why_cap)
@@ -411,7 +469,7 @@ int frame_keys_check(const struct frame_keys *k, const char **key, char *why, si
         return wrong(key, "cadu", why, why_cap,
                      "nothing is sent in frames; write frames: too, such as aos");
     if (k->out.kind == FRAMES_OFF)
-        return check_no_sle(k, key, why, why_cap);
+        return check_unframed(k, key, why, why_cap);
     frame_keys_config(k, &c);
     int r = check_way(&c.send, false, key, why, why_cap);
     if (r == 0)
@@ -422,6 +480,8 @@ int frame_keys_check(const struct frame_keys *k, const char **key, char *why, si
         r = check_datagram(&c, key, why, why_cap);
     if (r == 0)
         r = check_wire(k, key, why, why_cap);
+    if (r == 0)
+        r = check_security(k, &c, key, why, why_cap);
     if (r == 0 && k->out.kind == FRAMES_TM && k->idle > 0 && k->out.vcid == 7)
         r = wrong(key, "frames.vcid", why, why_cap,
                   "7 is where frames.idle sends its TM frames; write another one");

@@ -40,6 +40,7 @@ struct frame_keys {
     int wire;                       /* enum frame_wire_kind */
     bool marker;
     char *record, *replay;
+    char *sdls, *sdls_in, *sdls_numbers, *sdls_received;
     uint64_t replay_rate;
     char *sle_raf, *sle_rcf, *sle_cltu, *sle_user, *sle_provider, *sle_port, *sle_password,
         *sle_provider_password; /* NULL: "" */
@@ -47,7 +48,10 @@ struct frame_keys {
     int sle_auth, sle_hash; /* enum sle_auth_level, sle_hash */
     bool sle_master;
     tick sle_reconnect, sle_reconnect_max;
-    bool one_channel; /* after frame_keys_forget: only those of one virtual channel come */
+    /* After frame_keys_forget: only those of one virtual channel come; what the names of files of
+     * associations were. */
+    bool one_channel;
+    uint64_t sdls_mark;
 };
 
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
@@ -114,6 +118,14 @@ struct frame_keys {
      "TC frames in CLTUs are randomised"},                                                         \
     {"frames.clcw", OPTION_BOOL, FRAME_KEYS_AT(at, clcw), "no", 0, 0, NULL,                         \
      "TM, AOS and USLP frames have an operational control field: what was received of TC frames"}, \
+    {"frames.sdls", OPTION_FILE, FRAME_KEYS_AT(at, sdls), "", 0, 0, NULL,                           \
+     "file of security associations (355.0-B) of frames that leave; empty: they have no security"}, \
+    {"frames.sdls_in", OPTION_FILE, FRAME_KEYS_AT(at, sdls_in), "", 0, 0, NULL,                     \
+     "the same of frames that come: only authentic and new ones are accepted; empty: they have no security"}, \
+    {"frames.sdls_numbers", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_numbers), "", 0, 0, NULL,          \
+     "with frames.sdls, file that keeps the numbers of sent frames; empty: as that file says"},     \
+    {"frames.sdls_received", OPTION_PLACE, FRAME_KEYS_AT(at, sdls_received), "", 0, 0, NULL,        \
+     "with frames.sdls_in, file that keeps the numbers of received frames; empty: as that file says"}, \
     {"cadu", OPTION_CHOICE, FRAME_KEYS_AT(at, cadu), "off", 0, CONF_MODE_NEEDED, "off|uncoded|rs223|rs239|ldpc1/2|ldpc2/3|ldpc4/5", \
      "TM, USLP and AOS frames go as channel access data units (131.0-B): behind a marker, uncoded, with Reed-Solomon " \
      "(255,223) or (255,239), or with LDPC (AR4JA) of rate 1/2, 2/3 or 4/5; what comes is a stream of octets, in any pieces"},                   \

@@ -15,61 +15,33 @@
 
 #include "base/err.h"
 #include "cla/framed/frame_guess.h"
-#include "frames/mpdu_pack.h"
 #include "frames/packet.h"
-#include "frames/tc_pack.h"
 #include "os/udp_io.h"
 
 #define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
 #define SAY_PAUSE (60 * TICK_S)
 #define UNITS_BLIND 4 /* CADUs' octets without one: what comes are no CADUs of this kind */
 
-/* ---- what it looks like ---- */
-
-const char *frame_way_problem(const struct frame_way *w)
-{
-    struct mpdu_pack_config mpdu = {
-        .format = w->format, .scid = w->scid, .vcid = w->vcid, .map = w->map, .idle = PACKET_ENCAP};
-    struct tc_pack_config tc = {
-        .format = w->format, .scid = w->scid, .vcid = w->vcid, .map = w->map};
-    return w->format.kind == FRAME_TC ? tc_pack_problem(&tc) : mpdu_pack_problem(&mpdu);
-}
-
-uint32_t frame_way_mtu(const struct frame_way *w)
-{
-    assert(frame_way_problem(w) == NULL);
-    if (w->format.kind != FRAME_TC || w->format.segments)
-        return UDP_DATAGRAM_MAX;
-    uint8_t header[PACKET_HEADER_MAX];
-    uint32_t room = frame_layout(&w->format).zone_len;
-    size_t n = packet_write_encap(PACKET_LTP, room, header);
-    return room > n ? room - (uint32_t)n : 0;
-}
-
-static bool same_way(const struct frame_way *a, const struct frame_way *b)
-{
-    return a->format.kind == b->format.kind && a->format.length == b->format.length &&
-           a->format.ocf == b->format.ocf && a->format.segments == b->format.segments &&
-           a->cltu == b->cltu && a->randomise == b->randomise && a->numbered == b->numbered &&
-           a->scid == b->scid && frame_code_same(&a->code, &b->code);
-}
-
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
                       const struct frame_way *receive)
 {
-    return !l->closing && same_way(&l->out, send) && same_way(&l->in, receive);
+    return !l->closing && frame_way_same(&l->out, send) && frame_way_same(&l->in, receive);
 }
 
 /* ---- sending ---- */
 
 size_t frame_line_send(struct frame_line *l, struct slice frame)
 {
-    struct slice unit = frame;
     assert(!l->closing && frame.len > 0 && frame.len <= l->out.format.length);
+    if (l->secure != NULL && !frame_secure_apply(l->secure, world_now(l->world), &frame)) {
+        l->n.dropped++;
+        return frame.len; /* its rate is spent: the next one is not tried at once */
+    }
+    struct slice unit = frame;
     if (l->out.cltu) {
-        size_t room = cltu_size(l->out.format.length);
-        unit =
-            slice_of(l->unit, cltu_write(frame.data, frame.len, l->out.randomise, l->unit, room));
+        unit.len = cltu_write(frame.data, frame.len, l->out.randomise, l->unit,
+                              cltu_size(l->out.format.length));
+        unit.data = l->unit;
         assert(unit.len > 0);
     }
     if (l->encode != NULL)
@@ -199,10 +171,15 @@ static bool decode_unit(struct frame_line *l, struct slice *unit)
     return true;
 }
 
-static enum frame_verdict judge_frame(const struct frame_line *l, struct slice unit,
+/* `opened`: security was taken off it, so that it may be shorter than others. */
+static enum frame_verdict judge_frame(const struct frame_line *l, struct slice unit, bool opened,
                                       struct frame *f)
 {
-    enum frame_verdict v = frame_parse(&l->in.format, unit.data, unit.len, f);
+    struct frame_format format = l->in.format;
+    assert(unit.len <= FRAME_LENGTH_MAX);
+    if (opened && format.kind != FRAME_TC)
+        format.length = (uint32_t)unit.len;
+    enum frame_verdict v = frame_parse(&format, unit.data, unit.len, f);
     if ((v == FRAME_OK_VERDICT || v == FRAME_IDLE_VERDICT) && f->scid != l->in.scid)
         return FRAME_SPACECRAFT_VERDICT;
     return v;
@@ -255,11 +232,17 @@ static void queue_frame(struct frame_line *l, struct frame_line_user *u, struct 
         alarm_set(u->again, 0);
 }
 
+/* Frames that users read had security. */
+static bool is_secured(const struct frame_line *l)
+{
+    return l->secure != NULL && frame_secure_receives(l->secure);
+}
+
 /* The user's own frame, for as long as it is in use. */
 static bool keep_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit,
                        struct frame *f)
 {
-    if (l->decode == NULL)
+    if (l->decode == NULL && !is_secured(l))
         return true; /* the wire has it for so long */
     struct frame_queued *q = copy_frame(unit);
     if (q == NULL) {
@@ -267,19 +250,34 @@ static bool keep_frame(struct frame_line *l, struct frame_line_user *u, struct s
         return false;
     }
     list_add_tail(&u->used, &q->node);
-    (void)judge_frame(l, slice_of(q->bytes, q->len), f);
+    (void)judge_frame(l, slice_of(q->bytes, q->len), is_secured(l), f);
     return true;
+}
+
+/* Takes security off it. False: it is refused. */
+static bool open_frame(struct frame_line *l, struct slice *unit, bool *opened)
+{
+    const enum frame_secure_result r =
+        is_secured(l) ? frame_secure_process(l->secure, world_now(l->world), unit)
+                      : FRAME_SECURE_CLEAR;
+    *opened = r == FRAME_SECURE_OPEN;
+    return r != FRAME_SECURE_REFUSED;
 }
 
 /* A frame from the wire: the user's, or it is put where it belongs. */
 static bool sort_frame(struct frame_line *l, struct frame_line_user *u, struct slice unit,
                        struct frame *f, enum frame_verdict *v)
 {
-    if (!decode_unit(l, &unit))
+    bool opened;
+    if (!decode_unit(l, &unit) || !open_frame(l, &unit, &opened))
         return false;
-    *v = judge_frame(l, unit, f);
+    *v = judge_frame(l, unit, opened, f);
     bool good = *v == FRAME_OK_VERDICT || *v == FRAME_IDLE_VERDICT;
     struct frame_line_user *owner = good ? find_user(l, f->vcid) : NULL;
+    if (owner != NULL && is_secured(l) && !opened) {
+        frame_secure_refuse_clear(l->secure, world_now(l->world));
+        return false;
+    }
     l->fits = l->fits || owner != NULL;
     if (owner == u)
         return keep_frame(l, u, unit, f);
@@ -304,7 +302,7 @@ static bool next_queued(struct frame_line *l, struct frame_line_user *u, struct 
     list_add_tail(&u->used, &q->node);
     assert(u->queue_len > 0);
     u->queue_len--;
-    *v = judge_frame(l, slice_of(q->bytes, q->len), f);
+    *v = judge_frame(l, slice_of(q->bytes, q->len), is_secured(l), f);
     return true;
 }
 
@@ -356,7 +354,7 @@ static bool is_held(const struct frame_line *l, const struct frame_line_user *bu
     unsigned holders = 0;
     list_for_each (it, &l->users)
         holders += container_of(it, struct frame_line_user, node)->holds;
-    return holders > (but->holds ? 1U : 0U);
+    return holders > but->holds;
 }
 
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u)
@@ -515,6 +513,7 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u)
 
 static void free_line(struct frame_line *l)
 {
+    frame_secure_close(l->secure);
     frame_code_free(l->encode);
     frame_code_free(l->decode);
     free(l->scratch);
@@ -546,20 +545,28 @@ static bool alloc_line(struct frame_line *l)
            open_code(&l->decode, &l->in);
 }
 
-int frame_line_open(struct world *w, struct frame_line **out, const struct frame_wire_config *wire,
-                    const struct frame_way *send, const struct frame_way *receive, tick idle)
+uint32_t frame_line_security(const struct frame_line *l, uint8_t vcid)
 {
-    assert(frame_way_problem(send) == NULL && frame_way_problem(receive) == NULL);
+    return l->secure == NULL ? 0 : frame_secure_overhead(l->secure, vcid);
+}
+
+int frame_line_open(struct world *w, struct frame_line **out, const struct frame_line_config *c)
+{
+    assert(frame_way_problem(c->send) == NULL && frame_way_problem(c->receive) == NULL);
     struct frame_line *l = calloc(1, sizeof *l);
     if (l == NULL)
         return HELIO_ENOMEM;
     l->world = w;
-    l->out = *send;
-    l->in = *receive;
-    l->idle = send->format.kind == FRAME_TC ? 0 : idle;
-    l->datagrams = wire->kind == FRAME_WIRE_UDP;
+    l->out = *c->send;
+    l->in = *c->receive;
+    l->idle = c->send->format.kind == FRAME_TC ? 0 : c->idle;
+    l->datagrams = c->wire->kind == FRAME_WIRE_UDP;
     list_init(&l->users);
-    int r = alloc_line(l) ? frame_wire_open(w, &l->wire, wire, &line_user, l) : HELIO_ENOMEM;
+    int r = alloc_line(l) ? 0 : HELIO_ENOMEM;
+    if (r == 0 && !frame_secure_is_off(c->secure))
+        r = frame_secure_open(&l->secure, c->secure, &l->out.format, &l->in.format, on_say, l);
+    if (r == 0)
+        r = frame_wire_open(w, &l->wire, c->wire, &line_user, l);
     if (r != 0) {
         free_line(l);
         return r;
@@ -587,5 +594,7 @@ void frame_line_close(struct frame_line *l, void (*closed)(void *context), void 
     l->closed = closed;
     l->closed_context = context;
     alarm_fini(&l->silence);
+    frame_secure_close(l->secure); /* another line may have the numbers' notes now */
+    l->secure = NULL;
     l->wire->ops->close(l->wire, on_closed, l);
 }

@@ -9,6 +9,7 @@
 
 #include "base/list.h"
 #include "cla/framed/frame_code.h"
+#include "cla/framed/frame_secure.h"
 #include "cla/framed/frame_wire.h"
 #include "frames/cltu.h"
 #include "frames/frame.h"
@@ -87,6 +88,7 @@ struct frame_line {
     uint8_t master_count;               /* of the next TM frame */
     uint8_t *scratch, *unit;            /* a frame out of a CLTU, or of idle data; a CLTU */
     struct frame_code *encode, *decode; /* of CADUs that leave, and arrive; NULL: there are none */
+    struct frame_secure *secure;        /* NULL: frames are clear */
     uint64_t stream;                    /* of wire->streams: the one that is decoded */
     size_t fed;                         /* octets that the decoder was given last */
     uint64_t blind; /* octets that were read without a CADU, since the last of them were noted */
@@ -103,13 +105,26 @@ struct frame_line {
 /* NULL, or a text that says what is wrong with what is sent, or received, so. */
 const char *frame_way_problem(const struct frame_way *w);
 
+/* Are they the same, but for their virtual channels? */
+bool frame_way_same(const struct frame_way *a, const struct frame_way *b);
+
 /* Octets of the longest datagram, as an encapsulation packet, whatever number of frames it takes.
  */
 uint32_t frame_way_mtu(const struct frame_way *w);
 
+/* What a line is opened with; all is borrowed. */
+struct frame_line_config {
+    const struct frame_wire_config *wire;
+    const struct frame_way *send, *receive;
+    const struct frame_secure_config *secure;
+    tick idle;
+};
+
 /* 0 or HELIO_E*. */
-int frame_line_open(struct world *w, struct frame_line **out, const struct frame_wire_config *wire,
-                    const struct frame_way *send, const struct frame_way *receive, tick idle);
+int frame_line_open(struct world *w, struct frame_line **out, const struct frame_line_config *c);
+
+/* Octets that security takes of a frame that is sent on the virtual channel. */
+uint32_t frame_line_security(const struct frame_line *l, uint8_t vcid);
 
 /* Can a port with these ways share it? */
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,

@@ -418,8 +418,10 @@ static void close_port(struct port *port, void (*closed)(void *context), void *c
 
 static const struct port_ops frame_port_ops = {.watch = watch_port, .close = close_port};
 
+/* Frames that security makes longer are so much shorter without it. */
 static void init_ways(struct frame_port *p)
 {
+    p->config.send.format.length -= frame_line_security(p->line, p->config.send.vcid);
     const struct frame_way *s = &p->config.send, *r = &p->config.receive;
     struct mpdu_pack_config mpdu = {
         .format = s->format, .scid = s->scid, .vcid = s->vcid, .map = s->map, .idle = PACKET_ENCAP};
@@ -456,6 +458,7 @@ static int alloc_port(struct frame_port **out, const struct frame_port_config *c
     p->config = *config;
     p->config.wire.record = p->config.wire.replay = NULL; /* borrowed */
     p->config.wire.sle = NULL;
+    p->config.secure = (struct frame_secure_config){.why = NULL};
     p->frame = malloc(config->send.format.length);
     p->slots = malloc((size_t)SLOTS * SLOT);
     p->segments = malloc(reads_tc(p) ? (size_t)SLOT + PACKET_HEADER_MAX : 1);
@@ -464,7 +467,6 @@ static int alloc_port(struct frame_port **out, const struct frame_port_config *c
         free_port(p);
         return HELIO_ENOMEM;
     }
-    init_ways(p);
     *out = p;
     return 0;
 }
@@ -479,8 +481,12 @@ static int open_line(struct world *w, struct frame_port *p, const struct frame_p
     p->user.say = on_say;
     p->user.again = &p->again;
     if (sibling == NULL) {
-        int r = frame_line_open(w, &p->line, &config->wire, &config->send, &config->receive,
-                                config->idle);
+        const struct frame_line_config line = {.wire = &config->wire,
+                                               .send = &config->send,
+                                               .receive = &config->receive,
+                                               .secure = &config->secure,
+                                               .idle = config->idle};
+        int r = frame_line_open(w, &p->line, &line);
         bool joined = r == 0 && frame_line_join(p->line, &p->user);
         assert(joined || r != 0);
         (void)joined;
@@ -506,6 +512,7 @@ int frame_port_open(struct world *w, struct port **out, const struct frame_port_
         free_port(p);
         return r;
     }
+    init_ways(p);
     p->port.world = w;
     p->port.ops = &frame_port_ops;
     p->port.ready = ready;
@@ -556,6 +563,8 @@ void frame_port_count(const struct port *port, struct frame_port_counters *out)
     out->received = reads_tc(p) ? p->tc_extract.counts : p->extract.counts;
     frame_line_count(p->line, &out->line, &out->wire);
     out->cadus = p->line->decode != NULL;
+    if (p->line->secure != NULL)
+        frame_secure_count(p->line->secure, &out->secure);
     for (unsigned v = 0; v < FRAME_VERDICT_COUNT; v++)
         out->verdicts[v] += out->line.verdicts[v];
 }

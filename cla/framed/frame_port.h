@@ -35,6 +35,7 @@ struct frame_port_config {
     tick fill;        /* a frame that is not full waits so long for more; 0: it does not wait */
     tick idle; /* after so long without a frame one of only idle data leaves; 0: none. Not TC */
     struct frame_wire_config wire;
+    struct frame_secure_config secure;      /* its texts are borrowed for the call */
     const struct frame_port_events *events; /* outlives the port; NULL: nobody wants to know */
 };
 
@@ -49,13 +50,14 @@ struct frame_port_counters {
     bool cadus;                      /* what arrives are CADUs */
     struct frame_line_counters line; /* of the physical channel, all its ports */
     struct frame_wire_counters wire;
+    struct frame_secure_counts secure; /* of the physical channel, too */
 };
 
 /*
  * As port_open; the ways have no problem (frame_way_problem, frame_code_problem). With a sibling,
  * another such port that is open, it is a further virtual channel of that one's physical channel,
- * and config->wire and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames are
- * others; HELIO_EEXIST: it has this virtual channel.
+ * and config->wire, secure and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames
+ * are others; HELIO_EEXIST: it has this virtual channel.
  */
 int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
                     const struct port *sibling,

@@ -126,6 +126,7 @@ const struct conf_option sdls_association_options[] = {
 
 struct reading {
     const char *path;
+    const struct sdls_file_config *config;
     struct sdls_file *f;
     struct conf_errors *errors;
 };
@@ -280,36 +281,42 @@ static void read_tree(struct reading *r, const struct conf_tree *root, struct to
         read_item(r, t);
 }
 
-static void open_note(struct reading *r, const char *key, const char *name,
+static void open_note(struct reading *r, const char *key, const char *place,
                       enum sdls_numbers_use use)
 {
     char why[512];
     struct sdls_file *f = r->f;
-    char *place = place_beside(r->path, name);
+    struct sdls_numbers **n = use == SDLS_SENT ? &f->sent : &f->received;
+    const int err = r->config->check ? sdls_numbers_check(place, use, why, sizeof why)
+                                     : sdls_numbers_open(n, place, use, &f->sdls, why, sizeof why);
+    if (err < 0)
+        conf_error(r->errors, 1, "%s: %s", key, why);
+}
+
+static void open_numbers(struct reading *r, const struct top *top)
+{
+    static const enum sdls_numbers_use uses[] = {SDLS_SENT, SDLS_RECEIVED, SDLS_RECEIVED_AHEAD};
+    const enum sdls_file_use use = r->config->use;
+    const char *key = use == SDLS_FILE_SEND ? "numbers" : "received";
+    const char *name = use == SDLS_FILE_SEND ? top->numbers : top->received;
+    const char *given = r->config->note == NULL ? "" : r->config->note;
+    assert(r->f->sent == NULL && r->f->received == NULL && r->f->sdls.len > 0);
+    if (*given == '\0' && *name == '\0') {
+        if (use != SDLS_FILE_RECEIVE)
+            conf_error(r->errors, 1,
+                       "%s: expected a file that keeps the numbers of %s frames over restarts", key,
+                       use == SDLS_FILE_SEND ? "sent" : "received");
+        return;
+    }
+    char *place = *given != '\0' ? strdup(given) : place_beside(r->path, name);
     if (place == NULL)
         conf_no_memory(r->errors, 1);
-    else if (sdls_numbers_open(use == SDLS_SENT ? &f->sent : &f->received, place, use, &f->sdls,
-                               why, sizeof why) < 0)
-        conf_error(r->errors, 1, "%s: %s", key, why);
+    else
+        open_note(r, key, place, uses[use]);
     free(place);
 }
 
-static void open_numbers(struct reading *r, const struct top *top, enum sdls_file_use use)
-{
-    const bool send = use == SDLS_FILE_SEND;
-    assert(r->f->sent == NULL && r->f->received == NULL && r->f->sdls.len > 0);
-    if (send && *top->numbers == '\0') {
-        conf_error(r->errors, 1,
-                   "numbers: expected a file that keeps the numbers of sent frames over restarts");
-        return;
-    }
-    if (send)
-        open_note(r, "numbers", top->numbers, SDLS_SENT);
-    else if (*top->received != '\0')
-        open_note(r, "received", top->received, SDLS_RECEIVED);
-}
-
-static void read_file(struct reading *r, const char *path, enum sdls_file_use use)
+static void read_file(struct reading *r, const char *path)
 {
     size_t len;
     struct top top = {0};
@@ -322,49 +329,73 @@ static void read_file(struct reading *r, const char *path, enum sdls_file_use us
     if (root != NULL)
         read_tree(r, root, &top);
     if (r->errors->total == 0 && top.numbers != NULL && top.received != NULL)
-        open_numbers(r, &top, use);
+        open_numbers(r, &top);
     conf_options_free(sdls_file_options, &top);
     conf_tree_free(root);
     free(text);
 }
 
-int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
-                   const struct frame_format *format, void (*say)(const char *line))
+/* The errors are the caller's to look at, also after 0. */
+static int open_file(struct sdls_file **out, const struct sdls_file_config *c,
+                     const struct frame_format *format, struct conf_errors *errors)
 {
-    struct conf_errors errors;
     struct sdls_file *f = calloc(1, sizeof *f);
-    struct reading r = {path, f, &errors};
+    struct reading r = {c->path, c, f, errors};
     *out = NULL;
     assert(frame_format_problem(format) == NULL);
-    conf_errors_init(&errors, path);
+    conf_errors_init(errors, c->path);
     if (f == NULL || !crypto_open(&f->crypto)) {
         free(f);
-        say("the cryptography cannot be used: OpenSSL lacks an algorithm, or memory is out");
+        conf_error(errors, 1,
+                   "the cryptography cannot be used: OpenSSL lacks an algorithm, or memory is out");
         return HELIO_ENOMEM;
     }
     f->sdls.format = *format;
     f->sdls.crypto = &f->crypto;
-    read_file(&r, path, use);
-    for (size_t i = 0; i < errors.len; i++)
-        say(errors.text[i]);
-    if (errors.total == 0) {
-        *out = f;
-        return 0;
-    }
-    (void)sdls_file_close(f, say);
-    return errors.no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
+    read_file(&r, c->path);
+    *out = f;
+    return errors->total == 0 ? 0 : errors->no_memory ? HELIO_ENOMEM : HELIO_EFORMAT;
 }
 
-int sdls_file_close(struct sdls_file *f, void (*say)(const char *line))
+int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
+                   const struct frame_format *format, void (*say)(const char *line))
 {
-    char why[512];
+    const struct sdls_file_config c = {.path = path, .use = use};
+    struct conf_errors errors;
+    const int err = open_file(out, &c, format, &errors);
+    for (size_t i = 0; i < errors.len; i++)
+        say(errors.text[i]);
+    if (err == 0)
+        return 0;
+    (void)sdls_file_close(*out, say);
+    *out = NULL;
+    return err;
+}
+
+int sdls_file_read(struct sdls_file **out, const struct sdls_file_config *c,
+                   const struct frame_format *format, char *why, size_t why_cap)
+{
+    struct conf_errors errors;
+    char ignored[512];
+    const int err = open_file(out, c, format, &errors);
+    if (err == 0)
+        return 0;
+    snprintf(why, why_cap, "%s", errors.len > 0 ? errors.text[0] : "out of memory");
+    (void)sdls_file_end(*out, ignored, sizeof ignored);
+    *out = NULL;
+    return err;
+}
+
+/* Notes and frees; each error went to `why`, the last one remains, or to `say`. */
+static int end_file(struct sdls_file *f, char *why, size_t why_cap, void (*say)(const char *line))
+{
     int err = 0;
     if (f == NULL)
         return 0;
     struct sdls_numbers *const both[] = {f->sent, f->received};
     for (int i = 0; i < 2; i++) {
-        const int e = sdls_numbers_close(both[i], why, sizeof why);
-        if (e < 0)
+        const int e = sdls_numbers_close(both[i], why, why_cap);
+        if (e < 0 && say != NULL)
             say(why);
         err = err == 0 ? e : err;
     }
@@ -372,4 +403,15 @@ int sdls_file_close(struct sdls_file *f, void (*say)(const char *line))
     crypto_close(&f->crypto);
     free(f);
     return err;
+}
+
+int sdls_file_end(struct sdls_file *f, char *why, size_t why_cap)
+{
+    return end_file(f, why, why_cap, NULL);
+}
+
+int sdls_file_close(struct sdls_file *f, void (*say)(const char *line))
+{
+    char why[512];
+    return end_file(f, why, sizeof why, say);
 }

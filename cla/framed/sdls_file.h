@@ -23,7 +23,19 @@ struct sdls_file {
 };
 
 /* What it is read for. Frames that are sent need the key `numbers`. */
-enum sdls_file_use { SDLS_FILE_SEND, SDLS_FILE_RECEIVE };
+enum sdls_file_use {
+    SDLS_FILE_SEND,
+    SDLS_FILE_RECEIVE,
+    SDLS_FILE_RECEIVE_AHEAD, /* needs the key `received` (SDLS_RECEIVED_AHEAD) */
+};
+
+/* How a program that runs for long has it: */
+struct sdls_file_config {
+    const char *path;
+    enum sdls_file_use use;
+    const char *note; /* instead of the file's own `numbers` or `received`; NULL or "": those */
+    bool check;       /* whether it could be opened; nothing is locked, no frame can be sent */
+};
 
 /* The keys of the file, and those of an association; for the reference. */
 extern const struct conf_option sdls_file_options[], sdls_association_options[];
@@ -35,6 +47,11 @@ extern const struct conf_option sdls_file_options[], sdls_association_options[];
  */
 int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
                    const struct frame_format *format, void (*say)(const char *line));
+
+/* The same with one text of what is wrong, the first line. */
+int sdls_file_read(struct sdls_file **out, const struct sdls_file_config *c,
+                   const struct frame_format *format, char *why, size_t why_cap);
+int sdls_file_end(struct sdls_file *f, char *why, size_t why_cap);
 
 /* Notes the numbers, wipes the keys and frees it; NULL is allowed. Likewise. */
 int sdls_file_close(struct sdls_file *f, void (*say)(const char *line));

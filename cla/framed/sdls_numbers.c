@@ -30,6 +30,9 @@ struct sdls_numbers {
     struct ivs_note note;
     uint64_t marks[IVS_NOTE_KEYS]; /* of each association */
     int error;                     /* of the last reservation; 0: none */
+    tick now;                      /* SDLS_RECEIVED_AHEAD: of the world; */
+    tick noted[IVS_NOTE_KEYS];     /* of each association: when a step of received numbers */
+    uint64_t steps[IVS_NOTE_KEYS]; /* was noted, and the next one's length; 0: none was */
 };
 
 /* A number that differs for different keys, and does not disclose them. */
@@ -85,6 +88,37 @@ static bool reserve_step(void *self, struct sdls_association *a)
     return true;
 }
 
+/* Steps grow until one lasts a second. */
+static bool note_ahead(void *self, struct sdls_association *a, uint64_t number)
+{
+    struct sdls_numbers *n = self;
+    const size_t i = (size_t)(a - n->s->at);
+    assert(i < n->s->len && n->use == SDLS_RECEIVED_AHEAD && number >= a->end);
+    const tick passed = n->now - n->noted[i];
+    uint64_t step = n->steps[i] == 0 ? 1 : n->steps[i];
+    if (n->steps[i] != 0 && passed < TICK_S && step < SDLS_NUMBERS_STEP)
+        step *= 2;
+    else if (passed > 8 * TICK_S && step > 1)
+        step /= 2;
+    const uint64_t end = number < UINT64_MAX - step ? number + step : UINT64_MAX;
+    if (end == number || !note_number(n, i, end))
+        return false;
+    n->error = ivs_note_save(n->folder, n->name, &n->note);
+    if (n->error != 0)
+        return false;
+    n->noted[i] = n->now;
+    n->steps[i] = step;
+    a->end = end;
+    assert(number < a->end && step >= 1 && step <= SDLS_NUMBERS_STEP);
+    return true;
+}
+
+void sdls_numbers_time(struct sdls_numbers *n, tick now)
+{
+    assert(n->use == SDLS_RECEIVED_AHEAD && now >= n->now);
+    n->now = now;
+}
+
 static void set_number(struct sdls_numbers *n, size_t i)
 {
     struct sdls_association *a = &n->s->at[i];
@@ -93,9 +127,12 @@ static void set_number(struct sdls_numbers *n, size_t i)
     assert(first > 0 && !a->begun);
     if (n->use == SDLS_SENT) {
         a->next = a->end = first;
-    } else if (u != NULL) {
+    } else if (u == NULL) {
+        a->end = 0;
+    } else {
         a->begun = true;
         a->last = first - 1;
+        a->end = first;
     }
 }
 
@@ -150,7 +187,7 @@ static bool is_new(const struct sdls_numbers *n)
 
 static int load_note(struct sdls_numbers *n, char *why, size_t cap)
 {
-    assert(n->lock >= 0);
+    assert(n->folder >= 0);
     if (n->use == SDLS_SENT && is_new(n))
         return 0;
     if (n->use == SDLS_SENT && faccessat(n->folder, n->name, F_OK, AT_SYMLINK_NOFOLLOW) < 0 &&
@@ -224,12 +261,31 @@ int sdls_numbers_open(struct sdls_numbers **out, const char *path, enum sdls_num
         free_numbers(n);
         return err;
     }
-    if (use == SDLS_SENT) {
+    if (use == SDLS_SENT)
         s->reserve = reserve_step;
-        s->self = n;
-    }
+    if (use == SDLS_RECEIVED_AHEAD)
+        s->note = note_ahead;
+    s->self = n;
     *out = n;
     return 0;
+}
+
+int sdls_numbers_check(const char *path, enum sdls_numbers_use use, char *why, size_t why_cap)
+{
+    struct sdls_numbers *n = calloc(1, sizeof *n);
+    char *copy = strdup(path);
+    if (n == NULL || copy == NULL) {
+        free(n);
+        free(copy);
+        snprintf(why, why_cap, "%s: out of memory", path);
+        return HELIO_ENOMEM;
+    }
+    *n = (struct sdls_numbers){.path = copy, .folder = -1, .lock = -1, .use = use};
+    int err = open_folder(n, why, why_cap);
+    if (err == 0)
+        err = load_note(n, why, why_cap);
+    free_numbers(n);
+    return err;
 }
 
 /* False: no association has anything to note. */
@@ -257,8 +313,8 @@ int sdls_numbers_close(struct sdls_numbers *n, char *why, size_t why_cap)
     if (n == NULL)
         return 0;
     assert(n->s->len <= IVS_NOTE_KEYS && n->lock >= 0);
-    if (n->use == SDLS_SENT)
-        n->s->reserve = NULL;
+    n->s->reserve = NULL;
+    n->s->note = NULL;
     if (note_all(n, &good))
         error = good ? ivs_note_save(n->folder, n->name, &n->note) : ENOSPC;
     if (error == 0)

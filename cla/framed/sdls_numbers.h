@@ -8,12 +8,18 @@
 #ifndef CLA_FRAMED_SDLS_NUMBERS_H
 #define CLA_FRAMED_SDLS_NUMBERS_H
 
+#include "base/tick.h"
 #include "frames/sdls.h"
 
 #define SDLS_NUMBERS_STEP 65536 /* numbers that a kill may lose at most */
 
 struct sdls_numbers;
-enum sdls_numbers_use { SDLS_SENT, SDLS_RECEIVED };
+enum sdls_numbers_use {
+    SDLS_SENT,
+    SDLS_RECEIVED,      /* noted when the program ends */
+    SDLS_RECEIVED_AHEAD /* and before they are accepted, in steps of about a second: after a kill
+                           frames of the rest of a step are refused, and no frame twice accepted */
+};
 
 /*
  * Reads the note at `path`, which is made when it is first written, and sets `next`, `end` and the
@@ -22,6 +28,13 @@ enum sdls_numbers_use { SDLS_SENT, SDLS_RECEIVED };
  */
 int sdls_numbers_open(struct sdls_numbers **out, const char *path, enum sdls_numbers_use use,
                       struct sdls *s, char *why, size_t why_cap);
+
+/* Whether the note could be opened, as far as reading tells: it is neither locked nor changed.
+ * Likewise. */
+int sdls_numbers_check(const char *path, enum sdls_numbers_use use, char *why, size_t why_cap);
+
+/* SDLS_RECEIVED_AHEAD: what time it is, before frames are processed. */
+void sdls_numbers_time(struct sdls_numbers *n, tick now);
 
 /* Notes where the numbers are and frees it; NULL is allowed. Likewise. */
 int sdls_numbers_close(struct sdls_numbers *n, char *why, size_t why_cap);

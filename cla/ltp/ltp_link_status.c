@@ -119,6 +119,26 @@ static void put_clcw(json_t *frames, const struct frame_port_counters *n)
     json_object_set_new(o, "no_bitlock", json_boolean(c.no_bitlock));
 }
 
+static void put_sdls_verdicts(json_t *o, const char *key, const uint64_t counts[SDLS_VERDICT_COUNT])
+{
+    json_t *verdicts = put_object(o, key);
+    for (unsigned v = 0; v < SDLS_VERDICT_COUNT; v++)
+        if (v != SDLS_FRAME_VERDICT) /* frames with errors have their own verdicts */
+            json_put_number(verdicts, sdls_verdict_name((enum sdls_verdict)v), counts[v]);
+}
+
+/* What Space Data Link Security made of frames, of the physical channel. */
+static void put_security(json_t *frames, const struct frame_secure_counts *n)
+{
+    if (!n->sends && !n->receives)
+        return;
+    json_t *o = put_object(frames, "sdls");
+    if (n->sends)
+        put_sdls_verdicts(o, "sent", n->applied);
+    if (n->receives)
+        put_sdls_verdicts(o, "received", n->processed);
+}
+
 /* Of CCSDS frames: those that arrived by verdict, what their packets came to, what was sent. */
 static void put_frames(json_t *o, const struct port *port, int wire)
 {
@@ -139,6 +159,7 @@ static void put_frames(json_t *o, const struct port *port, int wire)
     json_put_number(sent, "too_long", n.too_long);
     json_put_number(sent, "dropped", n.line.dropped);
     put_frame_line(frames, &n, wire);
+    put_security(frames, &n.secure);
     put_clcw(frames, &n);
 }
 
@@ -248,6 +269,22 @@ static void frame_gauges(const struct port *port, struct cla_gauges *out)
     out->cadu_iterations = n.line.cadu_iterations;
     out->cadu_erred = n.line.cadu_erred;
     out->cadu_sync_losses = n.line.cadu_sync_losses;
+    out->sdls_sends = n.secure.sends;
+    out->sdls_sent = n.secure.applied[SDLS_OK_VERDICT];
+    out->sdls_unsent = n.secure.applied[SDLS_LENGTH_VERDICT] +
+                       n.secure.applied[SDLS_NUMBERS_VERDICT] +
+                       n.secure.applied[SDLS_CRYPTO_VERDICT];
+    out->sdls_receives = n.secure.receives;
+    out->sdls_accepted = n.secure.processed[SDLS_OK_VERDICT];
+    out->sdls_spi = n.secure.processed[SDLS_SPI_VERDICT];
+    out->sdls_mac = n.secure.processed[SDLS_MAC_VERDICT];
+    out->sdls_replayed = n.secure.processed[SDLS_REPLAYED_VERDICT];
+    out->sdls_ahead = n.secure.processed[SDLS_AHEAD_VERDICT];
+    static const enum sdls_verdict others[] = {
+        SDLS_CLEAR_VERDICT,   SDLS_LENGTH_VERDICT,  SDLS_CHANNEL_VERDICT, SDLS_SENDER_VERDICT,
+        SDLS_PADDING_VERDICT, SDLS_NUMBERS_VERDICT, SDLS_CRYPTO_VERDICT};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        out->sdls_other += n.secure.processed[others[i]];
 }
 
 void link_gauges(const struct cla *c, struct cla_gauges *out)

@@ -118,7 +118,7 @@ static void on_say(void *context, int level, const char *text)
 
 static const struct frame_port_events frame_events = {.state = on_state, .say = on_say};
 
-static int open_frames(struct ltp_endpoint *h, const struct link *l)
+static int open_frames(struct ltp_endpoint *h, const struct link *l, char why[FRAME_SECURE_WHY])
 {
     const struct ltp_link_config *k = l->config;
     const struct port *sibling;
@@ -129,6 +129,7 @@ static int open_frames(struct ltp_endpoint *h, const struct link *l)
     frame_keys_config(&k->frames, &c);
     frame_keys_sle(&k->frames, &sle);
     c.events = &frame_events;
+    c.secure.why = why;
     c.wire.sle = &sle;
     c.wire.local = h->local;
     c.wire.remote = k->udp.remote.address;
@@ -141,8 +142,8 @@ static int open_frames(struct ltp_endpoint *h, const struct link *l)
     return r;
 }
 
-/* A socket, or CCSDS frames. */
-static int open_port(struct ltp_endpoint *h, const struct link *l)
+/* A socket, or CCSDS frames; `why`: what their security is not opened for. */
+static int open_port(struct ltp_endpoint *h, const struct link *l, char why[FRAME_SECURE_WHY])
 {
     const struct ltp_link_config *k = l->config;
     h->frames = k->frames;
@@ -151,7 +152,7 @@ static int open_port(struct ltp_endpoint *h, const struct link *l)
     h->leaves = h->arrives = true;
     h->framed = k->frames.out.kind != FRAMES_OFF;
     if (h->framed)
-        return open_frames(h, l);
+        return open_frames(h, l, why);
     return port_open(h->world, &h->port, &h->local, k->udp.batch, on_ready, h);
 }
 
@@ -162,7 +163,12 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
     h->world = l->env.world;
     h->gather = (struct ltp_endpoint_gather){.wait = h->world->wakeups_free ? 0 : l->config->gather,
                                              .until = TICK_NEVER};
-    int r = open_port(h, l);
+    char insecure[FRAME_SECURE_WHY] = "";
+    int r = open_port(h, l, insecure);
+    if (r != 0 && *insecure != '\0') {
+        snprintf(why, why_cap, "frames.sdls: %s", insecure);
+        return r;
+    }
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
         snprintf(why, why_cap,
                  "frames: another link of %s has this frames.vcid, or other keys of frames or "

@@ -279,6 +279,105 @@ START_TEST(received_over_restarts)
 }
 END_TEST
 
+static struct sdls_file *open_ahead(bool check)
+{
+    const struct sdls_file_config c = {
+        .path = "s.yaml", .use = SDLS_FILE_RECEIVE_AHEAD, .note = "r", .check = check};
+    struct sdls_file *f;
+    char why[512] = "";
+    ck_assert_msg(sdls_file_read(&f, &c, &tc, why, sizeof why) == 0, "%s", why);
+    return f;
+}
+
+enum { AHEAD_FRAMES = 200 };
+
+/* Accepts frames [from, to), one each `pause`, and ends without a word. */
+static void receive_and_die(uint8_t sent[AHEAD_FRAMES][256], size_t len, int from, int to,
+                            tick pause)
+{
+    int status;
+    pid_t child = fork();
+    ck_assert_int_ge(child, 0);
+    if (child == 0) {
+        uint8_t out[256];
+        size_t n;
+        struct sdls_file *f = open_ahead(false);
+        bool good = true;
+        for (int i = from; i < to && good; i++) {
+            sdls_numbers_time(f->received, (tick)(i + 1) * pause);
+            good = sdls_process(&f->sdls, slice_of(sent[i], len), out, 256, &n) == SDLS_OK_VERDICT;
+        }
+        _exit(good ? 0 : 1);
+    }
+    ck_assert_int_eq(waitpid(child, &status, 0), child);
+    ck_assert_int_eq(status, 0);
+}
+
+/* After a kill no frame is accepted that was accepted before; what is refused beyond them is as
+ * many frames as come in about a second. One that ends well refuses none. */
+START_TEST(received_ahead)
+{
+    static uint8_t sent[AHEAD_FRAMES][256];
+    static const struct {
+        tick pause;
+        int lost_max;
+    } rows[] = {{TICK_MS, 255}, {100 * TICK_MS, 20}, {20 * TICK_S, 1}};
+    size_t len, n;
+    uint8_t out[256];
+    write_good(CMAC);
+    struct sdls_file *f = open_file(SDLS_FILE_SEND);
+    for (int i = 0; i < AHEAD_FRAMES; i++)
+        ck_assert_int_eq(send_frame(f, sent[i], &len), SDLS_OK_VERDICT);
+    close_file(f);
+    for (size_t r = 0; r < sizeof rows / sizeof *rows; r++) {
+        (void)unlink("r");
+        receive_and_die(sent, len, 0, 100, rows[r].pause);
+        f = open_ahead(false);
+        sdls_numbers_time(f->received, 0);
+        for (int i = 0; i < 100; i++)
+            ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent[i], len), out, 256, &n),
+                             SDLS_REPLAYED_VERDICT);
+        int lost = 0;
+        for (int i = 100; i < AHEAD_FRAMES; i++)
+            lost += sdls_process(&f->sdls, slice_of(sent[i], len), out, 256, &n) != SDLS_OK_VERDICT;
+        ck_assert_int_le(lost, rows[r].lost_max);
+        close_file(f);
+    }
+    (void)unlink("r");
+    f = open_ahead(false);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent[9], len), out, 256, &n), SDLS_OK_VERDICT);
+    close_file(f);
+    f = open_ahead(false);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent[9], len), out, 256, &n),
+                     SDLS_REPLAYED_VERDICT);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent[10], len), out, 256, &n),
+                     SDLS_OK_VERDICT);
+    struct sdls_file *checked = open_ahead(true); /* what is in use is not locked by a check */
+    close_file(checked);
+    close_file(f);
+}
+END_TEST
+
+/* The medium fails: a frame that cannot be noted is not accepted. */
+START_TEST(ahead_without_medium)
+{
+    uint8_t sent[256], out[256];
+    size_t len, n;
+    write_good(CMAC);
+    struct sdls_file *f = open_file(SDLS_FILE_SEND);
+    ck_assert_int_eq(send_frame(f, sent, &len), SDLS_OK_VERDICT);
+    close_file(f);
+    f = open_ahead(false);
+    ck_assert_int_eq(mkdir("r.new", 0700), 0);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent, len), out, 256, &n),
+                     SDLS_NUMBERS_VERDICT);
+    ck_assert(n == 0 && !f->sdls.at->begun);
+    ck_assert_int_eq(rmdir("r.new"), 0);
+    ck_assert_int_eq(sdls_process(&f->sdls, slice_of(sent, len), out, 256, &n), SDLS_OK_VERDICT);
+    close_file(f);
+}
+END_TEST
+
 START_TEST(damaged_notes)
 {
     char text[128];
@@ -373,6 +472,8 @@ int main(void)
     tcase_add_test(t, over_restarts);
     tcase_add_test(t, short_sequence);
     tcase_add_test(t, received_over_restarts);
+    tcase_add_test(t, received_ahead);
+    tcase_add_test(t, ahead_without_medium);
     tcase_add_test(t, damaged_notes);
     tcase_add_test(t, missing_notes);
     tcase_add_test(t, another_working_folder);
