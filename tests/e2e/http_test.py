@@ -95,9 +95,19 @@ class HttpTest(unittest.TestCase):
                 "application_requests_total": counters["applications"]["requests"], "bundle_bytes_limit": status["store"]["limit_bytes"]}
         self.assertEqual({key: v[f"heliograph_{key}"] for key in same}, same)  # one table
 
+    def security(self):
+        """Keys of a link whose frames are secured, both ways."""
+        for name, note in (("out", "numbers"), ("in", "received")):
+            for end, text in ((".key", os.urandom(16).hex()), (".note", "new\n"),
+                              ("", f"{note}: {name}.{'note' if name == 'out' else 'received'}\nassociations:\n  - {{spi: 1, vcids: 0, service: authentication, "
+                                   f"algorithm: aes-cmac, key_file: {name}.key}}\n")):
+                with open(self.lab.path(name + end), "w", encoding="utf-8", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+                    f.write(text)
+        return {"frames.sdls": self.lab.path("out"), "frames.sdls_in": self.lab.path("in")}
+
     def test_every_metric_is_explained(self):
         """The reference, the dashboard and the rules name what there is."""
-        self.node(erasure="rs", frames="aos", cadu="rs223")
+        self.node(links=1, erasure="rs", frames="aos", cadu="rs223", **self.security())
         there = {name.partition("{")[0] for name in self.metrics()} | {"heliograph_log_lines_lost_total", "heliograph_link_failures_total"}
         optional = {"heliograph_link_round_trip_seconds", "heliograph_link_heard_seconds", "heliograph_store_bytes", "heliograph_store_waiting",
                     "heliograph_store_failures_total", "heliograph_store_damaged", "heliograph_link_transmit_bits_per_second",
