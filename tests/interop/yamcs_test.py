@@ -190,7 +190,7 @@ instances:
         self.station()
         user = self.frames("--frames-csv", self.path("frames.csv"), *options, instance=instance)
         self.until_started("frames")
-        craft = self.craft("-n", "1000", "--rate", "200")
+        craft = self.craft("-n", "1000", "--rate", "150")
         craft.wait(300)
         self.until(lambda: self.count() == 1000, "a packet is missing in Yamcs")
         self.until(lambda: self.parameter("number") == 999, "the latest parameter is not the latest packet's")
