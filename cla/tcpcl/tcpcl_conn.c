@@ -349,7 +349,13 @@ void tcpcl_conn_secure(struct tcpcl_conn *c)
 
 void tcpcl_conn_touch(struct tcpcl_conn *c)
 {
-    if (c->pumping || c->stream == NULL || !list_empty(&c->todo))
+    if (c->pumping || c->stream == NULL)
+        return;
+    if (c->reading && !tcpcl_reads(c->session)) { /* before its turn more may arrive */
+        c->reading = false;
+        stream_read(c->stream, false);
+    }
+    if (!list_empty(&c->todo))
         return;
     list_add_tail(&c->endpoint->s.dirty, &c->todo);
 }
