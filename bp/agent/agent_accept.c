@@ -116,10 +116,10 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     struct holder holder;
     const enum receiver receiver =
         way == TO_ENDPOINT ? endpoint_receiver(a, &h->destination) : RECEIVER_ELSEWHERE;
-    if (quota_open(a, h, receiver, &holder) < 0)
+    const struct link_ref ref = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
+    if (quota_open(a, h, receiver, ref, &holder) < 0)
         return REFUSE_NO_MEMORY;
     struct room room;
-    holder.way = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     const bool room_found = refusal == REFUSE_NONE;
     if (room_found)

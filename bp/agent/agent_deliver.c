@@ -127,61 +127,21 @@ bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64
     return (flags & BUNDLE_IS_ADMIN) || !eid_equal(destination, &a->admin->eid);
 }
 
-/* `before` is what was taken in the last complete window. */
-static void turn_window(struct endpoint *e, tick now)
-{
-    const tick end = tick_add(e->window, RECEIVER_IDLE);
-    if (now < end)
-        return;
-    const bool just = now < tick_add(end, RECEIVER_IDLE);
-    e->before = just ? e->taken : 0;
-    e->window = just ? end : now;
-    e->taken = 0;
-    e->young = false;
-}
-
-static void begin_window(struct endpoint *e, tick now)
-{
-    e->window = now;
-    e->taken = e->before = 0;
-    e->young = true;
-}
-
-static void count_taken(struct endpoint *e, tick now)
-{
-    if (e->took == 0) /* what queued before there was a receiver says nothing about its pace */
-        begin_window(e, now);
-    turn_window(e, now);
-    e->taken++;
-    e->took = now;
-}
-
-#define SLOW_WINDOWS 6 /* a backlog of so many windows: a minute */
-
-/* The windows in sight are at most two. */
-static bool takes_slowly(const struct endpoint *e)
-{
-    const uint64_t seen = e->taken + e->before;
-    return !e->young && seen < e->queue.bundles / (SLOW_WINDOWS / 2);
-}
-
 enum receiver endpoint_receiver(struct agent *a, const struct eid *destination)
 {
-    if (a->config.endpoint_percent >= 100)
-        return RECEIVER_ELSEWHERE; /* it makes no difference */
     struct endpoint *e = endpoint_find(a, destination);
     if (e == NULL || !e->queue.open)
         return RECEIVER_NONE;
     if (e == a->admin)
         return RECEIVER_READY;
     if (e->queue.bundles == 0) {
-        begin_window(e, a->now.now);
+        e->queued = a->now.now;
         return RECEIVER_READY;
     }
-    if (e->took == 0 || tick_add(e->took, RECEIVER_IDLE) <= a->now.now)
+    if (e->took == 0)
         return RECEIVER_NONE;
-    turn_window(e, a->now.now);
-    return takes_slowly(e) ? RECEIVER_SLOW : RECEIVER_READY;
+    const tick since = e->took > e->queued ? e->took : e->queued;
+    return tick_add(since, RECEIVER_IDLE) > a->now.now ? RECEIVER_READY : RECEIVER_NONE;
 }
 
 /* With a registration's own queue it is that one; else who has room, in turn. */
@@ -334,7 +294,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
         return;
     const uint64_t reg = r->taker->reg;
     if (ok) {
-        count_taken(r->taker->endpoint, a->now.now);
+        r->taker->endpoint->took = a->now.now;
         emit_application(a, BUNDLE_DELIVERED, r, reg);
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
         record_end(a, r, END_DELIVERED);

@@ -83,13 +83,9 @@ struct endpoint {
     struct hash_node by_eid;
     struct eid eid;
     enum agent_sharing sharing;
-    struct list regs; /* the one whose turn it is first */
-    tick took;        /* when one of them took a bundle last; 0: none has */
-    /* How fast they take, in windows of RECEIVER_IDLE. */
-    tick window;            /* begin of this one */
-    uint64_t taken, before; /* bundles, in this one and in the last one */
-    bool young;             /* no window is complete since its bundles began to queue, or the first
-                               one was taken */
+    struct list regs;   /* the one whose turn it is first */
+    tick took;          /* when one of them took a bundle last; 0: none has */
+    tick queued;        /* when bundles came last while none was here */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };
@@ -121,9 +117,20 @@ struct fan {
     enum agent_end last; /* how the last copy ended */
 };
 
-/* What one peer, one user of applications, or one source holds of the node; or what one endpoint
- * here, or all that nobody takes, have of a peer's bundles. Exists while it is configured or holds
- * something. */
+/* How fast bundles leave, in windows of RECEIVER_IDLE. */
+struct pace {
+    tick began;  /* when the first bundle came while none was here */
+    tick left;   /* when one left last; 0: none has since then */
+    tick window; /* begin of this one */
+    bool whole;  /* `before` is of a whole window */
+    struct tally {
+        uint64_t bundles, bytes;
+    } now, before; /* that left in this window, and in the last one */
+};
+
+/* What one peer, one user of applications, or one source holds of the node; or its backlog: what
+ * goes to one endpoint here, to all that nobody takes, or over one link, of a peer's bundles.
+ * Exists while it is configured or holds something. */
 struct account {
     struct hash_node by_id;
     struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
@@ -136,7 +143,8 @@ struct account {
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */
     uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
-    enum receiver receiver;            /* of an endpoint: when the last bundle came for it */
+    enum receiver receiver;            /* of a backlog: when the last bundle came for it */
+    struct pace pace;                  /* of a backlog */
     uint64_t last_to; /* of a peer: where its last bundle went, as a hash; 0: none came */
     tick mixed;       /* of a peer: a bundle went elsewhere than the one before; 0: never */
 };
@@ -196,7 +204,7 @@ struct agent {
     struct returns returns;
     struct hash declined;              /* agent_declined.c */
     struct hash peers, sources, users; /* accounts */
-    struct hash backlogs;              /* accounts, each of one peer's bundles for one endpoint */
+    struct hash backlogs;              /* accounts, each of one peer's bundles for one place */
     struct hash proven;                /* sources that have accounts of their own */
     struct hash turns;                 /* of all queues */
     uint64_t ranks;                    /* turns so far, of all queues */

@@ -37,13 +37,16 @@ uint64_t quota_peer_id(const struct eid *peer)
     return id <= QUOTA_UNKNOWN ? QUOTA_UNKNOWN : id;
 }
 
-/* Of one endpoint, or of all that nobody takes. */
+/* Of one endpoint, of all that nobody takes, or of what goes one way. */
 static uint64_t backlog_id(const struct agent *a, const struct agent_head *h,
-                           enum receiver receiver, uint64_t peer)
+                           enum receiver receiver, struct link_ref way, uint64_t peer)
 {
+    const uint64_t seed = a->config.seed;
     if (receiver == RECEIVER_NONE)
-        return hash_mix(a->config.seed + 2, peer, 0);
-    return hash_mix(a->config.seed + 3, eid_hash(a->config.seed, &h->destination), peer);
+        return hash_mix(seed + 2, peer, 0);
+    if (receiver == RECEIVER_READY)
+        return hash_mix(seed + 3, eid_hash(seed, &h->destination), peer);
+    return hash_mix(seed + 4, (uint64_t)(uint32_t)way.index << 32 | way.life, peer);
 }
 
 static uint64_t percent(uint64_t limit, uint64_t of)
@@ -134,19 +137,19 @@ void quota_sub_peer(struct agent *a, uint64_t id)
 }
 
 int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
-               struct holder *out)
+               struct link_ref way, struct holder *out)
 {
     const uint64_t peer = h->from_link ? h->peer : QUOTA_OWN;
-    *out = (struct holder){.way.index = NO_LINK, .peer = account_pin(&a->peers, peer)};
+    *out = (struct holder){.way = way, .peer = account_pin(&a->peers, peer)};
     bool made = out->peer != NULL;
     if (made && !h->from_link && h->user != 0)
         made = (out->user = account_pin(&a->users, hash_mix(a->config.seed, h->user, 2))) != NULL;
-    if (made && receiver != RECEIVER_ELSEWHERE) {
-        out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, peer));
+    if (made) {
+        out->backlog = account_pin(&a->backlogs, backlog_id(a, h, receiver, way, peer));
         made = out->backlog != NULL;
-        if (made)
-            out->backlog->receiver = receiver;
     }
+    if (made)
+        out->backlog->receiver = receiver;
     if (made)
         out->source = account_source(a, h, out->peer);
     if (out->source != NULL)
@@ -162,8 +165,7 @@ struct holder quota_keep(const struct holder *h)
     h->source->pins++;
     if (h->user != NULL)
         h->user->pins++;
-    if (h->backlog != NULL)
-        h->backlog->pins++;
+    h->backlog->pins++;
     return *h;
 }
 
@@ -207,8 +209,9 @@ void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] += amount;
     if (h->user != NULL)
         h->user->used[kind] += amount;
-    if (h->backlog != NULL)
-        h->backlog->used[kind] += amount;
+    if (kind == QUOTA_BUNDLES && h->backlog->used[kind] == 0)
+        h->backlog->pace = (struct pace){.began = a->now.now, .window = a->now.now};
+    h->backlog->used[kind] += amount;
 }
 
 void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount)
@@ -218,10 +221,60 @@ void quota_sub(struct agent *a, const struct holder *h, enum quota_kind kind, ui
     h->source->used[kind] -= amount;
     if (h->user != NULL)
         h->user->used[kind] -= amount;
-    if (h->backlog != NULL) {
-        assert(h->backlog->used[kind] >= amount);
-        h->backlog->used[kind] -= amount;
-    }
+    assert(h->backlog->used[kind] >= amount);
+    h->backlog->used[kind] -= amount;
+}
+
+static void turn_window(struct pace *p, tick now)
+{
+    const tick end = tick_add(p->window, RECEIVER_IDLE);
+    if (now < end)
+        return;
+    p->whole = now < tick_add(end, RECEIVER_IDLE);
+    p->before = p->whole ? p->now : (struct tally){0};
+    p->window = p->whole ? end : now;
+    p->now = (struct tally){0};
+}
+
+static void count_left(struct pace *p, tick now, uint64_t bytes)
+{
+    turn_window(p, now);
+    p->left = now;
+    p->now.bundles++;
+    p->now.bytes += bytes;
+}
+
+void quota_left(struct agent *a, const struct record *r, const struct holder *h)
+{
+    count_left(&h->backlog->pace, a->now.now, r->bytes);
+    if (h->backlog->receiver != RECEIVER_NONE)
+        return;
+    /* It may have a receiver by now, whose pace it shows. */
+    struct agent_head head;
+    record_head(r, &head);
+    const uint64_t id = backlog_id(a, &head, RECEIVER_READY, h->way, h->peer->by_id.hash);
+    struct account *own = account_find(&a->backlogs, id);
+    if (own != NULL)
+        count_left(&own->pace, a->now.now, r->bytes);
+}
+
+#define SOON_MS 60000             /* in such a time … */
+#define SOON_BYTES (4 * 1000000u) /* … so much leaves, or all that is here */
+
+/* Will there be room soon? One that has just begun has had no time to show it. What a stream holds
+ * back, in its buffers, comes within SOON_MS then. */
+static bool leaves_soon(const struct account *backlog, tick now)
+{
+    struct pace p = backlog->pace;
+    const tick since = p.left > p.began ? p.left : p.began;
+    if (now >= tick_add(since, RECEIVER_IDLE))
+        return false;
+    turn_window(&p, now);
+    const uint64_t ms = (now - p.window + (p.whole ? RECEIVER_IDLE : 0)) / TICK_MS;
+    if (now < tick_add(p.began, RECEIVER_IDLE))
+        return true;
+    return backlog->used[QUOTA_BUNDLES] * ms <= (p.now.bundles + p.before.bundles) * SOON_MS ||
+           SOON_BYTES * ms <= (p.now.bytes + p.before.bytes) * SOON_MS;
 }
 
 /* What the peer may still take: of its share, and of what is for who comes first. */
@@ -294,7 +347,7 @@ static uint64_t part_left(const struct agent *a, const struct account *x, enum q
 bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
                         uint64_t amount)
 {
-    if (h->backlog == NULL)
+    if (a->config.endpoint_percent >= 100 || h->backlog->receiver == RECEIVER_ELSEWHERE)
         return false;
     uint64_t room = least(peer_room(a, h->peer, kind), memory_room(a, kind));
     if (h->user != NULL)
@@ -337,11 +390,11 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
  * receiver begins or ceases to take bundles. */
 static uint64_t place_id(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    return of->backlog != NULL ? eid_hash(a->config.seed, &h->destination)
-                               : (uint64_t)(uint32_t)of->way.index + 1;
+    return of->backlog->receiver != RECEIVER_ELSEWHERE ? eid_hash(a->config.seed, &h->destination)
+                                                       : (uint64_t)(uint32_t)of->way.index + 1;
 }
 
-#define MIXED_TIME (60 * TICK_S)
+#define MIXED_TIME (600 * TICK_S)
 
 void quota_accepted(struct agent *a, const struct agent_head *h, const struct holder *of)
 {
@@ -366,8 +419,8 @@ static bool is_alone(const struct agent *a, const struct agent_head *h, const st
 bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
     const struct account *peer = of->peer;
-    if (peer->used[QUOTA_BUNDLES] == 0 ||
-        (of->backlog != NULL && of->backlog->receiver != RECEIVER_READY))
+    if (peer->used[QUOTA_BUNDLES] == 0 || of->backlog->receiver == RECEIVER_NONE ||
+        !leaves_soon(of->backlog, a->now.now))
         return false; /* nothing goes that would make room, or nobody knows when */
     return !peer_has_room(a, peer, QUOTA_BUNDLES, 1) || !peer_has_room(a, peer, QUOTA_BYTES, 1) ||
            is_alone(a, h, of);
@@ -479,7 +532,7 @@ static void check_backlogs(const struct agent *a)
     struct hash_node *n = hash_walk(&a->backlogs, NULL);
     for (; n != NULL; n = hash_walk(&a->backlogs, n)) {
         const struct account *x = container_of(n, struct account, by_id);
-        assert(x->pins > 0 && x->receiver != RECEIVER_ELSEWHERE);
+        assert(x->pins > 0 && x->pace.window >= x->pace.began);
         for (size_t k = 0; k < QUOTA_KINDS; k++)
             used[k] += x->used[k];
     }

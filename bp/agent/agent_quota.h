@@ -15,7 +15,6 @@ struct agent_head;
 struct eid;
 struct hash;
 struct holder;
-struct link_ref;
 struct record;
 
 enum quota_kind {
@@ -29,9 +28,8 @@ enum quota_kind {
 
 /* Who takes the bundles of an endpoint. */
 enum receiver {
-    RECEIVER_ELSEWHERE, /* it is of another node, or endpoints have no limits */
+    RECEIVER_ELSEWHERE, /* it is of another node */
     RECEIVER_NONE,      /* nobody: not registered, or idle for RECEIVER_IDLE while bundles queue */
-    RECEIVER_SLOW,      /* at its pace the queued bundles take longer than a minute */
     RECEIVER_READY
 };
 #define RECEIVER_IDLE (10 * TICK_S)
@@ -63,9 +61,9 @@ void quota_fini(struct agent *a);
 uint64_t quota_peer_id(const struct eid *peer);    /* the same in every run of the node */
 int quota_add_peer(struct agent *a, uint64_t id);  /* it has a share from now on */
 void quota_sub_peer(struct agent *a, uint64_t id); /* once for each quota_add_peer */
-/* Whose it would be, and in which endpoint's backlog; to be closed. 0 or HELIO_ENOMEM. */
+/* Whose it would be, and in which backlog; to be closed. way: as holder.way. 0 or HELIO_ENOMEM. */
 int quota_open(struct agent *a, const struct agent_head *h, enum receiver receiver,
-               struct holder *out);
+               struct link_ref way, struct holder *out);
 struct holder quota_keep(const struct holder *h); /* one more, to be closed as well */
 void quota_close(struct agent *a, const struct holder *h);
 void quota_add(struct agent *a, const struct holder *h, enum quota_kind kind, uint64_t amount);
@@ -82,12 +80,15 @@ void quota_accepted(struct agent *a, const struct agent_head *h, const struct ho
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
                     uint64_t amount);
 /* Of a bundle that finds no room (QUOTA): does a stream that stops for it stop nothing else, and
- * not for long? Then its peer has all that it may have, or brings nothing for others. */
+ * not for long? Then its peer has all that it may have, or brings nothing for others; and what is
+ * queued for its endpoint or link goes on, and soon. */
 bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of);
 /* Does it hold more bundles or bytes than its share? */
 bool quota_above_share(const struct agent *a, const struct account *peer);
 /* What is here of a user's applications, all told. */
 void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes);
+/* The bundle has left the node; h: whose it was. */
+void quota_left(struct agent *a, const struct record *r, const struct holder *h);
 void quota_check(const struct agent *a);
 
 /* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is

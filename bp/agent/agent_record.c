@@ -193,7 +193,7 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
     const enum agent_refusal common = room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;
-    if (holder->backlog != NULL && holder->backlog->receiver == RECEIVER_NONE)
+    if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
         return common;
     holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
                     record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
@@ -493,6 +493,7 @@ static void end_bundle(struct agent *a, struct record *r, enum agent_end why, bo
     const struct holder holder = r->holder;
     struct assembly *as = r->assembly; /* a fragment of it, or NULL */
     record_uncount(a, r);
+    quota_left(a, r, &holder);
     note_id(a, r, why, fanned);
     if (why == END_FORWARDED || why == END_DELIVERED)
         quota_prove(a, r);

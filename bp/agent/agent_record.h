@@ -18,7 +18,7 @@ struct assembly;
 struct holder {
     struct account *peer, *source;
     struct account *user;    /* of the application; NULL: a neighbour's, or not known any more */
-    struct account *backlog; /* of its endpoint here; NULL: it is for elsewhere, or no limit */
+    struct account *backlog; /* of where it goes */
     struct link_ref
         way;    /* where it went when it came: a link, TO_ENDPOINT, NO_ROUTE; else NO_LINK */
     bool apart; /* it is in what is set apart for that, and not in the accounts */

@@ -21,7 +21,7 @@ int agent_restore(struct agent *a, uint64_t key, struct slice head, uint64_t byt
     const enum receiver receiver = agent_is_here(a, &h.destination)
                                        ? endpoint_receiver(a, &h.destination)
                                        : RECEIVER_ELSEWHERE;
-    if (quota_open(a, &h, receiver, &holder) < 0)
+    if (quota_open(a, &h, receiver, (struct link_ref){.index = NO_LINK}, &holder) < 0)
         return HELIO_ENOMEM;
     if (h.id.fragment && agent_is_here(a, &h.destination) &&
         fragment_enter(a, &h, &holder, true, &as) == REFUSE_NO_MEMORY)

@@ -18,11 +18,10 @@
 enum { OF_PEER, OF_SOURCE, OF_BACKLOG, OF_ALL }; /* of a record's claims */
 static_assert(OF_ALL == sizeof((struct record *)0)->claims / sizeof(struct heap_node), "claims");
 
-/* NULL: it has none. */
 static struct heap *heap_of(const struct record *r, int of)
 {
     struct account *const of_them[] = {r->holder.peer, r->holder.source, r->holder.backlog};
-    return of_them[of] == NULL ? NULL : &of_them[of]->waiting[r->qos.priority];
+    return &of_them[of]->waiting[r->qos.priority];
 }
 
 void room_enter(struct agent *a, struct record *r)
@@ -32,8 +31,7 @@ void room_enter(struct agent *a, struct record *r)
     assert(record_stored(r) && r->holder.peer != NULL && r->qos.priority < BUNDLE_PRIORITIES);
     /* Without memory for its places in the heaps it is not dropped. */
     for (int of = 0; of < OF_ALL; of++)
-        if (heap_of(r, of) != NULL)
-            (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
+        (void)heap_set(heap_of(r, of), &r->claims[of], r->expires);
 }
 
 void room_leave(struct record *r)

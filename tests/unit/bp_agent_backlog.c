@@ -265,7 +265,29 @@ START_TEST(a_stream_stops_when_its_receiver_comes_late)
 }
 END_TEST
 
-/* What else the peer brings must not wait for a receiver, for a minute after the last such bundle.
+/* The bundles that came before it count with those that nobody takes; that it takes them shows its
+ * pace all the same. */
+START_TEST(a_late_receiver_shows_its_pace)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    c.held_bundles = 1000;
+    relay_init(&n, &c);
+    uint64_t sequence = flood_for(&n, "ipn:2.8", 1);
+    receive(&n, 1, "ipn:2.8");
+    for (unsigned i = 0; i < 12; i++) { /* 20 a second: it has not reached its own ones */
+        pass(&n, TICK_S);
+        deliver(&n, 20);
+        sequence += flood_for(&n, "ipn:2.8", sequence + 1);
+    }
+    ck_assert(would_wait(&n, "ipn:2.8", 5000));
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
+/* What else the peer brings must not wait for a receiver, for ten minutes after the last such
+ * bundle.
  */
 START_TEST(a_stream_that_brings_more_goes_on)
 {
@@ -281,16 +303,116 @@ START_TEST(a_stream_that_brings_more_goes_on)
     ck_assert_int_eq(link_receive(&n, 0, &b, 3000), REFUSE_NONE);
     skip(&n);
     ck_assert(!would_wait(&n, "ipn:2.8", 1001));
-    for (unsigned i = 0; i < 30; i++) {
+    for (unsigned i = 0; i < 300; i++) {
         deliver(&n, 5);
         sequence += flood_for(&n, "ipn:2.8", sequence + 1);
-        ck_assert(!would_wait(&n, "ipn:2.8", 1002 + i));
+        ck_assert(!would_wait(&n, "ipn:2.8", 10000 + i));
         pass(&n, 2 * TICK_S);
     }
     pass(&n, 2 * TICK_S);
     deliver(&n, 5);
     flood_for(&n, "ipn:2.8", sequence + 1);
-    ck_assert(would_wait(&n, "ipn:2.8", 2000));
+    ck_assert(would_wait(&n, "ipn:2.8", 20000));
+    binder_fini(&n);
+}
+END_TEST
+
+/* So many of this peer are taken until one finds no room. */
+static uint64_t fill_by(struct binder *n, struct bundle b, uint64_t first)
+{
+    uint64_t taken = 0;
+    for (;; taken++) {
+        b.id.sequence = first + taken;
+        if (link_receive(n, 0, &b, b.id.sequence) != REFUSE_NONE)
+            break;
+        skip(n);
+    }
+    skip(n);
+    return taken;
+}
+
+/* What goes through the node, to a link that is down, holds up a stream for ten seconds at most. */
+START_TEST(no_link_waits_for_another_that_stands_still)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    c.source_percent = 95;
+    relay_init(&n, &c);
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:3.8", 1);
+    b.lifetime_ms = UINT64_MAX;
+    ck_assert_uint_ge(fill_by(&n, b, 1), 70);
+    ck_assert(would_wait(&n, "ipn:3.8", 1000));
+    pass(&n, 11 * TICK_S);
+    ck_assert(!would_wait(&n, "ipn:3.8", 1001));
+    binder_fini(&n);
+}
+END_TEST
+
+/* Fragments of bundles that are never whole: their receiver is there, and gets nothing. */
+START_TEST(no_link_waits_for_fragments)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    relay_init(&n, &c);
+    receive(&n, 1, "ipn:2.7");
+    struct bundle b = piece_of(TEXT, 1, 0, 1);
+    b.lifetime_ms = UINT64_MAX;
+    ck_assert_uint_ge(fill_by(&n, b, 1), 59);
+    pass(&n, 11 * TICK_S);
+    b.id.sequence = 5000;
+    struct buf *bytes = bundle_encode_copy(&b);
+    bool waits = true;
+    ck_assert_int_eq(agent_offer(n.a, 0, bytes, 5000, 0, &waits, n.now), REFUSE_QUOTA);
+    ck_assert(!waits);
+    skip(&n);
+    binder_fini(&n);
+}
+END_TEST
+
+/* A receiver that is there gets the second bundle of a burst, too, however long the last is ago,
+ * and however many others wait for endpoints that nobody takes. */
+START_TEST(a_burst_after_a_rest)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    relay_init(&n, &c);
+    receive_one(&n, 1, "ipn:2.7", 1);
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.8", 10), 60);
+    pass(&n, 60 * TICK_S);
+    ck_assert_uint_eq(flood_for(&n, "ipn:2.7", 200), 15);
+    deliver(&n, 15);
+    ck_assert_uint_eq(agent_counters(n.a)->bundles, 60);
+    binder_fini(&n);
+}
+END_TEST
+
+/* In a large queue a minute is not enough; then 4 MB in a minute are. */
+START_TEST(a_link_waits_for_much_in_a_minute)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    c.held_bundles = 4000;
+    relay_init(&n, &c);
+    receive(&n, 1, "ipn:2.8");
+    ck_assert_int_eq(take_for(&n, "ipn:2.8", 1), REFUSE_NONE);
+    deliver(&n, 1);
+    static uint8_t payload[40000];
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.8", 2);
+    b.lifetime_ms = UINT64_MAX;
+    b.payload = slice_of(payload, sizeof payload);
+    uint64_t sequence = 2 + fill_by(&n, b, 2);
+    for (unsigned i = 0; i < 16; i++) { /* 2 in a second: half an hour for all */
+        pass(&n, TICK_S);
+        deliver(&n, 2);
+        sequence += fill_by(&n, b, sequence);
+    }
+    ck_assert(would_wait(&n, "ipn:2.8", 100000));
+    for (unsigned i = 0; i < 30; i++) { /* one in two seconds are 1.2 MB a minute */
+        pass(&n, 2 * TICK_S);
+        deliver(&n, 1);
+        sequence += fill_by(&n, b, sequence);
+    }
+    ck_assert(!would_wait(&n, "ipn:2.8", 100001));
     binder_fini(&n);
 }
 END_TEST
@@ -358,7 +480,12 @@ int main(void)
     tcase_add_test(t, no_link_waits_for_a_slow_receiver);
     tcase_add_test(t, a_stream_stops_when_its_receiver_starts);
     tcase_add_test(t, a_stream_stops_when_its_receiver_comes_late);
+    tcase_add_test(t, a_late_receiver_shows_its_pace);
     tcase_add_test(t, a_stream_that_brings_more_goes_on);
+    tcase_add_test(t, no_link_waits_for_another_that_stands_still);
+    tcase_add_test(t, no_link_waits_for_fragments);
+    tcase_add_test(t, a_burst_after_a_rest);
+    tcase_add_test(t, a_link_waits_for_much_in_a_minute);
     tcase_add_test(t, the_least_of_a_backlog_is_dropped);
     tcase_add_test(t, fragments_count_too);
     suite_add_tcase(s, t);

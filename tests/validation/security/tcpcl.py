@@ -79,7 +79,7 @@ def full_node():
             peer.wait(lambda m: False, 0.1)
             return len({m[2] for m in peer.got if m[0] == wire.XFER_ACK}) == 200
         later = until(all_there, 20)
-    yield Claim("a full node (count: 100) stops reading and refuses nothing", PAGE, "does not refuse bundles: it stops reading",
+    yield Claim("a full node (count: 100) stops reading and refuses nothing", PAGE, "A full node stops reading, and TCP's flow control stops the peer",
                 f"{len(acks)} of 200 taken, {len(refused)} refused, {held} held", 0 < len(acks) <= 100 and not refused and held <= 100)
     yield Claim("and takes the rest when there is room", PAGE, "tried again until there is room", "200 of 200" if later else "not all", bool(later))
 
