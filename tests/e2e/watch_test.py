@@ -200,6 +200,9 @@ class WatchTest(unittest.TestCase):
         self.assertEqual(destinations("sort=destination")[-1], "ipn:3.7")
         ages = [b["age_ms"] for b in self.shown("bundles", "sort=age")["bundles"]]
         self.assertEqual(ages, sorted(ages, reverse=True))
+        time.sleep(1.1)  # nothing happens at the node meanwhile
+        self.assertGreaterEqual(self.shown("bundles", "sort=age", "limit=1")["bundles"][0]["age_ms"], ages[0] + 1000)
+        self.assertGreaterEqual(self.shown("backlog")["backlog"][0]["oldest_ms"], 1000)
         self.assertEqual(destinations("source=ipn:9.*"), [])
         self.assertEqual(destinations("priority=bulk"), [])
         self.assertEqual(destinations("state=waiting", "destination=ipn:2.9"), ["ipn:2.9"] * 2)
