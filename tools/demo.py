@@ -174,7 +174,9 @@ def hints(o, r):
 def verdict(o, r):
     """In a sentence: does the figure stand, and is the link used?"""
     if not r["faithful"]:
-        return f"NOT FAITHFUL: this machine was too busy, and the figure is its, not the link's ({len(r['not_faithful'])} reasons: --details)"
+        first, *others = r["not_faithful"]
+        more = f"; {len(others)} more: --details" if others else ""
+        return f"NOT FAITHFUL: this machine was too busy, and the figure is its, not the link's ({first}{more})"
     if r["bundles_delivered"] != r["bundles_sent"] or r["duplicates"] or r["wrong_crc"]:
         return f"not all bundles arrived once and unchanged: {r['bundles_delivered']} of {r['bundles_sent']}, {r['duplicates']} twice, {r['wrong_crc']} damaged"
     arrived = f"all {r['bundles_sent']} bundles arrived once and unchanged"
@@ -209,7 +211,7 @@ def say(demo, r):
     print(f"\nlook next\n  {demo.out}/\n    summary.txt   sessions, bytes and causes, as --details shows them\n"
           "    sessions.csv  a row for each LTP session; a page of them with a timeline:\n"
           "                  helio-analyze node*.segments.csv --html page.html\n"
-          "  docs/tutorial.md       two nodes by hand\n"
+          "  docs/tutorial.md       the link of the demo, step by step\n"
           "  tools/demo.sh --help   other traces, rates, delays")
 
 

@@ -211,18 +211,19 @@ const struct conf_option config_bundles[] = {
      .initial = "95",
      .min = 1,
      .max = 100,
-     .help = "percent of the room of its neighbour, or of the applications, that one source, or "
-             "one user, "
-             "may take: what is left to others"},
+     .help =
+         "percent of the room of its neighbour, or of the applications, that one source, or one "
+         "user, may hold; the rest stays free for others"},
     {.key = "endpoint",
      .type = OPTION_COUNT,
      .offset = AT(bundles.endpoint),
      .initial = "75",
      .min = 1,
      .max = 100,
-     .help = "percent of that room that bundles for one endpoint here may take; all endpoints that "
-             "nobody takes count as one: no application registered them, or it has taken nothing "
-             "for 10 s"},
+     .help =
+         "percent of the room of its source that bundles for one endpoint of this node may hold; "
+         "all endpoints without a receiver count as one: no application registered them, or it "
+         "has received nothing for 10 s"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),
