@@ -466,8 +466,6 @@ static struct control_list *run_command(struct node *n, const struct command *c,
     struct control_list *list = NULL;
     if (!may_run(n, c, who, out))
         return NULL;
-    agent_expire(n->agent, node_now(n)); /* ages are those of this moment, on an idle node, too */
-    node_wake(n);
     if (!control_words_check(c->name, c->words, in, out))
         ; /* said */
     else if (c->later != NULL)

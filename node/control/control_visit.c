@@ -114,9 +114,12 @@ static void ask_node(struct visitor *v)
         judge_visitor(v);
     v->judged = true;
     const struct control_who who = {.admin = v->admin, .name = v->name};
-    const size_t n = (size_t)(end - v->line);
-    struct json_t *answer = control_ask(v->control->node, &who, v->line, n, &list);
-    v->len -= n + 1;
+    const size_t len = (size_t)(end - v->line);
+    struct node *n = v->control->node;
+    agent_expire(n->agent, node_now(n)); /* ages are those of this moment, on an idle node, too */
+    node_wake(n);
+    struct json_t *answer = control_ask(n, &who, v->line, len, &list);
+    v->len -= len + 1;
     memmove(v->line, end + 1, v->len);
     if (list != NULL) {
         list->wake = wake_visitor;
