@@ -27,7 +27,7 @@ static int ask_system(const struct lookup *l, struct addrinfo **found)
     return getaddrinfo(l->host, NULL, &hints, found);
 }
 
-/* As when the thread began: whoever asks next reads the system's settings. */
+/* As when the thread began: the next question reads the system's settings. */
 static void reset_resolver(void)
 {
     if ((_res.options & RES_INIT) != 0)

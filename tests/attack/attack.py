@@ -255,6 +255,16 @@ class Scene:
         return {**self.figures, **rss, "bounds": self.bounds, "holds": all(b["holds"] for b in self.bounds)}
 
 
+def take_slowly(client, pause):
+    """Takes what the node delivers to this application, with a pause after each bundle, until the connection is closed."""
+    try:
+        while True:
+            client.delivery()
+            time.sleep(pause)
+    except (EOFError, OSError, ValueError):
+        pass
+
+
 def attack_child(function, until):
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)

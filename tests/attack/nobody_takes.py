@@ -3,11 +3,12 @@
 import threading
 import time
 
-from attack import main
+from attack import main, take_slowly
 from aap2 import ADU, Client, framed
 
 LIMIT = 32     # MiB of the node that is filled
 SETTLE = 15.0  # seconds until it is, and the link is held up
+PAUSE = 5.0    # seconds of the slow application, between two bundles
 TCPCL = {"adapter": "tcpcl", "tls": "off"}
 
 
@@ -18,18 +19,6 @@ def links(scene, adapter):
                 {**TCPCL, "name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{p2}"})
     keys = {"rate": "40Mbit/s", "sessions": 20, "rto": "100ms"}
     return scene.link(2, p1, p2, **keys), scene.link(1, p2, p1, **keys)
-
-
-PAUSE = 5.0    # of the slow application, between two bundles
-
-
-def take_slowly(client):
-    try:
-        while True:
-            client.delivery()
-            time.sleep(PAUSE)
-    except (EOFError, OSError, ValueError):
-        pass  # the end of the measurement closes it
 
 
 def run(scene):
@@ -54,7 +43,7 @@ def run(scene):
         if reading:
             idle.configure("ipn:2.77", subscribe=True)
         if reading and "one" in reading:
-            threading.Thread(target=take_slowly, args=(idle,), daemon=True).start()
+            threading.Thread(target=take_slowly, args=(idle, PAUSE), daemon=True).start()
 
         def goodput():
             return scene.goodput(1, 2, payload="20kB", window=16)

@@ -3,22 +3,13 @@
 import threading
 import time
 
-from attack import main
+from attack import main, take_slowly
 from aap2 import Client
 from bundle_wire import bundle
 from tcpcl_wire import connect, push, segment
 
 PAUSE = 0.01  # seconds of the receiver, between two bundles
 SESSIONS = 2
-
-
-def take(client):
-    try:
-        while True:
-            client.delivery()
-            time.sleep(PAUSE)
-    except (EOFError, OSError, ValueError):
-        pass  # the end of the measurement closes it
 
 
 def run(scene):
@@ -31,7 +22,7 @@ def run(scene):
     scene.receiver(2)
     slow = Client(scene.lab.socket(2))
     slow.configure("ipn:2.80", subscribe=True)
-    threading.Thread(target=take, args=(slow,), daemon=True).start()
+    threading.Thread(target=take_slowly, args=(slow, PAUSE), daemon=True).start()
 
     def flood(session):
         def go(until):
