@@ -225,7 +225,7 @@ def judge(counters, link, tunnel, peer):
     taken = a["received"] + a["accepted_local"]
     pairs = {"datagrams, verdicts": (peer.sent, sum(link["verdicts"].values())),
              "blocks, bundles of the link": (peer.blocks, link["bundles_received"]),
-             "bundles of links, applications and node, offered": (peer.blocks + tunnel["bundles_received"] + tunnel["encapsulated"] +
+             "bundles of links, applications and node, offered": (peer.blocks + tunnel["received"] + tunnel["encapsulated"] +  # with those tried again
                                                                   a["reports_sent"] + counters["node"]["echoed"], a["offered"]),
              "offered, taken and refused": (a["offered"], taken + a["consumed"] + a["storing"] + sum(a["refused"].values())),
              "taken, held and ended": (taken, a["held"] - a["storing"] + sum(a["ended"].values()))}
