@@ -15,11 +15,12 @@
  * source of this neighbour proved itself within PROVE_TIME. All others share one account of the
  * neighbour, under however many names they come.
  *
- * Of what a source may hold, bundles for one endpoint here leave a part to others, by the same
+ * A backlog is what a peer brought for one endpoint here, for all endpoints that nobody takes, or
+ * for one link. Of what a source may hold, that of an endpoint leaves a part to others, by the same
  * rule: endpoint_percent. So a receiver that is slow, or not there, leaves room to other receivers,
  * also for bundles of the same source or of sources that share its account. All endpoints that
- * nobody takes count as one: nothing but their lifetimes ends those bundles. No stream stops for
- * them, nor for those of a receiver that needs more than a minute for its backlog.
+ * nobody takes count as one: nothing but their lifetimes ends those bundles. A stream stops only
+ * for a backlog that moves (leaves_soon).
  *
  * What can go wrong is memory for an account; and a configuration that changed may leave more held
  * than a share allows: then nothing more is taken until it is less.
