@@ -89,6 +89,12 @@ traffic:
         at = lab_derive.Addresses(of, 20000)
         tree = places.plain(lab_station.provider(of.links["craft-centre"], at.station(of.links["craft-centre"])))
         self.assertEqual((tree["id"], tree["instances"][0]["buffer"], tree["instances"][0]["latency"]), ("GROUND", "7", "40ms"))
+        self.assertEqual(tree["instances"][0]["store"], "561")  # a second of 1115 bytes at 5 Mbit/s
+        for keys, wanted in (("delivery: timely", None), ("instance: {store: 9}", "9"), ("", "561")):
+            link = made(LINE % keys).links["craft-centre"]
+            self.assertEqual(places.plain(lab_station.provider(link, at.station(link)))["instances"][0].get("store"), wanted)
+        link = made(LINE.replace("5Mbit/s", "unlimited") % "").links["craft-centre"]
+        self.assertEqual(places.plain(lab_station.provider(link, at.station(link)))["instances"][0]["store"], "320")
         plan = places.plain(lab_plan.contact_plan(of, "2026-01-01T00:00:00Z"))
         self.assertEqual([r["owlt"] for r in plan["ranges"]], ["65ms", "25ms"])
 

@@ -6,6 +6,7 @@ provides Space Link Extension, the mission centre's node is its user, over a wid
                ◄─ CLTUs ── channel ◄──────── │         │ ◄── FCLTU ─── WAN ◄──
 """
 import dataclasses
+import math
 import sys
 
 from . import places, stream_relay, units
@@ -18,6 +19,9 @@ USER, USER_WORD = "CENTRE", "43454e545245"
 NAME, WORD = "STATION", "53544154494f4e"
 CLTUS = "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
 LATENCY = "10ms"  # frames wait so long for others of their transfer buffer
+LENGTH = 1115     # octets of a frame, when the file names none
+STORE = 1.0       # seconds of frames that the station keeps for the network, so that a pause of a busy machine ends no association
+STORE_LEAST, STORE_MOST = 320, 1 << 24
 
 
 @dataclasses.dataclass
@@ -115,6 +119,16 @@ def delays(way):
         return [0.0]
 
 
+def most_frames(link):
+    """How many frames come down in a second, at the highest rate of the file; 0: it has none, or one that others will refuse."""
+    rate = (link.channel or {}).get(link.station.down, {}).get("rate", "unlimited")
+    try:
+        rates = [units.rate(point["rate"] if isinstance(point, dict) else point) for point in (rate if isinstance(rate, list) else [rate]) if point != "unlimited"]
+        return max(rates, default=0) / 8 / int(frame_octets(link) or LENGTH)
+    except (ValueError, KeyError, TypeError):
+        return 0
+
+
 def added_delay(station, way):
     """What the wide area network adds to the longest delay of that way of the link, and frames' wait for a full buffer."""
     wan = 0.0 if station.wan is None else max(delays(station.wan["forward" if way == station.down else "return"]))
@@ -148,6 +162,8 @@ def provider(link, at, status=None):
     if frame_octets(link):
         source["frame"] = frame_octets(link)
     instance = {"id": identifier(s), "users": USER, "source": "modem", "latency": LATENCY}
+    if s.delivery == "complete":
+        instance["store"] = str(min(max(STORE_LEAST, math.ceil(STORE * most_frames(link))), STORE_MOST))
     if s.service == "rcf":
         instance["gvcids"] = f"{KINDS[s.frames]}.{link.keys.get('frames', {}).get('scid', '1')}.*"
     uplink = {"id": CLTUS, "users": USER, "uplink": at.uplink}
