@@ -293,6 +293,31 @@ START_TEST(a_way_is_what_both_ends_say)
 }
 END_TEST
 
+/* The first try arrived, but its acknowledgement did not: where it was then is known, how long the
+ * last try took is not. */
+START_TEST(what_an_earlier_try_brought_has_its_number)
+{
+    app(100, "accepted", "");
+    app(101, "stored", "");
+    app(101, "queued", "");
+    app(102, "sent", "");
+    app(150, "failed", "");
+    app(160, "sent", "");
+    app(190, "acknowledged", "");
+    app(190, "ended", "forwarded");
+    for (tick came = 140; came <= 200; came += 30) { /* the last one after all tries of that stay */
+        pass_through("ipn:2.0", came, 1, "ipn:1.0");
+        tell("ipn:2.0", came + 9, "ended", 1, "link", "", "expired");
+    }
+    lives_end(&lives);
+    ck_assert_uint_eq(lives.len, 4);
+    ck_assert_uint_eq(lives.stays[1]->hop, 2);
+    ck_assert_uint_eq(lives.stays[2]->hop, 2);
+    ck_assert_ptr_eq(lives.stays[0]->next, lives.stays[2]);
+    ck_assert_uint_eq(lives.stays[3]->hop, 0);
+}
+END_TEST
+
 START_TEST(what_the_store_refused_ended_so)
 {
     app(100, "accepted", "");
@@ -318,6 +343,7 @@ int main(void)
     tcase_add_test(t, a_key_of_another_life_is_another_stay);
     tcase_add_test(t, lost_rows_are_no_guess);
     tcase_add_test(t, a_way_is_what_both_ends_say);
+    tcase_add_test(t, what_an_earlier_try_brought_has_its_number);
     tcase_add_test(t, what_the_store_refused_ended_so);
     suite_add_tcase(s, rows);
     suite_add_tcase(s, t);

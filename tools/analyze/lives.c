@@ -138,6 +138,7 @@ static struct stay *make_stay(struct lives *l, const struct bundle_row *r, const
         .from = r->from,
         .begun = TICK_NEVER,
         .ended = TICK_NEVER,
+        .sent_first = TICK_NEVER,
         .sent = TICK_NEVER,
         .delivered = TICK_NEVER,
         .since = r->now,
@@ -211,6 +212,8 @@ static int take_step(struct lives *l, struct stay *s, const struct bundle_row *r
     case BUNDLE_SENT:
         move_on(s, r->now, IN(QUEUE), LIFE_LINK);
         s->sent = r->now;
+        if (s->sent_first == TICK_NEVER)
+            s->sent_first = r->now;
         s->failed_before = s->spent[LIFE_LINK] + s->spent[LIFE_SESSION];
         s->tries++;
         return intern(l, r->link, &s->link_out) && intern(l, r->peer, &s->peer_out) ? 0
@@ -388,6 +391,20 @@ static struct stay *find_next(const struct stay *s, struct stay **of, size_t n)
     return NULL;
 }
 
+/* A try that failed here may have arrived there, and so may several: each is one node further. */
+static void number_copies(const struct stay *s, struct stay **of, size_t n)
+{
+    assert(s->hop > 0);
+    if (!stay_is_known(s) || s->tries < 2 || s->peer_out == NULL)
+        return;
+    for (size_t i = 0; i < n; i++) {
+        struct stay *t = of[i];
+        if (t->hop == 0 && t->node == s->peer_out && t->peer_in == s->node &&
+            t->begun != TICK_NEVER && t->begun >= s->sent_first && t->begun <= s->ended)
+            t->hop = s->hop + 1;
+    }
+}
+
 /* The stays of one bundle, in the order in which they began. */
 static void join_stays(struct stay **s, size_t n)
 {
@@ -402,6 +419,8 @@ static void join_stays(struct stay **s, size_t n)
         s[i]->next = next;
         if (next != NULL && s[i]->hop > 0)
             next->hop = s[i]->hop + 1;
+        if (s[i]->hop > 0)
+            number_copies(s[i], s, n);
         if (source != NULL && s[i]->delivered != TICK_NEVER && s[i]->delivered >= source->begun)
             s[i]->total = s[i]->delivered - source->begun;
     }

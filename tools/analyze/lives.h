@@ -47,7 +47,7 @@ struct stay {
     struct bundle_number bytes, payload;
     enum bundle_origin from;
     tick begun; /* accepted, assembled, or restored from a life that no log has */
-    tick ended, sent, delivered;
+    tick ended, sent_first, sent, delivered; /* sent: the last try */
     bool gap; /* the rows do not follow each other: some are missing, or the node did not run */
     enum life_part part;
     tick since; /* in `part` */
