@@ -5,6 +5,7 @@
  */
 #include "node/node_hold.h"
 #include "node/node_self.h"
+#include "node/node_shortage.h"
 #include "node/node_verify.h"
 
 static void do_store(struct node *n, const struct agent_action *a)
@@ -167,6 +168,7 @@ void node_tell_shortage(struct node *n)
     uint64_t refused = c->refused[REFUSE_QUOTA] + c->refused[REFUSE_FULL] - n->shortage.refused;
     uint64_t reports = c->reports_limited - n->shortage.reports;
     uint64_t dropped = c->ended[END_DROPPED] - n->shortage.dropped;
+    char why[SHORTAGE_TEXT_MAX];
     if (now < n->shortage.after)
         return;
     tell_too_late(n, c);
@@ -185,8 +187,8 @@ void node_tell_shortage(struct node *n)
     if (refused > 0)
         say(&n->say, LEVEL_WARNING,
             "%llu bundles were refused: the node, or the share of their peer, source or endpoint, "
-            "is full",
-            (unsigned long long)refused);
+            "is full; the latest: %s",
+            (unsigned long long)refused, node_shortage_text(n, agent_shortage(n->agent), why));
     if (reports > 0)
         say(&n->say, LEVEL_WARNING,
             "%llu status reports were not sent: more than report_rate, %llu a second",

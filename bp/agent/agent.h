@@ -19,6 +19,7 @@
 #include "bp/agent/permit.h"
 #include "bp/agent/router.h"
 #include "bp/agent/rule.h"
+#include "bp/agent/shortage.h"
 #include "bp/codec/admin.h"
 #include "bp/codec/bundle.h"
 #include "bp/codec/security_policy.h"
@@ -490,6 +491,12 @@ struct agent_unrouted {
     uint32_t link;
 };
 const struct agent_unrouted *agent_unrouted(const struct agent *a);
+
+/* The latest bundle that was refused for lack of room (FULL, QUOTA, QUEUE), or that a link that can
+ * wait has to offer again. Holds until the next agent call. */
+const struct agent_shortage *agent_shortage(const struct agent *a);
+/* The same for one of the last such bundles that links brought; NULL: it is none of these. */
+const struct agent_shortage *agent_shortage_of(const struct agent *a, const struct bundle_id *id);
 
 /* What the peer of a link holds of the node, or its applications, and what is set apart for each.
  */

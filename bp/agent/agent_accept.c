@@ -105,6 +105,7 @@ static bool room_waits(const struct agent *a, const struct agent_head *h, const 
 struct offer {
     bool may_wait; /* as agent_offer has it */
     unsigned how;  /* AGENT_OFFER_ */
+    int from;      /* a link, or NO_LINK */
     bool waits;    /* its lack of room passes */
 };
 
@@ -132,7 +133,14 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
         offer->waits = !room_found && room_waits(a, h, &holder, refusal, whole->len, last);
         if (refusal == REFUSE_QUEUE && !last)
             bound_refused(a, &holder.way);
+        const struct shortage_of of = {.head = h,
+                                       .holder = &holder,
+                                       .bytes = whole->len,
+                                       .from = offer->from,
+                                       .fragment = room_found,
+                                       .begun = room_found && fragment_begun(a, h)};
         room_cancel(a, &room);
+        shortage_note(a, &of, refusal);
         quota_close(a, &holder);
     }
     return refusal;
@@ -178,7 +186,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
     struct buf *made;
     enum agent_refusal refusal = secure_origin(a, payload, b, &made);
     struct buf *whole = made != NULL ? made : payload;
-    struct offer offer = {.may_wait = false};
+    struct offer offer = {.may_wait = false, .from = NO_LINK};
     if (refusal == REFUSE_NONE)
         refusal = whole->len > a->config.bundle_max ? REFUSE_TOO_LONG
                                                     : admit_bundle(a, &h, link, whole, &offer, &r);
@@ -466,7 +474,7 @@ static enum agent_refusal take_bundle(struct agent *a, uint32_t link, struct buf
         return *answer = REFUSE_MALFORMED;
     }
     const bool again = (offer->how & AGENT_OFFER_AGAIN) != 0;
-    const int from = known_link(a, link);
+    const int from = offer->from = known_link(a, link);
     enum agent_refusal refusal = judge_arrival(a, from, whole, b, offer, made);
     a->counters.lenient += findings.len > 0 && !again && !offer->waits;
     if (refusal != REFUSE_NONE)

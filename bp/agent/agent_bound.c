@@ -35,6 +35,21 @@ bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t byte
            (bytes > l->bytes_max || there > l->bytes_max - bytes);
 }
 
+bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t bytes,
+                 struct agent_shortage *out)
+{
+    if (!bound_full(a, way, bytes))
+        return false;
+    const struct link *l = link_at(a, way->index);
+    const uint64_t bundles = l->queue.bundles + l->way.coming;
+    const bool count = l->bundles_max > 0 && bundles >= l->bundles_max;
+    out->limit = AGENT_LIMIT_QUEUE;
+    out->unit = count ? AGENT_UNIT_BUNDLES : AGENT_UNIT_BYTES;
+    out->used = count ? bundles : l->queue.bytes + l->way.coming_bytes;
+    out->most = count ? l->bundles_max : l->bytes_max;
+    return true;
+}
+
 bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge)
 {
     const struct way *w = find_way(a, way);

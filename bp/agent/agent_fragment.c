@@ -233,6 +233,21 @@ static enum agent_refusal make_room(struct agent *a, const struct candidate *x)
     return REFUSE_NONE;
 }
 
+static struct assembly *find_begun(const struct agent *a, const struct agent_head *h,
+                                   struct slice name)
+{
+    struct assembly *as = assembly_first(a, name);
+    while (as != NULL && !fits(as, h))
+        as = assembly_next(as);
+    return as;
+}
+
+bool fragment_begun(const struct agent *a, const struct agent_head *h)
+{
+    uint8_t id[AGENT_ID_MAX];
+    return find_begun(a, h, bundle_name(&h->id, id)) != NULL;
+}
+
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
                                   const struct holder *holder, bool restored, struct assembly **out)
 {
@@ -243,9 +258,7 @@ enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
         return REFUSE_TOO_LONG;
     uint8_t id[AGENT_ID_MAX];
     struct slice name = bundle_name(&h->id, id);
-    struct assembly *as = assembly_first(a, name);
-    while (as != NULL && !fits(as, h))
-        as = assembly_next(as);
+    struct assembly *as = find_begun(a, h, name);
     if (as != NULL && !restored && as->fragments >= c->fragments_max)
         return REFUSE_FULL; /* the peer keeps it: places come free again */
     const struct candidate x = {holder, as, quota_source_id(a, h)};

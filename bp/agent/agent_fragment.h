@@ -39,6 +39,8 @@ struct assembly {
 enum agent_refusal fragment_enter(struct agent *a, const struct agent_head *h,
                                   const struct holder *holder, bool restored,
                                   struct assembly **out);
+/* Are others of its bundle here? */
+bool fragment_begun(const struct agent *a, const struct agent_head *h);
 /* The record that was made for it is in the assembly. */
 void fragment_entered(struct agent *a, struct record *r, struct assembly *as);
 /* A copy of a fragment that was entered, in no queue; it may end. */

@@ -167,10 +167,14 @@ struct notice {
     struct bundle_id id;
 };
 
+#define SHORTAGES 32 /* refused bundles whose reason is remembered */
+
 struct agent {
     struct agent_config config;
     struct agent_counters counters;
     struct agent_unrouted unrouted;
+    struct agent_shortage shortage, shortages[SHORTAGES]; /* the last one; of links, a ring: */
+    size_t shortages_at;
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
@@ -280,6 +284,17 @@ enum agent_refusal room_find(struct agent *a, const struct agent_head *h, struct
                              uint64_t bytes, struct room *out);
 void room_take(struct agent *a, struct room *room);
 void room_cancel(struct agent *a, struct room *room);
+
+/* agent_shortage.c: there was no room for a bundle. fragment: it is one for this node, and lacks a
+ * place among these; begun: others of its bundle are here. */
+struct shortage_of {
+    const struct agent_head *head;
+    const struct holder *holder;
+    uint64_t bytes;
+    int from;
+    bool fragment, begun;
+};
+void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);

@@ -387,6 +387,47 @@ bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_ki
     return peer_has_room(a, h->peer, kind, amount) && quota_source_has_room(a, h, kind, amount);
 }
 
+static bool lacks(struct agent_shortage *out, enum agent_limit limit, uint64_t used, uint64_t room,
+                  uint64_t percent_of)
+{
+    const uint64_t all = used > UINT64_MAX - room ? UINT64_MAX : used + room;
+    out->limit = limit;
+    out->used = used;
+    out->most = all / 100 * percent_of + all % 100 * percent_of / 100;
+    out->most = out->most > used ? out->most : used; /* what is left may have become less */
+    return true;
+}
+
+bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                 uint64_t amount, bool endpoint, struct agent_shortage *out)
+{
+    const struct agent_config *c = &a->config;
+    const struct account *x = h->backlog;
+    const uint64_t whole = peer_room(a, h->peer, kind);
+    uint64_t room = least(whole, memory_room(a, kind));
+    if (endpoint) {
+        if (!quota_backlog_full(a, h, kind, amount))
+            return false;
+        room = h->user != NULL ? part_left(a, h->user, kind, room) : room;
+        out->idle = x->receiver == RECEIVER_NONE;
+        return lacks(out, AGENT_LIMIT_ENDPOINT, x->used[kind], part_left(a, h->source, kind, room),
+                     c->endpoint_percent);
+    }
+    if (!peer_has_room(a, h->peer, kind, amount))
+        return lacks(out, AGENT_LIMIT_PEER, h->peer->used[kind], whole, 100);
+    if (quota_source_has_room(a, h, kind, amount))
+        return false;
+    x = h->user;
+    if (x != NULL && !leaves_enough(a, x, kind, amount, room))
+        return lacks(out, AGENT_LIMIT_USER, x->used[kind], room, c->source_percent);
+    if (x != NULL) {
+        const uint64_t most = times_left(a, room), used = x->used[kind];
+        room = least(room, used < most ? most - used : 0);
+    }
+    out->unproven = h->source->unproven;
+    return lacks(out, AGENT_LIMIT_SOURCE, h->source->used[kind], room, c->source_percent);
+}
+
 /* Where the bundle goes: its endpoint here, or its link. The endpoint is the same one when its
  * receiver begins or ceases to take bundles. */
 static uint64_t place_id(const struct agent *a, const struct agent_head *h, const struct holder *of)

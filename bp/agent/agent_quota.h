@@ -12,6 +12,7 @@
 struct account;
 struct agent;
 struct agent_head;
+struct agent_shortage;
 struct eid;
 struct hash;
 struct holder;
@@ -75,6 +76,11 @@ bool quota_source_has_room(const struct agent *a, const struct holder *h, enum q
  * still have? The first bundle may come in any case. */
 bool quota_backlog_full(const struct agent *a, const struct holder *h, enum quota_kind kind,
                         uint64_t amount);
+/* What of it has no room for so much: its endpoint, or else its peer, user or source; false: it
+ * has.
+ */
+bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind kind,
+                 uint64_t amount, bool endpoint, struct agent_shortage *out);
 /* A bundle of it was accepted. */
 void quota_accepted(struct agent *a, const struct agent_head *h, const struct holder *of);
 bool quota_has_room(const struct agent *a, const struct holder *h, enum quota_kind kind,
@@ -92,7 +98,8 @@ void quota_left(struct agent *a, const struct record *r, const struct holder *h)
 void quota_check(const struct agent *a);
 
 /* agent_bound.c: limits of what goes one way. full: by its link's own limits. has_room: in what is
- * set apart for it. add, sub: the bundle is in that. begin, arrive: it is being stored, and is no
+ * set apart for it. add, sub: the bundle is in that.
+ * lacks: full, and how. begin, arrive: it is being stored, and is no
  * more. */
 bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
 bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge);
@@ -100,6 +107,8 @@ void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge);
 void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge);
 void bound_begin(struct agent *a, const struct record *r);
 void bound_arrive(struct agent *a, const struct record *r);
+bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t bytes,
+                 struct agent_shortage *out);
 void bound_refused(struct agent *a, const struct link_ref *way);
 void bound_check(const struct agent *a);
 

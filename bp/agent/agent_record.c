@@ -99,20 +99,21 @@ static bool storing_full(const struct agent *a, uint64_t cost)
     return storing > 0 && exceeds(storing, cost, a->config.memory_bytes);
 }
 
-static uint64_t expect_charge(const struct agent *a, uint64_t bytes)
+uint64_t record_expect_charge(const struct agent *a, uint64_t bytes)
 {
     return a->config.memory_only ? expect_cost(bytes) : bytes;
 }
 
 bool record_room_elsewhere(const struct agent *a, uint64_t bytes)
 {
-    return !storing_full(a, expect_cost(bytes)) && expect_charge(a, bytes) <= a->config.held_bytes;
+    return !storing_full(a, expect_cost(bytes)) &&
+           record_expect_charge(a, bytes) <= a->config.held_bytes;
 }
 
 bool record_source_has_room(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     return quota_source_has_room(a, holder, QUOTA_BUNDLES, 1) &&
-           quota_source_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
+           quota_source_has_room(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes));
 }
 
 static uint64_t kinds_cost(const struct agent *a)
@@ -142,14 +143,51 @@ uint64_t record_memory_max(const struct agent *a)
     return c->total_bytes > 0 ? c->total_bytes : UINT64_MAX;
 }
 
-bool record_memory_room(const struct agent *a, uint64_t more)
+static uint64_t memory_used(const struct agent *a)
 {
     const struct agent_counters *n = &a->counters;
-    uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
-                    record_places_cost(a);
-    if (!a->config.memory_only)
-        used += kinds_cost(a) + a->loading_bytes;
-    return !exceeds(used, more, record_memory_max(a));
+    const uint64_t used = n->memory_bytes + n->record_bytes + n->arriving_bytes + n->seen_bytes +
+                          record_places_cost(a);
+    return a->config.memory_only ? used : used + kinds_cost(a) + a->loading_bytes;
+}
+
+bool record_memory_room(const struct agent *a, uint64_t more)
+{
+    return !exceeds(memory_used(a), more, record_memory_max(a));
+}
+
+static bool lacks(struct agent_shortage *out, enum agent_limit limit, enum agent_unit unit,
+                  uint64_t used, uint64_t most)
+{
+    out->limit = limit;
+    out->unit = unit;
+    out->used = used;
+    out->most = most;
+    return true;
+}
+
+bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out)
+{
+    const struct agent_config *c = &a->config;
+    const struct agent_counters *n = &a->counters;
+    const uint64_t cost = expect_cost(bytes);
+    if (n->bundles >= c->held_bundles)
+        return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, n->bundles, c->held_bundles);
+    if (exceeds(n->bytes, bytes, c->held_bytes))
+        return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, n->bytes, c->held_bytes);
+    if (!record_memory_room(a, cost))
+        return lacks(out, AGENT_LIMIT_MEMORY, AGENT_UNIT_BYTES, memory_used(a),
+                     record_memory_max(a));
+    if (storing_full(a, cost))
+        return lacks(out, AGENT_LIMIT_STORING, AGENT_UNIT_BYTES, n->storing_bytes, c->memory_bytes);
+    const uint64_t bundles = n->bundles - a->apart[QUOTA_BUNDLES];
+    const uint64_t all = n->bytes - a->apart[QUOTA_BYTES];
+    out->beside = true;
+    if (bundles >= a->limits[QUOTA_BUNDLES])
+        return lacks(out, AGENT_LIMIT_COUNT, AGENT_UNIT_BUNDLES, bundles, a->limits[QUOTA_BUNDLES]);
+    if (!c->memory_only && exceeds(all, bytes, a->limits[QUOTA_BYTES]))
+        return lacks(out, AGENT_LIMIT_BYTES, AGENT_UNIT_BYTES, all, a->limits[QUOTA_BYTES]);
+    return out->beside = false;
 }
 
 /* Beside what is set apart for each way. */
@@ -163,7 +201,7 @@ static enum agent_refusal room_in_common(const struct agent *a, const struct hol
         exceeds(n->bytes - a->apart[QUOTA_BYTES], bytes, a->limits[QUOTA_BYTES]))
         return REFUSE_FULL;
     if (!quota_has_room(a, holder, QUOTA_BUNDLES, 1) ||
-        !quota_has_room(a, holder, QUOTA_BYTES, expect_charge(a, bytes)))
+        !quota_has_room(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes)))
         return REFUSE_QUOTA;
     return REFUSE_NONE;
 }
@@ -171,7 +209,7 @@ static enum agent_refusal room_in_common(const struct agent *a, const struct hol
 bool record_backlog_full(const struct agent *a, const struct holder *holder, uint64_t bytes)
 {
     return quota_backlog_full(a, holder, QUOTA_BUNDLES, 1) ||
-           quota_backlog_full(a, holder, QUOTA_BYTES, expect_charge(a, bytes));
+           quota_backlog_full(a, holder, QUOTA_BYTES, record_expect_charge(a, bytes));
 }
 
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes)
@@ -195,7 +233,7 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_NONE;
     if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
         return common;
-    holder->apart = bound_has_room(a, &holder->way, expect_charge(a, bytes)) &&
+    holder->apart = bound_has_room(a, &holder->way, record_expect_charge(a, bytes)) &&
                     record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
     return holder->apart ? REFUSE_NONE : common;
 }

@@ -94,6 +94,10 @@ struct record *record_by_id(const struct agent *a, struct slice id,
                             uint64_t hash);   /* hash: agent_id_hash of id */
 uint64_t record_cost(const struct record *r); /* of memory, with its bytes there */
 enum agent_refusal record_room(const struct agent *a, struct holder *holder, uint64_t bytes);
+/* What a new one would take of the limit of bytes. */
+uint64_t record_expect_charge(const struct agent *a, uint64_t bytes);
+/* The node as a whole, or what is not set apart of it, has no room: why, and true. */
+bool record_lacks(const struct agent *a, uint64_t bytes, struct agent_shortage *out);
 /* Memory for all that is here and arriving; is there room for so many bytes more? */
 uint64_t record_memory_max(const struct agent *a);
 uint64_t

@@ -15,6 +15,7 @@
 #include "base/secret.h"
 #include "node/app/app_message.h"
 #include "node/node_self.h"
+#include "node/node_shortage.h"
 
 static bool is_ipn(const char *text)
 {
@@ -132,11 +133,11 @@ static void answer_now(struct app *c, Aap2__ResponseStatus status, const char *t
     send_answers(c);
 }
 
-static void tell_bundle(struct apps *a, const struct eid *destination, enum agent_refusal refusal)
+static void tell_bundle(struct apps *a, const struct eid *destination, const char *why)
 {
     char text[EID_TEXT_MAX];
     eid_text(destination, text);
-    tell_refusal(a, "bundle to ", text, agent_refusal_text(refusal));
+    tell_refusal(a, "bundle to ", text, why);
 }
 
 static void refuse_message(struct app *c, Aap2__ResponseStatus status, const char *text)
@@ -350,10 +351,10 @@ static void on_adu(struct app *c, const Aap2__BundleADU *m, struct buf *payload)
     }
     a->counters.refused++;
     c->refused = true;
-    tell_bundle(a, &q.destination, refusal);
+    char reason[REFUSAL_TEXT_MAX];
+    tell_bundle(a, &q.destination, node_refusal_text(a->node, refusal, reason));
     buf_drop(payload);
-    r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR,
-                                 agent_refusal_text(refusal), NULL);
+    r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR, reason, NULL);
     if (r->answer == NULL)
         c->failed = true;
     send_answers(c);
@@ -388,7 +389,7 @@ void apps_answer(struct apps *a, const struct agent_action *action)
         r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS, NULL, r);
     } else {
         a->counters.refused++;
-        tell_bundle(a, &r->destination, action->refusal);
+        tell_bundle(a, &r->destination, agent_refusal_text(action->refusal));
         r->answer = message_response(AAP2__RESPONSE_STATUS__RESPONSE_STATUS_ERROR,
                                      agent_refusal_text(action->refusal), NULL);
     }

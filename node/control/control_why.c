@@ -15,6 +15,7 @@
 #include "conf/json_number.h"
 #include "node/control/control.h"
 #include "node/node_meter.h"
+#include "node/node_shortage.h"
 #include "node/node_state.h"
 #include "node/storage.h"
 
@@ -268,6 +269,21 @@ static void tell_bundle(const struct node *n, const struct agent_why *w, json_t 
         tell_other(n, w, out);
 }
 
+/* It was refused not long ago, or a link waits to bring it. */
+static void tell_refused(const struct node *n, const struct agent_shortage *s, json_t *out)
+{
+    char text[SHORTAGE_TEXT_MAX];
+    put_sentence(out, "where", "not at this node; link %.48s brought it",
+                 s->from >= 0 && (size_t)s->from < n->links_len && n->links[s->from] != NULL
+                     ? n->links[s->from]->config->name
+                     : "(removed)");
+    put_sentence(out, "why", "there was no room for it: %.300s", node_shortage_text(n, s, text));
+    put_sentence(out, "next",
+                 "it is accepted when there is room and the neighbour offers it again, or the "
+                 "link reads on");
+    json_object_set_new(out, "known", json_true());
+}
+
 static void tell_past(enum agent_past past, json_t *out)
 {
     put_sentence(out, "where", "not at this node");
@@ -306,6 +322,7 @@ static bool read_id(const char *text, struct bundle_id *id)
 void control_why(struct node *n, const struct json_t *in, struct json_t *out)
 {
     const char *text = json_string_value(json_object_get(in, "bundle"));
+    const struct agent_shortage *s;
     struct agent_why w;
     struct bundle_id id;
     uint64_t key;
@@ -317,6 +334,9 @@ void control_why(struct node *n, const struct json_t *in, struct json_t *out)
     } else if (text != NULL && read_id(text, &id)) {
         if (agent_find(n->agent, &id, &key) == 0 && agent_why(n->agent, key, &w))
             tell_bundle(n, &w, out);
+        else if ((s = agent_shortage_of(n->agent, &id)) != NULL &&
+                 agent_past(n->agent, &id) == AGENT_NEVER_HERE)
+            tell_refused(n, s, out);
         else
             tell_past(agent_past(n->agent, &id), out);
     } else {

@@ -133,7 +133,7 @@ class CustodyTest(NodeCase):
 
         def told():
             with open(self.lab.path("node2.log")) as f:
-                return "bundles were refused: the node, or the share of their peer, source or endpoint, is full" in f.read()
+                return "bundles were refused: the node, or the share of their peer, source or endpoint, is full; the latest: bundles.endpoint: 22 of 22 bundles for endpoints without a receiver, such as ipn:2.9" in f.read()
 
         wait_for(told)
 

@@ -211,7 +211,7 @@ class PerfTest(unittest.TestCase):
         out, err = self.end(self.client("-D", "1M", "-W", "2", "-P", "500kB", "--linger", "4", "-i", "0"), 1)
         self.assertRegex(out, r"server +ipn:1.0 has a bundle for ipn:1.2000, and nobody takes it there: is a server registered\?")
         out, err = self.end(self.client("-T", "4", "-R", "100M", "-P", "500kB", "--linger", "1", "-i", "0"), 1)
-        self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: the share of its peer, source or idle endpoint in the node's limits is used up")
+        self.assertRegex(out, r"server +our own node refused bundles [0-9]+ times: the share of its peer, source or idle endpoint in the node's limits is used up \(bundles\.")
         self.assertNotIn("route back", out)
 
     def test_ramp_and_table(self):

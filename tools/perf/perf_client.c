@@ -241,7 +241,7 @@ static void refused(struct perf_client *c, uint64_t seq, const char *text, tick 
     c->again_at = now + REFUSED_PAUSE;
     if (now - c->refused_since < REFUSED_MAX && (c->confirmed > 0 || c->hint.refused < 20))
         return;
-    snprintf(c->link.why, sizeof c->link.why, "the node refuses the bundles: %.150s",
+    snprintf(c->link.why, sizeof c->link.why, "the node refuses the bundles: %.220s",
              *text != '\0' ? text : "no reason given");
     fail_client(c);
 }

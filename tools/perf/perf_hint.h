@@ -9,7 +9,7 @@
 
 #include "bp/codec/admin.h"
 
-#define PERF_HINT_TEXT 160
+#define PERF_HINT_TEXT 384
 
 struct perf_hint {
     uint64_t reports[STATUS_ITEMS]; /* status reports that came to us */

@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which limit left no room for a bundle, for a person: the limits are looked at once more, in the
+ * order in which record_room and agent_fragment.c look at them. Nothing changes but what is
+ * remembered of the latest one. What can go wrong: all of them have room by now, for a bundle that
+ * would have taken others' places; then no limit is named.
+ */
+#include "bp/agent/agent_impl.h"
+
+static bool find_share(const struct agent *a, const struct shortage_of *of, bool endpoint,
+                       struct agent_shortage *out)
+{
+    out->unit = AGENT_UNIT_BUNDLES;
+    if (quota_lacks(a, of->holder, QUOTA_BUNDLES, 1, endpoint, out))
+        return true;
+    out->unit = AGENT_UNIT_BYTES;
+    return quota_lacks(a, of->holder, QUOTA_BYTES, record_expect_charge(a, of->bytes), endpoint,
+                       out);
+}
+
+static void find_limit(const struct agent *a, const struct shortage_of *of,
+                       struct agent_shortage *out)
+{
+    struct agent_shortage common = *out;
+    const bool lacks = record_lacks(a, of->bytes, &common);
+    const bool earlier = lacks && !common.beside;
+    if (!earlier &&
+        (bound_lacks(a, &of->holder->way, of->bytes, out) || find_share(a, of, true, out)))
+        return;
+    if (lacks)
+        *out = common;
+    else
+        (void)find_share(a, of, false, out);
+}
+
+static void find_of_fragments(const struct agent *a, const struct shortage_of *of,
+                              enum agent_refusal refusal, struct agent_shortage *out)
+{
+    const uint64_t open = a->assemblies.len, all = a->counters.fragments;
+    out->unit = AGENT_UNIT_ASSEMBLIES;
+    if (!of->begun && refusal == REFUSE_FULL && open >= a->limits[QUOTA_ASSEMBLIES]) {
+        out->limit = AGENT_LIMIT_ASSEMBLIES;
+        out->used = open;
+        out->most = a->limits[QUOTA_ASSEMBLIES];
+    } else if (of->begun || refusal == REFUSE_FULL ||
+               !quota_lacks(a, of->holder, QUOTA_ASSEMBLIES, 1, false, out)) {
+        out->unit = AGENT_UNIT_FRAGMENTS;
+        if (refusal == REFUSE_FULL) {
+            const bool every = all >= a->limits[QUOTA_FRAGMENTS];
+            out->limit = every ? AGENT_LIMIT_FRAGMENTS_ALL : AGENT_LIMIT_FRAGMENTS;
+            out->most = every ? a->limits[QUOTA_FRAGMENTS] : a->config.fragments_max;
+            out->used = every ? all : out->most;
+        } else {
+            (void)quota_lacks(a, of->holder, QUOTA_FRAGMENTS, 1, false, out);
+        }
+    }
+}
+
+static struct agent_shortage *find_noted(const struct agent *a, const struct bundle_id *id)
+{
+    for (size_t i = 0; i < SHORTAGES; i++) {
+        const struct agent_shortage *s = &a->shortages[i];
+        if (s->limit != AGENT_LIMIT_NONE && bundle_id_equal(&s->id, id))
+            return (struct agent_shortage *)(uintptr_t)s;
+    }
+    return NULL;
+}
+
+/* One that is offered again and again has one place. */
+static void remember_shortage(struct agent *a, const struct agent_shortage *s)
+{
+    struct agent_shortage *place = find_noted(a, &s->id);
+    if (place == NULL) {
+        place = &a->shortages[a->shortages_at];
+        a->shortages_at = (a->shortages_at + 1) % SHORTAGES;
+    }
+    *place = *s;
+}
+
+void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal)
+{
+    struct agent_shortage *s = &a->shortage;
+    if (refusal != REFUSE_FULL && refusal != REFUSE_QUOTA && refusal != REFUSE_QUEUE)
+        return;
+    *s = (struct agent_shortage){.bytes = of->bytes, .from = of->from};
+    s->way = link_of(a, &of->holder->way);
+    s->id = of->head->id;
+    s->destination = of->head->destination;
+    if (of->fragment)
+        find_of_fragments(a, of, refusal, s);
+    else
+        find_limit(a, of, s);
+    if (of->from >= 0)
+        remember_shortage(a, s);
+}
+
+const struct agent_shortage *agent_shortage(const struct agent *a)
+{
+    return &a->shortage;
+}
+
+const struct agent_shortage *agent_shortage_of(const struct agent *a, const struct bundle_id *id)
+{
+    return find_noted(a, id);
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The words of agent_shortage. Keys are those of heliod's configuration. With durability none the
+ * memory of bundles is bounded by store.limit. What can go wrong: a link that is gone; it has no
+ * name then.
+ */
+#include "node/node_shortage.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "node/node.h"
+
+static const char *link_name(const struct node *n, int link)
+{
+    const bool there = link >= 0 && (size_t)link < n->links_len && n->links[link] != NULL;
+    return there ? n->links[link]->config->name : "(removed)";
+}
+
+static const char *key_text(const struct node *n, const struct agent_shortage *s)
+{
+    static const char *const keys[] = {
+        [AGENT_LIMIT_COUNT] = "bundles.count",
+        [AGENT_LIMIT_BYTES] = "store.limit",
+        [AGENT_LIMIT_MEMORY] = "bundles.total",
+        [AGENT_LIMIT_STORING] = "bundles.memory",
+        [AGENT_LIMIT_PEER] = "bundles.reserve",
+        [AGENT_LIMIT_USER] = "bundles.source",
+        [AGENT_LIMIT_SOURCE] = "bundles.source",
+        [AGENT_LIMIT_ENDPOINT] = "bundles.endpoint",
+        [AGENT_LIMIT_ASSEMBLIES] = "bundles.assemblies",
+        [AGENT_LIMIT_FRAGMENTS] = "bundles.fragments",
+        [AGENT_LIMIT_FRAGMENTS_ALL] = "bundles.fragments_all",
+    };
+    if (s->limit == AGENT_LIMIT_QUEUE)
+        return s->unit == AGENT_UNIT_BUNDLES ? "queue_bundles" : "queue_bytes";
+    return s->limit == AGENT_LIMIT_MEMORY && n->storage == NULL ? "store.limit" : keys[s->limit];
+}
+
+/* Of whom, or for whom. */
+static void write_whose(const struct node *n, const struct agent_shortage *s, char *out, size_t cap)
+{
+    char eid[EID_TEXT_MAX];
+    *out = '\0';
+    switch (s->limit) {
+    case AGENT_LIMIT_PEER:
+        if (s->from < 0)
+            snprintf(out, cap, " of applications");
+        else
+            snprintf(out, cap, " of the neighbour of link %s", link_name(n, s->from));
+        break;
+    case AGENT_LIMIT_USER:
+        snprintf(out, cap, " of this user's applications");
+        break;
+    case AGENT_LIMIT_SOURCE:
+        eid_text(&s->id.source, eid);
+        snprintf(out, cap, " of source %s%s", eid, s->unproven ? " and others that are new" : "");
+        break;
+    case AGENT_LIMIT_ENDPOINT:
+        eid_text(&s->destination, eid);
+        snprintf(out, cap, " for %s%s", s->idle ? "endpoints without a receiver, such as " : "",
+                 eid);
+        break;
+    case AGENT_LIMIT_QUEUE:
+        snprintf(out, cap, " of link %s", link_name(n, s->way));
+        break;
+    case AGENT_LIMIT_MEMORY:
+        snprintf(out, cap, " of memory");
+        break;
+    case AGENT_LIMIT_STORING:
+        snprintf(out, cap, " that wait for the store");
+        break;
+    case AGENT_LIMIT_FRAGMENTS:
+        snprintf(out, cap, " of one bundle");
+        break;
+    default:
+        if (s->beside)
+            snprintf(out, cap, " beside bundles.reserve_queues");
+    }
+}
+
+const char *node_shortage_text(const struct node *n, const struct agent_shortage *s,
+                               char out[SHORTAGE_TEXT_MAX])
+{
+    static const char *const units[] = {[AGENT_UNIT_BUNDLES] = "bundles",
+                                        [AGENT_UNIT_BYTES] = "bytes",
+                                        [AGENT_UNIT_ASSEMBLIES] = "bundles in fragments",
+                                        [AGENT_UNIT_FRAGMENTS] = "fragments"};
+    char whose[EID_TEXT_MAX + 64], more[48] = "";
+    if (s->limit == AGENT_LIMIT_NONE) {
+        snprintf(out, SHORTAGE_TEXT_MAX, "no limit is known");
+        return out;
+    }
+    write_whose(n, s, whose, sizeof whose);
+    if (s->unit == AGENT_UNIT_BYTES)
+        snprintf(more, sizeof more, ", and it has %" PRIu64, s->bytes);
+    snprintf(out, SHORTAGE_TEXT_MAX, "%s: %" PRIu64 " of %" PRIu64 " %s%s%s", key_text(n, s),
+             s->used, s->most, units[s->unit], whose, more);
+    return out;
+}
+
+const char *node_refusal_text(const struct node *n, enum agent_refusal refusal,
+                              char out[REFUSAL_TEXT_MAX])
+{
+    char why[SHORTAGE_TEXT_MAX];
+    const struct agent_shortage *s = agent_shortage(n->agent);
+    const bool room = refusal == REFUSE_FULL || refusal == REFUSE_QUOTA;
+    if (!room || s->limit == AGENT_LIMIT_NONE)
+        snprintf(out, REFUSAL_TEXT_MAX, "%s", agent_refusal_text(refusal));
+    else
+        snprintf(out, REFUSAL_TEXT_MAX, "%s (%s)", agent_refusal_text(refusal),
+                 node_shortage_text(n, s, why));
+    return out;
+}

@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Why there is no room for a bundle, in words: the key of the limit, how full it is, and of whom.
+ */
+#ifndef NODE_NODE_SHORTAGE_H
+#define NODE_NODE_SHORTAGE_H
+
+#include "bp/agent/agent.h"
+
+struct node;
+
+#define SHORTAGE_TEXT_MAX (EID_TEXT_MAX + 160)
+
+/* "bundles.endpoint: 56 of 56 bundles for ipn:2.9"; "no limit is known" if there was none. */
+const char *node_shortage_text(const struct node *n, const struct agent_shortage *s,
+                               char out[SHORTAGE_TEXT_MAX]);
+/* Of a refusal that agent_send has just returned, or that is known else: the same, behind its text.
+ */
+#define REFUSAL_TEXT_MAX (SHORTAGE_TEXT_MAX + 128)
+const char *node_refusal_text(const struct node *n, enum agent_refusal refusal,
+                              char out[REFUSAL_TEXT_MAX]);
+
+#endif
