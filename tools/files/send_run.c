@@ -17,9 +17,10 @@
 
 #define PAUSE_MIN (50 * TICK_MS)
 #define PAUSE_MAX (5 * TICK_S)
-#define REFUSAL_TOLD (30 * TICK_S) /* how often it is said that the node refuses */
-#define LEFT_NAMED 10              /* so many entries that are left out are named */
-#define SHOWN (200 * TICK_MS)      /* how often a terminal is told how far it is */
+#define REFUSAL_TOLD (30 * TICK_S)    /* how often it is said that the node refuses */
+#define UNANSWERED_TOLD (60 * TICK_S) /* … that nobody confirms */
+#define LEFT_NAMED 10                 /* so many entries that are left out are named */
+#define SHOWN (200 * TICK_MS)         /* how often a terminal is told how far it is */
 
 static void on_ready(void *context);
 
@@ -304,6 +305,41 @@ static void check_refusals(struct send_run *r, tick now)
     r->broken = true;
 }
 
+/* The file that has had no receipt for most questions in a row, at least so many; or NULL. */
+#define UNANSWERED 2
+static const struct files_job *find_unanswered(const struct files_sender *s)
+{
+    const struct files_job *worst = NULL;
+    list_for_each (it, &s->jobs) {
+        const struct files_job *j = container_of(it, struct files_job, order);
+        const bool asks = j->phase == FILES_ASKING || j->phase == FILES_DRAINING;
+        const uint32_t most = worst == NULL ? UNANSWERED - 1 : worst->asked - worst->heard;
+        if (asks && j->asked - j->heard > most)
+            worst = j;
+    }
+    return worst;
+}
+
+/* The node takes all, and the receiver says nothing: it is asked again, ever more rarely. */
+static void tell_unanswered(struct send_run *r, tick now)
+{
+    if (now < r->unanswered_at || r->pause != 0)
+        return;
+    r->unanswered_at = tick_add(now, TICK_S);
+    const struct files_job *j = find_unanswered(&r->sender);
+    if (j == NULL)
+        return;
+    char name[FILES_NAME_MAX * PRINTABLE_EACH];
+    printable(j->name, strlen(j->name), name, sizeof name);
+    clear_line(r);
+    fprintf(stderr,
+            "helio-send: %s: no receipt from %s for %u questions; asking again (the bundles wait "
+            "at a node on the way, which may be full, or no helio-recv is there: helioctl links, "
+            "backlog)\n",
+            name, r->options->destination, (unsigned)(j->asked - j->heard));
+    r->unanswered_at = tick_add(now, UNANSWERED_TOLD);
+}
+
 static void show_progress(struct send_run *r, tick now)
 {
     const struct files_sender *s = &r->sender;
@@ -366,6 +402,7 @@ static void take_turn(struct send_run *r)
         serve_node(r, now);
     files_sender_expire(&r->sender, now);
     check_refusals(r, now);
+    tell_unanswered(r, now);
     show_progress(r, now);
     if (r->broken || (r->options->spool == NULL && files_sender_idle(&r->sender)))
         end_run(r);

@@ -34,10 +34,10 @@ struct send_run {
     struct alarm alarm;
     FILE *input; /* what came on standard input */
     json_t *files;
-    tick begun_at, again_at, pause, refused_since, told_at, shown_at, look_at;
+    tick begun_at, again_at, pause, refused_since, told_at, shown_at, look_at, unanswered_at;
     uint64_t refused;                /* times that the node took a payload not */
     uint64_t confirmed, failed;      /* files */
-    char refusal[128];               /* the last one */
+    char refusal[384];               /* the last one */
     uint64_t left[FILES_LEFT_COUNT]; /* entries below folders that are not sent */
     bool begun, stop, broken, interrupted, terminal;
     void (*over)(void *context);
