@@ -193,6 +193,8 @@ static bool offer(struct node_link *l, struct buf *bundle, uint64_t token, enum 
     if (!waits && r == REFUSE_NO_MEMORY)
         l->cla->ops->confirm(l->cla, token, CLA_FULL);
     *why = waits ? r : *why;
+    if (waits)
+        node_watch_waits(l, r);
     return !waits;
 }
 
@@ -212,6 +214,7 @@ static void set_pause(struct node_link *l)
     if (stop == l->hold_paused)
         return;
     l->hold_paused = stop;
+    node_watch_stop(l, stop);
     l->cla->ops->pause(l->cla, stop);
 }
 

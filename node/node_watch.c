@@ -14,6 +14,7 @@
 #include "node/node_log.h"
 #include "node/node_meter.h"
 #include "node/node_permit.h"
+#include "node/node_shortage.h"
 #include "node/node_state.h"
 
 #define PAUSE_FIRST (10 * TICK_S)
@@ -116,6 +117,58 @@ static void watch_queue(struct node_link *l, tick now)
         "queue_bytes), %" PRIu64 " wait",
         l->config->name, bound.refused - w->queue_refused, peer_text(l, peer), bundles);
     w->queue_refused = bound.refused;
+}
+
+void node_watch_waits(struct node_link *l, enum agent_refusal why)
+{
+    l->watch.stop.refusal = why;
+    l->watch.stop.shortage = *agent_shortage(l->node->agent);
+}
+
+void node_watch_stop(struct node_link *l, bool stopped)
+{
+    struct stop_watch *s = &l->watch.stop;
+    const tick now = world_now(l->node->world);
+    if (stopped == s->stopped)
+        return;
+    if (stopped && !s->running) {
+        s->running = true;
+        s->began = now;
+        s->time = 0;
+    }
+    if (!stopped)
+        s->time += now - s->changed;
+    s->stopped = stopped;
+    s->changed = now;
+}
+
+/* What the peer sends waits with it, as far as its protocol knows. */
+static void watch_stop(struct node_link *l, tick now)
+{
+    struct stop_watch *s = &l->watch.stop;
+    char peer[EID_TEXT_MAX], why[SHORTAGE_TEXT_MAX];
+    if (!s->running)
+        return;
+    if (!s->stopped && now >= tick_add(s->changed, STOP_CALM)) {
+        if (s->told)
+            say(&l->node->say, LEVEL_INFO, "link %s reads on after %.3g s", l->config->name,
+                (double)(s->changed - s->began) / 1e9);
+        s->running = s->told = false;
+        return;
+    }
+    const tick time = s->time + (s->stopped ? now - s->changed : 0);
+    if (s->told || time < STOP_LONG || (s->any && now < tick_add(s->told_at, STOP_TOLD)) ||
+        !node_watch_line(l))
+        return;
+    const bool room =
+        s->refusal == REFUSE_FULL || s->refusal == REFUSE_QUOTA || s->refusal == REFUSE_QUEUE;
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s has stopped reading for %.3g of %.3g s: there is no room for what %s sends (%s), "
+        "which waits there",
+        l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, peer_text(l, peer),
+        room ? node_shortage_text(l->node, &s->shortage, why) : agent_refusal_text(s->refusal));
+    s->told = s->any = true;
+    s->told_at = now;
 }
 
 bool node_watch_flap(struct node_link *l, bool up)
@@ -260,6 +313,7 @@ void node_watch_tick(struct node *n)
         watch_silence(n->links[i], now);
         watch_failing(n->links[i], now);
         watch_queue(n->links[i], now);
+        watch_stop(n->links[i], now);
         watch_flapping(n->links[i], now);
     }
     watch_unconfigured(n, now);

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "base/tick.h"
-#include "bp/agent/permit.h"
+#include "bp/agent/agent.h"
 
 struct node;
 struct node_link;
@@ -19,8 +19,25 @@ struct watch_pace {
 };
 bool watch_may_tell(struct watch_pace *p, tick now);
 
+/* A link that reads nothing while there is no room for what it brings (node_hold.h). Short pauses
+ * in between are part of the same stop, which ends when it read for STOP_CALM. */
+struct stop_watch {
+    bool running, stopped;          /* a stop is under way; nothing is read at this moment */
+    bool told;                      /* that it is under way */
+    bool any;                       /* told_at has a time */
+    tick began, changed;            /* the stop; when reading stopped or went on, at last */
+    tick time;                      /* that reading stood still, without the present pause */
+    tick told_at;                   /* the last line */
+    enum agent_refusal refusal;     /* why its bundle waits: of FULL, QUOTA and QUEUE … */
+    struct agent_shortage shortage; /* … the limit */
+};
+#define STOP_LONG (5 * TICK_S)
+#define STOP_CALM (5 * TICK_S)
+#define STOP_TOLD (60 * TICK_S)
+
 /* Of a link. */
 struct link_watch {
+    struct stop_watch stop;
     bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
     tick silent_since;
     struct watch_pace silence, failing, queueing;
@@ -46,6 +63,10 @@ struct node_watch {
 };
 
 void node_watch_tick(struct node *n); /* once a second */
+/* Reading stops, or goes on. */
+void node_watch_stop(struct node_link *l, bool stopped);
+/* A bundle of the link waits, and the agent has just said why. */
+void node_watch_waits(struct node_link *l, enum agent_refusal why);
 /* The link is up or down now: is that to be told by itself? */
 bool node_watch_flap(struct node_link *l, bool up);
 /* Is a line about this link to be told? Links of unconfigured peers share WATCH_UNCONFIGURED lines

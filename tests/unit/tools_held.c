@@ -80,6 +80,49 @@ START_TEST(held_until_there_is_room)
 }
 END_TEST
 
+/* At this time, once more a second later: what the node's log compares. */
+static void watch_until(struct bench *b, tick to)
+{
+    while (b->v.now < to) {
+        pass(b, TICK_S);
+        node_watch_tick(&b->n);
+    }
+}
+
+/* The log has a stop of more than 5 s, once a minute at most, and that the link reads on. */
+START_TEST(a_long_stop_is_told)
+{
+    char text[512];
+    struct bundle w;
+    snprintf(text, sizeof text, PATIENT, 100);
+    struct bench *b = start(text);
+    struct memory *from = link_of(b, "a"), *to = link_of(b, "b");
+    struct stop_watch *s = &node_link_find(&b->n, "a")->watch.stop;
+    bundle_to_three(&w);
+    const tick began = b->v.now;
+    (void)fill(b, from, &w);
+    watch_until(b, began + 4 * TICK_S);
+    ck_assert(s->running && s->stopped && !s->told);
+    watch_until(b, began + 6 * TICK_S);
+    ck_assert(s->told && s->refusal == REFUSE_FULL && s->shortage.limit == AGENT_LIMIT_COUNT);
+    tell_link(b, to, true);
+    tell_done(b, to, 0, CLA_DELIVERED, CLA_REASON_NONE);
+    watch_until(b, began + 10 * TICK_S);
+    ck_assert(!s->stopped && s->told); /* it may stop again at once: the same stop */
+    watch_until(b, began + 13 * TICK_S);
+    ck_assert(!s->running && !s->told);
+    while (!from->paused) { /* again, within the minute */
+        w.id.sequence++;
+        (void)bring(b, from, &w, 0);
+    }
+    watch_until(b, began + 60 * TICK_S);
+    ck_assert(s->stopped && !s->told);
+    watch_until(b, began + 70 * TICK_S);
+    ck_assert(s->told);
+    stop(b);
+}
+END_TEST
+
 /* A source that has its part does not stop the others of its neighbour: it is refused. */
 START_TEST(not_at_the_cost_of_others)
 {
@@ -477,6 +520,7 @@ int main(void)
     tcase_add_loop_test(t, held_until_there_is_room, 0, 2);
     tcase_add_test(t, not_at_the_cost_of_others);
     tcase_add_test(t, what_is_not_held);
+    tcase_add_test(t, a_long_stop_is_told);
     tcase_add_test(t, who_takes_long_rests);
     tcase_add_test(t, alone_it_does_not_rest);
     tcase_add_test(t, one_after_the_other);
