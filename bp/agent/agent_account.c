@@ -117,6 +117,19 @@ struct account *account_source(struct agent *a, const struct agent_head *h, stru
     return x;
 }
 
+/* Bundles of the others that came before it proved itself may be its own ones: until another one
+ * of them comes they do not count. */
+bool account_is_alone(const struct agent *a, const struct account *peer,
+                      const struct account *source)
+{
+    uint64_t used = source->used[QUOTA_BUNDLES];
+    const struct account *others =
+        source->unproven ? NULL : account_find(&a->sources, unproven_id(a, peer->by_id.hash));
+    if (others != NULL && others->last < source->after)
+        used += others->used[QUOTA_BUNDLES];
+    return peer->used[QUOTA_BUNDLES] == used && peer->proven_len <= (source->unproven ? 0 : 1);
+}
+
 /* A place for one source more; false: all of them are in use. */
 static bool make_place(struct agent *a, struct account *peer)
 {

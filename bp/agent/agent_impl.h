@@ -139,6 +139,7 @@ struct account {
     uint32_t links;     /* configured ones to this peer: it has a share of its own */
     bool unproven;      /* of all sources of a peer that have not proved themselves, together */
     uint64_t after;     /* of one that has: its bundles with keys below count for those */
+    uint64_t last;      /* of those: the key of the last one that came */
     struct list proven; /* of a peer: its sources that have; used longest ago first */
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */

@@ -445,17 +445,17 @@ void quota_accepted(struct agent *a, const struct agent_head *h, const struct ho
     if (peer->last_to != 0 && peer->last_to != to)
         peer->mixed = a->now.now;
     peer->last_to = to;
+    of->source->last = a->next_key - 1;
 }
 
 /* The only source of its peer that is here, or is known to have been; and all that the peer brought
  * lately went to one place. */
 static bool is_alone(const struct agent *a, const struct agent_head *h, const struct holder *of)
 {
-    const struct account *peer = of->peer, *source = of->source;
+    const struct account *peer = of->peer;
     const bool mixed = peer->last_to != 0 && peer->last_to != place_id(a, h, of);
     return !mixed && (peer->mixed == 0 || tick_add(peer->mixed, MIXED_TIME) <= a->now.now) &&
-           peer->used[QUOTA_BUNDLES] == source->used[QUOTA_BUNDLES] &&
-           peer->proven_len <= (source->unproven ? 0 : 1);
+           account_is_alone(a, peer, of->source);
 }
 
 bool quota_waits(const struct agent *a, const struct agent_head *h, const struct holder *of)

@@ -51,6 +51,9 @@ struct account *account_pin(struct hash *table, uint64_t id);
 void account_unpin(struct agent *a, struct hash *table, struct account *x);
 void accounts_free(struct agent *a, struct hash *table);
 struct account *account_source(struct agent *a, const struct agent_head *h, struct account *peer);
+/* Is it the only source of its peer that is here, or is known to have been? */
+bool account_is_alone(const struct agent *a, const struct account *peer,
+                      const struct account *source);
 /* Whose it is, whatever account it counts for. */
 uint64_t quota_source_id(const struct agent *a, const struct agent_head *h);
 /* One of its bundles was forwarded or delivered. */

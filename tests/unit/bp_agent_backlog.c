@@ -221,6 +221,33 @@ START_TEST(no_link_waits_for_a_slow_receiver)
 }
 END_TEST
 
+/* It proves itself amid its flood: what came before, which counts for sources that have not, is its
+ * own. A bundle of another one of those ends that. */
+START_TEST(a_stream_stops_when_its_source_is_proven)
+{
+    struct binder n;
+    struct agent_config c = backlog_config();
+    relay_init(&n, &c);
+    receive(&n, 1, "ipn:2.8");
+    uint64_t sequence = 1;
+    for (; sequence <= 8; sequence++)
+        ck_assert_int_eq(take_for(&n, "ipn:2.8", sequence), REFUSE_NONE);
+    deliver(&n, 1);
+    sequence += flood_for(&n, "ipn:2.8", sequence);
+    ck_assert(would_wait(&n, "ipn:2.8", 1001));
+    deliver(&n, 2);
+    ck_assert_int_eq(take_from(&n, "ipn:1.5", "ipn:2.8", 1), REFUSE_NONE); /* the same node */
+    flood_for(&n, "ipn:2.8", sequence + 1);
+    ck_assert(would_wait(&n, "ipn:2.8", 1003));
+    deliver(&n, 2);
+    ck_assert_int_eq(take_from(&n, "ipn:7.5", "ipn:2.8", 1), REFUSE_NONE);
+    flood_for(&n, "ipn:2.8", sequence + 100);
+    ck_assert(!would_wait(&n, "ipn:2.8", 1004));
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
 /* A flood to one endpoint stays one to one endpoint when its receiver starts to take it. */
 START_TEST(a_stream_stops_when_its_receiver_starts)
 {
@@ -478,6 +505,7 @@ int main(void)
     tcase_add_test(t, one_receiver_leaves_room_to_another);
     tcase_add_test(t, no_link_waits_for_them);
     tcase_add_test(t, no_link_waits_for_a_slow_receiver);
+    tcase_add_test(t, a_stream_stops_when_its_source_is_proven);
     tcase_add_test(t, a_stream_stops_when_its_receiver_starts);
     tcase_add_test(t, a_stream_stops_when_its_receiver_comes_late);
     tcase_add_test(t, a_late_receiver_shows_its_pace);
