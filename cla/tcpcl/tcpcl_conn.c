@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "cla/link_state.h"
 #include "cla/tcpcl/tcpcl_link.h"
 
 #define SERIALS (UINT32_C(1) << 24)
@@ -184,12 +185,31 @@ static void tell_peer_term(struct tcpcl_conn *c)
         tcpcl_refused(c->link);
 }
 
-/* Most often the peer's node does not run, or both links only connect. */
-static const char *refused_hint(int error)
+#define NO_ANSWER_HINT "; a firewall drops the packets, or the address is wrong"
+
+/* Refused: most often the peer's node does not run, or both links only connect. */
+static const char *connect_hint(int error)
 {
-    return helio_errno(error) == ECONNREFUSED ? "; nobody listens there: start the peer's node, or "
-                                                "give its link this address as local"
-                                              : "";
+    switch (helio_errno(error)) {
+    case ECONNREFUSED:
+        return "; nobody listens there: start the peer's node, or give its link this address as "
+               "local";
+    case ETIMEDOUT:
+        return NO_ANSWER_HINT;
+    default:
+        return "";
+    }
+}
+
+/* The kernel would try for longer than timers.timeout. */
+static void tell_unanswered(struct tcpcl_conn *c)
+{
+    char text[TCPCL_PLACE_MAX], span[LINK_SPAN_MAX];
+    const tick now = world_now(c->endpoint->s.world);
+    assert(c->link != NULL && c->begun <= now);
+    tcpcl_down(c->link, 1,
+               "cannot connect to %s: no answer to the connection for %s" NO_ANSWER_HINT,
+               tcpcl_remote_text(c->link, text), link_span_text(now - c->begun, span));
 }
 
 /* The stream ended with an error, before the peer's contact header or behind it. */
@@ -199,7 +219,7 @@ static void tell_broken(struct tcpcl_conn *c)
     assert(c->link != NULL && c->error != 0);
     if (c->n.rx[0] == 0 && c->active && tcpcl_connects(c->link->config))
         tcpcl_down(c->link, 1, "cannot connect to %s: %s%s", tcpcl_remote_text(c->link, text),
-                   tcpcl_tls_why(c), refused_hint(c->error));
+                   tcpcl_tls_why(c), connect_hint(c->error));
     else
         tcpcl_down(c->link, 1, "%s: %s", tcpcl_end_text(TCPCL_END_STREAM), tcpcl_tls_why(c));
     if (helio_errno(c->error) == ECONNREFUSED)
@@ -218,6 +238,8 @@ static void tell_over(struct tcpcl_conn *c, enum tcpcl_end end)
         tell_peer_term(c);
     else if (end == TCPCL_END_STREAM && c->error != 0)
         tell_broken(c);
+    else if (end == TCPCL_END_CONTACT_TIMEOUT && tcpcl_conn_connecting(c))
+        tell_unanswered(c);
     else if (end != TCPCL_END_TLS && end != TCPCL_END_NOT_ADMITTED) /* which have been logged */
         tcpcl_down(l, end == TCPCL_END_OWN_TERM ? 2 : 1, "a session ended: %s",
                    tcpcl_end_text(end));
@@ -434,7 +456,8 @@ static struct tcpcl_conn *conn_new(struct tcpcl_endpoint *h, const struct tcpcl_
                                 .ending_timeout = l->config->ending,
                                 .counters = &c->n};
     tcpcl_conn_terms(l, &setup.terms);
-    c->session = tcpcl_new(&setup, world_now(h->s.world));
+    c->begun = world_now(h->s.world);
+    c->session = tcpcl_new(&setup, c->begun);
     if (c->session == NULL) {
         free(c);
         return NULL;
@@ -502,7 +525,7 @@ void tcpcl_conn_begin(struct tcpcl_link *l)
     if (r != 0) {
         l->connects_failed++;
         tcpcl_down(l, 1, "cannot connect to %s: %s%s", tcpcl_remote_text(l, text),
-                   helio_strerror(r), refused_hint(r));
+                   helio_strerror(r), connect_hint(r));
         if (c != NULL)
             free_conn(c);
         tcpcl_retry_later(l, true);

@@ -132,6 +132,7 @@ struct tcpcl_conn {
     struct stream *stream;   /* NULL: closed */
     struct tcpcl_session *session;
     struct tcpcl_counters n; /* until it has a link */
+    tick begun;              /* when it connected, or was accepted */
     uint32_t serial;         /* of its tokens; below 2^24 */
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
     struct tcpcl_time time;
@@ -176,6 +177,7 @@ const char *tcpcl_remote_text(const struct tcpcl_link *l, char text[TCPCL_PLACE_
  * accept: takes the stream, of
  * somebody at this address. touch: at the end of the round it goes on. pump: it goes on now. turn:
  * likewise, with messages that were left for the next turn. drop: it ends now, and nothing is told.
+ * connecting: its connection is not there yet.
  */
 void tcpcl_conn_begin(struct tcpcl_link *l);
 void tcpcl_conn_accept(struct tcpcl_endpoint *h, struct stream *s, struct slice from);
@@ -185,6 +187,12 @@ void tcpcl_conn_turn(struct tcpcl_conn *c, uint32_t messages);
 void tcpcl_conn_secure(struct tcpcl_conn *c); /* of one that waited for files */
 void tcpcl_conn_drop(struct tcpcl_conn *c);
 void tcpcl_conn_terms(const struct tcpcl_link *l, struct tcpcl_terms *out);
+
+/* The active side writes its contact header as soon as the stream is connected. */
+static inline bool tcpcl_conn_connecting(const struct tcpcl_conn *c)
+{
+    return c->active && c->n.tx_bytes == 0;
+}
 
 /* tcpcl_time.c. turn: the next turn begins, of so many messages at most; returns how many it has.
  * begin, end: of a measurement, in which messages are understood; bundle: one of so many bytes was

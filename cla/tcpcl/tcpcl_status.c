@@ -5,6 +5,7 @@
 #include <assert.h>
 #include <jansson.h>
 
+#include "cla/link_state.h"
 #include "cla/tcpcl/tcpcl_link.h"
 #include "conf/json_number.h"
 
@@ -120,6 +121,21 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
     assert(out->heard > 0);
 }
 
+/* Why no session of it was established, and none failed. */
+static json_t *show_beginning(const struct tcpcl_link *l, tick now)
+{
+    char text[TCPCL_PLACE_MAX], span[LINK_SPAN_MAX];
+    if (!tcpcl_connects(l->config))
+        return json_string("it waits until the peer connects (no remote)");
+    list_for_each (it, &l->conns) {
+        const struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        if (tcpcl_conn_connecting(c))
+            return json_sprintf("connecting to %s for %s", tcpcl_remote_text(l, text),
+                                link_span_text(now - c->begun, span));
+    }
+    return json_string("no session is established yet");
+}
+
 /* Why the link is down, and for how long that is known. */
 static void put_reason(json_t *o, const struct tcpcl_link *l)
 {
@@ -136,10 +152,7 @@ static void put_reason(json_t *o, const struct tcpcl_link *l)
         json_object_set_new(o, "down_because", json_string(l->reason));
         json_put_number(o, "down_because_ns", now - l->reason_at);
     } else
-        json_object_set_new(o, "down_because",
-                            json_string(tcpcl_connects(l->config)
-                                            ? "no session is established yet"
-                                            : "it waits until the peer connects (no remote)"));
+        json_object_set_new(o, "down_because", show_beginning(l, now));
 }
 
 void tcpcl_status(struct cla *c, struct json_t *object)

@@ -218,6 +218,26 @@ class TcpclTest(NodeCase):
         self.shown(1, "link", "to-2", "down")
         wait_for(lambda: "it is set to down" in self.link(1).get("down_because", ""))
 
+    def test_reason_without_an_answer(self):
+        """The queue of the listener is full: as behind a firewall that drops packets, SYN after SYN has no answer."""
+        server = socket.create_server(("127.0.0.1", 0), backlog=0)
+        self.addCleanup(server.close)
+        for _ in range(4):
+            filler = socket.socket()
+            self.addCleanup(filler.close)
+            filler.setblocking(False)
+            filler.connect_ex(server.getsockname())
+        at = f"127.0.0.1:{server.getsockname()[1]}"
+        self.lab.start_node(1, self.lab.write_node(1, [self.tcpcl(2, remote=at, timeout="3s")], log=False))
+        wait_for(lambda: self.link(1).get("down_because", "").startswith("connecting"))
+        self.assertRegex(self.link(1)["down_because"], f"^(connecting|cannot connect) to {at}(: no answer .*| for [0-9.]+ m?s)$")
+        wait_for(lambda: "cannot connect" in self.link(1)["down_because"])
+        self.assertRegex(self.link(1)["down_because"], f"^cannot connect to {at}: no answer to the connection for [0-9.]+ s; a firewall drops the packets, or the address is wrong$")
+        with open(self.lab.path("node1.log"), encoding="utf-8") as f:
+            log = f.read()
+        self.assertIn(f"cannot connect to {at}: no answer to the connection for ", log)
+        self.assertNotIn("did not say who it is", log)
+
     def test_reason_of_a_link_that_listens(self):
         """It says so, and not "-", until the peer has connected."""
         port = self.port()
