@@ -189,6 +189,9 @@ struct cla_gauges {
     bool off;   /* set to down, by an operator or its configuration */
     bool
         given_up; /* an exchange was given up for want of any answer, and nothing was heard since */
+    tick unconfirmed;   /* since then the peer was heard, but confirmed nothing of ours, or nothing
+                           long (answers_short); 0: it did, or that is not known */
+    bool answers_short; /* it answered short messages in that time */
     bool session; /* a session with the peer is established, whose protocol ends it on silence */
     bool refused; /* it is down, and the last attempt was refused, by the peer, its host or here */
     uint64_t sessions;        /* open, both ways */

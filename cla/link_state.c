@@ -77,6 +77,13 @@ enum link_state link_state_of(const struct link_facts *f)
     return lately ? LINK_STATE_UP : LINK_STATE_UNHEARD;
 }
 
+bool link_state_one_way(const struct link_facts *f)
+{
+    return f->open && f->unconfirmed != 0 && f->unconfirmed >= f->opened && was_heard(f) &&
+           time_since(f, f->unconfirmed) > link_patience(f->rto) &&
+           time_since(f, f->heard) <= later_of(LINK_RECENT, link_patience(f->rto));
+}
+
 const char *link_state_word(enum link_state s)
 {
 #define STATE_WORD(name, word) [LINK_STATE_##name] = word,
@@ -114,12 +121,30 @@ static const char *heard_text(const struct link_facts *f, char out[LINK_WHY_MAX 
     return out;
 }
 
+static void why_one_way(const struct link_facts *f, char *out)
+{
+    char span[LINK_SPAN_MAX];
+    link_span_text(time_since(f, f->unconfirmed), span);
+    if (f->answers_short)
+        snprintf(out, LINK_WHY_MAX,
+                 "the peer answers short segments, but no longer ones for %s: long datagrams do "
+                 "not reach it (MTU: lower segment)",
+                 span);
+    else
+        snprintf(out, LINK_WHY_MAX,
+                 "the peer is heard, but has answered nothing of ours for %s: our datagrams do not "
+                 "reach it (remote, port, NAT), or only short ones do (MTU: lower segment)",
+                 span);
+}
+
 static const char *why_open(const struct link_facts *f, enum link_state state, char *out)
 {
     char heard[LINK_WHY_MAX / 2], span[LINK_SPAN_MAX];
     tick patience = link_patience(f->rto), owed = time_owed(f);
     heard_text(f, heard);
-    if (state == LINK_STATE_UP && f->session)
+    if (link_state_one_way(f))
+        why_one_way(f, out);
+    else if (state == LINK_STATE_UP && f->session)
         snprintf(out, LINK_WHY_MAX, "a session is established");
     else if (state == LINK_STATE_UP)
         snprintf(out, LINK_WHY_MAX, "%s", heard);

@@ -56,6 +56,8 @@ struct link_facts {
     tick heard; /* TICK_NEVER: never */
     tick asked; /* TICK_NEVER: no answer is due */
     tick rto;   /* 0: there is none */
+    tick unconfirmed;
+    bool answers_short;
 };
 
 /* A peer that was heard in the last minute is there. */
@@ -71,12 +73,14 @@ tick link_patience(tick rto);
 
 enum link_state link_state_of(const struct link_facts *f);
 const char *link_state_word(enum link_state s); /* static */
+/* Is the peer heard, while nothing of ours is confirmed? Of a link in any state. */
+bool link_state_one_way(const struct link_facts *f);
 
 #define LINK_SPAN_MAX 24
 /* A time for a person: "200 ms", "34 s", "5 min", "2.5 h". Returns out. */
 const char *link_span_text(tick t, char out[LINK_SPAN_MAX]);
 
-#define LINK_WHY_MAX 160
+#define LINK_WHY_MAX 240
 /* What the state rests on, such as "no answer for 34 s; never heard since it opened 40 s ago". An
  * empty text for a link that is down or refused, of which the adapter may know more. Returns out,
  * which has LINK_WHY_MAX bytes. */

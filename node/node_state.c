@@ -18,7 +18,9 @@ struct link_facts node_link_facts(const struct node_link *l, const struct cla_ga
                                .given_up = g->given_up,
                                .heard = g->heard,
                                .asked = g->asked,
-                               .rto = g->rto};
+                               .rto = g->rto,
+                               .unconfirmed = g->unconfirmed,
+                               .answers_short = g->answers_short};
 }
 
 enum link_state node_link_state(const struct node_link *l)

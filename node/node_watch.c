@@ -68,6 +68,15 @@ static void watch_silence(struct node_link *l, tick now)
     }
 }
 
+static void watch_one_way(struct node_link *l, tick now)
+{
+    const struct cla_gauges g = node_link_gauges(l);
+    const struct link_facts f = node_link_facts(l, &g);
+    char why[LINK_WHY_MAX];
+    if (link_state_one_way(&f) && watch_may_tell(&l->watch.one_way, now))
+        say(&l->node->say, LEVEL_WARNING, "link %s: %s", l->config->name, link_state_why(&f, why));
+}
+
 /* "no answer 12, cancelled here 1" */
 static void reasons_text(const struct node_link *l, char *out, size_t cap)
 {
@@ -311,6 +320,7 @@ void node_watch_tick(struct node *n)
         if (n->links[i] == NULL)
             continue;
         watch_silence(n->links[i], now);
+        watch_one_way(n->links[i], now);
         watch_failing(n->links[i], now);
         watch_queue(n->links[i], now);
         watch_stop(n->links[i], now);

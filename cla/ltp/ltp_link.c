@@ -122,6 +122,7 @@ static int ltp_open(struct cla **out, const struct cla_env *env, const void *con
     l->allowed = k->state == LTP_LINK_UP;
     list_init(&l->active);
     list_init(&l->waiting);
+    l->unconfirmed.since = TICK_NEVER;
     uint64_t own;
     l->to = (struct udp_peer){.address = k->udp.remote.address, .dscp = (uint8_t)k->udp.dscp};
     int r = engine_numbers(l, &own, why, why_cap);

@@ -97,6 +97,17 @@ struct link_counters {
     uint64_t air_bytes;                            /* segments, or frames, and overhead */
 };
 
+/* Red blocks that failed for want of an answer (RLEXC), since the last that proves the contrary: as
+ * long as one of these, or longer than a segment. A fade cannot cause `heard`: a session that began
+ * after the first failure failed as well, and the peer was heard in between. */
+struct link_unconfirmed {
+    tick since;       /* the first of them was opened; TICK_NEVER: there is none */
+    tick ended;       /* … and closed */
+    size_t least;     /* bytes of the shortest one */
+    uint64_t reports; /* of the peer, when the first one ended */
+    bool heard, reported;
+};
+
 struct link {
     struct cla cla;
     struct list active;
@@ -130,6 +141,7 @@ struct link {
     enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
     bool no_aggregates;          /* the peer has no client service 2 */
     uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
+    struct link_unconfirmed unconfirmed;
     struct link_counters n;
     struct link_refusals refusals, auth_refusals;
 };
@@ -148,7 +160,9 @@ struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
     struct ltp_session_id id;
-    int colour;         /* enum ltp_link_colour */
+    int colour; /* enum ltp_link_colour */
+    tick opened;
+    size_t bytes;       /* of the block */
     size_t count, over; /* of its bundles; of these, taken back: the first ones of keys */
     uint64_t keys[];    /* of its bundles */
 };

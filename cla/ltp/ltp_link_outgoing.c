@@ -50,7 +50,9 @@ static int send_block(struct link *l, struct outgoing *x, uint64_t client_servic
         .orange = choice.colour == LTP_LINK_ORANGE,
         .tag = (uintptr_t)x,
     };
-    int r = ltp_send(l->endpoint->engine, &block, ltp_endpoint_now(l->endpoint), &x->id);
+    x->opened = ltp_endpoint_now(l->endpoint);
+    x->bytes = data->len;
+    int r = ltp_send(l->endpoint->engine, &block, x->opened, &x->id);
     if (r != 0)
         return r;
     x->colour = choice.colour;
@@ -314,6 +316,45 @@ static void learn_support(struct link *l)
                 b.learnt == LTP_LEARNT_SUPPORTS ? "all recovery switches" : "few copies");
 }
 
+static uint64_t count_reports(const struct link *l)
+{
+    struct ltp_span_counters n;
+    if (ltp_span_counters(l->endpoint->engine, l->peer, &n) != 0)
+        return 0;
+    return n.output_pos_ack_recv_count + n.output_neg_ack_recv_count;
+}
+
+static void note_unanswered(struct link *l, const struct outgoing *x)
+{
+    struct link_unconfirmed *u = &l->unconfirmed;
+    struct ltp_watch w;
+    if (ltp_watch(l->endpoint->engine, l->peer, &w) != 0)
+        return;
+    if (u->since == TICK_NEVER)
+        *u = (struct link_unconfirmed){.since = x->opened,
+                                       .ended = l->endpoint->now,
+                                       .least = x->bytes,
+                                       .reports = count_reports(l)};
+    u->least = x->bytes < u->least ? x->bytes : u->least;
+    if (x->opened >= u->ended && w.heard != TICK_NEVER && w.heard > x->opened) {
+        u->heard = true;
+        u->reported = count_reports(l) != u->reports;
+    }
+}
+
+/* Do our blocks reach the peer, or only short ones? */
+static void learn_unconfirmed(struct link *l, const struct outgoing *x, const struct ltp_notice *n)
+{
+    struct link_unconfirmed *u = &l->unconfirmed;
+    if (x->colour != LTP_LINK_RED)
+        return;
+    if (n->kind == LTP_EXPORT_CANCELLED && !n->remote && n->reason == LTP_RLEXC)
+        note_unanswered(l, x);
+    else if (n->kind == LTP_EXPORT_DONE &&
+             (x->bytes >= u->least || x->bytes > ltp_link_segment(l->config)))
+        *u = (struct link_unconfirmed){.since = TICK_NEVER};
+}
+
 /* Why a session was cancelled, in the interface's words. */
 static enum cla_reason reason_of(const struct ltp_notice *n)
 {
@@ -369,6 +410,7 @@ void outgoing_closed(struct ltp_notice *n)
         learn_limit(x->link, n, x->count);
         learn_orange(x->link, n);
         learn_support(x->link);
+        learn_unconfirmed(x->link, x, n);
     }
     enum cla_reason reason;
     enum cla_outcome outcome = outcome_of(x, n, &reason);

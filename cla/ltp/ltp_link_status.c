@@ -304,6 +304,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .asked = l->hears ? w.asked : TICK_NEVER,
                                .off = !l->allowed,
                                .given_up = l->silent,
+                               .unconfirmed = l->unconfirmed.heard ? l->unconfirmed.since : 0,
+                               .answers_short = l->unconfirmed.reported,
                                .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
     coded_gauges(l->endpoint->coded, out);

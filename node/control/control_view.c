@@ -129,6 +129,8 @@ static void set_state(const struct node_link *l, json_t *o)
     const char *because = json_string_value(json_object_get(o, "down_because"));
     link_state_why(&f, why);
     json_put_text(o, "state", link_state_word(link_state_of(&f)));
+    if (link_state_one_way(&f))
+        json_object_set_new(o, "one_way", json_true());
     if (why[0] != '\0')
         json_put_text(o, "state_why", why);
     else if (because != NULL)

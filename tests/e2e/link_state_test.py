@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 """A link's state is what was heard, and it is the same in all places. usage: link_state_test.py BIN OUT [TEST...]"""
 
+import contextlib
 import http.client
 import json
+import re
 import signal
+import socket
 import subprocess
+import threading
+import time
 
 import aap2
 import node_case
@@ -88,6 +93,80 @@ class LinkStateTest(NodeCase):
         self.assertEqual(self.link()["state_why"], "it is set to down; helioctl link NAME up changes that")
         self.ctl("link", "to-2", "up")
         self.everywhere("unheard")
+
+    def relay(self, passes):
+        """Two nodes with datagrams between them as passes(from, bytes) permits, and bundles that go from both."""
+        ends = [socket.socket(socket.AF_INET, socket.SOCK_DGRAM) for _ in range(2)]
+        for s in ends:
+            s.bind(("127.0.0.1", 0))
+            self.addCleanup(s.close)
+        ports = self.lab.udp_ports(2)
+
+        def forward(i):
+            with contextlib.suppress(OSError):  # until the test has closed them
+                while True:
+                    data = ends[i].recv(65536)
+                    if passes(i + 1, len(data)):
+                        ends[1 - i].sendto(data, ("127.0.0.1", ports[1 - i]))
+
+        for i in range(2):
+            threading.Thread(target=forward, args=(i,), daemon=True).start()
+        for n in (1, 2):
+            link = self.lab.link(3 - n, ports[n - 1], ends[n - 1].getsockname()[1], rto="100ms", retries=3)
+            config = self.lab.write_node(n, [link], log=False)
+            with open(config, "a") as f:
+                f.write("bundles: {retry_min: 100ms, retry_max: 200ms}\n")
+            self.lab.start_node(n, config)
+
+    def bring(self, number, bytes):
+        with aap2.Client(self.lab.socket(number)) as tx:
+            self.assertEqual(tx.configure(f"ipn:{number}.5"), aap2.SUCCESS)
+            self.assertEqual(tx.request(f"ipn:{3 - number}.7", b"x" * bytes)[0], aap2.SUCCESS)
+
+    def log(self):
+        with open(self.lab.path("node1.log"), encoding="utf-8") as f:
+            return f.read()
+
+    def test_only_short_datagrams_pass(self):
+        """As behind a smaller MTU whose ICMP is dropped: the log and the table have the cause, until the segments are shorter."""
+        self.relay(lambda sender, bytes: sender == 2 or bytes <= 1000)
+        self.bring(1, 20000)
+        why = r"the peer answers short segments, but no longer ones for [0-9.]+ (s|min): long datagrams do not reach it \(MTU: lower segment\)"
+        wait_for(lambda: re.search(rf"warning: link to-2: {why}\n", self.log()))
+        wait_for(lambda: re.search(rf"NOT UP +STATE +SINCE +WHY\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
+        self.bring(1, 10)  # a short one passes, and proves nothing
+        wait_for(lambda: self.link()["sent"] == 1)
+        self.assertRegex(self.link()["state_why"], why)
+        self.ctl("link", "set", "to-2", "segment=900B")
+        wait_for(lambda: self.link()["sent"] == 2)
+        self.assertRegex(self.link()["state_why"], "^last heard .* ago$")
+        self.assertLessEqual(self.log().count("the peer answers short segments"), 3)
+
+    def test_nothing_of_ours_passes(self):
+        """As without a forwarding rule: the peer's segments come, and it never gets ours."""
+        self.relay(lambda sender, bytes: sender == 2)
+        self.bring(2, 1000)
+        self.bring(1, 1000)
+        why = r"the peer is heard, but has answered nothing of ours for [0-9.]+ (s|min): our datagrams do not reach it \(remote, port, NAT\), or only short ones do \(MTU: lower segment\)"
+        wait_for(lambda: re.search(rf"warning: link to-2: {why}\n", self.log()))
+        wait_for(lambda: re.search(rf"\nto-2 +(up|silent) +- +{why}\n", self.ctl("links")))
+
+    def test_a_fade_is_none_of_these(self):
+        """Nothing passes for some seconds, in which sessions fail at both ends; then all does."""
+        fades = threading.Event()
+        self.relay(lambda sender, bytes: not fades.is_set())
+        self.bring(1, 20000)
+        wait_for(lambda: self.link()["sent"] == 1)
+        fades.set()
+        for number in (1, 2):
+            self.bring(number, 20000)
+        wait_for(lambda: self.link()["failed"] >= 5)
+        fades.clear()
+        wait_for(lambda: self.link()["sent"] == 2)
+        time.sleep(2.5)  # longer than its patience, and than a turn of what is watched
+        self.assertNotIn("NOT UP", self.ctl("links"))
+        self.assertNotIn("link to-2: the peer is heard", self.log())
+        self.assertNotIn("short segments", self.log())
 
     def why(self, bundle, number=1):
         said = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(number) + ".ctl", "--timeout", "60s", "why", bundle],

@@ -41,6 +41,30 @@ START_TEST(patience)
 }
 END_TEST
 
+/* The peer's segments come; of ours none is confirmed, or only short ones are. */
+START_TEST(heard_but_confirms_nothing)
+{
+    struct link_facts f = opened();
+    f.opened = S(50);
+    f.heard = S(149);
+    f.unconfirmed = S(99);
+    is(f, S(100), LINK_STATE_UP, "last heard 0 ms ago");
+    is(f, S(150), LINK_STATE_UP,
+       "the peer is heard, but has answered nothing of ours for 51 s: our datagrams do not reach "
+       "it (remote, port, NAT), or only short ones do (MTU: lower segment)");
+    f.answers_short = true;
+    is(f, S(150), LINK_STATE_UP,
+       "the peer answers short segments, but no longer ones for 51 s: long datagrams do not reach "
+       "it (MTU: lower segment)");
+    is(f, S(149 + 61), LINK_STATE_UNHEARD, "last heard 61 s ago; no answer is due");
+    f.opened = S(120); /* what was before does not count */
+    is(f, S(150), LINK_STATE_UP, "last heard 1 s ago");
+    f.opened = S(50);
+    f.open = false;
+    is(f, S(150), LINK_STATE_DOWN, "");
+}
+END_TEST
+
 START_TEST(nothing_sent_nothing_heard)
 {
     struct link_facts f = opened();
@@ -175,6 +199,7 @@ int main(void)
     Suite *s = suite_create("link_state");
     TCase *t = tcase_create("link_state");
     tcase_add_test(t, patience);
+    tcase_add_test(t, heard_but_confirms_nothing);
     tcase_add_test(t, nothing_sent_nothing_heard);
     tcase_add_test(t, asked_and_never_heard);
     tcase_add_test(t, heard_and_then_not);

@@ -280,15 +280,22 @@ static void show_tls(const json_t *links, FILE *out, bool colour)
     json_decref(rows);
 }
 
-/* Links whose peer was not heard, and why that is so. */
+/* Its state is not up, or it is, and nothing that was sent over it is confirmed. */
+static bool is_in_trouble(const json_t *link)
+{
+    const char *state = json_string_value(json_object_get(link, "state"));
+    return state != NULL &&
+           (strcmp(state, "up") != 0 || json_is_true(json_object_get(link, "one_way")));
+}
+
+/* Links in trouble, and why that is so. */
 static void show_states(json_t *links, FILE *out, bool colour)
 {
     json_t *rows = json_array(), *l;
     size_t at;
     json_array_foreach(links, at, l)
     {
-        const char *state = json_string_value(json_object_get(l, "state"));
-        if (state != NULL && strcmp(state, "up") != 0)
+        if (is_in_trouble(l))
             json_array_append(rows, l);
     }
     if (json_array_size(rows) > 0) {
