@@ -84,7 +84,7 @@ def link_state(text):
 
 def main():
     blocks = [(PLACES.get(block.splitlines()[0]), block) for block in re.findall(r"^```sh\n(.*?)^```$", TEXT, flags=re.S | re.M)]
-    assert len(blocks) == 10 and all(place for place, _ in blocks), [block.splitlines()[0] for _, block in blocks]
+    assert len(blocks) == 14 and all(place for place, _ in blocks), [block.splitlines()[0] for _, block in blocks]
     with tempfile.TemporaryDirectory(prefix="helio-first-hour-") as name:
         folders = {place: Path(name) / place for place in NAMES}
         for folder in folders.values():
@@ -104,13 +104,17 @@ def main():
 
 
 def judge(shown, folders):
-    tcp, measured, ltp = shown[4], shown[6], shown[9]
-    for text in (tcp, ltp):
+    tcp, measured, ltp = shown[4], shown[9], shown[12]
+    for text in (tcp, shown[5], ltp, shown[13]):  # from both ends
         assert "5 sent, 5 received, 0 % loss" in text, text
+    for text in (tcp, ltp):
         assert " up " in link_state(text), text
     assert "10 sent, 10 received, 0 % loss" in measured, measured
     assert len(re.findall(r"goodput", measured)) >= 1, measured
     assert re.search(r"goodput", ltp), ltp
+    for sender, receiver, text in (("lab", "station", shown[6]), ("station", "lab", shown[7])):
+        assert re.search(rf"{sender}\.txt .*confirmed", text), text
+        assert (folders[receiver] / "received" / f"{sender}.txt").read_text() == (folders[sender] / f"{sender}.txt").read_text()
     # both ways through NAT with authentication: nothing was refused
     for place in ("station", "lab"):
         log = (folders[place] / "ltp.log").read_text()
@@ -123,4 +127,4 @@ finally:
     end_programs()
     for netns in NAMES.values():
         subprocess.run(["ip", "netns", "del", netns], stderr=subprocess.DEVNULL)
-print("first hour: ten blocks of commands on three machines")
+print("first hour: 14 blocks of commands on three machines")
