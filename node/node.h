@@ -151,8 +151,13 @@ struct node {
     bool has_echo;
     struct eid echo;
     struct echo_state echo_state;
-    uint64_t echoed, echo_refused;
-    uint64_t restored; /* bundles that the store gave back at start */
+    uint64_t echoed, echo_refused; /* refused: they might begin a loop */
+    struct {
+        uint64_t count;
+        enum agent_refusal why; /* of the latest one, */
+        struct eid to;          /* to this endpoint */
+    } echo_unsent;              /* answers that the agent did not take */
+    uint64_t restored;          /* bundles that the store gave back at start */
     uint64_t store_failures;
     struct {
         uint64_t gave_way, refused, reports, too_late, kept, dropped; /* counters when told */

@@ -295,6 +295,7 @@ void node_sample_take(struct node *n, struct node_sample *out)
       "bundles that are set aside as damaged")                                                     \
     X(echoed, true, s->node->echoed, "echoed", IN_NODE, NULL, NULL, NULL)                          \
     X(echo_refused, true, s->node->echo_refused, "echo_refused", IN_NODE, NULL, NULL, NULL)        \
+    X(echo_unsent, true, s->node->echo_unsent.count, "echo_unsent", IN_NODE, NULL, NULL, NULL)     \
     X(control_refused, true, s->node->refusals.all, "control_refused", IN_NODE, NULL, NULL, NULL)  \
     X(store_refused, true, s->node->store_failures, "store_failures", IN_NODE, NULL, NULL, NULL)   \
     X(segment_lines, s->node->segments != NULL, log_writer_lost(s->node->segments->file),          \

@@ -272,6 +272,20 @@ static void watch_unrouted(struct node *n, tick now)
     w->unrouted = u->count;
 }
 
+/* Who sent the ping sees only that no answer comes, and the answer is in no queue. */
+static void watch_echo(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    char to[EID_TEXT_MAX];
+    if (n->echo_unsent.count == w->echo_unsent || !watch_may_tell(&w->echoing, now))
+        return;
+    assert(n->echo_unsent.count > w->echo_unsent);
+    eid_text(&n->echo_unsent.to, to);
+    say(&n->say, LEVEL_WARNING, "echo: %" PRIu64 " answers not sent: %s; the latest to %s",
+        n->echo_unsent.count - w->echo_unsent, agent_refusal_text(n->echo_unsent.why), to);
+    w->echo_unsent = n->echo_unsent.count;
+}
+
 static void watch_store(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
@@ -329,6 +343,7 @@ void node_watch_tick(struct node *n)
     watch_unconfigured(n, now);
     watch_expiry(n, now);
     watch_unrouted(n, now);
+    watch_echo(n, now);
     node_permit_watch(n, now);
     watch_store(n, now);
     watch_descriptors(n, now);

@@ -6,6 +6,8 @@
  * echoes, nor more than so many of an endpoint, in all and with the same payload. Neither are
  * administrative records, nor bundles of sources where no application can be.
  */
+#include <assert.h>
+
 #include "base/allowance.h"
 #include "base/hash.h"
 #include "node/node.h"
@@ -73,11 +75,22 @@ static bool answers(struct node *n, const struct agent_action *a)
            is_within_limits(n, a);
 }
 
-static bool send_back(struct node *n, const struct agent_action *a)
+/* node_watch.c has it logged: the source sees only that no answer comes. */
+static void note_unsent(struct node *n, const struct agent_action *a, enum agent_refusal why)
+{
+    assert(why != REFUSE_NONE);
+    n->echo_unsent.count++;
+    n->echo_unsent.why = why;
+    n->echo_unsent.to = a->id.source;
+}
+
+static void send_back(struct node *n, const struct agent_action *a)
 {
     struct buf *b = buf_new(BUNDLE_HEAD_MAX, a->payload.len + BUNDLE_TAIL_MAX);
-    if (b == NULL)
-        return false;
+    if (b == NULL) {
+        note_unsent(n, a, REFUSE_NO_MEMORY);
+        return;
+    }
     if (a->payload.len > 0)
         memcpy(buf_append(b, a->payload.len), a->payload.data, a->payload.len);
     struct bundle_block mark = {.type = ECHO_BLOCK,
@@ -92,10 +105,13 @@ static bool send_back(struct node *n, const struct agent_action *a)
                               .payload = b,
                               .block = n->config->echo_mark ? &mark : NULL,
                               .token = NODE_TOKEN_ECHO};
-    if (agent_send(n->agent, &r, node_now(n), NULL) == REFUSE_NONE)
-        return true;
-    buf_drop(b);
-    return false;
+    const enum agent_refusal why = agent_send(n->agent, &r, node_now(n), NULL);
+    if (why != REFUSE_NONE) {
+        buf_drop(b);
+        note_unsent(n, a, why);
+        return;
+    }
+    n->echoed++;
 }
 
 int echo_open(struct node *n)
@@ -108,8 +124,8 @@ int echo_open(struct node *n)
 
 void echo_deliver(struct node *n, const struct agent_action *a)
 {
-    if (answers(n, a) && send_back(n, a))
-        n->echoed++;
+    if (answers(n, a))
+        send_back(n, a);
     else
         n->echo_refused++;
     agent_delivered(n->agent, a->key, true, node_now(n));

@@ -103,6 +103,21 @@ class UdpclTest(NodeCase):
         self.lab.start_node(1, self.lab.write_node(1, [link], log=False))
         return peer, ("127.0.0.1", port)
 
+    def test_echo_without_a_route_back(self):
+        """The log says so; who sent the ping sees only that no answer comes."""
+        peer, to = self.single_with()
+        for i in range(3):
+            peer.sendto(bundle(ipn(9, 5), ipn(1, 128), b"ping %d" % i, i), to)
+        wait_for(lambda: self.ctl(1, "counters")["node"]["echo_unsent"] == 3)
+        self.assertEqual(self.ctl(1, "counters")["node"]["echo_refused"], 0)
+
+        def log():
+            with open(self.lab.path("node1.log"), encoding="utf-8") as f:
+                return f.read()
+
+        wait_for(lambda: "answers not sent" in log())
+        self.assertRegex(log(), r"warning: echo: [123] answers not sent: no route to the destination; the latest to ipn:9\.5\n")
+
     def exchange(self):
         """Short and long ones: what fits a datagram, and what goes in fragments."""
         receiver, sender = self.client(2, "ipn:2.7", subscribe=True), self.client(1, "ipn:1.5")

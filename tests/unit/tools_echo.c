@@ -280,6 +280,25 @@ START_TEST(never_answered)
 }
 END_TEST
 
+/* Nothing leads back: that is no matter of loops. */
+START_TEST(no_route_back)
+{
+    struct half one;
+    half_init(&one, "ipn:1.0", "on");
+    struct eid_pattern all;
+    char to[EID_TEXT_MAX];
+    ck_assert_int_eq(eid_pattern_parse("*", &all), 0);
+    ck_assert_int_eq(agent_route_remove(one.node.agent, &all, 0), 0);
+    for (uint64_t i = 1; i <= 3; i++)
+        half_receive(&one, bundle_of("ipn:2.7", "ipn:1.128", i, "ping"));
+    ck_assert_uint_eq(one.node.echoed + one.node.echo_refused, 0);
+    ck_assert_uint_eq(one.node.echo_unsent.count, 3);
+    ck_assert_int_eq(one.node.echo_unsent.why, REFUSE_NO_ROUTE);
+    ck_assert_str_eq((eid_text(&one.node.echo_unsent.to, to), to), "ipn:2.7");
+    half_fini(&one);
+}
+END_TEST
+
 int main(void)
 {
     const uint64_t start_ms = DTN_EPOCH_UNIX * 1000 + UINT64_C(800000000000);
@@ -296,6 +315,7 @@ int main(void)
     tcase_add_test(t, a_source_has_its_share);
     tcase_add_test(t, the_table_has_a_fixed_size);
     tcase_add_test(t, never_answered);
+    tcase_add_test(t, no_route_back);
     suite_add_tcase(s, t);
     SRunner *runner = srunner_create(s);
     srunner_run_all(runner, CK_NORMAL);
