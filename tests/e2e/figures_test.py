@@ -12,7 +12,7 @@ import unittest.mock
 
 sys.path.insert(0, f"{sys.argv[1]}/tools/python")
 try:
-    from heliograph import campaign_data, campaign_export, campaign_pairs, campaign_report, plot  # noqa: E402
+    from heliograph import campaign_data, campaign_export, campaign_figures, campaign_pairs, campaign_report, plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise
@@ -42,7 +42,7 @@ class Figures(unittest.TestCase):
                  for a, b, mean in ((1, 1, 100.0), (2, 1, 110.0), (1, 2, 200.0), (2, 2, 280.0))]
         swept = types.SimpleNamespace(sweep={"a": [1, 2], "b": [1, 2]})
         for name, wanted in (("a", (200 / 21, 100 / 3)), ("b", (200 / 3, 3400 / 39))):
-            for one, other in zip(campaign_report.swings(swept, table, name, "goodput"), wanted, strict=True):
+            for one, other in zip(campaign_figures.swings(swept, table, name, "goodput"), wanted, strict=True):
                 self.assertAlmostEqual(one, other)
 
     def test_figure_5_has_the_tables_intervals(self):
@@ -60,7 +60,7 @@ class Figures(unittest.TestCase):
         self.assertIn("not faithful", labels(figure))
         hollow = [line for line in figure.axes[0].lines if line.get_label() == "not faithful"][0]
         self.assertEqual(list(hollow.get_xdata()), [7])
-        for figure in (plot.bars("", "", ["x", "y"], [("A", [1.0, 2.0], [None, None])], weak=[False, True]),
+        for figure in (plot.bars("", "", ["x", "y"], [("A", [1.0, 2.0], [None, None])], weak=[[False, True]]),
                        plot.stacked("", "", ["x", "y"], [("ideal", [1.0, 2.0])], weak=[False, True])):
             good, weak = figure.axes[0].patches[:2]
             self.assertEqual(weak.get_facecolor(), (1, 1, 1, 1))
@@ -161,7 +161,7 @@ class Figures(unittest.TestCase):
         swept = types.SimpleNamespace(name="x", sweep={"a": [1, 2], "b": [1, 2]}, runs=[types.SimpleNamespace(kind="ltp")])
         drawn = []
         with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, *_: drawn.append(figure)):
-            self.assertEqual([f["name"] for f in campaign_report.sensitivity(swept, table, "")], ["x-sensitivity-goodput", "x-sensitivity-session_mean"])
+            self.assertEqual([f["name"] for f in campaign_figures.sensitivity(types.SimpleNamespace(labels={}), swept, table, "")], ["x-sensitivity-goodput", "x-sensitivity-session_mean"])
         self.assertEqual([label.get_text() for label in drawn[0].axes[0].get_xticklabels()], ["b", "a"])
         self.assertAlmostEqual(drawn[0].axes[0].patches[0].get_height(), (100 * 50 / 176 + 100 * 50 / 177) / 2)
 

@@ -18,10 +18,10 @@ def escape(text):
     return "".join(SPECIAL.get(c, c) for c in str(text))
 
 
-def picture(title, xlabel, ylabel, lines):
+def picture(title, xlabel, ylabel, lines, xlog=False):
     """A tikzpicture of (label, [(x, y, half or None)], hollow points) as the report's line figures have them."""
     out = ["% needs \\usepackage{pgfplots} and \\pgfplotsset{compat=1.18}", f"% {title}", "\\begin{tikzpicture}",
-           f"\\begin{{axis}}[xlabel={{{escape(xlabel)}}}, ylabel={{{escape(ylabel)}}}, legend pos=outer north east, grid=major]"]
+           f"\\begin{{axis}}[xlabel={{{escape(xlabel)}}}, ylabel={{{escape(ylabel)}}}, legend pos=outer north east, grid=major{', xmode=log' if xlog else ''}]"]
     for label, points, hollow in lines:
         known = [(x, y, half or 0.0) for x, y, half in points if x is not None]
         bars = "error bars/.cd, y dir=both, y explicit" if any(half for *_, half in known) else ""
@@ -86,7 +86,7 @@ def write(path, text):
 
 
 def experiment_files(folder, experiment, rows, lines, metrics):
-    """lines: metric -> (title, xlabel, ylabel, lines), of those that have an abscissa."""
+    """lines: metric -> arguments of picture(), of those that have an abscissa."""
     write(os.path.join(folder, f"{experiment.name}.tex"), table(experiment, rows, metrics))
-    for metric, (title, xlabel, ylabel, drawn) in lines.items():
-        write(os.path.join(folder, f"{experiment.name}-{metric}.tex"), picture(title, xlabel, ylabel, drawn))
+    for metric, words in lines.items():
+        write(os.path.join(folder, f"{experiment.name}-{metric}.tex"), picture(*words))

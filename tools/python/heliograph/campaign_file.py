@@ -130,7 +130,7 @@ def parameters(kind="ltp"):
 
 
 KINDS = ("ltp", "sle")
-TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "systems", "set", "experiments")
+TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "labels", "systems", "set", "experiments")
 EXPERIMENT = ("name", "title", "set", "sweep")
 
 
@@ -194,6 +194,8 @@ class Campaign:
     lab: str | None = None
     systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
     kind: str = "ltp"
+    titled: bool = False  # the file has a title
+    labels: dict = dataclasses.field(default_factory=dict)  # name of a parameter, a value or a result -> what figures call it
     doubts: dict = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it
 
     def runs(self):
@@ -537,7 +539,7 @@ def _head(reader, keys, path, mode):
     reader.parameters = parameters(kind)
     named = get("mode", units.word_of(*MODES), "sim")
     return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
-                    get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind)
+                    get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind, titled="title" in keys)
 
 
 def _shared(reader, keys, campaign, base):
@@ -570,6 +572,9 @@ def _read(reader, path, mode):
             if any(one.name == e.name for e in campaign.experiments):
                 reader.fail(node, f"there is already an experiment \"{one.name}\"")
             campaign.experiments.append(one)
+    if "labels" in keys and not reader.wrong:
+        from . import campaign_names  # it reads this module
+        campaign.labels = campaign_names.read_labels(reader, keys["labels"], campaign)
     return campaign
 
 

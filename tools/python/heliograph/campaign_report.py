@@ -6,106 +6,9 @@ import os
 
 import jinja2
 
-from . import campaign_data, campaign_delays, campaign_export, campaign_file, campaign_pairs, campaign_paper, campaign_run, campaign_sle, campaign_sle_report, ltp_options, plot, statistics, units
+from . import campaign_data, campaign_delays, campaign_export, campaign_figures, campaign_file, campaign_pairs, campaign_paper, campaign_run, campaign_sle_report, statistics
 
 COMPARED = (("goodput", "goodput"), ("session", "session_mean"), ("delivery", "delivery_mean"))
-PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99"), "sle": campaign_sle.PLOTS}
-
-
-def number(name, value):
-    """A swept value on an axis; of a lab's key, links.1-2.rate, the last word says what it is."""
-    name = name.rsplit(".", 1)[-1]
-    if name in ("delay", "processing", "duration", "trace-offset", "rtt") or ltp_options.is_time(name):
-        return None if value == "auto" else units.duration(value) * 1e3, "ms"
-    if name in ("rate", "line", "source"):
-        return units.rate(value) / 1e6 if value != "unlimited" else None, "Mbit/s"
-    if name in ("bundle", "segment", "tcp-buffer"):
-        return units.size(value) if value != "auto" else None, "bytes"
-    try:
-        return float(value), ""
-    except (TypeError, ValueError):
-        return None, ""
-
-
-def axis(experiment):
-    """The swept parameter for the abscissa: the numeric one with most values."""
-    best = None
-    for name, values in experiment.sweep.items():
-        if len(values) > 1 and all(number(name, v)[0] is not None for v in values):
-            if best is None or len(values) > len(experiment.sweep[best]):
-                best = name
-    return best
-
-
-def series(experiment, table, x, metric):
-    """Lines: one for each combination of what is swept beside x."""
-    found = {}
-    for row in table:
-        label = ", ".join(f"{n} {row.values[n]}" if n != "trace" else str(row.values[n])
-                          for n in experiment.sweep if n != x) or experiment.name
-        points, hollow = found.setdefault(label, ([], set()))
-        at = number(x, row.values[x])[0]
-        if row.mean(metric) is not None:
-            points.append((at, row.mean(metric), row.half(metric)))
-            if not row.faithful:
-                hollow.add(at)
-    return [(label, sorted(points, key=lambda p: p[:2]), hollow) for label, (points, hollow) in found.items()]
-
-
-def label(metric):
-    title, unit, _ = campaign_data.ALL[metric]
-    return f"{title} ({unit})" if unit else title
-
-
-def figures(experiment, table, folder):
-    """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
-    x = axis(experiment)
-    drawn, lines = [], {}
-    plots = campaign_data.known(table, PLOTS[experiment.runs[0].kind])
-    for metric in plots:
-        name = f"{experiment.name}-{metric}"
-        if x is not None:
-            unit = number(x, experiment.sweep[x][0])[1]
-            lines[metric] = label(metric), f"{x} ({unit})" if unit else x, label(metric), series(experiment, table, x, metric)
-            figure = plot.lines(*lines[metric])
-        else:
-            groups = [" ".join(str(row.values[n]) for n in experiment.sweep) or experiment.name for row in table]
-            figure = plot.bars(label(metric), label(metric), groups,
-                               [(metric, [row.mean(metric) for row in table], [row.half(metric) for row in table])],
-                               xlabel=", ".join(experiment.sweep), weak=[not row.faithful for row in table])
-        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": label(metric)})
-    campaign_export.experiment_files(folder, experiment, table, lines, plots)
-    return drawn + sensitivity(experiment, table, folder)
-
-
-def swings(experiment, table, name, metric):
-    """By how much the metric moves, in percent of its mean, when this parameter alone goes through its values: for each
-    combination of the others."""
-    groups = {}
-    for row in table:
-        if row.mean(metric) is not None:
-            groups.setdefault(tuple(str(row.values[n]) for n in experiment.sweep if n != name), []).append(row.mean(metric))
-    return [100 * (max(g) - min(g)) / (sum(g) / len(g)) for g in groups.values() if len(g) > 1 and sum(g) > 0]
-
-
-def sensitivity(experiment, table, folder):
-    """Which parameter matters? Only where several are swept."""
-    names = [n for n, values in experiment.sweep.items() if len(values) > 1]
-    if len(names) < 2:
-        return []
-    drawn = []
-    for metric in PLOTS[experiment.runs[0].kind][:3:2]:
-        found = [swings(experiment, table, n, metric) for n in names]
-        if not all(found):
-            continue
-        order = sorted(range(len(names)), key=lambda i: -max(found[i]))
-        title = f"Sensitivity: {campaign_data.ALL[metric][0]}"
-        figure = plot.bars(title, "swing, % of the mean", [names[i] for i in order],
-                           [("mean over the other parameters", [sum(found[i]) / len(found[i]) for i in order], [None] * len(names)),
-                            ("most", [max(found[i]) for i in order], [None] * len(names))], xlabel="swept alone")
-        name = f"{experiment.name}-sensitivity-{metric}"
-        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": title})
-    return drawn
 
 
 def shown(row, metric):
@@ -187,7 +90,7 @@ def over_all(differences):
 def fixed(campaign, experiment):
     """What holds in all runs of an experiment, as (name, value), and what its traces, or its lab, are."""
     runs = experiment.runs
-    same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep]
+    same = [(name, value) for name, value in runs[0].values.items() if name not in experiment.sweep and all(run.values.get(name) == value for run in runs)]
     files = {os.path.basename(run.lab) if run.lab else run.values["trace"]: run.digest for run in runs if run.digest}
     return {"values": same, "files": [(name, digest[:16]) for name, digest in files.items()], "what": "Lab" if runs[0].lab else "Trace"}
 
@@ -282,7 +185,7 @@ def make(campaign, out, against=()):
     sections, pairs = [], paired(campaign, tables, folder)
     for e, table in zip(campaign.experiments, tables):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
-        sections.append({"experiment": e, "table": table, "figures": figures(e, table, folder), "repeated": repeated(e, table),
+        sections.append({"experiment": e, "table": table, "figures": campaign_figures.figures(campaign, e, table, folder), "repeated": repeated(e, table),
                          "fixed": fixed(campaign, e), "metrics": campaign_data.known(table, campaign_data.KINDS[campaign.kind]), "others": other_systems(campaign, e),
                          "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "coarse": coarse_words(table)})
     paper = None

@@ -3,12 +3,14 @@
 import io
 import math
 import os
+import textwrap
 
 import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt  # noqa: E402
 import matplotlib.ticker  # noqa: E402
+import matplotlib.transforms  # noqa: E402
 
 # Okabe and Ito's palette, which colour-blind readers can tell apart; marks and dashes differ, too.
 BLUE, ORANGE, GREEN, PURPLE = "#0072B2", "#D55E00", "#009E73", "#CC79A7"
@@ -70,12 +72,29 @@ def save(figure, folder, name):
     return inline(text)
 
 
+WIDE = 92        # letters of a legend in one row
+ROWS, ROW = 3, 0.19  # so many rows have their place in each figure; inches of a further one
+TITLE_MAX = 74   # letters of a title in one line
+
+
 def legend(axes):
-    """Below the axes, where it hides nothing; each label once."""
+    """Below the axes and their labels, where it hides nothing; each label once."""
     handles, labels = axes.get_legend_handles_labels()
     once = dict(zip(labels, handles))
-    if len(once) > 1:
-        axes.legend(once.values(), once.keys(), fontsize=9, loc="upper center", bbox_to_anchor=(0.5, -0.13), ncols=min(4, len(once)))
+    if len(once) < 2:
+        return
+    axes.figure.canvas.draw()  # how far down the labels reach is known then
+    below = (axes.bbox.y0 - axes.xaxis.get_tightbbox(axes.figure.canvas.get_renderer()).y0) / axes.figure.dpi
+    place = axes.transAxes + matplotlib.transforms.ScaledTranslation(0, -below, axes.figure.dpi_scale_trans)
+    columns = max(1, min(4, WIDE // (max(map(len, once)) + 8), len(once)))
+    width, height = axes.figure.get_size_inches()
+    axes.figure.set_size_inches(width, height + ROW * max(0, math.ceil(len(once) / columns) - ROWS))
+    axes.legend(once.values(), once.keys(), fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns)
+
+
+def title_of(text):
+    """The text in lines that fit over a figure."""
+    return textwrap.fill(text, TITLE_MAX)
 
 
 def intervals(halves):
@@ -87,15 +106,16 @@ POINTS_MAX = 16                # each has a tick of its own
 LETTER, APART = 0.0145, 0.012  # of the axis: a letter of a tick's label, and the least between two
 
 
-def ticks_at(values):
+def ticks_at(values, log=False):
     """Ticks where the points are, but for those whose labels would meet; None where the points are too many for that, or most would go."""
     values = sorted(set(values))
     if not 0 < len(values) <= POINTS_MAX:
         return None
-    width = max(values[-1] - values[0], 1e-300)
+    place = math.log10 if log else float
+    width = max(place(values[-1]) - place(values[0]), 1e-300)
 
     def room(a, b):
-        return (b - a) / width >= LETTER * (len(f"{a:.10g}") + len(f"{b:.10g}")) / 2 + APART
+        return (place(b) - place(a)) / width >= LETTER * (len(f"{a:.10g}") + len(f"{b:.10g}")) / 2 + APART
 
     kept = [values[0]]
     for value in values[1:-1]:
@@ -105,8 +125,26 @@ def ticks_at(values):
     return kept if 2 * len(kept) > len(values) else None
 
 
-def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False):
-    """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)])."""
+def spans_decades(values):
+    """Do positive values span more than two decades? Then equal distances on the axis are equal ratios."""
+    values = list(values)
+    return bool(values) and min(values) > 0 and max(values) > 100 * min(values) * (1 + 1e-9)
+
+
+def set_ticks(axes, values, log):
+    """Labels where they fit, and a mark without a label at each other value; whole numbers have no ticks between them."""
+    ticks = ticks_at(values, log)
+    if ticks:
+        axes.set_xticks(ticks, [f"{x:.10g}" for x in ticks])
+        axes.set_xticks(sorted(set(values) - set(ticks)), minor=True)
+        axes.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
+    elif not log and all(float(x).is_integer() for x in values):
+        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
+
+
+def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False, xlog=False):
+    """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)]); log, xlog: of the
+    ordinate, of the abscissa."""
     figure, axes = plt.subplots()
     for i, (label, points, hollow) in enumerate(series):
         if not points:
@@ -121,38 +159,68 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
     for label, index, points in published:
         axes.plot(*zip(*points), color=COLOURS[index % len(COLOURS)], linestyle="none", marker="x", markersize=11,
                   markeredgewidth=2.5, zorder=5, label=label)
-    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    axes.set(title=title_of(title), xlabel=xlabel, ylabel=ylabel)
     if log:
         axes.set_yscale("log")
     elif floor:
         axes.set_ylim(bottom=0)
-    xticks = xticks or ticks_at(p[0] for _, points, _ in series for p in points)
+    if xlog:
+        axes.set_xscale("log")
     if xticks:
         axes.set_xticks(xticks, [f"{x:.10g}" for x in xticks])
-    elif all(float(p[0]).is_integer() for _, points, _ in series for p in points):
-        axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
+    else:
+        set_ticks(axes, [p[0] for _, points, _ in series for p in points], xlog)
     legend(axes)
     return figure
 
 
+LABEL_MAX = 24                   # letters of a group's label
+SLANTED, UPRIGHT = 0.06, 0.028  # of the axis: what a label at 30° and one at 90° needs to the next
+
+
+def shortened(labels):
+    """Without the folders of paths, and no longer than LABEL_MAX, as long as they stay different."""
+    short = [label.rsplit("/", 1)[-1] for label in labels]
+    if len(set(short)) < len(set(labels)):
+        short = labels
+    half = LABEL_MAX // 2
+    cut = [label if len(label) <= LABEL_MAX else label[:half] + "…" + label[1 - half:] for label in short]
+    return cut if len(set(cut)) == len(set(labels)) else short
+
+
+def set_groups(axes, labels):
+    """Labels of groups of bars: side by side if they fit, else slanted, else upright; beyond that the figure is wider."""
+    labels, room = shortened(labels), 1 / max(1, len(labels))
+    if max(map(len, labels), default=0) * LETTER + APART <= room:
+        axes.set_xticks(range(len(labels)), labels)
+    elif room >= SLANTED:
+        axes.set_xticks(range(len(labels)), labels, rotation=30, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(range(len(labels)), labels, rotation=90)
+        width, height = axes.figure.get_size_inches()
+        axes.figure.set_size_inches(width * max(1, UPRIGHT / room), height)
+    axes.set_xlim(-0.6, len(labels) - 0.4)
+
+
 def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
     """series: (label, [value or None], [half or None]) for each group; published: for each series values or None; weak: for
-    each group whether it was not faithful."""
+    each series whether each group was not faithful."""
     figure, axes = plt.subplots()
     width = 0.8 / max(1, len(series))
     for i, (label, values, halves) in enumerate(series):
         x = [g + (i - (len(series) - 1) / 2) * width for g in range(len(groups))]
         drawn_bars = axes.bar(x, [v or 0 for v in values], width * 0.94, yerr=intervals(halves), capsize=3,
                               label=label, color=COLOURS[i % len(COLOURS)], hatch=HATCHES[i % 3], edgecolor="white")
-        for bar, hollow in zip(drawn_bars, weak):
+        for bar, hollow in zip(drawn_bars, weak[i] if i < len(weak) else []):
             if hollow:
                 bar.set(facecolor="white", edgecolor=COLOURS[i % len(COLOURS)], linestyle="--", label="not faithful")
         marks = [(a, p) for a, p in zip(x, published[i] if i < len(published) else []) if p is not None]
         if marks:
             axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2,
                       label="published")
-    axes.set_xticks(range(len(groups)), groups)
-    axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+    set_groups(axes, groups)
+    axes.set_ylim(bottom=0)  # also where an interval is longer than its bar
+    axes.set(title=title_of(title), xlabel=xlabel, ylabel=ylabel)
     axes.grid(axis="x", visible=False)
     legend(axes)
     return figure
