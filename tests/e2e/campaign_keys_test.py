@@ -28,7 +28,7 @@ VALUES = {  # of each key another one than the default, as helio-sim is told it
     "recovery": "default", "duration": "3s", "closing": "3", "copies": "2", "report-copies": "4", "copy-spacing": "6ms", "checkpoint-segments": "70",
     "checkpoint-time": "8ms", "rto-min": "11ms", "rto-max": "700ms", "return-rate": "2Mbit/s", "colour": "orange", "resend": "5", "orange-wait": "9ms",
     "orange-answer": "13ms", "jitter": "1ms", "resend-wait": "2ms", "merge-claims": "yes", "oldest-first": "yes"}
-OTHERWISE = {"trace", "trace-offset", "return-trace", "return-offset", "warmup", "drop", "drop-return", "contacts", "stack", "system"}  # below, or no word of helio-sim
+OTHERWISE = {"trace", "loss", "trace-offset", "return-trace", "return-offset", "warmup", "drop", "drop-return", "contacts", "stack", "system"}  # below, or no word of helio-sim
 
 
 class Keys(Base):
@@ -54,6 +54,20 @@ class Keys(Base):
             self.assertIn(pair, [(key, str(value)) for key, value in found])
         found = [key for key, _ in found]
         self.assertLess(found.index("recovery"), found.index("rto"))  # switches act after the set that they change
+
+    def test_loss_is_a_trace_of_independent_erasures(self):
+        """helio-sim is told the same; 0 is no trace; both at once are a mistake with its line."""
+        for loss, trace in (("0.001", "iid:0.001"), ("0.25", "iid:0.25"), ("0", "none")):
+            (short,), (whole,) = self.runs_of(f"{{loss: {loss}}}"), self.runs_of(f'{{trace: "{trace}"}}')
+            self.assertEqual(self.words(short), self.words(whole))
+            self.assertIn(("trace", trace), self.words(short))
+            self.assertEqual(self.traces().realisation(short), self.traces().realisation(whole))
+        runs = campaign_file.load(self.file("experiments: [{name: x, sweep: {loss: [0.1, 0.2], recovery: [plain, default]}}]\n")).runs()
+        self.assertEqual([(run.values["trace"], run.values["recovery"]) for run in runs], [(t, r) for t in ("iid:0.1", "iid:0.2") for r in ("plain", "default")])
+        for text, wanted in (("{loss: 0.1, trace: A}", "loss: it is short for trace: iid:0.1, and trace is given, too"), ("{loss: 1.5}", "loss: \"1.5\" is no share from 0 to 0.9")):
+            with self.assertRaises(campaign_file.CampaignError) as caught:
+                self.runs_of(text)
+            self.assertIn(wanted, str(caught.exception))
 
     def test_bounds_of_the_timer_and_the_way_back_by_hand(self):
         """Checkpoints are lost: their session takes the timers longer; a report of n bytes takes 8 (n + 42) / rate to send."""

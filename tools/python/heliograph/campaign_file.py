@@ -110,7 +110,7 @@ def _open_rate(value):
 
 # What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
 FIXED = {
-    "trace": (_text, "A"), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
+    "trace": (_text, "A"), "loss": (campaign_sle.PARAMETERS["loss"][0], None), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
     "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
     "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
     "recovery": (_recovery, "plain"),
@@ -429,6 +429,14 @@ def settle_timer(node, values, given, campaign):
                                    f"runs out in every session; leave rto out, or write more, or auto", node.start_mark.line + 1)
 
 
+def settle_loss(reader, node, values, given):
+    """`loss` is another word for a trace of independent erasures."""
+    if "loss" in values:
+        if "trace" in given:
+            reader.fail(node, f"loss: it is short for trace: iid:{values['loss']:.10g}, and trace is given, too; leave one of them out")
+        values["trace"] = f"iid:{values['loss']:.10g}" if values["loss"] else "none"
+
+
 def check_values(reader, node, values, campaign, base):
     """They are right together; the digest of the files that they name."""
     if campaign.kind == "sle":
@@ -488,6 +496,7 @@ def _runs(reader, node, one, fixed, campaign, base):
         values.update(fixed)
         values.update(zip(one.sweep, combination))
         if campaign.kind == "ltp":
+            settle_loss(reader, node, values, {*fixed, *one.sweep})
             settle_timer(node, values, {*fixed, *one.sweep}, campaign)
         digest = check_values(reader, node, values, campaign, base)
         system = other_system(reader, node, values, campaign, one.sweep)

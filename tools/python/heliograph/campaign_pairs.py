@@ -10,7 +10,7 @@ import csv
 from . import campaign_data, statistics
 
 COMPARED = ("goodput", "session_mean", "delivery_p99")
-OTHER_FADES = ("trace", "return-trace", "trace-offset", "return-offset", "duration", "seed", "iid")  # last words of names: no pairs over these
+OTHER_FADES = ("trace", "loss", "return-trace", "trace-offset", "return-offset", "duration", "seed", "iid")  # last words of names: no pairs over these
 
 
 def steps(name, values):

@@ -25,7 +25,7 @@ def auto_timer(path):
 
 def options(run, traces):
     trace, offset, _ = traces.of(run)
-    v = {k: value for k, value in run.values.items() if k not in ("trace", "trace-offset", "return-trace", "return-offset", "stack", "system", *RULES)}
+    v = {k: value for k, value in run.values.items() if k not in ("trace", "loss", "trace-offset", "return-trace", "return-offset", "stack", "system", *RULES)}
     start = warmup_of(run.values)
     v["warmup"] = units.duration_text(start)
     if start > 0:  # the paper's runs count from the first moment to the last, and nothing beyond
