@@ -156,6 +156,16 @@ class Figures(unittest.TestCase):
             self.assertEqual((campaign_report.shown(row, "goodput"), row.coarse("goodput")), (text, coarse))
             self.assertEqual("1 of 1 settings" in (campaign_report.coarse_words([row]) or ""), coarse)
 
+    def test_more_than_all_has_a_note(self):
+        """An efficiency above 100 %, as it is shown, on the page and in the table for a paper."""
+        for mean, text, note in ((100.2, "100.2* ± 0.3", True), (100.06, "100.1* ± 0.3", True), (100.04, "100.0 ± 0.3", False), (99.9, "99.9 ± 0.3", False)):
+            row = campaign_data.Row({"rto": "30ms"}, {"efficiency": (mean, 0.3), "session_mean": (120.0, None)}, 5, 0, [])
+            self.assertEqual((campaign_report.shown(row, "efficiency"), campaign_report.shown(row, "session_mean")), (text, "120.0"))
+            self.assertEqual((campaign_report.above_words([row]) or "").startswith("* Above 100 %: "), note)
+            tex = campaign_export.table(types.SimpleNamespace(sweep={"rto": ["30ms"]}), [row], ["efficiency", "session_mean"])
+            self.assertEqual(("^{*}" in tex, "\\multicolumn{3}{l}{\\footnotesize * Above 100 \\%: " in tex), (note, note))
+            self.assertEqual(tex.count("{"), tex.count("}"))
+
     def test_what_matters_most_is_first(self):
         table = [types.SimpleNamespace(values={"a": a, "b": b}, mean=lambda metric, mean=100.0 + a + 50 * b: mean) for a in (1, 2) for b in (1, 2)]
         swept = types.SimpleNamespace(name="x", sweep={"a": [1, 2], "b": [1, 2]}, runs=[types.SimpleNamespace(kind="ltp")])

@@ -353,6 +353,14 @@ class Figures(unittest.TestCase):
         self.assertGreater(r["carried_share"], 0.97)
         self.assertLessEqual(r["carried_share"], 1)
 
+    def test_more_than_the_capacity_is_explained(self):
+        """One run, and a warm-up that ends elsewhere: 100.3 and 99.6 %. What was carried in that time is the same."""
+        link = ("--trace", "iid:0.001", "--rate", "100Mbit/s", "--delay", "50ms", "--bundle", "100kB", "--sessions", "20", "--rto", "208ms", "--duration", "3s", "--follow", "yes")
+        for warmup, above in (("700ms", True), ("600ms", False)):
+            r, text = result(*link, "--warmup", warmup), run(*link, "--warmup", warmup).stdout
+            self.assertEqual((r["efficiency"] > 1, "above 100 %: whole blocks count when complete" in text), (above, above))
+            self.assertAlmostEqual(r["carried_share"], 0.9994, delta=0.0002)
+
     def test_carried_counts_whole_blocks(self):
         """Green and orange ones that never are, and tries that were lost, do not count."""
         for more in (("--colour", "green"), ("--colour", "orange")):

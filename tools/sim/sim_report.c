@@ -146,8 +146,9 @@ void sim_report_text(FILE *out, const struct sim_params *p, const char *trace,
             time_text(r->until, duration), p->seed);
     if (r->until < p->duration)
         fprintf(out, "stopped after %s of virtual time\n\n", time_text(r->until, duration));
-    fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%)\n", "goodput", r->goodput_bps / 1e6,
-            r->capacity_bps / 1e6, 100 * r->efficiency);
+    fprintf(out, "%-22s %.3f Mbit/s of %.3f (%.2f %%%s)\n", "goodput", r->goodput_bps / 1e6,
+            r->capacity_bps / 1e6, 100 * r->efficiency,
+            r->efficiency > 1 ? "; above 100 %: whole blocks count when complete" : "");
     fprintf(
         out,
         "%-22s %.3f Mbit/s (%.2f %% of the capacity, standard error %.2f) by the time of sending\n",

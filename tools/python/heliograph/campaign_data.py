@@ -27,8 +27,18 @@ METRICS = {
 
 COUNTED = ("goodput", "efficiency", "paper_ratio", "sessions_100s")  # in whole bundles
 
+SHARES = ("efficiency", "carried_share", "paper_ratio")  # of what the channel can carry, %
+ABOVE = ("Above 100 %: goodput counts a block when it is complete. Blocks that were sent in part before the end of the warm-up count in full, and blocks under way at the end do "
+         "not count, so the efficiency varies by some blocks around its mean; with independent erasures (iid) the loss also differs from its mean. Longer runs make both smaller. "
+         "The share by the time of sending (carried_share) leaves the first effect out.")
+
 KINDS = {"ltp": METRICS, "sle": campaign_sle.METRICS}
 ALL = {**campaign_sle.METRICS, **METRICS}  # those of one name are alike
+
+
+def above(name, mean):
+    """Is a share, as it is shown, more than all?"""
+    return name in SHARES and mean is not None and round(mean, 1) > 100
 
 
 def _seconds(result, values):

@@ -46,13 +46,17 @@ def table(experiment, rows, metrics):
         heads.append(escape(f"{title} ({unit})" if unit else title))
     out = ["% needs \\usepackage{booktabs}", f"\\begin{{tabular}}{{{'l' * len(names)}{'r' * len(metrics)}}}", "\\toprule", " & ".join(heads) + r" \\",
            "\\midrule"]
+    above = ""
     for row in rows:
         cells = [escape(row.values[n]) for n in names]
         for m in metrics:
             mean, half = row.metrics[m]
-            cells.append("--" if mean is None else f"${digits(mean, 4)}" + (f" \\pm {digits(half, 2)}$" if half else "$"))
+            mark = "^{*}" if campaign_data.above(m, mean) else ""
+            above = above or mark
+            cells.append("--" if mean is None else f"${digits(mean, 4)}{mark}" + (f" \\pm {digits(half, 2)}$" if half else "$"))
         out.append(" & ".join(cells) + r" \\")
-    return "\n".join([*out, "\\bottomrule", "\\end{tabular}", ""])
+    note = [f"% * {campaign_data.ABOVE}", f"\\multicolumn{{{len(heads)}}}{{l}}{{\\footnotesize * {escape(campaign_data.ABOVE.split(':')[0])}: blocks sent in part before the warm-up's end count in full}} \\\\"]
+    return "\n".join([*out, "\\bottomrule", *(note if above else []), "\\end{tabular}", ""])
 
 
 def cell(kind, text):

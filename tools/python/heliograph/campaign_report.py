@@ -16,10 +16,11 @@ def shown(row, metric):
     if mean is None:
         return "–"
     digits = 0 if abs(mean) >= 1000 else 1 if abs(mean) >= 10 else 3
+    mark = "*" if campaign_data.above(metric, mean) else ""
     if row.coarse(metric):
         step = mean * row.grain()
-        return f"{mean:.{digits}f} (steps of {step:.{max(digits, 1)}f})"
-    return f"{mean:.{digits}f}" + (f" ± {half:.{digits}f}" if half else "")
+        return f"{mean:.{digits}f}{mark} (steps of {step:.{max(digits, 1)}f})"
+    return f"{mean:.{digits}f}{mark}" + (f" ± {half:.{digits}f}" if half else "")
 
 
 def coarse_words(table):
@@ -29,6 +30,11 @@ def coarse_words(table):
         return None
     return (f"Goodput of {len(steps)} of {len(table)} settings differs between repetitions by less than one bundle, which is up to {100 * max(steps):.2g} % of it: what is "
             "below such a step is quantisation, and no interval is shown. Longer runs or smaller bundles make the steps smaller.")
+
+
+def above_words(table):
+    """What is said where a share of the channel's capacity is above 100 %; nothing where none is."""
+    return f"* {campaign_data.ABOVE}" if any(campaign_data.above(name, mean) for row in table for name, (mean, _) in row.metrics.items()) else None
 
 
 def compared(campaign, tables, others):
@@ -187,7 +193,7 @@ def make(campaign, out, against=()):
         campaign_data.write_csv(os.path.join(folder, e.name + ".csv"), e, table)
         sections.append({"experiment": e, "table": table, "figures": campaign_figures.figures(campaign, e, table, folder), "repeated": repeated(e, table),
                          "fixed": fixed(campaign, e), "metrics": campaign_data.known(table, campaign_data.KINDS[campaign.kind]), "others": other_systems(campaign, e),
-                         "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "coarse": coarse_words(table)})
+                         "delays": delays(e, table, folder), "pairs": pairs.get(e.name), "seeds": trace_seeds(table), "coarse": coarse_words(table), "above": above_words(table)})
     paper = None
     named = dict(zip((e.name for e in campaign.experiments), tables))
     if campaign.kind == "sle":
