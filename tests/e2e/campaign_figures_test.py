@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""The figures that a campaign's file gets: which axis, which lines or bars, which words. Looked up in the figures; nothing is run.
+"""The figures that a campaign's file gets: which axis, which lines or bars, which words; and the files of the page, run.
 Needs matplotlib. usage: campaign_figures_test.py BIN SOURCE"""
 import math
 import os
+import re
+import subprocess
 import sys
 import tempfile
 import types
@@ -19,6 +21,7 @@ except ModuleNotFoundError:
         raise
     os.execv("/usr/bin/python3", ["/usr/bin/python3", "-B", *sys.argv])  # as the programs do: the system's has what one's own may lack
 
+sys.argv[1] = str(Path(sys.argv[1]).resolve())
 programs.PLACE = sys.argv[1]
 RATES = ("iid:0.001", "iid:0.003", "iid:0.01", "iid:0.03", "iid:0.1", "iid:0.2", "none")
 
@@ -155,6 +158,40 @@ class Bars(Base):
         legend = axes.get_legend().get_window_extent()
         self.assertLess(legend.y1, axes.xaxis.get_tightbbox(figure.canvas.get_renderer()).y0 + 1)
         self.assertGreater(legend.y0, 0)
+
+
+class Page(Base):
+    def test_files_of_the_page(self):
+        """Those of "A figure against the erasure rate", as they are printed; here with fewer and shorter runs."""
+        text = Path(f"{sys.argv[2]}/docs/helio-campaign.md").read_text(encoding="utf-8")
+        section = text[text.index("## A figure against the erasure rate"):text.index("## Other stacks")]
+        files = dict(re.findall(r"```yaml\n# (\S+)\n(.*?)```", section, re.S))
+        self.assertEqual(list(files), ["erasures.yaml", "link.yaml", "erasures-lab.yaml"])
+        for name, content in files.items():
+            (self.folder / name).write_text(content, encoding="utf-8")
+        commands = re.findall(r"^    (helio-campaign \S+)$", section, re.M)
+        self.assertEqual(commands, ["helio-campaign erasures.yaml", "helio-campaign erasures-lab.yaml"])
+        for command, runs in zip(commands, (60, 50), strict=True):
+            self.assertIn(f"{runs} different runs", self.called(command.split()[1], "--check"))
+        for name, content in files.items():
+            for long, short in (("repetitions: 5", "repetitions: 2"), ("duration: 4s", "duration: 1s"), ("0.001, 0.003, 0.01, 0.03, 0.1", "0.001"), ("0, 0.01, 0.03, 0.1", "0")):
+                content = content.replace(long, short)
+            (self.folder / name).write_text(content, encoding="utf-8")
+        for command in commands:
+            self.called(command.split()[1])
+        for name, line in (("erasures", "plain LTP"), ("erasures-lab", "recovery plain")):
+            for metric in ("goodput", "delivery_mean"):
+                svg = (self.folder / f"out/{name}/report/erasures-{metric}.svg").read_text(encoding="utf-8")
+                for words in ("erasure rate", line, "0.2"):
+                    self.assertIn(f">{words}</text>", svg)
+                self.assertTrue((self.folder / f"out/{name}/report/erasures-{metric}.png").exists())
+            page = (self.folder / f"out/{name}/report/index.html").read_text(encoding="utf-8")
+            self.assertNotIn("trace iid:0.001", page)  # not what all runs have
+
+    def called(self, *words):
+        done = subprocess.run([f"{sys.argv[1]}/helio-campaign", *words], cwd=self.folder, capture_output=True, text=True, check=False, timeout=600)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
 
 if __name__ == "__main__":
