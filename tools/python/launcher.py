@@ -10,7 +10,7 @@ sys.dont_write_bytecode = True
 try:
     from heliograph.launch import run
 except ModuleNotFoundError:
-    sys.exit("@NAME@: ../lib/heliograph beside this program is missing; in Debian the package heliograph-lab has it")
+    sys.exit("@NAME@: ../lib/heliograph beside this program is missing; in Debian the package heliograph-lab has it (from source: pip install 'tools/python[lab]' in a virtual environment)")
 except KeyboardInterrupt:
     sys.exit(130)
 sys.exit(run("@NAME@", "@MODULE@"))
