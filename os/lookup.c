@@ -3,7 +3,7 @@
  * One question to the system's resolver. What can go wrong: there is no such name; no server
  * answers in time. Each thread has a state of the resolver of its own (_res), in which a brief
  * question shortens the time for DNS servers, and TCP is left out: glibc has no time-out for it.
- * Other sources of names take their time.
+ * Other sources of names take their time: os/uv_lookup.c bounds how long one waits for them.
  */
 #include "os/lookup.h"
 

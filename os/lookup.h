@@ -13,7 +13,8 @@
 
 /* How a host is asked for. DNS servers have one try of LOOKUP_BRIEF_S each, or the time that the
  * system is set up to wait. Answers that were cut at the length of a datagram are taken as they
- * are; only LOOKUP_TCP gets them whole, by a connection for which the C library may wait for ever.
+ * are; only LOOKUP_TCP gets them whole, by a connection for which the C library may wait for ever:
+ * `done` is called all the same, with an error (os/uv_lookup.h).
  */
 enum lookup_grade { LOOKUP_BRIEF, LOOKUP_PATIENT, LOOKUP_HUNG, LOOKUP_TCP, LOOKUP_GRADES };
 #define LOOKUP_BRIEF_S 1

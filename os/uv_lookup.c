@@ -4,13 +4,21 @@
  * there is none. They are detached: getaddrinfo cannot be interrupted and may take half a minute,
  * for which the end of the program does not wait. libuv's own threads are joined at the end of the
  * process, and those of os/work_pool.h are needed for signatures: neither may wait for a name
- * server. What can go wrong: memory, threads and descriptors are out; the resolver has no answer.
+ * server.
+ *
+ * What can go wrong: memory, threads and descriptors are out; the resolver has no answer. And a
+ * question may take longer than its grade's time, or never end: glibc waits for TCP without a
+ * time-out, and sources other than DNS know nothing of a brief question. Then those who asked hear
+ * that there was no answer in time, and another thread takes the place of the one that hangs; so
+ * many places are replaced at once. Who asks for that host again waits for the same question; after
+ * LOOKUP_ANEW_S there may be a new one beside it.
  */
 #include "os/uv_lookup.h"
 
 #include <assert.h>
 #include <stdlib.h>
 #include <string.h>
+#include <uv.h>
 
 #include "base/hash.h"
 #include "os/clock.h"
@@ -32,6 +40,15 @@ static const unsigned threads_max[LOOKUP_GRADES] = {
     [LOOKUP_TCP] = LOOKUP_THREADS_TCP,
 };
 
+/* A question counts as hanging after these times. That of DNS with three servers is over before,
+ * but for a search list of several domains. */
+static const tick ends[LOOKUP_GRADES] = {
+    [LOOKUP_BRIEF] = LOOKUP_END_BRIEF_S * TICK_S,
+    [LOOKUP_PATIENT] = LOOKUP_END_PATIENT_S * TICK_S,
+    [LOOKUP_HUNG] = LOOKUP_END_PATIENT_S * TICK_S,
+    [LOOKUP_TCP] = LOOKUP_END_TCP_S * TICK_S,
+};
+
 /* A question about a host, from the first call to its answer. */
 struct query {
     struct list node;       /* in its grade's queue or in `over` */
@@ -40,8 +57,14 @@ struct query {
     struct lookup answer;   /* host, family; addresses, len and error of it */
     char host[HOST_NAME_MAX_LEN + 2]; /* in lower case */
     enum lookup_grade grade;
-    bool asked; /* a thread has it, or had it */
-    bool cut;   /* its answer may be */
+    bool asked;    /* a thread has it, or had it */
+    bool running;  /* it has it */
+    bool replaced; /* which hangs, and another thread has its place */
+    tick since;    /* it runs, or (TCP) waits; or its users were told that it hangs */
+    bool overdue;  /* they were; the loop's, as are: */
+    tick anew_at;  /* then: when there may be a new question about the host */
+    bool orphan;   /* there was: it is not in the index */
+    bool cut;      /* its answer may be */
     tick took;
 };
 
@@ -49,6 +72,7 @@ struct grade {
     struct uv_lookups *of;
     struct list queue; /* struct query.node */
     unsigned threads;  /* that run */
+    unsigned replaced; /* of these, that hang, and have others in their places */
 };
 
 struct uv_lookups {
@@ -58,8 +82,12 @@ struct uv_lookups {
     struct hash queries; /* all; the loop's */
     bool (*resolve)(struct lookup *l, enum lookup_grade grade);
     struct uv_bell *bell;
-    bool closed;  /* the last one out frees it: a thread, who tells answers, or who closes */
-    bool telling; /* a user may close it meanwhile */
+    uv_timer_t *watch; /* while there are queries */
+    uint64_t watch_ms;
+    tick ends[LOOKUP_GRADES];
+    unsigned replaced; /* of all grades */
+    bool closed;       /* the last one out frees it: a thread, who tells answers, or who closes */
+    bool telling;      /* a user may close it meanwhile */
 };
 
 static void free_queries(struct list *list)
@@ -105,22 +133,42 @@ static void ask_resolver(struct uv_lookups *u, struct query *q, enum lookup_grad
     q->took = clock_now() - began;
 }
 
+/* Locked. May so many threads of the grade run? */
+static unsigned threads_allowed(const struct grade *g)
+{
+    return threads_max[g - g->of->grades] + g->replaced;
+}
+
+/* Locked. */
+static void end_question(struct grade *g, struct query *q)
+{
+    q->running = false;
+    if (q->replaced) {
+        assert(g->replaced > 0 && g->of->replaced > 0);
+        q->replaced = false;
+        g->replaced--;
+        g->of->replaced--;
+    }
+    list_add_tail(&g->of->over, &q->node);
+    if (!g->of->closed)
+        uv_bell_ring(g->of->bell);
+}
+
 static void *answer_queries(void *context)
 {
     struct grade *g = context;
     struct uv_lookups *u = g->of;
     priority_lower();
     pthread_mutex_lock(&u->lock);
-    while (!u->closed && !list_empty(&g->queue)) {
+    while (!u->closed && !list_empty(&g->queue) && g->threads <= threads_allowed(g)) {
         struct query *q = container_of(list_first(&g->queue), struct query, node);
         list_sub(&q->node);
-        q->asked = true;
+        q->asked = q->running = true;
+        q->since = clock_now();
         pthread_mutex_unlock(&u->lock);
         ask_resolver(u, q, (enum lookup_grade)(g - u->grades));
         pthread_mutex_lock(&u->lock);
-        list_add_tail(&u->over, &q->node);
-        if (!u->closed)
-            uv_bell_ring(u->bell);
+        end_question(g, q);
     }
     assert(g->threads > 0);
     g->threads--;
@@ -136,7 +184,7 @@ static void *answer_queries(void *context)
 static int start_thread(struct grade *g)
 {
     pthread_t thread;
-    if (g->threads >= threads_max[g - g->of->grades])
+    if (g->threads >= threads_allowed(g))
         return 0;
     const int r = thread_start(&thread, answer_queries, g);
     if (r != 0)
@@ -151,8 +199,10 @@ static int queue_query(struct uv_lookups *u, struct query *q, enum lookup_grade 
 {
     struct grade *g = &u->grades[grade];
     q->grade = grade;
+    q->overdue = false;
     pthread_mutex_lock(&u->lock);
     q->asked = false;
+    q->since = clock_now();
     list_add_tail(&g->queue, &q->node);
     const int r = start_thread(g);
     if (r != 0)
@@ -209,27 +259,159 @@ static void tell_user(struct lookup *user, const struct query *q)
 /* Its users may begin anew, forget others or close all of it. */
 static void tell_answer(struct uv_lookups *u, struct query *q)
 {
-    hash_sub(&u->queries, &q->index);
+    if (!q->orphan)
+        hash_sub(&u->queries, &q->index);
     while (!u->closed && !list_empty(&q->users))
         tell_user(container_of(list_first(&q->users), struct lookup, node), q);
     free(q);
 }
 
-static void on_bell(void *context)
+static void begin_telling(struct uv_lookups *u)
 {
-    struct uv_lookups *u = context;
     pthread_mutex_lock(&u->lock);
     u->telling = true;
     pthread_mutex_unlock(&u->lock);
-    for (struct query *q; (q = next_answered(u)) != NULL;)
-        if (!ask_again(u, q))
-            tell_answer(u, q);
+}
+
+static void end_telling(struct uv_lookups *u)
+{
     pthread_mutex_lock(&u->lock);
     u->telling = false;
     const bool left = is_left(u); /* the last one that was told closed it */
     pthread_mutex_unlock(&u->lock);
     if (left)
         free_lookups(u);
+}
+
+static void on_bell(void *context)
+{
+    struct uv_lookups *u = context;
+    begin_telling(u);
+    for (struct query *q; (q = next_answered(u)) != NULL;)
+        if (!ask_again(u, q))
+            tell_answer(u, q);
+    end_telling(u);
+}
+
+/* ---- questions that hang ---- */
+
+/* Locked. Its thread may never come back: another one takes its place. */
+static void replace_thread(struct uv_lookups *u, struct query *q)
+{
+    struct grade *g = &u->grades[q->grade];
+    if (q->replaced || u->replaced >= LOOKUP_REPLACED_MAX)
+        return;
+    q->replaced = true;
+    g->replaced++;
+    u->replaced++;
+    if (!list_empty(&g->queue))
+        (void)start_thread(g); /* without memory for it the others go on */
+}
+
+/* Has its time passed? A question that waits for a connection of its own has none to wait for when
+ * all of these hang: it is in no queue any more. */
+static bool is_overdue(struct uv_lookups *u, struct query *q, tick now)
+{
+    pthread_mutex_lock(&u->lock);
+    const bool waits = !q->asked && q->grade == LOOKUP_TCP;
+    const tick end = u->ends[q->grade] * (waits ? 2 : 1); /* what it waits for has its time first */
+    const bool due = (q->running || waits) && now >= tick_add(q->since, end);
+    if (due && waits) {
+        list_sub(&q->node);
+        q->asked = true;
+    } else if (due) {
+        replace_thread(u, q);
+    }
+    if (due)
+        q->since = now;
+    const bool running = q->running;
+    pthread_mutex_unlock(&u->lock);
+    if (due && !q->overdue)
+        q->anew_at = tick_add(now, LOOKUP_ANEW_S * TICK_S);
+    q->overdue = q->overdue || due;
+    if (due && !running) {
+        hash_sub(&u->queries, &q->index);
+        q->orphan = true;
+    }
+    return due;
+}
+
+static struct query *next_overdue(struct uv_lookups *u, tick now)
+{
+    for (struct hash_node *n = hash_walk(&u->queries, NULL); n != NULL;) {
+        struct query *q = container_of(n, struct query, index);
+        n = hash_walk(&u->queries, n);
+        if (is_overdue(u, q, now))
+            return q;
+    }
+    return NULL;
+}
+
+/* Its users; they may ask for the host again at once, and wait for the same question. */
+static void tell_overdue(const struct uv_lookups *u, struct query *q)
+{
+    struct list users;
+    list_init(&users);
+    for (struct list *l; (l = list_first(&q->users)) != NULL;) {
+        list_sub(l);
+        list_add_tail(&users, l);
+    }
+    for (struct list *l; !u->closed && (l = list_first(&users)) != NULL;) {
+        struct lookup *user = container_of(l, struct lookup, node);
+        list_sub(l);
+        user->own = NULL;
+        user->grade = LOOKUP_HUNG;
+        user->error = "no answer in time";
+        user->len = 0;
+        user->done(user);
+    }
+}
+
+static void on_watch(uv_timer_t *watch)
+{
+    struct uv_lookups *u = watch->data;
+    const tick now = clock_now();
+    begin_telling(u);
+    for (struct query *q; !u->closed && (q = next_overdue(u, now)) != NULL;) {
+        const bool waited = q->orphan;
+        tell_overdue(u, q);
+        if (waited)
+            free(q);
+    }
+    if (!u->closed && u->queries.len == 0)
+        uv_timer_stop(watch);
+    end_telling(u);
+}
+
+static void free_watch(uv_handle_t *watch)
+{
+    free(watch);
+}
+
+static int open_watch(struct uv_lookups *u, struct uv_loop_s *loop)
+{
+    u->watch = malloc(sizeof *u->watch);
+    if (u->watch == NULL)
+        return HELIO_ENOMEM;
+    (void)uv_timer_init(loop, u->watch); /* it cannot fail */
+    uv_unref((uv_handle_t *)u->watch);
+    u->watch->data = u;
+    return 0;
+}
+
+static void start_watch(struct uv_lookups *u)
+{
+    if (!uv_is_active((uv_handle_t *)u->watch))
+        (void)uv_timer_start(u->watch, on_watch, u->watch_ms, u->watch_ms);
+}
+
+void uv_lookups_ends(struct uv_lookups *u, const tick times[LOOKUP_GRADES])
+{
+    tick least = TICK_S;
+    memcpy(u->ends, times, sizeof u->ends);
+    for (size_t i = 0; i < LOOKUP_GRADES; i++)
+        least = tick_min(least, times[i] / 2);
+    u->watch_ms = least / TICK_MS > 0 ? least / TICK_MS : 1;
 }
 
 /* ---- the calls ---- */
@@ -241,6 +423,8 @@ int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
     int r = u == NULL ? HELIO_ENOMEM : hash_init(&u->queries, 0);
     if (r == 0) {
         r = uv_bell_open(&u->bell, loop, on_bell, u);
+        if (r == 0 && (r = open_watch(u, loop)) != 0)
+            uv_bell_close(u->bell);
         if (r != 0)
             hash_fini(&u->queries);
     }
@@ -249,6 +433,7 @@ int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
         return r;
     }
     u->resolve = resolve;
+    uv_lookups_ends(u, ends);
     for (size_t i = 0; i < LOOKUP_GRADES; i++) {
         u->grades[i].of = u;
         list_init(&u->grades[i].queue);
@@ -265,6 +450,7 @@ void uv_lookups_close(struct uv_lookups *u)
         return;
     pthread_mutex_lock(&u->lock);
     u->closed = true;
+    uv_close((uv_handle_t *)u->watch, free_watch);
     uv_bell_close(u->bell); /* nobody rings a closed one: that is done with the lock */
     const bool left = is_left(u);
     pthread_mutex_unlock(&u->lock);
@@ -312,14 +498,30 @@ static int begin_query(struct uv_lookups *u, const struct lookup *l, struct quer
         free(q);
         return r;
     }
+    start_watch(u);
     *out = q;
     return 0;
+}
+
+/* It hangs for long, and nobody waits for it: is a new question worth a thread? Half of the places
+ * stay for hosts of which none hangs. */
+static bool is_hopeless(struct uv_lookups *u, const struct query *q)
+{
+    pthread_mutex_lock(&u->lock);
+    const bool spare = u->replaced < LOOKUP_REPLACED_MAX / 2;
+    pthread_mutex_unlock(&u->lock);
+    return q->overdue && spare && list_empty(&q->users) && clock_now() >= q->anew_at;
 }
 
 int uv_lookups_begin(struct uv_lookups *u, struct lookup *l)
 {
     assert(l->done != NULL && l->own == NULL && host_name_is_valid(l->host));
     struct query *q = find_query(u, l);
+    if (q != NULL && is_hopeless(u, q)) {
+        hash_sub(&u->queries, &q->index);
+        q->orphan = true; /* its answer frees it */
+        q = NULL;
+    }
     const int r = q == NULL ? begin_query(u, l, &q) : 0;
     if (r != 0)
         return r;

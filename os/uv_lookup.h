@@ -7,7 +7,8 @@
  *   patient, hung ──quick answer──► brief; late answer ──► patient
  *   brief, patient, hung ──an answer that may be cut──► TCP, at once ──► brief
  *
- * A host has one question at a time, for all who want it.
+ * A host has one question at a time, for all who want it. One that does not end within its time has
+ * failed for them, and a further thread takes its thread's place.
  */
 #ifndef OS_UV_LOOKUP_H
 #define OS_UV_LOOKUP_H
@@ -22,6 +23,13 @@ struct uv_lookups;
 #define LOOKUP_THREADS_PATIENT 8u
 #define LOOKUP_THREADS_HUNG 8u
 #define LOOKUP_THREADS_TCP 8u
+/* Those that hang, of all grades, and have others in their places. */
+#define LOOKUP_REPLACED_MAX 32u
+/* s until a question counts as hanging; until there may be a new one about its host. */
+#define LOOKUP_END_BRIEF_S 10
+#define LOOKUP_END_PATIENT_S 60
+#define LOOKUP_END_TCP_S 30
+#define LOOKUP_ANEW_S 600
 
 /* For a loop's thread. resolve: as lookup_resolve, in any of the threads. 0 or HELIO_E*. */
 int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
@@ -29,6 +37,9 @@ int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
 /* Nothing is told any more, and nobody waits for the resolver: a thread that does ends by itself.
  * The loop runs once more. NULL is allowed. */
 void uv_lookups_close(struct uv_lookups *u);
+
+/* Before the first question, for tests: other times than LOOKUP_END_. */
+void uv_lookups_ends(struct uv_lookups *u, const tick times[LOOKUP_GRADES]);
 
 /* As lookup_begin and lookup_forget. */
 int uv_lookups_begin(struct uv_lookups *u, struct lookup *l);

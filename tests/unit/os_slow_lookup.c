@@ -74,20 +74,20 @@ static bool begins(const struct lookup *l, const char *with)
 }
 
 /* "hang…": no answer. "late…": none to a brief question. "cut…": none but by TCP; "cuthang…": not
- * by TCP either. Others at once. */
+ * by TCP either. "stuck…": no end, in any grade. Others at once. */
 static bool play_resolver(struct lookup *l, enum lookup_grade grade)
 {
     struct address a;
     const bool brief = grade == LOOKUP_BRIEF, tcp = grade == LOOKUP_TCP, cut = begins(l, "cut");
     const bool hangs = begins(l, "hang") || (begins(l, "cuthang") && tcp);
-    const bool late = begins(l, "late");
+    const bool late = begins(l, "late"), stuck = begins(l, "stuck");
     enter_question(brief);
     if (brief && (hangs || late))
         wait_brief();
-    if (!brief && hangs)
+    if (stuck || (!brief && hangs))
         wait_for_gate();
     l->len = 0;
-    l->error = hangs || (late && brief) || (cut && !tcp) ? "no answer" : NULL;
+    l->error = stuck || hangs || (late && brief) || (cut && !tcp) ? "no answer" : NULL;
     if (l->error == NULL) {
         ck_assert_int_eq(address_of("10.0.0.1", 0, &a), 0);
         lookup_add(l, &a);
@@ -308,6 +308,102 @@ START_TEST(one_question_for_a_host)
 }
 END_TEST
 
+static const tick short_ends[LOOKUP_GRADES] = {[LOOKUP_BRIEF] = 3 * BRIEF,
+                                               [LOOKUP_PATIENT] = TICK_S / 2,
+                                               [LOOKUP_HUNG] = TICK_S / 2,
+                                               [LOOKUP_TCP] = TICK_S / 2};
+
+static void told_late(const struct lookup *l)
+{
+    ck_assert_ptr_nonnull(l->error);
+    ck_assert_str_eq(l->error, "no answer in time");
+    ck_assert(l->own == NULL && l->len == 0 && l->grade == LOOKUP_HUNG);
+}
+
+/* Connections that never end have all threads that there are for them: all who wait are told, and
+ * another long answer has its turn. */
+START_TEST(connections_that_never_end)
+{
+    struct bench *b = bench_new(LOOKUP_THREADS_TCP + 1, 20 * TICK_S);
+    uv_lookups_ends(b->lookups, short_ends);
+    for (unsigned i = 0; i < LOOKUP_THREADS_TCP; i++) {
+        snprintf(b->names[i], sizeof b->names[i], "cuthang%u", i);
+        ask(b, &b->crowd[i], b->names[i], LOOKUP_TCP);
+    }
+    ask(b, &b->one, "cut", LOOKUP_BRIEF);
+    run_bench(b);
+    ck_assert_uint_eq(b->done, LOOKUP_THREADS_TCP + 1);
+    for (unsigned i = 0; i < LOOKUP_THREADS_TCP; i++)
+        told_late(&b->crowd[i]);
+    ck_assert(is_answered(&b->one));
+    free_bench(b);
+}
+END_TEST
+
+/* More of them than places: all are told, and threads have their limit. */
+START_TEST(too_many_connections)
+{
+    struct bench *b = bench_new(CROWD, 60 * TICK_S);
+    uv_lookups_ends(b->lookups, short_ends);
+    ask_crowd(b, "cuthang", LOOKUP_TCP);
+    run_bench(b);
+    ck_assert_uint_eq(b->done, CROWD);
+    for (unsigned i = 0; i < CROWD; i++)
+        told_late(&b->crowd[i]);
+    ck_assert_uint_le(read_seen(&seen.most_patient), LOOKUP_THREADS_TCP + LOOKUP_REPLACED_MAX);
+    free_bench(b);
+}
+END_TEST
+
+/* Sources of names that know no time: brief questions have all threads that there are for them. */
+START_TEST(brief_ones_that_never_end)
+{
+    struct bench *b = bench_new(LOOKUP_THREADS_BRIEF + 1, 20 * TICK_S);
+    uv_lookups_ends(b->lookups, short_ends);
+    for (unsigned i = 0; i < LOOKUP_THREADS_BRIEF; i++) {
+        snprintf(b->names[i], sizeof b->names[i], "stuck%u", i);
+        ask(b, &b->crowd[i], b->names[i], LOOKUP_BRIEF);
+    }
+    ask(b, &b->one, "quick", LOOKUP_BRIEF);
+    run_bench(b);
+    ck_assert_uint_eq(b->done, LOOKUP_THREADS_BRIEF + 1);
+    told_late(&b->crowd[0]);
+    ck_assert(is_answered(&b->one));
+    ck_assert_uint_le(read_seen(&seen.most_brief), LOOKUP_THREADS_BRIEF + LOOKUP_REPLACED_MAX);
+    free_bench(b);
+}
+END_TEST
+
+static void ask_once_more(struct lookup *l)
+{
+    struct bench *b = running;
+    told_late(l);
+    b->done++;
+    if (b->done == 3) {
+        open_gate(true);
+        l->done = on_done;
+    }
+    const enum lookup_grade grade = l->grade;
+    void (*done)(struct lookup * l) = l->done;
+    ask(b, l, "stuck", grade);
+    l->done = done;
+}
+
+/* Who asks again waits for the same question, and has its answer. */
+START_TEST(asked_while_it_hangs)
+{
+    struct bench *b = bench_new(4, 20 * TICK_S);
+    uv_lookups_ends(b->lookups, short_ends);
+    ask(b, &b->one, "stuck", LOOKUP_PATIENT);
+    b->one.done = ask_once_more;
+    run_bench(b);
+    ck_assert_uint_eq(b->done, 4);
+    ck_assert_str_eq(b->one.error, "no answer");
+    ck_assert_uint_eq(read_seen(&seen.patient), 1);
+    free_bench(b);
+}
+END_TEST
+
 static unsigned brief_then, patient_then; /* asked when the crowd was forgotten */
 
 static void forget_crowd(void *context)
@@ -376,6 +472,10 @@ int main(void)
     tcase_add_test(t, a_hanging_name_is_remembered);
     tcase_add_test(t, one_question_for_a_host);
     tcase_add_test(t, forgotten_while_it_hangs);
+    tcase_add_test(t, connections_that_never_end);
+    tcase_add_test(t, too_many_connections);
+    tcase_add_test(t, brief_ones_that_never_end);
+    tcase_add_test(t, asked_while_it_hangs);
     tcase_add_test(t, ended_by_the_first_one);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);
