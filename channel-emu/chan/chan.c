@@ -124,6 +124,7 @@ static void begin_clock(struct chan *c, tick now)
         k->origin = now;
     if (k->trace != NULL)
         trace_clock_init(&c->clock, k->trace, k->origin, k->trace_offset);
+    c->seen = c->clock;
     if (k->burst.good > 0)
         chan_burst_init(&c->burst, &k->burst, seed_of(k, 7), tick_min(k->origin, now));
     chan_changes_begin(&c->changes, k->origin);

@@ -51,6 +51,8 @@ void trace_clock_init(struct trace_clock *c, const struct trace *t, tick origin,
 /* Does any part of [from, to) (or the instant `from` when empty) meet a bad step? */
 bool trace_clock_bad(struct trace_clock *c, tick from, tick to);
 /* Bad time within [from, to), ns. */
+tick trace_clock_bad_time(struct trace_clock *c, tick from, tick to);
+/* The same without a clock, for once: it searches from the first run. */
 tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, tick to);
 /* A trace that does not loop is good before its begin and after its end: cuts [from, to) to the one
  * pass of which `offset` lies at `origin`. False, and nothing changed, when they have no instant in
@@ -281,6 +283,21 @@ struct chan_out {
     uint8_t ecn; /* as it came; 3 when it is marked */
 };
 int chan_output(struct chan *c, tick now, struct chan_out *out);
+
+/* What it is like for frames whose time on the air is in [from, to), from < to, for observers: it
+ * changes nothing. Values are those that the last frame met. All zeros before the first frame. */
+struct chan_look {
+    bool begun;
+    bool down;        /* by chan_outage, now */
+    bool contact;     /* on contact at the end of this time */
+    bool bad;         /* a bad step of the trace there */
+    double bad_share; /* of this time, by the trace, 0..1; 0 without one */
+    double power;     /* mean over it; HUGE_VAL: none, or before or after powers that do not loop */
+    uint64_t rate_bps;
+    tick delay; /* at the end of this time, with points; jitter not counted */
+    double loss;
+};
+void chan_look_at(struct chan *c, tick from, tick to, struct chan_look *out);
 
 /* What the channel did to single frames: 1 and one record for each that was lost, duplicated,
  * corrupted or marked in the last chan_input, and each found lost in an outage by chan_output, or

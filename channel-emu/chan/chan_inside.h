@@ -43,7 +43,7 @@ struct chan_shared {
 struct chan {
     struct chan_config config;
     struct chan_counters counters;
-    struct trace_clock clock;
+    struct trace_clock clock, seen; /* the latter is chan_look_at's, far behind the former */
     struct chan_contact contact;
     struct chan_contact_at contact_now, contact_line;
     struct chan_burst_state burst;

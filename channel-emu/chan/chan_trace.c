@@ -157,6 +157,23 @@ bool trace_once(const struct trace *t, tick origin, tick offset, tick *from, tic
     return true;
 }
 
+tick trace_clock_bad_time(struct trace_clock *c, tick from, tick to)
+{
+    if (to <= from)
+        return 0;
+    tick bad = 0;
+    if (to - from >= period_of(c->trace))
+        return trace_bad_time(c->trace, c->origin, c->offset, from, to);
+    seek_run(c, from);
+    for (struct trace_clock ahead = *c; from < to; next_run(&ahead)) {
+        tick end = tick_min(ahead.run_end, to);
+        bad += c->trace->runs[ahead.run].bad ? end - from : 0;
+        from = end;
+    }
+    assert(bad <= period_of(c->trace));
+    return bad;
+}
+
 tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, tick to)
 {
     if (to <= from)
@@ -171,11 +188,5 @@ tick trace_bad_time(const struct trace *t, tick origin, tick offset, tick from, 
     struct trace_clock c;
     trace_clock_init(&c, t, origin, offset);
     assert(from <= to && per_loop <= period_of(t));
-    seek_run(&c, from);
-    for (; from < to; next_run(&c)) {
-        tick end = tick_min(c.run_end, to);
-        bad += t->runs[c.run].bad ? end - from : 0;
-        from = end;
-    }
-    return bad;
+    return bad + trace_clock_bad_time(&c, from, to);
 }

@@ -18,6 +18,7 @@
 
 struct change {
     const char *path, *text;
+    const char *word; /* of a question */
 };
 
 static const char doc[] =
@@ -156,11 +157,21 @@ static const char status_doc[] =
     "\vExamples:\n"
     "  helio-emu status /tmp/links\n"
     "  helio-emu status /tmp/links uplink-1\n"
+    "  helio-emu status --now /tmp/links uplink-1\n"
     "Exit codes: 0 done, 1 nobody answers, 2 there is no such link.";
+
+static const struct argp_option status_options[] = {
+    {"now", 'n', NULL, 0, "what each direction is like in the last second, and losses by reason",
+     0},
+    {0}};
 
 static error_t parse_status(int key, char *arg, struct argp_state *state)
 {
     struct change *c = state->input;
+    if (key == 'n') {
+        c->word = EMU_CONTROL_NOW;
+        return 0;
+    }
     if (key == ARGP_KEY_ARG && state->arg_num > 1)
         argp_error(state, "'%s' is one argument too many", arg);
     if (key == ARGP_KEY_ARG)
@@ -174,12 +185,13 @@ static error_t parse_status(int key, char *arg, struct argp_state *state)
 
 int emu_status_main(int argc, char **argv)
 {
-    const struct argp argp = {NULL, parse_status, "SOCKET [LINK]", status_doc, NULL, NULL, NULL};
-    struct change c = {.text = NULL};
+    const struct argp argp = {status_options, parse_status, "SOCKET [LINK]", status_doc, NULL,
+                              NULL,           NULL};
+    struct change c = {.word = EMU_CONTROL_STATUS};
     char question[EMU_CONTROL_TEXT_MAX];
     argp_err_exit_status = 2;
     argument_parse(&argp, argc, argv, 0, &c);
-    snprintf(question, sizeof question, "%s%s%s", EMU_CONTROL_STATUS, c.text == NULL ? "" : " ",
+    snprintf(question, sizeof question, "%s%s%s", c.word, c.text == NULL ? "" : " ",
              c.text == NULL ? "" : c.text);
     c.text = question;
     return ask_and_print(&c, "{");

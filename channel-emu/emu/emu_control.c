@@ -110,9 +110,10 @@ int emu_control_link(void *whom, const char *text, size_t len, FILE *say, tick n
     struct conf_errors *e = malloc(sizeof *e);
     if (e == NULL)
         return HELIO_ENOMEM;
-    if (strcmp(text, EMU_CONTROL_STATUS) == 0) {
+    const bool status = strcmp(text, EMU_CONTROL_STATUS) == 0;
+    if (status || strcmp(text, EMU_CONTROL_NOW) == 0) {
         free(e);
-        emu_control_show(emu_report_status(l), answer);
+        emu_control_show(status ? emu_report_status(l) : emu_report_now(l, now), answer);
         return 0;
     }
     conf_errors_init(e, "");

@@ -2,7 +2,7 @@
 /*
  * Changes in mid-run, told to a running emulator: a UNIX datagram socket at which each message is a
  * change (struct scenario_change, as YAML), answered with "ok …" or with what is wrong with it; or
- * "status", answered with the counters as JSON.
+ * "status" or "now", answered with counters as JSON.
  */
 #ifndef CHANNEL_EMU_EMU_CONTROL_H
 #define CHANNEL_EMU_EMU_CONTROL_H
@@ -39,7 +39,8 @@ void emu_control_refuse(const struct conf_errors *e, char answer[EMU_CONTROL_ANS
 void emu_control_done(const struct emu_link *l, const char *text, tick now, FILE *say,
                       char answer[EMU_CONTROL_ANSWER_MAX]);
 void emu_control_show(json_t *o, char answer[EMU_CONTROL_ANSWER_MAX]);
-/* A question in place of a change. */
+/* Questions in place of a change; of several links, a name follows, or (status) may follow. */
 #define EMU_CONTROL_STATUS "status"
+#define EMU_CONTROL_NOW "now"
 
 #endif

@@ -50,14 +50,33 @@ static void show_status(const struct emu_links *l, const char *name, char *answe
         emu_control_show(o, answer);
 }
 
+/* Does the message ask this; `name`: what follows, or "". */
+static bool asks_for(const char *text, const char *word, const char **name)
+{
+    const size_t n = strlen(word);
+    *name = text + n;
+    return strncmp(text, word, n) == 0 && (text[n] == '\0' || text[n] == ' ');
+}
+
+static void show_now(struct emu_links *l, const char *name, tick now, char *answer)
+{
+    int link = *name == '\0' ? -1 : scenario_links_find(&l->file, name + 1);
+    if (link < 0)
+        snprintf(answer, EMU_CONTROL_ANSWER_MAX, "there is no link \"%.60s\"",
+                 *name == '\0' ? "" : name + 1);
+    else
+        emu_control_show(emu_report_now(&l->loop.at[link].link, now), answer);
+}
+
 int emu_links_obey(void *whom, const char *text, size_t len, FILE *say, tick now,
                    char answer[EMU_CONTROL_ANSWER_MAX])
 {
-    static const char status[] = EMU_CONTROL_STATUS;
-    const char *name = text + strlen(status);
-    if (strncmp(text, status, strlen(status)) == 0 && (*name == '\0' || *name == ' ')) {
+    const char *name;
+    if (asks_for(text, EMU_CONTROL_STATUS, &name))
         show_status(whom, name, answer);
-        return 0;
-    }
-    return change_all(whom, text, len, say, now, answer);
+    else if (asks_for(text, EMU_CONTROL_NOW, &name))
+        show_now(whom, name, now, answer);
+    else
+        return change_all(whom, text, len, say, now, answer);
+    return 0;
 }

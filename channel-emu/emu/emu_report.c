@@ -7,6 +7,7 @@
  */
 #include <inttypes.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdarg.h>
 #include <string.h>
 #include <unistd.h>
@@ -50,7 +51,8 @@ static double good_share(const struct emu_link *l, int dir, tick from, tick to)
     return 1 - (double)bad / (double)(to - from);
 }
 
-static struct summary summarise_link(const struct emu_link *l, int dir)
+/* Without the shares, for which the whole trace is looked at. */
+static struct summary count_link(const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
     const uint64_t gap = l->among == NULL ? 0 : l->among->at[l->index].way[dir].gap;
@@ -77,6 +79,13 @@ static struct summary summarise_link(const struct emu_link *l, int dir)
     s.dropped[SEND] = w->send_failed;
     s.in = s.chan.in + w->before + w->too_long + w->sum_missing + w->no_peer + w->after_end + gap;
     s.out = s.chan.out - w->gone - w->send_failed;
+    return s;
+}
+
+static struct summary summarise_link(const struct emu_link *l, int dir)
+{
+    const struct emu_way *w = &l->way[dir];
+    struct summary s = count_link(l, dir);
     s.good_share = good_share(l, dir, l->started + l->bias, clock_now() + l->bias);
     s.good_share_active = good_share(l, dir, w->first, w->last);
     s.active_s = (double)(w->last - w->first) / 1e9;
@@ -129,7 +138,7 @@ static void doubt_time(struct doubts *d, const struct emu_link *l, int dir)
 static void doubt_way(struct doubts *d, const struct emu_link *l, int dir)
 {
     const struct emu_way *w = &l->way[dir];
-    struct summary s = summarise_link(l, dir);
+    struct summary s = count_link(l, dir);
     doubt_lost(d, dir, s.dropped[SOCKET], "frames dropped by the kernel before they could be read");
     doubt_lost(d, dir, s.dropped[SUPER], "super-packets, several frames joined, dropped");
     doubt_lost(d, dir, s.dropped[CHECKSUM], "frames without their checksum dropped");
@@ -382,7 +391,7 @@ const char *emu_report_grade_name(int grade)
 
 struct emu_sums emu_report_sums(const struct emu_link *l, int dir)
 {
-    struct summary s = summarise_link(l, dir);
+    struct summary s = count_link(l, dir);
     struct emu_sums sums = {.in = s.in, .out = s.out, .queued = s.chan.queued};
     for (int i = 0; i < REASONS; i++)
         sums.dropped += s.dropped[i];
@@ -402,6 +411,52 @@ json_t *emu_report_status(const struct emu_link *l)
     return o;
 }
 
+static const char *state_word(const struct chan_look *look)
+{
+    return look->down ? "down" : !look->contact ? "off" : look->bad ? "bad" : "good";
+}
+
+/* What frames meet in the last second; null before the first one. */
+static json_t *json_look(const struct emu_link *l, int dir, tick now)
+{
+    struct chan_look look = {.begun = false};
+    now += l->bias;
+    if (l->way[dir].chan != NULL)
+        chan_look_at(l->way[dir].chan, now > TICK_S ? now - TICK_S : 0, now, &look);
+    if (!look.begun)
+        return json_null();
+    json_t *o = json_pack("{s:s, s:f, s:I, s:I, s:f}", "state", state_word(&look), "bad_share",
+                          look.bad_share, "rate_bps", (json_int_t)look.rate_bps, "delay_ns",
+                          (json_int_t)look.delay, "iid", look.loss);
+    if (look.power > 0 && isfinite(look.power))
+        json_object_set_new(o, "power_db", json_real(10 * log10(look.power)));
+    return o;
+}
+
+static json_t *json_lost(const struct summary *s)
+{
+    json_t *lost = json_object();
+    for (int i = 0; i < REASONS; i++)
+        if (s->dropped[i] > 0)
+            json_object_set_new(lost, reason_name(i), json_integer((json_int_t)s->dropped[i]));
+    return lost;
+}
+
+json_t *emu_report_now(struct emu_link *l, tick now)
+{
+    json_t *o = json_pack("{s:f}", "seconds", (double)(now - l->started) / 1e9);
+    for (int dir = 0; dir < 2; dir++) {
+        struct summary s = count_link(l, dir);
+        json_t *way =
+            json_pack("{s:I, s:I, s:I, s:I, s:I, s:o, s:o}", "in", (json_int_t)s.in, "in_bytes",
+                      (json_int_t)s.chan.in_bytes, "out", (json_int_t)s.out, "out_bytes",
+                      (json_int_t)l->way[dir].sent_bytes, "queued", (json_int_t)s.chan.queued,
+                      "lost", json_lost(&s), "now", json_look(l, dir, now));
+        json_object_set_new(o, ways[dir], way);
+    }
+    return o;
+}
+
 void emu_report_drain(const struct emu_link *l, FILE *to)
 {
     tick due = emu_link_deadline(l), drain = emu_link_drain(l);
@@ -416,7 +471,7 @@ void emu_report_drain(const struct emu_link *l, FILE *to)
 
 void emu_report_line(const struct emu_link *l, FILE *to)
 {
-    struct summary f = summarise_link(l, EMU_FORWARD), b = summarise_link(l, EMU_RETURN);
+    struct summary f = count_link(l, EMU_FORWARD), b = count_link(l, EMU_RETURN);
     uint64_t lost = 0;
     for (int i = 0; i < REASONS; i++)
         lost += i == CHAN_TRACE ? 0 : f.dropped[i] + b.dropped[i];

@@ -291,6 +291,15 @@ shared: {{up: {{of: [b.forward], rate: 1Mbit/s}}}}
         self.assertEqual([(status[n]["forward"]["in"], status[n]["forward"]["out"]) for n in "ab"], [(100, 0), (100, 100)])
         one = json.loads(run("status", control, "a").stdout)
         self.assertEqual(one["forward"]["dropped"]["random"], 100)
+        now = {name: json.loads(run("status", "--now", control, name).stdout) for name in "ab"}
+        self.assertEqual([(now[n]["forward"]["in"], now[n]["forward"]["lost"]) for n in "ab"], [(100, {"random": 100}), (100, {})])
+        self.assertEqual([now[n]["forward"]["now"]["iid"] for n in "ab"], [1, 0])
+        self.assertEqual((now["b"]["forward"]["now"]["state"], now["b"]["forward"]["now"]["rate_bps"], now["b"]["return"]["now"]), ("good", 1e8, None))
+        self.assertEqual(run("change", control, "b: {forward: {link: down}}").returncode, 0)
+        self.assertEqual(json.loads(run("status", "-n", control, "b").stdout)["forward"]["now"]["state"], "down")
+        for words in ((), ("c",)):
+            done = run("status", "--now", control, *words)
+            self.assertEqual((done.returncode, "there is no link" in done.stderr), (2, True))
         done = run("status", control, "c")
         self.assertEqual(done.returncode, 2)
         self.assertIn('no link "c"', done.stderr)

@@ -102,6 +102,7 @@ START_TEST(agrees_with_steps)
         }
         ck_assert_int_eq(trace_clock_bad(&c, from, to), bad);
         ck_assert_uint_eq(trace_bad_time(&t, origin, offset, from, to), bad_time);
+        ck_assert_uint_eq(trace_clock_bad_time(&c, from, to), bad_time);
     }
     trace_fini(&t);
 }
@@ -144,6 +145,8 @@ START_TEST(the_end_of_time)
     trace_clock_init(&c, &t, 0, 0);
     ck_assert(trace_clock_bad(&c, TICK_NEVER - 3 * TICK_S, TICK_NEVER));
     ck_assert_uint_eq(trace_bad_time(&t, 0, 0, 0, TICK_S * 3000000000), TICK_S * 1000000000);
+    ck_assert_uint_eq(trace_clock_bad_time(&c, 0, TICK_S * 3000000000), TICK_S * 1000000000);
+    ck_assert_uint_eq(trace_clock_bad_time(&c, 7 * TICK_S, 7 * TICK_S), 0);
     trace_fini(&t);
 }
 END_TEST
