@@ -13,7 +13,7 @@ from types import SimpleNamespace
 
 from lab_test import Folder, lab, made
 
-from heliograph import lab_account, lab_derive, lab_file, lab_live, lab_state, places  # noqa: E402
+from heliograph import lab_account, lab_derive, lab_file, lab_live, lab_state, lab_view, places  # noqa: E402
 from heliograph.lab import Failed  # noqa: E402
 
 
@@ -203,6 +203,7 @@ class ByHand(Folder):
         session.out, session.begin, session.renewed, session.state = str(self.folder), 0, {}, SimpleNamespace(folder="/nowhere")
         session.start_channel, session.end_channel = (lambda *_: None), (lambda *_: None)
         session.ctl = lambda *words: session.told.append(words)
+        session.happened = lab_view.Events()
         return session
 
     def asked(self, session, key, value):
@@ -217,7 +218,7 @@ class ByHand(Folder):
             answer = self.asked(session, key, value)
             self.assertTrue(answer["usage"], (key, value))
             self.assertTrue(answer["error"].startswith(f"link 1-2 set {key}") and said in answer["error"], answer)
-        self.assertEqual(session.told, [])
+        self.assertEqual((session.told, session.happened.list), ([], []))
         self.assertIn("links.1-2 has no channel", self.asked(self.session(""), "delay", "5ms")["error"])
 
     def test_what_is_told(self):
@@ -226,6 +227,7 @@ class ByHand(Folder):
         self.assertEqual(self.asked(session, "recovery.retries", "5"), {})
         self.assertEqual(session.told, [("2", "link", "set", "to-1", "sessions=5"), ("1", "link", "set", "to-2", "recovery.retries=5"),
                                         ("2", "link", "set", "to-1", "recovery.retries=5")])
+        self.assertEqual([event["text"] for event in session.happened.list], ["link 1-2 set ends (by hand)", "link 1-2 set recovery.retries (by hand)"])
 
     def test_an_overhead_that_is_none(self):
         for value, said in (("abc", '"abc" is no size'), ("20B", "20B is less than the 42 bytes")):

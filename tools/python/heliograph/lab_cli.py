@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 
-from . import advice, lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_prompt, lab_result, lab_sim, lab_stack_run, lab_state, lab_station, places, programs, units
+from . import advice, lab_check, lab_derive, lab_file, lab_graph, lab_hints, lab_live, lab_page, lab_prompt, lab_result, lab_sim, lab_stack_run, lab_state, lab_station, places, programs, units
 from .arguments import Parser
 from .lab import Failed, Mistaken
 
@@ -21,6 +21,8 @@ EPILOG = """commands:
   files [NODE]                  the files that are derived, of one node or of all. Nothing is started
   graph [--svg]                 the network as a picture: DOT (of Graphviz), or SVG. Nothing is started
   status [--watch]              nodes, links and traffic of the running lab
+  page [--listen [ADDR:]PORT]   the running lab in a browser: its map with rates, fades and losses
+                                of this second. Or a finished one: page --out DIR
   exec NODE COMMAND...          a command at a node; helio programs find its socket by themselves,
                                 {socket}, {control} and {node} stand for the node's, and a node's
                                 name for its endpoint: exec NODE helio-ping OTHER
@@ -42,7 +44,7 @@ examples:
   helio-lab examples/lab-line.yaml up --dry-run --out lab
 
 exit codes: 0 done, 1 failed or bundles are missing, 2 wrong usage or lab file"""
-COMMANDS = ("up", "check", "files", "graph", "status", "exec", "logs", "link", "prompt", "down")
+COMMANDS = ("up", "check", "files", "graph", "status", "page", "exec", "logs", "link", "prompt", "down")
 
 
 def arguments():
@@ -71,6 +73,11 @@ def options(command, words):
     if command == "status":
         p.add_argument("--watch", action="store_true", help="again each second, until Ctrl-C")
         p.add_argument("--json", action="store_true", help="print it as JSON")
+    if command == "page":
+        p.add_argument("--listen", metavar="[ADDR:]PORT", help="where the page is served: a port of 127.0.0.1, or an address with a port (default: the first free port from "
+                                                               f"{lab_page.FIRST_PORT} on)")
+        p.add_argument("--host", action="append", default=[], metavar="NAME", help="a further name of this server that requests may have, such as a proxy's")
+        p.add_argument("--out", metavar="DIR", help="folder of a finished run: show its last state, in place of the running lab")
     if command in ("logs", "files"):
         p.add_argument("name", nargs="?", metavar="NAME")
     if command == "link":
@@ -293,6 +300,12 @@ def status(a):
         time.sleep(1)
 
 
+def page(a):
+    if a.out is None:
+        running(a)
+    return lab_page.show(a.file, a.out, a.listen, a.host)
+
+
 SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # what a node's name stands for
 
 
@@ -427,7 +440,7 @@ def work(a, argv):
     o.file = a.file
     if a.command == "up":
         return up(o, argv)
-    return {**WHILE_UP, "check": check, "files": files, "graph": graph, "prompt": prompt}[a.command](o)
+    return {**WHILE_UP, "check": check, "files": files, "graph": graph, "page": page, "prompt": prompt}[a.command](o)
 
 
 def guarded(file, work):

@@ -135,12 +135,20 @@ def notes(lab):
     return said + [f"transmitter {name}: {one.keys.get('rate', '')}" for name, one in lab.shared.items()]
 
 
-def svg(lab):
-    at, between, paths, words = layout(lab), {}, [], []
+def bends(lab):
+    """For each link how far it is from the straight line: several between two nodes do not cover each other."""
+    between, out = {}, {}
     for link in lab.links.values():
         before = between.setdefault(frozenset(link.ends), [])
         before.append(link)
-        path, said = edge(lab, link, at, STEP / 4 * (len(before) // 2) * (-1) ** len(before))
+        out[link.name] = STEP / 4 * (len(before) // 2) * (-1) ** len(before)
+    return out
+
+
+def svg(lab):
+    at, bent, paths, words = layout(lab), bends(lab), [], []
+    for link in lab.links.values():
+        path, said = edge(lab, link, at, bent[link.name])
         paths.append(path)
         words.append(said)
     for name, node in lab.nodes.items():

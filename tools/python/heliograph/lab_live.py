@@ -16,7 +16,7 @@ import subprocess
 import sys
 import time
 
-from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_routes, lab_shared, lab_sim, lab_stack_files, lab_stack_run, lab_stacks, lab_station, machine, places, programs
+from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_routes, lab_shared, lab_sim, lab_stack_files, lab_stack_run, lab_stacks, lab_station, lab_view, machine, places, programs
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
@@ -49,6 +49,7 @@ class Session(Processes):
         self.renewed = {}     # link -> how often its emulator began anew
         self.paced = {}       # (link that is handed over, end) -> the rate and overhead that it was told
         self.begin = 0.0      # the lab's time zero
+        self.happened = lab_view.Events()
         self.addresses = self.derived = None
         self.listener = None
 
@@ -77,10 +78,15 @@ class Session(Processes):
         at = self.derived.relays[link]
         return ["helio-emu", "relay", "--listen", at["listen"], "--to", at["to"], "--return-to", at["back"]]
 
+    def channel_socket(self, name):
+        """Of the emulator of a channel that has one of its own: its counters can be asked for there."""
+        return os.path.join(self.state.folder, f"emulator{list(self.derived.channels).index(name) + 1}.ctl")
+
     def start_channel(self, link):
         times = self.renewed.get(link, 0)
         name = f"link-{link}" + (f".{times}" if times else "")
-        self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link], "--json", self.path(f"{name}.json")])
+        self.begin_program(name, None, [*self.emulator(link), "--scenario", self.derived.channels[link], "--json", self.path(f"{name}.json"),
+                                        "--control", self.channel_socket(link)])
         self.await_words(name, ", ready", f"the emulator of link {link}")
 
     def start_channels(self):
@@ -178,6 +184,7 @@ class Session(Processes):
         self.state.save(mode=self.mode, out=self.out, file=os.path.abspath(self.lab.path), sockets=self.derived.sockets,
                         stacks={name: one.described() for name, one in self.others.items()},
                         programs=self.programs, endpoints=lab_derive.endpoints(self.lab), **self.more_state())
+        self.happened.add(self.now(), "all nodes run")
 
     def more_state(self):
         return {}
@@ -205,6 +212,7 @@ class Session(Processes):
         return not self.stopped
 
     def begin_client(self, command):
+        self.happened.add(self.now(), f"{command.name} begins")
         other = self.others.get(command.node)
         if other is None:
             self.begin_program(command.name, command.node, self.exec_words(command.node, command.words))
@@ -213,7 +221,7 @@ class Session(Processes):
 
     def keep_pace(self, turns):
         while turns and turns[0] <= self.now():
-            turns.pop(0)
+            self.happened.hand_over(self.lab, turns.pop(0))
             self.pace_ends()
 
     def over(self, waiting, events):
@@ -228,6 +236,7 @@ class Session(Processes):
                 continue
             self.ended[name] = p.returncode
             del self.running[name]
+            self.happened.add(self.now(), f"{name} ended with code {p.returncode}")
             if not any(name == command.name for command in self.derived.clients) and not any(name == one.log for one in self.others.values()):
                 raise Failed(f"{name} ended with code {p.returncode}:{self.why(name)}")
 
@@ -237,6 +246,7 @@ class Session(Processes):
                 self.set_link(event.whom, {key: event.set[key] for key in event.set})
             else:
                 self.switch_link(event.whom, event.do)
+            self.happened.change(self.now(), lab_view.called(self.lab, event.whom), event.do, event.set)
         except Failed as e:
             raise Failed(f"{places.where(event)}: {e}") from None
 
@@ -374,6 +384,8 @@ class Session(Processes):
         try:
             if question["cmd"] == "status":
                 return self.status()
+            if question["cmd"] == "overview":
+                return lab_view.overview(self)
             if question["cmd"] == "down":
                 self.stopped = self.asked = True
                 return {}
@@ -386,6 +398,7 @@ class Session(Processes):
                 self.set_link(question["link"], lab_file.flattened(question["keys"], f"link {question['link']} set "))
             else:
                 self.switch_link(question["link"], question["do"])
+            self.happened.change(self.now(), lab_view.called(self.lab, question["link"]), question["do"], question.get("keys"), by_hand=True)
             return {}
         except (Failed, subprocess.TimeoutExpired, places.PlacesError) as e:
             return {"error": str(e), "usage": isinstance(e, (Mistaken, places.PlacesError))}
@@ -397,10 +410,12 @@ class Session(Processes):
                 nodes[name] = {**self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
             except (Failed, subprocess.TimeoutExpired) as e:
                 nodes[name] = {"error": str(e)}
-        traffic = {command.name: "running" if command.name in self.running else
-                   f"ended ({self.ended[command.name]})" if command.name in self.ended else "waits" for command in self.derived.clients}
         nodes.update({name: one.status() for name, one in self.others.items()})
-        return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": traffic}
+        return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": self.traffic_states()}
+
+    def traffic_states(self):
+        return {command.name: "running" if command.name in self.running else
+                f"ended ({self.ended[command.name]})" if command.name in self.ended else "waits" for command in self.derived.clients}
 
     def exec_words(self, node, words):
         del node
@@ -431,7 +446,7 @@ class Session(Processes):
         for link in self.derived.alone:
             times = self.renewed.get(link, 0)
             self.end_quietly(f"link-{link}" + (f".{times}" if times else ""), signal.SIGINT)
-        return {"seconds": seconds, "interrupted": self.stopped, "traffic": self.traffic_results(),
+        return {"seconds": seconds, "interrupted": self.stopped, "events": self.happened.list, "traffic": self.traffic_results(),
                 "servers": [shown for command in self.derived.servers if (shown := lab_result.load_json(self.path(f"{command.name}.json")))],
                 "channels": self.channel_results(), "nodes": nodes, "stations": stations, **({"shared": self.emulated()[1]} if self.lab.shared else {})}
 
@@ -452,7 +467,8 @@ class Session(Processes):
             pass  # one without logs says so; what its links have to tell is wanted all the same
         try:
             p = self.running.get(self.node_log(name))
-            return {"cpu_s": machine.cpu_seconds(p.pid) if p else None, **self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
+            totals = lab_view.totals(self.ctl(name, "top")["node"])
+            return {"cpu_s": machine.cpu_seconds(p.pid) if p else None, **self.ctl(name, "status"), **totals, "links": self.ctl(name, "links")["links"]}
         except (Failed, subprocess.TimeoutExpired) as e:
             return {"error": str(e)}
 

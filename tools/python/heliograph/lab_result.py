@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 
-from . import lab_handover, lab_hints, lab_shared, machine, places, programs, units
+from . import lab_handover, lab_hints, lab_shared, lab_view, machine, places, programs, units
 from .lab import Failed
 
 UNUSED = 0.01  # of a link's rate, for want of a processor
@@ -34,7 +34,7 @@ def begin(lab, out, mode):
     if os.path.isfile(lab.path):
         shutil.copy(lab.path, os.path.join(out, "lab.yaml"))
     write_json(os.path.join(out, "run.json"), {
-        "title": lab.title, "file": lab.path, "mode": mode, "lab": places.plain(lab.tree),
+        "title": lab.title, "file": lab.path, "mode": mode, "lab": places.plain(lab.tree), "map": lab_view.drawn(lab),
         "versions": machine.versions([*USED[mode], "helio-perf", "helio-analyze"]), "machine": machine.describe()})
 
 
