@@ -15,6 +15,7 @@
 #include "node/node.h"
 #include "node/node_hold.h"
 #include "node/node_self.h"
+#include "node/node_state.h"
 #include "node/plan/node_plan.h"
 #include "os/memory_guard.h"
 
@@ -88,10 +89,14 @@ static void on_link(void *context, struct cla *c, bool up)
 {
     struct node_link *l = context;
     (void)c;
-    if (l->up != up && node_watch_flap(l, up) && node_watch_line(l))
-        say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name, up ? "up" : "down");
+    const bool told = l->up != up && node_watch_flap(l, up) && node_watch_line(l);
     l->opened = up && !l->up ? node_now(l->node).now : l->opened;
     l->up = up;
+    if (told) /* in the words of `links`: the peer of one that is open was not heard */
+        say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name,
+            !up                                   ? "down"
+            : node_link_state(l) == LINK_STATE_UP ? "up"
+                                                  : "open");
     l->over = l->host != NULL && !up;
     agent_link(l->node->agent, l->index, up, node_now(l->node));
     node_wake(l->node);

@@ -41,6 +41,24 @@ static const char *peer_text(const struct node_link *l, char out[EID_TEXT_MAX])
     return out;
 }
 
+static void say_silent(const struct node_link *l, const struct cla_gauges *g, tick owed)
+{
+    struct say *s = &l->node->say;
+    const char *name = l->config->name;
+    char peer[EID_TEXT_MAX];
+    peer_text(l, peer);
+    if (owed > link_patience(g->rto))
+        say(s, LEVEL_WARNING,
+            "link %s is silent: %s has not answered for %.3g s, longer than %.3g s (the "
+            "retransmission timer is %.3g s)",
+            name, peer, (double)owed / 1e9, (double)link_patience(g->rto) / 1e9,
+            (double)g->rto / 1e9);
+    else
+        say(s, LEVEL_WARNING,
+            "link %s is silent: %s has not answered for %.3g s, and all tries of a session failed",
+            name, peer, (double)owed / 1e9);
+}
+
 static void watch_silence(struct node_link *l, tick now)
 {
     struct node *n = l->node;
@@ -53,15 +71,12 @@ static void watch_silence(struct node_link *l, tick now)
     if (silent && !w->silent && g.asked != TICK_NEVER && watch_may_tell(&w->silence, now)) {
         w->silent = true;
         w->silent_since = asked;
-        say(&n->say, LEVEL_WARNING,
-            "link %s is silent: %s has not answered for %.3g s, longer than %.3g s (the "
-            "retransmission timer is %.3g s)",
-            l->config->name, peer_text(l, peer), (double)(now - asked) / 1e9,
-            (double)link_patience(g.rto) / 1e9, (double)g.rto / 1e9);
+        w->never_heard = g.heard == TICK_NEVER;
+        say_silent(l, &g, now - asked);
     } else if (w->silent && l->up && !silent) {
         w->silent = false;
-        say(&n->say, LEVEL_INFO, "link %s: %s was heard again after %.3g s", l->config->name,
-            peer_text(l, peer),
+        say(&n->say, LEVEL_INFO, "link %s: %s was heard %s after %.3g s", l->config->name,
+            peer_text(l, peer), w->never_heard ? "for the first time" : "again",
             (double)((g.heard != TICK_NEVER ? g.heard : now) - w->silent_since) / 1e9);
     } else if (!l->up) {
         w->silent = false; /* that it is down was told */

@@ -40,6 +40,7 @@ struct link_watch {
     struct stop_watch stop;
     bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
     tick silent_since;
+    bool never_heard; /* … and it was never heard before */
     struct watch_pace silence, failing, queueing, one_way;
     uint64_t failed;        /* tries to forward that were told of */
     uint64_t queue_refused; /* bundles for which its queue had no room, likewise */
