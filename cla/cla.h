@@ -51,6 +51,8 @@ enum cla_verdict {
     X(CYCLES, "too many retransmission cycles")                                                    \
     X(PEER_LOST, "the peer says that it is lost")                                                  \
     X(PEER_REFUSED, "the peer refused it")                                                         \
+    X(PEER_FULL, "the peer refused it: no resources")                                              \
+    X(PEER_REPEATS, "the peer refused it: retransmit")                                             \
     X(PEER_DECLINED, "the peer says that it is not acceptable")                                    \
     X(NO_SERVICE, "the peer has no such service")                                                  \
     X(PROTOCOL, "the peer or this node found the protocol violated")                               \

@@ -91,7 +91,9 @@ static void read_refusal(enum tcpcl_refusal refusal, enum cla_outcome *outcome,
         break;
     default:
         *outcome = CLA_REFUSED;
-        *reason = CLA_REASON_PEER_REFUSED;
+        *reason = refusal == TCPCL_REFUSE_NO_RESOURCES ? CLA_REASON_PEER_FULL
+                  : refusal == TCPCL_REFUSE_RETRANSMIT ? CLA_REASON_PEER_REPEATS
+                                                       : CLA_REASON_PEER_REFUSED;
         break;
     }
 }

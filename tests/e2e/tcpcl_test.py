@@ -422,6 +422,7 @@ class TcpclTest(NodeCase):
         self.assertEqual(parse(data)[0][-1][4], bytes(300000))
         wait_for(lambda: self.ctl(1, "status")["bundles"] == 0)
         self.assertEqual(self.link(1)["refused_rx"]["no resources"], 1)
+        self.assertEqual(self.link(1)["failed_because"], {"the peer refused it: no resources": 1})
 
     def test_longer_than_the_peer_takes(self):
         """The transfer MRU of the peer: it goes in fragments."""

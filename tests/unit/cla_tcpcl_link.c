@@ -47,7 +47,7 @@ START_TEST(told_when_the_store_has_it)
     pair_pass(p, TICK_S);
     ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 1);
     ck_assert_uint_eq(p->a.outcomes[CLA_REFUSED], 1);
-    ck_assert_uint_eq(p->a.reasons[CLA_REASON_PEER_REFUSED], 1);
+    ck_assert_uint_eq(p->a.reasons[CLA_REASON_PEER_FULL], 1);
     ck_assert_uint_eq(p->a.last_key, 1);
     p->b.cla->ops->set_link(p->b.cla, false); /* what is under way ends */
     pair_pass(p, TICK_S);
@@ -68,7 +68,7 @@ START_TEST(refused_with_a_reason)
         enum cla_outcome outcome;
         enum cla_reason reason;
     } of[] = {
-        {CLA_FULL, "no resources", CLA_REFUSED, CLA_REASON_PEER_REFUSED},
+        {CLA_FULL, "no resources", CLA_REFUSED, CLA_REASON_PEER_FULL},
         {CLA_FAULTY, "not acceptable", CLA_DECLINED, CLA_REASON_PEER_DECLINED},
         {CLA_UNWANTED, "unknown", CLA_REFUSED, CLA_REASON_PEER_REFUSED},
     };

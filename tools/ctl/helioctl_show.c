@@ -53,7 +53,7 @@ static const struct column span_columns[] = {
     {"WITH GAPS", "output_neg_ack_recv_count", COLUMN_NUMBER},
     {"WITHOUT", "output_pos_ack_recv_count", COLUMN_NUMBER},
     {"CYCLES", "output_cycles_count", COLUMN_NUMBER},
-    {"RESENT", "output_seg_re_xmit_bytes", COLUMN_BYTES},
+    {"FOR GAPS", "output_seg_re_xmit_bytes", COLUMN_BYTES},
     {"DONE", "output_complete_count", COLUMN_NUMBER},
     {"PEER'S DATA", "input_seg_recv_red_bytes", COLUMN_BYTES},
     {"REDUNDANT", "input_seg_redundant_count", COLUMN_NUMBER},
