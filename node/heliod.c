@@ -224,7 +224,10 @@ static int check_plan(const struct config *c)
         return HELIO_ENOMEM;
     }
     conf_errors_init(errors, c->plan);
-    const int err = node_plan_check(c, clock_wall(), errors);
+    bool is_over;
+    const int err = node_plan_check(c, clock_wall(), &is_over, errors);
+    if (is_over)
+        fprintf(stderr, "%s: warning: plan: all contacts are over; its dates are UTC\n", c->plan);
     print_errors(errors);
     free(errors);
     return err;

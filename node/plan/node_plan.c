@@ -135,7 +135,18 @@ static int check_number(const struct config *c, uint64_t *number, struct conf_er
     return HELIO_EINVAL;
 }
 
-int node_plan_check(const struct config *c, tick wall, struct conf_errors *e)
+static bool is_plan_over(const struct plan *p, tick now)
+{
+    struct plan_cursor at = {0};
+    uint64_t id;
+    const struct plan_contact *c = plan_walk(p, &at, &id);
+    const bool has_some = c != NULL;
+    while (c != NULL && c->end <= now)
+        c = plan_walk(p, &at, &id);
+    return has_some && c == NULL;
+}
+
+int node_plan_check(const struct config *c, tick wall, bool *is_over, struct conf_errors *e)
 {
     uint64_t number;
     struct plan *plan;
@@ -143,6 +154,7 @@ int node_plan_check(const struct config *c, tick wall, struct conf_errors *e)
     int rc = check_number(c, &number, e);
     if (rc == 0)
         rc = read_plan(c, 0, wall, c->plan, NULL, &plan, &dated, e);
+    *is_over = rc == 0 && is_plan_over(plan, wall);
     if (rc == 0)
         plan_free(plan);
     return rc;

@@ -30,8 +30,8 @@ struct node_plan {
  * the links open. 0, or an error that was said. Times without a date count from now. */
 int node_plan_open(struct node *n);
 /* Reads the plan of a configuration that has one, as node_plan_open does, and forgets it; `wall`:
- * ticks since 1970. 0; HELIO_E* with errors. */
-int node_plan_check(const struct config *c, tick wall, struct conf_errors *e);
+ * ticks since 1970. is_over: it has contacts, and all lie in the past. 0; HELIO_E* with errors. */
+int node_plan_check(const struct config *c, tick wall, bool *is_over, struct conf_errors *e);
 void node_plan_rest(struct node *n);  /* nothing happens any more */
 void node_plan_close(struct node *n); /* after that, and after the agent */
 

@@ -129,6 +129,14 @@ class CheckTest(NodeCase):
         with open(plan, "w", encoding="utf-8") as f:
             f.write("a contact +0 +100000 1 2 1000000\na range +0 +100000 1 2 1\n")
         self.assertEqual(self.check(path), (0, ""))
+        with open(plan, "w", encoding="utf-8") as f:  # one that has begun is not over
+            f.write("a contact 2020/01/01-00:00:00 2090/01/01-00:00:00 1 2 1000000\na range 2020/01/01-00:00:00 2090/01/01-00:00:00 1 2 1\n")
+        self.assertEqual(self.check(path), (0, ""))
+        with open(plan, "w", encoding="utf-8") as f:
+            f.write("a contact 2020/01/01-00:00:00 2020/01/02-00:00:00 1 2 1000000\na range 2020/01/01-00:00:00 2020/01/02-00:00:00 1 2 1\n")
+        code, text = self.check(path)
+        self.assertEqual(code, 0)
+        self.assertRegex(text, r"^.*plan.txt: warning: plan: all contacts are over; its dates are UTC\n$")
         code, text = self.check(self.lab.write_node(1, [], log=False, extra=f"plan: {self.fifo()}\n"))
         self.assertEqual(code, 2)
         self.assertIn("/pipe: cannot be read: a pipe, no regular file, which it must be", text)
