@@ -162,6 +162,20 @@ class Stay:
         return out
 
 
+def number_hops(source, there):
+    """From the source on: the next stay is one further, and so is each copy that one of several tries brought."""
+    if source is not None:
+        source.hop = 1
+    for stay in sorted(there, key=lambda s: int(s.first["t_ns"])):
+        if stay.hop is None:
+            continue
+        tries = [int(row["t_ns"]) for row in stay.rows if row["event"] == "sent"]
+        copies = [s for s in there if stay.known and len(tries) > 1 and s.begun is not None and s.node == stay.at["sent"]["peer"]
+                  and s.first["peer"] == stay.node and tries[0] <= s.begun <= stay.ended]
+        for following in copies + ([stay.next] if stay.next is not None else []):
+            following.hop = following.hop or stay.hop + 1
+
+
 def join(stays):
     """Where each went on, along both ends' word for the link; and from its source."""
     by_id = defaultdict(list)
@@ -176,10 +190,7 @@ def join(stays):
             after = [s for s in there if s.begun is not None and s.node == stay.at["sent"]["peer"]
                      and s.first["peer"] == stay.node and s.begun >= stay.time("sent") and s is not stay]
             stay.next = min(after, key=lambda s: s.begun, default=None)
-        stay, hop = sources[bundle], 1
-        while stay is not None and stay.hop is None:
-            stay.hop = hop
-            stay, hop = stay.next, hop + 1
+        number_hops(sources[bundle], there)
     return sources
 
 

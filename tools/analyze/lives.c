@@ -417,7 +417,7 @@ static void join_stays(struct stay **s, size_t n)
         if (source != NULL && s[i] == source)
             s[i]->hop = 1;
         s[i]->next = next;
-        if (next != NULL && s[i]->hop > 0)
+        if (next != NULL && s[i]->hop > 0 && next->hop == 0)
             next->hop = s[i]->hop + 1;
         if (s[i]->hop > 0)
             number_copies(s[i], s, n);
