@@ -308,16 +308,8 @@ static uint64_t least(uint64_t x, uint64_t y)
     return x < y ? x : y;
 }
 
-/* How much one may hold for each unit that it leaves. */
-static uint64_t times_left(const struct agent *a, uint64_t left)
-{
-    const uint64_t p = a->config.source_percent;
-    assert(p < 100);
-    return left > UINT64_MAX / 100 ? UINT64_MAX : left * p / (100 - p);
-}
-
 /* With so much more, has who used this at most p percent of it and of what is left? The first one
- * may come in any case. As times_left has it, without its division. */
+ * may come in any case. */
 static bool leaves_part(uint64_t p, uint64_t used, uint64_t amount, uint64_t room)
 {
     if (used == 0)
@@ -366,8 +358,7 @@ bool quota_source_has_room(const struct agent *a, const struct holder *h, enum q
     if (h->user != NULL) {
         if (!leaves_enough(a, h->user, kind, amount, room))
             return false;
-        const uint64_t most = times_left(a, room), used = h->user->used[kind];
-        room = least(room, used < most ? most - used : 0);
+        room = part_left(a, h->user, kind, room);
     }
     return leaves_enough(a, h->source, kind, amount, room);
 }
@@ -420,10 +411,8 @@ bool quota_lacks(const struct agent *a, const struct holder *h, enum quota_kind 
     x = h->user;
     if (x != NULL && !leaves_enough(a, x, kind, amount, room))
         return lacks(out, AGENT_LIMIT_USER, x->used[kind], room, c->source_percent);
-    if (x != NULL) {
-        const uint64_t most = times_left(a, room), used = x->used[kind];
-        room = least(room, used < most ? most - used : 0);
-    }
+    if (x != NULL)
+        room = part_left(a, x, kind, room);
     out->unproven = h->source->unproven;
     return lacks(out, AGENT_LIMIT_SOURCE, h->source->used[kind], room, c->source_percent);
 }

@@ -194,6 +194,24 @@ START_TEST(users_have_shares)
 }
 END_TEST
 
+/* What one application of a user fills leaves a tenth of the user's part to its next one. */
+START_TEST(applications_of_a_user_have_parts)
+{
+    struct binder n;
+    struct agent_config c = quota_config();
+    c.held_bundles = 1000;
+    c.source_percent = 90;
+    relay_init(&n, &c);
+    uint64_t taken[3] = {0};
+    for (int i = 0; i < 3; i++)
+        while (app_of(&n, 1000, 100 + i) == REFUSE_NONE)
+            taken[i]++;
+    ck_assert(taken[0] == 648 && taken[1] == 64); /* of the 720 of the user */
+    ck_assert_uint_ge(taken[2], 6);
+    binder_fini(&n);
+}
+END_TEST
+
 static uint64_t forged(struct binder *n, uint64_t sequence, int sources, uint64_t count)
 {
     uint64_t taken = 0;
@@ -566,6 +584,7 @@ int main(void)
     tcase_add_test(t, memory_is_shared_too);
     tcase_add_test(t, a_source_has_its_part);
     tcase_add_test(t, users_have_shares);
+    tcase_add_test(t, applications_of_a_user_have_parts);
     tcase_add_test(t, forged_sources_are_one);
     tcase_add_test(t, sources_prove_themselves_slowly);
     tcase_add_loop_test(t, whoever_waits_has_turns, 0, 2);
