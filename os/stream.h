@@ -61,6 +61,7 @@ struct stream {
     const struct stream_user *user;
     void *context;
     void (*urgent)(void *context, uint8_t octet); /* stream_on_urgent */
+    void (*half)(void *context);                  /* stream_on_half */
 };
 
 struct stream_listener {
@@ -87,6 +88,7 @@ struct stream_ops {
     bool (*user_of)(const struct stream *s, struct stream_peer *out); /* NULL: not known */
     bool (*member)(const struct stream *s, unsigned group);           /* NULL: no */
     int (*urgent)(struct stream *s, uint8_t octet); /* NULL: there is no such thing */
+    int (*finish)(struct stream *s);                /* NULL: there is no such thing */
     void (*reset)(struct stream *s);                /* NULL: as close */
     void (*close)(struct stream *s);
 };
@@ -104,6 +106,14 @@ static inline void stream_use(struct stream *s, const struct stream_user *user, 
 static inline void stream_on_urgent(struct stream *s, void (*urgent)(void *context, uint8_t octet))
 {
     s->urgent = urgent;
+}
+
+/* Optional, of streams that have stream_finish: `half` is told, once, that the peer has ended its
+ * writing and that all of it was read. The stream goes on the other way; `ended` then follows with
+ * an error only. Without it the peer's end is that of the stream. */
+static inline void stream_on_half(struct stream *s, void (*half)(void *context))
+{
+    s->half = half;
 }
 
 /* Bytes are read only while this is on (back-pressure); it is off at first. That the peer has ended
@@ -173,6 +183,13 @@ static inline bool stream_is_member(const struct stream *s, unsigned group)
 static inline int stream_urgent(struct stream *s, uint8_t octet)
 {
     return s->ops->urgent != NULL ? s->ops->urgent(s, octet) : HELIO_EINVAL;
+}
+
+/* Ends the stream's writing: the peer reads what was written, then the end. Reading goes on. 0;
+ * HELIO_EINVAL: this stream has no such thing; HELIO_E*. */
+static inline int stream_finish(struct stream *s)
+{
+    return s->ops->finish != NULL ? s->ops->finish(s) : HELIO_EINVAL;
 }
 
 static inline void stream_close(struct stream *s)

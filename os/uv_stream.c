@@ -45,7 +45,8 @@ struct uv_stream {
     bool full; /* a write waits for room, or for the connection */
     bool connecting;
     bool closed;
-    bool shut; /* nothing is written any more: the urgent octet was sent */
+    bool shut; /* nothing is written any more: the urgent octet was sent, or the end */
+    bool half; /* the peer's end was read and told; the other way goes on */
     bool over; /* `ended` is due, or was told */
     bool told; /* it was */
     int error; /* of it, as its argument */
@@ -104,9 +105,10 @@ static void on_poll(uv_poll_t *h, int status, int events);
 
 static void watch_stream(struct uv_stream *s)
 {
-    bool readable = s->reading && !s->connecting && !s->over;
+    bool both = s->half && s->shut; /* the kernel would tell so for ever */
+    bool readable = s->reading && !s->half && !s->connecting && !s->over;
     bool writable = s->full || s->connecting || (s->over && !s->told);
-    bool urgent = s->base.urgent != NULL && !s->connecting && !s->over;
+    bool urgent = s->base.urgent != NULL && !s->connecting && !s->over && !both;
     int events =
         (readable ? UV_READABLE : 0) | (writable ? UV_WRITABLE : 0) | (urgent ? UV_PRIORITIZED : 0);
     if (events == s->events || s->closed)
@@ -143,10 +145,13 @@ static bool read_piece(struct uv_stream *s, size_t *left)
         s->base.user->fed(s->base.context, (size_t)n);
         return (size_t)n == len && *left > 0 && !s->closed && s->reading && !s->over;
     }
-    if (n == 0)
-        end_stream(s, 0);
-    else if (errno != EAGAIN && errno != EINTR)
-        end_stream(s, helio_from_errno(errno));
+    if (n == 0 && s->base.half != NULL) {
+        s->half = true;
+        s->reading = false;
+        s->base.half(s->base.context);
+    } else if (n == 0 || (errno != EAGAIN && errno != EINTR)) {
+        end_stream(s, n == 0 ? 0 : helio_from_errno(errno));
+    }
     return false;
 }
 
@@ -259,7 +264,7 @@ static void read_stream(struct stream *base, bool on)
 {
     struct uv_stream *s = uv_stream_of(base);
     assert(!s->closed);
-    s->reading = on;
+    s->reading = on && !s->half;
     watch_stream(s);
 }
 
@@ -382,6 +387,17 @@ static int send_urgent(struct stream *base, uint8_t octet)
         error = helio_from_errno(errno);
     watch_stream(s);
     return error;
+}
+
+static int finish_stream(struct stream *base)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    assert(!s->closed && !s->shut);
+    s->shut = true;
+    s->full = false;
+    int r = s->over || shutdown(s->fd, SHUT_WR) == 0 ? 0 : helio_from_errno(errno);
+    watch_stream(s);
+    return r;
 }
 
 static void close_stream(struct stream *base)
@@ -574,6 +590,7 @@ const struct stream_ops uv_stream_ops = {
     .user_of = find_user,
     .member = is_member,
     .urgent = send_urgent,
+    .finish = finish_stream,
     .reset = reset_stream,
     .close = close_stream,
 };

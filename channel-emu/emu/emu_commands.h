@@ -11,6 +11,7 @@
 int emu_relay_main(int argc, char **argv);
 int emu_bridge_main(int argc, char **argv);
 int emu_links_main(int argc, char **argv);
+int emu_stream_main(int argc, char **argv);
 int emu_change_main(int argc, char **argv);
 int emu_status_main(int argc, char **argv);
 int emu_check_main(int argc, char **argv);

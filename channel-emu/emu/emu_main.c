@@ -16,13 +16,15 @@ static const struct command {
     const char *name; /* what messages begin with */
     int (*run)(int argc, char **argv);
 } commands[] = {{"helio-emu relay", emu_relay_main},   {"helio-emu bridge", emu_bridge_main},
-                {"helio-emu links", emu_links_main},   {"helio-emu change", emu_change_main},
-                {"helio-emu status", emu_status_main}, {"helio-emu check", emu_check_main}};
+                {"helio-emu links", emu_links_main},   {"helio-emu stream", emu_stream_main},
+                {"helio-emu change", emu_change_main}, {"helio-emu status", emu_status_main},
+                {"helio-emu check", emu_check_main}};
 
 static const char usage[] =
     "Usage: helio-emu relay --listen ADDR:PORT --to ADDR:PORT [OPTION...]\n"
     "       helio-emu bridge --a INTERFACE --b INTERFACE [OPTION...]\n"
     "       helio-emu links FILE [OPTION...]\n"
+    "       helio-emu stream [FILE] [OPTION...]\n"
     "       helio-emu change SOCKET CHANGE\n"
     "       helio-emu status SOCKET [LINK]\n"
     "       helio-emu check SCENARIO [OPTION...]\n"
@@ -32,6 +34,7 @@ static const char usage[] =
     "  relay    between UDP sockets; needs no root\n"
     "  bridge   between Ethernet interfaces\n"
     "  links    several relays of one file: hops, a shared transmitter, hand-over\n"
+    "  stream   between TCP connections: a wide area network\n"
     "  change   alters a running link at once\n"
     "  status   prints what a running one has counted\n"
     "  check    reads a scenario file and prints what would be in effect\n"

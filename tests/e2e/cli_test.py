@@ -14,7 +14,7 @@ programs, out = sys.argv[1:3]
 commands = {"heliod": [], "helioctl": [], "helio-analyze": [], "helio-sim": ["stack"], "helio-perf": ["client", "server", "monitor"],
             "helio-bundle": ["lint", "show", "make", "sign", "verify", "encrypt", "decrypt", "explain"], "helio-store": ["check", "list", "export", "repair"],
             "helio-frames": ["gen", "info", "convert", "fop", "farm"], "helio-plan": ["check", "convert", "show", "route", "import"],
-            "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "status", "check"],
+            "helio-ltp": ["send", "receive"], "helio-emu": ["relay", "bridge", "links", "stream", "status", "check"],
             "helio-trace": ["gen", "info"], "helio-tune": [], "helio-campaign": [], "helio-ping": [], "helio-send": [], "helio-recv": [],
             "helio-lab": [], "helio-sle": ["provider", "user", "bench", "bridge", "sim"]}
 

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
-SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "change", "status", "check"),
+SUBCOMMANDS = {"helio-perf": ("server", "client", "monitor"), "helio-emu": ("relay", "bridge", "links", "stream", "change", "status", "check"),
                "helio-trace": ("gen", "from-power", "convert", "info"), "helio-bundle": ("show", "make", "lint", "sign", "verify", "encrypt", "decrypt", "explain"),
                "helio-plan": ("check", "convert", "show", "route", "import"), "helio-frames": ("gen", "info", "convert", "fop", "farm"),
                "helio-sle": ("provider", "user", "bench", "bridge", "sim", "modem", "control"), "helio-store": ("check", "list", "export", "repair"),

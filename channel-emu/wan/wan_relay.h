@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The relay of TCP streams: for each connection that is accepted one of its own to the other side,
+ * and a flow (wan_line.h) each way. A wide area network on one machine.
+ *
+ *   caller ── side 0 ══ flow 0, forward ══► side 1 ── called
+ *                    ◄══ flow 1, return ══
+ *
+ * The end of one way passes behind its octets, and the other way goes on. A side that breaks breaks
+ * the other one a delay later: what was read from it before goes on until then, what is for it is
+ * lost at once.
+ */
+#ifndef CHANNEL_EMU_WAN_RELAY_H
+#define CHANNEL_EMU_WAN_RELAY_H
+
+#include <jansson.h>
+
+#include "channel-emu/wan/wan_settings.h"
+#include "os/priority.h"
+#include "os/world.h"
+
+struct wan_relay {
+    const struct wan_settings *settings; /* borrowed */
+    struct world *world;                 /* borrowed */
+    FILE *say;
+    struct stream_listener *listener;
+    struct wan_pool pool;
+    struct wan_line line[2];
+    struct list busy, idle; /* struct wan_pair.node: with something under way, and without */
+    struct alarm alarm;
+    struct round_end round;
+    struct priority_bound priority;
+    bool realtime; /* permitted */
+    tick began;
+    uint64_t accepted, refused, unreached; /* connections: all, too many, without other side */
+    uint64_t open, open_most;
+    uint8_t nowhere[64 << 10]; /* octets whose other side broke are read to here */
+};
+
+/* Listens, and begins. 0, or HELIO_E* with a message on `say`; wan_relay_close in any case. */
+int wan_relay_open(struct wan_relay *r, const struct wan_settings *s, struct world *w, FILE *say);
+/* Connections that are open are reset; what is under way stays in the account as queued. */
+void wan_relay_close(struct wan_relay *r);
+
+/* The account as it is now, as JSON (NULL: memory is out) and as text. */
+json_t *wan_relay_json(const struct wan_relay *r);
+void wan_relay_text(const struct wan_relay *r, FILE *out);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the relay of streams was asked to do: a YAML file, and options over it. */
+#ifndef CHANNEL_EMU_WAN_SETTINGS_H
+#define CHANNEL_EMU_WAN_SETTINGS_H
+
+#include <stdio.h>
+
+#include "channel-emu/wan/wan_line.h"
+#include "conf/conf_section.h"
+#include "os/address.h"
+
+#define WAN_CONNECTIONS_MAX 1024u
+#define WAN_DELAY_MAX (3600 * TICK_S)
+
+enum wan_direction { WAN_FORWARD, WAN_RETURN }; /* forward: from the one who connects */
+
+struct wan_settings {
+    char *listen, *to; /* owned */
+    struct address listen_at, to_at;
+    uint64_t connections; /* at once */
+    struct wan_config way[2];
+    /* Of the run; borrowed. */
+    const char *file, *control, *json;
+    tick duration; /* 0: until a signal */
+    bool realtime, check;
+};
+
+/* The defaults. 0 or HELIO_ENOMEM; wan_settings_fini in any case. */
+int wan_settings_init(struct wan_settings *s);
+void wan_settings_fini(struct wan_settings *s);
+
+/* Lays a file over the settings, or an option that is written as one; what is wrong is in *errors,
+ * of an option without lines. */
+void wan_settings_load(struct wan_settings *s, const char *path, struct conf_errors *errors);
+void wan_settings_lay(struct wan_settings *s, const char *text, struct conf_errors *errors);
+/* Resolves the addresses; what is missing or does not fit is in *errors. */
+void wan_settings_check(struct wan_settings *s, struct conf_errors *errors);
+
+/* The most memory that octets under way can take. */
+uint64_t wan_settings_memory(const struct wan_settings *s);
+/* As a file that reads back to the same. */
+void wan_settings_print(const struct wan_settings *s, FILE *out);
+
+/* The options behind argv[0], over the file that they name. Ends the process with 2 and a message
+ * when something is wrong, with 0 after --help. */
+void wan_options_read(struct wan_settings *s, int argc, char **argv);
+
+#endif
