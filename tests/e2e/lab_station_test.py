@@ -11,7 +11,7 @@ import time
 import unittest
 
 from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
-from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, ports, stream_relay
+from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, ports
 
 LINE = """line: [craft, centre]
 links:
@@ -199,13 +199,14 @@ class Live(Station):
         octets = bytes(range(256)) * 4096 * 5  # more than is under way at once
         with socket.create_server(("127.0.0.1", 0)) as server:
             port = ports.free_ports(1)[0]
-            relay = subprocess.Popen([sys.executable, stream_relay.__file__, "--listen", f"127.0.0.1:{port}", "--to", "127.0.0.1:%d" % server.getsockname()[1],
-                                      "--delay", "0.1", "--return-delay", "0.2", "--return-rate", "1e9",
-                                      "--json", self.folder / "relay.json"], stdout=subprocess.PIPE, text=True)
-            self.addCleanup(relay.stdout.close)
+            relay = subprocess.Popen([BIN / "helio-emu", "stream", "--listen", f"127.0.0.1:{port}", "--to", "127.0.0.1:%d" % server.getsockname()[1],
+                                      "--delay-forward", "100ms", "--delay-return", "200ms", "--rate-return", "1Gbit/s",
+                                      "--json", self.folder / "relay.json"], stderr=subprocess.PIPE, text=True)
+            self.addCleanup(relay.stderr.close)
             self.addCleanup(relay.wait)
             self.addCleanup(relay.terminate)
-            self.assertIn("ready", relay.stdout.readline())
+            while "ready" not in (said := relay.stderr.readline()):
+                self.assertTrue(said)
             client = socket.create_connection(("127.0.0.1", port))
             begun = time.monotonic()
             far, _ = server.accept()

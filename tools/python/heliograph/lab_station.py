@@ -7,9 +7,8 @@ provides Space Link Extension, the mission centre's node is its user, over a wid
 """
 import dataclasses
 import math
-import sys
 
-from . import places, stream_relay, units
+from . import places, units
 from .places import Items, Map, merge, put
 
 KINDS = {"aos": 1, "tm": 0, "uslp": 12}  # of frames, with the version in channels' names
@@ -217,18 +216,18 @@ def refuse_wan(link):
 
 
 def relay_words(link, at):
-    """Options of the relay that is the wide area network on one machine: it is called by the mission centre."""
+    """Options of helio-emu stream, which is the wide area network on one machine: it is called by the mission centre."""
     words = ["--listen", at.wan, "--to", at.listen]
-    for way, prefix in (("return", "--"), ("forward", "--return-")):
+    for way, delay, rate in (("return", "--delay-forward", "--rate"), ("forward", "--delay-return", "--rate-return")):
         keys = link.station.wan[way]
-        words += [f"{prefix}delay", str(units.duration(keys.get("delay", "0")))]
+        words += [delay, str(keys.get("delay", "0"))]
         if keys.get("rate", "unlimited") != "unlimited":
-            words += [f"{prefix}rate", str(units.rate(keys["rate"]))]
+            words += [rate, str(keys["rate"])]
     return words
 
 
 def relay_command(words):
-    return [sys.executable, stream_relay.__file__, *words]
+    return ["helio-emu", "stream", *words]
 
 
 def relay_account(told):
