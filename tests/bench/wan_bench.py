@@ -1,0 +1,123 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""RAF frames over a wide area network: helio-sle provider, helio-emu stream, helio-sle user; beside them plain TCP through nothing.
+
+usage: wan_bench.py BIN [--rate RATE] [--line RATE] [--delays 0ms,50ms,200ms] [--seconds S] [--rounds N] [--json FILE]
+
+Each round runs, one after the other: plain TCP (bench_tcp), provider and user without relay, and with the relay at each delay (one way,
+both directions). Of each run: the value of each second, delay and jitter of the frames, what the relay tells of itself. All processes
+share this machine's processors, so `plain_tcp_mbit_s` says what the machine gave in that round."""
+import argparse
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python"))
+from heliograph import ports  # pylint: disable=wrong-import-position
+
+INSTANCE = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
+STATION = """id: STATION
+listen: 127.0.0.1:%d
+users: [{id: CENTRE}]
+sources: [{name: x, kind: generator, rate: %s}]
+instances: [{id: %s, users: CENTRE, source: x, buffer: 20, latency: 10ms}]
+"""
+PLAIN_OCTETS = 22500  # a transfer buffer of 20 frames of 1115 octets
+
+
+def program(options, name, *words):
+    return [os.path.join(options.bin, name), *map(str, words)]
+
+
+def plain(options):
+    told = subprocess.run(program(options, "bench_tcp", PLAIN_OCTETS, 1, 1000, 2), capture_output=True, text=True, check=True).stdout
+    return json.loads(told)["per_second"] * PLAIN_OCTETS * 8 / 1e6
+
+
+def begin(words, log, ready):
+    with open(log, "w", encoding="utf-8") as f:
+        p = subprocess.Popen(words, stdout=f, stderr=subprocess.STDOUT)
+    end = time.monotonic() + 60
+    while True:
+        with open(log, encoding="utf-8") as f:
+            if ready in (said := f.read()):
+                return p
+        if p.poll() is not None or time.monotonic() > end:
+            raise SystemExit(f"wan_bench: {' '.join(words)}: {said}")
+        time.sleep(0.01)
+
+
+def finish(p):
+    p.send_signal(signal.SIGINT)
+    p.wait(60)
+
+
+def receive(options, port, folder):
+    """The user's result, and its line for each second."""
+    seconds = os.path.join(folder, "seconds.csv")
+    r = subprocess.run(program(options, "helio-sle", "user", f"127.0.0.1:{port}", "--id", "CENTRE", "--responder", "STATION", "--instance", INSTANCE,
+                               "--numbered", "--json", "--csv", seconds, "--time", f"{options.seconds + 1}s", "--warmup", "1s"),
+                       capture_output=True, text=True, timeout=options.seconds + 120, check=False)
+    if r.returncode != 0:
+        raise SystemExit(f"wan_bench: helio-sle user: {r.stderr}{r.stdout}")
+    with open(seconds, encoding="utf-8") as f:
+        return json.loads(r.stdout), list(csv.DictReader(f))
+
+
+def frames(options, delay):
+    """One run; delay None: without relay."""
+    station, relay = ports.free_ports(2)
+    with tempfile.TemporaryDirectory(prefix="helio-wan-") as folder:
+        file, account = os.path.join(folder, "station.yaml"), os.path.join(folder, "account.json")
+        with open(file, "w", encoding="utf-8") as f:
+            f.write(STATION % (station, options.rate, INSTANCE))
+        running = [begin(program(options, "helio-sle", "provider", file), os.path.join(folder, "station.log"), "listens at")]
+        try:
+            if delay is not None:
+                running.append(begin(program(options, "helio-emu", "stream", "--listen", f"127.0.0.1:{relay}", "--to", f"127.0.0.1:{station}",
+                                             "--rate", options.line, "--rate-return", options.line, "--delay", delay, "--json", account),
+                                     os.path.join(folder, "relay.log"), ", ready"))
+            result, seconds = receive(options, station if delay is None else relay, folder)
+        finally:
+            for p in reversed(running):
+                finish(p)
+        row = {"delay": delay, "user": result, "seconds": seconds}
+        if delay is not None:
+            with open(account, encoding="utf-8") as f:
+                row["relay"] = json.load(f)
+        return row
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    p.add_argument("bin")
+    p.add_argument("--rate", default="1.2Gbit/s", help="of frames")
+    p.add_argument("--line", default="1.25Gbit/s", help="of the network: the frames and what is around them")
+    p.add_argument("--delays", default="0ms,50ms,200ms")
+    p.add_argument("--seconds", type=int, default=5)
+    p.add_argument("--rounds", type=int, default=3)
+    p.add_argument("--json")
+    options = p.parse_args()
+    rounds = []
+    for _ in range(options.rounds):
+        row = {"plain_tcp_mbit_s": plain(options), "load": os.getloadavg()[0], "runs": []}
+        for delay in (None, *options.delays.split(",")):
+            row["runs"].append(frames(options, delay))
+            one = row["runs"][-1]
+            print(json.dumps({"plain_tcp_mbit_s": round(row["plain_tcp_mbit_s"]), "delay": delay, "user": one["user"]}), file=sys.stderr)
+        rounds.append(row)
+    text = json.dumps({"rate": options.rate, "line": options.line, "rounds": rounds}, indent=1)
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as f:
+            f.write(text + "\n")
+    else:
+        print(text)
+
+
+if __name__ == "__main__":
+    main()
