@@ -68,8 +68,8 @@ static const char doc[] =
     "\vExamples:\n"
     "  helio-emu stream --listen 127.0.0.1:5100 --to 127.0.0.1:6100 \\\n"
     "      --rate 100Mbit/s --rate-return 1Gbit/s --delay 20ms --json account.json\n"
-    "  helio-emu stream --listen 127.0.0.1:5101 --to 127.0.0.1:6101 --stalls 'every 10s for "
-    "200ms'\n"
+    "  helio-emu stream --listen 127.0.0.1:5101 --to 127.0.0.1:6101 \\\n"
+    "      --stalls 'every 10s for 200ms'\n"
     "  helio-emu stream examples/emu-stream.yaml --delay 200ms --check\n"
     "Ctrl-C ends it and prints the account; SIGUSR1 prints it on the way.";
 
