@@ -214,6 +214,15 @@ class Labs(Base):
         self.file(LAB % (", sessions: 64", 100), "lab.yaml")
         self.assertEqual(campaign(self.file("lab: lab.yaml\nexperiments: [{name: x}]\n"), "--check").stderr, "")
 
+    def test_a_key_that_is_swept_in_vain_is_told(self):
+        """Keys of `link` are for links without such a key of their own."""
+        lab = "line: 2\nlink: {{rate: 1Mbit/s, delay: 5ms, recovery: plain}}\nlinks: {{1-2: {0}}}\ntraffic: [{{perf: 1-2, data: 1MB}}]\n"
+        text = "lab: lab.yaml\nexperiments:\n  - name: x\n    sweep: {link.recovery: [plain, default], link.erasures.iid: [0, 0.1, 0.2]}\n"
+        for own, vain in (("{erasures: {iid: 0}}", "link.erasures.iid"), ("{recovery: plain}", "link.recovery"), ("{}", None)):
+            self.file(lab.format(own), "lab.yaml")
+            error = campaign(self.file(text), "--check").stderr
+            self.assertEqual(re.findall(r"c.yaml:3: WARNING: (\S+): all swept values give the same lab: each link has a key of its own for it; sweep that, such as links.NAME", error), [vain] if vain else [])
+
     def test_all_mistakes_of_a_lab_are_told(self):
         self.file("line: 2\nlink: {rate: 1Mbit/s}\ntrafic: []\ntraffic:\n  - {perf: 1-9}\nevents:\n  - {at: 1s, link: 1-7, do: up}\n", "lab.yaml")
         error = campaign(self.file("lab: lab.yaml\nexperiments:\n  - {name: x}\n  - {name: y, sweep: {seed: [1, 2]}}\n"), "--check", code=2).stderr

@@ -13,7 +13,7 @@ import re
 
 import yaml
 
-from . import advice, campaign_sle, campaign_systems, lab_file, lab_hints, ltp_options, places, units
+from . import advice, campaign_sle, campaign_systems, lab_file, ltp_options, places, units
 
 MODES = ("sim", "relay", "bridge")
 LOGS = ("none", "tables", "all")
@@ -462,18 +462,6 @@ def _lab(reader, node, campaign, values):
     return None
 
 
-def _doubt_labs(node, labs, sweep, campaign):
-    """What the settings of these labs rule out, each key once; not what is swept to see just that."""
-    swept, found = {key.rsplit(".", 1)[-1] for key in sweep}, {}
-    for lab in labs:
-        for hint in lab_hints.hints(lab):
-            if hint.key.rsplit(".", 1)[-1] not in swept:
-                found.setdefault(hint.key, []).append(hint.text)
-    for key, texts in found.items():
-        share = f" (in {len(texts)} of {len(labs)} settings; the first of them)" if len(texts) < len(labs) else ""
-        campaign.doubts.setdefault(f"{key}{share}: {texts[0]}", node.start_mark.line + 1)
-
-
 def _lab_runs(reader, node, keys, shared, campaign, name):
     """The runs over a lab file; each combination must be a right one."""
     sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
@@ -485,7 +473,9 @@ def _lab_runs(reader, node, keys, shared, campaign, name):
         runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab, drawn=campaign.repetitions > 1)
                  for repetition in range(1, campaign.repetitions + 1)]
     if None not in labs:
-        _doubt_labs(node, labs, sweep, campaign)
+        from . import campaign_lab  # it reads this module
+        for text in campaign_lab.doubts(labs, sweep):
+            campaign.doubts.setdefault(text, node.start_mark.line + 1)
     return sweep, runs
 
 

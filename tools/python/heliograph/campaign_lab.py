@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """A campaign over a lab file (`lab: FILE`): any of its keys is set and swept, the repetition is its seed."""
 import csv
+import dataclasses
 import hashlib
 import json
 import os
 
-from . import campaign_steady, lab_check, lab_derive, lab_file, lab_live, lab_made, lab_result, lab_sim, places, programs
+from . import campaign_steady, lab_check, lab_derive, lab_file, lab_hints, lab_live, lab_made, lab_result, lab_sim, places, programs
 from .campaign_file import PRESETS
 from .lab import Failed
 
@@ -17,6 +18,32 @@ def lab_of(run):
     """The lab of a run; PlacesError."""
     values = {"seed": str(run.repetition), **run.values}
     return lab_file.load(run.lab, list(values.items()))
+
+
+def without_effect(labs, sweep):
+    """Swept keys all of whose values give the same lab. labs: one for each combination, the last key's values first."""
+    texts = [repr(dataclasses.replace(lab, tree=None)) for lab in labs]
+    stride = len(texts)
+    for key, values in sweep.items():
+        stride //= len(values)
+        if len(values) > 1 and all(texts[i] == texts[i - stride] for i in range(len(texts)) if i // stride % len(values)):
+            yield key
+
+
+def doubts(labs, sweep):
+    """What the settings of these labs rule out, each key once, but not what is swept to see just that; and what is swept in vain."""
+    swept, found = {key.rsplit(".", 1)[-1] for key in sweep}, {}
+    for lab in labs:
+        for hint in lab_hints.hints(lab):
+            if hint.key.rsplit(".", 1)[-1] not in swept:
+                found.setdefault(hint.key, []).append(hint.text)
+    for key, texts in found.items():
+        share = f" (in {len(texts)} of {len(labs)} settings; the first of them)" if len(texts) < len(labs) else ""
+        yield f"{key}{share}: {texts[0]}"
+    for key in without_effect(labs, sweep):
+        first, _, rest = key.partition(".")
+        own = f"each {first} has a key of its own for it; sweep that, such as {first}s.NAME.{rest}" if first in ("link", "node") else "nothing of the lab uses it"
+        yield f"{key}: all swept values give the same lab: {own}"
 
 
 def channels(lab):
