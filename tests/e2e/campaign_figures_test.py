@@ -38,11 +38,11 @@ class Base(unittest.TestCase):
         path.write_text(text, encoding="utf-8")
         return campaign_file.load(str(path))
 
-    def drawn(self, text, metric="goodput"):
-        """The figure of the first experiment, whose n-th setting has the result n ± 0.5."""
+    def drawn(self, text, metric="goodput", of=float):
+        """The figure of the first experiment, whose n-th setting has the result of(n) ± 0.5; of: n itself by default."""
         campaign = self.load(text)
         experiment, figures = campaign.experiments[0], {}
-        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: float(n), half=lambda m: 0.5, faithful=True, metrics={metric: (float(n), 0.5)})
+        table = [types.SimpleNamespace(values=dict(one), mean=lambda m, n=n: of(n), half=lambda m: 0.5, faithful=True, metrics={metric: (of(n), 0.5)})
                  for n, one in enumerate(dict.fromkeys(run.parameters for run in experiment.runs), 1)]
         with unittest.mock.patch.object(plot, "save", side_effect=lambda figure, folder, name: figures.update({name: figure})), \
                 unittest.mock.patch.dict(campaign_figures.PLOTS, {"ltp": (metric,)}):
@@ -115,8 +115,20 @@ class Lines(Base):
                              ("experiments: [{name: x, title: X, sweep: {sessions: [1, 2]}}]", "X"),
                              ("title: T\nexperiments: [{name: x, sweep: {sessions: [1, 2]}}, {name: y}]", "T: x")):
             self.assertEqual(self.words(self.drawn(text))[0], wanted)
-        long = self.words(self.drawn(f"title: {'word ' * 40}\nexperiments: [{{name: x, sweep: {{sessions: [1, 2]}}}}]"))[0]
-        self.assertLessEqual(max(map(len, long.splitlines())), plot.TITLE_MAX)
+        words = "A long title of a campaign that has many words, so many that they need more than one line over the figure"
+        for sweep in ("sessions: [1, 2]", f"drop: [{', '.join(f'red:every={n * 10**15}' for n in range(1, 9))}]"):
+            figure = self.drawn(f"title: {words}\nexperiments: [{{name: x, sweep: {{{sweep}}}}}]")
+            figure.canvas.draw()
+            title = figure.axes[0]._left_title.get_window_extent()
+            self.assertTrue(title.x1 <= figure.bbox.x1 and title.y1 <= figure.bbox.y1, sweep)
+
+    def test_the_highest_point_is_whole(self):
+        """Values that differ little are far from 0; a share above 100 % has its note in the figure."""
+        figure = self.drawn("experiments: [{name: x, sweep: {sessions: [1, 2]}}]", "efficiency", lambda n: 99.0 + n)
+        axes = figure.axes[0]
+        self.assertGreaterEqual(axes.get_ylim()[1], 1.03 * 101.5)
+        self.assertEqual([t.get_text() for t in axes.texts], ["above 100 %: blocks sent in part before the warm-up's end count in full"])
+        self.assertEqual(self.drawn("experiments: [{name: x, sweep: {sessions: [1, 2]}}]", "efficiency", lambda n: 98.0 + n).axes[0].texts[:], [])
 
 
 class Bars(Base):

@@ -28,6 +28,7 @@ METRICS = {
 COUNTED = ("goodput", "efficiency", "paper_ratio", "sessions_100s")  # in whole bundles
 
 SHARES = ("efficiency", "carried_share", "paper_ratio")  # of what the channel can carry, %
+ABOVE_SHORT = "blocks sent in part before the warm-up's end count in full"
 ABOVE = ("Above 100 %: goodput counts a block when it is complete. Blocks that were sent in part before the end of the warm-up count in full, and blocks under way at the end do "
          "not count, so the efficiency varies by some blocks around its mean; with independent erasures (iid) the loss also differs from its mean. Longer runs make both smaller. "
          "The share by the time of sending (carried_share) leaves the first effect out.")

@@ -55,7 +55,7 @@ def table(experiment, rows, metrics):
             above = above or mark
             cells.append("--" if mean is None else f"${digits(mean, 4)}{mark}" + (f" \\pm {digits(half, 2)}$" if half else "$"))
         out.append(" & ".join(cells) + r" \\")
-    note = [f"% * {campaign_data.ABOVE}", f"\\multicolumn{{{len(heads)}}}{{l}}{{\\footnotesize * {escape(campaign_data.ABOVE.split(':')[0])}: blocks sent in part before the warm-up's end count in full}} \\\\"]
+    note = [f"% * {campaign_data.ABOVE}", f"\\multicolumn{{{len(heads)}}}{{l}}{{\\footnotesize * Above 100 \\%: {campaign_data.ABOVE_SHORT}}} \\\\"]
     return "\n".join([*out, "\\bottomrule", *(note if above else []), "\\end{tabular}", ""])
 
 

@@ -72,6 +72,8 @@ def figures(campaign, experiment, table, folder):
             words, xlog = lines(campaign, experiment, table, x, metric)
             pictures[metric] = (*words, xlog)
             figure = plot.lines(*words, xlog=xlog)
+        if any(campaign_data.above(metric, row.mean(metric)) for row in table):
+            plot.remark(figure, f"above 100 %: {campaign_data.ABOVE_SHORT}")
         drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": campaign_names.of_metric(campaign, metric)})
     campaign_export.experiment_files(folder, experiment, table, pictures, plots)
     return drawn + sensitivity(campaign, experiment, table, folder)

@@ -10,7 +10,7 @@ NAMES = {
     "loss": "erasure rate", "iid": "erasure rate", "rate": "rate", "line": "rate of the line", "source": "rate of the source", "delay": "one-way delay",
     "processing": "processing time", "rtt": "round trip", "rto": "retransmission timer", "rto-min": "least retransmission timer",
     "rto-max": "greatest retransmission timer", "sessions": "parallel sessions", "bundle": "bundle size", "segment": "segment size", "payload": "payload of a bundle",
-    "window": "window", "duration": "duration", "jitter": "jitter", "recovery": "recovery", "trace": "trace", "return-trace": "trace of the return direction",
+    "window": "window", "duration": "duration", "jitter": "jitter", "drop": "drop rules", "drop-return": "drop rules of the return direction", "recovery": "recovery", "trace": "trace", "return-trace": "trace of the return direction",
     "return-rate": "rate of the return direction", "tcp-buffer": "TCP's buffers", "buffer": "frames of a transfer buffer", "frame": "octets of a frame",
     "instances": "service instances", "transport": "transport", "system": "stack", "colour": "service class", "copies": "copies of a checkpoint",
 }

@@ -74,7 +74,8 @@ def save(figure, folder, name):
 
 WIDE = 92        # letters of a legend in one row
 ROWS, ROW = 3, 0.19  # so many rows have their place in each figure; inches of a further one
-TITLE_MAX = 74   # letters of a title in one line
+TITLE_MAX = 68   # letters of a title in one line
+TITLE_SURE = 40  # so many fit always
 
 
 def legend(axes):
@@ -92,9 +93,16 @@ def legend(axes):
     axes.legend(once.values(), once.keys(), fontsize=9, loc="upper center", bbox_to_anchor=(0.5, 0), bbox_transform=place, ncols=columns)
 
 
-def title_of(text):
-    """The text in lines that fit over a figure."""
-    return textwrap.fill(text, TITLE_MAX)
+def set_title(axes, text):
+    """In lines that fit over the axes; long labels of groups make these narrower."""
+    title = axes.set_title(textwrap.fill(text, TITLE_MAX))
+    if len(text) <= TITLE_SURE:
+        return
+    axes.figure.canvas.draw()  # the layout is known then
+    extent, edge = title.get_window_extent(), axes.figure.bbox.x1
+    if extent.x1 > edge:
+        longest = max(map(len, title.get_text().splitlines()))
+        title.set_text(textwrap.fill(text, int(longest * (edge - extent.x0) / extent.width) - 3))
 
 
 def intervals(halves):
@@ -142,6 +150,18 @@ def set_ticks(axes, values, log):
         axes.xaxis.set_major_locator(matplotlib.ticker.MaxNLocator(integer=True))  # there are no 2.5 sessions
 
 
+def set_floor(axes):
+    """From 0, also where an interval is longer than its bar, to where the highest mark is whole."""
+    _, high = axes.get_ylim()
+    axes.set_ylim(0, max(high, 1.04 * axes.dataLim.ymax))
+
+
+def remark(figure, text):
+    """In a corner of the axes, for a reader who has the figure alone."""
+    figure.axes[0].text(0.99, 0.02, text, transform=figure.axes[0].transAxes, ha="right", va="bottom", fontsize=8, color=GREY,
+                        bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.8})
+
+
 def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, log=False, xlog=False):
     """series: (label, [(x, y, half)], {"hollow": set of unfaithful x}); published: (label, index of the series, [(x, y)]); log, xlog: of the
     ordinate, of the abscissa."""
@@ -159,11 +179,12 @@ def lines(title, xlabel, ylabel, series, published=(), xticks=None, floor=True, 
     for label, index, points in published:
         axes.plot(*zip(*points), color=COLOURS[index % len(COLOURS)], linestyle="none", marker="x", markersize=11,
                   markeredgewidth=2.5, zorder=5, label=label)
-    axes.set(title=title_of(title), xlabel=xlabel, ylabel=ylabel)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    set_title(axes, title)
     if log:
         axes.set_yscale("log")
     elif floor:
-        axes.set_ylim(bottom=0)
+        set_floor(axes)
     if xlog:
         axes.set_xscale("log")
     if xticks:
@@ -219,8 +240,9 @@ def bars(title, ylabel, groups, series, published=(), xlabel="", weak=()):
             axes.plot(*zip(*marks), linestyle="none", marker="x", color="black", markersize=9, markeredgewidth=2,
                       label="published")
     set_groups(axes, groups)
-    axes.set_ylim(bottom=0)  # also where an interval is longer than its bar
-    axes.set(title=title_of(title), xlabel=xlabel, ylabel=ylabel)
+    set_floor(axes)
+    axes.set(xlabel=xlabel, ylabel=ylabel)
+    set_title(axes, title)
     axes.grid(axis="x", visible=False)
     legend(axes)
     return figure
