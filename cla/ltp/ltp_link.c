@@ -49,14 +49,26 @@ static void ltp_addresses(const void *config, struct cla_addresses *out)
     out->remote = k->udp.remote.address;
 }
 
-/* Each has a virtual channel of one physical one. */
+bool ltp_link_other_wire(const struct frame_keys *k, const struct address *remote,
+                         const struct address *other)
+{
+    assert(k->out.kind != FRAMES_OFF && remote != NULL && other != NULL);
+    return k->wire != FRAME_WIRE_FILE && !address_equal(remote, other);
+}
+
+/* Each has a virtual channel of one physical one, which has one peer: all frames go to it. */
 static const char *find_frames(const struct ltp_link_config *k, const struct ltp_link_config *o,
                                const char **key)
 {
     struct frame_keys mine = k->frames, other = o->frames;
     frame_keys_forget(&mine);
     frame_keys_forget(&other);
-    return frame_keys_conflict(&mine, &other, key);
+    const char *text = frame_keys_conflict(&mine, &other, key);
+    if (text != NULL || !ltp_link_other_wire(&mine, &k->udp.remote.address, &o->udp.remote.address))
+        return text;
+    *key = "remote";
+    return "local is the same, and its frames go to one address; write the same remote, or another "
+           "local";
 }
 
 /* What ltp_endpoint_join would refuse, when one address serves both. */

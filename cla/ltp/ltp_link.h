@@ -53,6 +53,7 @@ struct ltp_endpoint {
     struct ltp_coded *coded;  /* its erasure code; NULL: none */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     int source;               /* of the frames, likewise */
+    struct address remote;    /* likewise */
     struct alarm alarm;
     struct ltp_endpoint_gather gather;
     struct hash by_peer;     /* its links, by the peer's engine number */
@@ -230,6 +231,11 @@ void link_limits(struct link *l); /* brings cla.limits up to date; the node read
 struct link *ltp_endpoint_link(struct ltp_endpoint *h, uint64_t peer); /* NULL: none */
 struct link *ltp_endpoint_owner(struct ltp_endpoint *h,
                                 uint64_t peer); /* the same, or for an unconfigured peer its host */
+
+/* Two links with frames at one local address: is the wire of one not that of the other, since its
+ * frames go to, and come from, another address? */
+bool ltp_link_other_wire(const struct frame_keys *k, const struct address *remote,
+                         const struct address *other);
 
 /* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
  * says. refuse: the engine refused the latest one for its address, or for its authentication.

@@ -92,7 +92,8 @@ static bool find_line(const struct ltp_endpoint *h, const struct link *l, const 
     if (address_port(&h->local) == 0)
         return true;
     for (struct ltp_endpoint *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
-        if (frame_keys_conflict(k, &x->frames, &key) != NULL)
+        if (frame_keys_conflict(k, &x->frames, &key) != NULL ||
+            ltp_link_other_wire(k, &h->remote, &x->remote))
             return false;
         *out = x->port;
     }
@@ -146,8 +147,10 @@ static int open_frames(struct ltp_endpoint *h, const struct link *l, char why[FR
 static int open_port(struct ltp_endpoint *h, const struct link *l, char why[FRAME_SECURE_WHY])
 {
     const struct ltp_link_config *k = l->config;
+    assert(h->port == NULL && !h->common.ending);
     h->frames = k->frames;
     h->source = k->source;
+    h->remote = k->udp.remote.address;
     frame_keys_forget(&h->frames);
     h->leaves = h->arrives = true;
     h->framed = k->frames.out.kind != FRAMES_OFF;
@@ -170,11 +173,12 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
         return r;
     }
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
-        snprintf(why, why_cap,
-                 "frames: another link of %s has this frames.vcid, or other keys of frames or "
-                 "cadu; links "
-                 "of one address have each a virtual channel of their own, and the rest alike",
-                 address_write(&h->local, text));
+        snprintf(
+            why, why_cap,
+            "frames: another link of %s has this frames.vcid, another remote, or other keys of "
+            "frames or cadu; links of one address have each a virtual channel of their own, and "
+            "the rest alike",
+            address_write(&h->local, text));
         return r;
     }
     if (r != 0 && l->config->frames.wire == FRAME_WIRE_FILE && h->framed) {

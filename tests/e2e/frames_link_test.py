@@ -115,6 +115,23 @@ class FramesLinkTest(NodeCase):
             told = {k: v for k, v in self.links(1)["frames"]["verdicts"].items() if v}
             self.assertEqual(told, {"ok": 1, "fecf": 2, "length": 1, "channel": 1})  # "x" has the version of an AOS frame
 
+    def test_one_peer(self):
+        """Links of one physical channel have one peer's address: in the file, and when one is added."""
+        port, there, elsewhere = self.lab.udp_ports(3)
+        keys = {"rto": "1s", "frames": "aos"}
+        first = {**self.lab.link(2, port, there, **keys), "frames.vcid": 1}
+        other = {**self.lab.link(3, port, elsewhere, **keys), "frames.vcid": 2}
+        done = self.heliod("--check", self.lab.write_node(1, [first, other], log=False))
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("links[to-3].remote: conflicts with the link to-2: local is the same, and its frames go to one address; write the same remote, or another local", done.stderr)
+        self.lab.start_node(1, self.lab.write_node(1, [first], log=False))
+        words = ["link", "add", "to-3", "adapter=ltp-udp", "peer=ipn:3.0", f"local=127.0.0.1:{port}", "rto=1s", "frames=aos", "frames.vcid=2"]
+        command = [self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words]
+        for remote, code in ((elsewhere, 1), (there, 0)):
+            done = subprocess.run([*command, f"remote=127.0.0.1:{remote}"], capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            self.assertEqual("another remote" in done.stderr, code == 1, done.stderr)
+
     def test_mistakes(self):
         for keys, expected in (({"frames": "aos", "frames.length": "3000B"}, "frames.length"), ({"frames": "tm", "frames.in": "cltu", "frames.length_in": "2000B"}, "frames.length_in"),
                                ({"frames": "cltu", "frames.length": "70B"}, "frames: {segments: yes}"), ({"frames": "aos", "frames.port": "file"}, "frames.record"),

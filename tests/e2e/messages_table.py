@@ -85,6 +85,7 @@ NODES = (
     node("frames beside none", HEAD + LTPS.format(", frames: aos", ""), "6: links[b].frames", "write another local"),
     node("an erasure code beside none", HEAD + LTPS.format("", ", rate: 1Mbit/s, erasure: rs"), "6: links[b].erasure", "write another local"),
     node("frames of another kind at one address", HEAD + LTPS.format(", frames: aos", ", frames: tm"), "6: links[b].frames", "write the same ones"),
+    node("frames to two addresses from one", HEAD + LTPS.format(", frames: {mode: aos, vcid: 1}", ", frames: {mode: aos, vcid: 2}").replace("remote: 127.0.0.1:1112", "remote: 127.0.0.1:1113", 1), "6: links[b].remote", "write the same remote, or another local"),
     node("one virtual channel twice", HEAD + LTPS.format(", frames: aos", ", frames: aos"), "6: links[b].frames.vcid", "write another one"),
     node("one virtual channel twice, of what comes", HEAD + LTPS.format(", frames: {mode: aos, vcid: 1, vcid_in: 5}", ", frames: {mode: aos, vcid: 2, vcid_in: 5}"), "6: links[b].frames.vcid_in", "write another one"),
     node("two adapters at one UDP port", HEAD + PAIR.format(AT_1111, "adapter: udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1113"), "6: links[b].local", "another adapter has this address and port"),
