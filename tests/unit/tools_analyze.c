@@ -152,6 +152,34 @@ START_TEST(both_logs_know_losses)
 }
 END_TEST
 
+/* The last byte comes again in a checkpoint with a new serial number, which answers a report: the
+ * receiver accepts it for what it asks. The block was delivered before. */
+START_TEST(a_checkpoint_without_new_bytes_moves_no_delivery)
+{
+    struct taken t;
+    begin(&t);
+    analyze_node(&t.a, 1);
+    analyze_node(&t.a, 2);
+    feed(&t, "900000,open,1,2,1,7,,,,1,,1001,,,,,,,,,,\n"
+             "1000000,tx,1,2,1,7,0,red_data,red,1,0,1000,,,,,,,,1,first,1020\n"
+             "2000000,tx,1,2,1,7,3,red_cp_eob,red,1,1000,1,50,0,,,,,,1,first,24\n"
+             "6000000,open,2,1,1,7,,,,1,,,,,,,,,,,,\n"
+             "6000000,rx,2,1,1,7,0,red_data,red,1,0,1000,,,,,,,,,ok,1020\n"
+             "7000000,rx,2,1,1,7,3,red_cp_eob,red,1,1000,1,50,0,,,,,,,ok,24\n"
+             "30000000,tx,1,2,1,7,1,red_cp,red,1,1000,1,51,90,,,,,,1,report,24\n"
+             "35000000,rx,2,1,1,7,1,red_cp,red,1,1000,1,51,90,,,,,,,ok,24\n"
+             "46000000,close,1,2,1,7,,,,1,,1001,,,,,,,,,done,\n"
+             "51000000,close,2,1,1,7,,,,1,,1001,,,,,,,,,done,\n");
+    ck_assert_int_eq(analyze_end(&t.a), 0);
+    ck_assert_uint_eq(t.len, 1);
+    ck_assert_uint_eq(analyze_delivery(&t.s[0]), 6000000);
+    ck_assert_uint_eq(t.s[0].segments_received, 3);
+    ck_assert_uint_eq(t.s[0].cp_received, 2);
+    ck_assert_uint_eq(t.s[0].red_bytes, 1001);
+    analyze_fini(&t.a);
+}
+END_TEST
+
 /* Reports on two early checkpoints, and the repetitions that they cause, run side by side: one
  * cycle. What follows one of these is the second. */
 START_TEST(cycles_side_by_side)
@@ -514,6 +542,7 @@ int main(void)
     tcase_add_test(t, what_a_guess_tells_is_inferred);
     tcase_add_test(t, the_senders_log_alone_infers_losses);
     tcase_add_test(t, both_logs_know_losses);
+    tcase_add_test(t, a_checkpoint_without_new_bytes_moves_no_delivery);
     tcase_add_test(t, cycles_side_by_side);
     tcase_add_test(t, cycles_are_counted_once_per_checkpoint);
     tcase_add_test(t, green_sessions_are_a_flow_of_their_own);

@@ -36,6 +36,7 @@ static void session_free(struct analyze_session *s)
 {
     assert(s->cp_len <= s->cp_cap);
     analyze_cp_fini(s);
+    ranges_fini(&s->arrived);
     free(s);
 }
 

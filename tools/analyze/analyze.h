@@ -13,6 +13,7 @@
 
 #include "base/hash.h"
 #include "base/list.h"
+#include "base/ranges.h"
 #include "sim/rounds.h"
 #include "tools/analyze/analyze_series.h"
 #include "tools/analyze/drop_row.h"
@@ -25,6 +26,7 @@
 #define ANALYZE_PATHS_MAX 64
 #define ANALYZE_SERIALS_MAX 4096  /* checkpoints of a session that are followed one by one */
 #define ANALYZE_SENDINGS_MAX 4096 /* transmissions of a checkpoint, likewise */
+#define ANALYZE_RANGES_MAX 4096   /* of a session's data at the receiver; then all counts as new */
 #define ANALYZE_LINGER (100 * TICK_MS)
 
 /* How lost checkpoints are known: by the drop log, unless the receiver's log contradicts it. */
@@ -83,6 +85,7 @@ struct analyze_session {
     uint64_t segments_sent, segments_resent, segments_received; /* data segments */
     uint64_t duplicates, out_of_order;                          /* of those received */
     uint64_t rx_high;                /* end of the data since the receiver's last report */
+    struct ranges arrived;           /* accepted data of a block that is not delivered yet */
     uint64_t bytes_sent;             /* whole data segments */
     uint64_t data_sent, data_resent; /* their data; the part that was not the first time */
     uint64_t reports_received;       /* at the sender */

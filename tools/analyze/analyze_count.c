@@ -77,13 +77,28 @@ static int sender_got(struct analyze_session *s, const struct event *e)
     return 0;
 }
 
+/* A checkpoint may be accepted for what it asks, though its bytes were there: a copy of the block's
+ * last byte, say. 1: the segment brought bytes, 0: none, HELIO_ENOMEM. */
+static int note_bytes(struct analyze_session *s, const struct event *e)
+{
+    if (e->verdict != VERDICT_OK)
+        return 0;
+    if (e->offset == EVENT_NONE || e->length == EVENT_NONE || e->offset > UINT64_MAX - e->length)
+        return 1;
+    int rc = ranges_add(&s->arrived, e->offset, e->offset + e->length, ANALYZE_RANGES_MAX);
+    return rc == HELIO_EAGAIN ? 1 : rc;
+}
+
 static int receiver_got(struct analyze *a, struct analyze_session *s, const struct event *e)
 {
     assert(s->receiver_log && e->kind == EVENT_RX);
     if (e->type >= 8)
         return 0;
     uint64_t length = e->length != EVENT_NONE ? e->length : 0;
-    bool is_new = e->verdict == VERDICT_OK;
+    int rc = note_bytes(s, e);
+    if (rc < 0)
+        return rc;
+    bool is_new = rc == 1;
     s->red |= e->type < 4;
     s->green |= e->type >= 4;
     s->orange |= e->orange == ORANGE_ASKS;
@@ -92,11 +107,11 @@ static int receiver_got(struct analyze *a, struct analyze_session *s, const stru
     s->duplicates += e->verdict == VERDICT_DUPLICATE || e->verdict == VERDICT_CLOSED_SESSION;
     if (is_new && (e->type < 4 || e->orange == ORANGE_ASKS))
         s->delivered = e->now;
-    if ((e->type == 2 || e->type == 3) && is_new && e->offset != EVENT_NONE)
+    if ((e->type == 2 || e->type == 3) && e->verdict == VERDICT_OK && e->offset != EVENT_NONE)
         s->red_bytes = e->offset + length;
     if (e->offset == 0 && s->first_tx != TICK_NEVER && e->now >= s->first_tx)
         s->path->delay = tick_min(s->path->delay, e->now - s->first_tx);
-    if (is_new && e->offset != EVENT_NONE) {
+    if (e->verdict == VERDICT_OK && e->offset != EVENT_NONE) {
         s->out_of_order += e->offset < s->rx_high;
         s->rx_high = e->offset + length > s->rx_high ? e->offset + length : s->rx_high;
     }
