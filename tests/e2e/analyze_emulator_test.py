@@ -114,6 +114,9 @@ def check_exactly(lab):
 
 LINK = "adapter: ltp-udp, rate: 20Mbit/s, owlt: 20ms, recovery: {mode: plain, report_delay: 3ms}, rto: 200ms, segment: 1024B, sessions: 6"
 ERASED = "overhead: 42B\nboth: {delay: 20ms}\nforward: {erasures: {iid: 0.03}}\nreturn: {erasures: {iid: 0.05}}\n"
+OWN = "adapter: ltp-udp, rate: 100Mbit/s, owlt: 40ms, rto: 100ms, sessions: 20"
+FADES = "forward: {rate: 100Mbit/s, delay: 40ms, erasures: {trace: A}}\nreturn: {delay: 40ms, erasures: {iid: 0.02}}\n"
+EPOCH = "t_first_tx_ns", "t_close_ns"  # the log's begin with 0
 HANDED = """link: {both: {delay: 5ms}}
 links:
   craft:
@@ -129,13 +132,13 @@ links:
 """
 
 
-def nodes(lab, kind, hosts, remotes):
+def nodes(lab, kind, hosts, remotes, link=LINK):
     words = []
     for number, (host, remote) in enumerate(zip(hosts, remotes), 1):
         path = lab.path(f"{kind}-n{number}.yaml")
         with open(path, "w", encoding="utf-8") as f:
             f.write(f"node: ipn:{number}.0\nsocket: /nowhere/{number}.sock\nstore: {{durability: none}}\nlinks:\n"
-                    f"  - {{name: away, peer: 'ipn:{3 - number}.0', local: '{host}:1113', remote: '{remote}', {LINK}}}\n")
+                    f"  - {{name: away, peer: 'ipn:{3 - number}.0', local: '{host}:1113', remote: '{remote}', {link}}}\n")
         words += ["--node", path]
     return words
 
@@ -159,6 +162,46 @@ def check_virtual_time(lab):
         same(found, true, 1e-6)
         for key in "retx_cycles", "checkpoints_lost", "segments_sent", "segments_received":
             assert found[key] == true[key], (kind, key, found[key], true[key])
+
+
+def deliveries(path):
+    """When the bundle that a session carried was delivered, by the bundle logs of the nodes."""
+    carried, delivered = {}, {}
+    for n in (1, 2):
+        with open(os.path.join(path, f"node{n}.bundles.csv"), newline="", encoding="ascii") as f:
+            for row in csv.DictReader(f):
+                bundle = row["source"], row["created_ms"], row["sequence"]
+                if row["event"] == "carried" and n == 1:
+                    carried[row["session"]] = bundle
+                elif row["event"] == "delivered" and n == 2:
+                    delivered[bundle] = int(row["t_ns"])
+    return {session: delivered[bundle] for session, bundle in carried.items() if bundle in delivered}
+
+
+def check_copies(lab):
+    """With Heliograph's recovery checkpoints go out as copies, and a repetition is closed by a copy of one that was answered. The captures
+    give each session the log's figures; a delivery is the bundle log's."""
+    files = [lab.path(f"copies-{name}.pcapng") for name in ("before", "after")]
+    scenario, out = lab.path("copies.yaml"), lab.path("copies")
+    with open(scenario, "w", encoding="utf-8") as f:
+        f.write(FADES + f"pcap_before: {files[0]}\npcap_after: {files[1]}\n")
+    hosts = ("10.0.0.1", "10.0.0.2")
+    lab.run("helio-sim", *nodes(lab, "copies", hosts, [f"{host}:1113" for host in reversed(hosts)], OWN), "--channel", scenario, "--log-dir", out,
+            "--client", "-d ipn:2.2000 -D 40M -W 20 -P 200kB")
+    tables, starts = [], {}
+    for name, of in ("log", [os.path.join(out, f"node{n}.segments.csv") for n in (1, 2)]), ("seen", files):
+        lab.run("helio-analyze", "-s", lab.path(f"copies-{name}.csv"), *of)
+        with open(lab.path(f"copies-{name}.csv"), newline="", encoding="ascii") as f:
+            rows = [row for row in csv.DictReader(f) if row["outcome"] == "done"]
+        starts = starts or {row["session"]: int(row["t_first_tx_ns"]) for row in rows}
+        tables.append({row["session"]: {key: value for key, value in row.items() if key not in EPOCH} for row in rows})
+    log, seen = tables
+    assert log == seen, [(s, key, log[s][key], seen.get(s, {}).get(key)) for s in log for key in log[s] if seen.get(s, {}).get(key) != log[s][key]][:10]
+    assert sum(int(row["rto_checkpoint"] or 0) for row in log.values()) > 0, "no timer ran out"
+    true = deliveries(out)
+    took = {s: (at - starts[s]) / 1e6 for s, at in true.items() if s in log}
+    wrong = [(s, log[s]["delivery_ms"], ms) for s, ms in took.items() if abs(float(log[s]["delivery_ms"]) - ms) > EXACT_MS]
+    assert len(took) > 100 and not wrong, (len(took), len(wrong), wrong[:5])
 
 
 def fields(data):
@@ -265,6 +308,7 @@ def main():
     with Lab(sys.argv[1], sys.argv[2]) as lab:
         check_exactly(lab)
         check_virtual_time(lab)
+        check_copies(lab)
         check_run(lab)
     print("captures of the emulator's two sides make both ends")
 

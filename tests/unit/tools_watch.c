@@ -185,6 +185,29 @@ START_TEST(reports_again)
 }
 END_TEST
 
+/* An answered checkpoint has no timer: what comes after the report is a copy, however late. The
+ * next one has no answer. */
+START_TEST(a_copy_of_an_answered_checkpoint)
+{
+    struct scene s;
+    begin(&s, WATCH_SENDER);
+    data(&s, 100, LTP_RED, 0, 0, 0);
+    data(&s, 101, LTP_RED_CP_EOB, 10, 50, 0);
+    report(&s, 121, 90, 50, 0, 20, 10);
+    data(&s, 150, LTP_RED_CP_EOB, 10, 50, 0);
+    data(&s, 151, LTP_RED_CP, 10, 51, 90);
+    data(&s, 181, LTP_RED_CP, 10, 51, 90);
+    ck_assert_str_eq(rows(&s), "100 open@1 \n"
+                               "100 tx@1 red_data first\n"
+                               "101 tx@1 red_cp_eob first\n"
+                               "121 rx@1 report ok\n"
+                               "150 tx@1 red_cp_eob proactive\n"
+                               "151 tx@1 red_cp report\n"
+                               "181 timer@1 checkpoint\n"
+                               "181 tx@1 red_cp timer\n");
+}
+END_TEST
+
 START_TEST(green_closes_with_its_last_segment)
 {
     struct scene s;
@@ -282,6 +305,7 @@ int main(void)
     tcase_add_test(t, rows_of_the_sender);
     tcase_add_test(t, rows_of_the_receiver);
     tcase_add_test(t, reports_again);
+    tcase_add_test(t, a_copy_of_an_answered_checkpoint);
     tcase_add_test(t, green_closes_with_its_last_segment);
     tcase_add_test(t, cancels);
     tcase_add_test(t, sessions_that_began_before);

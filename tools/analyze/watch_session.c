@@ -3,9 +3,9 @@
  * The sender's end: data goes out, reports come; when all of the red part is claimed and all is
  * sent, the session is over. The receiver's end: data comes, reports go out; when they claim all
  * and each is acknowledged, it is over. A checkpoint or report that is sent again had its timer run
- * out, unless the other end asked for it, or it comes earlier than the timer could. What can go
- * wrong: captures that begin in the middle, and segments that contradict each other; neither closes
- * a session.
+ * out, unless the other end asked for it or had answered it, or it comes earlier than the timer
+ * could. What can go wrong: captures that begin in the middle, and segments that contradict each
+ * other; neither closes a session.
  */
 #include "tools/analyze/watch_session.h"
 
@@ -174,6 +174,8 @@ static enum event_reason why_again(const struct watch_serial *n, tick now, tick 
     /* an answer follows its question closely; one that is late had its own timer */
     if (n->asked != 0 && now - n->asked <= (now - n->last) / 16)
         return CAUSE_ANSWER;
+    if (n->done) /* its timer had stopped: a repetition is closed by a copy of the checkpoint */
+        return CAUSE_PROACTIVE;
     bool early = rto != TICK_NEVER && now - n->last < rto / 10 * 9;
     return early ? CAUSE_PROACTIVE : CAUSE_TIMER;
 }
