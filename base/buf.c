@@ -63,6 +63,8 @@ static struct buf *take_room(struct buf *b, uint64_t room)
  * address space is limited. */
 struct buf *buf_grow(struct buf *b, uint64_t most)
 {
+    if (b == NULL && most <= GROW_LEAST)
+        return buf_new(0, (size_t)most);
     const uint64_t have = b == NULL ? 0 : b->len, far = next_room(have, most, GROW_FAR),
                    near = next_room(have, most, GROW_NEXT);
     assert(most > have && near > have);

@@ -7,6 +7,7 @@
 #ifndef BASE_CURSOR_H
 #define BASE_CURSOR_H
 
+#include <endian.h>
 #include <stdbool.h>
 
 #include "base/slice.h"
@@ -67,13 +68,19 @@ static inline struct slice reader_take(struct reader *r, uint64_t n)
     return s;
 }
 
+/* The number of so many bytes (1 to 8) at p, the highest first. */
+static inline uint64_t number_at(const uint8_t *p, int bytes)
+{
+    uint64_t v = 0;
+    memcpy(&v, p, (size_t)bytes);
+    return be64toh(v) >> (64 - 8 * bytes);
+}
+
 /* A number of so many bytes (1 to 8), the highest first. */
 static inline uint64_t reader_number(struct reader *r, int bytes)
 {
-    uint64_t v = 0;
-    while (bytes-- > 0)
-        v = v << 8 | reader_byte(r);
-    return v;
+    const struct slice s = reader_take(r, (uint64_t)bytes);
+    return s.data == NULL ? 0 : number_at(s.data, bytes);
 }
 
 static inline void writer_byte(struct writer *w, uint8_t b)
@@ -85,12 +92,6 @@ static inline void writer_byte(struct writer *w, uint8_t b)
     *w->p++ = b;
 }
 
-static inline void writer_number(struct writer *w, uint64_t v, int bytes)
-{
-    while (bytes-- > 0)
-        writer_byte(w, (uint8_t)(v >> (8 * bytes)));
-}
-
 static inline void writer_bytes(struct writer *w, const void *data, size_t n)
 {
     if (w->bad || n > (size_t)(w->end - w->p)) {
@@ -100,6 +101,13 @@ static inline void writer_bytes(struct writer *w, const void *data, size_t n)
     if (n > 0)
         memcpy(w->p, data, n);
     w->p += n;
+}
+
+/* A number of so many bytes (1 to 8), the highest first. */
+static inline void writer_number(struct writer *w, uint64_t v, int bytes)
+{
+    v = htobe64(v << (64 - 8 * bytes));
+    writer_bytes(w, &v, (size_t)bytes);
 }
 
 #endif

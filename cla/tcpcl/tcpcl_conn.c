@@ -61,7 +61,10 @@ static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
 {
     struct tcpcl_link *l = c->link;
     const size_t bytes = n->bundle->len;
-    settle_account(c, 0); /* the bundle counts at the node from here on */
+    assert(l != NULL);
+    if (c->reserved != 0)
+        settle_account(c, 0); /* the bundle counts at the node from here on */
+    assert(c->reserved == 0);
     assert(n->token < UINT64_C(1) << TOKEN_BITS);
     l->bundles_received++;
     l->bytes_received += bytes;
@@ -119,7 +122,7 @@ static void tell_done(struct tcpcl_conn *c, const struct tcpcl_notice *n)
     l->flight--;
     l->flight_bytes -= n->length;
     l->env.events.done(l->env.events.context, &l->cla, n->key, outcome, reason);
-    tcpcl_set_limits(l, true);
+    tcpcl_tell_window(l);
 }
 
 static void tell_up(struct tcpcl_conn *c, bool up)

@@ -122,19 +122,33 @@ void tcpcl_tell_link(struct tcpcl_link *l)
     cla_tell_link(&l->cla, up);
 }
 
-/* What the peer takes, and, when the window is full of bytes, no more bundles than there are. */
+/* When the window is full of bytes, no more bundles than there are. True: it has changed. */
+static bool set_window(struct tcpcl_link *l)
+{
+    const uint32_t was = l->cla.limits.window;
+    assert(l->flight > 0 || l->flight_bytes == 0);
+    const bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
+    l->cla.limits.window =
+        (uint32_t)(full && l->flight < l->config->window ? l->flight : l->config->window);
+    assert(l->cla.limits.window >= 1);
+    return was != l->cla.limits.window;
+}
+
+/* That, and what the peer takes. */
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
 {
     const struct tcpcl_conn *c = tcpcl_sender(l);
-    struct cla_limits was = l->cla.limits;
-    bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
-    l->cla.limits.window =
-        (uint32_t)(full && l->flight < l->config->window ? l->flight : l->config->window);
+    const uint64_t was = l->cla.limits.bundle_max;
+    const bool changed = set_window(l);
     if (c != NULL)
         l->cla.limits.bundle_max = tcpcl_peer(c->session)->transfer_mru;
-    assert(l->cla.limits.window >= 1);
-    bool changed = was.window != l->cla.limits.window || was.bundle_max != l->cla.limits.bundle_max;
-    if (changed && tell)
+    if ((changed || was != l->cla.limits.bundle_max) && tell)
+        cla_tell_limits(&l->cla);
+}
+
+void tcpcl_tell_window(struct tcpcl_link *l)
+{
+    if (set_window(l))
         cla_tell_limits(&l->cla);
 }
 
@@ -219,7 +233,7 @@ static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bun
                                    : CLA_REASON_DOWN;
     l->flight++;
     l->flight_bytes += bundle->len;
-    tcpcl_set_limits(l, false); /* the caller looks */
+    (void)set_window(l); /* the caller looks */
     tcpcl_conn_touch(c);
     return CLA_REASON_NONE;
 }

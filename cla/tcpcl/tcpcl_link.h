@@ -260,6 +260,7 @@ void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config);
 void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed */
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
+void tcpcl_tell_window(struct tcpcl_link *l); /* its part of these, which bundles change */
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
 
 /* tcpcl_link.c */

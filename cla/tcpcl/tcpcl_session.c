@@ -210,21 +210,32 @@ static bool tell_state(struct tcpcl_session *s, struct tcpcl_notice *out)
     return false;
 }
 
-bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now)
+/* Most often: it is established, and the owner knows. */
+static bool knows_state(const struct tcpcl_session *s)
 {
-    enum tcpcl_parsed parsed = PARSED_SOME;
-    /* what it has to read comes before more */
-    bool reads = !s->rests && (tcpcl_reads(s) || tcpcl_stopped(s));
+    return s->state == TCPCL_IN_UP && s->told_up;
+}
+
+/* What it has to read comes before more. */
+static void look_at_reading(struct tcpcl_session *s, tick now)
+{
+    const bool reads = !s->rests && (tcpcl_reads(s) || tcpcl_stopped(s));
     if (reads && s->deaf)
         s->heard = s->import.grown = now; /* the peer may have spoken all the time */
     s->deaf = !reads;
+}
+
+bool tcpcl_poll(struct tcpcl_session *s, struct tcpcl_notice *out, tick now)
+{
+    enum tcpcl_parsed parsed = PARSED_SOME;
     while (parsed == PARSED_SOME) {
-        if (tell_state(s, out))
+        if (!knows_state(s) && tell_state(s, out))
             return true;
         parsed = tcpcl_parse(s, out, now);
     }
     if (parsed == PARSED_NOTICE)
         return true;
+    look_at_reading(s, now);
     look_at_end(s, now);
     if (tell_state(s, out))
         return true;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Texts of code points, and integers of 1 to 8 bytes. What can go wrong: a code in no table. */
+/* Texts of code points. What can go wrong: a code in no table. */
 #include "cla/tcpcl/tcpcl_wire.h"
 
-#include <assert.h>
 #include <stddef.h>
 
 #define TEXT_AT(name, code, text) [code] = text,
@@ -35,20 +34,4 @@ const char *tcpcl_term_text(unsigned code)
 {
     static const char *const texts[TCPCL_TERM_COUNT] = {TCPCL_TERMS(TEXT_AT)};
     return text_at(texts, TCPCL_TERM_COUNT, code, "unknown");
-}
-
-uint64_t tcpcl_get(const uint8_t *p, unsigned bytes)
-{
-    uint64_t v = 0;
-    assert(bytes >= 1 && bytes <= 8);
-    for (unsigned i = 0; i < bytes; i++)
-        v = v << 8 | p[i];
-    return v;
-}
-
-void tcpcl_put(struct writer *w, uint64_t v, unsigned bytes)
-{
-    assert(bytes >= 1 && bytes <= 8);
-    for (unsigned i = bytes; i-- > 0;)
-        writer_byte(w, (uint8_t)(v >> (8 * i)));
 }

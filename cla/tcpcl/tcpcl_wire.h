@@ -77,7 +77,14 @@ const char *tcpcl_rejection_text(unsigned code);
 const char *tcpcl_term_text(unsigned code);
 
 /* Network byte order (§2.1), `bytes` of them, 1 to 8. */
-uint64_t tcpcl_get(const uint8_t *p, unsigned bytes);
-void tcpcl_put(struct writer *w, uint64_t v, unsigned bytes);
+static inline uint64_t tcpcl_get(const uint8_t *p, int bytes)
+{
+    return number_at(p, bytes);
+}
+
+static inline void tcpcl_put(struct writer *w, uint64_t v, int bytes)
+{
+    writer_number(w, v, bytes);
+}
 
 #endif
