@@ -4,6 +4,10 @@
  * of arrival (which makes room), and a heap by their ends (so that one that never ends holds up no
  * other). A slot has the number of its first id, and one: 0 is none. An id that comes again moves
  * to the list's end. Without memory the id is not remembered, and the set stays as it was.
+ *
+ * Ids whose sequence numbers differ in their last bits lie in slots side by side: the table is
+ * long, and the slots of bundles that follow each other would each have to be fetched into the
+ * cache.
  */
 #include "bp/agent/seen.h"
 
@@ -52,6 +56,28 @@ uint64_t seen_bytes(const struct seen *s)
 
 /* --- by digest --- */
 
+#define NEAR 0x3fu   /* bits of the number that tell neighbours apart */
+#define ID_COPY 128u /* a longer id has no neighbours */
+
+/* Of the id without these bits, which are added then. Two ids have one digest only if the digests
+ * of what is left of them are less than 64 apart, in 122 of 128 bits the same. The lowest bits of a
+ * number are in its first byte; all of its bytes but the last one have the highest bit. */
+static void digest_id(const struct seen *s, struct slice id, uint64_t out[2])
+{
+    uint8_t copy[ID_COPY];
+    if (id.len == 0 || id.len > sizeof copy) {
+        hash_digest(s->key, id.data, id.len, out);
+        return;
+    }
+    size_t at = id.len - 1;
+    while (at > 0 && id.data[at - 1] >= 0x80)
+        at--;
+    memcpy(copy, id.data, id.len);
+    copy[at] &= (uint8_t)~NEAR;
+    hash_digest(s->key, copy, id.len, out);
+    out[0] += id.data[at] & NEAR;
+}
+
 static uint32_t *slot_of(const struct seen *s, const uint64_t digest[2])
 {
     return &s->slots[digest[0] & (s->slots_len - 1)];
@@ -72,7 +98,7 @@ bool seen_has(const struct seen *s, struct slice id)
     uint64_t digest[2];
     if (s->len == 0)
         return false;
-    hash_digest(s->key, id.data, id.len, digest);
+    digest_id(s, id, digest);
     return find_id(s, digest) != NONE;
 }
 
@@ -212,7 +238,7 @@ int seen_add(struct seen *s, struct slice id, uint64_t until_ms, uint64_t now_ms
     uint64_t digest[2];
     if (s->max == 0)
         return 0;
-    hash_digest(s->key, id.data, id.len, digest);
+    digest_id(s, id, digest);
     uint32_t i = find_id(s, digest);
     if (i != NONE) {
         order_sub(s, i);

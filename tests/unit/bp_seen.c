@@ -42,6 +42,33 @@ START_TEST(one_that_never_ends_holds_up_no_other)
 }
 END_TEST
 
+/* Sequence numbers that follow each other are near in the table, and other ids all the same; also
+ * in front of the number, where it has two bytes, and in ids of any length. */
+START_TEST(neighbours_are_told_apart)
+{
+    enum { NUMBERS = 512 };
+    uint8_t id[200] = {0};
+    for (size_t len = 2; len <= sizeof id; len += 33) {
+        struct seen s;
+        seen_init(&s, 1, MAX);
+        for (unsigned pass = 0; pass < 2; pass++) {
+            for (unsigned i = 0; i < NUMBERS; i++) {
+                id[len - 2] = (uint8_t)(0x80 | (i & 0x7f));
+                id[len - 1] = (uint8_t)(i >> 7);
+                if (pass == 0 && i % 2 == 0)
+                    ck_assert_int_eq(seen_add(&s, slice_of(id, len), 100, 0), 0);
+                ck_assert_int_eq(seen_has(&s, slice_of(id, len)), i % 2 == 0);
+                id[len - 2] ^= 0x80; /* another id: one byte is no part of the number */
+                ck_assert(!seen_has(&s, slice_of(id, len)));
+            }
+        }
+        ck_assert_uint_eq(s.len, NUMBERS / 2);
+        seen_check(&s);
+        seen_fini(&s);
+    }
+}
+END_TEST
+
 /* Where all end at once no new one has to send them all away. */
 START_TEST(forgets_in_steps)
 {
@@ -142,6 +169,7 @@ int main(void)
     Suite *s = suite_create("ids seen");
     TCase *t = tcase_create("all");
     tcase_add_test(t, one_that_never_ends_holds_up_no_other);
+    tcase_add_test(t, neighbours_are_told_apart);
     tcase_add_test(t, forgets_in_steps);
     tcase_add_test(t, the_oldest_makes_room);
     tcase_add_test(t, agrees_with_a_model);
