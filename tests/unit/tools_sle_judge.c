@@ -118,6 +118,21 @@ START_TEST(erred_ones_are_not_missing)
 }
 END_TEST
 
+/* Its virtual channel is not known: it makes the next gap of any channel smaller. The sum is right.
+ */
+START_TEST(an_erred_one_fills_the_next_gap)
+{
+    begin(2);
+    aos(171, 5, 10, true);
+    aos(171, 6, 20, true);
+    aos(171, 5, 11, false);
+    ck_assert_int_eq(aos(171, 6, 23, true), 1); /* 21 and 22 are missing */
+    ck_assert_int_eq(aos(171, 5, 12, true), 1); /* 11 was erred */
+    ck_assert_uint_eq(source.missing, 2);
+    judge_end(&source);
+}
+END_TEST
+
 START_TEST(counts_of_tm)
 {
     begin(2);
@@ -174,6 +189,7 @@ int main(void)
     tcase_add_test(t, check_values);
     tcase_add_test(t, counts_of_aos);
     tcase_add_test(t, erred_ones_are_not_missing);
+    tcase_add_test(t, an_erred_one_fills_the_next_gap);
     tcase_add_test(t, counts_of_tm);
     tcase_add_test(t, counts_of_uslp);
     tcase_add_test(t, limit_of_channels);
