@@ -183,7 +183,7 @@ static void say_contested(struct tcpcl_link *l, const struct tcpcl_conn *c,
                           const struct tcpcl_conn *before)
 {
     struct address at;
-    char from[ADDRESS_TEXT_MAX] = "?", had[ADDRESS_TEXT_MAX] = "?";
+    char from[ADDRESS_TEXT_MAX] = "a session that ended", had[ADDRESS_TEXT_MAX] = "one that ended";
     const bool wins = tcpcl_claim_of(l, c) > tcpcl_claim_of(l, before);
     if (time_of(l) < l->contest_say_after)
         return;

@@ -211,6 +211,7 @@ instances:
         self.provider(STATION)
         r = self.user(RAF, "--bind-only", "-t", "500ms", "--unbind", "suspend", "--report-cycle", "5")
         self.assertEqual((r["frames"], r["in_order"]), (0, True))
+        self.assertEqual((r["delay_us"]["min"], r["delay_us"]["max"]), (0, 0))
         counts = self.status()["instances"][0]["counts"]
         self.assertEqual((counts["binds"], counts["unbinds"], counts["frames_offered"]), (1, 1, 0))
         self.assertGreaterEqual(counts["reports"], 0)

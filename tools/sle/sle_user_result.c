@@ -18,7 +18,7 @@ static json_t *delay_json(const struct measure *m)
     const struct hist *h = &m->delay;
     json_object_set_new(o, "mean", json_real(h->mean / 1e3));
     json_object_set_new(o, "sd", json_real(hist_sd(h) / 1e3));
-    json_object_set_new(o, "min", json_real((double)h->min / 1e3));
+    json_object_set_new(o, "min", json_real(h->count > 0 ? (double)h->min / 1e3 : 0));
     json_object_set_new(o, "p50", json_real((double)hist_quantile(h, 0.5) / 1e3));
     json_object_set_new(o, "p90", json_real((double)hist_quantile(h, 0.9) / 1e3));
     json_object_set_new(o, "p99", json_real((double)hist_quantile(h, 0.99) / 1e3));
