@@ -209,7 +209,7 @@ instances:
 
     def test_bind_only(self):
         self.provider(STATION)
-        r = self.user(RAF, "--bind-only", "-t", "500ms", "--unbind", "suspend", "--report-cycle", "5")
+        r = self.user(RAF, "--bind-only", "-t", "500ms", "--unbind", "suspend", "--report-cycle", "5", "--numbered")
         self.assertEqual((r["frames"], r["in_order"]), (0, True))
         self.assertEqual((r["delay_us"]["min"], r["delay_us"]["max"]), (0, 0))
         counts = self.status()["instances"][0]["counts"]

@@ -372,7 +372,7 @@ LIMITS = [("| parallel export sessions of a link |", ["ltp-udp.sessions"]), ("| 
           ("| extension blocks of a bundle", ["bundles.extensions"]), ("| bytes on the medium |", ["store.limit"]), ("| status reports a second", ["bundles.report_rate"]),
           ("| bundles that are arriving by LTP", ["bundles.total", "tcpcl.timers.transfer_idle"]),
           ("| TCPCL: connections whose peer", ["tcpcl.limits.unidentified", "tcpcl.limits.unidentified_address", "tcpcl.timers.timeout"]),
-          ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.limits.held_bytes"]), ("| burst of a paced link |", ["ltp-udp.pacing.burst"])]
+          ("| TCPCL: sessions of a link", ["tcpcl.sessions", "tcpcl.limits.held_bytes"]), ("| burst of a paced link", ["ltp-udp.pacing.burst"])]
 
 
 def plain(cell):
