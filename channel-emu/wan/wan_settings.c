@@ -235,7 +235,7 @@ static void print_way(const struct wan_config *c, const char *name, FILE *out)
 
 void wan_settings_print(const struct wan_settings *s, FILE *out)
 {
-    fprintf(out, "listen: %s\nto: %s\nconnections: %" PRIu64 "\n", s->listen, s->to,
+    fprintf(out, "listen: \"%s\"\nto: \"%s\"\nconnections: %" PRIu64 "\n", s->listen, s->to,
             s->connections);
     print_way(&s->way[WAN_FORWARD], "forward", out);
     print_way(&s->way[WAN_RETURN], "return", out);
