@@ -15,7 +15,7 @@ from types import SimpleNamespace
 
 from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_live, lab_shared, places
+from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_live, lab_shared, lab_view, places
 
 KIND = sys.argv[3]
 EXAMPLE = SOURCE / "examples/lab-handover.yaml"
@@ -106,7 +106,7 @@ class Files(Handover):
         """The traffic ended meanwhile: what the ends were to be told of the hand-overs is told before anything is asked of them."""
         class Stalled(lab_live.Session):
             def __init__(self, of):
-                self.lab, self.stopped, self.ended, self.at, self.told = of, False, {}, 0.0, 0
+                self.lab, self.stopped, self.ended, self.at, self.told, self.happened = of, False, {}, 0.0, 0, lab_view.Events()
                 self.derived = SimpleNamespace(clients=[SimpleNamespace(name="perf-1", node="a", words=[], start=1.0)])
 
             def now(self):
@@ -129,6 +129,8 @@ class Files(Handover):
         self.assertTrue(session.loop())
         self.assertEqual(session.told, len(lab_handover.turns(session.lab)))
         self.assertGreater(session.told, 0)
+        told = [event["text"] for event in session.happened.list]
+        self.assertEqual(told, ["link a-b passes channel x", "perf-1 begins", "link a-b passes channel y"])
 
     def margins(self, text):
         derived = self.derived(text)
