@@ -127,10 +127,11 @@ class Sim(Base):
         def ctl(_, what):
             if what == "flush":
                 raise Failed("this node writes no log of segments or bundles")
-            return {"links": [{"name": "to-2", "credit_lost": 7}]}
+            return {"node": {"delivered": 3, "state": "x"}, "links": [{"name": "to-2", "credit_lost": 7}]}
 
         session = types.SimpleNamespace(ctl=ctl, running={}, node_log=str)
-        self.assertEqual(lab_live.Session.last_words(session, "1")["links"][0]["credit_lost"], 7)
+        words = lab_live.Session.last_words(session, "1")
+        self.assertEqual((words["links"][0]["credit_lost"], words["delivered"]), (7, 3))
 
     def test_a_user_that_hangs(self):
         with self.assertRaisesRegex(Failed, "^helio-sle user at the destination has not ended within 0.01s$"):
