@@ -11,7 +11,7 @@
 
 #include "node/node.h"
 
-static const char *link_name(const struct node *n, int link)
+const char *node_shortage_link(const struct node *n, int link)
 {
     const bool there = link >= 0 && (size_t)link < n->links_len && n->links[link] != NULL;
     return there ? n->links[link]->config->name : "(removed)";
@@ -47,7 +47,7 @@ static void write_whose(const struct node *n, const struct agent_shortage *s, ch
         if (s->from < 0)
             snprintf(out, cap, " of applications");
         else
-            snprintf(out, cap, " of the neighbour of link %s", link_name(n, s->from));
+            snprintf(out, cap, " of the neighbour of link %s", node_shortage_link(n, s->from));
         break;
     case AGENT_LIMIT_USER:
         snprintf(out, cap, " of this user's applications");
@@ -62,7 +62,7 @@ static void write_whose(const struct node *n, const struct agent_shortage *s, ch
                  eid);
         break;
     case AGENT_LIMIT_QUEUE:
-        snprintf(out, cap, " of link %s", link_name(n, s->way));
+        snprintf(out, cap, " of link %s", node_shortage_link(n, s->way));
         break;
     case AGENT_LIMIT_MEMORY:
         snprintf(out, cap, " of memory");

@@ -10,6 +10,9 @@ struct node;
 
 #define SHORTAGE_TEXT_MAX (EID_TEXT_MAX + 160)
 
+/* The name of a link by its number; "(removed)". */
+const char *node_shortage_link(const struct node *n, int link);
+
 /* "bundles.endpoint: 56 of 56 bundles for ipn:2.9"; "no limit is known" if there was none. */
 const char *node_shortage_text(const struct node *n, const struct agent_shortage *s,
                                char out[SHORTAGE_TEXT_MAX]);

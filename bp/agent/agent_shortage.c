@@ -56,25 +56,25 @@ static void find_of_fragments(const struct agent *a, const struct shortage_of *o
     }
 }
 
-static struct agent_shortage *find_noted(const struct agent *a, const struct bundle_id *id)
+/* Its place in the ring; SHORTAGES: it has none. */
+static size_t find_noted(const struct agent *a, const struct bundle_id *id)
 {
-    for (size_t i = 0; i < SHORTAGES; i++) {
-        const struct agent_shortage *s = &a->shortages[i];
-        if (s->limit != AGENT_LIMIT_NONE && bundle_id_equal(&s->id, id))
-            return (struct agent_shortage *)(uintptr_t)s;
-    }
-    return NULL;
+    size_t i = 0;
+    while (i < SHORTAGES &&
+           (a->shortages[i].limit == AGENT_LIMIT_NONE || !bundle_id_equal(&a->shortages[i].id, id)))
+        i++;
+    return i;
 }
 
 /* One that is offered again and again has one place. */
 static void remember_shortage(struct agent *a, const struct agent_shortage *s)
 {
-    struct agent_shortage *place = find_noted(a, &s->id);
-    if (place == NULL) {
-        place = &a->shortages[a->shortages_at];
-        a->shortages_at = (a->shortages_at + 1) % SHORTAGES;
+    size_t at = find_noted(a, &s->id);
+    if (at == SHORTAGES) {
+        at = a->shortages_at;
+        a->shortages_at = (at + 1) % SHORTAGES;
     }
-    *place = *s;
+    a->shortages[at] = *s;
 }
 
 void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal)
@@ -101,5 +101,6 @@ const struct agent_shortage *agent_shortage(const struct agent *a)
 
 const struct agent_shortage *agent_shortage_of(const struct agent *a, const struct bundle_id *id)
 {
-    return find_noted(a, id);
+    const size_t at = find_noted(a, id);
+    return at < SHORTAGES ? &a->shortages[at] : NULL;
 }

@@ -274,9 +274,7 @@ static void tell_refused(const struct node *n, const struct agent_shortage *s, j
 {
     char text[SHORTAGE_TEXT_MAX];
     put_sentence(out, "where", "not at this node; link %.48s brought it",
-                 s->from >= 0 && (size_t)s->from < n->links_len && n->links[s->from] != NULL
-                     ? n->links[s->from]->config->name
-                     : "(removed)");
+                 node_shortage_link(n, s->from));
     put_sentence(out, "why", "there was no room for it: %.300s", node_shortage_text(n, s, text));
     put_sentence(out, "next",
                  "it is accepted when there is room and the neighbour offers it again, or the "
