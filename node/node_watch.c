@@ -181,8 +181,7 @@ static void watch_stop(struct node_link *l, tick now)
         return;
     }
     const tick time = s->time + (s->stopped ? now - s->changed : 0);
-    if (s->told || time < STOP_LONG || (s->any && now < tick_add(s->told_at, STOP_TOLD)) ||
-        !node_watch_line(l))
+    if (s->told || time < STOP_LONG || now < s->tell_after || !node_watch_line(l))
         return;
     const bool room =
         s->refusal == REFUSE_FULL || s->refusal == REFUSE_QUOTA || s->refusal == REFUSE_QUEUE;
@@ -191,8 +190,8 @@ static void watch_stop(struct node_link *l, tick now)
         "which waits there",
         l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, peer_text(l, peer),
         room ? node_shortage_text(l->node, &s->shortage, why) : agent_refusal_text(s->refusal));
-    s->told = s->any = true;
-    s->told_at = now;
+    s->told = true;
+    s->tell_after = tick_add(now, STOP_TOLD);
 }
 
 bool node_watch_flap(struct node_link *l, bool up)

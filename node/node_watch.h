@@ -24,10 +24,9 @@ bool watch_may_tell(struct watch_pace *p, tick now);
 struct stop_watch {
     bool running, stopped;          /* a stop is under way; nothing is read at this moment */
     bool told;                      /* that it is under way */
-    bool any;                       /* told_at has a time */
     tick began, changed;            /* the stop; when reading stopped or went on, at last */
     tick time;                      /* that reading stood still, without the present pause */
-    tick told_at;                   /* the last line */
+    tick tell_after;                /* the next line is not before */
     enum agent_refusal refusal;     /* why its bundle waits: of FULL, QUOTA and QUEUE … */
     struct agent_shortage shortage; /* … the limit */
 };
