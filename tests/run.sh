@@ -2,22 +2,25 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what is missing, builds everything and runs every test.
 #
-#   tests/run.sh            all of it (some 35 minutes on two cores)
+#   tests/run.sh            the suite, some 35 minutes on two cores: style; the release build with its tests in real time and
+#                           its long ones; all others under sanitizers
+#   tests/run.sh full       also the build of packagers, the tests of nodes in the release build, those in real time under
+#                           sanitizers, and each fuzz target for 3 s: some 80 minutes
 #   tests/run.sh quick      the debug build with its unit, sim and style tests
 #   tests/run.sh threads    storage, logs and links with ThreadSanitizer
 #   tests/run.sh peers      the release build against nodes of other makes, which are built first (Rust, Go), and with Java peers
 #
-# What the default leaves out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
+# What all of these leave out: the long soaks (cmake --build build/release --target soak; so are forget, histories,
 # losses, long_nodes, sle_complete_long and tune_all), longer fuzzing (tests/fuzz/run.sh build/fuzz SECONDS),
-# coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh), every type of build (tests/builds.sh), the tests in real time many times and beside
-# competitors (tests/realtime_again.sh).
+# all attacks (--target attacks), coverage (tests/coverage.sh), benchmarks (tests/bench/run.sh), every type of build
+# (tests/builds.sh), the tests in real time many times and beside competitors (tests/realtime_again.sh).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:-all}
 case $mode in
-all | quick | threads | peers) ;;
+all | full | quick | threads | peers) ;;
 *)
-    sed -n '3,13s/^# \{0,1\}//p' "$0"
+    sed -n '3,16s/^# \{0,1\}//p' "$0"
     exit 2
     ;;
 esac
@@ -65,13 +68,19 @@ if [ "$mode" = quick ]; then
     check debug -LE 'slow|realtime|release|peers' -j2
     exit 0
 fi
-# It gives clang's own warnings as well, so all that it needs of a build is what is generated. The fuzz targets show that
-# clang's build links; what it says of the tests is in tests/builds.sh.
+# It gives clang's own warnings as well, so all that it needs of a build is what is generated. It takes what others leave of
+# the processors; they do not notice (SCHED_IDLE).
 build clang helio_aap2_proto
-step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
-tests/builds.sh gcc-Release
+step "clang-tidy: begins, behind all else"
+chrt --idle 0 tests/style/tidy.sh build/clang >build/tidy.log 2>&1 &
+tidy=$!
+if [ "$mode" = full ]; then
+    step "builds of packagers: without presets, with NDEBUG (tests/builds.sh: each type with each compiler)"
+    tests/builds.sh gcc-Release
+fi
 # The build that is shipped, its assertions included, and the same under sanitizers; neither needs the debug build. The
-# units run in the packagers' build and under sanitizers.
+# units run under sanitizers (and in the packagers' build). Of the tests of nodes the release build plays those that measure
+# or compute for long.
 # Tests that start programs and talk over sockets get a second try, as those in real time do: a stall of a shared machine
 # does not come twice. Units, simulations and whatever else is exact do not. What a sanitizer said counts at once, and
 # the end tells what needed the second try. They wait as much as they work: four at once.
@@ -79,23 +88,27 @@ nodes='^(e2e|interop|install|attack)'
 again='--repeat until-pass:2'
 build release
 check release -LE 'realtime|peers' -E "$nodes" -j2
-check release -LE 'realtime|peers' -R "$nodes" -j4 $again
-# clang-tidy takes what the tests in real time leave of the processors; they do not notice (SCHED_IDLE).
-step "clang-tidy: begins, behind all else"
-chrt --idle 0 tests/style/tidy.sh build/clang >build/tidy.log 2>&1 &
-tidy=$!
+if [ "$mode" = full ]; then
+    check release -LE 'realtime|peers' -R "$nodes" -j4 $again
+else
+    check release -L 'release' -LE 'realtime|peers' -R "$nodes" -j4 $again
+fi
 # In real time, those that measure one at a time.
 check release -L 'realtime' -LE peers -j2 $again
 build asan
 check asan -LE 'release|realtime|peers' -E "$nodes" -j2
 check asan -LE 'release|realtime|peers' -R "$nodes" -j4 $again
-check asan -L 'realtime' -LE 'release|peers' -j2 $again
+[ "$mode" != full ] || check asan -L 'realtime' -LE 'release|peers' -j2 $again
 if grep -nE 'ERROR: (Address|Leak)Sanitizer|runtime error:' build/asan.tests.log; then exit 1; fi
 step "clang-tidy"
 wait $tidy || { cat build/tidy.log; exit 1; }
 tail -1 build/tidy.log
-build fuzz
-step "fuzz: each target for 3 s from its corpus"
-tests/fuzz/run.sh build/fuzz 3
+if [ "$mode" = full ]; then
+    build fuzz
+    step "fuzz: each target for 3 s from its corpus"
+    tests/fuzz/run.sh build/fuzz 3
+fi
 step "all tests passed"
+echo "the slowest (s):"
+grep -hE '^ *[0-9]+/[0-9]+ Test' build/*.tests.log | awk '{print $(NF-1), $4}' | sort -rn | sed -n '1,10s/^/    /p'
 grep -hE '\*\*\*(Failed|Timeout|Exception)' build/*.tests.log | sed 's/^/at the second try only: /' || true
