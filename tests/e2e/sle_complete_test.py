@@ -7,6 +7,7 @@ import datetime
 import os
 import random
 import signal
+import socket
 import struct
 import subprocess
 import sys
@@ -83,6 +84,48 @@ class CompleteTest(sle_case.SleCase):
         self.assertEqual(status["counts"]["frames_discarded"], 0)
         self.stop()
         self.assertNotIn("were not delivered", self.said().replace("onlt1: ", ""))
+
+    def test_a_provider_that_wakes_late(self):
+        """Its process stands still again and again: its generator makes what was due meanwhile, and no user is aborted for that."""
+        self.start(more="")
+        user = self.begin("-o", self.path("out"))
+        self.until(lambda: self.size("out") > 0, "nothing comes")
+        for _ in range(12):
+            resting.stop(self.station)
+            time.sleep(0.2)
+            self.station.send_signal(signal.SIGCONT)
+            time.sleep(0.2)
+        user.send_signal(signal.SIGINT)
+        user.communicate(timeout=300)
+        self.assertEqual(user.returncode, 0, self.said())
+        got = frames(self.path("out"))
+        self.assertEqual([number for number, _ in got], list(range(got[0][0], got[0][0] + len(got))))
+        each = FRAME * 8 * 10**9 / 20e6
+        behind = [at - number * each for number, at in got]  # of a generator that is never late
+        second = int(10**9 / each)
+        late = self.status()["sources"][0]["late"]  # on a machine that stands still for more than 1 s
+        slower = (min(behind[-second:]) - min(behind[:second]) - late * each) / (got[-1][1] - got[0][1])
+        self.assertLess(abs(slower), 0.01, f"{late} late of {len(got)}")
+        self.stop()
+
+    def test_a_burst_of_datagrams(self):
+        """More than `store` come at once, and the connection has room: they are written, and nobody is aborted."""
+        modem = sle_case.free_port()
+        self.provider(f"sources: [{{name: x, kind: udp, address: '127.0.0.1:{modem}', vc_counts: no}}]\n"
+                      f"instances: [{{id: {RAF}, users: CENTRE, source: x, latency: 20ms, buffer: 5, store: 10}}]\n")
+        user = subprocess.Popen(self.user_command(RAF, "-o", self.path("out"), "-n", "61"), stdout=subprocess.PIPE, text=True)
+        self.running.append(user)
+        self.until(lambda: self.status()["instances"][0]["state"] == "active", "the user does not start")
+        resting.stop(self.station)
+        with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as s:
+            for k in range(61):
+                s.sendto(bytes([k]) * 100, ("127.0.0.1", modem))
+        self.station.send_signal(signal.SIGCONT)
+        user.communicate(timeout=300)
+        self.assertEqual(user.returncode, 0, self.said())
+        with open(self.path("out"), "rb") as f:
+            self.assertEqual(f.read(), b"".join(bytes([k]) * 100 for k in range(61)))
+        self.stop()
 
     def test_users_that_are_killed(self):
         """Each goes on behind the last frame that the one before it has on its disk."""

@@ -327,6 +327,8 @@ static void on_clock(void *context)
         source_clock(&t->sources[i]);
     if (++t->ticks % 5 == 0) {
         tell_descriptors(t);
+        for (size_t i = 0; i < t->settings->sources_len; i++)
+            source_tell(&t->sources[i]);
         for (size_t i = 0; i < t->settings->instances_len; i++)
             if (t->instances[i].source != NULL)
                 tell_losses(&t->instances[i]);

@@ -56,6 +56,9 @@ struct source {
     size_t instances_len;
     struct alarm alarm;
     struct bucket bucket;
+    tick wake;          /* when it was to run next */
+    tick patience;      /* until then frames of a late wake-up wait for room */
+    uint64_t late_told; /* of source_late */
     struct recording *recording;
     uint64_t recorded_lost; /* that was told */
     struct pool *pool;      /* generators of like frames have one */
@@ -222,6 +225,10 @@ void source_wake(struct source *x);
 void source_started(struct source *x, struct instance *i);
 /* What was recorded goes to the disk, what was lost is told. */
 void source_clock(struct source *x);
+/* Frames that its rate asked for and that were not made, because they were more than 1 s late. */
+uint64_t source_late(const struct source *x);
+/* Logs those since the last call. */
+void source_tell(struct source *x);
 /* Lets the source's alarm or port come back. */
 void source_run(void *context);
 

@@ -176,6 +176,8 @@ static const struct {
     {"source_erred_total", "frames whose check value, or modem, says that they are erred",
      source_erred},
     {"source_missing_total", "frames that are missing by its counts, or its modem", source_missing},
+    {"source_late_total", "frames that its rate asked for, more than 1 s late: they were not made",
+     source_late},
     {"recording_lost_total", "frames that were not recorded", recording_lost},
     {"recording_bytes_total", "octets that were recorded", recording_bytes},
 };

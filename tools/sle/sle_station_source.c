@@ -7,7 +7,9 @@
  * What can go wrong: an instance that must deliver all has no room. Then the source waits for it;
  * where it cannot wait the instance goes on from the recording (sle_station_catchup.c), or, where
  * there is none, its association is aborted, or it goes on behind frames that are lost for it,
- * whose number the next frame's continuity has (when_full). The disk does not keep up: frames are
+ * whose number the next frame's continuity has (when_full). A wake-up is late: all frames that are
+ * due follow at once, and connections get as much time for them as it was late. Frames that are due
+ * for longer than SLACK are not made, but counted and told. The disk does not keep up: frames are
  * not recorded, counted and told.
  */
 #include <assert.h>
@@ -19,7 +21,8 @@
 
 #define BATCH 512 /* frames, or as many as are stored; then they are written */
 #define BURST (50 * TICK_US)
-#define SLACK (20 * TICK_MS)
+#define SLACK TICK_S
+#define LATE TICK_MS        /* with less a wake-up is in time */
 #define LOOK (50 * TICK_US) /* without pipelining: has the user's system the last buffer? */
 
 static bool has_user(const struct source *x)
@@ -81,6 +84,13 @@ static enum sle_taken give_frame(struct source *x, struct instance *i, tick now)
     return t;
 }
 
+/* Does the source wait for an instance in complete mode without room? After a late wake-up it does,
+ * because frames that come at once are no sign of a slow user. */
+static bool is_patient(const struct source *x, const struct instance *i, tick now)
+{
+    return x->config->when_full == SOURCE_WAIT || (now < x->patience && !catchup_can(i));
+}
+
 /* True: the source waits for it. */
 static bool offer_one(struct source *x, struct instance *i, tick now)
 {
@@ -94,7 +104,7 @@ static bool offer_one(struct source *x, struct instance *i, tick now)
     if (is_blocked(i))
         return true;
     enum sle_taken t = give_frame(x, i, now);
-    if (t == SLE_FULL && x->config->when_full == SOURCE_WAIT)
+    if (t == SLE_FULL && is_patient(x, i, now))
         return true;
     if (t == SLE_FULL)
         overrun_one(x, i, now);
@@ -214,39 +224,84 @@ static bool is_idle(const struct source *x)
     return x->config->when_full == SOURCE_WAIT && x->recording == NULL && !has_user(x);
 }
 
+/* A late wake-up sends all frames that are due, burst after burst. */
+static bool is_due(struct source *x, tick now)
+{
+    if (bucket_ready(&x->bucket, now))
+        return true;
+    bucket_begin(&x->bucket, now);
+    return bucket_ready(&x->bucket, now);
+}
+
+/* Is an instance without room, though its connection has some? Then that writes first. */
+static bool must_write(const struct source *x)
+{
+    for (size_t k = 0; k < x->instances_len && x->config->when_full != SOURCE_WAIT; k++) {
+        const struct instance *i = x->instances[k];
+        if (i->conn != NULL && !i->catchup.on && sle_provider_active(i->sle) &&
+            !sle_conn_full(i->conn) && sle_provider_room(i->sle) == 0)
+            return true;
+    }
+    return false;
+}
+
+/* Makes frames until none is due, one waits, or connections should write. True: there may be more.
+ */
+static bool make_frames(struct source *x, tick now, bool *waits)
+{
+    for (unsigned n = 0; !*waits && n < BATCH && (n == 0 || !must_write(x)); n++) {
+        if (is_idle(x) || !is_due(x, now) || !take_frame(x))
+            return x->more;
+        bucket_spend(&x->bucket, x->frame.data.len, now);
+        *waits = !offer_pending(x, now);
+    }
+    return !*waits;
+}
+
+/* While a frame waits nothing is added, so that a user that takes nothing has its verdict. */
+static void note_lateness(struct source *x, tick now)
+{
+    if (!x->pending && now > tick_add(x->wake, LATE))
+        x->patience = now + tick_min(now - x->wake, SLACK);
+}
+
+static void set_wake(struct source *x, tick next, tick now)
+{
+    x->wake = tick_max(next, now);
+    alarm_set(&x->alarm, next);
+}
+
 void source_run(void *context)
 {
     struct source *x = context;
     struct world *w = x->station->world;
     tick now = world_now(w), next = TICK_NEVER;
-    unsigned n = 0;
     if (x->station->ending)
         return;
     bucket_begin(&x->bucket, now);
     x->batch_time = world_wall(w);
     x->received = sle_time_of(x->batch_time);
+    note_lateness(x, now);
     free_blocked(x);
     bool waits = (x->pending && !offer_pending(x, now)) || is_choked(x) || any_behind(x);
     bool ended = x->finished;
     x->more = false;
-    while (!waits && n < BATCH && !is_idle(x) && bucket_ready(&x->bucket, now) && take_frame(x)) {
-        bucket_spend(&x->bucket, x->frame.data.len, now);
-        waits = !offer_pending(x, now);
-        n++;
-    }
+    const bool more = make_frames(x, now, &waits);
     if (x->finished && !ended)
         tell_end(x, now);
     bool limited = x->config->rate > 0 && x->config->kind != SOURCE_UDP;
-    if (!waits && !x->finished && (n == BATCH || x->more))
+    if (!waits && !x->finished && more)
         next = 0;
     else if (!waits && !x->finished && limited && !is_idle(x))
         next = bucket_wake(&x->bucket, now);
+    if (waits && now < x->patience)
+        next = x->patience;
     if (waits && any_blocked(x))
         next = now + LOOK;
     if (is_idle(x))
         bucket_rest(&x->bucket);
     feed_watch(x, !waits && !is_idle(x));
-    alarm_set(&x->alarm, next);
+    set_wake(x, next, now);
     pump_users(x);
 }
 
@@ -254,6 +309,23 @@ void source_wake(struct source *x)
 {
     if (x != NULL && !x->station->ending)
         alarm_set(&x->alarm, 0);
+}
+
+uint64_t source_late(const struct source *x)
+{
+    return bucket_lost_bytes(&x->bucket) / x->config->frame;
+}
+
+void source_tell(struct source *x)
+{
+    const uint64_t late = source_late(x);
+    if (late == x->late_told)
+        return;
+    station_say(x->station, LINES_SOURCE, LEVEL_WARNING,
+                "source %s: its rate is not held: %" PRIu64 " frames were more than 1 s late, and "
+                "not made (%" PRIu64 " in all); this machine is too slow, or a user it waits for",
+                x->config->name, late - x->late_told, late);
+    x->late_told = late;
 }
 
 static size_t count_online(const struct source *x)
@@ -314,6 +386,7 @@ int source_open(struct source *x, struct station *t, const struct settings_sourc
     x->fd = -1;
     x->instances = calloc(t->settings->instances_len + 1, sizeof(struct instance *));
     alarm_init(&x->alarm, t->world, ALARM_APP, source_run, x);
+    x->wake = TICK_NEVER;
     if (x->instances == NULL) {
         say(&t->log, LEVEL_ERROR, "source %s: out of memory", config->name);
         return HELIO_ENOMEM;

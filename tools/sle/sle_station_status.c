@@ -50,6 +50,7 @@ static json_t *source_json(const struct source *x)
     json_object_set_new(o, "bad", json_number(x->bad));
     json_object_set_new(o, "erred", json_number(x->erred));
     json_object_set_new(o, "missing", json_number(x->missing));
+    json_object_set_new(o, "late", json_number(source_late(x)));
     if (x->recording == NULL)
         return o;
     struct recording_counts c = recording_counts(x->recording);
