@@ -25,10 +25,12 @@ static const char doc[] =
     "Changes a running link (helio-emu relay or bridge with --control SOCKET) at once, and says "
     "when that was."
     "\vCHANGE is YAML with the keys of a scenario's `changes` under forward, return or both: rate, "
-    "delay, iid, duplicate, corrupt, bit_errors; and link: up or down.\n"
+    "delay, iid, duplicate, corrupt, bit_errors; and link: up or down. Of helio-emu stream: rate, "
+    "delay, stalls, limit, and stall: how long the line stands still from now on.\n"
     "Examples:\n"
     "  helio-emu change /tmp/link 'forward: {rate: 50Mbit/s, bit_errors: 1e-6}'\n"
     "  helio-emu change /tmp/link 'both: {link: down}'\n"
+    "  helio-emu change /tmp/wan 'return: {delay: 20ms, stall: 2s}'\n"
     "Exit codes: 0 done, 1 nobody answers, 2 the change is wrong.";
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)

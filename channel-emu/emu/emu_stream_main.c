@@ -2,6 +2,7 @@
 /* The command `helio-emu stream`: a relay of TCP streams, from options to account. */
 #include <errno.h>
 #include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -66,18 +67,41 @@ static void on_signal(void *context, int number)
         stop_run(run);
 }
 
+/* What is wrong changes nothing. */
+static int change_relay(struct wan_relay *r, const char *text, size_t len, FILE *say, tick now,
+                        char answer[EMU_CONTROL_ANSWER_MAX])
+{
+    struct wan_change c;
+    struct conf_errors *e = malloc(sizeof *e);
+    const double after = (double)(now - r->began) / 1e9;
+    if (e == NULL)
+        return HELIO_ENOMEM;
+    conf_errors_init(e, "");
+    wan_change_read(&c, r->settings, text, len, e);
+    if (e->total > 0) {
+        emu_control_refuse(e, answer);
+    } else {
+        wan_relay_change(r, &c);
+        snprintf(answer, EMU_CONTROL_ANSWER_MAX, "ok, %.6f s after the start", after);
+        fprintf(say, "helio-emu: changed %.6f s after the start: %.*s\n", after,
+                (int)strcspn(text, "\n"), text);
+    }
+    wan_change_fini(&c);
+    free(e);
+    return 0;
+}
+
 static int obey(void *whom, const char *text, size_t len, FILE *say, tick now,
                 char answer[EMU_CONTROL_ANSWER_MAX])
 {
     struct wan_relay *r = whom;
-    (void)len;
-    (void)say;
-    (void)now;
-    if (strcmp(text, EMU_CONTROL_STATUS) == 0)
+    if (strcmp(text, EMU_CONTROL_NOW) == 0)
+        snprintf(answer, EMU_CONTROL_ANSWER_MAX,
+                 "helio-emu stream has no channel; ask for `status`");
+    else if (strcmp(text, EMU_CONTROL_STATUS) == 0)
         emu_control_show(wan_relay_json(r), answer);
     else
-        snprintf(answer, EMU_CONTROL_ANSWER_MAX,
-                 "helio-emu stream answers `status` only; its settings hold for the run");
+        return change_relay(r, text, len, say, now, answer);
     return 0;
 }
 
@@ -104,7 +128,7 @@ static int open_control(struct run *run)
 static int begin_run(struct run *run)
 {
     static const int numbers[] = {SIGINT, SIGTERM, SIGHUP, SIGUSR1};
-    const struct wan_settings *s = &run->settings;
+    struct wan_settings *s = &run->settings;
     char listen[ADDRESS_TEXT_MAX], to[ADDRESS_TEXT_MAX];
     int rc = wan_relay_open(&run->relay, s, run->world, stderr);
     alarm_init(&run->end, run->world, ALARM_APP, stop_run, run);

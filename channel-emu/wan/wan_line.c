@@ -40,16 +40,34 @@ uint64_t wan_config_limit(const struct wan_config *c)
     return clamp((uint64_t)octets, LIMIT_AUTO_LEAST, UINT64_C(1) << 40);
 }
 
-void wan_line_init(struct wan_line *l, const struct wan_config *c, struct wan_pool *pool, tick now)
+static void derive_sizes(struct wan_line *l)
 {
-    *l = (struct wan_line){.config = c, .pool = pool, .begin = now, .free_at = now};
+    const struct wan_config *c = l->config;
     l->limit_bytes = wan_config_limit(c);
     l->room_bytes = c->rate_bps == 0
                         ? ROOM_MOST
                         : clamp(bucket_octets(c->rate_bps, ROOM_TIME), ROOM_LEAST, ROOM_MOST);
     l->piece_bytes = clamp(bucket_octets(c->rate_bps, PIECE_TIME), PIECE_LEAST, WAN_CHUNK_BYTES);
     l->step = tick_max(STEP_LEAST, c->delay / STEPS_OF_DELAY);
+}
+
+void wan_line_init(struct wan_line *l, const struct wan_config *c, struct wan_pool *pool, tick now)
+{
+    *l = (struct wan_line){.config = c, .pool = pool, .begin = now, .free_at = now};
+    derive_sizes(l);
     list_init(&l->turn);
+}
+
+void wan_line_change(struct wan_line *l, tick now)
+{
+    derive_sizes(l);
+    l->free_at = tick_max(l->free_at, now); /* what was before is of the rate before */
+    l->frac = 0;
+}
+
+void wan_line_stall(struct wan_line *l, tick until, tick now)
+{
+    l->still = tick_max(until, now);
 }
 
 /* ---- marks ---- */
@@ -95,7 +113,12 @@ static void mark_piece(struct wan_flow *f, tick due)
 
 static tick pass_stalls(const struct wan_line *l, tick at)
 {
-    return l->begin + wan_stalls_pass(&l->config->stalls, at - l->begin);
+    return l->begin + wan_stalls_pass(&l->config->stalls, tick_max(at, l->still) - l->begin);
+}
+
+bool wan_line_stands(const struct wan_line *l, tick now)
+{
+    return pass_stalls(l, now) > now;
 }
 
 tick wan_line_arrival(const struct wan_line *l, tick now)
@@ -107,6 +130,7 @@ tick wan_line_arrival(const struct wan_line *l, tick now)
 static tick send_octets(struct wan_line *l, uint64_t octets, tick since)
 {
     const uint64_t rate = l->config->rate_bps;
+    since = tick_max(since, l->still);
     if (since > l->free_at) {
         l->free_at = since;
         l->frac = 0;
@@ -146,6 +170,8 @@ static void send_piece(struct wan_line *l, struct wan_flow *f, tick now)
 
 void wan_line_serve(struct wan_line *l, tick now)
 {
+    if (l->still > now)
+        return;
     for (struct list *n; (n = list_first(&l->turn)) != NULL;) {
         if (l->config->rate_bps != 0 && l->free_at > tick_add(now, WAN_AHEAD))
             return;
@@ -157,7 +183,8 @@ tick wan_line_deadline(const struct wan_line *l)
 {
     if (list_empty(&l->turn))
         return TICK_NEVER;
-    return l->config->rate_bps == 0 || l->free_at < WAN_AHEAD ? 0 : l->free_at - WAN_AHEAD / 2;
+    const bool any = l->config->rate_bps == 0 || l->free_at < WAN_AHEAD;
+    return tick_max(l->still, any ? 0 : l->free_at - WAN_AHEAD / 2);
 }
 
 /* ---- one flow ---- */

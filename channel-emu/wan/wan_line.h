@@ -40,6 +40,7 @@ struct wan_line {
     uint64_t limit_bytes, room_bytes, piece_bytes;
     tick step;        /* pieces that are there within it share a mark */
     tick begin;       /* since when stalls are counted */
+    tick still;       /* until then the line stands still by a change */
     tick free_at;     /* when the line has sent what it was given */
     uint64_t frac;    /* the part of it below 1 ns, in 1/rate_bps */
     struct list turn; /* flows that have octets for it */
@@ -71,10 +72,18 @@ uint64_t wan_config_limit(const struct wan_config *c);
 
 /* The line begins at `now`. */
 void wan_line_init(struct wan_line *l, const struct wan_config *c, struct wan_pool *pool, tick now);
+/* Its config is another one from `now` on. Pieces that have their time keep it, and so does the
+ * order of octets. A stall that has begun ends as it was planned. */
+void wan_line_change(struct wan_line *l, tick now);
+/* From `now` on it stands still until `until`, in place of what was said before: nothing gets its
+ * time meanwhile. */
+void wan_line_stall(struct wan_line *l, tick until, tick now);
 /* Gives pieces their time while the line is free soon; flows take turns. */
 void wan_line_serve(struct wan_line *l, tick now);
 /* When wan_line_serve has something to do; TICK_NEVER. */
 tick wan_line_deadline(const struct wan_line *l);
+/* Does it stand still? */
+bool wan_line_stands(const struct wan_line *l, tick now);
 /* When something without length that leaves now is there. */
 tick wan_line_arrival(const struct wan_line *l, tick now);
 

@@ -56,7 +56,7 @@ static const struct argp_option table[] = {
     {"json", JSON, "FILE", 0, "Write the account at the end; - is the standard output", 3},
     {"duration", DURATION, "DURATION", 0, "Stop after this time (default: at Ctrl-C)", 3},
     {"control", CONTROL, "PATH", 0,
-     "Make a UNIX socket there at which helio-emu status reads the account", 3},
+     "Make a UNIX socket there for helio-emu change and helio-emu status", 3},
     {"priority", PRIORITY, "realtime|normal", 0,
      "Real-time scheduling where it is permitted (default), or not", 3},
     {"check", CHECK, NULL, 0, "Only read the file and the options, and print what would hold", 3},

@@ -80,7 +80,7 @@ static bool end_round(void *context)
     return false;
 }
 
-int wan_relay_open(struct wan_relay *r, const struct wan_settings *s, struct world *w, FILE *say)
+int wan_relay_open(struct wan_relay *r, struct wan_settings *s, struct world *w, FILE *say)
 {
     char text[ADDRESS_TEXT_MAX];
     const struct stream_place at = {.address = &s->listen_at};
@@ -88,6 +88,7 @@ int wan_relay_open(struct wan_relay *r, const struct wan_settings *s, struct wor
     list_init(&r->busy);
     list_init(&r->idle);
     wan_pool_init(&r->pool);
+    r->memory_limit = wan_settings_memory(s);
     for (int i = 0; i < 2; i++)
         wan_line_init(&r->line[i], &s->way[i], &r->pool, r->began);
     alarm_init(&r->alarm, w, ALARM_LINK, on_alarm, r);
@@ -100,6 +101,21 @@ int wan_relay_open(struct wan_relay *r, const struct wan_settings *s, struct wor
         fprintf(say, "helio-emu: listen %s: %s\n", address_write(&s->listen_at, text),
                 helio_strerror(rc));
     return rc;
+}
+
+/* The round's end serves what may go on now. */
+void wan_relay_change(struct wan_relay *r, struct wan_change *c)
+{
+    const tick now = world_now(r->world);
+    wan_change_lay(c, r->settings);
+    for (int i = 0; i < 2; i++) {
+        wan_line_change(&r->line[i], now);
+        if (c->stall[i] != TICK_NEVER)
+            wan_line_stall(&r->line[i], tick_add(now, c->stall[i]), now);
+    }
+    const uint64_t memory = wan_settings_memory(r->settings);
+    r->memory_limit = memory > r->memory_limit ? memory : r->memory_limit;
+    r->changes++;
 }
 
 void wan_relay_close(struct wan_relay *r)
@@ -135,6 +151,9 @@ static json_t *way_json(const struct wan_relay *r, int i)
     json_put_number(o, "queued_bytes", a->queued_bytes);
     json_put_number(o, "queued_most_bytes", a->queued_most);
     json_put_number(o, "limit_bytes", l->limit_bytes);
+    json_put_number(o, "rate_bps", l->config->rate_bps);
+    json_object_set_new(o, "delay_us", json_real(in_us(l->config->delay)));
+    json_object_set_new(o, "stalled", json_boolean(wan_line_stands(l, world_now(r->world))));
     json_object_set_new(o, "late_p50_us", json_real(in_us(emu_late_quantile(&l->late, 0.5))));
     json_object_set_new(o, "late_p99_us", json_real(in_us(emu_late_quantile(&l->late, 0.99))));
     json_object_set_new(o, "late_max_us", json_real(in_us(l->late.max)));
@@ -154,7 +173,8 @@ json_t *wan_relay_json(const struct wan_relay *r)
     json_object_set_new(o, "cpu_s", json_real((double)clock_cpu_process() / 1e9));
     json_put_number(o, "memory_bytes", r->pool.chunks * WAN_CHUNK_BYTES);
     json_put_number(o, "memory_most_bytes", r->pool.chunks_most * WAN_CHUNK_BYTES);
-    json_put_number(o, "memory_limit_bytes", wan_settings_memory(r->settings));
+    json_put_number(o, "memory_limit_bytes", r->memory_limit);
+    json_put_number(o, "changes", r->changes);
     for (int i = 0; i < 2; i++)
         json_object_set_new(o, names[i], way_json(r, i));
     return o;

@@ -20,8 +20,8 @@
 #include "os/world.h"
 
 struct wan_relay {
-    const struct wan_settings *settings; /* borrowed */
-    struct world *world;                 /* borrowed */
+    struct wan_settings *settings; /* borrowed; wan_relay_change writes to them */
+    struct world *world;           /* borrowed */
     FILE *say;
     struct stream_listener *listener;
     struct wan_pool pool;
@@ -34,11 +34,14 @@ struct wan_relay {
     tick began;
     uint64_t accepted, refused, unreached; /* connections: all, too many, without other side */
     uint64_t open, open_most;
-    uint8_t nowhere[64 << 10]; /* octets whose other side broke are read to here */
+    uint64_t changes, memory_limit; /* the most of all settings that were in effect */
+    uint8_t nowhere[64 << 10];      /* octets whose other side broke are read to here */
 };
 
 /* Listens, and begins. 0, or HELIO_E* with a message on `say`; wan_relay_close in any case. */
-int wan_relay_open(struct wan_relay *r, const struct wan_settings *s, struct world *w, FILE *say);
+int wan_relay_open(struct wan_relay *r, struct wan_settings *s, struct world *w, FILE *say);
+/* Other values from now on, which it takes out of *c. */
+void wan_relay_change(struct wan_relay *r, struct wan_change *c);
 /* Connections that are open are reset; what is under way stays in the account as queued. */
 void wan_relay_close(struct wan_relay *r);
 

@@ -108,6 +108,14 @@ static void read_stalls(const struct conf_tree *way, const char *where, struct w
         conf_error(errors, t->line, "%sstalls: \"%s\" is not understood; %s", where, t->text, hint);
 }
 
+static void forget_lines(struct conf_tree *t)
+{
+    for (; t != NULL; t = t->next) {
+        t->line = 0;
+        forget_lines(t->first);
+    }
+}
+
 /* ---- the file ---- */
 
 static void read_way(const struct conf_tree *root, const char *key, struct wan_config *out,
@@ -141,15 +149,81 @@ static void read_root(struct wan_settings *s, const struct conf_tree *root,
     read_way(root, "return", &s->way[WAN_RETURN], errors);
 }
 
-static const char lacks[] = "it needs at least the keys listen and to";
+/* ---- a change ---- */
 
-static void forget_lines(struct conf_tree *t)
+struct stall {
+    tick lasts;
+};
+static const struct conf_option stall_table[] = {
+    {"stall", OPTION_DURATION, offsetof(struct stall, lasts), "0", 0, WAN_DELAY_MAX, NULL, NULL},
+    {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
+};
+static const char change_lacks[] = "write a change such as forward: {rate: 50Mbit/s}";
+
+static void read_change(struct wan_change *c, int i, const struct conf_tree *root, const char *key,
+                        struct conf_errors *errors)
 {
-    for (; t != NULL; t = t->next) {
-        t->line = 0;
-        forget_lines(t->first);
+    char where[16];
+    const struct conf_tree *map = conf_map(root, "", key, errors);
+    struct stall stall = {c->stall[i]};
+    const struct conf_part parts[] = {{way_table, &c->way[i], NULL}, {stall_table, &stall, NULL}};
+    if (map == NULL)
+        return;
+    snprintf(where, sizeof where, "%s.", key);
+    conf_section_read(map, where, parts, 2, way_words, errors);
+    c->stall[i] = stall.lasts;
+    c->stalls[i] = c->stalls[i] || conf_child(map, "stalls") != NULL;
+    read_stalls(map, where, &c->way[i].stalls, errors);
+}
+
+void wan_change_read(struct wan_change *c, const struct wan_settings *s, const char *text,
+                     size_t len, struct conf_errors *errors)
+{
+    struct conf_tree *root = conf_tree_parse(text, len, change_lacks, errors);
+    for (int i = 0; i < 2; i++) {
+        c->way[i] = s->way[i];
+        c->way[i].stalls = (struct wan_stalls){.len = 0};
+        c->stalls[i] = false;
+        c->stall[i] = TICK_NEVER;
+    }
+    forget_lines(root);
+    if (root != NULL && root->kind != CONF_MAP)
+        conf_error(errors, 0, "%s is not expected here; %s", conf_kind_name(root->kind),
+                   change_lacks);
+    if (root != NULL && root->kind == CONF_MAP) {
+        conf_section_read(root, "", NULL, 0, top_words, errors);
+        size_t before = errors->total;
+        for (int i = 0; i < 2; i++)
+            if (errors->total == before)
+                read_change(c, i, root, "both", errors);
+        read_change(c, WAN_FORWARD, root, "forward", errors);
+        read_change(c, WAN_RETURN, root, "return", errors);
+    }
+    conf_tree_free(root);
+}
+
+void wan_change_lay(struct wan_change *c, struct wan_settings *s)
+{
+    for (int i = 0; i < 2; i++) {
+        struct wan_stalls before = s->way[i].stalls;
+        struct wan_stalls *spare = c->stalls[i] ? &before : &c->way[i].stalls;
+        struct wan_stalls then = c->stalls[i] ? c->way[i].stalls : before;
+        wan_stalls_fini(spare);
+        s->way[i] = c->way[i];
+        s->way[i].stalls = then;
+        c->way[i].stalls = (struct wan_stalls){.len = 0};
     }
 }
+
+void wan_change_fini(struct wan_change *c)
+{
+    for (int i = 0; i < 2; i++)
+        wan_stalls_fini(&c->way[i].stalls);
+}
+
+/* ---- the file as a whole ---- */
+
+static const char lacks[] = "it needs at least the keys listen and to";
 
 void wan_settings_lay(struct wan_settings *s, const char *text, struct conf_errors *errors)
 {

@@ -33,6 +33,19 @@ void wan_settings_fini(struct wan_settings *s);
  * of an option without lines. */
 void wan_settings_load(struct wan_settings *s, const char *path, struct conf_errors *errors);
 void wan_settings_lay(struct wan_settings *s, const char *text, struct conf_errors *errors);
+/* What a running relay is told: other values of its directions. */
+struct wan_change {
+    struct wan_config way[2];
+    bool stalls[2]; /* way[].stalls is given */
+    tick stall[2];  /* the line stands still for so long from now on; TICK_NEVER: not given */
+};
+/* Reads a change of these settings, which stay; what is wrong is in *errors. wan_change_fini in any
+ * case. */
+void wan_change_read(struct wan_change *c, const struct wan_settings *s, const char *text,
+                     size_t len, struct conf_errors *errors);
+/* The settings are those of the change, which has nothing more to free. */
+void wan_change_lay(struct wan_change *c, struct wan_settings *s);
+void wan_change_fini(struct wan_change *c);
 /* Resolves the addresses; what is missing or does not fit is in *errors. */
 void wan_settings_check(struct wan_settings *s, struct conf_errors *errors);
 

@@ -273,6 +273,46 @@ class Stream(unittest.TestCase):
         far.close()
         self.assertEqual((told["connections"], told["refused"], told["open_most"]), (102, 1, 101))
 
+    def change(self, text):
+        told = run("change", self.control, text)
+        self.assertEqual((told.returncode, told.stdout[:4]), (0, "ok, "), told)
+
+    def test_changes_while_it_runs(self):
+        """Delay, rate and stalls of one direction, and a change that is wrong as a whole."""
+        self.relay("--delay", "400ms")
+        near, far = self.pair()
+        begun = time.monotonic()
+        near.sendall(b"a")
+        self.until(lambda told: told["forward"]["in_bytes"] == 1)
+        self.change("both: {delay: 1ms}")
+        far.sendall(b"b")
+        self.assertEqual(near.recv(1), b"b")  # the other direction has nothing on its way
+        near.sendall(b"c")
+        self.assertEqual(receive(far, 2), b"ac")
+        self.assertGreaterEqual(time.monotonic() - begun, 0.4)  # what is on its way keeps its delay, and is not overtaken
+        self.change("forward: {rate: 8Mbit/s}")
+        begun = time.monotonic()
+        near.sendall(bytes(300_000))
+        receive(far, 300_000)
+        self.assertGreaterEqual(time.monotonic() - begun, 0.3)
+        self.change("forward: {stall: 1h}")
+        near.sendall(b"d")
+        far.sendall(b"e")
+        self.assertEqual(near.recv(1), b"e")
+        far.settimeout(0.5)
+        self.assertRaises(TimeoutError, far.recv, 1)
+        far.settimeout(WAIT)
+        told = self.status()
+        self.assertEqual([told[way]["stalled"] for way in ("forward", "return")], [True, False])
+        for wrong, why in (("forward: {delay: 5ms, rate: 5x}", "forward.rate"), ("listen: 127.0.0.1:5", "listen"), ("nonsense", "such as forward")):
+            refused = run("change", self.control, wrong)
+            self.assertEqual((refused.returncode, why in refused.stderr), (2, True), refused)
+        self.change("forward: {stall: 0s, delay: 2ms}")
+        self.assertEqual(far.recv(1), b"d")
+        told = self.stop()
+        self.assertEqual((told["changes"], told["forward"]["rate_bps"], told["return"]["rate_bps"]), (4, 8_000_000, 0))
+        self.assertEqual((told["forward"]["delay_us"], told["return"]["delay_us"]), (2000, 1000))
+
     def test_the_file_and_its_errors(self):
         path = os.path.join(self.folder, "wan.yaml")
         example = os.path.join(SOURCE, "examples", "emu-stream.yaml")

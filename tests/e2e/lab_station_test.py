@@ -164,6 +164,18 @@ traffic:
         self.assertIn(f"{file}:6: links.craft-centre.station: stations are in the modes local and sim", lab(file, "check", "--mode", "netns", code=2).stderr)
 
 
+    def test_the_network_is_changed(self):
+        """The same in virtual time, where a change needs a value to change from."""
+        lines = LINE % "wan: {delay: 10ms}" + "traffic: [{ping: craft-centre, start: 2s, count: 3, interval: 500ms}]\n"
+        event = "events: [{at: 1500ms, link: craft-centre, set: {%s}}]\n"
+        result = self.up(self.file(lines + event % "station.wan.delay: 100ms"), mode="sim")
+        self.assertGreaterEqual(result["traffic"]["ping-1"]["rtt_ms"]["min"], 2 * (5 + 100))
+        self.assertLess(self.up(self.file(lines), mode="sim", out="unchanged")["traffic"]["ping-1"]["rtt_ms"]["min"], 2 * (5 + 100))
+        for key, why in (("station.wan.rate: 5Mbit/s", "has no rate to change from"), ("station.wan.loss: 0.1", "a ground station cannot change"),
+                         ("station.service: rcf", "a ground station cannot change")):
+            self.assertIn(why, lab(self.file(lines + event % key), "check", "--mode", "sim", code=2).stderr)
+
+
 class Live(Station):
     def test_the_example(self):
         result = self.example("local")
@@ -193,6 +205,18 @@ class Live(Station):
         result = self.up(file, mode="local")
         self.assertEqual((result["traffic"]["perf-1"]["code"], result["traffic"]["perf-1"]["lost"]), (0, 0))
         self.assertTrue((self.folder / "out/link-craft-centre.down.1.yaml").exists() and (self.folder / "out/link-craft-centre.up.1.yaml").exists())
+
+    def test_the_network_is_changed(self):
+        """Its delay, of one direction and of both; the ends know of it, and nothing is lost."""
+        file = self.file(LINE % "wan: {delay: 10ms}" + "traffic: [{perf: craft-centre, start: 1s, data: 1MB, window: 10, payload: 20kB}, "
+                         "{ping: craft-centre, start: 4s, count: 3, interval: 500ms}]\n"
+                         "events: [{at: 1500ms, link: craft-centre, set: {station.wan.delay: 100ms}}, "
+                         "{at: 2500ms, link: craft-centre, set: {station.wan.return.delay: 300ms, station.wan.forward.rate: 50Mbit/s}}]\n")
+        result = self.up(file, mode="local")
+        self.assertEqual((result["traffic"]["perf-1"]["code"], result["traffic"]["perf-1"]["lost"]), (0, 0))
+        self.assertGreaterEqual(result["traffic"]["ping-2"]["rtt_ms"]["min"], 2 * 5 + 100 + 300)
+        wan = result["channels"]["craft-centre.wan"]
+        self.assertEqual((wan["changes"], wan["forward"]["delay_us"], wan["return"]["delay_us"], wan["forward"]["rate_bps"]), (2, 100_000, 300_000, 50_000_000))
 
     def test_the_network(self):
         """What passes it comes whole, in order, not before its time; the end of a stream and a reset pass as well."""

@@ -265,6 +265,63 @@ START_TEST(texts_of_stalls)
 }
 END_TEST
 
+/* What has its time keeps it; what comes then has the new rate and delay, and never overtakes. */
+START_TEST(a_line_that_changes)
+{
+    struct rig *r =
+        rig_new((struct wan_config){.rate_bps = 8000000, .delay = 50 * TICK_MS, .limit_bytes = 0});
+    put(r, 0, 1000, BEGIN);
+    wan_line_serve(&r->line, BEGIN);
+    ck_assert_uint_eq(r->line.limit_bytes, UINT64_C(4) << 20);
+    r->config.rate_bps = 800000000;
+    r->config.delay = TICK_MS;
+    wan_line_change(&r->line, BEGIN);
+    put(r, 0, 1000, BEGIN + 2 * TICK_MS); /* there behind the first */
+    put(r, 1, 1000, BEGIN + 2 * TICK_MS); /* another flow does not wait for it */
+    wan_line_serve(&r->line, BEGIN + 2 * TICK_MS);
+    ck_assert_uint_eq(wan_flow_deadline(&r->flow[1]), BEGIN + 3 * TICK_MS + 20 * TICK_US);
+    ck_assert_uint_eq(take(r, 0, UINT64_MAX, BEGIN + 51 * TICK_MS - 1), 0);
+    ck_assert_uint_eq(take(r, 0, UINT64_MAX, BEGIN + 51 * TICK_MS), 2000);
+    ck_assert_uint_eq(take(r, 1, UINT64_MAX, BEGIN + 51 * TICK_MS), 1000);
+    r->config.rate_bps = 0;
+    wan_line_change(&r->line, BEGIN + 60 * TICK_MS);
+    put(r, 0, 1000, BEGIN + 60 * TICK_MS);
+    wan_line_serve(&r->line, BEGIN + 60 * TICK_MS);
+    ck_assert_uint_eq(take(r, 0, UINT64_MAX, BEGIN + 61 * TICK_MS), 1000);
+    /* a limit below what is under way: nothing more is read until that has gone */
+    put(r, 0, 200 << 10, BEGIN + 70 * TICK_MS);
+    r->config.limit_bytes = 64 << 10;
+    wan_line_change(&r->line, BEGIN + 70 * TICK_MS);
+    ck_assert(wan_flow_full(&r->flow[0]) && !wan_flow_roomy(&r->flow[0]));
+    wan_line_serve(&r->line, BEGIN + 70 * TICK_MS);
+    ck_assert_uint_eq(take(r, 0, UINT64_MAX, BEGIN + 71 * TICK_MS), 200 << 10);
+    ck_assert(wan_flow_roomy(&r->flow[0]));
+    rig_free(r);
+}
+END_TEST
+
+/* Said while it runs: nothing gets its time before the end, which may be said anew. */
+START_TEST(a_stall_that_is_said)
+{
+    for (int limited = 0; limited < 2; limited++) {
+        struct rig *r =
+            rig_new((struct wan_config){.rate_bps = limited ? 8000000 : 0, .delay = TICK_MS});
+        wan_line_stall(&r->line, BEGIN + TICK_S, BEGIN);
+        put(r, 0, 1000, BEGIN + TICK_MS);
+        wan_line_serve(&r->line, BEGIN + TICK_MS);
+        ck_assert(wan_line_stands(&r->line, BEGIN + TICK_S - 1));
+        ck_assert(!wan_line_stands(&r->line, BEGIN + TICK_S));
+        ck_assert_uint_eq(wan_line_deadline(&r->line), BEGIN + TICK_S);
+        ck_assert_uint_eq(wan_flow_deadline(&r->flow[0]), TICK_NEVER);
+        wan_line_stall(&r->line, BEGIN + 100 * TICK_MS, BEGIN + 100 * TICK_MS); /* its end */
+        wan_line_serve(&r->line, BEGIN + 100 * TICK_MS);
+        ck_assert_uint_eq(wan_flow_deadline(&r->flow[0]), BEGIN + (limited ? 102 : 101) * TICK_MS);
+        ck_assert_uint_eq(take(r, 0, UINT64_MAX, BEGIN + 102 * TICK_MS), 1000);
+        rig_free(r);
+    }
+}
+END_TEST
+
 /* ---- settings ---- */
 
 static struct conf_errors *lay(struct wan_settings *s, const char *text)
@@ -295,6 +352,52 @@ START_TEST(settings_are_read)
     ck_assert_uint_eq(wan_config_limit(&s.way[WAN_RETURN]), 1 << 20);
     ck_assert_uint_ge(wan_settings_memory(&s), s.connections * (8750000 + (1 << 20)));
     free(e);
+    wan_settings_fini(&s);
+}
+END_TEST
+
+static struct conf_errors *change(struct wan_change *c, const struct wan_settings *s,
+                                  const char *text)
+{
+    struct conf_errors *e = malloc(sizeof *e);
+    conf_errors_init(e, "");
+    wan_change_read(c, s, text, strlen(text), e);
+    return e;
+}
+
+START_TEST(changes_are_read)
+{
+    struct wan_settings s;
+    struct wan_change c;
+    free(lay(&s, "listen: 127.0.0.1:5\nto: 127.0.0.1:6\nboth: {delay: 50ms, stalls: 1s-2s}\n"
+                 "return: {rate: 1Gbit/s}\n"));
+    struct conf_errors *e =
+        change(&c, &s,
+               "{both: {delay: 7ms}, forward: {stalls: every 9s for 1s, stall: 2s}, "
+               "return: {rate: unlimited}}");
+    ck_assert_msg(e->total == 0, "%s", e->text[0]);
+    ck_assert(c.stall[WAN_FORWARD] == 2 * TICK_S && c.stall[WAN_RETURN] == TICK_NEVER);
+    wan_change_lay(&c, &s);
+    wan_change_fini(&c);
+    ck_assert(s.way[0].delay == 7 * TICK_MS && s.way[1].delay == 7 * TICK_MS);
+    ck_assert(s.way[0].stalls.every == 9 * TICK_S && s.way[0].stalls.len == 0);
+    ck_assert(s.way[1].stalls.len == 1 && s.way[1].rate_bps == 0);
+    free(e);
+    static const struct {
+        const char *text, *why;
+    } wrong[] = {{"", "such as forward"},
+                 {"5", "such as forward"},
+                 {"{listen: 127.0.0.1:9}", "listen"},
+                 {"{forward: {dealy: 5ms}}", "did you mean delay?"},
+                 {"{both: {delay: 5ms}, return: {stall: 2h}}", "return.stall"},
+                 {"{forward: {stalls: often}}", "every 10s"}};
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        e = change(&c, &s, wrong[i].text);
+        ck_assert_msg(e->total > 0, "%s", wrong[i].text);
+        ck_assert_msg(strstr(e->text[0], wrong[i].why) != NULL, "%s", e->text[0]);
+        wan_change_fini(&c);
+        free(e);
+    }
     wan_settings_fini(&s);
 }
 END_TEST
@@ -347,6 +450,9 @@ int main(void)
     tcase_add_test(settings, texts_of_stalls);
     tcase_add_test(settings, settings_are_read);
     tcase_add_test(settings, settings_that_are_wrong);
+    tcase_add_test(settings, a_line_that_changes);
+    tcase_add_test(settings, a_stall_that_is_said);
+    tcase_add_test(settings, changes_are_read);
     suite_add_tcase(s, settings);
     SRunner *r = srunner_create(s);
     srunner_run_all(r, CK_NORMAL);

@@ -32,7 +32,7 @@ EVENT = ("at", "link", "channel", "do", "set")
 FIXED = {"handover": "which channels a link passes cannot change while it runs; set keys of the channels",
          "scenario": "a file cannot be read anew while the lab runs; set the keys that are to change, such as delay",
          "channel": "a link that runs keeps its channel, or has none; do: down takes the link down",
-         "station": "a ground station cannot change while the lab runs",
+         "station": "a ground station cannot change while the lab runs; rate and delay of its network can: station.wan.delay",
          "adapter": "the adapter of a link cannot change while it runs"}  # by `set`
 NESTED = {"forward": (2, "forward.rate"), "return": (2, "return.rate"), "ends": (3, "ends.NODE.sessions")}  # words of such a key, an example
 NODES_MAX = 250
@@ -503,6 +503,12 @@ def flattened(keys, said=""):
     return out
 
 
+def is_of_network(link, words):
+    """Is it a key of the wide area network that the link's station has? words: of the key, behind `station`."""
+    return (link.station is not None and link.station.wan is not None and words[:1] == ["wan"] and words[1:-1] in ([], ["forward"], ["return"])
+            and words[-1] in ("rate", "delay"))
+
+
 def refuse_key(lab, whom, key, said):
     """What is no key of a running link or channel, whatever its value; else there would be keys that are set without any effect."""
     head, *more = key.split(".")
@@ -510,6 +516,8 @@ def refuse_key(lab, whom, key, said):
     words, example = NESTED.get(head, (1, None))
     if whom in lab.channels:
         fixed = "scenario" if head == "scenario" else None  # others are unknown to channels
+    elif head == "station" and is_of_network(lab.links[whom], more):
+        fixed = None
     else:
         fixed = head if head in FIXED else "adapter" if head == "ends" and more[-1:] == ["adapter"] else None
     if fixed:

@@ -139,9 +139,14 @@ class Session(Processes):
         with open(self.path("commands.txt"), "a", encoding="utf-8") as f:
             f.write(f"{name}: {shlex.join(self.inside(node, words))}\n")
 
+    def network_socket(self, link):
+        """Of the relay of streams that is the wide area network of a station."""
+        return os.path.join(self.state.folder, f"wan{list(self.derived.wans).index(link) + 1}.ctl")
+
     def start_stations(self):
         for link, words in self.derived.wans.items():
-            self.begin_program(f"link-{link}.wan", None, lab_station.relay_command([*words, "--json", self.path(f"link-{link}.wan.json")]))
+            self.begin_program(f"link-{link}.wan", None, lab_station.relay_command([*words, "--json", self.path(f"link-{link}.wan.json"),
+                                                                                    "--control", self.network_socket(link)]))
             self.await_words(f"link-{link}.wan", ", ready", f"the wide area network of link {link}")
         for link, path in self.derived.stations.items():
             self.begin_program(f"station-{link}", None, ["helio-sle", "provider", path])
@@ -292,11 +297,17 @@ class Session(Processes):
             self.change_link(name, keys)
             return
         then, has_channel = self.lab_with(name, keys), self.lab.links[name].channel is not None
+        if any(key.startswith("station.") for key in keys):
+            self.change_network(name, then)
         if any(key.split(".")[0] in (*EMULATOR, *lab_file.BOTH) for key in keys) and has_channel:
             self.renew_channel(name, then)
         self.tell_ends(name, keys, then)
         if has_channel == (then.links[name].channel is not None):
             self.lab = then
+
+    def change_network(self, name, then):
+        """Nothing is lost: octets under way keep their time."""
+        self.ask_emulator(self.network_socket(name), json.dumps(lab_station.relay_change(then.links[name])), f"link {name} set")
 
     def tell_ends(self, name, keys, then):
         """What was set of the adapter of each end, and what follows of the channel's rate."""
@@ -326,11 +337,13 @@ class Session(Processes):
         """told: piece -> way -> keys."""
         called = lab_shared.names(self.derived.channels)
         if told:
-            words = json.dumps({called[piece]: ways for piece, ways in told.items()})
-            done = subprocess.run([self.program("helio-emu"), "change", self.emulator_socket(), words], capture_output=True, text=True,
-                                  stdin=subprocess.DEVNULL, timeout=120, check=False)
-            if done.returncode != 0:
-                raise (Mistaken if done.returncode == 2 else Failed)(f"{said}: {done.stderr.strip()}")
+            self.ask_emulator(self.emulator_socket(), json.dumps({called[piece]: ways for piece, ways in told.items()}), said)
+
+    def ask_emulator(self, place, words, said):
+        done = subprocess.run([self.program("helio-emu"), "change", place, words], capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120,
+                              check=False)
+        if done.returncode != 0:
+            raise (Mistaken if done.returncode == 2 else Failed)(f"{said}: {done.stderr.strip()}")
 
     def lab_with(self, name, keys):
         try:

@@ -103,7 +103,7 @@ def end_changes(lab, link, then, event, addresses):
     """The keys of the adapter that each end is told, as in the other modes: what was set, and what follows from its rate. For a link
     that is handed over, the hand-over sets how its ends are paced, because it knows the link's path."""
     derivers = [lab_derive.Deriver(one, "", "/nowhere", addresses, lab_derive.SIM_START) for one in (lab, then)]
-    out, pacing = [], ("rate", "pacing.overhead")
+    out, pacing = [], ("rate", "pacing.overhead", *(("owlt",) if any(key.startswith("station.") for key in event.set) else ()))
     for i in range(2):
         old, new = (lab_derive.leaves(deriver.link_end(one.links[link.name], i)) for deriver, one in zip(derivers, (lab, then)))
         mine = {key.removeprefix(f"ends.{link.ends[i]}.") for key in event.set}
@@ -113,6 +113,17 @@ def end_changes(lab, link, then, event, addresses):
         keys = [key for key in keys if not (key in pacing and link.overs)]
         out.append(Map((key, new[key]) for key in keys))
     return out
+
+
+def network(holder):
+    """The wide area network of a link with a station; None: it has none."""
+    station = getattr(holder, "station", None)
+    return None if station is None else station.wan
+
+
+def add_change(event, way, change):
+    if change:
+        way["changes"] = put(Items([*way.get("changes", ()), change]), event.place)
 
 
 def change_by_events(lab, addresses):
@@ -134,14 +145,14 @@ def change_by_events(lab, addresses):
         for key in lab_shared.whole_changed(before, after) if before.channel is not None and not before.overs else ():
             refuse(event, f"{key} of a channel cannot change in virtual time (what can: {', '.join(CHANGES)})")
         for way in ("forward", "return") if before.channel is not None else ():
-            change = way_change(event, before.what, before.channel[way], after.channel[way])
-            if change:
-                keys = lab.holder(event.whom).channel[way]
-                keys["changes"] = put(Items([*keys.get("changes", ()), change]), event.place)
+            add_change(event, lab.holder(event.whom).channel[way], way_change(event, before.what, before.channel[way], after.channel[way]))
+        for way in ("forward", "return") if network(before) else ():
+            add_change(event, lab.links[event.whom].station.wan[way], way_change(event, f"the network of {before.what}", network(before)[way], network(after)[way]))
         now = event.then
     for one in (*lab.links.values(), *lab.channels.values()):
-        for way in ("forward", "return") if one.channel is not None else ():
-            one.channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
+        for channel in (one.channel, network(one)):
+            for way in ("forward", "return") if channel else ():
+                channel[way].get("changes", []).sort(key=lambda change: units.duration(change["at"]))
 
 
 def check_streams(lab):

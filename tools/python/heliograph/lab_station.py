@@ -226,6 +226,12 @@ def relay_words(link, at):
     return words
 
 
+def relay_change(link):
+    """What the running relay is told when the network's keys are others."""
+    wan = link.station.wan
+    return {way: {"rate": str(wan[own].get("rate", "unlimited")), "delay": str(wan[own].get("delay", "0"))} for own, way in (("return", "forward"), ("forward", "return"))}
+
+
 def relay_command(words):
     return ["helio-emu", "stream", *words]
 
