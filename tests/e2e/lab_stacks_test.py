@@ -202,6 +202,7 @@ class Errors(Folder):
         two = "nodes:\n  a: {}\n  b: {kind: %s}\nlinks:\n  a-b: {%s}\n"
         for text, *wanted in (
                 ("nodes:\n  a: {}\n  b: {kind: dtn7_rs}\n", ":3: nodes.b.kind: \"dtn7_rs\" is no kind of node; did you mean dtn7-rs?"),
+                ("nodes:\n  a: {}\n  b: {kind: dtn7}\n", ":3: nodes.b.kind: \"dtn7\" is no kind of node; did you mean dtn7-rs?"),
                 ("nodes:\n  a: {kind: command}\n", ":2: nodes.a: command: is missing"),
                 ("nodes:\n  a: {kind: ion, store: x}\n", ":2: nodes.a.store: a node of kind ion has no such key"),
                 ("nodes:\n  a: {kind: ion, stop: HUP}\n", ":2: nodes.a.stop: \"HUP\" is none of INT, TERM"),

@@ -29,6 +29,9 @@ def closest(word: object, words: Iterable[object]) -> str | None:
             return plain[one]
     near = difflib.get_close_matches(typed, plain, 1, 0.7) or [
         p for p in plain if len(p) == len(typed) > 2 and sum(a != b for a, b in zip(p, typed)) == 1]  # names such as 1-2 are short
+    whole = sorted((p for p in plain if p.startswith(typed + "_")), key=len)
+    if whole and near and near[0][0] != typed[0]:  # dtn7 is dtn7-rs, and not hdtn
+        near = whole
     parts = sorted((p for p in plain if len(typed) > 2 and (p.startswith(typed) or p.endswith("_" + typed))), key=len)
     found = near or parts
     return plain[found[0]] if found else None
