@@ -67,6 +67,9 @@ struct scenario_way {
         tick step, offset, interleaver;
         bool loop;
         uint64_t codeword_bytes; /* 0: the table is of frames */
+        int code;                /* 0 none; a curve of chan_code.h by its number + 1 */
+        char *noise;             /* owned; as written: the power at which its Es/N0 is 0 dB */
+        uint64_t slope;          /* dB of Es/N0 for each dB of power */
         struct powers values;    /* owned, like the tables */
         double *sums;
         struct chan_power_point *points;

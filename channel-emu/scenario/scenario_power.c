@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "channel-emu/chan/chan_code.h"
 #include "channel-emu/chan/chan_power.h"
 #include "channel-emu/chan/chan_powers.h"
 #include "channel-emu/scenario/scenario.h"
@@ -36,6 +37,9 @@ static const struct conf_option table[] = {
     {"loop", OPTION_BOOL, AT(loop), "yes", 0, 0, NULL, NULL},
     {"interleaver", OPTION_DURATION, AT(interleaver), "0", 0, 3600 * TICK_S, NULL, NULL},
     {"codeword", OPTION_SIZE, AT(codeword_bytes), "0", 0, CODEWORD_MAX, NULL, NULL},
+    {"code", OPTION_CHOICE, AT(code), "none", 0, 0, "none|" CODE_NAMES, NULL},
+    {"noise", OPTION_TEXT, AT(noise), "", 0, 0, NULL, "a power such as -48dBm"},
+    {"slope", OPTION_COUNT, AT(slope), "1", 1, 2, NULL, NULL},
     {NULL, OPTION_COUNT, 0, NULL, 0, 0, NULL, NULL},
 };
 static const struct conf_option row_table[] = {
@@ -76,6 +80,12 @@ static bool read_level(const char *text, int unit, double *out)
            strcmp(end, unit == LINEAR || unit == DB ? "dB" : "dBm") == 0;
 }
 
+static const char *level_words(int unit)
+{
+    return unit == LINEAR || unit == DB ? "-3dB, since the file's powers are relative"
+                                        : "-36dBm, since the file's powers are absolute";
+}
+
 static void read_row(struct scenario_way *w, const struct conf_tree *t, const char *name,
                      struct conf_errors *errors)
 {
@@ -86,10 +96,7 @@ static void read_row(struct scenario_way *w, const struct conf_tree *t, const ch
     conf_section_read(t, name, &part, 1, NULL, errors);
     if (errors->total == before && !read_level(row.power, w->power.unit, &p->db))
         conf_error(errors, t->line, "%spower: \"%s\" is not understood; write a level such as %s",
-                   name, row.power,
-                   w->power.unit == LINEAR || w->power.unit == DB
-                       ? "-3dB, since the file's powers are relative"
-                       : "-36dBm, since the file's powers are absolute");
+                   name, row.power, level_words(w->power.unit));
     free(row.power);
     p->loss = row.loss;
     p->bit_errors = row.bit_errors;
@@ -120,6 +127,27 @@ static void read_table(struct scenario_way *w, const struct conf_tree *map, cons
         snprintf(name, sizeof name, "%stable[%zu].", where, w->power.power.count + 1);
         read_row(w, t, name, errors);
     }
+}
+
+/* The curve of a code in place of a table. */
+static void read_code(struct scenario_way *w, const struct conf_tree *map, const char *where,
+                      struct conf_errors *errors)
+{
+    const struct code_curve *c = &code_curves[w->power.code - 1];
+    double noise = 0;
+    if (conf_child(map, "table") != NULL)
+        conf_error(errors, map->line, "%scode: brings its own table; leave out one of them", where);
+    else if (!read_level(w->power.noise, w->power.unit, &noise) || noise < -300 || noise > 300)
+        conf_error(errors, map->line,
+                   "%snoise: \"%s\" is not understood; write the power at which Es/N0 is 0 dB, "
+                   "such as %s",
+                   where, w->power.noise, level_words(w->power.unit));
+    else if ((w->power.points = calloc(CODE_TABLE_MAX, sizeof *w->power.points)) == NULL)
+        conf_error(errors, 0, "out of memory");
+    else
+        w->power.power.count = code_table(c, noise, (double)w->power.slope, w->power.points);
+    if (w->power.codeword_bytes == 0)
+        w->power.codeword_bytes = c->data_bits / 8;
 }
 
 /* In mW where powers are absolute, so that their decibels are dBm. */
@@ -158,7 +186,13 @@ static void open_power(struct scenario_way *w, const struct conf_tree *map, cons
     }
     free(w->power.name);
     w->power.name = path;
-    read_table(w, map, where, errors);
+    if (w->power.code > 0)
+        read_code(w, map, where, errors);
+    else if (*w->power.noise != '\0' || w->power.slope != 1)
+        conf_error(errors, map->line, "%s%s: is of a code; write code: %s", where,
+                   *w->power.noise != '\0' ? "noise" : "slope", code_curves[0].name);
+    else
+        read_table(w, map, where, errors);
     if (errors->total == before)
         read_values(w, map, where, errors);
     w->power.power.step = w->power.step;

@@ -4,6 +4,8 @@
  * powers, and the share of what is lost or changed against binomial laws. */
 #include <math.h>
 
+#include "channel-emu/chan/chan_acm.h"
+#include "channel-emu/chan/chan_code.h"
 #include "channel-emu/chan/chan_power.h"
 #include "channel-emu/chan/chan_receiver.h"
 #include "tests/unit/chan_help.h"
@@ -197,6 +199,51 @@ START_TEST(powers_without_sense_are_refused)
 }
 END_TEST
 
+static double loss_at(const struct chan_power *p, double db)
+{
+    return chan_power_errors(p, pow(10, db / 10), 1).loss;
+}
+
+/* Each ModCod of the standard's table 13: Es/N0 for 10^-7, normal frames, to which it adds 0.2 dB
+ * to 0.3 dB for short ones. A decoder with 50 iterations needs a little more. */
+START_TEST(a_codes_curve_ends_near_the_standards_threshold)
+{
+    static const char *const modcods[CODE_COUNT] = {"QPSK 3/5", "QPSK 8/9", "8PSK 3/5", "8PSK 8/9",
+                                                    "16APSK 8/9"};
+    struct chan_power_point table[CODE_TABLE_MAX];
+    const struct code_curve *c = &code_curves[_i];
+    size_t m = 0, n = code_table(c, 0, 1, table);
+    while (strcmp(acm_modcods[m].name, modcods[_i]) != 0)
+        m++;
+    ck_assert_uint_eq(n, c->count + 2);
+    ck_assert_double_eq_tol(table[0].loss, 1, 1e-12);
+    ck_assert_double_eq_tol(table[n - 1].loss, 1e-7, 1e-12);
+    double above = table[n - 1].db - acm_modcods[m].threshold - 0.2;
+    ck_assert_msg(above > 0.1 && above < 0.3, "%s: %g dB", c->name, above);
+    for (size_t i = 1; i < n; i++)
+        ck_assert(table[i].db > table[i - 1].db && table[i].loss < table[i - 1].loss);
+}
+END_TEST
+
+START_TEST(a_code_follows_noise_and_slope)
+{
+    double power = 1, sums[2] = {0, 1};
+    struct chan_power_point table[CODE_TABLE_MAX];
+    struct chan_power p = {
+        .power = &power, .sums = sums, .len = 1, .step = 1, .points = table, .codeword_bits = 8};
+    for (double slope_db = 1; slope_db <= 2; slope_db++) {
+        p.count = code_table(&code_curves[1], -48, slope_db, table); /* dvbs2-qpsk-8/9 */
+        ck_assert_double_eq_tol(loss_at(&p, -48 + 6.15 / slope_db), 0.0539, 1e-9);
+        ck_assert_double_eq_tol(loss_at(&p, -48 + 6.10 / slope_db), sqrt(0.235 * 0.0539), 1e-9);
+        /* as between the last two points: 0.0539 / 0.00351 for each 0.1 dB */
+        ck_assert_double_eq_tol(loss_at(&p, -48 + 6.35 / slope_db), 0.00351 * 0.00351 / 0.0539,
+                                1e-9);
+        ck_assert_double_eq_tol(loss_at(&p, -48 + 9 / slope_db), 1e-7, 1e-12);
+        ck_assert_double_eq_tol(loss_at(&p, -48 + 5.9 / slope_db), 1, 1e-12);
+    }
+}
+END_TEST
+
 int main(void)
 {
     Suite *s = suite_create("chan_power");
@@ -207,6 +254,8 @@ int main(void)
     tcase_add_loop_test(tc, a_hard_threshold_is_the_receivers_trace, 0, 3);
     tcase_add_test(tc, a_soft_slope_loses_its_share);
     tcase_add_test(tc, powers_without_sense_are_refused);
+    tcase_add_loop_test(tc, a_codes_curve_ends_near_the_standards_threshold, 0, CODE_COUNT);
+    tcase_add_test(tc, a_code_follows_noise_and_slope);
     suite_add_tcase(s, tc);
     return run_suite(s);
 }

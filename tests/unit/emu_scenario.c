@@ -477,53 +477,6 @@ START_TEST(changes_over_time)
 }
 END_TEST
 
-START_TEST(power_of_a_file)
-{
-    char path[] = "/tmp/powersXXXXXX", text[600];
-    FILE *f = fdopen(mkstemp(path), "w");
-    ck_assert_ptr_ne(f, NULL);
-    fprintf(f, "power\n1e-6\n2e-6\n4e-6\n");
-    fclose(f);
-    snprintf(text, sizeof text,
-             "forward: {erasures: {power: {file: %s, unit: W, step: 1ms, interleaver: 3ms, "
-             "codeword: 255B, offset: 1ms, loop: no, table: [{power: -30dBm, loss: 1}, "
-             "{power: -25.5dBm, loss: 1e-6, bit_errors: 1e-9}]}}}",
-             path);
-    struct scenario s, again;
-    good(&s, text);
-    const struct chan_power *p = scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power;
-    ck_assert(p != NULL && p->len == 3 && p->step == TICK_MS && p->interleaver == 3 * TICK_MS);
-    ck_assert(p->codeword_bits == 2040 && p->offset == TICK_MS && !p->loop && p->count == 2);
-    ck_assert_double_eq_tol(p->power[0], 1e-3, 1e-15); /* in mW */
-    ck_assert_double_eq_tol(p->sums[3], 7e-3, 1e-15);
-    ck_assert_double_eq(p->points[1].db, -25.5);
-    ck_assert_double_eq(p->points[1].bit_errors, 1e-9);
-    ck_assert_ptr_eq(scenario_chan(&s, SCENARIO_RETURN, 0, 0).power, NULL);
-    char *yaml = scenario_yaml(&s);
-    good(&again, yaml);
-    char *second = scenario_yaml(&again);
-    ck_assert_str_eq(yaml, second);
-    ck_assert_ptr_ne(strstr(yaml, "-25.5dBm"), NULL);
-    free(yaml);
-    free(second);
-    scenario_fini(&again);
-    ck_assert_int_eq(apply(&s, "forward: {erasures: {power: none}}"), 0);
-    ck_assert_ptr_eq(scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power, NULL);
-    snprintf(text, sizeof text,
-             "forward: {erasures: {power: {file: %s, unit: W, table: [{power: -3dB, loss: 1}]}}}",
-             path);
-    ck_assert_int_lt(apply(&s, text), 0);
-    ck_assert_str_eq(errors.text[0],
-                     "s.yaml:1: forward.erasures.power.table[1].power: \"-3dB\" is not understood; "
-                     "write a level such as -36dBm, since the file's powers are absolute");
-    snprintf(text, sizeof text, "forward: {erasures: {power: {file: %s}}}", path);
-    ck_assert_int_lt(apply(&s, text), 0);
-    ck_assert_ptr_ne(strstr(errors.text[0], "table: is missing"), NULL);
-    scenario_fini(&s);
-    unlink(path);
-}
-END_TEST
-
 static int change(struct scenario_change *c, const struct scenario *s, const char *text)
 {
     conf_errors_init(&errors, "");
@@ -568,7 +521,6 @@ int main(void)
     tcase_add_test(t, rules_have_a_limit);
     tcase_add_test(t, a_wrong_key_of_an_option);
     tcase_add_test(t, changes_over_time);
-    tcase_add_test(t, power_of_a_file);
     tcase_add_test(t, a_change_in_mid_run);
     suite_add_tcase(s, t);
     SRunner *r = srunner_create(s);

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The scenario's map of powers: a file, and a table of losses or a code's curve. */
+#include <check.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "channel-emu/scenario/scenario.h"
+
+static struct conf_errors errors;
+
+static int apply(struct scenario *s, const char *text)
+{
+    conf_errors_init(&errors, "s.yaml");
+    return scenario_apply(s, text, strlen(text), "", &errors);
+}
+
+static void good(struct scenario *s, const char *text)
+{
+    ck_assert_int_eq(scenario_init(s), 0);
+    ck_assert_msg(apply(s, text) == 0, "%s", errors.text[0]);
+    ck_assert_msg(scenario_check(s, &errors) == 0, "%s", errors.text[0]);
+}
+
+START_TEST(power_of_a_file)
+{
+    char path[] = "/tmp/powersXXXXXX", text[600];
+    FILE *f = fdopen(mkstemp(path), "w");
+    ck_assert_ptr_ne(f, NULL);
+    fprintf(f, "power\n1e-6\n2e-6\n4e-6\n");
+    fclose(f);
+    snprintf(text, sizeof text,
+             "forward: {erasures: {power: {file: %s, unit: W, step: 1ms, interleaver: 3ms, "
+             "codeword: 255B, offset: 1ms, loop: no, table: [{power: -30dBm, loss: 1}, "
+             "{power: -25.5dBm, loss: 1e-6, bit_errors: 1e-9}]}}}",
+             path);
+    struct scenario s, again;
+    good(&s, text);
+    const struct chan_power *p = scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power;
+    ck_assert(p != NULL && p->len == 3 && p->step == TICK_MS && p->interleaver == 3 * TICK_MS);
+    ck_assert(p->codeword_bits == 2040 && p->offset == TICK_MS && !p->loop && p->count == 2);
+    ck_assert_double_eq_tol(p->power[0], 1e-3, 1e-15); /* in mW */
+    ck_assert_double_eq_tol(p->sums[3], 7e-3, 1e-15);
+    ck_assert_double_eq(p->points[1].db, -25.5);
+    ck_assert_double_eq(p->points[1].bit_errors, 1e-9);
+    ck_assert_ptr_eq(scenario_chan(&s, SCENARIO_RETURN, 0, 0).power, NULL);
+    char *yaml = scenario_yaml(&s);
+    good(&again, yaml);
+    char *second = scenario_yaml(&again);
+    ck_assert_str_eq(yaml, second);
+    ck_assert_ptr_ne(strstr(yaml, "-25.5dBm"), NULL);
+    free(yaml);
+    free(second);
+    scenario_fini(&again);
+    ck_assert_int_eq(apply(&s, "forward: {erasures: {power: none}}"), 0);
+    ck_assert_ptr_eq(scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power, NULL);
+    snprintf(text, sizeof text,
+             "forward: {erasures: {power: {file: %s, unit: W, table: [{power: -3dB, loss: 1}]}}}",
+             path);
+    ck_assert_int_lt(apply(&s, text), 0);
+    ck_assert_str_eq(errors.text[0],
+                     "s.yaml:1: forward.erasures.power.table[1].power: \"-3dB\" is not understood; "
+                     "write a level such as -36dBm, since the file's powers are absolute");
+    snprintf(text, sizeof text, "forward: {erasures: {power: {file: %s}}}", path);
+    ck_assert_int_lt(apply(&s, text), 0);
+    ck_assert_ptr_ne(strstr(errors.text[0], "table: is missing"), NULL);
+    scenario_fini(&s);
+    unlink(path);
+}
+END_TEST
+
+static void check_code(struct scenario *s, const char *path, const char *keys, const char *expected)
+{
+    char text[300], message[300];
+    snprintf(text, sizeof text, "forward: {erasures: {power: {file: %s, unit: dBm, %s}}}", path,
+             keys);
+    snprintf(message, sizeof message, "s.yaml:1: forward.erasures.power.%s", expected);
+    ck_assert_int_lt(apply(s, text), 0);
+    ck_assert_str_eq(errors.text[0], message);
+}
+
+START_TEST(power_by_a_codes_curve)
+{
+    char path[] = "/tmp/powersXXXXXX", text[300];
+    FILE *f = fdopen(mkstemp(path), "w");
+    ck_assert_ptr_ne(f, NULL);
+    fprintf(f, "power\n-40\n-41\n");
+    fclose(f);
+    snprintf(text, sizeof text,
+             "forward: {erasures: {power: {file: %s, unit: dBm, code: dvbs2-qpsk-3/5, noise: "
+             "-44dBm, slope: 2}}}",
+             path);
+    struct scenario s, again;
+    good(&s, text);
+    const struct chan_power *p = scenario_chan(&s, SCENARIO_FORWARD, 0, 0).power;
+    ck_assert(p != NULL && p->count == 5 && p->codeword_bits == 9552);
+    ck_assert_double_eq_tol(p->points[1].db, -44 + 2.02 / 2, 1e-12);
+    ck_assert_double_eq(p->points[1].loss, 0.220);
+    char *yaml = scenario_yaml(&s);
+    good(&again, yaml); /* the table itself, whatever made it */
+    char *second = scenario_yaml(&again);
+    ck_assert_str_eq(yaml, second);
+    free(yaml);
+    free(second);
+    scenario_fini(&again);
+    check_code(&s, path, "code: dvbs2-qpsk-3/5, noise: -4dB",
+               "noise: \"-4dB\" is not understood; write the power at which Es/N0 is 0 dB, such as "
+               "-36dBm, since the file's powers are absolute");
+    check_code(&s, path, "code: dvbs2-qpsk-3/5, noise: -4dBm, table: [{power: -3dBm, loss: 1}]",
+               "code: brings its own table; leave out one of them");
+    check_code(&s, path, "noise: -4dBm, table: [{power: -3dBm, loss: 1}]",
+               "noise: is of a code; write code: dvbs2-qpsk-3/5");
+    scenario_fini(&s);
+    unlink(path);
+}
+END_TEST
+
+int main(void)
+{
+    Suite *s = suite_create("emu_receiver");
+    TCase *t = tcase_create("all");
+    tcase_add_test(t, power_of_a_file);
+    tcase_add_test(t, power_by_a_codes_curve);
+    suite_add_tcase(s, t);
+    SRunner *r = srunner_create(s);
+    srunner_run_all(r, CK_NORMAL);
+    int failed = srunner_ntests_failed(r);
+    srunner_free(r);
+    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}
