@@ -103,10 +103,11 @@ static bool room_waits(const struct agent *a, const struct agent_head *h, const 
 
 /* How a bundle comes from a link. */
 struct offer {
-    bool may_wait; /* as agent_offer has it */
-    unsigned how;  /* AGENT_OFFER_ */
-    int from;      /* a link, or NO_LINK */
-    bool waits;    /* its lack of room passes */
+    bool may_wait;              /* as agent_offer has it */
+    unsigned how;               /* AGENT_OFFER_ */
+    int from;                   /* a link, or NO_LINK */
+    bool waits;                 /* its lack of room passes */
+    struct security_undo *undo; /* of what the security policy wrote into its buffer */
 };
 
 /* way: the link that it will go to, TO_ENDPOINT or NO_ROUTE. */
@@ -180,6 +181,7 @@ enum agent_refusal agent_originate(struct agent *a, struct bundle *b, struct buf
         return way;
     if (!endpoint_takes(a, &b->destination, b->flags))
         return REFUSE_ENDPOINT;
+    secure_check_values(a, b);
     if (bundle_encode(b, payload) < 0)
         return REFUSE_INVALID;
     struct record *r;
@@ -419,10 +421,10 @@ static int known_link(const struct agent *a, uint32_t link)
 
 /* RFC 9172 §5.1: before anything else is done with the bundle. */
 static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, struct bundle *b,
-                                        struct buf **made)
+                                        struct buf **made, struct security_undo *undo)
 {
     struct security_outcome outcome;
-    const enum agent_refusal refusal = secure_arrival(a, whole, b, made, &outcome);
+    const enum agent_refusal refusal = secure_arrival(a, whole, b, made, undo, &outcome);
     if (refusal != REFUSE_NONE && outcome.report) {
         struct agent_head h;
         head_of(a, b, true, &h);
@@ -437,14 +439,16 @@ static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *w
 {
     enum agent_refusal refusal = permit_arrival(a, from, b, whole->len, offer->how);
     offer->waits = refusal == REFUSE_LIMIT && (offer->how & AGENT_OFFER_LAST);
+    bool accepted = false;
     if (refusal == REFUSE_NONE && a->security != NULL) {
-        if (secure_bundle(a, whole, b, made) != REFUSE_NONE)
+        if (secure_bundle(a, whole, b, made, offer->undo) != REFUSE_NONE)
             return REFUSE_SECURITY;
-        if (*made != NULL)
+        accepted = *made != NULL || offer->undo->placed;
+        if (accepted)
             refusal = permit_decrypted(a, from, b);
     }
     /* What a policy would have verified is not known to be from its source. */
-    if (refusal == REFUSE_RULE && (a->security == NULL || *made != NULL)) {
+    if (refusal == REFUSE_RULE && (a->security == NULL || accepted)) {
         struct agent_head h;
         head_of(a, b, true, &h);
         report_refusal(a, &h, refusal);
@@ -529,6 +533,8 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     struct record *r;
     struct buf *made;
     enum agent_refusal answer;
+    const size_t len = bundle->len;
+    offer->undo->placed = false;
     b.id = (struct bundle_id){0}; /* of one that cannot be read; else decoding sets all of it */
     enum agent_refusal refusal = take_bundle(a, link, bundle, &b, offer, &made, &answer, &r);
     if (r != NULL) {
@@ -547,6 +553,8 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     }
     offer->waits = offer->waits && offer->may_wait && refusal != REFUSE_NONE;
     if (offer->waits) {
+        if (offer->undo->placed) /* it is verified again when it is offered again */
+            security_bundle_undo(bundle, offer->undo);
         buf_drop(made);
         return refusal;
     }
@@ -556,7 +564,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     if (refusal == REFUSE_NO_ROUTE)
         note_unrouted(a, &b, link);
     bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
-    emit_refused(a, read ? &b : NULL, bundle->len, BUNDLE_FROM_LINK, from, refusal);
+    emit_refused(a, read ? &b : NULL, len, BUNDLE_FROM_LINK, from, refusal);
     buf_drop(made);
     buf_drop(bundle);
     return refusal;
@@ -565,7 +573,8 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
 enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                  struct agent_now now)
 {
-    struct offer offer = {.may_wait = false};
+    struct security_undo undo;
+    struct offer offer = {.may_wait = false, .undo = &undo};
     agent_begin(a, now);
     return receive_bundle(a, link, bundle, token, &offer);
 }
@@ -573,7 +582,8 @@ enum agent_refusal agent_receive(struct agent *a, uint32_t link, struct buf *bun
 enum agent_refusal agent_offer(struct agent *a, uint32_t link, struct buf *bundle, uint64_t token,
                                unsigned how, bool *waits, struct agent_now now)
 {
-    struct offer offer = {.may_wait = true, .how = how};
+    struct security_undo undo;
+    struct offer offer = {.may_wait = true, .how = how, .undo = &undo};
     agent_begin(a, now);
     const enum agent_refusal refusal = receive_bundle(a, link, bundle, token, &offer);
     *waits = offer.waits;

@@ -36,9 +36,11 @@ static enum agent_refusal judge_fragment(struct agent *a, const struct bundle *b
 }
 
 enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bundle *b,
-                                  struct buf **made, struct security_outcome *why)
+                                  struct buf **made, struct security_undo *undo,
+                                  struct security_outcome *why)
 {
     *made = NULL;
+    undo->placed = false;
     *why = (struct security_outcome){.reason = SECURITY_PASSED};
     uint64_t group, service;
     const bool here =
@@ -48,29 +50,37 @@ enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bun
         return REFUSE_NONE;
     if (b->id.fragment && here)
         return judge_fragment(a, b, why);
-    security_policy_receive(a->security, whole, b, a->now.dtn_ms, why);
+    security_policy_receive(a->security, whole, b, a->now.dtn_ms, undo, why);
     if (why->reason != SECURITY_PASSED)
         return REFUSE_SECURITY;
     *made = why->made;
-    if (*made == NULL || view_made(*made, b))
+    if ((*made == NULL && !undo->placed) || view_made(*made != NULL ? *made : whole, b))
         return REFUSE_NONE;
     buf_drop(*made);
     *made = NULL;
     return REFUSE_SECURITY; /* memory is out */
 }
 
+void secure_check_values(const struct agent *a, struct bundle *b)
+{
+    if (a->security != NULL && !agent_is_here(a, &b->destination) &&
+        security_policy_covers(a->security, &b->id.source, &b->destination))
+        b->payload_crc = CRC_NONE;
+}
+
 enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bundle *b,
                                  struct buf **made)
 {
     struct security_outcome outcome;
+    struct security_undo undo; /* the caller restores its payload itself */
     *made = NULL;
     if (a->security == NULL || agent_is_here(a, &b->destination))
         return REFUSE_NONE;
-    security_policy_send(a->security, whole, b, a->now.dtn_ms, &outcome);
+    security_policy_send(a->security, whole, b, a->now.dtn_ms, &undo, &outcome);
     if (outcome.reason != SECURITY_PASSED)
         return REFUSE_SECURITY;
     *made = outcome.made;
-    if (*made == NULL || view_made(*made, b))
+    if ((*made == NULL && !undo.placed) || view_made(*made != NULL ? *made : whole, b))
         return REFUSE_NONE;
     buf_drop(*made);
     *made = NULL;
@@ -124,13 +134,14 @@ static bool take_payload(struct record *whole, struct buf *made)
 static bool verify_whole(struct agent *a, struct record *whole, uint64_t *len)
 {
     struct security_outcome outcome = {.reason = SECURITY_REASON_ERROR};
+    struct security_undo undo;
     struct buf *bytes = build_whole(whole);
     struct bundle b;
     struct agent_head h;
     record_head(whole, &h);
     *len = bytes == NULL ? whole->bytes : bytes->len;
     if (bytes != NULL && view_made(bytes, &b))
-        security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &outcome);
+        security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &undo, &outcome);
     bool good = outcome.reason == SECURITY_PASSED;
     if (good && outcome.made != NULL)
         good = take_payload(whole, outcome.made);

@@ -90,6 +90,23 @@ void security_bundle_fini(struct security_bundle *b);
 /* The bundle in a new buffer. NULL: no memory. */
 struct buf *security_bundle_write(const struct security_bundle *b);
 
+/* What security_bundle_place changed of a buffer. The payload is not part of it. */
+#define SECURITY_HEAD_MAX 1024 /* bytes in front of the payload, before and after */
+#define SECURITY_TAIL_MAX 32   /* bytes behind it: a check value, or a tag */
+struct security_undo {
+    bool placed;
+    size_t off, len;           /* of the buffer's data */
+    size_t head_len, tail_len; /* bytes that came in front of the payload, and behind it */
+    uint8_t head[SECURITY_HEAD_MAX], tail[SECURITY_TAIL_MAX];
+};
+/* Writes the bundle around its payload, which stays in its place in b->bytes: long payloads are
+ * not copied. Nobody else reads these bytes. False: there is no room, or one of the lengths above
+ * is exceeded; nothing is changed, and undo->placed is false. After true b is only good for
+ * security_bundle_fini. */
+bool security_bundle_place(struct security_bundle *b, struct security_undo *undo);
+/* The buffer has again what came. The payload was not changed meanwhile. */
+void security_bundle_undo(struct buf *bytes, const struct security_undo *undo);
+
 /* What a security source asks for. */
 struct security_request {
     uint64_t targets[SECURITY_TARGETS_MAX]; /* block numbers; 0: the primary block */

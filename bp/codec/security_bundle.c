@@ -66,6 +66,14 @@ static size_t size_of(const struct bundle_block *block)
     return block_head_size(block, block->data.len) + block->data.len + block_tail_size(block->crc);
 }
 
+static void write_block(struct writer *w, const struct bundle_block *block)
+{
+    const uint8_t *start = w->p;
+    block_write_head(w, block, block->data.len);
+    writer_bytes(w, block->data.data, block->data.len);
+    block_write_crc(w, start, block->crc);
+}
+
 struct buf *security_bundle_write(const struct security_bundle *b)
 {
     size_t size = 2 + primary_size(&b->primary);
@@ -77,15 +85,84 @@ struct buf *security_bundle_write(const struct security_bundle *b)
     struct writer w = writer_of(buf_append(out, size), size);
     item_put_array_open(&w);
     primary_write(&w, &b->primary);
-    for (size_t i = 0; i < b->len; i++) {
-        const uint8_t *start = w.p;
-        block_write_head(&w, &b->at[i], b->at[i].data.len);
-        writer_bytes(&w, b->at[i].data.data, b->at[i].data.len);
-        block_write_crc(&w, start, b->at[i].crc);
-    }
+    for (size_t i = 0; i < b->len; i++)
+        write_block(&w, &b->at[i]);
     item_put_break(&w);
     assert(!w.bad && w.p == w.end);
     return out;
+}
+
+static size_t head_size(const struct security_bundle *b)
+{
+    const struct bundle_block *payload = &b->at[b->len - 1];
+    size_t size = 1 + primary_size(&b->primary) + block_head_size(payload, payload->data.len);
+    for (size_t i = 0; i + 1 < b->len; i++)
+        size += size_of(&b->at[i]);
+    return size;
+}
+
+/* All in front of the payload's bytes; where the payload block begins. */
+static size_t write_head(struct writer *w, const struct security_bundle *b)
+{
+    const struct bundle_block *payload = &b->at[b->len - 1];
+    item_put_array_open(w);
+    primary_write(w, &b->primary);
+    for (size_t i = 0; i + 1 < b->len; i++)
+        write_block(w, &b->at[i]);
+    const size_t at = writer_len(w);
+    block_write_head(w, payload, payload->data.len);
+    return at;
+}
+
+static void note_undo(struct security_undo *undo, const struct buf *bytes, struct slice payload)
+{
+    const uint8_t *end = payload.data + payload.len;
+    undo->off = bytes->off;
+    undo->len = bytes->len;
+    memcpy(undo->head, bytes->mem + bytes->off, undo->head_len);
+    memcpy(undo->tail, end, undo->tail_len);
+    undo->placed = true;
+}
+
+/* Views of blocks lie where the head goes, so it is written elsewhere first. */
+bool security_bundle_place(struct security_bundle *b, struct security_undo *undo)
+{
+    uint8_t scratch[SECURITY_HEAD_MAX];
+    struct buf *bytes = b->bytes;
+    const struct bundle_block *last = &b->at[b->len - 1];
+    const struct slice payload = last->data, all = buf_slice(bytes);
+    const size_t head = head_size(b), tail = block_tail_size(last->crc) + 1;
+    undo->placed = false;
+    if (payload.data < all.data || payload.data + payload.len >= all.data + all.len)
+        return false; /* an empty one may be nowhere */
+    const size_t at = (size_t)(payload.data - bytes->mem);
+    undo->head_len = at - bytes->off;
+    undo->tail_len = all.len - undo->head_len - payload.len;
+    if (head > sizeof scratch || head > at || undo->head_len > sizeof undo->head ||
+        undo->tail_len > sizeof undo->tail || tail > undo->tail_len + buf_tailroom(bytes))
+        return false;
+    struct writer w = writer_of(scratch, head);
+    const size_t block = write_head(&w, b);
+    assert(!w.bad && writer_len(&w) == head);
+    note_undo(undo, bytes, payload);
+    memcpy(bytes->mem + at - head, scratch, head);
+    w = writer_of(bytes->mem + at, payload.len + tail);
+    w.p += payload.len;
+    block_write_crc(&w, bytes->mem + at - head + block, last->crc);
+    item_put_break(&w);
+    assert(!w.bad && w.p == w.end);
+    bytes->off = at - head;
+    bytes->len = head + payload.len + tail;
+    return true;
+}
+
+void security_bundle_undo(struct buf *bytes, const struct security_undo *undo)
+{
+    assert(undo->placed);
+    bytes->off = undo->off;
+    bytes->len = undo->len;
+    memcpy(buf_data(bytes), undo->head, undo->head_len);
+    memcpy(buf_data(bytes) + undo->len - undo->tail_len, undo->tail, undo->tail_len);
 }
 
 struct bundle_block *security_find(struct security_bundle *b, uint64_t number)

@@ -107,18 +107,26 @@ bool security_policy_receives(const struct security_policy *p, const struct eid 
 struct security_outcome {
     enum security_reason reason; /* SECURITY_PASSED: it goes on */
     bool report;                 /* else: a status report is due if the bundle asks for one */
-    struct buf *made;            /* the bundle to go on with, the caller's; NULL: as it came */
+    struct buf *made;            /* the bundle to go on with, the caller's; NULL: `bytes` */
 };
-/* An arriving bundle that was decoded before. `bytes` is not changed. `whole`: a fragment is one
- * that this node does not reassemble. Not to be called for fragments that it does. */
+/* An arriving bundle that was decoded before. Not to be called for fragments that this node
+ * reassembles. undo: if the caller has the only reference to `bytes`, they may become the bundle to
+ * go on with, around the same payload; then undo->placed is true, and b views what was there
+ * before. NULL: `bytes` is not changed. */
 void security_policy_receive(struct security_policy *p, struct buf *bytes, const struct bundle *b,
-                             uint64_t dtn_ms, struct security_outcome *out);
+                             uint64_t dtn_ms, struct security_undo *undo,
+                             struct security_outcome *out);
 /* A bundle that rules fit has more than SECURITY_BLOCKS_MAX blocks, so it cannot pass: counted like
  * one that security_policy_receive has dropped for it. */
 void security_policy_too_many(struct security_policy *p, struct security_outcome *out);
-/* A bundle that starts here and leaves, as it was encoded; `bytes` is not changed. */
+/* A bundle that starts here and leaves, as it was encoded; undo as above. */
 void security_policy_send(struct security_policy *p, struct buf *bytes, const struct bundle *b,
-                          uint64_t dtn_ms, struct security_outcome *out);
+                          uint64_t dtn_ms, struct security_undo *undo,
+                          struct security_outcome *out);
+/* Is the payload of such a bundle signed or encrypted, or else the bundle refused? Then a check
+ * value of the payload is computed in vain: the operation removes it. */
+bool security_policy_covers(const struct security_policy *p, const struct eid *source,
+                            const struct eid *destination);
 
 const struct security_counters *security_policy_counters(const struct security_policy *p);
 /* The i-th rule with the operations that succeeded and failed; false: there are no more. */

@@ -28,8 +28,13 @@ bool policy_fits(const struct security_rule *r, const struct eid *source,
 /* Counts and remembers a failed operation. True: the rule's reaction is due. */
 bool policy_fail(struct security_policy *p, struct policy_rule *r, const struct bundle *b,
                  uint64_t dtn_ms, enum security_reason reason);
-/* A reference, or a copy for what changes bytes in place. NULL: no memory. */
+/* A reference, or a copy for what changes bytes in place, with room for security blocks. NULL: no
+ * memory. */
 struct buf *policy_copy(struct buf *bytes, bool changes);
+/* The changed bundle in hand: in `bytes` if the caller permits it, in the copy of them, or in a
+ * buffer of its own. */
+void policy_write(struct security_policy *p, struct buf *bytes, struct security_undo *undo,
+                  struct security_outcome *out);
 /* The numbers of the blocks that a rule's target names; how many. */
 size_t policy_targets(const struct security_bundle *b, uint64_t type,
                       uint64_t out[SECURITY_BLOCKS_MAX]);

@@ -209,15 +209,14 @@ static bool has_receiver(const struct receiving *in, bool *decrypts)
     return any;
 }
 
-static void finish_bundle(struct receiving *in, struct security_outcome *out)
+static void finish_bundle(struct receiving *in, struct buf *bytes, struct security_undo *undo,
+                          struct security_outcome *out)
 {
     struct security_policy *p = in->policy;
     if (out->reason != SECURITY_PASSED || !in->changed)
         return;
     protect_primary(&p->work);
-    out->made = security_bundle_write(&p->work);
-    if (out->made == NULL)
-        out->reason = SECURITY_REASON_ERROR;
+    policy_write(p, bytes, undo, out);
 }
 
 static void end_in_error(struct security_policy *p, struct security_outcome *out)
@@ -234,7 +233,8 @@ void security_policy_too_many(struct security_policy *p, struct security_outcome
 }
 
 void security_policy_receive(struct security_policy *p, struct buf *bytes, const struct bundle *b,
-                             uint64_t dtn_ms, struct security_outcome *out)
+                             uint64_t dtn_ms, struct security_undo *undo,
+                             struct security_outcome *out)
 {
     uint64_t group, service;
     struct receiving in = {.policy = p,
@@ -243,6 +243,8 @@ void security_policy_receive(struct security_policy *p, struct buf *bytes, const
                            .group = eid_imc(&b->destination, &group, &service)};
     bool decrypts;
     *out = (struct security_outcome){.reason = SECURITY_PASSED};
+    if (undo != NULL)
+        undo->placed = false;
     if (!has_receiver(&in, &decrypts))
         return;
     struct buf *own = policy_copy(bytes, decrypts);
@@ -251,7 +253,7 @@ void security_policy_receive(struct security_policy *p, struct buf *bytes, const
     } else {
         apply_rules(&in, SECURITY_BCB, out);
         apply_rules(&in, SECURITY_BIB, out);
-        finish_bundle(&in, out);
+        finish_bundle(&in, bytes, undo, out);
         security_bundle_fini(&p->work);
     }
     p->counters.bundles_dropped += out->reason != SECURITY_PASSED;

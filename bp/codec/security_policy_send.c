@@ -126,22 +126,57 @@ static bool has_source(const struct security_policy *p, const struct bundle *b, 
     return any;
 }
 
+/* A BCB of a node with an ipn EID has some 90 bytes. Of more room a part would be given back. */
+enum { POLICY_ROOM = 192 };
+
 struct buf *policy_copy(struct buf *bytes, bool changes)
 {
     if (!changes)
         return buf_keep(bytes);
-    struct buf *out = buf_new(0, bytes->len);
+    struct buf *out = buf_new(POLICY_ROOM, bytes->len + BUNDLE_TAIL_MAX);
     if (out != NULL)
         memcpy(buf_append(out, bytes->len), buf_data(bytes), bytes->len);
     return out;
 }
 
+void policy_write(struct security_policy *p, struct buf *bytes, struct security_undo *undo,
+                  struct security_outcome *out)
+{
+    struct buf *own = p->work.bytes;
+    struct security_undo none;
+    if (own != bytes && security_bundle_place(&p->work, &none)) {
+        assert(own->refs == 1);
+        out->made = buf_keep(own);
+        return;
+    }
+    /* two references: the caller's, and this one */
+    if (own == bytes && undo != NULL && own->refs == 2 && security_bundle_place(&p->work, undo))
+        return;
+    out->made = security_bundle_write(&p->work);
+    if (out->made == NULL)
+        out->reason = SECURITY_REASON_ERROR;
+}
+
+bool security_policy_covers(const struct security_policy *p, const struct eid *source,
+                            const struct eid *destination)
+{
+    for (size_t i = 0; i < p->rules_len; i++) {
+        const struct security_rule *r = &p->rules[i].rule;
+        if (r->role == SECURITY_ROLE_SOURCE && r->target == BLOCK_PAYLOAD && !r->dry_run &&
+            policy_fits(r, source, destination))
+            return true;
+    }
+    return false;
+}
+
 void security_policy_send(struct security_policy *p, struct buf *bytes, const struct bundle *b,
-                          uint64_t dtn_ms, struct security_outcome *out)
+                          uint64_t dtn_ms, struct security_undo *undo, struct security_outcome *out)
 {
     struct sending s = {.policy = p, .bundle = b, .dtn_ms = dtn_ms};
     bool encrypts, changed = false;
     *out = (struct security_outcome){.reason = SECURITY_PASSED};
+    if (undo != NULL)
+        undo->placed = false;
     if (!has_source(p, b, &encrypts))
         return;
     struct buf *own = policy_copy(bytes, encrypts);
@@ -152,11 +187,8 @@ void security_policy_send(struct security_policy *p, struct buf *bytes, const st
         return;
     }
     out->reason = apply_rules(&s, &changed);
-    if (out->reason == SECURITY_PASSED && changed) {
-        out->made = security_bundle_write(&p->work);
-        if (out->made == NULL)
-            out->reason = SECURITY_REASON_ERROR;
-    }
+    if (out->reason == SECURITY_PASSED && changed)
+        policy_write(p, bytes, undo, out);
     p->counters.not_sent += out->reason != SECURITY_PASSED;
     security_bundle_fini(&p->work);
 }

@@ -73,7 +73,7 @@ static struct buf *secured_by(const struct bundle *b, const struct security_rule
     struct buf *plain = bundle_encode_copy(b);
     ck_assert_int_eq(security_policy_new(&p, &node, &crypto, keys), 0);
     ck_assert_int_eq(security_policy_set(p, rules, rules_len), 0);
-    security_policy_send(p, plain, b, START_MS, &o);
+    security_policy_send(p, plain, b, START_MS, NULL, &o);
     ck_assert_int_eq(o.reason, SECURITY_PASSED);
     ck_assert_ptr_nonnull(o.made);
     security_policy_free(p);
@@ -182,7 +182,7 @@ START_TEST(verifier_on_the_way)
     struct security_outcome o;
     ck_assert_int_eq(bundle_decode(buf_data(n.sent), n.sent->len, BUNDLE_LENIENT, &parsed, NULL),
                      0);
-    security_policy_receive(policy, n.sent, &parsed, START_MS, &o);
+    security_policy_receive(policy, n.sent, &parsed, START_MS, NULL, &o);
     ck_assert_int_eq(o.reason, SECURITY_PASSED);
     ck_assert_ptr_null(o.made);
     ck_assert_uint_eq(security_policy_counters(policy)->verified, 2);
@@ -302,7 +302,7 @@ START_TEST(source)
     struct bundle parsed;
     struct security_outcome o;
     ck_assert_int_eq(bundle_decode(buf_data(n.sent), n.sent->len, BUNDLE_STRICT, &parsed, NULL), 0);
-    security_policy_receive(policy, n.sent, &parsed, START_MS, &o);
+    security_policy_receive(policy, n.sent, &parsed, START_MS, NULL, &o);
     ck_assert_int_eq(o.reason, SECURITY_PASSED);
     ck_assert_ptr_nonnull(memmem(buf_data(o.made), o.made->len, "hello", 5));
     buf_drop(o.made);
@@ -396,13 +396,17 @@ START_TEST(offered_again)
     struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
     ck_assert_int_eq(receive(&n, signed_bundle(&b, "up"), 1), REFUSE_NONE);
     b.id.sequence = 2;
-    struct buf *second = signed_bundle(&b, "up");
+    struct buf *second = signed_bundle(&b, "up"), *before = buf_new(0, second->len);
+    memcpy(buf_append(before, second->len), buf_data(second), second->len);
     for (int i = 0; i < 3; i++) {
         ck_assert_int_eq(
             agent_offer(n.a, 0, second, 2, i > 0 ? AGENT_OFFER_AGAIN : 0, &waits, n.now),
             REFUSE_FULL);
         ck_assert(waits);
+        ck_assert_uint_eq(second->len, before->len);
+        ck_assert_mem_eq(buf_data(second), buf_data(before), before->len);
     }
+    buf_drop(before);
     drain(&n);
     listen(&n, 2);
     skip(&n);

@@ -56,9 +56,9 @@ static inline void close_table(void)
 
 static inline struct buf *bytes_of(const char *hex)
 {
-    struct buf *out = buf_new(0, strlen(hex) / 2 + 1);
+    struct buf *out = buf_new(512, strlen(hex) / 2 + 1);
     ck_assert_ptr_nonnull(out);
-    out->len = unhex(hex, out->mem, out->cap);
+    out->len = unhex(hex, buf_data(out), out->cap - out->off);
     return out;
 }
 
@@ -67,12 +67,32 @@ static inline void read_hex(const char *hex, struct security_bundle *b)
     ck_assert_int_eq(security_bundle_read(bytes_of(hex), b, NULL), 0);
 }
 
-static inline void assert_bytes(const struct security_bundle *b, const char *hex)
+static inline void assert_same_bytes(struct buf *got, struct buf *want)
+{
+    ck_assert_uint_eq(got->len, want->len);
+    ck_assert_mem_eq(buf_data(got), buf_data(want), want->len);
+}
+
+/* In the buffer of b it is the same, and that is undone. */
+static inline void assert_placed(struct security_bundle *b, struct buf *want)
+{
+    struct security_undo undo;
+    struct buf *bytes = b->bytes, *before = buf_new(0, bytes->len);
+    ck_assert_ptr_nonnull(before);
+    memcpy(buf_append(before, bytes->len), buf_data(bytes), bytes->len);
+    ck_assert(security_bundle_place(b, &undo));
+    assert_same_bytes(bytes, want);
+    security_bundle_undo(bytes, &undo);
+    assert_same_bytes(bytes, before);
+    buf_drop(before);
+}
+
+static inline void assert_bytes(struct security_bundle *b, const char *hex)
 {
     struct buf *got = security_bundle_write(b), *want = bytes_of(hex);
     ck_assert_ptr_nonnull(got);
-    ck_assert_uint_eq(got->len, want->len);
-    ck_assert_mem_eq(buf_data(got), buf_data(want), want->len);
+    assert_same_bytes(got, want);
+    assert_placed(b, want);
     buf_drop(got);
     buf_drop(want);
 }

@@ -377,7 +377,7 @@ static enum cla_verdict bring_signed(struct bench *b, struct memory *m, struct b
     struct buf *plain = bundle_encode_copy(w);
     struct security_outcome out;
     ck_assert_ptr_nonnull(plain);
-    security_policy_send(p, plain, w, w->id.time_ms, &out);
+    security_policy_send(p, plain, w, w->id.time_ms, NULL, &out);
     ck_assert_int_eq(out.reason, SECURITY_PASSED);
     ck_assert_ptr_nonnull(out.made);
     buf_drop(plain);
