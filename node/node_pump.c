@@ -134,16 +134,23 @@ static void tell_too_late(struct node *n, const struct agent_counters *c)
 {
     uint64_t refused = c->refused[REFUSE_TOO_LATE] - n->shortage.too_late;
     uint64_t kept = c->too_late - n->shortage.kept;
+    const struct agent_late *late = agent_late(n->agent);
+    char to[EID_TEXT_MAX], when[LATE_TEXT_MAX];
+    if (refused + kept == 0)
+        return;
+    eid_text(&late->destination, to);
+    node_late_text(n, late->arrival, late->expires, when);
     if (refused > 0)
         say(&n->say, LEVEL_WARNING,
-            "%llu bundles were refused: no contact can bring them before their lifetime ends",
-            (unsigned long long)refused);
+            "%llu bundles were refused: no contact can bring them before their lifetime ends; the "
+            "latest for %s: %s",
+            (unsigned long long)refused, to, when);
     if (kept > 0)
         say(&n->say, LEVEL_WARNING,
-            "%llu bundles wait here, but no contact can bring them before their lifetime ends",
-            (unsigned long long)kept);
-    if (refused + kept > 0)
-        n->shortage.after = node_now(n).now + 10 * TICK_S;
+            "%llu bundles wait here, but no contact can bring them before their lifetime ends; the "
+            "latest for %s: %s",
+            (unsigned long long)kept, to, when);
+    n->shortage.after = node_now(n).now + 10 * TICK_S;
     n->shortage.too_late += refused;
     n->shortage.kept += kept;
 }

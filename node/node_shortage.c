@@ -6,10 +6,18 @@
  */
 #include "node/node_shortage.h"
 
+#include <assert.h>
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "cla/link_state.h"
 #include "node/node.h"
+#include "node/plan/plan_draft.h"
+
+#define DTN_EPOCH_MS (DTN_EPOCH_UNIX * 1000)
+#define DATES_END_MS (TICK_NEVER / TICK_MS - DTN_EPOCH_MS)
+
+static_assert(LATE_TEXT_MAX <= SHORTAGE_TEXT_MAX, "one buffer is for either");
 
 const char *node_shortage_link(const struct node *n, int link)
 {
@@ -99,13 +107,47 @@ const char *node_shortage_text(const struct node *n, const struct agent_shortage
     return out;
 }
 
+/* "2026-11-29T15:00:00Z (in 60 min)", or "in 60 min" */
+static void write_time(const struct node *n, tick t, char out[LATE_TEXT_MAX / 3])
+{
+    const struct agent_now now = node_now(n);
+    const tick left = t > now.now ? t - now.now : 0;
+    char date[PLAN_TIME_CAP], span[LINK_SPAN_MAX];
+    link_span_text(left, span);
+    if (now.dtn_ms == 0 || left / TICK_MS > DATES_END_MS - now.dtn_ms)
+        snprintf(out, LATE_TEXT_MAX / 3, "in %s", span);
+    else
+        snprintf(
+            out, LATE_TEXT_MAX / 3, "%s (in %s)",
+            plan_date_text((DTN_EPOCH_MS + now.dtn_ms + left / TICK_MS) * TICK_MS, false, date),
+            span);
+}
+
+const char *node_late_text(const struct node *n, tick arrival, tick expires,
+                           char out[LATE_TEXT_MAX])
+{
+    char first[LATE_TEXT_MAX / 3], end[LATE_TEXT_MAX / 3];
+    write_time(n, expires, end);
+    if (arrival == 0) {
+        snprintf(out, LATE_TEXT_MAX, "no later arrival is known, its lifetime ends %s", end);
+        return out;
+    }
+    write_time(n, arrival, first);
+    snprintf(out, LATE_TEXT_MAX, "the earliest arrival is %s, its lifetime ends %s", first, end);
+    return out;
+}
+
 const char *node_refusal_text(const struct node *n, enum agent_refusal refusal,
                               char out[REFUSAL_TEXT_MAX])
 {
     char why[SHORTAGE_TEXT_MAX];
     const struct agent_shortage *s = agent_shortage(n->agent);
+    const struct agent_late *late = agent_late(n->agent);
     const bool room = refusal == REFUSE_FULL || refusal == REFUSE_QUOTA;
-    if (!room || s->limit == AGENT_LIMIT_NONE)
+    if (refusal == REFUSE_TOO_LATE && late->expires != 0)
+        snprintf(out, REFUSAL_TEXT_MAX, "%s (%s)", agent_refusal_text(refusal),
+                 node_late_text(n, late->arrival, late->expires, why));
+    else if (!room || s->limit == AGENT_LIMIT_NONE)
         snprintf(out, REFUSAL_TEXT_MAX, "%s", agent_refusal_text(refusal));
     else
         snprintf(out, REFUSAL_TEXT_MAX, "%s (%s)", agent_refusal_text(refusal),

@@ -18,7 +18,6 @@
 #include "route/plan_parts.h"
 #include "route/plan_router_impl.h"
 
-#define EXCLUDED_MAX 32
 #define BACKLOG_MAX 256
 
 static_assert((int)PLAN_BULK == (int)BUNDLE_BULK && (int)PLAN_NORMAL == (int)BUNDLE_NORMAL &&
@@ -30,18 +29,6 @@ bool plan_router_number(const struct eid *e, uint64_t *out)
 {
     *out = e->allocator << 32 | e->node;
     return e->scheme == EID_IPN;
-}
-
-/* The neighbour's link: of several the first that is up. */
-static struct way *find_neighbour(const struct plan_router *r, uint64_t neighbour)
-{
-    struct way *found = NULL;
-    for (size_t i = 0; i < r->ways_len; i++) {
-        struct way *w = &r->ways[i];
-        if (w->neighbour == neighbour && (found == NULL || (w->up && !found->up)))
-            found = w;
-    }
-    return found;
 }
 
 static struct booking *find_booking(const struct plan_router *r, uint64_t id)
@@ -100,13 +87,6 @@ static bool has_missed(struct plan_router *r, struct way *w, const struct plan_h
     return now >= until;
 }
 
-/* Rules do not let it leave there; or it must go whole, and is longer than the link takes. */
-static bool is_barred(const struct router_query *q, const struct way *w)
-{
-    const struct router_link l = q->links->at(q->links->context, w->link);
-    return l.forbidden || (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max);
-}
-
 /* A route whose first hop can be done; excludes neighbours until there is one or there is none. */
 static enum plan_reason find_route(struct plan_router *r, const struct router_query *rq,
                                    struct plan_query *q, uint64_t *excluded, struct way **way)
@@ -115,38 +95,14 @@ static enum plan_reason find_route(struct plan_router *r, const struct router_qu
     while ((reason = plan_route_find(r->plan, q, &r->pending)) == PLAN_FOUND) {
         assert(r->pending.hops > 0);
         const struct plan_hop *h = &r->pending.hop[0];
-        *way = find_neighbour(r, h->to);
-        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !is_barred(rq, *way))
+        *way = way_to(r, h->to);
+        if (*way != NULL && !has_missed(r, *way, h, rq->now) && !way_barred(rq, *way))
             break;
         if (q->excluded_len == EXCLUDED_MAX)
             return PLAN_NO_ROUTE;
         excluded[q->excluded_len++] = h->to;
     }
     return reason;
-}
-
-/* Those that an operator wants to have nothing but their own. */
-static size_t exclude_always(const struct plan_router *r, uint64_t to, uint64_t *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->excluded_len; i++) {
-        if (r->excluded[i] != to)
-            out[n++] = r->excluded[i];
-    }
-    return n;
-}
-
-/* Those whose links declined the bundle. */
-static size_t exclude_declined(const struct plan_router *r, const struct router_query *q,
-                               uint64_t *out)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < q->declined_len && i < ROUTER_DECLINED_MAX; i++) {
-        const struct way *w = way_find(r, q->declined[i]);
-        if (w != NULL)
-            out[n++] = w->neighbour;
-    }
-    return n;
 }
 
 static_assert(PLAN_ROUTER_EXCLUDED + ROUTER_DECLINED_MAX + BALANCE_WAYS + 2 <= EXCLUDED_MAX,
@@ -164,8 +120,8 @@ static enum plan_reason find_best(struct plan_router *r, const struct router_que
     pq->excluded = excluded;
     for (int attempt = 0; attempt < 2; attempt++) {
         bool both = attempt == 0 && avoid != NULL && avoid != from;
-        pq->excluded_len = exclude_always(r, pq->to, excluded);
-        pq->excluded_len += exclude_declined(r, q, excluded + pq->excluded_len);
+        pq->excluded_len = none_always(r, pq->to, excluded);
+        pq->excluded_len += none_declined(r, q, excluded + pq->excluded_len);
         for (size_t i = 0; i < r->besides_len; i++)
             excluded[pq->excluded_len++] = r->besides[i];
         if (from != NULL)
@@ -242,7 +198,7 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
         return 0;
     uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
     if (bytes > 0)
-        *way = find_neighbour(r, r->pending.hop[0].to);
+        *way = way_to(r, r->pending.hop[0].to);
     return *way == NULL || bytes == q->bytes ? 0 : bytes;
 }
 
@@ -263,60 +219,6 @@ static struct router_answer answer_route(struct plan_router *r, struct way *way,
     way->contact = r->pending.hop[0].contact;
     return (struct router_answer){
         .verdict = ROUTER_LINK, .link = way->link, .booking = r->pending_id, .fits = fits};
-}
-
-static bool exclude_has(const struct plan_router *r, uint64_t to, uint64_t neighbour)
-{
-    for (size_t i = 0; i < r->excluded_len; i++) {
-        if (r->excluded[i] == neighbour && neighbour != to)
-            return true;
-    }
-    return false;
-}
-
-/* Neighbours that rules never let have it. */
-static size_t exclude_forbidden(const struct plan_router *r, const struct router_query *q,
-                                uint64_t *out, size_t max)
-{
-    size_t n = 0;
-    for (size_t i = 0; i < r->ways_len && n < max; i++)
-        if (q->links->at(q->links->context, r->ways[i].link).forbidden)
-            out[n++] = r->ways[i].neighbour;
-    return n;
-}
-
-/* A contact that cannot be used now may be later: when its link comes up, or it ends. A route back
- * to the previous node is never used, nor one by a neighbour that declined the bundle, so a bundle
- * does not wait for one. Else nothing that is known brings it in time, and the operator has said
- * what then. */
-static struct router_answer answer_none(struct plan_router *r, const struct router_query *rq,
-                                        const struct plan_query *pq, enum plan_reason reason)
-{
-    const tick now = rq->now;
-    const struct way *from = rq->came_from < 0 ? NULL : way_find(r, (uint32_t)rq->came_from);
-    struct plan_query onward = *pq;
-    uint64_t never[EXCLUDED_MAX];
-    onward.excluded = never;
-    onward.excluded_len = exclude_declined(r, rq, never);
-    if (from != NULL)
-        never[onward.excluded_len++] = from->neighbour;
-    onward.excluded_len +=
-        exclude_forbidden(r, rq, never + onward.excluded_len, EXCLUDED_MAX - onward.excluded_len);
-    struct plan_route *scratch = &r->pending;
-    bool later = plan_route_find(r->plan, &onward, scratch) == PLAN_FOUND &&
-                 find_neighbour(r, scratch->hop[0].to) != NULL;
-    bool excluded = later && exclude_has(r, pq->to, scratch->hop[0].to);
-    r->pending_id = 0;
-    /* What comes in with the edge, or behind it when the machine stalled, is asked for before
-     * way_expire knows the next one: it must not be refused for that. */
-    const tick until = r->edge > now ? r->edge : now + 1;
-    if (later && !excluded)
-        return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};
-    if (r->keep)
-        return (struct router_answer){.verdict = ROUTER_WAIT, .too_late = true, .until = until};
-    return (struct router_answer){.verdict = ROUTER_NONE,
-                                  .too_long = reason == PLAN_TOO_LONG,
-                                  .too_late = reason == PLAN_TOO_LATE || reason == PLAN_NO_VOLUME};
 }
 
 static struct router_answer ask_other(struct plan_router *r, const struct router_query *q)
@@ -359,7 +261,7 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
     struct router_answer a = reason == PLAN_FOUND || fits > 0 ? answer_route(r, way, fits, q->now)
-                                                              : answer_none(r, q, &pq, reason);
+                                                              : none_answer(r, q, &pq, reason);
     if (own != NULL && booking_held(r, own))
         book_volume(r, own);
     return a;
@@ -382,15 +284,15 @@ static size_t find_all(struct plan_router *r, const struct router_query *q, uint
         r->all = calloc(COPIES_MAX, sizeof *r->all);
     if (r->all == NULL)
         return 0;
-    pq.excluded_len = exclude_always(r, to, excluded);
-    pq.excluded_len += exclude_declined(r, q, excluded + pq.excluded_len);
+    pq.excluded_len = none_always(r, to, excluded);
+    pq.excluded_len += none_declined(r, q, excluded + pq.excluded_len);
     if (from != NULL)
         excluded[pq.excluded_len++] = from->neighbour;
     size_t n = plan_route_all(r->plan, &pq, r->all, COPIES_MAX);
     for (size_t i = 0; i < n; i++) {
         const struct plan_hop *h = &r->all[i].hop[0];
-        struct way *w = find_neighbour(r, h->to);
-        if (w == NULL || has_missed(r, w, h, q->now) || is_barred(q, w))
+        struct way *w = way_to(r, h->to);
+        if (w == NULL || has_missed(r, w, h, q->now) || way_barred(q, w))
             continue;
         r->copy_route[r->copies] = i;
         r->copy[r->copies++] = (struct router_copy){.link = w->link, .booking = ++r->ids};

@@ -6,6 +6,7 @@
 #include "base/hash.h"
 #include "route/plan_router.h"
 
+#define EXCLUDED_MAX 32  /* neighbours, of one search */
 #define COPIES_MAX 16    /* ways of a critical bundle */
 #define BALANCE_WAYS 4   /* that share bundles */
 #define BALANCE_SLOTS 64 /* destinations known to have one way only */
@@ -91,8 +92,20 @@ void balance_alone(struct plan_router *r, uint64_t to, uint64_t neighbour, tick 
 bool balance_equal(const struct plan_route *first, const struct plan_route *other, tick now);
 bool balance_prefers(struct way *way, struct way *other, uint64_t bytes);
 
+/* plan_router_none.c: neighbours that are excluded, into `out`; how many. always: those that an
+ * operator wants to have nothing but their own. declined: those whose links declined the bundle.
+ * answer: to a question that found no route. */
+size_t none_always(const struct plan_router *r, uint64_t to, uint64_t *out);
+size_t none_declined(const struct plan_router *r, const struct router_query *q, uint64_t *out);
+struct router_answer none_answer(struct plan_router *r, const struct router_query *rq,
+                                 const struct plan_query *pq, enum plan_reason reason);
+
 /* plan_router_way.c: links, and what changes */
 struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */
+/* The neighbour's link: of several the first that is up. NULL: there is none */
+struct way *way_to(const struct plan_router *r, uint64_t neighbour);
+/* Rules do not let it leave there; or it must go whole, and is longer than the link takes. */
+bool way_barred(const struct router_query *q, const struct way *w);
 /* Of this node's contacts and light times, the first change after now. */
 tick way_next_edge(const struct plan_router *r, tick now);
 /* As router_ops has them. */

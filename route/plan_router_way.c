@@ -17,6 +17,23 @@ struct way *way_find(const struct plan_router *r, uint32_t link)
     return NULL;
 }
 
+struct way *way_to(const struct plan_router *r, uint64_t neighbour)
+{
+    struct way *found = NULL;
+    for (size_t i = 0; i < r->ways_len; i++) {
+        struct way *w = &r->ways[i];
+        if (w->neighbour == neighbour && (found == NULL || (w->up && !found->up)))
+            found = w;
+    }
+    return found;
+}
+
+bool way_barred(const struct router_query *q, const struct way *w)
+{
+    const struct router_link l = q->links->at(q->links->context, w->link);
+    return l.forbidden || (q->whole && l.bundle_max != 0 && q->bytes > l.bundle_max);
+}
+
 tick way_next_edge(const struct plan_router *r, tick now)
 {
     return agent_time(r, plan_next_change(r->plan, r->node, plan_time(r, now)));

@@ -498,6 +498,13 @@ const struct agent_shortage *agent_shortage(const struct agent *a);
 /* The same for one of the last such bundles that links brought; NULL: it is none of these. */
 const struct agent_shortage *agent_shortage_of(const struct agent *a, const struct bundle_id *id);
 
+/* The latest bundle that was refused as TOO_LATE, or is kept although no way is in time. Holds
+ * until the next agent call. */
+const struct agent_late *agent_late(const struct agent *a);
+/* The same for one of the last that links brought and that were refused; NULL: it is none of these.
+ */
+const struct agent_late *agent_late_of(const struct agent *a, const struct bundle_id *id);
+
 /* What the peer of a link holds of the node, or its applications, and what is set apart for each.
  */
 struct agent_share {
@@ -536,6 +543,8 @@ struct agent_why {
     tick until;         /* paused: when its pause ends. No route: when the router is asked again, at
                            the latest. TICK_NEVER: no time is known */
     bool none, too_late; /* no route: not later either, as far as is known; none is in time */
+    tick arrival;        /* too_late: when it would arrive at the earliest; 0: not known */
+    tick expires;        /* its end at this node; TICK_NEVER */
     bool open;           /* its link is up, or its endpoint is registered */
     uint64_t ahead, ahead_bytes; /* other bundles in its queue, or on its link */
     uint64_t busy, window; /* of these, given to the link or to applications; so many may be */

@@ -126,7 +126,10 @@ enum agent_refusal agent_way(struct agent *a, const struct agent_head *h, int ca
         permit_stays(a, (uint32_t)forbidden, h);
         return REFUSE_RULE;
     }
-    return answer.too_long ? REFUSE_TOO_LONG : answer.too_late ? REFUSE_TOO_LATE : REFUSE_NO_ROUTE;
+    if (answer.too_long || !answer.too_late)
+        return answer.too_long ? REFUSE_TOO_LONG : REFUSE_NO_ROUTE;
+    late_note(a, h, q.expires, answer.arrival, came_from);
+    return REFUSE_TOO_LATE;
 }
 
 struct ask_answer ask_router(const struct agent *a, const struct record *r,
@@ -162,6 +165,7 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
     return (struct ask_answer){.link = NO_ROUTE,
                                .none = answer.verdict == ROUTER_NONE,
                                .too_late = answer.too_late,
+                               .arrival = answer.arrival,
                                .until = answer.verdict == ROUTER_WAIT ? answer.until : TICK_NEVER};
 }
 

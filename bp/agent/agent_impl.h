@@ -176,6 +176,8 @@ struct agent {
     struct agent_unrouted unrouted;
     struct agent_shortage shortage, shortages[SHORTAGES]; /* the last one; of links, a ring: */
     size_t shortages_at;
+    struct agent_late late, lates[SHORTAGES]; /* likewise */
+    size_t lates_at;
     struct agent_now now; /* of the last push */
     struct hash by_key, by_id, endpoints, registrations, assemblies;
     struct endpoint *admin; /* of the node's own name, always open: the agent is its application */
@@ -296,6 +298,8 @@ struct shortage_of {
     bool fragment, begun;
 };
 void shortage_note(struct agent *a, const struct shortage_of *of, enum agent_refusal refusal);
+/* No way is in time. from: the link whose bundle is refused for that, or NO_LINK. */
+void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from);
 
 /* agent_queue.c */
 void queue_init(struct queue *q, uint64_t window);
@@ -365,6 +369,7 @@ struct ask_answer {
     tick until;                     /* NO_ROUTE: when to ask again */
     bool none;                      /* NO_ROUTE: there is no route at all */
     bool too_late;                  /* NO_ROUTE: no way is in time */
+    tick arrival;                   /* too_late: as the router has it */
     uint64_t booking;               /* of a link; 0: none */
     uint64_t fits;                  /* likewise; 0: all of it; not for copies */
     const struct router_copy *also; /* of a link: over these, too; until the next question */

@@ -136,7 +136,10 @@ static void place_by(struct agent *a, struct record *r, const struct agent_head 
     uint64_t group, service;
     assert(r->queue == NULL && state_is_live(r->state));
     r->link = answer->link;
-    a->counters.too_late += answer->too_late && !r->too_late; /* once, until there is a way */
+    if (answer->too_late && !r->too_late) { /* once, until there is a way */
+        a->counters.too_late++;
+        late_note(a, h, r->expires, answer->arrival, NO_LINK);
+    }
     r->too_late = answer->too_late;
     r->once = r->once || eid_imc(&h->destination, &group, &service);
     if (answer->also_len > 0 || answer->here) {

@@ -2,8 +2,9 @@
 /*
  * Which limit left no room for a bundle, for a person: the limits are looked at once more, in the
  * order in which record_room and agent_fragment.c look at them. Nothing changes but what is
- * remembered of the latest one. What can go wrong: all of them have room by now, for a bundle that
- * would have taken others' places; then no limit is named.
+ * remembered of the latest one. Also what is remembered of a bundle that would have been too late.
+ * What can go wrong: all of them have room by now, for a bundle that would have taken others'
+ * places; then no limit is named.
  */
 #include "bp/agent/agent_impl.h"
 
@@ -103,4 +104,41 @@ const struct agent_shortage *agent_shortage_of(const struct agent *a, const stru
 {
     const size_t at = find_noted(a, id);
     return at < SHORTAGES ? &a->shortages[at] : NULL;
+}
+
+/* --- too late --- */
+
+static size_t find_late(const struct agent *a, const struct bundle_id *id)
+{
+    size_t i = 0;
+    while (i < SHORTAGES && (a->lates[i].expires == 0 || !bundle_id_equal(&a->lates[i].id, id)))
+        i++;
+    return i;
+}
+
+void late_note(struct agent *a, const struct agent_head *h, tick expires, tick arrival, int from)
+{
+    a->late = (struct agent_late){.arrival = arrival, .from = from};
+    a->late.expires = expires > 0 ? expires : 1; /* 0: there was none */
+    a->late.id = h->id;
+    a->late.destination = h->destination;
+    if (from < 0)
+        return;
+    size_t at = find_late(a, &h->id);
+    if (at == SHORTAGES) {
+        at = a->lates_at;
+        a->lates_at = (at + 1) % SHORTAGES;
+    }
+    a->lates[at] = a->late;
+}
+
+const struct agent_late *agent_late(const struct agent *a)
+{
+    return &a->late;
+}
+
+const struct agent_late *agent_late_of(const struct agent *a, const struct bundle_id *id)
+{
+    const size_t at = find_late(a, id);
+    return at < SHORTAGES ? &a->lates[at] : NULL;
 }

@@ -35,6 +35,7 @@ static void look_for_route(const struct agent *a, const struct record *r, struct
     const struct ask_answer answer = ask_router(a, r, &h);
     out->none = answer.none;
     out->too_late = answer.too_late;
+    out->arrival = answer.arrival;
     out->until = answer.link == NO_ROUTE ? answer.until : TICK_NEVER;
 }
 
@@ -46,6 +47,7 @@ bool agent_why(const struct agent *a, uint64_t key, struct agent_why *out)
         return false;
     out->tries = r->tries;
     out->failed = r->failed;
+    out->expires = r->expires;
     out->declined_len = declined_list(a, r, out->declined);
     out->ways = r->fan != NULL ? r->fan->len : 0;
     if (state_is_queued(r->state))

@@ -92,6 +92,7 @@ struct router_answer {
     tick until;       /* ROUTER_WAIT: later than now; TICK_NEVER: no time is known */
     bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
     bool too_late;    /* ROUTER_NONE, ROUTER_WAIT: no way, as far as is known, brings it in time */
+    tick arrival;     /* too_late: when it would arrive at the earliest; 0: no time is known */
     uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
     uint64_t fits;    /* ROUTER_LINK: so many bytes go this way at most, as one bundle or as several
                          fragments of it; then the agent asks anew for the rest, the booking having

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which limit left no room for a bundle, and how full it was: for a person. */
+/* For a person: which limit left no room for a bundle, and how full it was; by how much a bundle
+ * would have been too late. */
 #ifndef BP_AGENT_SHORTAGE_H
 #define BP_AGENT_SHORTAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/tick.h"
 #include "bp/codec/bundle.h"
 
 #ifdef __cplusplus
@@ -43,6 +45,15 @@ struct agent_shortage {
     bool unproven; /* SOURCE: of all sources of the neighbour that have not proved themselves */
     bool beside;   /* COUNT, BYTES: beside what queue_percent sets apart */
     int from, way; /* links: that brought it, that it would go to; negative: none */
+    struct bundle_id id;
+    struct eid destination;
+};
+
+/* A bundle that no way brings to its destination before its lifetime ends. By the agent's clock. */
+struct agent_late {
+    tick arrival; /* the first time at which one could; 0: none is known */
+    tick expires; /* its end at this node; 0: there was no such bundle */
+    int from;     /* the link that brought it; negative: it started here */
     struct bundle_id id;
     struct eid destination;
 };

@@ -152,12 +152,13 @@ static void tell_on_link(const struct node *n, const struct agent_why *w, json_t
 
 static void tell_apart(const struct node *n, const struct agent_why *w, json_t *out)
 {
-    char span[LINK_SPAN_MAX], to[EID_TEXT_MAX];
+    char span[LINK_SPAN_MAX], to[EID_TEXT_MAX], late[LATE_TEXT_MAX];
     eid_text(&w->is.destination, to);
     put_sentence(out, "where", "set aside: it has no way now");
     if (w->too_late)
         put_sentence(out, "why",
-                     "no way that is known brings it to %.200s before its lifetime ends", to);
+                     "no way that is known brings it to %.100s before its lifetime ends: %s", to,
+                     node_late_text(n, w->arrival, w->expires, late));
     else if (w->none)
         put_sentence(out, "why", "no route leads to %.200s%s", to,
                      w->declined_len > 0 ? ", but over neighbours that will never take it" : "");
@@ -282,6 +283,22 @@ static void tell_refused(const struct node *n, const struct agent_shortage *s, j
     json_object_set_new(out, "known", json_true());
 }
 
+/* It was refused not long ago. */
+static void tell_late(const struct node *n, const struct agent_late *l, json_t *out)
+{
+    char text[LATE_TEXT_MAX];
+    put_sentence(out, "where", "not at this node; link %.48s brought it",
+                 node_shortage_link(n, l->from));
+    put_sentence(out, "why",
+                 "it was refused, as no way that is known brings it there before its lifetime "
+                 "ends: %s",
+                 node_late_text(n, l->arrival, l->expires, text));
+    put_sentence(out, "next",
+                 "it is accepted if the neighbour offers it again, and there is an earlier contact "
+                 "then (helioctl plan); routing: {unreachable: keep} has such bundles wait here");
+    json_object_set_new(out, "known", json_true());
+}
+
 static void tell_past(enum agent_past past, json_t *out)
 {
     put_sentence(out, "where", "not at this node");
@@ -321,6 +338,7 @@ void control_why(struct node *n, const struct json_t *in, struct json_t *out)
 {
     const char *text = json_string_value(json_object_get(in, "bundle"));
     const struct agent_shortage *s;
+    const struct agent_late *late;
     struct agent_why w;
     struct bundle_id id;
     uint64_t key;
@@ -335,6 +353,9 @@ void control_why(struct node *n, const struct json_t *in, struct json_t *out)
         else if ((s = agent_shortage_of(n->agent, &id)) != NULL &&
                  agent_past(n->agent, &id) == AGENT_NEVER_HERE)
             tell_refused(n, s, out);
+        else if ((late = agent_late_of(n->agent, &id)) != NULL &&
+                 agent_past(n->agent, &id) == AGENT_NEVER_HERE)
+            tell_late(n, late, out);
         else
             tell_past(agent_past(n->agent, &id), out);
     } else {

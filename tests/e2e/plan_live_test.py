@@ -52,6 +52,10 @@ class PlanLiveTest(NodeCase):
         with open(self.lab.path(f"node{number}.log"), encoding="utf-8") as f:
             return f.read()
 
+    def logged(self, pattern):
+        wait_for(lambda: re.search(pattern, self.log()))
+        return re.search(pattern, self.log())[0]
+
     def test_contact_added(self):
         """What waits for a contact in an hour goes at once when one is added."""
         self.nodes([(1, 2)], self.write_plan(FAR))
@@ -193,22 +197,59 @@ class PlanLiveTest(NodeCase):
         self.assertRegex(said, r"(?m)^why +the contact plan has no contact for it yet$")
         self.assertRegex(said, r"(?m)^next +the routes are asked again in (60|59) min, and when")
 
+    def late(self, text, before="", after=""):
+        """Both times of a text about a bundle that is too late: arrival and end, in Unix seconds."""
+        when = r"(\S+)Z \(in [\d.]+ (?:s|min|h)\)"
+        found = re.search(f"{before}the earliest arrival is {when}, its lifetime ends {when}{after}", text)
+        self.assertIsNotNone(found, text)
+        return tuple(datetime.datetime.fromisoformat(found[i].partition(".")[0] + "+00:00").timestamp() for i in (1, 2))
+
     def test_too_late(self):
-        """No contact before its end: the application hears that at once, the operator too; or it waits, as he says."""
+        """No contact before its end: the application's error has both times, and the log."""
         self.nodes([(1, 2)], self.write_plan(FAR))
         c = self.client(1, "ipn:1.5")
-        self.assertEqual(c.request("ipn:2.7", b"x", lifetime_ms=60000)[:2],
-                         (aap2.ERROR, "no contact can bring it there before its lifetime ends"))
+        code, said = c.request("ipn:2.7", b"x", lifetime_ms=60000)[:2]
+        self.assertEqual(code, aap2.ERROR)
+        arrival, end = self.late(said, r"^no contact can bring it there before its lifetime ends \(", r"\)$")
+        now = time.time()
+        self.assertAlmostEqual(arrival, now + 3600, delta=30)
+        self.assertAlmostEqual(end, now + 60, delta=30)
         self.assertEqual(self.lab.control(1, "counters")["agent"]["refused"], {"no contact can bring it there before its lifetime ends": 1})
-        wait_for(lambda: "1 bundles were refused: no contact can bring them before their lifetime ends" in self.log())
+        told = self.late(self.logged("1 bundles were refused: .*"), r"no contact can bring them before their lifetime ends; the latest for ipn:2\.7: ")
+        self.assertAlmostEqual(told[0], arrival, delta=1)  # by the clock of then
+        self.assertAlmostEqual(told[1], end, delta=1)
         self.assertEqual(c.request("ipn:2.7", b"x", lifetime_ms=7200000)[:2], (aap2.SUCCESS, ""))
+
+    def test_too_late_on_the_way(self):
+        """Node 2 refuses what node 1 sends on, and says by how much it is too late; of another bundle it knows nothing."""
+        self.nodes([(1, 2), (2, 3)], self.write_plan(
+            "contacts:\n  - {from: 1, to: 2, end: 2h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"
+            "  - {from: 2, to: 3, start: 1h, end: 2h, rate: 100Mbit/s, both: yes, owlt: 0s}\n"), plans=(2,))
+        self.done(1, "route", "add", "ipn:3.*", "to-2")
+        c = self.client(1, "ipn:1.5")
+        self.assertEqual(c.request("ipn:3.7", b"x", lifetime_ms=600000)[:2], (aap2.SUCCESS, ""))
+        wait_for(lambda: "1 bundles were refused: no contact" in self.log(2))
+        bundle, = self.lab.control(1, "bundles")["bundles"]
+        ident = f"{bundle['source']},{bundle['created_ms']},{bundle['sequence']}"
+        said = self.done(2, "why", ident)
+        self.assertRegex(said, r"(?m)^where +not at this node; link to-1 brought it$")
+        arrival, end = self.late(said, r"(?m)^why +it was refused, as no way that is known brings it there before its lifetime ends: ", "$")
+        self.assertAlmostEqual(arrival, time.time() + 3600, delta=60)
+        self.assertAlmostEqual(end, time.time() + 600, delta=60)
+        self.assertIn("unreachable: keep", said)
+        self.assertRegex(self.ctl(2, "why", ident + "1")[1], "it was never here")
 
     def test_too_late_is_kept(self):
         self.nodes([(1, 2)], self.write_plan(FAR), keys="routing: {unreachable: keep}\n")
         rx = self.client(2, "ipn:2.7", subscribe=True)
         c = self.client(1, "ipn:1.5")
         self.assertEqual(c.request("ipn:2.7", b"kept", lifetime_ms=1800000)[:2], (aap2.SUCCESS, ""))
-        wait_for(lambda: "1 bundles wait here, but no contact can bring them before their lifetime ends" in self.log())
+        times = self.late(self.logged("1 bundles wait here, .*"), r"no contact can bring them before their lifetime ends; the latest for ipn:2\.7: ")
+        said = self.done(1, "why", "1")
+        self.assertRegex(said, r"(?m)^where +set aside: it has no way now$")
+        again = self.late(said, r"(?m)^why +no way that is known brings it to ipn:2\.7 before its lifetime ends: ")
+        self.assertAlmostEqual(again[0], times[0], delta=1)  # by the clock of now
+        self.assertAlmostEqual(again[1], times[1], delta=1)
         self.assertEqual(self.lab.control(1, "counters")["agent"]["too_late"], 1)
         for n in (1, 2):
             self.done(n, "contact", "add", "from=1", "to=2", "end=30min", "rate=1Mbit/s", "both=yes")

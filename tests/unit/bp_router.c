@@ -131,11 +131,24 @@ START_TEST(too_late_is_told)
     struct agent_config c = config_of("ipn:2.0");
     start(&n, &o, &plain, &c);
     app(&n, "ipn:9.1");
-    o.answer = (struct router_answer){.verdict = ROUTER_NONE, .too_late = true};
+    ck_assert_uint_eq(agent_late(n.a)->expires, 0); /* none yet */
+    o.answer = (struct router_answer){
+        .verdict = ROUTER_NONE, .too_late = true, .arrival = T0 + 90 * TICK_S};
     expect(&n, "store 1\nconfirm app 5\n");
     ck_assert_uint_eq(agent_counters(n.a)->too_late, 1);
+    ck_assert_uint_eq(agent_late(n.a)->arrival, T0 + 90 * TICK_S); /* it is kept */
+    struct agent_why why;
+    ck_assert(agent_why(n.a, 1, &why) && why.too_late);
+    ck_assert_uint_eq(why.arrival, T0 + 90 * TICK_S);
+    ck_assert_uint_eq(why.expires, agent_late(n.a)->expires);
     struct agent_request q = request_of("ipn:2.7", "ipn:9.1", 5);
+    q.lifetime_ms = 7000;
     ck_assert_int_eq(app_send(&n, &q, "x"), REFUSE_TOO_LATE);
+    ck_assert_uint_eq(agent_late(n.a)->expires, T0 + 7 * TICK_S);
+    ck_assert_uint_eq(agent_late(n.a)->arrival, T0 + 90 * TICK_S);
+    ck_assert_int_lt(agent_late(n.a)->from, 0);
+    ck_assert_ptr_null(agent_late_of(n.a, &agent_late(n.a)->id)); /* of links only */
+    q.lifetime_ms = 0;
     ck_assert_uint_eq(agent_counters(n.a)->refused[REFUSE_TOO_LATE], 1);
     o.answer =
         (struct router_answer){.verdict = ROUTER_WAIT, .too_late = true, .until = T0 + 5 * TICK_S};

@@ -99,6 +99,12 @@ static inline struct router_answer ask(struct world *w, uint64_t to, uint64_t by
     return w->ops.ops->ask(w->ops.state, &q);
 }
 
+/* The answer, which is no link, has this first arrival. */
+static inline void first_is(struct world *w, const struct router_query *q, tick arrival)
+{
+    ck_assert_uint_eq(w->ops.ops->ask(w->ops.state, q).arrival, arrival);
+}
+
 static inline void note(struct world *w, enum router_note_kind kind, uint64_t booking)
 {
     const struct router_note n = {.kind = kind, .booking = booking};

@@ -344,6 +344,18 @@ START_TEST(too_late)
                              .links = &links};
     struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
     ck_assert(a.verdict == ROUTER_NONE && a.too_late && !a.too_long);
+    ck_assert_uint_eq(a.arrival, S(10) + 4 * TICK_MS); /* 1 ms each to be sent, 1 ms of light */
+    q.came_from = 0;
+    first_is(&w, &q, S(15) + 4 * TICK_MS); /* never back */
+    q.came_from = ROUTER_NO_LINK;
+    w.link[0].forbidden = true;
+    first_is(&w, &q, S(15) + 4 * TICK_MS);
+    w.link[0].forbidden = false;
+    plan_router_ahead(w.router, S(2), 0);
+    first_is(&w, &q, 0); /* 10 s of the plan are 8 s here: in time */
+    q.expires = S(8);
+    first_is(&w, &q, S(8) + 4 * TICK_MS);
+    plan_router_ahead(w.router, 0, 0);
     q.expires = S(100);
     q.bytes = 20000000; /* contacts carry 10 MB, and it must stay whole */
     q.whole = true;
@@ -354,6 +366,15 @@ START_TEST(too_late)
     q.expires = S(10);
     a = w.ops.ops->ask(w.ops.state, &q);
     ck_assert(a.verdict == ROUTER_WAIT && a.too_late);
+    ck_assert_uint_eq(a.arrival, S(10) + 4 * TICK_MS);
+    const uint64_t three = 3;
+    plan_router_rules(w.router, true, &three, 1);
+    plan_router_unlink(w.router, 0);
+    a = w.ops.ops->ask(w.ops.state, &q);
+    ck_assert(a.verdict == ROUTER_WAIT && a.too_late && a.arrival == 0);
+    plan_router_rules(w.router, true, NULL, 0);
+    first_is(&w, &q, S(15) + 4 * TICK_MS);
+    ck_assert_int_eq(plan_router_link(w.router, 0, 2), 0);
     ck_assert_uint_eq(a.until, S(10)); /* the next contact: something may change */
     q.expires = S(1000);
     a = w.ops.ops->ask(w.ops.state, &q);
