@@ -196,12 +196,16 @@ struct cla_gauges {
     bool answers_short; /* it answered short messages in that time */
     bool session; /* a session with the peer is established, whose protocol ends it on silence */
     bool refused; /* it is down, and the last attempt was refused, by the peer, its host or here */
-    uint64_t sessions;        /* open, both ways */
-    uint64_t source_refused;  /* datagrams in the peer's name that came from another address */
-    bool coded;               /* it has an erasure code; 0 in the fields below without one */
-    uint64_t repairs_sent;    /* repair segments */
-    uint64_t repaired;        /* segments of the peer that repair segments replaced */
-    uint64_t unrepaired;      /* segments of the peer that they could not replace */
+    uint64_t sessions;       /* open, both ways */
+    uint64_t unstored;       /* bytes of received bundles that wait for ops->confirm, of the session
+                                with most; 0: not known */
+    uint64_t unstored_max;   /* with so many it reads nothing (limits.held_bytes); 0: no limit */
+    bool unstored_full;      /* it reads nothing for that now */
+    uint64_t source_refused; /* datagrams in the peer's name that came from another address */
+    bool coded;              /* it has an erasure code; 0 in the fields below without one */
+    uint64_t repairs_sent;   /* repair segments */
+    uint64_t repaired;       /* segments of the peer that repair segments replaced */
+    uint64_t unrepaired;     /* segments of the peer that they could not replace */
     uint64_t code_mismatches; /* packets of another erasure code, or of none */
     bool cadus;               /* it receives CADUs; 0 in the fields below without them. All links of
                                  one physical channel have the same: */

@@ -149,10 +149,8 @@ void node_watch_waits(struct node_link *l, enum agent_refusal why)
     l->watch.stop.shortage = *agent_shortage(l->node->agent);
 }
 
-void node_watch_stop(struct node_link *l, bool stopped)
+static void change_stop(struct stop_watch *s, bool stopped, tick now)
 {
-    struct stop_watch *s = &l->watch.stop;
-    const tick now = world_now(l->node->world);
     if (stopped == s->stopped)
         return;
     if (stopped && !s->running) {
@@ -166,22 +164,38 @@ void node_watch_stop(struct node_link *l, bool stopped)
     s->changed = now;
 }
 
-/* What the peer sends waits with it, as far as its protocol knows. */
-static void watch_stop(struct node_link *l, tick now)
+void node_watch_stop(struct node_link *l, bool stopped)
 {
-    struct stop_watch *s = &l->watch.stop;
-    char peer[EID_TEXT_MAX], why[SHORTAGE_TEXT_MAX];
+    change_stop(&l->watch.stop, stopped, world_now(l->node->world));
+}
+
+/* A line is due, for a stop that lasts *time. That it is over is said here. */
+static bool stop_is_due(const struct node_link *l, struct stop_watch *s, tick now, tick *time)
+{
     if (!s->running)
-        return;
+        return false;
     if (!s->stopped && now >= tick_add(s->changed, STOP_CALM)) {
         if (s->told)
             say(&l->node->say, LEVEL_INFO, "link %s reads on after %.3g s", l->config->name,
                 (double)(s->changed - s->began) / 1e9);
         s->running = s->told = false;
-        return;
+        return false;
     }
-    const tick time = s->time + (s->stopped ? now - s->changed : 0);
-    if (s->told || time < STOP_LONG || now < s->tell_after || !node_watch_line(l))
+    *time = s->time + (s->stopped ? now - s->changed : 0);
+    if (s->told || *time < STOP_LONG || now < s->tell_after || !node_watch_line(l))
+        return false;
+    s->told = true;
+    s->tell_after = tick_add(now, STOP_TOLD);
+    return true;
+}
+
+/* What the peer sends waits with it, as far as its protocol knows. */
+static void watch_stop(struct node_link *l, tick now)
+{
+    struct stop_watch *s = &l->watch.stop;
+    char peer[EID_TEXT_MAX], why[SHORTAGE_TEXT_MAX];
+    tick time;
+    if (!stop_is_due(l, s, now, &time))
         return;
     const bool room =
         s->refusal == REFUSE_FULL || s->refusal == REFUSE_QUOTA || s->refusal == REFUSE_QUEUE;
@@ -190,8 +204,26 @@ static void watch_stop(struct node_link *l, tick now)
         "which waits there",
         l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, peer_text(l, peer),
         room ? node_shortage_text(l->node, &s->shortage, why) : agent_refusal_text(s->refusal));
-    s->told = true;
-    s->tell_after = tick_add(now, STOP_TOLD);
+}
+
+/* The store takes its bundles more slowly than they come. A link that waits for room is told of by
+ * watch_stop. */
+static void watch_unstored(struct node_link *l, tick now)
+{
+    struct stop_watch *s = &l->watch.unstored;
+    const struct cla_gauges g = node_link_gauges(l);
+    char peer[EID_TEXT_MAX];
+    tick time;
+    change_stop(s, g.unstored_full && !l->hold_paused, now);
+    if (!stop_is_due(l, s, now, &time))
+        return;
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s has stopped reading for %.3g of %.3g s: limits.held_bytes: %" PRIu64 " of %" PRIu64
+        " bytes of its bundles wait for the store%s, and what %s sends waits there (a faster "
+        "medium, or "
+        "store: {durability: async}; a higher limit helps with bursts only)",
+        l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, g.unstored,
+        g.unstored_max, l->held_len > 0 ? " or for room" : "", peer_text(l, peer));
 }
 
 bool node_watch_flap(struct node_link *l, bool up)
@@ -352,6 +384,7 @@ void node_watch_tick(struct node *n)
         watch_failing(n->links[i], now);
         watch_queue(n->links[i], now);
         watch_stop(n->links[i], now);
+        watch_unstored(n->links[i], now);
         watch_flapping(n->links[i], now);
     }
     watch_unconfigured(n, now);

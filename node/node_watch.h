@@ -37,6 +37,7 @@ struct stop_watch {
 /* Of a link. */
 struct link_watch {
     struct stop_watch stop;
+    struct stop_watch unstored; /* as looked at once a second: the store is slower than the peer */
     bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
     tick silent_since;
     bool never_heard; /* … and it was never heard before */

@@ -97,7 +97,7 @@ static uint32_t take_step(struct streamcl_conn *c, uint64_t *bundles, uint64_t *
 static bool must_wait(const struct streamcl_conn *c)
 {
     const struct streamcl_link *l = c->link;
-    return l->paused || l->unconfirmed >= l->config->held_bytes;
+    return l->paused || streamcl_full(l);
 }
 
 static bool does_rest(const struct streamcl_conn *c)

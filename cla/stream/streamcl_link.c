@@ -191,7 +191,7 @@ static void streamcl_confirm(struct cla *c, uint64_t token, enum cla_verdict ver
     assert(l->unconfirmed >= token);
     if (verdict != CLA_ACCEPTED)
         tell_refusal(l, verdict);
-    const bool full = l->unconfirmed >= l->config->held_bytes;
+    const bool full = streamcl_full(l);
     l->unconfirmed -= token;
     if (full)
         stream_endpoint_kick(&l->endpoint->s); /* it reads again */

@@ -162,6 +162,11 @@ void streamcl_set_limits(struct streamcl_link *l, bool tell);
  * changed. retry_later: the next attempt to connect. down: the reason is kept, and logged at most
  * once in 10 s. */
 bool streamcl_wanted(const struct streamcl_link *l);
+/* So much waits for the node's word that nothing is read (limits.held_bytes). */
+static inline bool streamcl_full(const struct streamcl_link *l)
+{
+    return l->unconfirmed >= l->config->held_bytes;
+}
 void streamcl_tell_link(struct streamcl_link *l);
 void streamcl_retry_later(struct streamcl_link *l, bool failed);
 void streamcl_down(struct streamcl_link *l, const char *reason, int error);

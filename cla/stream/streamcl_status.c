@@ -19,6 +19,9 @@ void streamcl_gauges(const struct cla *c, struct cla_gauges *out)
     out->off = !l->allowed;
     out->refused = !l->cla.told_up && streamcl_wanted(l) && l->refused;
     out->sessions = l->conns_len;
+    out->unstored = l->unconfirmed;
+    out->unstored_max = l->config->held_bytes;
+    out->unstored_full = streamcl_full(l);
 }
 
 /* Why the link does not send now, and for how long that is known. */

@@ -15,7 +15,7 @@
 
 bool tcpcl_answers_full(const struct tcpcl_session *s)
 {
-    const bool waits = s->paused || s->answers.bytes > s->terms.held_bytes;
+    const bool waits = s->paused || tcpcl_full(s);
     return s->answers.next - s->answers.first >= TCPCL_ANSWERS_MAX ||
            (waits && !(s->paused && s->exports.count > 0));
 }

@@ -332,3 +332,13 @@ uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s)
 {
     return s->answers.bundles;
 }
+
+uint64_t tcpcl_unconfirmed_bytes(const struct tcpcl_session *s)
+{
+    return s->answers.bytes;
+}
+
+bool tcpcl_full(const struct tcpcl_session *s)
+{
+    return s->answers.bytes > s->terms.held_bytes;
+}

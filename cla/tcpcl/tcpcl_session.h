@@ -253,5 +253,8 @@ void tcpcl_check(const struct tcpcl_session *s);
 /* For those who show it: bundles sent and not yet answered, received and not yet confirmed. */
 uint64_t tcpcl_in_flight(const struct tcpcl_session *s);
 uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s);
+/* Bytes of those, and whether they are more than terms.held_bytes: nothing is read then. */
+uint64_t tcpcl_unconfirmed_bytes(const struct tcpcl_session *s);
+bool tcpcl_full(const struct tcpcl_session *s);
 
 #endif

@@ -101,6 +101,13 @@ static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
     json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
 }
 
+static void see_unstored(const struct tcpcl_session *s, struct cla_gauges *out)
+{
+    const uint64_t bytes = tcpcl_unconfirmed_bytes(s);
+    out->unstored = bytes > out->unstored ? bytes : out->unstored;
+    out->unstored_full = out->unstored_full || tcpcl_full(s);
+}
+
 void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
 {
     const struct tcpcl_link *l = container_of(c, struct tcpcl_link, cla);
@@ -111,7 +118,10 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
         const struct tcpcl_conn *conn = container_of(it, struct tcpcl_conn, node);
         out->tx_bytes += conn->n.tx_bytes;
         out->rx_bytes += conn->n.rx_bytes;
+        if (conn->session != NULL)
+            see_unstored(conn->session, out);
     }
+    out->unstored_max = l->config->held_bytes;
     out->sessions = l->conns_len;
     out->off = !l->allowed;
     out->session = l->cla.told_up;

@@ -82,6 +82,8 @@ START_TEST(paused_and_held)
     pass(p, 100 * TICK_S); /* longer than silence may last: this side does not listen */
     ck_assert_uint_eq(p->b.received, 3);
     ck_assert_uint_eq(p->a.downs, 0);
+    struct cla_gauges g = cla_gauges(p->b.cla);
+    ck_assert(g.unstored_full && g.unstored >= 250 && g.unstored_max == 250);
     p->b.cla->ops->confirm(p->b.cla, p->b.tokens[0], CLA_ACCEPTED);
     pass(p, TICK_S);
     ck_assert_uint_eq(p->b.received, 4);
@@ -94,6 +96,8 @@ START_TEST(paused_and_held)
     p->b.cla->ops->pause(p->b.cla, false);
     pass(p, TICK_S);
     ck_assert_uint_eq(p->b.received, 5);
+    g = cla_gauges(p->b.cla);
+    ck_assert(!g.unstored_full && g.unstored < 250);
     pair_free(p);
 }
 END_TEST

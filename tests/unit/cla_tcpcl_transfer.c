@@ -438,6 +438,8 @@ START_TEST(back_pressure)
                                                                    "\3") "def");
     ck_assert_uint_eq(e.notices_len, 2);
     ck_assert(!tcpcl_reads(e.s));
+    ck_assert(tcpcl_full(e.s));
+    ck_assert_uint_eq(tcpcl_unconfirmed_bytes(e.s), 3);
     e.now += 1000 * TICK_S; /* not listening is not the peer's silence */
     tcpcl_expire(e.s, e.now);
     OUT(&e, "\x04");
@@ -449,6 +451,7 @@ START_TEST(back_pressure)
     ck_assert_uint_gt(tcpcl_deadline(e.s), e.now); /* nor is it when it listens again */
     ck_assert_int_eq(tcpcl_state(e.s), TCPCL_IN_UP);
     ck_assert_uint_eq(e.notices_len, 3);
+    ck_assert_uint_eq(tcpcl_unconfirmed_bytes(e.s), 3); /* the last one, "def" */
     finish_end(&e);
 }
 END_TEST
