@@ -164,6 +164,12 @@ int cla_set(struct cla *c, const void *config, void *files, char *why, size_t wh
     return c->ops->set == NULL ? 0 : c->ops->set(c, config, files, why, why_cap);
 }
 
+int cla_renew(struct cla *c, bool *changed, char *why, size_t why_cap)
+{
+    *changed = false;
+    return c->ops->renew == NULL ? 0 : c->ops->renew(c, changed, why, why_cap);
+}
+
 int cla_cancel(struct cla *c, uint64_t key)
 {
     return c->ops->cancel == NULL ? 0 : c->ops->cancel(c, key);

@@ -325,6 +325,9 @@ struct cla_ops {
     /* The keys in `live` have other values: `config` is borrowed instead of the former one. files:
      * as env.files. After an error all is as before. NULL: nothing can change. */
     int (*set)(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
+    /* Reads files of keys again that hold while the link is open; *changed: other keys hold now. An
+     * error with its text: see there what holds. NULL: it has none. */
+    int (*renew)(struct cla *c, bool *changed, char *why, size_t why_cap);
     /* Ends the link: open sessions are dropped. No event of it follows but `closed`, which comes
      * from the loop, later than the call, when its memory is gone. */
     void (*close)(struct cla *c, void (*closed)(void *context), void *context);
@@ -421,6 +424,7 @@ int cla_read(const struct cla_ops *ops, const void *config, void **out, const ch
              size_t why_cap);
 void cla_forget(const struct cla_ops *ops, void *files); /* files NULL: there are none */
 int cla_set(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
+int cla_renew(struct cla *c, bool *changed, char *why, size_t why_cap);
 int cla_cancel(struct cla *c, uint64_t key);
 bool cla_reaches(const struct cla *c, const struct eid *destination);
 bool cla_charge(struct cla *c, tick took, tick fair, tick now);

@@ -179,6 +179,18 @@ static void change_link(struct reload *r, struct node_link *l, struct config_lin
         tell_change(r, false, "link %s: out of memory", want->name);
 }
 
+/* Keys in files of their own, whose names are as before. */
+static void renew_link(struct reload *r, struct node_link *l)
+{
+    char why[640] = "";
+    bool changed;
+    const int rc = cla_renew(l->cla, &changed, why, sizeof why);
+    if (rc < 0)
+        tell_change(r, false, "link %s: %s", l->config->name, why);
+    else if (changed)
+        tell_change(r, true, "link %s: keys of frames.sdls", l->config->name);
+}
+
 static void add_link(struct reload *r, struct config_link *want)
 {
     char why[256] = "out of memory";
@@ -207,6 +219,8 @@ static void reload_links(struct reload *r)
             change_link(r, l, want);
         else
             add_link(r, want);
+        if (l != NULL && l->cla != NULL)
+            renew_link(r, l);
         cla_forget(want->ops, want->files);
         want->files = NULL;
     }

@@ -555,6 +555,22 @@ struct frame_port_air frame_port_air(const struct port *port)
     return frame_port_of(port)->air;
 }
 
+int frame_port_renew(struct port *port, const struct frame_port_config *config, bool *changed,
+                     char *why, size_t why_cap)
+{
+    const struct frame_port *p = frame_port_of(port);
+    const struct frame_secure_use use = {.send = &config->send.format,
+                                         .receive = &config->receive.format,
+                                         .send_vcid = config->send.vcid,
+                                         .receive_vcid = config->receive.vcid,
+                                         .idle = config->idle > 0};
+    assert(why_cap > 0 && p->line != NULL);
+    *changed = false;
+    if (p->closing || p->line->secure == NULL)
+        return 0;
+    return frame_secure_renew(p->line->secure, &config->secure, &use, changed, why, why_cap);
+}
+
 void frame_port_count(const struct port *port, struct frame_port_counters *out)
 {
     const struct frame_port *p = frame_port_of(port);

@@ -84,6 +84,11 @@ struct frame_port_air {
 struct frame_port_air frame_port_air(const struct port *port);
 
 /* Of such a port: what it has counted, and the socket below it; NULL: there is none. */
+/* The files of its physical channel's security are read again (frame_secure_renew), as
+ * config->secure names them; ports of one line share that. 0 without security. */
+int frame_port_renew(struct port *port, const struct frame_port_config *config, bool *changed,
+                     char *why, size_t why_cap);
+
 void frame_port_count(const struct port *port, struct frame_port_counters *out);
 struct udp_io *frame_port_socket(const struct port *port);
 

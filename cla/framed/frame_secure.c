@@ -24,6 +24,7 @@ struct frame_secure {
     struct sdls_file *send, *receive; /* NULL: that direction has no security */
     uint8_t *sealed, *opened;
     size_t sealed_room, opened_room;
+    bool shut;                         /* nothing is accepted: received numbers cannot be noted */
     uint64_t clear;                    /* frames without security on a link's virtual channel */
     tick quiet[2][SDLS_VERDICT_COUNT]; /* until then no more is said of it: sending, receiving */
     void (*say)(void *context, int level, const char *text);
@@ -198,9 +199,14 @@ bool frame_secure_apply(struct frame_secure *s, tick now, struct slice *frame)
 enum frame_secure_result frame_secure_process(struct frame_secure *s, tick now, struct slice *frame)
 {
     size_t len;
-    assert(s->receive == NULL || s->receive->received != NULL); /* its note is open */
+    assert(s->receive == NULL || s->shut || s->receive->received != NULL); /* its note is open */
     if (s->receive == NULL)
         return FRAME_SECURE_CLEAR;
+    if (s->shut) {
+        uint64_t *refused = &s->receive->sdls.processed[SDLS_NUMBERS_VERDICT];
+        tell_verdict(s, now, false, SDLS_NUMBERS_VERDICT, ++*refused);
+        return FRAME_SECURE_REFUSED;
+    }
     sdls_numbers_time(s->receive->received, now);
     const enum sdls_verdict v =
         sdls_process(&s->receive->sdls, *frame, s->opened, s->opened_room, &len);
@@ -302,4 +308,72 @@ const char *frame_secure_problem(const struct frame_secure_config *c,
     (void)sdls_file_end(send, ignored, sizeof ignored);
     (void)sdls_file_end(receive, ignored, sizeof ignored);
     return key;
+}
+
+/* ---- the files, read again ---- */
+
+/* Frames are laid out by what security takes of them, and senders have laid some out. */
+static bool fits_layout(const struct sdls_file *was, const struct sdls_file *fresh,
+                        const char *path, char *why, size_t why_cap)
+{
+    for (uint8_t v = 0; v < 64; v++) {
+        const uint32_t old = sdls_overhead(&was->sdls, v), now = sdls_overhead(&fresh->sdls, v);
+        if (old == now)
+            continue;
+        snprintf(why, why_cap,
+                 "%s: security of virtual channel %u would take %u octets of a frame instead of "
+                 "%u; for that the link must be removed and added again",
+                 path, v, now, old);
+        return false;
+    }
+    return true;
+}
+
+/* Has the file other associations than what is in force? 1, 0, or an error with its text. */
+static int look_at_way(const struct sdls_file *was, const struct frame_secure_way *way, bool sends,
+                       char *why, size_t why_cap)
+{
+    const struct sdls_file_config c = file_config(way, sends, true);
+    struct sdls_file *fresh = NULL;
+    char ignored[FRAME_SECURE_WHY];
+    if (was == NULL)
+        return 0;
+    int r = sdls_file_read(&fresh, &c, &was->sdls.format, why, why_cap);
+    if (r == 0 && sends && !fits_layout(was, fresh, way->file, why, why_cap))
+        r = HELIO_EINVAL;
+    else if (r == 0)
+        r = !sdls_file_same(was, fresh);
+    (void)sdls_file_end(fresh, ignored, sizeof ignored);
+    return r;
+}
+
+static int renew_way(struct sdls_file **file, const struct frame_secure_way *way, bool sends,
+                     char *why, size_t why_cap)
+{
+    const struct sdls_file_config c = file_config(way, sends, false);
+    return sdls_file_renew(file, &c, why, why_cap);
+}
+
+int frame_secure_renew(struct frame_secure *s, const struct frame_secure_config *c,
+                       const struct frame_secure_use *use, bool *changed, char *why, size_t why_cap)
+{
+    *changed = false;
+    assert(is_given(c->send.file) == (s->send != NULL));
+    assert(is_given(c->receive.file) == (s->receive != NULL));
+    if (frame_secure_problem(c, use, why, why_cap) != NULL)
+        return HELIO_EINVAL;
+    int send = look_at_way(s->send, &c->send, true, why, why_cap);
+    int receive = send < 0 ? send : look_at_way(s->receive, &c->receive, false, why, why_cap);
+    if (receive < 0)
+        return receive;
+    send = send != 0 || (s->send != NULL && s->send->sent == NULL);
+    receive = receive != 0 || s->shut;
+    int r = send ? renew_way(&s->send, &c->send, true, why, why_cap) : 0;
+    if (r == 0 && receive) {
+        r = renew_way(&s->receive, &c->receive, false, why, why_cap);
+        s->shut = r != 0;
+    }
+    *changed = r == 0 && (send || receive);
+    assert(r != 0 || (!s->shut && (s->send == NULL || s->send->sent != NULL)));
+    return r;
 }

@@ -43,6 +43,18 @@ int frame_secure_open(struct frame_secure **out, const struct frame_secure_confi
                       const struct frame_format *send, const struct frame_format *receive,
                       void (*say)(void *context, int level, const char *text), void *context);
 
+struct frame_secure_use;
+
+/*
+ * The files of both directions are read again: other associations and keys hold from now on, in
+ * *changed whether there are such; numbers and counts go on. Security must take as much of each
+ * frame as before. An error with its text in `why`: all is as before, unless a note could not be
+ * written or opened; then nothing of that direction is sent or accepted until this succeeds.
+ */
+int frame_secure_renew(struct frame_secure *s, const struct frame_secure_config *c,
+                       const struct frame_secure_use *use, bool *changed, char *why,
+                       size_t why_cap);
+
 /* Notes the numbers, wipes the keys; NULL is allowed. */
 void frame_secure_close(struct frame_secure *s);
 

@@ -386,6 +386,48 @@ int sdls_file_read(struct sdls_file **out, const struct sdls_file_config *c,
     return err;
 }
 
+/* One program at a time has a note, so the former one is closed first: with it all numbers. */
+int sdls_file_renew(struct sdls_file **f, const struct sdls_file_config *c, char *why,
+                    size_t why_cap)
+{
+    struct sdls_file *was = *f, *fresh;
+    char ignored[512];
+    assert(was != NULL && was->sdls.len > 0 && !c->check);
+    int err = sdls_numbers_close(was->sent, why, why_cap);
+    const int e = sdls_numbers_close(was->received, why, why_cap);
+    was->sent = was->received = NULL;
+    for (size_t i = 0; i < was->sdls.len; i++)
+        was->sdls.at[i].end = was->sdls.at[i].next;
+    err = err == 0 ? e : err;
+    if (err == 0)
+        err = sdls_file_read(&fresh, c, &was->sdls.format, why, why_cap);
+    if (err != 0)
+        return err;
+    assert((fresh->sent != NULL) == (c->use == SDLS_FILE_SEND));
+    memcpy(fresh->sdls.applied, was->sdls.applied, sizeof fresh->sdls.applied);
+    memcpy(fresh->sdls.processed, was->sdls.processed, sizeof fresh->sdls.processed);
+    (void)sdls_file_end(was, ignored, sizeof ignored);
+    *f = fresh;
+    return 0;
+}
+
+static bool same_association(const struct sdls_association *a, const struct sdls_association *b)
+{
+    return a->spi == b->spi && a->service == b->service && a->algorithm == b->algorithm &&
+           a->vcids == b->vcids && a->iv_len == b->iv_len && a->sequence_len == b->sequence_len &&
+           a->pad_len == b->pad_len && a->mac_len == b->mac_len && a->sender == b->sender &&
+           a->window == b->window && memcmp(a->mask, b->mask, sizeof a->mask) == 0 &&
+           a->key_len == b->key_len && secret_same(a->key, b->key, a->key_len);
+}
+
+bool sdls_file_same(const struct sdls_file *a, const struct sdls_file *b)
+{
+    bool same = a->sdls.len == b->sdls.len;
+    for (size_t i = 0; same && i < a->sdls.len; i++)
+        same = same_association(&a->sdls.at[i], &b->sdls.at[i]);
+    return same;
+}
+
 /* Notes and frees; each error went to `why`, the last one remains, or to `say`. */
 static int end_file(struct sdls_file *f, char *why, size_t why_cap, void (*say)(const char *line))
 {

@@ -53,6 +53,14 @@ int sdls_file_read(struct sdls_file **out, const struct sdls_file_config *c,
                    const struct frame_format *format, char *why, size_t why_cap);
 int sdls_file_end(struct sdls_file *f, char *why, size_t why_cap);
 
+/* *f is read again, for the same format: associations and keys are those of the file now, counts
+ * and numbers go on. 0; an error with its text: *f is unchanged, but has no note any more, so that
+ * no frame can be sent with it; it is still to be ended. */
+int sdls_file_renew(struct sdls_file **f, const struct sdls_file_config *c, char *why,
+                    size_t why_cap);
+/* Have both the same associations with the same keys? */
+bool sdls_file_same(const struct sdls_file *a, const struct sdls_file *b);
+
 /* Notes the numbers, wipes the keys and frees it; NULL is allowed. Likewise. */
 int sdls_file_close(struct sdls_file *f, void (*say)(const char *line));
 

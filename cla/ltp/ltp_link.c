@@ -230,6 +230,12 @@ static int ltp_set(struct cla *c, const void *config, void *files, char *why, si
     return 0;
 }
 
+static int ltp_renew(struct cla *c, bool *changed, char *why, size_t why_cap)
+{
+    const struct link *l = link_of(c);
+    return ltp_endpoint_renew(l->endpoint, l, changed, why, why_cap);
+}
+
 static void ltp_set_link(struct cla *c, bool up)
 {
     struct link *l = link_of(c);
@@ -261,6 +267,7 @@ const struct cla_ops ltp_link_ops = {
     .cancel = cancel_bundle,
     .live = live,
     .set = ltp_set,
+    .renew = ltp_renew,
     .cancel_session = cancel_session,
     .confirm = ltp_confirm,
     .check_self = link_check,

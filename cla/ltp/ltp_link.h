@@ -197,6 +197,9 @@ struct incoming {
 /* ltp_link_wake.c: what wakes a local endpoint up. open: its port and alarm; 0 or an error with its
  * text. close: ltp_endpoint_free follows, later than the call. */
 int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *why, size_t why_cap);
+/* Keys of frames' security are read again: cla_ops.renew. */
+int ltp_endpoint_renew(struct ltp_endpoint *h, const struct link *l, bool *changed, char *why,
+                       size_t why_cap);
 void ltp_endpoint_wake_close(struct ltp_endpoint *h);
 void ltp_endpoint_arm(struct ltp_endpoint *h, tick wake); /* a turn at this time, or earlier */
 void ltp_endpoint_watch(struct ltp_endpoint *h); /* a turn when the port has something for us */

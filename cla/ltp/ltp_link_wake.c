@@ -197,6 +197,22 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
     return 0;
 }
 
+int ltp_endpoint_renew(struct ltp_endpoint *h, const struct link *l, bool *changed, char *why,
+                       size_t why_cap)
+{
+    char wrong[FRAME_SECURE_WHY] = "";
+    struct frame_port_config c;
+    assert(l->endpoint == h);
+    *changed = false;
+    if (h->common.ending || h->port == NULL || !h->framed)
+        return 0;
+    frame_keys_config(&l->config->frames, &c);
+    const int r = frame_port_renew(h->port, &c, changed, wrong, sizeof wrong);
+    if (r != 0)
+        snprintf(why, why_cap, "frames.sdls: %s", wrong);
+    return r;
+}
+
 static void on_closed(void *context)
 {
     ltp_endpoint_free(context);

@@ -235,6 +235,46 @@ class SdlsLinkTest(NodeCase):
         third.send(self.right, *old)  # they are still old
         wait_for(lambda: self.sdls(2)["received"]["replayed"] == first, 60)
 
+    def test_reload(self):
+        """A key is replaced while both nodes run, by reloads; a wrong file changes nothing, and says so."""
+        self.prepare()
+        new = self.key("up.new")
+        third = self.between()
+        self.start(2)
+        self.start(1)
+        self.exchange()
+
+        def reload(n):
+            told = subprocess.run([self.lab.program("helioctl"), "--socket", self.lab.socket(n) + ".ctl", "--timeout", "60s", "reload"],
+                                  capture_output=True, text=True, timeout=300, check=False)
+            return told.returncode, told.stdout + told.stderr
+        self.assertEqual(reload(1)[0], 0)
+        self.assertNotIn("keys of frames.sdls", self.log(1))
+        self.associations("two.receive", [(1, self.up, GCM), (2, new, GCM)], "received")
+        self.assertEqual(reload(2)[0], 0)
+        first = len(third.seen[self.left])
+        self.exchange()
+        self.associations("one.send", [(2, new, GCM), (1, self.up, GCM)])
+        self.assertEqual(reload(1)[0], 0)
+        between = len(third.seen[self.left])
+        self.exchange()
+        self.associations("two.receive", [(2, new, GCM)], "received")
+        self.assertEqual(reload(2)[0], 0)
+        self.exchange()
+        spis = [spi(f) for f in third.seen[self.left]]
+        self.assertEqual((set(spis[:first]), set(spis[between:])), ({1}, {2}))
+        numbers = [(spi(f), number(f)) for f in third.seen[self.left]]
+        self.assertEqual(len(set(numbers)), len(numbers))
+        self.assertEqual([len(re.findall("reload: link .*: keys of frames.sdls", self.log(n))) for n in (1, 2)], [1, 2])
+        self.associations("one.send", [(2, new, CMAC)])
+        code, said = reload(1)
+        self.assertEqual((code, "must be removed and added again" in said), (1, True), said)
+        self.write("one.send.yaml", "associations: 5\n")
+        self.assertEqual(reload(1)[0], 2)
+        self.exchange()
+        third.send(self.right, *third.seen[self.left][:first])  # of the key that was removed
+        wait_for(lambda: self.sdls(2)["received"].get("spi", 0) == first, 60)
+
     def test_wrong_key(self):
         """Nothing is delivered, the frames are counted, the log has the reason once."""
         self.prepare()

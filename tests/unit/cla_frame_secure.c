@@ -222,6 +222,117 @@ START_TEST(no_medium)
 }
 END_TEST
 
+static int renew(struct end *e, int end, bool *changed, char why[FRAME_SECURE_WHY])
+{
+    struct frame_keys k = secure_keys(FRAMES_AOS, end);
+    struct frame_port_config c;
+    frame_keys_config(&k, &c);
+    return frame_port_renew(e->port, &c, changed, why, FRAME_SECURE_WHY);
+}
+
+static void renew_well(struct end *e, int end, bool changes)
+{
+    char why[FRAME_SECURE_WHY] = "";
+    bool changed;
+    ck_assert_msg(renew(e, end, &changed, why) == 0, "%s", why);
+    ck_assert(changed == changes);
+}
+
+static void refuse_renewal(struct end *e, int end, const char *hint)
+{
+    char why[FRAME_SECURE_WHY] = "";
+    bool changed;
+    ck_assert_int_lt(renew(e, end, &changed, why), 0);
+    ck_assert_msg(strstr(why, hint) != NULL, "%s", why);
+    ck_assert(!changed);
+}
+
+#define FILE_OF(note) note "\nassociations:\n"
+#define OLD "  - {spi: 1, vcids: \"0-6\", " GCM ", key_file: 1.key}\n"
+#define NEW "  - {spi: 9, vcids: \"0-6\", " GCM ", key_file: 3.key}\n"
+
+static unsigned spi_of(size_t flight)
+{
+    return (unsigned)w.flight[flight].bytes[6] << 8 | w.flight[flight].bytes[7];
+}
+
+/* A key is replaced while frames flow: both at the receiver, then the sender, then the old one
+ * goes. What is wrong changes nothing. Frames of the old key are refused at the end, and counted.
+ */
+START_TEST(renewal)
+{
+    write_text("3.key", "ff0102030405060708090a0b0c0d0e0f");
+    open_both(FRAMES_AOS);
+    renew_well(&w.a, 1, false);
+    send_drawn(&w.a, 30);
+    write_text("1.out", FILE_OF("numbers: 1.note") OLD "  - {spi: 0}\n");
+    refuse_renewal(&w.a, 1, "1.out:4: associations.");
+    write_text("1.out", FILE_OF("numbers: 1.note") "  - {spi: 1, vcids: \"0-6\", " CMAC
+                                                   ", key_file: 3.key}\n");
+    refuse_renewal(&w.a, 1, "instead of");
+    write_text("1.out", FILE_OF("numbers: 1.note") "  - {spi: 1, vcids: \"0-6\", " GCM
+                                                   ", key_file: 2.key}\n");
+    refuse_renewal(&w.a, 1, "each direction needs its own");
+    send_drawn(&w.a, 30); /* as before */
+    const size_t before = w.flying;
+    ck_assert(w.b.got == 60 && spi_of(before - 1) == 1);
+    write_text("2.in", FILE_OF("received: 2.in.note") OLD NEW);
+    renew_well(&w.b, 2, true);
+    send_drawn(&w.a, 10); /* the old key's numbers go on at both ends */
+    write_text("1.out", FILE_OF("numbers: 1.note") NEW OLD);
+    renew_well(&w.a, 1, true);
+    renew_well(&w.a, 1, false);
+    const size_t first = w.flying;
+    send_drawn(&w.a, 30);
+    ck_assert(w.b.got == 100 && spi_of(first - 1) == 1 && spi_of(first) == 9);
+    write_text("2.in", FILE_OF("received: 2.in.note") NEW);
+    renew_well(&w.b, 2, true);
+    send_drawn(&w.a, 30);
+    struct frame_port_counters n = count_of(&w.b);
+    ck_assert(w.b.got == 130 && refused(&n) == 0);
+    ck_assert_uint_eq(n.secure.processed[SDLS_OK_VERDICT], w.flying); /* counts go on */
+    write_text("1.out", FILE_OF("numbers: 1.note") OLD NEW);
+    renew_well(&w.a, 1, true);
+    const size_t last = w.flying;
+    send_drawn(&w.a, 5);
+    n = count_of(&w.b);
+    ck_assert(w.b.got == 130 && n.secure.processed[SDLS_SPI_VERDICT] == w.flying - last);
+    end_world();
+    (void)unlink("3.key");
+}
+END_TEST
+
+/* The note cannot be written: nothing is sent, or accepted, until a renewal succeeds; no number is
+ * used twice. */
+START_TEST(renewal_without_medium)
+{
+    write_text("3.key", "ff0102030405060708090a0b0c0d0e0f");
+    open_both(FRAMES_AOS);
+    send_drawn(&w.a, 10);
+    write_text("1.out", FILE_OF("numbers: 1.note") OLD NEW);
+    ck_assert_int_eq(mkdir("1.note.new", 0700), 0);
+    refuse_renewal(&w.a, 1, "1.note");
+    const size_t before = w.flying;
+    send_drawn(&w.a, 5);
+    ck_assert_uint_eq(w.flying, before);
+    ck_assert_int_eq(rmdir("1.note.new"), 0);
+    renew_well(&w.a, 1, true);
+    write_text("2.in", FILE_OF("received: 2.in.note") OLD NEW);
+    ck_assert_int_eq(mkdir("2.in.note.new", 0700), 0);
+    refuse_renewal(&w.b, 2, "2.in.note");
+    send_drawn(&w.a, 5);
+    struct frame_port_counters n = count_of(&w.b);
+    ck_assert(w.b.got == 10 && n.secure.processed[SDLS_NUMBERS_VERDICT] == w.flying - before);
+    ck_assert_int_eq(rmdir("2.in.note.new"), 0);
+    renew_well(&w.b, 2, true);
+    send_drawn(&w.a, 20);
+    n = count_of(&w.b);
+    ck_assert(w.b.got == 30 && n.secure.processed[SDLS_REPLAYED_VERDICT] == 0);
+    end_world();
+    (void)unlink("3.key");
+}
+END_TEST
+
 static void assert_refused(const struct frame_keys *k, const char *expected, const char *hint)
 {
     const char *key = "";
@@ -278,6 +389,8 @@ int main(void)
     tcase_add_test(t, third_party);
     tcase_add_test(t, clear_frames);
     tcase_add_test(t, no_medium);
+    tcase_add_test(t, renewal);
+    tcase_add_test(t, renewal_without_medium);
     tcase_add_test(t, keys);
     suite_add_tcase(s, t);
     SRunner *sr = srunner_create(s);
