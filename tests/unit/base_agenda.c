@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An agenda against a plain search, with dues at random, in order, and mixed. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/agenda.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define N 300
 #define STEPS 6000
@@ -194,20 +194,12 @@ START_TEST(few_left_of_many)
 }
 END_TEST
 
-int main(void)
+SUITE(base_agenda, t)
 {
-    TCase *t = tcase_create("agenda");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, as_a_search);
     tcase_add_test(t, a_row_that_goes_on);
     tcase_add_test(t, one_that_stays);
     tcase_add_test(t, several_lifetimes);
     tcase_add_test(t, few_left_of_many);
-    Suite *s = suite_create("base_agenda");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* So many at once, one more after each pause, and never more than that. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/allowance.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 START_TEST(at_once_and_later)
 {
@@ -50,17 +49,9 @@ START_TEST(never_more)
 }
 END_TEST
 
-int main(void)
+SUITE(base_allowance, t)
 {
-    Suite *s = suite_create("allowance");
-    TCase *t = tcase_create("allowance");
     tcase_add_test(t, at_once_and_later);
     tcase_add_test(t, one_at_a_time);
     tcase_add_test(t, never_more);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

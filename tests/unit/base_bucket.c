@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The token bucket as an ideal line, in bursts, and after late wake-ups. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/bucket.h"
+#include "tests/unit/suite.h"
 
 START_TEST(ideal_line)
 {
@@ -124,10 +123,8 @@ START_TEST(unlimited)
 }
 END_TEST
 
-int main(void)
+SUITE(base_bucket, t)
 {
-    Suite *s = suite_create("base_bucket");
-    TCase *t = tcase_create("bucket");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, ideal_line);
     tcase_add_test(t, no_drift);
@@ -135,10 +132,4 @@ int main(void)
     tcase_add_test(t, rest);
     tcase_add_test(t, lost_credit);
     tcase_add_test(t, unlimited);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Buffers: room at both ends, references, resizing; and the cursors' sticky error. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/buf.h"
 #include "base/cursor.h"
+#include "tests/unit/suite.h"
 
 START_TEST(room_at_both_ends)
 {
@@ -89,10 +88,8 @@ START_TEST(fitting)
 }
 END_TEST
 
-int main(void)
+SUITE(base_buf, t)
 {
-    Suite *s = suite_create("base_buf");
-    TCase *t = tcase_create("buf");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, room_at_both_ends);
     tcase_add_test(t, references);
@@ -100,10 +97,4 @@ int main(void)
     tcase_add_test(t, fitting);
     tcase_add_test(t, reading);
     tcase_add_test(t, writing);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

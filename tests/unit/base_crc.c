@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Check values of the CRC catalogue, parts and combinations, hardware against tables. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/crc.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define N 40000
 
@@ -41,17 +41,9 @@ START_TEST(parts_and_combinations)
 }
 END_TEST
 
-int main(void)
+SUITE(base_crc, t)
 {
-    Suite *s = suite_create("base_crc");
-    TCase *t = tcase_create("crc");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, catalogue);
     tcase_add_test(t, parts_and_combinations);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

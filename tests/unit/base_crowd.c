@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Members in crowds: who gives way. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/crowd.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 static struct slice key_of(const char *text)
 {
@@ -110,17 +109,9 @@ START_TEST(who_comes_alone_stays)
 }
 END_TEST
 
-int main(void)
+SUITE(base_crowd, t)
 {
-    Suite *s = suite_create("crowd");
-    TCase *t = tcase_create("crowd");
     tcase_add_test(t, the_largest_gives_way);
     tcase_add_test(t, idle_before_active);
     tcase_add_test(t, who_comes_alone_stays);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Crowds at several places that share one room: who gives way. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/crowd_room.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define PLACES 4
 #define MAX 100 /* of a place */
@@ -129,17 +128,9 @@ START_TEST(each_place_has_limits)
 }
 END_TEST
 
-int main(void)
+SUITE(base_crowd_room, t)
 {
-    Suite *s = suite_create("crowd room");
-    TCase *t = tcase_create("crowd room");
     tcase_add_loop_test(t, places_are_one_room, 0, 2);
     tcase_add_test(t, the_sum_counts);
     tcase_add_test(t, each_place_has_limits);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One space of errors: what the system says has a code in it, and each code a text. */
-#include <check.h>
 #include <errno.h>
 #include <limits.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "tests/unit/suite.h"
 
 START_TEST(the_systems_errors_have_codes)
 {
@@ -64,18 +63,10 @@ START_TEST(texts_differ)
 }
 END_TEST
 
-int main(void)
+SUITE(base_err, t)
 {
-    Suite *s = suite_create("base_err");
-    TCase *t = tcase_create("err");
     tcase_add_test(t, the_systems_errors_have_codes);
     tcase_add_test(t, the_systems_number_stays);
     tcase_add_test(t, plain_codes_are_themselves);
     tcase_add_test(t, texts_differ);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The table against an array of what is in it; its chains, its growth, its walk. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/hash.h"
 #include "base/list.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define N 500
 
@@ -173,10 +173,8 @@ START_TEST(grows_in_steps)
 }
 END_TEST
 
-int main(void)
+SUITE(base_hash, t)
 {
-    Suite *s = suite_create("base_hash");
-    TCase *t = tcase_create("hash");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, add_find_sub);
     tcase_add_test(t, scan_while_it_changes);
@@ -184,10 +182,4 @@ int main(void)
     tcase_add_test(t, bytes_and_seeds);
     tcase_add_test(t, secret);
     tcase_add_test(t, digest);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

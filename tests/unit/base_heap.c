@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The heap against a linear search; equal deadlines come out in the order of insertion. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/heap.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define N 200
 
@@ -103,19 +102,11 @@ START_TEST(delayed)
 }
 END_TEST
 
-int main(void)
+SUITE(base_heap, t)
 {
-    Suite *s = suite_create("base_heap");
-    TCase *t = tcase_create("heap");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, against_a_search);
     tcase_add_test(t, ties_in_order);
     tcase_add_test(t, reserved_places);
     tcase_add_test(t, delayed);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

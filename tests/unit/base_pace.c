@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A share of a loop's time, for what others ask of it. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/pace.h"
+#include "tests/unit/suite.h"
 
 #define TOOK (10 * TICK_MS)
 #define SHARE 50
@@ -41,16 +40,8 @@ START_TEST(quick_ones)
 }
 END_TEST
 
-int main(void)
+SUITE(base_pace, t)
 {
-    Suite *s = suite_create("pace");
-    TCase *t = tcase_create("pace");
     tcase_add_test(t, share_of_time);
     tcase_add_test(t, quick_ones);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

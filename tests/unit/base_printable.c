@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Foreign text becomes one visible line. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/printable.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 START_TEST(what_is_not_visible_is_escaped)
 {
@@ -80,18 +79,10 @@ START_TEST(shown_text_is_visible)
 }
 END_TEST
 
-int main(void)
+SUITE(base_printable, t)
 {
-    Suite *s = suite_create("printable");
-    TCase *t = tcase_create("printable");
     tcase_add_test(t, what_is_not_visible_is_escaped);
     tcase_add_test(t, a_zero_is_a_character);
     tcase_add_test(t, nothing_is_cut_in_the_middle);
     tcase_add_test(t, shown_text_is_visible);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

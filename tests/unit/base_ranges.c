@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The set of ranges against a plain array of bytes, under random operations. */
-#include <check.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/ranges.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 #define N 120
 
@@ -141,19 +140,11 @@ START_TEST(checks_assert_in_every_build)
 }
 END_TEST
 
-int main(void)
+SUITE(base_ranges, t)
 {
-    Suite *s = suite_create("base_ranges");
-    TCase *t = tcase_create("ranges");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, against_a_model);
     tcase_add_test(t, borders);
     tcase_add_test(t, reserved_room_does_not_move);
     tcase_add_test_raise_signal(t, checks_assert_in_every_build, SIGABRT);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

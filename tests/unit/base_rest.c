@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rests of parties whose work takes long. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/rest.h"
+#include "tests/unit/suite.h"
 
 #define NOW (100 * TICK_S)
 
@@ -84,19 +83,11 @@ START_TEST(limits)
 }
 END_TEST
 
-int main(void)
+SUITE(base_rest, t)
 {
-    Suite *s = suite_create("rest");
-    TCase *t = tcase_create("rest");
     tcase_add_test(t, little_is_no_reason);
     tcase_add_test(t, longer_beside_quick_ones);
     tcase_add_test(t, long_is_not_quick);
     tcase_add_test(t, together);
     tcase_add_test(t, limits);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The generator's numbers are the same on every machine, and about uniform. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 /* xoshiro256** from the state 1, 2, 3, 4: the authors' reference gives these. */
 START_TEST(known_numbers)
@@ -100,20 +99,12 @@ START_TEST(neighbours_have_half_of_the_bits_in_common)
 }
 END_TEST
 
-int main(void)
+SUITE(base_rng, t)
 {
-    Suite *s = suite_create("base_rng");
-    TCase *t = tcase_create("rng");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, known_numbers);
     tcase_add_test(t, seeds_differ_and_repeat);
     tcase_add_test(t, about_uniform);
     tcase_add_test(t, names_have_streams_of_their_own);
     tcase_add_test(t, neighbours_have_half_of_the_bits_in_common);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Secrets are equal or not; that all of one is compared is seen by what is read of it. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/secret.h"
+#include "tests/unit/suite.h"
 
 START_TEST(equal_or_not)
 {
@@ -47,16 +46,8 @@ START_TEST(one_bit)
 }
 END_TEST
 
-int main(void)
+SUITE(base_secret, t)
 {
-    Suite *s = suite_create("secret");
-    TCase *t = tcase_create("secret");
     tcase_add_test(t, equal_or_not);
     tcase_add_test(t, one_bit);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

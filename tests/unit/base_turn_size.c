@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Turns by the time of rounds. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/turn_size.h"
+#include "tests/unit/suite.h"
 
 /* Rounds whose time is that of the units: a few turns, and a round takes TURN_TIME. */
 START_TEST(fits_the_time)
@@ -37,17 +36,9 @@ START_TEST(has_bounds)
 }
 END_TEST
 
-int main(void)
+SUITE(base_turn_size, t)
 {
-    Suite *s = suite_create("base_turn_size");
-    TCase *t = tcase_create("turn_size");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, fits_the_time);
     tcase_add_test(t, has_bounds);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

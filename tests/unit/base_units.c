@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Quantities as people write them, right and wrong. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "base/units.h"
+#include "tests/unit/suite.h"
 
 typedef int parser(const char *text, uint64_t *out);
 
@@ -133,19 +132,11 @@ START_TEST(mended_ones)
 }
 END_TEST
 
-int main(void)
+SUITE(base_units, t)
 {
-    Suite *s = suite_create("base_units");
-    TCase *t = tcase_create("units");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, right_ones);
     tcase_add_test(t, wrong_ones);
     tcase_add_test(t, counts);
     tcase_add_test(t, mended_ones);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

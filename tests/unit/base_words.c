@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which word was meant. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/words.h"
+#include "tests/unit/suite.h"
 
 static const char *const words[] = {"check", "convert", "show", "route"};
 
@@ -121,19 +120,11 @@ START_TEST(a_list)
 }
 END_TEST
 
-int main(void)
+SUITE(base_words, t)
 {
-    Suite *s = suite_create("words");
-    TCase *t = tcase_create("words");
     tcase_add_test(t, the_nearest_is_found);
     tcase_add_test(t, a_key_is_meant);
     tcase_add_test(t, none_is_near);
     tcase_add_test(t, a_round_trip_is_no_way);
     tcase_add_test(t, a_list);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

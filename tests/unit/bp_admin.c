@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "bp/codec/admin.h"
+#include "tests/unit/suite.h"
 
 static void assert_report(const struct status_report *a, const struct status_report *b)
 {
@@ -115,15 +116,11 @@ START_TEST(reasons_have_texts)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_admin, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, random_reports_come_back);
     tcase_add_test(t, longest_report_fits);
     tcase_add_test(t, vector_and_variants);
     tcase_add_test(t, reasons_have_texts);
-}
-
-int main(void)
-{
-    return run_tests("admin", add);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Memory of bundles that are still arriving: part of the node's limit, in shares by neighbour. */
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 static struct agent_config arriving_config(void)
 {
@@ -100,18 +101,10 @@ START_TEST(a_link_that_goes_releases_all)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_arriving, t)
 {
-    Suite *s = suite_create("agent_arriving");
-    TCase *t = tcase_create("agent_arriving");
     tcase_add_test(t, a_neighbour_leaves_the_others_their_shares);
     tcase_add_test(t, bundles_and_what_arrives_have_one_limit);
     tcase_add_test(t, without_a_store);
     tcase_add_test(t, a_link_that_goes_releases_all);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
  * receiver that soon makes room, and only if it brings nothing for others.
  */
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 static struct agent_config backlog_config(void)
 {
@@ -495,10 +496,8 @@ START_TEST(fragments_count_too)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_backlog, t)
 {
-    Suite *s = suite_create("agent backlogs");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, nobody_takes_them);
     tcase_add_test(t, an_idle_application_is_nobody);
     tcase_add_test(t, who_only_registers_takes_nothing);
@@ -516,6 +515,4 @@ int main(void)
     tcase_add_test(t, a_link_waits_for_much_in_a_minute);
     tcase_add_test(t, the_least_of_a_backlog_is_dropped);
     tcase_add_test(t, fragments_count_too);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

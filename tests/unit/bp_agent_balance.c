@@ -11,6 +11,7 @@
 #include "bp_agent_piece.h"
 #include "bp_log_books.h"
 #include "histories.h"
+#include "tests/unit/suite.h"
 
 #define HISTORIES HISTORIES_OF(200)
 #define STEPS 300
@@ -305,14 +306,10 @@ START_TEST(a_false_counter_does_not_pass)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_balance, t)
 {
-    Suite *s = suite_create("agent balance");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test_raise_signal(t, a_false_counter_does_not_pass, SIGABRT);
     tcase_add_test(t, three_fragments_are_one_delivery);
     tcase_add_loop_test(t, every_unit_balances_at_every_step, 0, HISTORIES);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -5,6 +5,7 @@
  * stays.
  */
 #include "tests/unit/bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static struct agent_config bound_config(void)
 {
@@ -249,10 +250,8 @@ START_TEST(what_was_accepted_waits)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_bound, t)
 {
-    Suite *s = suite_create("bp_agent_bound");
-    TCase *t = tcase_create("bound");
     tcase_add_test(t, a_link_has_its_limit);
     tcase_add_test(t, what_is_being_stored_counts);
     tcase_add_test(t, bytes_are_limited);
@@ -261,6 +260,4 @@ int main(void)
     tcase_add_test(t, bytes_are_set_apart);
     tcase_add_test(t, links_go_and_nodes_restart);
     tcase_add_test(t, what_was_accepted_waits);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -4,6 +4,7 @@
  * leaves the store when all are done.
  */
 #include "bp_agent_ways.h"
+#include "tests/unit/suite.h"
 
 START_TEST(a_group_has_a_copy_each)
 {
@@ -257,10 +258,8 @@ START_TEST(one_report)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_copies, t)
 {
-    Suite *s = suite_create("bp_agent_copies");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, a_group_has_a_copy_each);
     tcase_add_test(t, a_relay_passes_on_to_the_others);
@@ -273,6 +272,4 @@ int main(void)
     tcase_add_test(t, critical_over_all_routes);
     tcase_add_test(t, each_way_its_own_length);
     tcase_add_test(t, one_report);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles that a link's peer will never take: another route, or the end with a report. */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static void route(struct binder *n, const char *pattern, uint32_t link)
 {
@@ -166,15 +167,11 @@ START_TEST(a_delivery_is_put_off)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_declined, t)
 {
-    Suite *s = suite_create("bp_agent_declined");
-    TCase *t = tcase_create("declined");
     tcase_add_test(t, goes_by_another_route);
     tcase_add_test(t, ends_where_there_is_no_other);
     tcase_add_test(t, ends_when_all_have_declined);
     tcase_add_test(t, a_new_link_at_its_place);
     tcase_add_test(t, a_delivery_is_put_off);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What flags of bundles and blocks ask of a node (RFC 9171 §4.2.3, §4.2.4, §5), and hop limits. */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static struct bundle sent_of(const struct binder *n)
 {
@@ -418,10 +419,8 @@ START_TEST(names_that_no_node_has)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_flags, t)
 {
-    Suite *s = suite_create("agent: flags");
-    TCase *t = tcase_create("flags");
     tcase_add_test(t, own_bundles_have_a_hop_limit);
     tcase_add_test(t, reports_have_the_hop_limit_too);
     tcase_add_test(t, a_limit_of_one_reaches_the_neighbour_only);
@@ -437,6 +436,4 @@ int main(void)
     tcase_add_test(t, other_records_are_ignored);
     tcase_add_test(t, the_end_of_a_bundle_is_reported);
     tcase_add_test(t, names_that_no_node_has);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

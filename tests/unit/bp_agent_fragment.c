@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fragments for an endpoint of this node: stored one by one, delivered as one bundle. */
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 START_TEST(in_order)
 {
@@ -433,10 +434,8 @@ START_TEST(reports_name_the_fragment_or_the_bundle)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_fragment, t)
 {
-    Suite *s = suite_create("agent fragments");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, in_order);
     tcase_add_test(t, reversed_and_waiting_for_a_registration);
     tcase_add_test(t, two_bundles_interleaved_beside_a_third_in_one_piece);
@@ -451,6 +450,4 @@ int main(void)
     tcase_add_test(t, a_bundle_is_known_as_long_as_its_last_fragment_lives);
     tcase_add_test(t, held_bytes_count_fragments);
     tcase_add_test(t, reports_name_the_fragment_or_the_bundle);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

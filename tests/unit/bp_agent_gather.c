@@ -5,6 +5,7 @@
  */
 #include "base/rng.h"
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 static struct bundle group_piece(uint64_t sequence, size_t lo, size_t hi)
 {
@@ -244,10 +245,8 @@ START_TEST(at_random)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_gather, t)
 {
-    Suite *s = suite_create("bp_agent_gather");
-    TCase *t = tcase_create("gather");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, delivered_to_all_who_joined);
     tcase_add_test(t, they_go_on_as_well);
@@ -256,6 +255,4 @@ int main(void)
     tcase_add_test(t, one_piece_is_faster);
     tcase_add_test(t, no_room_to_gather);
     tcase_add_loop_test(t, at_random, 0, 100);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

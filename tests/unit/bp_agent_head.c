@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads as they are kept in memory and in the store: numbers of any length come back, and what is
  * cut or longer than a number is no head. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "bp/agent/agent_head.h"
+#include "tests/unit/suite.h"
 
 #define NUMBERS 11
 
@@ -85,16 +85,8 @@ START_TEST(a_number_ends_with_its_64th_bit)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_head, t)
 {
-    TCase *t = tcase_create("agent_head");
     tcase_add_test(t, numbers_of_any_length);
     tcase_add_test(t, a_number_ends_with_its_64th_bit);
-    Suite *s = suite_create("bp_agent_head");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

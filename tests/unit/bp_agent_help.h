@@ -332,13 +332,4 @@ static inline void relay_init(struct binder *n, const struct agent_config *c)
     relay_ways(n);
 }
 
-static inline int run_suite(Suite *s)
-{
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 #endif

@@ -6,6 +6,7 @@
  */
 #include "base/hash.h"
 #include "bp_router_help.h"
+#include "tests/unit/suite.h"
 
 #define NODES 8
 
@@ -309,10 +310,8 @@ START_TEST(lifetimes_end_in_slices)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_kind, t)
 {
-    Suite *s = suite_create("agent kinds");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, one_question_for_all_that_are_alike);
     tcase_add_test(t, what_is_not_alike_is_asked_for);
@@ -322,6 +321,4 @@ int main(void)
     tcase_add_test(t, changes_while_others_are_under_way);
     tcase_add_test(t, every_bundle_another_endpoint);
     tcase_add_test(t, lifetimes_end_in_slices);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The life of a bundle at one node: sent, received, delivered, forwarded, waiting, tried again. */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(local_bundle_is_sent_as_it_was_encoded)
 {
@@ -507,10 +508,8 @@ START_TEST(operator_deletes)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_life, t)
 {
-    Suite *s = suite_create("agent life");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, local_bundle_is_sent_as_it_was_encoded);
     tcase_add_test(t, names_are_unique_even_when_the_clock_stands_or_goes_back);
     tcase_add_test(t, received_bundle_is_delivered_in_its_own_buffer);
@@ -529,6 +528,4 @@ int main(void)
     tcase_add_test(t, outcomes_overtake_the_recall);
     tcase_add_test(t, expiry_takes_a_delivery_back);
     tcase_add_test(t, operator_deletes);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "bp_agent_help.h"
 
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 static void route(struct binder *n, const char *pattern, uint32_t link)
 {
@@ -278,10 +279,8 @@ START_TEST(drawn_from_seeds)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_links, t)
 {
-    Suite *s = suite_create("links");
-    TCase *t = tcase_create("links");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, all_that_waits_goes_another_way);
     tcase_add_test(t, what_an_operator_sees);
@@ -291,6 +290,4 @@ int main(void)
     tcase_add_test(t, heard_again);
     tcase_add_test(t, hundreds);
     tcase_add_loop_test(t, drawn_from_seeds, 0, 100);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

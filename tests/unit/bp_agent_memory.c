@@ -5,47 +5,28 @@
  * and every bundle that was not is the caller's as before.
  */
 #include "bp_agent_piece.h"
+#include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 #include <limits.h>
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
 
 static struct {
     bool armed;
     long count, fail_at, fail_for; /* allocations [fail_at, fail_at + fail_for) fail */
-} memory;
+} script;
 
-static bool fails(void)
+static bool fails(size_t size)
 {
-    if (!memory.armed)
+    (void)size;
+    if (!script.armed)
         return false;
-    long i = memory.count++;
-    return i >= memory.fail_at && i < memory.fail_at + memory.fail_for;
-}
-
-void *__wrap_malloc(size_t n)
-{
-    return fails() ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return fails() ? NULL : __real_realloc(p, n);
+    long i = script.count++;
+    return i >= script.fail_at && i < script.fail_at + script.fail_for;
 }
 
 /* The agent may meet the failure; the test and its store may not. */
-#define AGENT(call) (memory.armed = true, result = (int)(call), memory.armed = false, result)
-#define AGENT_VOID(call) (memory.armed = true, (call), memory.armed = false)
+#define AGENT(call) (script.armed = true, result = (int)(call), script.armed = false, result)
+#define AGENT_VOID(call) (script.armed = true, (call), script.armed = false)
 
 #define KEYS 128
 #define ROUNDS 5
@@ -190,13 +171,13 @@ static unsigned run_script(struct exchange *x)
 static long exchange(long fail_at, long fail_for)
 {
     struct exchange x = {.now = {.now = TICK_S, .dtn_ms = START_MS}};
-    memory.count = 0;
-    memory.fail_at = fail_at;
-    memory.fail_for = fail_for;
-    memory.armed = false;
+    script.count = 0;
+    script.fail_at = fail_at;
+    script.fail_for = fail_for;
+    script.armed = false;
     if (set_up(&x)) {
         unsigned accepted = run_script(&x);
-        memory.fail_for = 0;
+        script.fail_for = 0;
         for (uint64_t i = 0; i < ROUNDS; i++)
             receive_pieces(&x, i, &accepted);
         for (int i = 0; i < 40; i++) { /* memory is back */
@@ -219,7 +200,7 @@ static long exchange(long fail_at, long fail_for)
     agent_free(x.a);
     for (size_t i = 0; i < KEYS; i++)
         ck_assert_ptr_null(x.stored[i]);
-    return memory.count;
+    return script.count;
 }
 
 START_TEST(each_allocation_fails_once)
@@ -249,12 +230,12 @@ START_TEST(each_arrival_has_one_answer)
         ck_assert_int_eq(agent_register(x.a, 900, &here, 1, x.now), 0);
         struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
         struct buf *whole = bundle_encode_copy(&b);
-        memory.count = 0;
-        memory.fail_at = at;
-        memory.fail_for = 1;
+        script.count = 0;
+        script.fail_at = at;
+        script.fail_for = 1;
         int got = AGENT(agent_receive(x.a, 0, whole, 7, x.now));
-        ok = memory.count <= at;
-        memory.fail_at = LONG_MAX;
+        ok = script.count <= at;
+        script.fail_at = LONG_MAX;
         work(&x);
         ck_assert_uint_eq(x.confirmed + x.refused + (got == REFUSE_NO_MEMORY), 1);
         unanswered = unanswered || got == REFUSE_NO_MEMORY;
@@ -266,13 +247,15 @@ START_TEST(each_arrival_has_one_answer)
 }
 END_TEST
 
-int main(void)
+static void use_script(void)
 {
-    Suite *s = suite_create("agent without memory");
-    TCase *t = tcase_create("all");
+    memory.refuses = fails;
+}
+
+SUITE(bp_agent_memory, t)
+{
+    tcase_add_checked_fixture(t, use_script, NULL);
     tcase_add_test(t, each_allocation_fails_once);
     tcase_add_test(t, each_arrival_has_one_answer);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -5,6 +5,7 @@
  * and again does not stand before others.
  */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 #define COME 60   /* bundles */
 #define BEFORE 20 /* of these, before the source proves itself */
@@ -234,14 +235,10 @@ its_turn:
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_order, t)
 {
-    Suite *s = suite_create("agent order");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, who_proves_itself_stays_in_order);
     tcase_add_loop_test(t, what_a_link_gives_back_stands_where_it_stood, 0, 3);
     tcase_add_loop_test(t, what_pauses_stands_where_it_stood, 0, 3);
     tcase_add_test(t, what_fails_again_and_again_lets_others_by);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /* Fragments that wait for the others: over restarts, in the store only, until they expire. */
 #include "bp/agent/agent_head.h"
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 START_TEST(restart_in_the_middle)
 {
@@ -214,10 +215,8 @@ START_TEST(a_damaged_fragment_ends_the_whole)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_pieces_kept, t)
 {
-    Suite *s = suite_create("agent fragments kept");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, restart_in_the_middle);
     tcase_add_test(t, restored_fragments_that_do_not_fit);
     tcase_add_test(t, each_fragment_has_its_own_expiry);
@@ -226,6 +225,4 @@ int main(void)
     tcase_add_test(t, loads_may_be_answered_in_any_order);
     tcase_add_test(t, loads_that_fail);
     tcase_add_test(t, a_damaged_fragment_ends_the_whole);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

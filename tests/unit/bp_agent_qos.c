@@ -7,6 +7,7 @@
 #include "bp_agent_help.h"
 
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 static void add_way(struct binder *n, uint32_t link, const char *peer, uint32_t window)
 {
@@ -524,10 +525,8 @@ START_TEST(random_runs)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_qos, t)
 {
-    Suite *s = suite_create("bp_agent_qos");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, strict_order);
     tcase_add_test(t, one_priority_is_first_in_first_out);
@@ -546,6 +545,4 @@ int main(void)
     tcase_add_test(t, by_strict_order_bulk_waits_for_all);
     tcase_add_test(t, nobody_saves_up);
     tcase_add_test(t, random_runs);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

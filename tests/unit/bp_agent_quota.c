@@ -6,6 +6,7 @@
  * for longest gives way.
  */
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 /* Reports would be bundles of the node's own. */
 static struct agent_config quota_config(void)
@@ -574,10 +575,8 @@ START_TEST(fragments_of_all_are_limited)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_quota, t)
 {
-    Suite *s = suite_create("agent quotas");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_flood_leaves_the_others_their_shares);
     tcase_add_test(t, what_is_refused_the_peer_keeps);
     tcase_add_test(t, bytes_are_shared_like_bundles);
@@ -595,6 +594,4 @@ int main(void)
     tcase_add_test(t, earlier_assemblies_give_way);
     tcase_add_test(t, who_wants_a_place_gives_one);
     tcase_add_test(t, fragments_of_all_are_limited);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /* Every reason to refuse a bundle, every limit, and what the peer and the counters are told. */
 #include "bp/agent/seen.h"
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static void refuse_app(struct binder *n, const struct agent_request *q, const char *text,
                        enum agent_refusal reason)
@@ -447,10 +448,8 @@ START_TEST(routes_back_are_kept_on_request)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_refuse, t)
 {
-    Suite *s = suite_create("agent refusals");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, configuration);
     tcase_add_test(t, illegal_requests);
     tcase_add_test(t, limits);
@@ -464,6 +463,4 @@ int main(void)
     tcase_add_loop_test(t, memory_of_ids_counts, 0, 3);
     tcase_add_test(t, only_routes_back);
     tcase_add_test(t, routes_back_are_kept_on_request);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a node may not do with a bundle of a peer that it has accepted. */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 /* The bundle that went out last, as the next node reads it. */
 static struct bundle sent_of(const struct binder *n)
@@ -402,10 +403,8 @@ START_TEST(unknown_schemes_keep_their_bytes)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_relay, t)
 {
-    Suite *s = suite_create("agent relay");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_stricter_mode_keeps_what_was_accepted);
     tcase_add_loop_test(t, a_bundle_with_many_blocks_goes_on, 0, 14);
     tcase_add_test(t, any_block_may_demand_deletion);
@@ -417,6 +416,4 @@ int main(void)
     tcase_add_test(t, records_for_the_node_are_read);
     tcase_add_test(t, other_schemes_are_passed_on);
     tcase_add_test(t, unknown_schemes_keep_their_bytes);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

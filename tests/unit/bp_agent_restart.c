@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "bp/agent/agent_head.h"
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static void add_ways(struct binder *n)
 {
@@ -361,10 +362,8 @@ START_TEST(received_reports)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_restart, t)
 {
-    Suite *s = suite_create("agent restart");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, restored_bundles_go_on);
     tcase_add_test(t, route_comes_after_a_restart);
     tcase_add_test(t, damaged_heads_are_refused);
@@ -376,6 +375,4 @@ int main(void)
     tcase_add_test(t, other_bytes_than_were_stored_are_not_delivered);
     tcase_add_test(t, status_reports);
     tcase_add_test(t, received_reports);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -10,6 +10,7 @@
 #include "bp/codec/qos.h"
 #include "bp_agent_help.h"
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 #define FULL "the node's limit of bundles or bytes is reached"
 
@@ -394,10 +395,8 @@ START_TEST(a_flood_of_all_kinds)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_room, t)
 {
-    Suite *s = suite_create("bp_agent_room");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, the_lowest_priority_then_the_nearest_end);
     tcase_add_test(t, without_the_policy_it_is_refused);
     tcase_add_test(t, what_is_given_away_stays);
@@ -410,6 +409,4 @@ int main(void)
     tcase_add_loop_test(t, memory_of_endpoints_counts, 0, 2);
     tcase_add_loop_test(t, memory_of_assemblies_counts, 0, 2);
     tcase_add_loop_test(t, a_flood_of_all_kinds, 0, 4);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

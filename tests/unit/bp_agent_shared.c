@@ -3,6 +3,7 @@
 #include "bp_agent_ways.h"
 
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 
 START_TEST(one_at_a_time_unless_shared)
 {
@@ -272,10 +273,8 @@ START_TEST(random_runs)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_shared, t)
 {
-    Suite *s = suite_create("bp_agent_shared");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, one_at_a_time_unless_shared);
     tcase_add_test(t, in_turn);
@@ -285,6 +284,4 @@ int main(void)
     tcase_add_test(t, all_of_what_came_in_fragments);
     tcase_add_test(t, a_group_here_and_beyond);
     tcase_add_test(t, random_runs);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

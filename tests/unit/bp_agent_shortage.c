@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which limit left no room for a bundle, and how full it was. Links 0 and 1 lead to 1 and 3. */
 #include "bp_agent_piece.h"
+#include "tests/unit/suite.h"
 
 static enum agent_refusal take(struct binder *n, const char *to, uint64_t sequence)
 {
@@ -161,15 +162,11 @@ START_TEST(of_fragments)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_shortage, t)
 {
-    Suite *s = suite_create("bp_agent_shortage");
-    TCase *t = tcase_create("limits");
     tcase_add_test(t, of_the_node);
     tcase_add_test(t, of_what_is_not_set_apart);
     tcase_add_test(t, of_its_peer_or_source);
     tcase_add_test(t, of_a_queue);
     tcase_add_loop_test(t, of_fragments, 0, 3);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -5,6 +5,7 @@
  * end all went, in its order.
  */
 #include "bp_router_help.h"
+#include "tests/unit/suite.h"
 
 #define SLICE 10
 #define MANY 100
@@ -249,10 +250,8 @@ START_TEST(ends_come_in_slices)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_slices, t)
 {
-    Suite *s = suite_create("slices");
-    TCase *t = tcase_create("slices");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, a_link_is_removed, 0, 2);
     tcase_add_test(t, the_end_comes_first);
@@ -261,6 +260,4 @@ int main(void)
     tcase_add_test(t, pauses_end_elsewhere);
     tcase_add_test(t, one_moment);
     tcase_add_test(t, ends_come_in_slices);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Bundles that are longer than a link takes: they go in fragments, another way, or not at all. */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 #define LENGTH 5000
 
@@ -206,16 +207,12 @@ START_TEST(checked_before)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_split, t)
 {
-    Suite *s = suite_create("split");
-    TCase *t = tcase_create("split");
     tcase_add_loop_test(t, in_fragments, 0, 5);
     tcase_add_test(t, one_at_a_time);
     tcase_add_test(t, fragments_are_cut_again);
     tcase_add_test(t, must_not_be_fragmented);
     tcase_add_test(t, no_room_at_all);
     tcase_add_test(t, checked_before);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

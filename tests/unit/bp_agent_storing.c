@@ -5,6 +5,7 @@
  * the order in which it was given them.
  */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 #define FLOOD 20000
 #define FLOODER 66 /* users */
@@ -154,15 +155,11 @@ START_TEST(test_deleted)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_storing, t)
 {
-    Suite *s = suite_create("bp_agent_storing");
-    TCase *t = tcase_create("storing");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, test_turns);
     tcase_add_test(t, test_alone);
     tcase_add_test(t, test_long);
     tcase_add_test(t, test_deleted);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

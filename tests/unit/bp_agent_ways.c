@@ -5,6 +5,7 @@
  * duplicate, and two that have only each other exchange it ever more slowly.
  */
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static void route(struct binder *n, const char *to, uint32_t link)
 {
@@ -213,10 +214,8 @@ START_TEST(what_ended_here_stays_known)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_agent_ways, t)
 {
-    Suite *s = suite_create("agent ways");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_link_that_is_up_is_preferred);
     tcase_add_test(t, what_is_only_in_the_store_moves_too);
     tcase_add_test(t, a_failed_link_is_the_last_choice);
@@ -224,6 +223,4 @@ int main(void)
     tcase_add_test(t, two_that_have_only_each_other);
     tcase_add_test(t, own_bundles_come_back_too);
     tcase_add_test(t, what_ended_here_stays_known);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

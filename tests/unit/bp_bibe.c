@@ -2,6 +2,7 @@
 /* Payloads of encapsulating bundles (draft-ietf-dtn-bibe-00 §5.3), and how deep they are. */
 #include "bp/codec/bibe.h"
 #include "bp_help.h"
+#include "tests/unit/suite.h"
 
 static struct buf *bytes_of(const char *text)
 {
@@ -131,15 +132,11 @@ START_TEST(depth)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_bibe, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, known_bytes);
     tcase_add_test(t, not_to_be_written);
     tcase_add_test(t, wrong_forms);
     tcase_add_test(t, depth);
-}
-
-int main(void)
-{
-    return run_tests("bibe", add);
 }

@@ -4,6 +4,7 @@
 
 #include "base/rng.h"
 #include "bp/codec/qos.h"
+#include "tests/unit/suite.h"
 
 /* RFC 9173 appendix A: bundles in full. */
 #define A1_PLAIN                                                                                   \
@@ -461,8 +462,9 @@ START_TEST(ids)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_bundle, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, published_plain_bundle);
     tcase_add_test(t, published_bundles_are_written_back);
     tcase_add_test(t, integrity_block_stands_for_the_primary_crc);
@@ -479,9 +481,4 @@ static void add(TCase *t)
     tcase_add_test(t, every_truncation_is_refused);
     tcase_add_test(t, every_flipped_bit_is_refused);
     tcase_add_test(t, ids);
-}
-
-int main(void)
-{
-    return run_tests("bundle", add);
 }

@@ -4,6 +4,7 @@
 
 #include "base/hash.h"
 #include "bp/codec/check.h"
+#include "tests/unit/suite.h"
 
 static struct eid parsed(const char *text)
 {
@@ -545,8 +546,9 @@ START_TEST(hashes_of_nodes)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_eid, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, texts_come_back);
     tcase_add_test(t, bad_texts);
     tcase_add_test(t, longest_dtn);
@@ -566,9 +568,4 @@ static void add(TCase *t)
     tcase_add_test(t, longest_of_other_schemes);
     tcase_add_test(t, hashes_do_not_cancel_out);
     tcase_add_test(t, hashes_of_nodes);
-}
-
-int main(void)
-{
-    return run_tests("eid", add);
 }

@@ -4,6 +4,7 @@
 
 #include "base/err.h"
 #include "bp/codec/eid.h"
+#include "tests/unit/suite.h"
 
 static bool matches(const char *pattern, const char *text)
 {
@@ -110,19 +111,11 @@ START_TEST(which_patterns_have_nodes)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_eid_patterns, t)
 {
-    Suite *s = suite_create("eid patterns");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, one_of_them_suffices);
     tcase_add_test(t, all_of_a_scheme);
     tcase_add_test(t, ten_alternatives);
     tcase_add_test(t, bad_sets);
     tcase_add_test(t, which_patterns_have_nodes);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -6,6 +6,7 @@
 #include "bp/agent/event_columns.h"
 #include "bp_agent_piece.h"
 #include "bp_log_books.h"
+#include "tests/unit/suite.h"
 
 struct log {
     size_t len;
@@ -324,10 +325,8 @@ START_TEST(page_has_every_word)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_event, t)
 {
-    Suite *s = suite_create("bundle event");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, the_life_of_a_bundle_that_goes_on);
     tcase_add_test(t, what_is_refused_says_why);
     tcase_add_test(t, what_is_delivered_here);
@@ -337,6 +336,4 @@ int main(void)
     tcase_add_test(t, a_line_has_its_columns);
     tcase_add_test(t, the_longest_line_fits);
     tcase_add_test(t, page_has_every_word);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Fragments, and fragments of fragments. */
 #include "bp_help.h"
+#include "tests/unit/suite.h"
 
 static const char text[] = "abcdefghijklmnopqrstuvwxyz";
 
@@ -96,15 +97,11 @@ START_TEST(refused)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_fragment, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, pieces_make_the_whole);
     tcase_add_test(t, fragment_of_a_fragment);
     tcase_add_test(t, beyond_four_gigabytes);
     tcase_add_test(t, refused);
-}
-
-int main(void)
-{
-    return run_tests("fragment", add);
 }

@@ -90,18 +90,4 @@ static inline void assert_same(const struct bundle *a, const struct bundle *b)
     ck_assert(slice_equal(a->payload, b->payload));
 }
 
-static inline int run_tests(const char *name, void (*add)(TCase *))
-{
-    Suite *suite = suite_create(name);
-    TCase *tests = tcase_create(name);
-    tcase_set_timeout(tests, 60);
-    add(tests);
-    suite_add_tcase(suite, tests);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_ENV);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
-}
-
 #endif

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids that follow one another are neighbours, 64 of them at most; all others are anywhere. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "bp/agent/agent_head.h"
+#include "tests/unit/suite.h"
 
 #define SEED 7
 
@@ -53,17 +52,9 @@ START_TEST(any_octets)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_id_hash, t)
 {
-    TCase *t = tcase_create("id_hash");
     tcase_add_test(t, neighbours);
     tcase_add_test(t, no_other_ones);
     tcase_add_test(t, any_octets);
-    Suite *s = suite_create("bp_id_hash");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Heads of CBOR items, written and read. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "bp/codec/cbor.h"
+#include "tests/unit/suite.h"
 
 #define CAP 16
 
@@ -144,19 +143,11 @@ START_TEST(what_begins_and_ends)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_item, t)
 {
-    TCase *t = tcase_create("item");
     tcase_add_test(t, written_as_the_rfc_has_it);
     tcase_add_test(t, others_written);
     tcase_add_test(t, read_back);
     tcase_add_test(t, strings_that_are_cut);
     tcase_add_test(t, what_begins_and_ends);
-    Suite *s = suite_create("bp_item");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

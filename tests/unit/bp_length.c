@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A bundle's end is found in whatever follows it, and no part of a bundle is taken for one. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "bp/codec/bundle.h"
+#include "tests/unit/suite.h"
 
 static struct buf *sample(size_t payload_len, enum crc_type crc)
 {
@@ -76,17 +76,9 @@ START_TEST(no_bundles)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_length, t)
 {
-    Suite *s = suite_create("bp_length");
-    TCase *c = tcase_create("all");
-    tcase_add_test(c, ends_where_it_ends);
-    tcase_add_test(c, a_part_is_none);
-    tcase_add_test(c, no_bundles);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, ends_where_it_ends);
+    tcase_add_test(t, a_part_is_none);
+    tcase_add_test(t, no_bundles);
 }

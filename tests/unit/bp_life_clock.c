@@ -2,6 +2,7 @@
 /* Lifetimes under clocks that are set, missing and wrong: what has passed counts. */
 #include "bp/agent/life_clock.h"
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 #define DAY UINT64_C(86400000)
 #define YEAR (365 * DAY)
@@ -204,10 +205,8 @@ START_TEST(no_clock_at_all)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_life_clock, t)
 {
-    Suite *s = suite_create("lifetimes and clocks");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, what_passed_over_a_restart, 0, (int)(sizeof begins / sizeof *begins));
     tcase_add_test(t, the_first_start);
     tcase_add_test(t, steps_while_it_runs);
@@ -215,6 +214,4 @@ int main(void)
     tcase_add_test(t, a_clock_that_is_set_ends_no_bundle);
     tcase_add_test(t, bundles_of_the_future);
     tcase_add_test(t, no_clock_at_all);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -3,6 +3,7 @@
  * and at the agent, what neighbours and applications are told, and where bundles go. */
 #include "base/err.h"
 #include "bp_agent_help.h"
+#include "tests/unit/suite.h"
 
 static struct eid_patterns patterns_of(const char *text)
 {
@@ -520,24 +521,20 @@ START_TEST(user_sends)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_permit, t)
 {
-    Suite *s = suite_create("permit");
-    TCase *c = tcase_create("permit");
-    suite_add_tcase(s, c);
-    tcase_add_test(c, permissions);
-    tcase_add_test(c, several_rules);
-    tcase_add_test(c, rate);
-    tcase_add_test(c, data_rate);
-    tcase_add_test(c, many_parties);
-    tcase_add_test(c, users);
-    tcase_add_test(c, wrong_lists);
-    tcase_add_test(c, neighbour_brings);
-    tcase_add_test(c, fragments_have_the_size_of_the_whole);
-    tcase_add_test(c, expedited_is_a_permission);
-    tcase_add_test(c, reports);
-    tcase_add_test(c, neighbour_gets);
-    tcase_add_test(c, waiting_ones_told_apart);
-    tcase_add_test(c, user_sends);
-    return run_suite(s);
+    tcase_add_test(t, permissions);
+    tcase_add_test(t, several_rules);
+    tcase_add_test(t, rate);
+    tcase_add_test(t, data_rate);
+    tcase_add_test(t, many_parties);
+    tcase_add_test(t, users);
+    tcase_add_test(t, wrong_lists);
+    tcase_add_test(t, neighbour_brings);
+    tcase_add_test(t, fragments_have_the_size_of_the_whole);
+    tcase_add_test(t, expedited_is_a_permission);
+    tcase_add_test(t, reports);
+    tcase_add_test(t, neighbour_gets);
+    tcase_add_test(t, waiting_ones_told_apart);
+    tcase_add_test(t, user_sends);
 }

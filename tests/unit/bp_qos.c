@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The block that has a bundle's priority, in the forms that are met on links. */
-#include <stdlib.h>
 #include <string.h>
-
-#include <check.h>
 
 #include "bp/codec/block.h"
 #include "bp/codec/qos.h"
+#include "tests/unit/suite.h"
 
 static struct bundle with_block(uint64_t type, const void *content, size_t len)
 {
@@ -123,10 +121,8 @@ START_TEST(words)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_qos, t)
 {
-    Suite *s = suite_create("bp_qos");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, the_form_of_ion);
     tcase_add_test(t, numbers_of_any_size_fit);
     tcase_add_test(t, other_contents_say_nothing);
@@ -134,10 +130,4 @@ int main(void)
     tcase_add_test(t, the_own_form_counts_first);
     tcase_add_test(t, an_encrypted_one_says_nothing);
     tcase_add_test(t, words);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
  * trace as the agent's actions.
  */
 #include "bp_router_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(it_is_asked_with_all_that_is_known)
 {
@@ -390,10 +391,8 @@ START_TEST(a_route_that_is_removed_moves_its_queue)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_router, t)
 {
-    Suite *s = suite_create("router");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, it_is_asked_with_all_that_is_known);
     tcase_add_test(t, what_waits_goes_at_its_time);
     tcase_add_test(t, a_lifetime_ends_while_it_waits);
@@ -407,6 +406,4 @@ int main(void)
     tcase_add_test(t, waiting_apart_takes_no_memory);
     tcase_add_test(t, routes_change_while_bundles_wait);
     tcase_add_test(t, a_route_that_is_removed_moves_its_queue);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ways that have room for a part of a bundle (RFC 9171 §5.8): what goes, and what is asked then. */
 #include "bp_router_help.h"
+#include "tests/unit/suite.h"
 
 #define LENGTH 5000
 
@@ -135,14 +136,10 @@ START_TEST(what_must_stay_whole_is_asked_for_so)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_router_parts, t)
 {
-    Suite *s = suite_create("router: parts");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_part_that_fits_goes_first);
     tcase_add_test(t, a_part_in_several_fragments);
     tcase_add_test(t, a_part_that_fails);
     tcase_add_test(t, what_must_stay_whole_is_asked_for_so);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

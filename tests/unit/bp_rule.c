@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Operators' rules: each criterion by itself, and together. */
-#include <stdlib.h>
-
-#include <check.h>
 
 #include "bp/agent/rule.h"
+#include "tests/unit/suite.h"
 
 static struct eid eid_of(const char *text)
 {
@@ -101,18 +99,10 @@ START_TEST(all_of_them_together)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_rule, t)
 {
-    Suite *s = suite_create("bp_rule");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, one_that_names_nothing_fits_all);
     tcase_add_test(t, each_criterion);
     tcase_add_test(t, flags_and_priorities);
     tcase_add_test(t, all_of_them_together);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

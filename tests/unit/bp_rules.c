@@ -4,6 +4,7 @@
 
 #include "base/crc.h"
 #include "bp/codec/admin.h"
+#include "tests/unit/suite.h"
 
 /* How a bundle fares: refused always, refused in strict mode only, or noted. */
 enum fate { ALWAYS, STRICT_ONLY, NOTED };
@@ -266,8 +267,9 @@ START_TEST(crc_item_head_counts)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_rules, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_test(t, field_rules);
     tcase_add_test(t, block_rules);
     tcase_add_test(t, shape_of_bundles);
@@ -276,9 +278,4 @@ static void add(TCase *t)
     tcase_add_test(t, findings_are_limited);
     tcase_add_test(t, lint_goes_on);
     tcase_add_test(t, crc_item_head_counts);
-}
-
-int main(void)
-{
-    return run_tests("rules", add);
 }

@@ -2,6 +2,7 @@
 /* Bundle security: the four examples of RFC 9173 appendix A octet for octet in both directions,
  * altered bytes, random bundles. */
 #include "bp_security_help.h"
+#include "tests/unit/suite.h"
 
 /* A.1: BIB over the payload with HMAC 512. */
 START_TEST(example_1)
@@ -326,8 +327,9 @@ START_TEST(bundles_with_too_many_blocks)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_security, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_unchecked_fixture(t, open_table, close_table);
     tcase_add_test(t, example_1);
     tcase_add_test(t, example_2);
@@ -339,9 +341,4 @@ static void add(TCase *t)
     tcase_add_loop_test(t, random_operations_come_back, 0, 5);
     tcase_add_test(t, fragments_of_a_signed_primary_block);
     tcase_add_test(t, bundles_with_too_many_blocks);
-}
-
-int main(void)
-{
-    return run_tests("security", add);
 }

@@ -4,6 +4,7 @@
 
 #include "bp/codec/security_policy.h"
 #include "os/crypto.h"
+#include "tests/unit/suite.h"
 
 static struct crypto crypto;
 static struct security_ring ring;
@@ -502,10 +503,8 @@ START_TEST(encrypted_priority)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_security_agent, t)
 {
-    Suite *s = suite_create("security policy at the agent");
-    TCase *t = tcase_create("policy");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, a_forgery_does_not_displace);
     tcase_add_test(t, administrative_records);
@@ -518,6 +517,4 @@ int main(void)
     tcase_add_test(t, offered_again);
     tcase_add_test(t, key_files);
     tcase_add_test(t, encrypted_priority);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

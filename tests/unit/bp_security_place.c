@@ -4,6 +4,7 @@
 
 #include "bp/codec/security_policy.h"
 #include "os/crypto.h"
+#include "tests/unit/suite.h"
 
 static struct crypto crypto;
 static struct security_ring ring;
@@ -131,14 +132,10 @@ START_TEST(check_values_of_payloads)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_security_place, t)
 {
-    Suite *s = suite_create("security: payloads in place");
-    TCase *t = tcase_create("place");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, payloads_stay_in_place);
     tcase_add_test(t, little_room);
     tcase_add_test(t, check_values_of_payloads);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

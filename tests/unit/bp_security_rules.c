@@ -2,6 +2,7 @@
 /* Bundle security: blocks that cannot be parsed, operations that RFC 9172 forbids, a library that
  * fails. */
 #include "bp_security_help.h"
+#include "tests/unit/suite.h"
 
 /* The default of an absent variant is HMAC 384, of absent scope flags all (§3.3). */
 START_TEST(defaults_of_absent_parameters)
@@ -242,8 +243,9 @@ START_TEST(failing_library_leaves_the_bundle)
 }
 END_TEST
 
-static void add(TCase *t)
+SUITE(bp_security_rules, t)
 {
+    tcase_set_timeout(t, 60);
     tcase_add_unchecked_fixture(t, open_table, close_table);
     tcase_add_test(t, defaults_of_absent_parameters);
     tcase_add_loop_test(t, malformed_blocks, 0, (int)(sizeof malformed / sizeof *malformed));
@@ -254,9 +256,4 @@ static void add(TCase *t)
     tcase_add_test(t, overlaps_and_unreadable_blocks);
     tcase_add_test(t, targets_with_their_integrity_blocks);
     tcase_add_test(t, failing_library_leaves_the_bundle);
-}
-
-int main(void)
-{
-    return run_tests("security: rules", add);
 }

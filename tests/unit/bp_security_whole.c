@@ -5,6 +5,7 @@
 
 #include "bp/codec/security_policy.h"
 #include "os/crypto.h"
+#include "tests/unit/suite.h"
 
 #define HALF 10
 
@@ -277,10 +278,8 @@ START_TEST(for_the_node_and_for_groups)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_security_whole, t)
 {
-    Suite *s = suite_create("late verification");
-    TCase *t = tcase_create("late");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_loop_test(t, who_brought_the_first_fragment, 0, 2);
     tcase_add_loop_test(t, whose_link_is_not_known, 0, 2);
@@ -290,6 +289,4 @@ int main(void)
     tcase_add_test(t, peers_take_turns);
     tcase_add_test(t, for_all);
     tcase_add_loop_test(t, for_the_node_and_for_groups, 0, 2);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Ids against duplicates: they go when their time has come, whatever came before them. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "bp/agent/seen.h"
+#include "tests/unit/suite.h"
 
 #define MAX 1000
 
@@ -164,10 +163,8 @@ START_TEST(displaced_are_those_whose_time_had_not_come)
 }
 END_TEST
 
-int main(void)
+SUITE(bp_seen, t)
 {
-    Suite *s = suite_create("ids seen");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, one_that_never_ends_holds_up_no_other);
     tcase_add_test(t, neighbours_are_told_apart);
     tcase_add_test(t, forgets_in_steps);
@@ -175,10 +172,4 @@ int main(void)
     tcase_add_test(t, agrees_with_a_model);
     tcase_add_test(t, bytes_are_bounded);
     tcase_add_test(t, displaced_are_those_whose_time_had_not_come);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

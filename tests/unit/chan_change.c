@@ -7,6 +7,7 @@
 #include <math.h>
 
 #include "tests/unit/chan_oracle.h"
+#include "tests/unit/suite.h"
 
 struct source {
     struct rng rng;
@@ -439,22 +440,18 @@ START_TEST(at_once_is_what_must_be)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_change, t)
 {
-    Suite *s = suite_create("chan_change");
-    TCase *tc = tcase_create("change");
-    tcase_set_timeout(tc, 180);
-    tcase_add_test(tc, at_once_is_what_must_be);
-    tcase_add_loop_test(tc, undecided_frames_fare_the_same, 0, 10);
-    tcase_add_loop_test(tc, told_and_written_changes_are_the_same, 0, 10);
-    tcase_add_test(tc, each_frame_has_the_rate_of_its_start);
-    tcase_add_test(tc, a_busy_line_carries_the_integral_of_its_rate);
-    tcase_add_test(tc, errors_follow_their_probabilities_over_time);
-    tcase_add_test(tc, copies_and_flips_follow_theirs);
-    tcase_add_test(tc, what_waits_has_limits);
-    tcase_add_test(tc, changes_without_sense_are_refused);
-    tcase_add_test(tc, a_change_told_among_written_ones);
-    tcase_add_test(tc, a_change_before_the_first_frame);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_set_timeout(t, 180);
+    tcase_add_test(t, at_once_is_what_must_be);
+    tcase_add_loop_test(t, undecided_frames_fare_the_same, 0, 10);
+    tcase_add_loop_test(t, told_and_written_changes_are_the_same, 0, 10);
+    tcase_add_test(t, each_frame_has_the_rate_of_its_start);
+    tcase_add_test(t, a_busy_line_carries_the_integral_of_its_rate);
+    tcase_add_test(t, errors_follow_their_probabilities_over_time);
+    tcase_add_test(t, copies_and_flips_follow_theirs);
+    tcase_add_test(t, what_waits_has_limits);
+    tcase_add_test(t, changes_without_sense_are_refused);
+    tcase_add_test(t, a_change_told_among_written_ones);
+    tcase_add_test(t, a_change_before_the_first_frame);
 }

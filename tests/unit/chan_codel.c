@@ -4,6 +4,7 @@
 
 #include "channel-emu/chan/chan_codel.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define TARGET (5 * TICK_MS)
 #define INTERVAL (100 * TICK_MS)
@@ -194,18 +195,14 @@ START_TEST(without_a_rate_there_is_no_queue)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_codel, t)
 {
-    Suite *s = suite_create("chan_codel");
-    TCase *tc = tcase_create("codel");
-    tcase_add_test(tc, drops_come_closer_by_the_square_root);
-    tcase_add_test(tc, the_law_is_exact);
-    tcase_add_loop_test(tc, it_remembers_how_hard_it_was, 0, 4);
-    tcase_add_test(tc, what_can_be_marked_is);
-    tcase_add_test(tc, a_standing_queue_is_drained);
-    tcase_add_test(tc, marks_lose_nothing);
-    tcase_add_test(tc, a_step_marks_what_waited_longer);
-    tcase_add_test(tc, without_a_rate_there_is_no_queue);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, drops_come_closer_by_the_square_root);
+    tcase_add_test(t, the_law_is_exact);
+    tcase_add_loop_test(t, it_remembers_how_hard_it_was, 0, 4);
+    tcase_add_test(t, what_can_be_marked_is);
+    tcase_add_test(t, a_standing_queue_is_drained);
+    tcase_add_test(t, marks_lose_nothing);
+    tcase_add_test(t, a_step_marks_what_waited_longer);
+    tcase_add_test(t, without_a_rate_there_is_no_queue);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* On and off contact: what is lost, what waits, and how long a queue may become. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define US TICK_US
 
@@ -227,20 +228,16 @@ START_TEST(the_origin_may_be_the_first_frame)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_contact, t)
 {
-    Suite *s = suite_create("chan_contact");
-    TCase *tc = tcase_create("contact");
-    tcase_add_test(tc, off_contact_is_lost);
-    tcase_add_test(tc, losses_of_sight_are_the_opposite);
-    tcase_add_loop_test(tc, windows_that_touch_are_one, 0, 2);
-    tcase_add_test(tc, an_instant_is_on_or_off);
-    tcase_add_test(tc, the_line_holds_for_the_next_contact);
-    tcase_add_test(tc, what_is_held_counts_in_bytes);
-    tcase_add_test(tc, what_is_held_counts_in_bytes_without_a_rate);
-    tcase_add_test(tc, a_queue_is_limited_in_time);
-    tcase_add_test(tc, time_off_contact_is_no_waiting_time);
-    tcase_add_test(tc, the_origin_may_be_the_first_frame);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, off_contact_is_lost);
+    tcase_add_test(t, losses_of_sight_are_the_opposite);
+    tcase_add_loop_test(t, windows_that_touch_are_one, 0, 2);
+    tcase_add_test(t, an_instant_is_on_or_off);
+    tcase_add_test(t, the_line_holds_for_the_next_contact);
+    tcase_add_test(t, what_is_held_counts_in_bytes);
+    tcase_add_test(t, what_is_held_counts_in_bytes_without_a_rate);
+    tcase_add_test(t, a_queue_is_limited_in_time);
+    tcase_add_test(t, time_off_contact_is_no_waiting_time);
+    tcase_add_test(t, the_origin_may_be_the_first_frame);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Delay over time, and jitter that keeps the order. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 static struct chan *with_points(const struct chan_point *points, size_t n, struct chan_config k)
 {
@@ -121,15 +122,11 @@ START_TEST(jitter_in_order_does_not_reorder)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_delay, t)
 {
-    Suite *s = suite_create("chan_delay");
-    TCase *tc = tcase_create("delay");
-    tcase_add_test(tc, delay_follows_the_table);
-    tcase_add_test(tc, the_delay_is_that_of_the_last_bit);
-    tcase_add_test(tc, a_shrinking_delay_keeps_the_order);
-    tcase_add_test(tc, large_delays_and_times_do_not_overflow);
-    tcase_add_test(tc, jitter_in_order_does_not_reorder);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, delay_follows_the_table);
+    tcase_add_test(t, the_delay_is_that_of_the_last_bit);
+    tcase_add_test(t, a_shrinking_delay_keeps_the_order);
+    tcase_add_test(t, large_delays_and_times_do_not_overflow);
+    tcase_add_test(t, jitter_in_order_does_not_reorder);
 }

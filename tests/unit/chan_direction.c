@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The two directions of an optical link: the same powers where they are wholly correlated, the lag
  * exactly, the correlation as asked for, and each direction's own law whatever it is. */
-#include <check.h>
 #include <math.h>
 
 #include "channel-emu/chan/chan_fade.h"
 #include "channel-emu/chan/chan_gen.h"
+#include "tests/unit/suite.h"
 
 #define STEPS 200000u
 
@@ -120,19 +120,11 @@ START_TEST(wrong_words_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_direction, t)
 {
-    Suite *s = suite_create("chan_direction");
-    TCase *tc = tcase_create("direction");
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, wholly_correlated_it_is_the_same, 0, 4);
-    tcase_add_loop_test(tc, correlated_as_asked, 0, 4);
-    tcase_add_test(tc, clouds_are_common_and_pointing_is_not);
-    tcase_add_loop_test(tc, wrong_words_are_refused, 0, 7);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, wholly_correlated_it_is_the_same, 0, 4);
+    tcase_add_loop_test(t, correlated_as_asked, 0, 4);
+    tcase_add_test(t, clouds_are_common_and_pointing_is_not);
+    tcase_add_loop_test(t, wrong_words_are_refused, 0, 7);
 }

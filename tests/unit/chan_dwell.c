@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Distributions, distances and correlations of run lengths against a step by step recomputation. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "channel-emu/chan/chan_dwell.h"
+#include "tests/unit/suite.h"
 
 static void fill(struct trace *t, tick step, uint64_t seed, size_t runs)
 {
@@ -117,17 +117,9 @@ START_TEST(one_state_only)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_dwell, t)
 {
-    Suite *s = suite_create("chan_dwell");
-    TCase *tc = tcase_create("dwell");
-    tcase_add_loop_test(tc, autocorrelation_and_share, 0, 5);
-    tcase_add_test(tc, distance);
-    tcase_add_test(tc, one_state_only);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_loop_test(t, autocorrelation_and_share, 0, 5);
+    tcase_add_test(t, distance);
+    tcase_add_test(t, one_state_only);
 }

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The models of the air against values worked out elsewhere, the processes against their
  * distributions and correlation, the receiver against a plain recomputation. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -12,6 +10,7 @@
 #include "channel-emu/chan/chan_fade.h"
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_math.h"
+#include "tests/unit/suite.h"
 
 /* Al-Habash et al. worked out in Python: Rytov variance, alpha, beta, index. */
 START_TEST(gamma_gamma_parameters)
@@ -388,29 +387,21 @@ START_TEST(the_receiver_has_limits)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_fade, t)
 {
-    Suite *s = suite_create("chan_fade");
-    TCase *tc = tcase_create("fade");
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, gamma_gamma_parameters);
-    tcase_add_test(tc, rytov_variance_is_the_integral);
-    tcase_add_test(tc, an_aperture_averages_as_the_integral_says);
-    tcase_add_test(tc, an_aperture_of_20_cm);
-    tcase_add_test(tc, a_profile_by_name_and_by_table);
-    tcase_add_test(tc, a_profile_of_one_value);
-    tcase_add_loop_test(tc, wrong_profiles_are_refused, 0, 11);
-    tcase_add_test(tc, a_normal_process_has_its_coherence_time);
-    tcase_add_test(tc, shares_below_the_threshold_are_the_laws);
-    tcase_add_test(tc, a_table_follows_the_quantiles);
-    tcase_add_test(tc, a_pass_is_linear_between_its_points);
-    tcase_add_loop_test(tc, the_receiver_averages_and_holds, 0, 4);
-    tcase_add_loop_test(tc, the_receiver_spreads_over_blocks, 0, 5);
-    tcase_add_test(tc, the_receiver_has_limits);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, gamma_gamma_parameters);
+    tcase_add_test(t, rytov_variance_is_the_integral);
+    tcase_add_test(t, an_aperture_averages_as_the_integral_says);
+    tcase_add_test(t, an_aperture_of_20_cm);
+    tcase_add_test(t, a_profile_by_name_and_by_table);
+    tcase_add_test(t, a_profile_of_one_value);
+    tcase_add_loop_test(t, wrong_profiles_are_refused, 0, 11);
+    tcase_add_test(t, a_normal_process_has_its_coherence_time);
+    tcase_add_test(t, shares_below_the_threshold_are_the_laws);
+    tcase_add_test(t, a_table_follows_the_quantiles);
+    tcase_add_test(t, a_pass_is_linear_between_its_points);
+    tcase_add_loop_test(t, the_receiver_averages_and_holds, 0, 4);
+    tcase_add_loop_test(t, the_receiver_spreads_over_blocks, 0, 5);
+    tcase_add_test(t, the_receiver_has_limits);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What the channel tells of single frames: reasons and their order, bytes, streams of chances. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 static void expect_fate(struct chan *c, enum chan_reason reason, uint64_t number)
 {
@@ -267,21 +268,17 @@ START_TEST(reasons_have_names)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_fate, t)
 {
-    Suite *s = suite_create("chan_fate");
-    TCase *tc = tcase_create("fate");
-    tcase_add_test(tc, a_loss_is_told_with_the_callers_bytes);
-    tcase_add_test(tc, a_good_frame_has_no_fate);
-    tcase_add_test(tc, the_first_reason_counts);
-    tcase_add_test(tc, a_loss_by_rule_takes_the_line);
-    tcase_add_test(tc, an_outage_is_told_when_it_is_known);
-    tcase_add_test(tc, copies_and_flips_are_told);
-    tcase_add_test(tc, an_empty_frame_has_no_bit_to_flip);
-    tcase_add_loop_test(tc, a_bit_error_rate_of_one_flips_all, 0, 2);
-    tcase_add_loop_test(tc, chances_do_not_move_each_other, 0, 4);
-    tcase_add_loop_test(tc, the_end_tells_of_all_that_is_inside, 0, 2);
-    tcase_add_test(tc, reasons_have_names);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, a_loss_is_told_with_the_callers_bytes);
+    tcase_add_test(t, a_good_frame_has_no_fate);
+    tcase_add_test(t, the_first_reason_counts);
+    tcase_add_test(t, a_loss_by_rule_takes_the_line);
+    tcase_add_test(t, an_outage_is_told_when_it_is_known);
+    tcase_add_test(t, copies_and_flips_are_told);
+    tcase_add_test(t, an_empty_frame_has_no_bit_to_flip);
+    tcase_add_loop_test(t, a_bit_error_rate_of_one_flips_all, 0, 2);
+    tcase_add_loop_test(t, chances_do_not_move_each_other, 0, 4);
+    tcase_add_loop_test(t, the_end_tells_of_all_that_is_inside, 0, 2);
+    tcase_add_test(t, reasons_have_names);
 }

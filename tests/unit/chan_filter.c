@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Filters for normal processes: slopes of what they draw, correlations, crossings by Rice's
  * formula, and changes in mid-run. */
-#include <check.h>
 #include <math.h>
 
 #include "base/rng.h"
 #include "channel-emu/chan/chan_filter.h"
 #include "channel-emu/chan/chan_law.h"
+#include "tests/unit/suite.h"
 
 /* The power at some frequencies of a long run, in pieces with a window that lets little through. */
 static double power_at(const double *x, size_t n, size_t piece, double omega)
@@ -118,18 +118,10 @@ START_TEST(a_filter_changes_without_a_leap)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_filter, t)
 {
-    Suite *s = suite_create("chan_filter");
-    TCase *tc = tcase_create("filter");
-    tcase_set_timeout(tc, 120);
-    tcase_add_loop_test(tc, spectra_fall_as_they_should, 0, 2);
-    tcase_add_loop_test(tc, an_inner_scale_makes_crossings_those_of_the_link, 0, 3);
-    tcase_add_test(tc, a_filter_changes_without_a_leap);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 120);
+    tcase_add_loop_test(t, spectra_fall_as_they_should, 0, 2);
+    tcase_add_loop_test(t, an_inner_scale_makes_crossings_those_of_the_link, 0, 3);
+    tcase_add_test(t, a_filter_changes_without_a_leap);
 }

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Generated traces against their models (Kolmogorov-Smirnov at 1 %, with fixed seeds), the options
  * that describe them, and statistics worked out by hand. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_gen.h"
 #include "channel-emu/chan/chan_stats.h"
+#include "tests/unit/suite.h"
 
 static void make(struct trace *t, const char *const options[][2], uint64_t steps, uint64_t seed)
 {
@@ -313,28 +312,20 @@ START_TEST(a_side_without_runs_is_zeros)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_gen, t)
 {
-    Suite *s = suite_create("chan_gen");
-    TCase *tc = tcase_create("gen");
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, renewal_runs_follow_their_laws, 0, 3);
-    tcase_add_loop_test(tc, renewal_begins_in_equilibrium, 0, 4);
-    tcase_add_test(tc, gilbert_runs_are_geometric);
-    tcase_add_test(tc, gilbert_with_loss_in_both_states);
-    tcase_add_test(tc, independent_steps_are_geometric);
-    tcase_add_loop_test(tc, traces_have_the_length_asked_for, 0, 2);
-    tcase_add_loop_test(tc, wrong_options_have_their_message, 0,
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, renewal_runs_follow_their_laws, 0, 3);
+    tcase_add_loop_test(t, renewal_begins_in_equilibrium, 0, 4);
+    tcase_add_test(t, gilbert_runs_are_geometric);
+    tcase_add_test(t, gilbert_with_loss_in_both_states);
+    tcase_add_test(t, independent_steps_are_geometric);
+    tcase_add_loop_test(t, traces_have_the_length_asked_for, 0, 2);
+    tcase_add_loop_test(t, wrong_options_have_their_message, 0,
                         (int)(sizeof wrong / sizeof *wrong));
-    tcase_add_test(tc, parameters_are_the_options);
-    tcase_add_test(tc, refuses_an_empty_trace_and_unknown_presets);
-    tcase_add_test(tc, what_is_drawn_is_synthetic);
-    tcase_add_test(tc, statistics_by_hand);
-    tcase_add_test(tc, a_side_without_runs_is_zeros);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, parameters_are_the_options);
+    tcase_add_test(t, refuses_an_empty_trace_and_unknown_presets);
+    tcase_add_test(t, what_is_drawn_is_synthetic);
+    tcase_add_test(t, statistics_by_hand);
+    tcase_add_test(t, a_side_without_runs_is_zeros);
 }

@@ -3,6 +3,7 @@
 #include "channel-emu/chan/chan_hand.h"
 #include "channel-emu/chan/chan_shared.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 static const struct chan_handover passes[] = {{.at = 10 * TICK_MS, .to = 0},
                                               {.at = 50 * TICK_MS, .to = 1, .gap = 5 * TICK_MS},
@@ -378,21 +379,17 @@ START_TEST(cuts_rise)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_hand, t)
 {
-    Suite *s = suite_create("chan_hand");
-    TCase *tc = tcase_create("hand");
-    tcase_add_test(tc, a_frame_takes_the_channel_of_its_time);
-    tcase_add_test(tc, a_list_without_sense_is_refused);
-    tcase_add_test(tc, cuts_are_those_of_the_channel_before);
-    tcase_add_test(tc, a_cut_loses_what_is_inside);
-    tcase_add_test(tc, what_waits_takes_no_line);
-    tcase_add_test(tc, a_cut_makes_room_for_others);
-    tcase_add_test(tc, a_cut_makes_room_before_the_contact);
-    tcase_add_test(tc, a_rule_comes_before_a_cut);
-    tcase_add_loop_test(tc, a_shared_line_with_cuts_is_a_list, 0, 5);
-    tcase_add_loop_test(tc, fates_are_as_without_cuts_but_for_them, 0, 20);
-    tcase_add_test(tc, cuts_rise);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, a_frame_takes_the_channel_of_its_time);
+    tcase_add_test(t, a_list_without_sense_is_refused);
+    tcase_add_test(t, cuts_are_those_of_the_channel_before);
+    tcase_add_test(t, a_cut_loses_what_is_inside);
+    tcase_add_test(t, what_waits_takes_no_line);
+    tcase_add_test(t, a_cut_makes_room_for_others);
+    tcase_add_test(t, a_cut_makes_room_before_the_contact);
+    tcase_add_test(t, a_rule_comes_before_a_cut);
+    tcase_add_loop_test(t, a_shared_line_with_cuts_is_a_list, 0, 5);
+    tcase_add_loop_test(t, fates_are_as_without_cuts_but_for_them, 0, 20);
+    tcase_add_test(t, cuts_rise);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of which the head alone is carried: all else is as with whole ones. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define FRAMES 4000
 #define ROOM 2048
@@ -112,17 +113,20 @@ START_TEST(a_head_is_lost_by_rule)
 }
 END_TEST
 
-int main(void)
+static void make_fades(void)
 {
-    Suite *s = suite_create("chan_head");
-    TCase *tc = tcase_create("head");
     trace_init(&fades, TICK_MS);
-    if (trace_add(&fades, false, 7) < 0 || trace_add(&fades, true, 2) < 0)
-        return 1;
-    tcase_add_loop_test(tc, heads_fare_as_whole_frames, 0, 4);
-    tcase_add_test(tc, a_head_is_lost_by_rule);
-    suite_add_tcase(s, tc);
-    int failed = run_suite(s);
+    ck_assert(trace_add(&fades, false, 7) >= 0 && trace_add(&fades, true, 2) >= 0);
+}
+
+static void drop_fades(void)
+{
     trace_fini(&fades);
-    return failed;
+}
+
+SUITE(chan_head, t)
+{
+    tcase_add_checked_fixture(t, make_fades, drop_fades);
+    tcase_add_loop_test(t, heads_fare_as_whole_frames, 0, 4);
+    tcase_add_test(t, a_head_is_lost_by_rule);
 }

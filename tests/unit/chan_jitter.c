@@ -6,6 +6,7 @@
 #include "channel-emu/chan/chan_jitter.h"
 #include "channel-emu/chan/chan_math.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 static struct chan_jitter law(enum chan_jitter_law kind, tick mean, tick sd)
 {
@@ -238,19 +239,15 @@ START_TEST(copies_have_jitter_of_their_own)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_jitter, t)
 {
-    Suite *s = suite_create("chan_jitter");
-    TCase *tc = tcase_create("jitter");
-    tcase_add_loop_test(tc, quantiles_are_those_of_the_law, 0, LAWS);
-    tcase_add_loop_test(tc, moments_are_those_of_the_law, 0, LAWS);
-    tcase_add_test(tc, a_narrow_gamma_is_nearly_normal);
-    tcase_add_test(tc, a_table_is_linear_between_its_quantiles);
-    tcase_add_test(tc, what_no_law_can_have);
-    tcase_add_test(tc, memory_is_in_time);
-    tcase_add_loop_test(tc, it_is_a_stream_of_its_own, 0, 2);
-    tcase_add_test(tc, order_can_be_kept);
-    tcase_add_test(tc, copies_have_jitter_of_their_own);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_loop_test(t, quantiles_are_those_of_the_law, 0, LAWS);
+    tcase_add_loop_test(t, moments_are_those_of_the_law, 0, LAWS);
+    tcase_add_test(t, a_narrow_gamma_is_nearly_normal);
+    tcase_add_test(t, a_table_is_linear_between_its_quantiles);
+    tcase_add_test(t, what_no_law_can_have);
+    tcase_add_test(t, memory_is_in_time);
+    tcase_add_loop_test(t, it_is_a_stream_of_its_own, 0, 2);
+    tcase_add_test(t, order_can_be_kept);
+    tcase_add_test(t, copies_have_jitter_of_their_own);
 }

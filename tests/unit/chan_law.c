@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The samplers against their distributions (Kolmogorov-Smirnov at 1 %, with fixed seeds), and the
  * texts by which people write laws. */
-#include <check.h>
 #include <math.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_math.h"
+#include "tests/unit/suite.h"
 
 #define DRAWS 40000
 
@@ -154,20 +154,12 @@ START_TEST(numbers)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_law, t)
 {
-    Suite *s = suite_create("chan_law");
-    TCase *tc = tcase_create("law");
-    tcase_add_loop_test(tc, draws_follow_their_law, 0, (int)(sizeof laws / sizeof *laws));
-    tcase_add_loop_test(tc, met_lengths_are_biased_by_their_length, 0,
+    tcase_add_loop_test(t, draws_follow_their_law, 0, (int)(sizeof laws / sizeof *laws));
+    tcase_add_loop_test(t, met_lengths_are_biased_by_their_length, 0,
                         (int)(sizeof laws / sizeof *laws));
-    tcase_add_test(tc, normal_numbers_follow_theirs);
-    tcase_add_loop_test(tc, wrong_texts_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
-    tcase_add_test(tc, numbers);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, normal_numbers_follow_theirs);
+    tcase_add_loop_test(t, wrong_texts_are_refused, 0, (int)(sizeof wrong / sizeof *wrong));
+    tcase_add_test(t, numbers);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The link model: when frames arrive, which do not, and that the counters add up. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(delay_only)
 {
@@ -321,23 +322,19 @@ START_TEST(soak)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_link, t)
 {
-    Suite *s = suite_create("chan_link");
-    TCase *tc = tcase_create("link");
-    tcase_add_test(tc, delay_only);
-    tcase_add_test(tc, serialises_in_turn);
-    tcase_add_test(tc, fractions_of_ns_are_kept);
-    tcase_add_test(tc, a_fade_takes_what_is_on_the_air);
-    tcase_add_test(tc, an_instant_meets_the_trace_without_rate);
-    tcase_add_test(tc, random_loss_follows_its_seed_and_probability);
-    tcase_add_test(tc, jitter_reorders_within_its_bound);
-    tcase_add_test(tc, duplicates_and_flips_are_counted);
-    tcase_add_loop_test(tc, an_outage_loses_what_it_meets, 0, 2);
-    tcase_add_test(tc, what_would_arrive_in_an_outage_is_lost);
-    tcase_add_test(tc, the_queue_has_a_limit);
-    tcase_add_test(tc, refuses_wrong_settings);
-    tcase_add_loop_test(tc, soak, 0, 60);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, delay_only);
+    tcase_add_test(t, serialises_in_turn);
+    tcase_add_test(t, fractions_of_ns_are_kept);
+    tcase_add_test(t, a_fade_takes_what_is_on_the_air);
+    tcase_add_test(t, an_instant_meets_the_trace_without_rate);
+    tcase_add_test(t, random_loss_follows_its_seed_and_probability);
+    tcase_add_test(t, jitter_reorders_within_its_bound);
+    tcase_add_test(t, duplicates_and_flips_are_counted);
+    tcase_add_loop_test(t, an_outage_loses_what_it_meets, 0, 2);
+    tcase_add_test(t, what_would_arrive_in_an_outage_is_lost);
+    tcase_add_test(t, the_queue_has_a_limit);
+    tcase_add_test(t, refuses_wrong_settings);
+    tcase_add_loop_test(t, soak, 0, 60);
 }

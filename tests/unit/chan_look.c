@@ -2,6 +2,7 @@
 /* What an observer sees of a channel: trace, contacts, outages, powers and values, at a time that
  * is given; and that frames meet the same whether anybody looks or not. */
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #include <math.h>
 
@@ -127,16 +128,12 @@ START_TEST(values_are_those_of_the_last_frame)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_look, t)
 {
-    Suite *s = suite_create("chan_look");
-    TCase *tc = tcase_create("chan_look");
-    tcase_add_test(tc, nothing_before_the_first_frame);
-    tcase_add_test(tc, the_trace_now_and_its_share);
-    tcase_add_test(tc, a_trace_without_loop_is_good_after_its_end);
-    tcase_add_test(tc, who_looks_changes_nothing);
-    tcase_add_test(tc, contacts_and_outages);
-    tcase_add_test(tc, values_are_those_of_the_last_frame);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, nothing_before_the_first_frame);
+    tcase_add_test(t, the_trace_now_and_its_share);
+    tcase_add_test(t, a_trace_without_loop_is_good_after_its_end);
+    tcase_add_test(t, who_looks_changes_nothing);
+    tcase_add_test(t, contacts_and_outages);
+    tcase_add_test(t, values_are_those_of_the_last_frame);
 }

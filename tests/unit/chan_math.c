@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Our functions of real numbers against the mathematical library's, and against each other. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "channel-emu/chan/chan_math.h"
+#include "tests/unit/suite.h"
 
 #define NEAR(a, b, tolerance) ck_assert_double_le(fabs((a) / (b)-1), tolerance)
 
@@ -71,18 +70,10 @@ START_TEST(gamma_by_a_normal_number)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_math, t)
 {
-    Suite *s = suite_create("chan_math");
-    TCase *tc = tcase_create("math");
-    tcase_add_test(tc, elementary_functions);
-    tcase_add_test(tc, normal_distribution);
-    tcase_add_test(tc, gamma_distribution);
-    tcase_add_test(tc, gamma_by_a_normal_number);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, elementary_functions);
+    tcase_add_test(t, normal_distribution);
+    tcase_add_test(t, gamma_distribution);
+    tcase_add_test(t, gamma_by_a_normal_number);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation fails once: the channel counts what it had to drop, and goes on; traces and
  * their readers say so and stay whole. And: a steady stream allocates nothing. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "channel-emu/chan/chan_text.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 /* 50 frames, all inside at once; the number that came out, or -1 when there was no channel. */
 static int run_channel(tick jitter, long at, uint64_t *dropped)
@@ -26,10 +26,10 @@ static int run_channel(tick jitter, long at, uint64_t *dropped)
     struct chan_out out;
     int got = 0;
     *dropped = 0;
-    countdown = at;
+    memory.countdown = at;
     int rc = chan_new(&c, &k);
     if (rc < 0) {
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_int_eq(rc, HELIO_ENOMEM);
         return -1;
     }
@@ -37,7 +37,7 @@ static int run_channel(tick jitter, long at, uint64_t *dropped)
         chan_input(c, frame, (size_t)i * 60, i, 0);
     while (chan_output(c, TICK_NEVER - 1, &out) == 1)
         got++;
-    countdown = -1;
+    memory.countdown = -1;
     *dropped = chan_counters(c)->lost[CHAN_MEMORY];
     ck_assert_uint_eq(chan_counters(c)->queued, 0);
     chan_free(c);
@@ -48,9 +48,9 @@ static int run_channel(tick jitter, long at, uint64_t *dropped)
 START_TEST(the_channel_drops_and_goes_on)
 {
     for (long at = 0;; at++) {
-        uint64_t dropped, before = failed;
+        uint64_t dropped, before = memory.failed;
         int got = run_channel((tick)_i * 5000, at, &dropped);
-        if (failed == before) {
+        if (memory.failed == before) {
             ck_assert_int_ge(at, 50);
             ck_assert_int_eq(got, 50);
             break;
@@ -72,12 +72,12 @@ START_TEST(a_steady_stream_allocates_nothing)
     for (uint64_t i = 0; i < 20000; i++) {
         tick now = i * 20 * TICK_US;
         if (i == 1000)
-            settled = allocations;
+            settled = memory_allocations;
         while (chan_output(c, now, &out) == 1)
             wrong += out.len != 1000 + out.tag % 3;
         chan_input(c, frame, (size_t)(1000 + i % 3), i, now);
     }
-    settled = allocations - settled; /* Check allocates, too */
+    settled = memory_allocations - settled; /* Check allocates, too */
     ck_assert_uint_eq(wrong, 0);
     ck_assert_uint_eq(settled, 0);
     chan_free(c);
@@ -97,7 +97,7 @@ static int run_shared(long at, uint64_t *dropped)
     struct chan_out out;
     int got = 0;
     *dropped = 0;
-    countdown = at;
+    memory.countdown = at;
     int rc = chan_shared_new(&s, &line);
     k.shared = s;
     for (int i = 0; i < 2 && rc == 0; i++)
@@ -109,7 +109,7 @@ static int run_shared(long at, uint64_t *dropped)
             got++;
         *dropped += chan_counters(c[i])->lost[CHAN_MEMORY];
     }
-    countdown = -1;
+    memory.countdown = -1;
     chan_free(c[0]);
     chan_free(c[1]);
     chan_shared_free(s);
@@ -121,9 +121,9 @@ START_TEST(a_shared_line_drops_and_goes_on)
 {
     long refusals = 0;
     for (long at = 0;; at++) {
-        uint64_t dropped, before = failed;
+        uint64_t dropped, before = memory.failed;
         int got = run_shared(at, &dropped);
-        if (failed == before) {
+        if (memory.failed == before) {
             ck_assert_int_eq(got, 50);
             break;
         }
@@ -145,9 +145,9 @@ START_TEST(a_shared_line_changes_when_it_can)
     ck_assert_int_eq(chan_shared_new(&s, &line), 0);
     k.shared = s;
     ck_assert_int_eq(chan_new(&c, &k), 0);
-    countdown = 0;
+    memory.countdown = 0;
     int rc = chan_shared_change(s, 8000000, 0);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert_int_eq(rc, HELIO_ENOMEM);
     chan_input(c, (const uint8_t[125]){0}, 125, 1, 0);
     ck_assert_int_eq(chan_output(c, TICK_MS - 1, &out), 0);
@@ -169,9 +169,9 @@ START_TEST(a_frame_without_memory_has_a_fate)
     enum chan_reason got[4] = {CHAN_REASONS};
     size_t n = 0;
     ck_assert_int_eq(chan_new(&c, &k), 0);
-    countdown = _i;
+    memory.countdown = _i;
     chan_input(c, (const uint8_t *)"abc", 3, 1, 0);
-    countdown = -1;
+    memory.countdown = -1;
     while (n < 4 && chan_fate(c, &f) == 1)
         got[n++] = f.reason;
     ck_assert_uint_eq(n, 3);
@@ -197,15 +197,15 @@ START_TEST(rules_count_what_they_could_not)
     struct ltp_rules *r = NULL;
     int rc = 0;
     for (long at = 0; at < 2; at++) {
-        countdown = at;
+        memory.countdown = at;
         rc = ltp_rules_new(&r, &rule, 1);
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_int_eq(rc, HELIO_ENOMEM);
     }
     ck_assert_int_eq(ltp_rules_new(&r, &rule, 1), 0);
-    countdown = 0;
+    memory.countdown = 0;
     bool drop = ltp_rules_drop(r, &f);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert(!drop);
     ck_assert_uint_eq(ltp_rules_forgotten(r), 1);
     ck_assert(ltp_rules_drop(r, &f));
@@ -252,10 +252,10 @@ START_TEST(traces_stay_whole)
     for (long at = 0;; at++) {
         struct trace t;
         struct trace_side good, bad;
-        uint64_t before = failed;
+        uint64_t before = memory.failed;
         bool same = true;
         trace_init(&t, TRACE_STEP_DEFAULT);
-        countdown = at;
+        memory.countdown = at;
         int rc = gen_trace(&t, &spec, 100000, 1);
         uint64_t sum = 0;
         for (size_t i = 0; i < t.len; i++)
@@ -265,12 +265,12 @@ START_TEST(traces_stay_whole)
             rc = trace_stats(&t, &good, &bad);
         if (rc == 0)
             rc = use(&t, &same);
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert(same);
         ck_assert(whole);
         trace_fini(&t);
-        ck_assert_int_eq(rc, failed == before ? 0 : HELIO_ENOMEM);
-        if (failed == before)
+        ck_assert_int_eq(rc, memory.failed == before ? 0 : HELIO_ENOMEM);
+        if (memory.failed == before)
             break;
     }
 }
@@ -282,9 +282,9 @@ START_TEST(a_line_reports_lack_of_memory)
     struct trace_text p;
     trace_init(&t, TRACE_STEP_DEFAULT);
     trace_text_init(&p, &t);
-    countdown = 0;
+    memory.countdown = 0;
     int rc = trace_text_line(&p, "0 5", 3);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert_int_eq(rc, HELIO_ENOMEM);
     ck_assert_int_eq(trace_text_line(&p, "0 5", 3), 0);
     ck_assert_uint_eq(t.steps, 5);
@@ -292,23 +292,15 @@ START_TEST(a_line_reports_lack_of_memory)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_memory, t)
 {
-    Suite *s = suite_create("chan_memory");
-    TCase *tc = tcase_create("memory");
-    tcase_add_loop_test(tc, the_channel_drops_and_goes_on, 0, 2);
-    tcase_add_loop_test(tc, a_steady_stream_allocates_nothing, 0, 2);
-    tcase_add_loop_test(tc, traces_stay_whole, 0, 2);
-    tcase_add_loop_test(tc, a_frame_without_memory_has_a_fate, 0, 2);
-    tcase_add_test(tc, a_shared_line_drops_and_goes_on);
-    tcase_add_test(tc, a_shared_line_changes_when_it_can);
-    tcase_add_test(tc, rules_count_what_they_could_not);
-    tcase_add_test(tc, traces_stay_whole);
-    tcase_add_test(tc, a_line_reports_lack_of_memory);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int wrong = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return wrong == 0 ? 0 : 1;
+    tcase_add_loop_test(t, the_channel_drops_and_goes_on, 0, 2);
+    tcase_add_loop_test(t, a_steady_stream_allocates_nothing, 0, 2);
+    tcase_add_loop_test(t, traces_stay_whole, 0, 2);
+    tcase_add_loop_test(t, a_frame_without_memory_has_a_fate, 0, 2);
+    tcase_add_test(t, a_shared_line_drops_and_goes_on);
+    tcase_add_test(t, a_shared_line_changes_when_it_can);
+    tcase_add_test(t, rules_count_what_they_could_not);
+    tcase_add_test(t, traces_stay_whole);
+    tcase_add_test(t, a_line_reports_lack_of_memory);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The compact form: what is written is read back, the bytes are the documented ones, and any change
  * of a byte is found. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,6 +9,7 @@
 #include "base/rng.h"
 #include "channel-emu/chan/chan_bits.h"
 #include "channel-emu/chan/chan_pack.h"
+#include "tests/unit/suite.h"
 
 static const struct trace_about about = {
     .generator = "renewal", .parameters = "--preset A", .seeded = true, .seed = 9};
@@ -211,21 +211,13 @@ START_TEST(an_empty_trace_has_no_file)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_pack, t)
 {
-    Suite *s = suite_create("chan_pack");
-    TCase *tc = tcase_create("pack");
-    tcase_add_loop_test(tc, what_is_written_is_read, 0, 8);
-    tcase_add_test(tc, the_documented_bytes);
-    tcase_add_loop_test(tc, each_wrong_line_has_its_message, 0,
+    tcase_add_loop_test(t, what_is_written_is_read, 0, 8);
+    tcase_add_test(t, the_documented_bytes);
+    tcase_add_loop_test(t, each_wrong_line_has_its_message, 0,
                         (int)(sizeof changes / sizeof *changes));
-    tcase_add_test(tc, every_damage_is_found);
-    tcase_add_test(tc, rice_codes);
-    tcase_add_test(tc, an_empty_trace_has_no_file);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, every_damage_is_found);
+    tcase_add_test(t, rice_codes);
+    tcase_add_test(t, an_empty_trace_has_no_file);
 }

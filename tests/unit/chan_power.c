@@ -9,6 +9,7 @@
 #include "channel-emu/chan/chan_power.h"
 #include "channel-emu/chan/chan_receiver.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define N 50
 
@@ -244,18 +245,14 @@ START_TEST(a_code_follows_noise_and_slope)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_power, t)
 {
-    Suite *s = suite_create("chan_power");
-    TCase *tc = tcase_create("power");
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, a_mean_is_that_of_each_nanosecond);
-    tcase_add_test(tc, the_table_is_linear_in_logarithms);
-    tcase_add_loop_test(tc, a_hard_threshold_is_the_receivers_trace, 0, 3);
-    tcase_add_test(tc, a_soft_slope_loses_its_share);
-    tcase_add_test(tc, powers_without_sense_are_refused);
-    tcase_add_loop_test(tc, a_codes_curve_ends_near_the_standards_threshold, 0, CODE_COUNT);
-    tcase_add_test(tc, a_code_follows_noise_and_slope);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, a_mean_is_that_of_each_nanosecond);
+    tcase_add_test(t, the_table_is_linear_in_logarithms);
+    tcase_add_loop_test(t, a_hard_threshold_is_the_receivers_trace, 0, 3);
+    tcase_add_test(t, a_soft_slope_loses_its_share);
+    tcase_add_test(t, powers_without_sense_are_refused);
+    tcase_add_loop_test(t, a_codes_curve_ends_near_the_standards_threshold, 0, CODE_COUNT);
+    tcase_add_test(t, a_code_follows_noise_and_slope);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers as the mathematical library reads them, and the limits of powers. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/chan/chan_powers.h"
+#include "tests/unit/suite.h"
 
 static int read_one(const char *text, double *out)
 {
@@ -170,20 +170,12 @@ START_TEST(its_filter_is_as_stated)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_powers, t)
 {
-    Suite *s = suite_create("chan_powers");
-    TCase *tc = tcase_create("powers");
-    tcase_add_test(tc, numbers_are_the_librarys);
-    tcase_add_test(tc, what_is_no_power);
-    tcase_add_test(tc, one_separator_a_file);
-    tcase_add_test(tc, decibels_and_mean);
-    tcase_add_test(tc, another_step);
-    tcase_add_test(tc, its_filter_is_as_stated);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, numbers_are_the_librarys);
+    tcase_add_test(t, what_is_no_power);
+    tcase_add_test(t, one_separator_a_file);
+    tcase_add_test(t, decibels_and_mean);
+    tcase_add_test(t, another_step);
+    tcase_add_test(t, its_filter_is_as_stated);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Channels with random configurations against a second computation of what they must do: air times
  * and delays to the nanosecond, each loss and its reason, order, counters. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "tests/unit/chan_oracle.h"
+#include "tests/unit/suite.h"
 
 struct source {
     struct rng rng;
@@ -33,16 +32,8 @@ START_TEST(channels_do_what_they_must)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_random, t)
 {
-    Suite *s = suite_create("chan_random");
-    TCase *tc = tcase_create("random");
-    tcase_set_timeout(tc, 20);
-    tcase_add_loop_test(tc, channels_do_what_they_must, 0, 25);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 20);
+    tcase_add_loop_test(t, channels_do_what_they_must, 0, 25);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Losses by LTP segment type: the texts of rules, the fields of segments, and which are dropped. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/scenario/ltp_rules.h"
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 static struct ltp_rule rule_of(const char *text)
 {
@@ -292,24 +291,16 @@ START_TEST(fields_are_those_of_the_segment)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_rules, t)
 {
-    Suite *s = suite_create("chan_rules");
-    TCase *tc = tcase_create("rules");
-    tcase_add_test(tc, numbers_choose);
-    tcase_add_test(tc, types_choose);
-    tcase_add_test(tc, engines_and_sessions_choose);
-    tcase_add_test(tc, each_session_counts_by_itself);
-    tcase_add_test(tc, rules_count_apart);
-    tcase_add_test(tc, rules_count_apart_in_a_session);
-    tcase_add_test(tc, sessions_are_limited);
-    tcase_add_test(tc, refuses_wrong_texts);
-    tcase_add_test(tc, a_list_and_the_rules_are_limited);
-    tcase_add_test(tc, fields_are_those_of_the_segment);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, numbers_choose);
+    tcase_add_test(t, types_choose);
+    tcase_add_test(t, engines_and_sessions_choose);
+    tcase_add_test(t, each_session_counts_by_itself);
+    tcase_add_test(t, rules_count_apart);
+    tcase_add_test(t, rules_count_apart_in_a_session);
+    tcase_add_test(t, sessions_are_limited);
+    tcase_add_test(t, refuses_wrong_texts);
+    tcase_add_test(t, a_list_and_the_rules_are_limited);
+    tcase_add_test(t, fields_are_those_of_the_segment);
 }

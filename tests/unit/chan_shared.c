@@ -5,6 +5,7 @@
 
 #include "channel-emu/chan/chan_shared.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define RATE UINT64_C(8000000) /* 1000 bytes a millisecond */
 #define MEMBERS_MAX 8
@@ -377,21 +378,17 @@ START_TEST(what_makes_no_sense_is_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_shared, t)
 {
-    Suite *s = suite_create("chan_shared");
-    TCase *tc = tcase_create("shared");
-    tcase_add_test(tc, frames_take_turns_as_they_came);
-    tcase_add_test(tc, changes_hold_by_turn);
-    tcase_add_test(tc, overhead_is_of_the_channel);
-    tcase_add_test(tc, an_overload_is_shared);
-    tcase_add_test(tc, equal_loads_have_equal_shares);
-    tcase_add_test(tc, fairness_is_jains_index);
-    tcase_add_loop_test(tc, it_is_one_queue, 0, 16);
-    tcase_add_test(tc, a_fate_is_told_by_its_own_channel);
-    tcase_add_test(tc, outage_and_end_are_of_one);
-    tcase_add_test(tc, who_ends_gives_his_turn_away);
-    tcase_add_test(tc, what_makes_no_sense_is_refused);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, frames_take_turns_as_they_came);
+    tcase_add_test(t, changes_hold_by_turn);
+    tcase_add_test(t, overhead_is_of_the_channel);
+    tcase_add_test(t, an_overload_is_shared);
+    tcase_add_test(t, equal_loads_have_equal_shares);
+    tcase_add_test(t, fairness_is_jains_index);
+    tcase_add_loop_test(t, it_is_one_queue, 0, 16);
+    tcase_add_test(t, a_fate_is_told_by_its_own_channel);
+    tcase_add_test(t, outage_and_end_are_of_one);
+    tcase_add_test(t, who_ends_gives_his_turn_away);
+    tcase_add_test(t, what_makes_no_sense_is_refused);
 }

@@ -4,6 +4,7 @@
 
 #include "channel-emu/chan/chan_sites.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 /* Two at the median: 1/4 + asin(r) / 2 pi (Sheppard). Three: 1/8 + 3 asin(r) / 4 pi. */
 START_TEST(at_the_median_it_is_an_arc)
@@ -60,13 +61,9 @@ START_TEST(what_is_drawn_is_what_is_said)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_sites, t)
 {
-    Suite *s = suite_create("chan_sites");
-    TCase *tc = tcase_create("sites");
-    tcase_add_test(tc, at_the_median_it_is_an_arc);
-    tcase_add_test(tc, without_correlation_it_is_exact);
-    tcase_add_loop_test(tc, what_is_drawn_is_what_is_said, 0, sizeof specs / sizeof *specs);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_add_test(t, at_the_median_it_is_an_arc);
+    tcase_add_test(t, without_correlation_it_is_exact);
+    tcase_add_loop_test(t, what_is_drawn_is_what_is_said, 0, sizeof specs / sizeof *specs);
 }

@@ -5,6 +5,7 @@
 
 #include "channel-emu/chan/chan_gen.h"
 #include "tests/unit/chan_help.h"
+#include "tests/unit/suite.h"
 
 #define LEVEL_Z 3.09 /* of a normal distribution, one side, 0.001 */
 
@@ -380,21 +381,17 @@ START_TEST(duplicates)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_statistics, t)
 {
-    Suite *s = suite_create("chan_statistics");
-    TCase *tc = tcase_create("statistics");
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, independent_losses, 0, 5);
-    tcase_add_loop_test(tc, gilbert_elliott_in_time, 0, 4);
-    tcase_add_loop_test(tc, gilbert_elliott_in_air_time, 0, 2);
-    tcase_add_test(tc, gilbert_elliott_after_silence);
-    tcase_add_loop_test(tc, bursts_of_a_trace, 0, 3);
-    tcase_add_loop_test(tc, share_of_a_trace, 0, 3);
-    tcase_add_test(tc, jitter_is_uniform);
-    tcase_add_loop_test(tc, flips_are_everywhere_alike, 0, 2);
-    tcase_add_test(tc, rare_bit_errors);
-    tcase_add_test(tc, duplicates);
-    suite_add_tcase(s, tc);
-    return run_suite(s);
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, independent_losses, 0, 5);
+    tcase_add_loop_test(t, gilbert_elliott_in_time, 0, 4);
+    tcase_add_loop_test(t, gilbert_elliott_in_air_time, 0, 2);
+    tcase_add_test(t, gilbert_elliott_after_silence);
+    tcase_add_loop_test(t, bursts_of_a_trace, 0, 3);
+    tcase_add_loop_test(t, share_of_a_trace, 0, 3);
+    tcase_add_test(t, jitter_is_uniform);
+    tcase_add_loop_test(t, flips_are_everywhere_alike, 0, 2);
+    tcase_add_test(t, rare_bit_errors);
+    tcase_add_test(t, duplicates);
 }

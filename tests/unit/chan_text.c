@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The text form of traces: what is read, what is refused and why. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_text.h"
+#include "tests/unit/suite.h"
 
 struct example {
     const char *text;  /* lines, separated by line feeds */
@@ -177,18 +176,10 @@ START_TEST(says_where_it_comes_from)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_text, t)
 {
-    Suite *s = suite_create("chan_text");
-    TCase *tc = tcase_create("text");
-    tcase_add_loop_test(tc, reads_or_says_why, 0, (int)(sizeof examples / sizeof *examples));
-    tcase_add_test(tc, lines_have_a_limit);
-    tcase_add_test(tc, a_fixed_step_stays);
-    tcase_add_test(tc, says_where_it_comes_from);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_loop_test(t, reads_or_says_why, 0, (int)(sizeof examples / sizeof *examples));
+    tcase_add_test(t, lines_have_a_limit);
+    tcase_add_test(t, a_fixed_step_stays);
+    tcase_add_test(t, says_where_it_comes_from);
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The trace container and its clock, against a plain look-up of every step. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/chan/chan.h"
+#include "tests/unit/suite.h"
 
 static bool bad_at(const struct trace *t, uint64_t step)
 {
@@ -151,20 +151,12 @@ START_TEST(the_end_of_time)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_trace, t)
 {
-    Suite *s = suite_create("chan_trace");
-    TCase *tc = tcase_create("trace");
-    tcase_add_test(tc, adjacent_runs_merge);
-    tcase_add_test(tc, refuses_nothing_and_too_much);
-    tcase_add_test(tc, a_part_of_a_bad_step_is_enough);
-    tcase_add_loop_test(tc, agrees_with_steps, 0, 50);
-    tcase_add_test(tc, once_is_cut_to_one_pass);
-    tcase_add_test(tc, the_end_of_time);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, adjacent_runs_merge);
+    tcase_add_test(t, refuses_nothing_and_too_much);
+    tcase_add_test(t, a_part_of_a_bad_step_is_enough);
+    tcase_add_loop_test(t, agrees_with_steps, 0, 50);
+    tcase_add_test(t, once_is_cut_to_one_pass);
+    tcase_add_test(t, the_end_of_time);
 }

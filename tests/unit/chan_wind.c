@@ -2,9 +2,7 @@
 /* Wind, slew and what follows, against integrals worked out here with the mathematical library; the
  * spectra and correlation times of the processes against their laws; clouds, extinction, bias and
  * uplink against closed forms. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
@@ -14,6 +12,7 @@
 #include "channel-emu/chan/chan_law.h"
 #include "channel-emu/chan/chan_wind.h"
 #include "channel-emu/chan/chan_zernike.h"
+#include "tests/unit/suite.h"
 
 #define RADIAN (M_PI / 180)
 
@@ -521,34 +520,26 @@ START_TEST(options_that_change_nothing_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(chan_wind, t)
 {
-    Suite *s = suite_create("chan_wind");
-    TCase *tc = tcase_create("wind");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, wind_and_slew);
-    tcase_add_test(tc, greenwood_and_fried_are_their_integrals);
-    tcase_add_test(tc, modes_leave_what_noll_found);
-    tcase_add_test(tc, profiles_by_name_and_by_r0);
-    tcase_add_loop_test(tc, the_coherence_time_is_that_of_the_covariance, 0, 4);
-    tcase_add_test(tc, drawn_fades_are_as_many_with_any_step);
-    tcase_add_loop_test(tc, the_power_has_the_spectrum_asked_for, 0, 3);
-    tcase_add_loop_test(tc, clouds_cover_their_share, 0, 3);
-    tcase_add_loop_test(tc, clouds_last_as_long_as_asked, 0, 3);
-    tcase_add_test(tc, clouds_change_nothing_else);
-    tcase_add_test(tc, clear_times_have_a_step_at_least);
-    tcase_add_test(tc, extinction_follows_the_air_mass);
-    tcase_add_test(tc, a_bias_of_the_pointing);
-    tcase_add_test(tc, a_bias_alone_is_a_constant);
-    tcase_add_test(tc, upwards_the_beam_wanders);
-    tcase_add_test(tc, two_scales_are_apart);
-    tcase_add_test(tc, a_pass_has_the_coherence_of_its_elevation);
-    tcase_add_test(tc, options_without_sense_are_refused);
-    tcase_add_test(tc, options_that_change_nothing_are_refused);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, wind_and_slew);
+    tcase_add_test(t, greenwood_and_fried_are_their_integrals);
+    tcase_add_test(t, modes_leave_what_noll_found);
+    tcase_add_test(t, profiles_by_name_and_by_r0);
+    tcase_add_loop_test(t, the_coherence_time_is_that_of_the_covariance, 0, 4);
+    tcase_add_test(t, drawn_fades_are_as_many_with_any_step);
+    tcase_add_loop_test(t, the_power_has_the_spectrum_asked_for, 0, 3);
+    tcase_add_loop_test(t, clouds_cover_their_share, 0, 3);
+    tcase_add_loop_test(t, clouds_last_as_long_as_asked, 0, 3);
+    tcase_add_test(t, clouds_change_nothing_else);
+    tcase_add_test(t, clear_times_have_a_step_at_least);
+    tcase_add_test(t, extinction_follows_the_air_mass);
+    tcase_add_test(t, a_bias_of_the_pointing);
+    tcase_add_test(t, a_bias_alone_is_a_constant);
+    tcase_add_test(t, upwards_the_beam_wanders);
+    tcase_add_test(t, two_scales_are_apart);
+    tcase_add_test(t, a_pass_has_the_coherence_of_its_elevation);
+    tcase_add_test(t, options_without_sense_are_refused);
+    tcase_add_test(t, options_that_change_nothing_are_refused);
 }

@@ -3,16 +3,15 @@
  * The ciphersuites of RFC 5327: against values computed by others, there and back, with every byte
  * changed; and what is said of key files that are none.
  */
-#include <check.h>
 #include <openssl/pem.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/hex.h"
 #include "cla/ltp/auth.h"
+#include "tests/unit/suite.h"
 
 static char path[2][64];
 
@@ -205,22 +204,14 @@ START_TEST(hex)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_auth, t)
 {
-    Suite *s = suite_create("cla_auth");
-    TCase *c = tcase_create("all");
-    tcase_set_timeout(c, 60);
-    tcase_add_checked_fixture(c, NULL, remove_files);
-    tcase_add_test(c, hmac_of_others);
-    tcase_add_test(c, hmac);
-    tcase_add_test(c, null_key);
-    tcase_add_test(c, rsa);
-    tcase_add_test(c, files_that_hold_no_key);
-    tcase_add_test(c, hex);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 60);
+    tcase_add_checked_fixture(t, NULL, remove_files);
+    tcase_add_test(t, hmac_of_others);
+    tcase_add_test(t, hmac);
+    tcase_add_test(t, null_key);
+    tcase_add_test(t, rsa);
+    tcase_add_test(t, files_that_hold_no_key);
+    tcase_add_test(t, hex);
 }

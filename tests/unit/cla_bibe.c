@@ -3,6 +3,7 @@
  * the keys of a tunnel. */
 #include "cla/bibe/bibe_join.h"
 #include "tests/unit/cla_bibe_help.h"
+#include "tests/unit/suite.h"
 
 static char whole[5000];
 
@@ -261,10 +262,8 @@ START_TEST(operators_word_holds)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_bibe, t)
 {
-    Suite *s = suite_create("bibe");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, in_any_order, 0, 50);
     tcase_add_test(t, transfers_of_several);
     tcase_add_test(t, those_that_hardly_began_give_way);
@@ -273,6 +272,4 @@ int main(void)
     tcase_add_test(t, they_end_in_time);
     tcase_add_test(t, endpoints);
     tcase_add_test(t, operators_word_holds);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -6,6 +6,7 @@
 #include "bp/codec/bibe.h"
 #include "bp/codec/bundle.h"
 #include "tests/unit/cla_bibe_help.h"
+#include "tests/unit/suite.h"
 
 #define WALL_S UINT64_C(1800000000) /* seconds since 1970 */
 #define HOUR_MS UINT64_C(3600000)
@@ -132,12 +133,8 @@ START_TEST(numbers_are_not_used_again)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_bibe_send, t)
 {
-    Suite *s = suite_create("bibe send");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, lifetimes_are_the_nodes, 0, 4);
     tcase_add_test(t, numbers_are_not_used_again);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -3,6 +3,7 @@
  * thrown away is told, and what arrives in segments counts in the node's memory. */
 #include "bp/codec/bundle.h"
 #include "tests/unit/cla_bibe_help.h"
+#include "tests/unit/suite.h"
 
 #define LONGEST 100000
 
@@ -304,16 +305,12 @@ START_TEST(what_is_thrown_away_is_told)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_bibe_take, t)
 {
-    Suite *s = suite_create("bibe_take");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, verdicts_that_pass, 0, 5);
     tcase_add_test(t, longer_than_memory);
     tcase_add_test(t, segments_without_room_are_put_off);
     tcase_add_test(t, segments_count_in_the_nodes_memory);
     tcase_add_test(t, a_joined_bundle_waits);
     tcase_add_test(t, what_is_thrown_away_is_told);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links of the adapters "udp" and "ltp-udp" whose remote is a host name, in a virtual world with a
  * resolver that the test plays. Node 1 has the name of node 2, which is at one of two addresses. */
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "cla/udp/udpcl_config.h"
 #include "sim/virtual.h"
 #include "tests/unit/fake_resolver.h"
+#include "tests/unit/suite.h"
 
 enum kind { UDP, LTP };
 
@@ -343,10 +343,8 @@ START_TEST(no_frames)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_datagram_name, t)
 {
-    Suite *s = suite_create("datagram_name");
-    TCase *t = tcase_create("datagram_name");
     tcase_add_loop_test(t, sends_to_a_name, UDP, LTP + 1);
     tcase_add_loop_test(t, resolves_only_later, UDP, LTP + 1);
     tcase_add_loop_test(t, the_peer_moves, UDP, LTP + 1);
@@ -354,10 +352,4 @@ int main(void)
     tcase_add_loop_test(t, one_kind, UDP, LTP + 1);
     tcase_add_loop_test(t, down_stays_down, UDP, LTP + 1);
     tcase_add_test(t, no_frames);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

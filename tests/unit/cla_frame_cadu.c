@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "frame_port_help.h"
+#include "tests/unit/suite.h"
 
 enum { STREAM_MAX = 1 << 21 };
 
@@ -497,10 +498,8 @@ START_TEST(keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_cadu, t)
 {
-    Suite *s = suite_create("cla_frame_cadu");
-    TCase *t = tcase_create("frame_cadu");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_kind);
     tcase_add_test(t, joined_and_cut);
@@ -514,10 +513,4 @@ int main(void)
     tcase_add_test(t, tcp_half_unit);
     tcase_add_test(t, recordings);
     tcase_add_test(t, keys);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

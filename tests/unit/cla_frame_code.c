@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Channel access data units of a link: frames become units, and come out of a stream of octets that
  * was cut, joined, shifted, inverted and damaged. What comes out was sent, in its order. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "cla/framed/frame_code.h"
+#include "tests/unit/suite.h"
 
 enum { FRAME_MAX = 1600, UNITS = 120, STREAM_MAX = UNITS * 2200 };
 
@@ -452,11 +452,14 @@ START_TEST(sameness)
 }
 END_TEST
 
-int main(void)
+static void seed_rng(void)
 {
-    Suite *s = suite_create("cla_frame_code");
-    TCase *t = tcase_create("frame_code");
     rng_init(&rng, 1);
+}
+
+SUITE(cla_frame_code, t)
+{
+    tcase_add_checked_fixture(t, seed_rng, NULL);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, units);
     tcase_add_test(t, any_pieces);
@@ -469,10 +472,4 @@ int main(void)
     tcase_add_test(t, another_stream);
     tcase_add_test(t, problems);
     tcase_add_test(t, sameness);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

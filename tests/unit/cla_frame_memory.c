@@ -2,35 +2,8 @@
 /* Frames in CADUs without memory: each allocation of opening a port fails once, and each copy of a
  * frame that arrives. What was begun is free again; a frame without memory is counted as lost. */
 #include "frame_port_help.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static long countdown = -1; /* allocations until one fails; -1: none does */
-
-static bool fails(void)
-{
-    return countdown >= 0 && countdown-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
+#include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 static struct frame_keys cadu_keys(int wire)
 {
@@ -51,10 +24,10 @@ static bool open_once(int wire, long n)
     frame_keys_config(&k, &c);
     ck_assert_int_eq(address_parse("127.0.0.1:2", &c.wire.local), 0);
     ck_assert_int_eq(address_parse("127.0.0.1:1", &c.wire.remote), 0);
-    countdown = n;
+    memory.countdown = n;
     int r = frame_port_open(&w.v.world, &e.port, &c, NULL, on_ready, &e);
-    bool reached = countdown < 0;
-    countdown = -1;
+    bool reached = memory.countdown < 0;
+    memory.countdown = -1;
     ck_assert_int_eq(r, reached ? HELIO_ENOMEM : 0);
     if (r == 0) {
         port_close(e.port, on_closed, &e);
@@ -105,10 +78,10 @@ START_TEST(arriving)
         ck_assert_uint_eq(w.flying, 20);
         w.arrived = w.flying;
         struct virtual_port *to = virtual_port_at(&w.v, 2);
-        countdown = n;
+        memory.countdown = n;
         virtual_arrive(to, &w.a.self, slice_of(stream, sizeof stream));
-        long left = countdown;
-        countdown = -1;
+        long left = memory.countdown;
+        memory.countdown = -1;
         struct frame_port_counters b = count_of(&w.b);
         ck_assert(left == -1 && w.b.got == 19);
         ck_assert(b.line.unread == 1 && b.received.frames == 19 && b.wire.in == 20);
@@ -117,17 +90,9 @@ START_TEST(arriving)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_memory, t)
 {
-    Suite *s = suite_create("cla_frame_memory");
-    TCase *t = tcase_create("frame_memory");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, opening);
     tcase_add_test(t, arriving);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

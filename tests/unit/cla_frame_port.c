@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Datagrams over CCSDS frames, in a virtual world: two ports, frames that are lost on the way,
  * frames that are others', and how long a frame waits. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cla/framed/frame_guess.h"
 #include "frame_port_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(all_arrives)
 {
@@ -350,10 +349,8 @@ START_TEST(keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_port, t)
 {
-    Suite *s = suite_create("cla_frame_port");
-    TCase *t = tcase_create("frame_port");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, all_arrives);
     tcase_add_test(t, erased_frames);
@@ -367,10 +364,4 @@ int main(void)
     tcase_add_test(t, errors_are_no_other_keys);
     tcase_add_test(t, guesses);
     tcase_add_test(t, keys);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

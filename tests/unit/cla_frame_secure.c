@@ -8,6 +8,7 @@
 
 #include "frame_port_help.h"
 #include "frames/fecf.h"
+#include "tests/unit/suite.h"
 
 static char folder[64];
 
@@ -378,10 +379,8 @@ START_TEST(keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_secure, t)
 {
-    Suite *s = suite_create("cla_frame_secure");
-    TCase *t = tcase_create("frame_secure");
     tcase_set_timeout(t, 60);
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, each_kind);
@@ -392,10 +391,4 @@ int main(void)
     tcase_add_test(t, renewal);
     tcase_add_test(t, renewal_without_medium);
     tcase_add_test(t, keys);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

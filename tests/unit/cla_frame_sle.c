@@ -3,6 +3,7 @@
  * provides RAF, RCF and FCLTU; what the spacecraft sends is what the centre hears, and the other
  * way; associations end and come again; whatever the provider refuses is told and counted. */
 #include "frame_sle_help.h"
+#include "tests/unit/suite.h"
 
 static void send_some(struct end *from, size_t n)
 {
@@ -404,21 +405,13 @@ START_TEST(keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_sle, t)
 {
     const TTest *const tests[] = {
         down_and_up,    one_channel_or_all, back_pressure,     end_under_pressure, connections_end,
         not_wanted,     given_up_early,     no_answer_to_stop, unknown_instance,   wrong_version,
         wrong_password, no_credentials,     start_refused,     nobody_listens,     keys};
-    Suite *s = suite_create("cla_frame_sle");
-    TCase *t = tcase_create("frame_sle");
     tcase_set_timeout(t, 60);
     for (size_t i = 0; i < sizeof tests / sizeof *tests; i++)
         tcase_add_test(t, tests[i]);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

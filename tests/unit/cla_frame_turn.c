@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "frame_port_help.h"
+#include "tests/unit/suite.h"
 
 enum { LENGTH = 100, BAD = 900, CHUNK = 65536, JUNK = 1 << 20 };
 
@@ -351,10 +352,8 @@ START_TEST(no_recording)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_turn, t)
 {
-    Suite *s = suite_create("cla_frame_turn");
-    TCase *t = tcase_create("frame_turn");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, datagrams);
     tcase_add_test(t, connections);
@@ -363,10 +362,4 @@ int main(void)
     tcase_add_test(t, no_marker);
     tcase_add_test(t, another_goes_on);
     tcase_add_test(t, no_recording);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "frame_port_help.h"
+#include "tests/unit/suite.h"
 
 /* What each side of a spacecraft's link has: frames down, telecommand up. */
 static struct frame_keys down_keys(void)
@@ -414,10 +415,8 @@ START_TEST(keys_of_wires)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_frame_wire, t)
 {
-    Suite *s = suite_create("cla_frame_wire");
-    TCase *t = tcase_create("frame_wire");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, telecommand_up);
     tcase_add_test(t, telecommand_lost);
@@ -430,10 +429,4 @@ int main(void)
     tcase_add_test(t, tcp_connections);
     tcase_add_test(t, recordings);
     tcase_add_test(t, keys_of_wires);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

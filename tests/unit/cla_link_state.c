@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The rule of cla/link_state.h over virtual time: what is called up was heard. */
-#include <check.h>
 #include <string.h>
 
 #include "cla/link_state.h"
+#include "tests/unit/suite.h"
 
 #define S(n) ((n)*TICK_S)
 
@@ -194,10 +194,8 @@ START_TEST(combinations)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_link_state, t)
 {
-    Suite *s = suite_create("link_state");
-    TCase *t = tcase_create("link_state");
     tcase_add_test(t, patience);
     tcase_add_test(t, heard_but_confirms_nothing);
     tcase_add_test(t, nothing_sent_nothing_heard);
@@ -208,10 +206,4 @@ int main(void)
     tcase_add_test(t, sessions);
     tcase_add_test(t, not_open);
     tcase_add_test(t, combinations);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

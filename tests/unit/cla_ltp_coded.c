@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Links with erasure code in a virtual world: losses cost no retransmission, other configurations
  * at the peer are counted, and nonsense of the peer takes neither memory nor bundles. */
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "cla/ltp/ltp_config.h"
 #include "erasure/erasure.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 enum { FLIGHTS = 4096, LONGEST = 1200, DELAY = 5 * TICK_MS, BUNDLES = 60, PAYLOAD = 20000 };
 
@@ -487,10 +487,8 @@ START_TEST(mistakes)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_ltp_coded, t)
 {
-    Suite *s = suite_create("cla_ltp_coded");
-    TCase *t = tcase_create("cla_ltp_coded");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, losses_cost_no_retransmission, 0, 2);
     tcase_add_test(t, without_code);
@@ -502,10 +500,4 @@ int main(void)
     tcase_add_test(t, noise_like_a_code);
     tcase_add_test(t, nonsense_matrices);
     tcase_add_test(t, mistakes);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks of thousands of bundles: the node is given a part of them in each turn of the loop, and
  * what was not given yet counts as arriving. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bp/codec/bundle.h"
@@ -10,6 +8,7 @@
 #include "cla/ltp/ltp_link.h"
 #include "ltp/segment.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 enum { BUNDLES = 3000, PAYLOAD = 10, DATAGRAM = 60000 };
 
@@ -264,18 +263,10 @@ START_TEST(taken_back_twice)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_ltp_rows, t)
 {
-    Suite *s = suite_create("ltp_rows");
-    TCase *t = tcase_create("ltp_rows");
     tcase_add_test(t, a_part_in_each_turn);
     tcase_add_test(t, the_rest_is_arriving);
     tcase_add_test(t, taken_back_twice);
     tcase_add_loop_test(t, the_link_goes_amid_them, 0, 4);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

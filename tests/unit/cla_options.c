@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of "ltp-udp": what their relations refuse, what follows from them, and that the
  * reference page has every one of them, as the table has it. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "bp/codec/bundle.h"
 #include "cla/ltp/ltp_config.h"
 #include "cla/ltp/ltp_rule.h"
+#include "tests/unit/suite.h"
 
 static struct address at(const char *host, uint16_t port)
 {
@@ -503,10 +503,8 @@ START_TEST(page_has_the_live_keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_options, t)
 {
-    Suite *s = suite_create("ltp-udp options");
-    TCase *t = tcase_create("options");
     tcase_add_test(t, page_has_the_live_keys);
     tcase_add_test(t, colours_by_rule);
     tcase_add_test(t, mistakes_in_rules);
@@ -521,10 +519,4 @@ int main(void)
     tcase_add_test(t, engine_of_a_node);
     tcase_add_test(t, table_of_adapters);
     tcase_add_test(t, page_has_every_key);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -6,6 +6,7 @@
 
 #include "sim/virtual.h"
 #include "tests/unit/fake_resolver.h"
+#include "tests/unit/suite.h"
 
 struct bench {
     struct virtual_world v;
@@ -239,10 +240,8 @@ START_TEST(no_resolver)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_remote_name, t)
 {
-    Suite *s = suite_create("remote_name");
-    TCase *t = tcase_create("remote_name");
     tcase_add_test(t, an_address_needs_no_lookup);
     tcase_add_test(t, pauses_grow);
     tcase_add_test(t, addresses_in_turn);
@@ -252,10 +251,4 @@ int main(void)
     tcase_add_test(t, no_thread_for_it);
     tcase_add_test(t, shown);
     tcase_add_test(t, no_resolver);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

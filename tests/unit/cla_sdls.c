@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Security associations from files, and their numbers over restarts, kills and damage. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "cla/framed/sdls_file.h"
 #include "cla/framed/sdls_numbers.h"
+#include "tests/unit/suite.h"
 
 static const struct frame_format tc = {.kind = FRAME_TC, .length = 256, .fecf = 2};
 static char folder[64], said[2048];
@@ -461,10 +461,8 @@ START_TEST(another_working_folder)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_sdls, t)
 {
-    Suite *s = suite_create("cla_sdls");
-    TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, all_keys);
     tcase_add_loop_test(t, wrong_files, 0, sizeof wrong / sizeof *wrong);
@@ -477,10 +475,4 @@ int main(void)
     tcase_add_test(t, damaged_notes);
     tcase_add_test(t, missing_notes);
     tcase_add_test(t, another_working_folder);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The segment log: whole lines, one header, nothing lost in silence. */
-#include <check.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdio.h>
@@ -12,6 +11,7 @@
 
 #include "cla/seglog.h"
 #include "ltp/event_columns.h"
+#include "tests/unit/suite.h"
 
 static char folder[] = "/tmp/seglogXXXXXX";
 
@@ -227,12 +227,19 @@ START_TEST(page_has_every_word)
 }
 END_TEST
 
-int main(void)
+static void make_folder(void)
 {
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    Suite *s = suite_create("segment log");
-    TCase *t = tcase_create("log");
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    rmdir(folder);
+}
+
+SUITE(cla_seglog, t)
+{
+    tcase_add_unchecked_fixture(t, make_folder, remove_folder);
     tcase_add_test(t, lines_come_in_order);
     tcase_add_test(t, appends_without_a_second_header);
     tcase_add_test(t, reopens_after_a_move);
@@ -241,11 +248,4 @@ int main(void)
     tcase_add_test(t, open_tells_why_not);
     tcase_add_test(t, full_disk_loses_whole_lines);
     tcase_add_test(t, page_has_every_word);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    rmdir(folder);
-    return failed == 0 ? 0 : 1;
 }

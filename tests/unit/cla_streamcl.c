@@ -2,6 +2,7 @@
 /* The adapters "stcp" and "mtcp" in a virtual world: links, peers written here, and what their
  * nodes are told. Each test runs with both. */
 #include "tests/unit/cla_streamcl_pair.h"
+#include "tests/unit/suite.h"
 
 START_TEST(both_ways)
 {
@@ -462,10 +463,8 @@ START_TEST(wrong_settings)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_streamcl, t)
 {
-    Suite *s = suite_create("cla_streamcl");
-    TCase *c = tcase_create("cla_streamcl");
     const TTest *const tests[] = {both_ways,
                                   one_way,
                                   broken,
@@ -483,13 +482,7 @@ int main(void)
                                   late_work_is_charged,
                                   refusals_are_logged};
     for (size_t i = 0; i < sizeof tests / sizeof tests[0]; i++)
-        tcase_add_loop_test(c, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
-    tcase_add_test(c, wrong_settings);
-    tcase_set_timeout(c, 120);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+        tcase_add_loop_test(t, tests[i], STREAMCL_STCP, STREAMCL_MTCP + 1);
+    tcase_add_test(t, wrong_settings);
+    tcase_set_timeout(t, 120);
 }

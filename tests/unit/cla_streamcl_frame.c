@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The framing of STCP and MTCP by itself: heads, input in any pieces, and what ends a connection.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cla/stream/streamcl_frame.h"
+#include "tests/unit/suite.h"
 
 #define MAX 100000u
 
@@ -229,20 +229,12 @@ START_TEST(shed)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_streamcl_frame, t)
 {
-    Suite *s = suite_create("cla_streamcl_frame");
-    TCase *c = tcase_create("cla_streamcl_frame");
-    tcase_add_test(c, heads);
-    tcase_add_loop_test(c, every_split, STREAMCL_STCP, STREAMCL_MTCP + 1);
-    tcase_add_test(c, too_long);
-    tcase_add_test(c, memory_by_what_came);
-    tcase_add_test(c, shed);
-    tcase_set_timeout(c, 300);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    tcase_add_test(t, heads);
+    tcase_add_loop_test(t, every_split, STREAMCL_STCP, STREAMCL_MTCP + 1);
+    tcase_add_test(t, too_long);
+    tcase_add_test(t, memory_by_what_came);
+    tcase_add_test(t, shed);
+    tcase_set_timeout(t, 300);
 }

@@ -3,6 +3,7 @@
  * test plays. */
 #include "tests/unit/cla_streamcl_pair.h"
 #include "tests/unit/fake_resolver.h"
+#include "tests/unit/suite.h"
 
 /* a, at 10.0.0.1, has the name of b as its remote. */
 static struct pair *open_pair(int f, struct fake_resolver *names, const char *answer)
@@ -178,10 +179,8 @@ START_TEST(two_links_of_one_name)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_streamcl_name, t)
 {
-    Suite *s = suite_create("streamcl_name");
-    TCase *t = tcase_create("streamcl_name");
     tcase_add_loop_test(t, connects_to_a_name, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_loop_test(t, resolves_only_later, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_loop_test(t, the_source_follows, STREAMCL_STCP, STREAMCL_MTCP + 1);
@@ -189,10 +188,4 @@ int main(void)
     tcase_add_loop_test(t, a_known_address_needs_no_answer, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_loop_test(t, a_refused_attempt_follows_the_name, STREAMCL_STCP, STREAMCL_MTCP + 1);
     tcase_add_test(t, two_links_of_one_name);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

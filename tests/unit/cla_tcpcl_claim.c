@@ -5,6 +5,7 @@
 
 #include "cla/tcpcl/tcpcl_session.h"
 #include "tests/unit/cla_tcpcl_pair.h"
+#include "tests/unit/suite.h"
 
 /* Hosts by world.owner: b is 0. */
 enum { OWNER_B, OWNER_ONE, OWNER_TWO, OWNERS };
@@ -300,10 +301,8 @@ START_TEST(listening_without_tls)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_claim, t)
 {
-    Suite *s = suite_create("tcpcl_claim");
-    TCase *t = tcase_create("tcpcl_claim");
     tcase_add_test(t, a_thief_gets_nothing);
     tcase_add_test(t, turned_away_and_counted);
     tcase_add_test(t, the_same_host_takes_over);
@@ -313,10 +312,4 @@ int main(void)
     tcase_add_test(t, a_dead_session_is_found);
     tcase_add_test(t, a_host_that_stays_away);
     tcase_add_test(t, listening_without_tls);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

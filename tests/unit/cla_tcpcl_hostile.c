@@ -2,6 +2,7 @@
 /* A TCPCL session and a peer that sends more than it should: turns, and messages that no correct
  * peer sends so often. */
 #include "tests/unit/cla_tcpcl_help.h"
+#include "tests/unit/suite.h"
 
 /* `count` copies of a message, in reads as long as they may be. */
 static void feed_many(struct end *e, const char *text, size_t len, size_t count)
@@ -364,10 +365,8 @@ START_TEST(idle_transfer)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_hostile, t)
 {
-    Suite *s = suite_create("tcpcl_hostile");
-    TCase *t = tcase_create("tcpcl_hostile");
     tcase_add_test(t, messages_wait_for_the_next_turn);
     tcase_add_test(t, waste_takes_turns);
     tcase_add_test(t, turn_spent_exactly);
@@ -382,10 +381,4 @@ int main(void)
     tcase_add_test(t, shed_anywhere);
     tcase_add_test(t, idle_transfer);
     tcase_add_test(t, idle_under_a_flood);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

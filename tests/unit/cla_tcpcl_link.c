@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "tests/unit/cla_tcpcl_pair.h"
+#include "tests/unit/suite.h"
 
 /* What a link counts under this key, by reason. */
 static uint64_t refusals(const struct side *s, const char *key, const char *code)
@@ -565,10 +566,8 @@ START_TEST(relations_of_keys)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_link, t)
 {
-    Suite *s = suite_create("tcpcl_link");
-    TCase *t = tcase_create("tcpcl_link");
     tcase_add_test(t, delivered);
     tcase_add_test(t, told_when_the_store_has_it);
     tcase_add_test(t, refused_with_a_reason);
@@ -591,10 +590,4 @@ int main(void)
     tcase_add_test(t, a_transfer_that_stops_growing);
     tcase_add_test(t, local_in_use);
     tcase_add_test(t, relations_of_keys);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,35 +3,8 @@
  * a link took has its outcome, links find each other again, and nothing is left behind. */
 #include "tests/unit/cla_tcpcl_help.h"
 #include "tests/unit/cla_tcpcl_pair.h"
-
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t size);
-void *__wrap_malloc(size_t size);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t size);
-
-static long countdown = -1; /* allocations until one fails; -1: none does */
-
-static bool fails(void)
-{
-    return countdown >= 0 && countdown-- == 0;
-}
-
-void *__wrap_malloc(size_t size)
-{
-    return fails() ? NULL : __real_malloc(size);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return fails() ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t size)
-{
-    return fails() ? NULL : __real_realloc(p, size);
-}
+#include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 static struct buf *bundle_of(size_t len)
 {
@@ -46,15 +19,15 @@ static bool live_once(long n)
     struct buf *small = bundle_of(100), *large = bundle_of(300000);
     struct pair *p = pair_new();
     unsigned given = 0;
-    countdown = n;
+    memory.countdown = n;
     if (side_open(p, &p->b) == 0 && side_open(p, &p->a) == 0) {
         pair_pass(p, 10 * TICK_S);
         for (uint64_t i = 0; i < 4 && p->a.up; i++)
             given +=
                 p->a.cla->ops->send(p->a.cla, i, i % 2 == 0 ? small : large) == CLA_REASON_NONE;
         pair_pass(p, 100 * TICK_S);
-        bool reached = countdown < 0;
-        countdown = -1;
+        bool reached = memory.countdown < 0;
+        memory.countdown = -1;
         ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED] + p->a.outcomes[CLA_FAILED] +
                               p->a.outcomes[CLA_REFUSED],
                           given);
@@ -64,10 +37,10 @@ static bool live_once(long n)
         ck_assert_int_eq(p->a.cla->ops->send(p->a.cla, 9, large), CLA_REASON_NONE);
         pair_pass(p, TICK_S);
         ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 1);
-        countdown = reached ? -1 : 0;
+        memory.countdown = reached ? -1 : 0;
     }
-    bool more = countdown < 0;
-    countdown = -1;
+    bool more = memory.countdown < 0;
+    memory.countdown = -1;
     pair_free(p);
     ck_assert_uint_eq(small->refs, 1);
     ck_assert_uint_eq(large->refs, 1);
@@ -97,9 +70,9 @@ START_TEST(a_buffer_that_cannot_grow)
     FEED(&e, begin);
     for (size_t at = 0; at < (size_t)LEN * COUNT;) {
         size_t room = 0;
-        countdown = 0;
+        memory.countdown = 0;
         uint8_t *to = tcpcl_space(e.s, &room);
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_uint_ge(room, 1);
         room = room < (size_t)LEN * COUNT - at ? room : (size_t)LEN * COUNT - at;
         for (size_t i = 0; i < room; i++)
@@ -114,17 +87,9 @@ START_TEST(a_buffer_that_cannot_grow)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_memory, t)
 {
-    Suite *s = suite_create("tcpcl_memory");
-    TCase *t = tcase_create("tcpcl_memory");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, each_allocation_fails);
     tcase_add_test(t, a_buffer_that_cannot_grow);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@
 
 #include "tests/unit/cla_tcpcl_pair.h"
 #include "tests/unit/fake_resolver.h"
+#include "tests/unit/suite.h"
 
 static struct pair *open_pair(struct fake_resolver *names, const char *answer)
 {
@@ -341,10 +342,8 @@ START_TEST(form_of_the_key)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_name, t)
 {
-    Suite *s = suite_create("tcpcl_name");
-    TCase *t = tcase_create("tcpcl_name");
     tcase_add_test(t, connects_to_a_name);
     tcase_add_test(t, resolves_only_later);
     tcase_add_test(t, addresses_in_their_order);
@@ -358,10 +357,4 @@ int main(void)
     tcase_add_test(t, not_wanted_any_more);
     tcase_add_test(t, form_of_the_key);
     tcase_add_loop_test(t, a_connection_from_it, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

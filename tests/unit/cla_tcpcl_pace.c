@@ -3,6 +3,7 @@
 #include <jansson.h>
 
 #include "tests/unit/cla_tcpcl_pair.h"
+#include "tests/unit/suite.h"
 
 #define BUNDLE 10000
 
@@ -138,19 +139,11 @@ START_TEST(rests)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_pace, t)
 {
-    Suite *s = suite_create("cla_tcpcl_pace");
-    TCase *t = tcase_create("rate");
     tcase_add_test(t, configured);
     tcase_add_test(t, of_a_contact);
     tcase_add_test(t, changed);
     tcase_add_test(t, answers_pass_long_bundles);
     tcase_add_test(t, rests);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

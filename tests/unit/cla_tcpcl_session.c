@@ -2,6 +2,7 @@
 /* A TCPCL session by itself, octet by octet: how it begins, is kept, and ends (RFC 9174 §4, §5.1,
  * §6). */
 #include "tests/unit/cla_tcpcl_help.h"
+#include "tests/unit/suite.h"
 
 /* ---- establishment: §4.1 to §4.8 ---- */
 
@@ -430,10 +431,8 @@ START_TEST(texts)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_session, t)
 {
-    Suite *s = suite_create("tcpcl_session");
-    TCase *t = tcase_create("tcpcl_session");
     tcase_add_test(t, active_side);
     tcase_add_test(t, passive_side_waits);
     tcase_add_test(t, no_byte_behind_the_contact_header_is_read_early);
@@ -456,10 +455,4 @@ int main(void)
     tcase_add_test(t, both_terminate);
     tcase_add_test(t, ending_has_an_end);
     tcase_add_test(t, texts);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A TCPCL session by itself, octet by octet: transfers (RFC 9174 §5.2). */
 #include "tests/unit/cla_tcpcl_help.h"
+#include "tests/unit/suite.h"
 
 /* ---- transfers out: §5.2 ---- */
 
@@ -487,10 +488,8 @@ START_TEST(read_where_it_belongs)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_transfer, t)
 {
-    Suite *s = suite_create("tcpcl_transfer");
-    TCase *t = tcase_create("tcpcl_transfer");
     tcase_add_test(t, one_segment);
     tcase_add_test(t, segments_by_the_peers_mru);
     tcase_add_test(t, refused_on_the_way);
@@ -509,10 +508,4 @@ int main(void)
     tcase_add_test(t, acknowledged_length);
     tcase_add_test(t, back_pressure);
     tcase_add_test(t, read_where_it_belongs);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -4,6 +4,7 @@
 #include "tests/unit/cla_tcpcl_pair.h"
 
 #include "cla/tcpcl/tcpcl_link.h"
+#include "tests/unit/suite.h"
 
 struct scene {
     struct pair *p;
@@ -419,10 +420,8 @@ START_TEST(long_bundles_do_not_rest)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_tcpcl_turn, t)
 {
-    Suite *s = suite_create("tcpcl_turn");
-    TCase *t = tcase_create("tcpcl_turn");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, rounds_are_short);
     tcase_add_test(t, turns_grow_again);
@@ -437,10 +436,4 @@ int main(void)
     tcase_add_test(t, long_ones_by_themselves_have_half);
     tcase_add_test(t, sessions_share_time_not_messages);
     tcase_add_test(t, long_bundles_do_not_rest);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* UDPCL by itself: what a datagram is, how long it may be, and two links in a virtual world. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -8,6 +7,7 @@
 #include "cla/udp/udpcl_config.h"
 #include "cla/udp/udpcl_verdict.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 static struct buf *bundle_of(size_t payload)
 {
@@ -345,10 +345,8 @@ START_TEST(unknown_senders)
 }
 END_TEST
 
-int main(void)
+SUITE(cla_udpcl, t)
 {
-    Suite *s = suite_create("udpcl");
-    TCase *t = tcase_create("udpcl");
     tcase_add_test(t, verdicts);
     tcase_add_test(t, longest_bundle);
     tcase_add_test(t, paced_and_handed_over);
@@ -356,10 +354,4 @@ int main(void)
     tcase_add_test(t, operators_word_holds);
     tcase_add_test(t, down_and_taken_back);
     tcase_add_test(t, unknown_senders);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bridge between interfaces that are played: whatever they bring, a change and the end have
  * their turn, and what is due leaves meanwhile. */
-#include <check.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>
@@ -11,6 +9,7 @@
 
 #include "channel-emu/emu/emu_bridge.h"
 #include "os/clock.h"
+#include "tests/unit/suite.h"
 
 #define ENDLESS UINT64_MAX
 #define READ_MAX 512 /* frames of one side between two times of letting out */
@@ -190,17 +189,9 @@ START_TEST(frames_leave_while_a_change_waits)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_bridge, t)
 {
-    Suite *suite = suite_create("emu_bridge");
-    TCase *tc = tcase_create("bridge");
-    tcase_add_test(tc, a_flood_of_what_cannot_pass_ends);
-    tcase_add_test(tc, stamps_that_stand_still_end);
-    tcase_add_test(tc, frames_leave_while_a_change_waits);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, a_flood_of_what_cannot_pass_ends);
+    tcase_add_test(t, stamps_that_stand_still_end);
+    tcase_add_test(t, frames_leave_while_a_change_waits);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A change of a link in mid-run holds from a time that nothing has passed: configured with the
  * times that are reported, it gives the same. And for what the end waits. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/emu/emu_link.h"
+#include "tests/unit/suite.h"
 
 #define FRAME_BYTES 1000u /* 1 ms on the air */
 
@@ -149,18 +148,10 @@ START_TEST(sockets_are_read_until_they_are_empty)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_change, t)
 {
-    Suite *suite = suite_create("emu_change");
-    TCase *tc = tcase_create("change");
-    tcase_add_test(tc, a_change_is_not_before_what_was_let_out);
-    tcase_add_test(tc, a_change_is_not_before_the_last_arrival);
-    tcase_add_test(tc, the_end_waits_for_delays_that_were_told);
-    tcase_add_test(tc, sockets_are_read_until_they_are_empty);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, a_change_is_not_before_what_was_let_out);
+    tcase_add_test(t, a_change_is_not_before_the_last_arrival);
+    tcase_add_test(t, the_end_waits_for_delays_that_were_told);
+    tcase_add_test(t, sockets_are_read_until_they_are_empty);
 }

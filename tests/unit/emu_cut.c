@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Joined frames are cut as a device would cut them; what is not whole is refused. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/emu/emu_cut.h"
 #include "channel-emu/emu/emu_ether.h"
+#include "tests/unit/suite.h"
 
 #define PAYLOAD 2500u
 
@@ -177,18 +177,10 @@ START_TEST(a_mark_keeps_the_header_whole)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_cut, t)
 {
-    Suite *s = suite_create("emu_cut");
-    TCase *t = tcase_create("cut");
     tcase_add_loop_test(t, parts_are_frames, 0, 8);
     tcase_add_test(t, what_is_not_whole_is_refused);
     tcase_add_test(t, a_missing_sum_is_known);
     tcase_add_loop_test(t, a_mark_keeps_the_header_whole, 0, 16);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

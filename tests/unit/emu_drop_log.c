@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The drop log's lines, character by character, and the writer that loses whole records or none. */
-#include <check.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -15,6 +14,7 @@
 
 #include "base/err.h"
 #include "channel-emu/scenario/drop_log.h"
+#include "tests/unit/suite.h"
 
 static const struct slice none;
 
@@ -318,12 +318,15 @@ START_TEST(no_such_directory_or_reader)
 }
 END_TEST
 
-int main(void)
+static void ignore_signals(void)
 {
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
-    Suite *s = suite_create("emu_drop_log");
-    TCase *t = tcase_create("all");
+}
+
+SUITE(emu_drop_log, t)
+{
+    tcase_add_checked_fixture(t, ignore_signals, NULL);
     tcase_add_test(t, lines);
     tcase_add_test(t, as_many_columns_as_the_header);
     tcase_add_test(t, a_file);
@@ -334,10 +337,4 @@ int main(void)
     tcase_add_test(t, a_slow_disk_loses_records_and_not_time);
     tcase_add_test(t, a_slow_disk_is_waited_for);
     tcase_add_test(t, no_such_directory_or_reader);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The grade of a run and its reasons, by figures that are written here: docs/helio-emu.md. */
-#include <check.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/emu/emu_link.h"
+#include "tests/unit/suite.h"
 
 static struct emu_settings settings;
 static struct emu_link link_;
@@ -122,19 +121,11 @@ START_TEST(the_worst_goes_first)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_grade, t)
 {
-    Suite *s = suite_create("emu_grade");
-    TCase *tc = tcase_create("grade");
-    tcase_add_checked_fixture(tc, open_link, close_link);
-    tcase_add_test(tc, by_the_share_that_was_late);
-    tcase_add_test(tc, by_the_latest_frame);
-    tcase_add_test(tc, by_losses);
-    tcase_add_test(tc, the_worst_goes_first);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_checked_fixture(t, open_link, close_link);
+    tcase_add_test(t, by_the_share_that_was_late);
+    tcase_add_test(t, by_the_latest_frame);
+    tcase_add_test(t, by_losses);
+    tcase_add_test(t, the_worst_goes_first);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of several links: what they say, and what is wrong with them, by line and key; changes by
  * name. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/chan/chan_shared.h"
 #include "channel-emu/scenario/scenario_links.h"
+#include "tests/unit/suite.h"
 
 static struct conf_errors errors;
 
@@ -163,18 +163,10 @@ START_TEST(a_change_names_its_link)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_links, t)
 {
-    Suite *s = suite_create("emu_links");
-    TCase *tc = tcase_create("links");
-    tcase_add_test(tc, a_file_says_links_transmitters_and_hand_overs);
-    tcase_add_loop_test(tc, what_is_wrong_is_told_by_line_and_key, 0, sizeof wrong / sizeof *wrong);
-    tcase_add_test(tc, there_is_a_limit);
-    tcase_add_test(tc, a_change_names_its_link);
-    suite_add_tcase(s, tc);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, a_file_says_links_transmitters_and_hand_overs);
+    tcase_add_loop_test(t, what_is_wrong_is_told_by_line_and_key, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_test(t, there_is_a_limit);
+    tcase_add_test(t, a_change_names_its_link);
 }

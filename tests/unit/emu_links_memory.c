@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of reading a file of links, and changes of them by name, fails once: it is an
  * error that is told, and nothing is left behind. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include "base/err.h"
 #include "channel-emu/scenario/scenario_links.h"
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 static const char text[] =
     "start: 5s\n"
@@ -34,13 +34,13 @@ static int attempt(long at, bool *told)
     static struct scenario_links_change out[SCENARIO_LINKS_CHANGES_MAX];
     struct scenario_links s;
     conf_errors_init(&errors, "l.yaml");
-    countdown = at;
+    memory.countdown = at;
     int rc = scenario_links_read(&s, text, sizeof text - 1, "", &errors);
     if (rc == 0) {
         int n = scenario_links_change_read(out, &s, changed, sizeof changed - 1, &errors);
         rc = n < 0 ? n : n == 2 ? 0 : HELIO_EINVAL;
     }
-    countdown = -1;
+    memory.countdown = -1;
     *told = errors.total > 0 || rc == HELIO_ENOMEM;
     scenario_links_fini(&s);
     return rc;
@@ -51,9 +51,9 @@ START_TEST(reading)
     long n = 0;
     for (;; n++) {
         bool told = false;
-        uint64_t before = failed;
+        uint64_t before = memory.failed;
         int rc = attempt(n, &told);
-        if (failed == before) {
+        if (memory.failed == before) {
             ck_assert_msg(rc == 0, "%d: %s", rc, errors.text[0]);
             break;
         }
@@ -74,13 +74,13 @@ START_TEST(a_file)
     fclose(f);
     for (long at = 0; at < 5; at++) {
         struct scenario_links s;
-        uint64_t before = failed;
+        uint64_t before = memory.failed;
         conf_errors_init(&errors, path);
-        countdown = at;
+        memory.countdown = at;
         int rc = scenario_links_load(&s, path, &errors);
-        countdown = -1;
+        memory.countdown = -1;
         scenario_links_fini(&s);
-        ck_assert_uint_eq(failed, before + 1);
+        ck_assert_uint_eq(memory.failed, before + 1);
         ck_assert_int_lt(rc, 0);
         ck_assert(rc == HELIO_ENOMEM || errors.total > 0);
     }
@@ -88,17 +88,9 @@ START_TEST(a_file)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_links_memory, t)
 {
-    Suite *s = suite_create("emu_links_memory");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, reading);
     tcase_add_test(t, a_file);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int bad = srunner_ntests_failed(r);
-    srunner_free(r);
-    return bad != 0;
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of what links have between them fails once: it is an error, and nothing is left
  * behind. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "channel-emu/scenario/scenario_links_run.h"
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 static const char text[] =
     "links:\n"
@@ -28,11 +28,11 @@ START_TEST(each_allocation_fails)
     conf_errors_init(&errors, "l.yaml");
     ck_assert_int_eq(scenario_links_read(&file, text, sizeof text - 1, "", &errors), 0);
     for (;; n++) {
-        failed = 0;
-        countdown = n;
+        memory.failed = 0;
+        memory.countdown = n;
         int rc = links_run_init(&r, &file, 5, TICK_S);
-        countdown = -1;
-        if (!failed)
+        memory.countdown = -1;
+        if (!memory.failed)
             break;
         ck_assert_int_eq(rc, HELIO_ENOMEM);
         links_run_fini(&r);
@@ -54,15 +54,7 @@ START_TEST(each_allocation_fails)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_links_run_memory, t)
 {
-    Suite *suite = suite_create("emu_links_run_memory");
-    TCase *tc = tcase_create("links");
-    tcase_add_test(tc, each_allocation_fails);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failures = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failures == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, each_allocation_fails);
 }

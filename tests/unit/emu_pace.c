@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches follow what waking up costs, within the bound on lateness; real-time priority is given
  * back while it takes more than its share. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "channel-emu/scenario/emu_pace.h"
+#include "tests/unit/suite.h"
 
 /* A machine: each wake-up costs `wake`, each frame `frame`; frames come at a rate, and leave late
  * by up to a batch and `extra`. So many windows pass. */
@@ -134,10 +133,8 @@ START_TEST(reading)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_pace, t)
 {
-    Suite *s = suite_create("emu_pace");
-    TCase *t = tcase_create("pace");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, follows_the_rate);
     tcase_add_test(t, follows_the_cost);
@@ -145,10 +142,4 @@ int main(void)
     tcase_add_test(t, realtime_has_its_share);
     tcase_add_test(t, fixed_batches);
     tcase_add_test(t, reading);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

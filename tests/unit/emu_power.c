@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units of received powers: all become what levels of the table are compared with, relative or in
  * milliwatts; levels of the other kind are refused. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel-emu/scenario/scenario.h"
+#include "tests/unit/suite.h"
 
 static const struct {
     const char *unit, *level, *other;
@@ -49,15 +49,7 @@ START_TEST(levels_and_powers_have_one_unit)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_power, t)
 {
-    Suite *suite = suite_create("emu_power");
-    TCase *tc = tcase_create("power");
-    tcase_add_loop_test(tc, levels_and_powers_have_one_unit, 0, sizeof cases / sizeof *cases);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_loop_test(t, levels_and_powers_have_one_unit, 0, sizeof cases / sizeof *cases);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scenario's map of powers: a file, and a table of losses or a code's curve. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel-emu/scenario/scenario.h"
+#include "tests/unit/suite.h"
 
 static struct conf_errors errors;
 
@@ -116,16 +116,8 @@ START_TEST(power_by_a_codes_curve)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_receiver, t)
 {
-    Suite *s = suite_create("emu_receiver");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, power_of_a_file);
     tcase_add_test(t, power_by_a_codes_curve);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The scenario: what each key becomes, what lies over what, and the exact words for each kind of
  * wrong one. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/scenario/scenario.h"
+#include "tests/unit/suite.h"
 
 static struct conf_errors errors;
 
@@ -503,10 +503,8 @@ START_TEST(a_change_in_mid_run)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_scenario, t)
 {
-    Suite *s = suite_create("emu_scenario");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_wire_by_default);
     tcase_add_test(t, every_key);
     tcase_add_test(t, jitter_by_a_law);
@@ -522,10 +520,4 @@ int main(void)
     tcase_add_test(t, a_wrong_key_of_an_option);
     tcase_add_test(t, changes_over_time);
     tcase_add_test(t, a_change_in_mid_run);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

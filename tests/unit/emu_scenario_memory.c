@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every allocation of reading a scenario fails once: it is an error that is told, and nothing is
  * left behind or half made. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/scenario/drop_log.h"
 #include "channel-emu/scenario/scenario.h"
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 static const struct slice none;
 
@@ -22,17 +21,17 @@ static int attempt(long at, bool *told)
     static struct conf_errors errors;
     struct scenario s;
     conf_errors_init(&errors, "s.yaml");
-    failed = 0;
-    countdown = at;
+    memory.failed = 0;
+    memory.countdown = at;
     int rc = scenario_init(&s);
     if (rc < 0) {
-        countdown = -1;
+        memory.countdown = -1;
         *told = true; /* by its return */
         return rc;
     }
     rc = scenario_apply(&s, text, sizeof text - 1, "", &errors);
     rc = rc < 0 ? rc : scenario_set(&s, "forward.rules", "[data, red]", false, &errors);
-    countdown = -1;
+    memory.countdown = -1;
     *told = errors.total > 0;
     scenario_fini(&s);
     return rc;
@@ -44,7 +43,7 @@ START_TEST(reading)
     for (;; n++) {
         bool told = false;
         int rc = attempt(n, &told);
-        if (!failed) {
+        if (!memory.failed) {
             ck_assert_int_eq(rc, 0);
             break;
         }
@@ -60,9 +59,9 @@ START_TEST(a_page)
 {
     struct log_writer *w;
     ck_assert_int_eq(log_writer_open(&w, "/dev/null", 0, none), 0);
-    countdown = 0;
+    memory.countdown = 0;
     void *refusal = log_writer_room(w, 100);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert_ptr_eq(refusal, NULL);
     ck_assert_uint_eq(log_writer_lost(w), 1);
     ck_assert_ptr_ne(log_writer_room(w, 100), NULL);
@@ -70,24 +69,16 @@ START_TEST(a_page)
     ck_assert_int_eq(log_writer_finish(w), 0);
     ck_assert_uint_eq(log_writer_lost(w), 1);
     log_writer_free(w);
-    countdown = 0;
+    memory.countdown = 0;
     int rc = log_writer_open(&w, "/dev/null", 0, none);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert_int_lt(rc, 0);
 }
 END_TEST
 
-int main(void)
+SUITE(emu_scenario_memory, t)
 {
-    Suite *s = suite_create("emu_scenario_memory");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, reading);
     tcase_add_test(t, a_page);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int bad = srunner_ntests_failed(r);
-    srunner_free(r);
-    return bad != 0;
 }

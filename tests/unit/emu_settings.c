@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What follows from a scenario: for how long its frames are under way at most, and how late one may
  * be. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "channel-emu/emu/emu_settings.h"
+#include "tests/unit/suite.h"
 
 static void read_settings(struct emu_settings *s, const char *text)
 {
@@ -67,16 +67,8 @@ START_TEST(an_interleaver_and_what_was_told)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_settings, t)
 {
-    Suite *suite = suite_create("emu_settings");
-    TCase *tc = tcase_create("settings");
-    tcase_add_loop_test(tc, the_longest_way_through, 0, sizeof ways / sizeof *ways);
-    tcase_add_test(tc, an_interleaver_and_what_was_told);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_loop_test(t, the_longest_way_through, 0, sizeof ways / sizeof *ways);
+    tcase_add_test(t, an_interleaver_and_what_was_told);
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Frames of several sockets come out by their time of arrival, with their bytes. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "channel-emu/emu/emu_stage.h"
+#include "tests/unit/suite.h"
 
 START_TEST(frames_are_sorted_by_arrival)
 {
@@ -55,16 +54,8 @@ START_TEST(what_came_first_stays_first)
 }
 END_TEST
 
-int main(void)
+SUITE(emu_stage, t)
 {
-    Suite *suite = suite_create("emu_stage");
-    TCase *tc = tcase_create("stage");
-    tcase_add_test(tc, frames_are_sorted_by_arrival);
-    tcase_add_test(tc, what_came_first_stays_first);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, frames_are_sorted_by_arrival);
+    tcase_add_test(t, what_came_first_stays_first);
 }

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line of a relay of streams: octets in order, none before its time, the rate, stalls, turns of
  * flows, the limit, ends; and its settings. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/wan/wan_settings.h"
+#include "tests/unit/suite.h"
 
 #define BEGIN (7 * TICK_S) /* the clock's origin is not the line's */
 
@@ -433,30 +433,24 @@ START_TEST(settings_that_are_wrong)
 }
 END_TEST
 
-int main(void)
+SUITE_PART(emu_wan, line, t)
 {
-    Suite *s = suite_create("emu_wan");
-    TCase *line = tcase_create("line");
-    tcase_set_timeout(line, 300);
-    tcase_add_test(line, not_before_its_time);
-    tcase_add_test(line, random_pieces);
-    tcase_add_test(line, the_rate);
-    tcase_add_test(line, flows_take_turns);
-    tcase_add_test(line, a_slow_taker);
-    tcase_add_test(line, the_end_is_behind_its_octets);
-    tcase_add_test(line, stalls_of_a_line);
-    suite_add_tcase(s, line);
-    TCase *settings = tcase_create("settings");
-    tcase_add_test(settings, texts_of_stalls);
-    tcase_add_test(settings, settings_are_read);
-    tcase_add_test(settings, settings_that_are_wrong);
-    tcase_add_test(settings, a_line_that_changes);
-    tcase_add_test(settings, a_stall_that_is_said);
-    tcase_add_test(settings, changes_are_read);
-    suite_add_tcase(s, settings);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 300);
+    tcase_add_test(t, not_before_its_time);
+    tcase_add_test(t, random_pieces);
+    tcase_add_test(t, the_rate);
+    tcase_add_test(t, flows_take_turns);
+    tcase_add_test(t, a_slow_taker);
+    tcase_add_test(t, the_end_is_behind_its_octets);
+    tcase_add_test(t, stalls_of_a_line);
+}
+
+SUITE_PART(emu_wan, settings, t)
+{
+    tcase_add_test(t, texts_of_stalls);
+    tcase_add_test(t, settings_are_read);
+    tcase_add_test(t, settings_that_are_wrong);
+    tcase_add_test(t, a_line_that_changes);
+    tcase_add_test(t, a_stall_that_is_said);
+    tcase_add_test(t, changes_are_read);
 }

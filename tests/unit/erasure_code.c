@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The field's laws, both arithmetics against single products, and codewords: any lost symbols, as
  * many as there are rows, are computed again. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "erasure/code.h"
+#include "tests/unit/suite.h"
 
 enum { LEN_MAX = 1100, PATTERNS = 100000 };
 
@@ -172,17 +171,9 @@ START_TEST(any_pattern)
 }
 END_TEST
 
-int main(void)
+SUITE(erasure_code, t)
 {
-    Suite *s = suite_create("erasure_code");
-    TCase *t = tcase_create("code");
-    suite_add_tcase(s, t);
     tcase_add_test(t, field);
     tcase_add_test(t, sums);
     tcase_add_loop_test(t, any_pattern, 0, sizeof maths / sizeof *maths);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

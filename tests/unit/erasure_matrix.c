@@ -3,6 +3,7 @@
  * symbols that are enough, in any order; short matrices, corrupted and foreign packets, nonsense.
  */
 #include "erasure_help.h"
+#include "tests/unit/suite.h"
 
 static const struct gf_math *maths[] = {&gf_portable, &GF_FASTEST};
 
@@ -333,11 +334,8 @@ START_TEST(configurations)
 }
 END_TEST
 
-int main(void)
+SUITE(erasure_matrix, t)
 {
-    Suite *s = suite_create("erasure_matrix");
-    TCase *t = tcase_create("matrix");
-    suite_add_tcase(s, t);
     tcase_add_test(t, without_loss);
     tcase_add_test(t, random_matrices);
     tcase_add_test(t, too_few_symbols);
@@ -350,9 +348,4 @@ int main(void)
     tcase_add_test(t, bounded_work);
     tcase_add_test(t, ends_with_blocks);
     tcase_add_test(t, configurations);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -3,6 +3,7 @@
  * forged. */
 #include "erasure/packet.h"
 #include "erasure_help.h"
+#include "tests/unit/suite.h"
 
 static const struct erasure_received *counts(const struct pair *p)
 {
@@ -255,20 +256,12 @@ START_TEST(random_requests)
 }
 END_TEST
 
-int main(void)
+SUITE(erasure_requests, t)
 {
-    Suite *s = suite_create("erasure_requests");
-    TCase *t = tcase_create("requests");
-    suite_add_tcase(s, t);
     tcase_add_test(t, requested_repairs);
     tcase_add_test(t, request_after_a_pause);
     tcase_add_test(t, request_too_early);
     tcase_add_test(t, forged_requests);
     tcase_add_test(t, requests_in_vain);
     tcase_add_test(t, random_requests);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

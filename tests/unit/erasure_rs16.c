@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The field GF(2^16) and its transforms; codewords: any symbols, as many as data symbols, give the
  * others; repair symbols are those of a solved system of equations; steps are bounded. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "erasure/rs16.h"
+#include "tests/unit/suite.h"
 
 enum { ALL_MAX = 512, SYMBOL = 32, PATTERNS = 100000 };
 
@@ -266,21 +266,18 @@ START_TEST(largest_word)
 }
 END_TEST
 
-int main(void)
+static void make_field(void)
 {
     gf16_init(&field);
-    Suite *s = suite_create("erasure_rs16");
-    TCase *t = tcase_create("rs16");
+}
+
+SUITE(erasure_rs16, t)
+{
+    tcase_add_unchecked_fixture(t, make_field, NULL);
     tcase_set_timeout(t, 300);
-    suite_add_tcase(s, t);
     tcase_add_test(t, field_laws);
     tcase_add_loop_test(t, stripes, 0, 2);
     tcase_add_loop_test(t, naive_equations, 0, 2);
     tcase_add_loop_test(t, any_pattern, 0, 2);
     tcase_add_test(t, largest_word);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "frames/cadu.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 enum { STREAM_MAX = 1 << 18, BLOCK_MAX = 4096, UNITS_MAX = 64 };
 
@@ -406,12 +407,15 @@ START_TEST(problems)
 }
 END_TEST
 
-int main(void)
+static void make_codes(void)
 {
-    Suite *s = suite_create("frames_cadu");
-    TCase *t = tcase_create("cadu");
     rs_init(&rs_223, RS_255_223, RS_DUAL);
     rs_init(&rs_239, RS_255_239, RS_DUAL);
+}
+
+SUITE(frames_cadu, t)
+{
+    tcase_add_unchecked_fixture(t, make_codes, NULL);
     tcase_set_timeout(t, 60);
     tcase_add_test(t, layout);
     tcase_add_test(t, long_marker);
@@ -422,6 +426,4 @@ int main(void)
     tcase_add_test(t, quality);
     tcase_add_test(t, problems);
     tcase_add_test(t, ldpc_units);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -9,6 +9,7 @@
 #include "frames/fhec.h"
 #include "frames/pn.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(fecf_vectors)
 {
@@ -315,10 +316,8 @@ START_TEST(clcw_fields)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_codes, t)
 {
-    Suite *s = suite_create("frames_codes");
-    TCase *t = tcase_create("codes");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, fecf_vectors);
     tcase_add_test(t, fecf_definition);
@@ -331,6 +330,4 @@ int main(void)
     tcase_add_test(t, cltu_stream);
     tcase_add_test(t, fhec_errors);
     tcase_add_test(t, clcw_fields);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

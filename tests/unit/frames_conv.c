@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "frames/conv.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 enum { BITS_MAX = 20000, ROOM = 1024, DEPTH = 192 };
 
@@ -187,10 +188,8 @@ START_TEST(periods)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_conv, t)
 {
-    Suite *s = suite_create("frames_conv");
-    TCase *t = tcase_create("conv");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, published_marker);
     tcase_add_test(t, impulse);
@@ -198,6 +197,4 @@ int main(void)
     tcase_add_test(t, streams);
     tcase_add_test(t, most_likely);
     tcase_add_test(t, periods);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

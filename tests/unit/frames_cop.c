@@ -6,6 +6,7 @@
 #include "frames/fop.h"
 #include "frames_cop_pair.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 /* ---- FARM-1: table 6-1 of 232.1-B ---- */
 
@@ -421,10 +422,8 @@ START_TEST(lossy_channel)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_cop, t)
 {
-    Suite *s = suite_create("frames_cop");
-    TCase *t = tcase_create("cop");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, farm_states);
     tcase_add_test(t, farm_windows);
@@ -436,6 +435,4 @@ int main(void)
     tcase_add_test(t, fop_timer);
     tcase_add_test(t, fop_initiations);
     tcase_add_test(t, lossy_channel);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

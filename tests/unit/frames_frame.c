@@ -5,6 +5,7 @@
 #include "frames/fecf.h"
 #include "frames/pn.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 /* Each kind, bare and with everything. */
 static const struct frame_format formats[] = {
@@ -264,10 +265,8 @@ START_TEST(tc_frames)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_frame, t)
 {
-    Suite *s = suite_create("frames_frame");
-    TCase *t = tcase_create("frames");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, round_trip);
     tcase_add_test(t, only_idle);
@@ -275,6 +274,4 @@ int main(void)
     tcase_add_test(t, defects);
     tcase_add_test(t, header_errors);
     tcase_add_test(t, tc_frames);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

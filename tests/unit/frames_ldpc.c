@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "frames/fecf.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 static struct ldpc code;
 static struct ldpc_work work;
@@ -277,10 +278,8 @@ START_TEST(hard_and_erased)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_ldpc, t)
 {
-    Suite *s = suite_create("frames_ldpc");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, problems);
     tcase_add_test(t, other_implementation);
@@ -289,6 +288,4 @@ int main(void)
     tcase_add_test(t, undisturbed);
     tcase_add_test(t, noise);
     tcase_add_test(t, hard_and_erased);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -7,6 +7,7 @@
 #include "frames/mpdu_extract.h"
 #include "frames/mpdu_pack.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 static struct mpdu_pack_config aos_config(uint32_t length)
 {
@@ -481,10 +482,8 @@ START_TEST(problems)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_mpdu, t)
 {
-    Suite *s = suite_create("frames_mpdu");
-    TCase *t = tcase_create("mpdu");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, packs_vectors);
     tcase_add_test(t, extracts_vectors);
@@ -495,6 +494,4 @@ int main(void)
     tcase_add_test(t, idle_frames);
     tcase_add_test(t, counts_come_round);
     tcase_add_test(t, problems);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

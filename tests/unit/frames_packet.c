@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "frames/packet_reader.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(encap_vectors)
 {
@@ -244,10 +245,8 @@ START_TEST(join_refuses)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_packet, t)
 {
-    Suite *s = suite_create("frames_packet");
-    TCase *t = tcase_create("packets");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, encap_vectors);
     tcase_add_test(t, encap_fields);
@@ -256,6 +255,4 @@ int main(void)
     tcase_add_test(t, streams_in_pieces);
     tcase_add_test(t, reader_refuses);
     tcase_add_test(t, join_refuses);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "frames/rs.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 /* Powers of the root of x^8 + x^7 + x^2 + x + 1. */
 static uint8_t alpha(unsigned n)
@@ -205,16 +206,12 @@ START_TEST(problems)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_rs, t)
 {
-    Suite *s = suite_create("frames_rs");
-    TCase *t = tcase_create("rs");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, published_coefficients);
     tcase_add_test(t, dual_basis);
     tcase_add_test(t, corrects_to_capacity);
     tcase_add_test(t, beyond_capacity);
     tcase_add_test(t, problems);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -14,6 +14,7 @@ struct vector {
 };
 static const struct vector vectors[] = {
 #include "frames_sdls_vectors.h"
+#include "tests/unit/suite.h"
 };
 enum { VECTORS = sizeof vectors / sizeof vectors[0], ROOM = 256 };
 
@@ -441,10 +442,8 @@ START_TEST(problems)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_sdls, t)
 {
-    Suite *s = suite_create("frames_sdls");
-    TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_loop_test(t, applied_as_elsewhere, 0, VECTORS);
     tcase_add_loop_test(t, processed_as_elsewhere, 0, VECTORS);
@@ -460,6 +459,4 @@ int main(void)
     tcase_add_test(t, another_sender);
     tcase_add_test(t, corrected_header);
     tcase_add_test(t, problems);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

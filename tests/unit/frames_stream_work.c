@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* CLTUs in octets that somebody chose: what they cost, counted in codeblocks that are decoded; and
  * which ones are found, against a reader that decodes anew from each start sequence. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "frames/cltu.h"
 #include "frames/frame_stream.h"
+#include "tests/unit/suite.h"
 
 enum bch_result __real_bch_decode(const uint8_t *codeblock, enum bch_mode mode,
                                   uint8_t *information);
@@ -140,17 +139,9 @@ START_TEST(the_same_are_found)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_stream_work, t)
 {
-    Suite *s = suite_create("frame stream work");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, hostile_octets_are_decoded_once);
     tcase_add_loop_test(t, the_same_are_found, 0, 50);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -7,6 +7,7 @@
 #include "frames/tc_extract.h"
 #include "frames/tc_pack.h"
 #include "frames_help.h"
+#include "tests/unit/suite.h"
 
 enum { PACKETS = 400, LONGEST = 3000, FRAMES = 4000, ROOM = LONGEST + PACKET_HEADER_MAX };
 
@@ -393,10 +394,8 @@ START_TEST(streams_of_octets)
 }
 END_TEST
 
-int main(void)
+SUITE(frames_tc, t)
 {
-    Suite *s = suite_create("frames_tc");
-    TCase *t = tcase_create("tc");
     tcase_add_test(t, packets_in_frames);
     tcase_add_test(t, lost_frames);
     tcase_add_test(t, what_does_not_fit);
@@ -405,6 +404,4 @@ int main(void)
     tcase_add_test(t, streams);
     tcase_add_test(t, streams_with_noise);
     tcase_add_test(t, streams_of_octets);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

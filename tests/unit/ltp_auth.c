@@ -6,6 +6,7 @@
  */
 #include "base/crc.h"
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define VALUE 9
 
@@ -348,24 +349,16 @@ START_TEST(spans_that_cannot_be)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_auth, t)
 {
-    Suite *s = suite_create("ltp_auth");
-    TCase *c = tcase_create("all");
-    tcase_set_timeout(c, 60);
-    tcase_add_test(c, arrives_and_nothing_else_does);
-    tcase_add_test(c, green_and_mixed);
-    tcase_add_test(c, cancels);
-    tcase_add_test(c, with_recovery);
-    tcase_add_test(c, missing_or_of_another_key);
-    tcase_add_test(c, accept_and_off);
-    tcase_add_test(c, cookies);
-    tcase_add_test(c, where_extensions_stand);
-    tcase_add_test(c, spans_that_cannot_be);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, arrives_and_nothing_else_does);
+    tcase_add_test(t, green_and_mixed);
+    tcase_add_test(t, cancels);
+    tcase_add_test(t, with_recovery);
+    tcase_add_test(t, missing_or_of_another_key);
+    tcase_add_test(t, accept_and_off);
+    tcase_add_test(t, cookies);
+    tcase_add_test(t, where_extensions_stand);
+    tcase_add_test(t, spans_that_cannot_be);
 }

@@ -2,6 +2,7 @@
 /* The length of checkpoints: a repetition has the segments that were lost, not more. */
 #include "base/ranges.h"
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define SEGMENT 1024
 #define BLOCK 10000
@@ -147,19 +148,11 @@ START_TEST(what_a_span_takes)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_checkpoint_extra, t)
 {
-    Suite *s = suite_create("ltp checkpoint extra");
-    TCase *t = tcase_create("extra");
     tcase_add_test(t, a_full_segment_again);
     tcase_add_test(t, a_hard_limit);
     tcase_add_test(t, the_longest_serial);
     tcase_add_test(t, a_path_that_refuses);
     tcase_add_test(t, what_a_span_takes);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rules of RFC 5326 that need many sessions, or a receiver that lies: see docs/conformance.md. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 20000
 
@@ -103,16 +104,8 @@ START_TEST(overlapping_claims)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_conformance, t)
 {
-    Suite *s = suite_create("ltp_conformance");
-    TCase *t = tcase_create("conformance");
     tcase_add_test(t, serials);
     tcase_add_test(t, overlapping_claims);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

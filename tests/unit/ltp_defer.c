@@ -2,6 +2,7 @@
 /* Reports that wait: what they claim is what is here when they leave; gaps have their time to be
  * filled by segments that were overtaken. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 /* Engine 2 gets three segments of 100 bytes by hand; the second one is overtaken. */
 static struct pair *receiver(tick delay, tick defer)
@@ -187,20 +188,12 @@ START_TEST(needless_repetitions)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_defer, t)
 {
-    Suite *s = suite_create("ltp_defer");
-    TCase *t = tcase_create("defer");
     tcase_add_test(t, claims_are_those_of_the_sending);
     tcase_add_test(t, gaps_are_waited_for);
     tcase_add_test(t, without_gaps_at_once);
     tcase_add_test(t, waiting_checkpoints_are_bounded);
     tcase_add_test(t, acceptance_waits_too);
     tcase_add_test(t, needless_repetitions);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

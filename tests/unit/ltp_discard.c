@@ -5,6 +5,7 @@
  * sessions a second in its name.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define JUNK ((uint64_t)1 << 40) /* sessions of the forger have numbers from here on */
 #define LONG_BYTES 4200
@@ -480,10 +481,8 @@ START_TEST(honest_ones_recover)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_discard, t)
 {
-    Suite *s = suite_create("ltp discard");
-    TCase *t = tcase_create("discard");
     tcase_set_timeout(t, 120);
     tcase_add_loop_test(t, goodput_beside_openings, 0, COURSES);
     tcase_add_loop_test(t, goodput_beside_checkpoints, 0, 3);
@@ -496,10 +495,4 @@ int main(void)
     tcase_add_test(t, outages_do_not_count);
     tcase_add_test(t, who_heard_of_its_start);
     tcase_add_test(t, honest_ones_recover);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

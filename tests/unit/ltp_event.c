@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log's lines, and that no record is longer than EVENT_CSV_MAX. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ltp/event.h"
+#include "tests/unit/suite.h"
 
 static void assert_line(const struct event *e, const char *want)
 {
@@ -84,18 +83,10 @@ START_TEST(names)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_event, t)
 {
-    Suite *s = suite_create("ltp_event");
-    TCase *t = tcase_create("event");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, lines);
     tcase_add_test(t, columns_and_longest);
     tcase_add_test(t, names);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
  * last.
  */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define MEBI ((uint64_t)1 << 20)
 
@@ -295,10 +296,8 @@ START_TEST(green_pieces_far_apart)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_fair, t)
 {
-    Suite *s = suite_create("ltp fair");
-    TCase *t = tcase_create("fair");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, an_offset_costs_nothing);
     tcase_add_test(t, scattered_bytes);
@@ -306,10 +305,4 @@ int main(void)
     tcase_add_test(t, what_is_free_may_be_used);
     tcase_add_loop_test(t, the_front_comes_last, 0, 12);
     tcase_add_loop_test(t, green_pieces_far_apart, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 /* What a receiver takes for a session that it has forgotten, or for another one of the same number.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 static enum verdict feed(struct pair *p, struct ltp_segment s, uint64_t cp, uint64_t report)
 {
@@ -108,19 +109,11 @@ START_TEST(unknown_report_of_a_whole_block)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_forget, t)
 {
-    Suite *s = suite_create("ltp_forget");
-    TCase *t = tcase_create("forget");
     tcase_add_test(t, number_again);
     tcase_add_test(t, number_again_after_long);
     tcase_add_loop_test(t, two_blocks_of_one_number, 0, 2);
     tcase_add_test(t, midst_of_a_session);
     tcase_add_test(t, unknown_report_of_a_whole_block);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

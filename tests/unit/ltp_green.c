@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Green and mixed blocks, whole and with pieces missing. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 50000
 
@@ -211,10 +212,8 @@ START_TEST(mixed_without_its_end)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_green, t)
 {
-    Suite *s = suite_create("ltp_green");
-    TCase *t = tcase_create("green");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, whole);
     tcase_add_test(t, with_loss);
@@ -225,10 +224,4 @@ int main(void)
     tcase_add_test(t, silent_red);
     tcase_add_test(t, silent_green);
     tcase_add_loop_test(t, mixed_without_its_end, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -52,13 +52,12 @@ void __wrap_free(void *p)
     __real_free(p);
 }
 
-#include <check.h>
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 #define HELD ((size_t)32 << 20)
 #define UNCONFIGURED 64
@@ -481,10 +480,8 @@ START_TEST(everything)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_hostile_memory, t)
 {
-    Suite *s = suite_create("ltp_hostile");
-    TCase *t = tcase_create("hostile");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, sessions_without_end);
     tcase_add_test(t, sessions_that_make_room);
@@ -500,10 +497,4 @@ int main(void)
     tcase_add_test(t, orange_blocks);
     tcase_add_test(t, unknown_senders);
     tcase_add_test(t, everything);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -16,17 +16,16 @@ void *__wrap_realloc(void *p, size_t n);
 void __real_free(void *p);
 void __wrap_free(void *p);
 
-#include <check.h>
 #include <malloc.h>
 #include <stdbool.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK UINT64_C(0xffffffff)
 #define HUGE_MIN ((size_t)16 << 20)
@@ -216,17 +215,9 @@ START_TEST(longer_is_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_huge_memory, t)
 {
-    Suite *s = suite_create("ltp_huge");
-    TCase *t = tcase_create("huge");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, four_gigabytes);
     tcase_add_test(t, longer_is_refused);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Time in which an engine's caller did not run is not counted against the peer. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 /* The checkpoint is lost, and the caller stalls for 40 ms before the timer of 30 ms runs out. */
 START_TEST(timers_run_on)
@@ -40,17 +41,9 @@ START_TEST(not_while_the_link_is_down)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_late, t)
 {
-    Suite *s = suite_create("ltp_late");
-    TCase *t = tcase_create("late");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, timers_run_on);
     tcase_add_test(t, not_while_the_link_is_down);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

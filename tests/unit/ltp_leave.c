@@ -4,6 +4,7 @@
 #include <malloc.h>
 
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 /* A data segment of this engine's session. */
 static enum verdict feed(struct ltp *l, uint64_t engine, uint64_t number, int type, uint64_t offset)
@@ -149,20 +150,12 @@ START_TEST(ten_thousand_spans)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_leave, t)
 {
-    Suite *s = suite_create("ltp leave");
-    TCase *t = tcase_create("leave");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, what_is_open_is_told);
     tcase_add_test(t, what_the_peer_sends_ends_too);
     tcase_add_test(t, what_is_over_stays_over);
     tcase_add_test(t, spans_are_set_again);
     tcase_add_test(t, ten_thousand_spans);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

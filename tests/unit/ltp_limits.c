@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Every limit of the engine, reached: what is refused, what is cancelled, what recovers. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 50000
 
@@ -304,10 +305,8 @@ START_TEST(expectation_is_no_claim)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_limits, t)
 {
-    Suite *s = suite_create("ltp_limits");
-    TCase *t = tcase_create("limits");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, session_limits);
     tcase_add_test(t, block_limits);
@@ -321,10 +320,4 @@ int main(void)
     tcase_add_test(t, acknowledgements_are_bounded);
     tcase_add_test(t, refusals_are_bounded);
     tcase_add_test(t, expectation_is_no_claim);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

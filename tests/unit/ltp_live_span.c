@@ -2,6 +2,7 @@
 /* Spans that change while something is open, queued or timed: all goes on, within the new limits.
  */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 static void change(struct pair *p, int i, uint32_t segment_max, uint32_t claims_max)
 {
@@ -130,19 +131,11 @@ START_TEST(data_in_the_middle)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_live_span, t)
 {
-    Suite *s = suite_create("ltp live span");
-    TCase *t = tcase_create("live span");
     tcase_add_test(t, reports_that_wait_are_divided);
     tcase_add_test(t, reports_that_are_delayed);
     tcase_add_test(t, reports_that_were_sent);
     tcase_add_test(t, checkpoints_are_shortened);
     tcase_add_test(t, data_in_the_middle);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

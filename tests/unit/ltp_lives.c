@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A receiver that forgets sessions between its reports: nothing is done that none of its lives has.
  * The reports are made by hand, so that they may come from a receiver of any make. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 #define SEGMENT 100
 #define BLOCK 500
@@ -192,19 +191,11 @@ START_TEST(many_lives)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_lives, t)
 {
-    Suite *s = suite_create("ltp_lives");
-    TCase *t = tcase_create("lives");
     tcase_add_loop_test(t, two_lives_make_no_block, 0, 4);
     tcase_add_test(t, only_the_gap);
     tcase_add_test(t, late_report);
     tcase_add_test(t, late_report_of_another_life);
     tcase_add_test(t, many_lives);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,12 +3,12 @@
  * Memory that runs out: the same exchange is run with the first, the second, … allocation failing,
  * once each, until one run gets by without the failure. Whatever fails, both engines stay
  * consistent and end idle, and a block that was accepted is reported done or cancelled. (Leaks are
- * the sanitizer's to find.) The linker puts the functions below before the library's.
+ * the sanitizer's to find.) The linker puts failing_memory.c's functions before the library's.
  */
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 /* The pair allocates for itself what it has in flight: that must not fail. */
-#include <check.h>
 #include <stdlib.h>
 #define malloc(n) __real_malloc(n)
 #include "tests/unit/ltp_pair.h"
@@ -20,17 +20,17 @@ START_TEST(engine_new)
         struct ltp *l = NULL;
         struct ltp_config config = {.engine = 1};
         struct ltp_span span = pair_span(2);
-        failed = 0;
-        countdown = n;
+        memory.failed = 0;
+        memory.countdown = n;
         int rc = ltp_new(&l, &config);
         if (rc == 0)
             rc = ltp_span_set(l, &span, 0);
         if (rc == 0)
             rc = ltp_service_open(l, 5);
-        countdown = -1;
-        ck_assert_int_eq(rc, failed ? HELIO_ENOMEM : 0);
+        memory.countdown = -1;
+        ck_assert_int_eq(rc, memory.failed ? HELIO_ENOMEM : 0);
         ltp_free(l);
-        if (!failed)
+        if (!memory.failed)
             break;
         ck_assert_int_lt(n, 20);
     }
@@ -78,8 +78,8 @@ static bool run(const struct scenario *sc, long n)
     struct ltp_block block = {
         .peer = 2, .client_service = 1, .data = b, .red_len = sc->red, .orange = sc->orange};
     struct ltp_session_id id;
-    failed = 0;
-    countdown = n;
+    memory.failed = 0;
+    memory.countdown = n;
     int rc = ltp_send(p->l[0], &block, p->now, &id);
     if (sc->cancel) {
         pair_run_until(p, 5 * TICK_MS);
@@ -87,8 +87,8 @@ static bool run(const struct scenario *sc, long n)
             ltp_cancel(p->l[1], id, LTP_SYS_CNCLD, p->now);
     }
     pair_run(p);
-    countdown = -1;
-    ck_assert(rc == 0 || (failed && rc == HELIO_ENOMEM));
+    memory.countdown = -1;
+    ck_assert(rc == 0 || (memory.failed && rc == HELIO_ENOMEM));
     uint64_t ends = p->notices[LTP_EXPORT_DONE] + p->notices[LTP_EXPORT_CANCELLED] +
                     p->notices[LTP_EXPORT_LOST];
     ck_assert_uint_eq(ends, rc == 0 ? 1 : 0);
@@ -100,7 +100,7 @@ static bool run(const struct scenario *sc, long n)
     pair_assert_idle(p);
     buf_drop(b);
     pair_free(p);
-    return failed;
+    return memory.failed;
 }
 
 START_TEST(exchange)
@@ -122,11 +122,11 @@ START_TEST(acceptance)
     struct ltp_session_id id = pair_send(p, 5000, 5000);
     pair_run_until(p, 20 * TICK_MS);
     ck_assert_uint_eq(p->notices[LTP_BLOCK], 1);
-    failed = 0;
-    countdown = 0;
+    memory.failed = 0;
+    memory.countdown = 0;
     ck_assert_int_eq(ltp_accept(p->l[1], id, p->now), 0);
-    countdown = -1;
-    ck_assert(failed);
+    memory.countdown = -1;
+    ck_assert(memory.failed);
     ltp_check(p->l[1]);
     pair_run(p);
     ck_assert_uint_eq(p->notices[LTP_EXPORT_DONE], 1);
@@ -136,18 +136,10 @@ START_TEST(acceptance)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_memory, t)
 {
-    Suite *s = suite_create("ltp_memory");
-    TCase *t = tcase_create("memory");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, engine_new);
     tcase_add_loop_test(t, exchange, 0, (int)(sizeof scenarios / sizeof *scenarios));
     tcase_add_test(t, acceptance);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int bad = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

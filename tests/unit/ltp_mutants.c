@@ -6,6 +6,7 @@
  * again.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define MUTANTS 1000000
 #define POOL 256 /* small, so that most belong to sessions that are still open */
@@ -210,16 +211,8 @@ START_TEST(million)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_mutants, t)
 {
-    Suite *s = suite_create("ltp_mutants");
-    TCase *t = tcase_create("mutants");
     tcase_set_timeout(t, 300);
     tcase_add_test(t, million);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engine and session numbers are any of 64 bits: the largest ones, too. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 struct seen {
     uint64_t records, unnamed;
@@ -65,15 +66,7 @@ START_TEST(largest_engine)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_numbers, t)
 {
-    Suite *s = suite_create("ltp numbers");
-    TCase *t = tcase_create("numbers");
     tcase_add_test(t, largest_engine);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

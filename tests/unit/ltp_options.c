@@ -3,6 +3,7 @@
 #include "tests/unit/ltp_pair.h"
 
 #include "ltp/options.h"
+#include "tests/unit/suite.h"
 
 /* Each default is a value of its option, and what a span of defaults has. */
 START_TEST(defaults)
@@ -98,18 +99,10 @@ START_TEST(parts)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_options, t)
 {
-    Suite *s = suite_create("ltp options");
-    TCase *t = tcase_create("options");
     tcase_add_test(t, defaults);
     tcase_add_test(t, values);
     tcase_add_test(t, fields);
     tcase_add_test(t, parts);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 /* Orange blocks at the level of segments: what is on the wire, what others may put there, and that
  * neither end can be led astray by it. What happens in time is in tests/sim/scenarios/orange_*. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 static struct ltp_session_id send_orange(struct pair *p, size_t len)
 {
@@ -270,10 +271,8 @@ START_TEST(guarded)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_orange, t)
 {
-    Suite *s = suite_create("ltp_orange");
-    TCase *t = tcase_create("orange");
     tcase_add_test(t, arguments);
     tcase_add_test(t, wire);
     tcase_add_test(t, every_length);
@@ -284,10 +283,4 @@ int main(void)
     tcase_add_test(t, miscoloured);
     tcase_add_test(t, mixed_by_the_peer);
     tcase_add_test(t, guarded);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

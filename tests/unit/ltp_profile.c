@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What an engine concludes from a peer's reports and cancels. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define LENGTH 5000
 #define RTO (30 * TICK_MS)
@@ -263,20 +264,12 @@ START_TEST(outright)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_profile, t)
 {
-    Suite *s = suite_create("ltp_profile");
-    TCase *t = tcase_create("profile");
     tcase_add_test(t, begins_plain);
     tcase_add_test(t, widens);
     tcase_add_test(t, repeats);
     tcase_add_loop_test(t, second_serial, 0, 5);
     tcase_add_loop_test(t, cancels, 0, 3);
     tcase_add_loop_test(t, outright, 0, 4);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

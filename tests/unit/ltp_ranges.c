@@ -2,6 +2,7 @@
 /* The limit of ranges is one of memory: a long block with even losses, sent without an early
  * checkpoint to a receiver that reports when it is asked, is not sent twice for it. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define SIZE ((size_t)20 << 20)
 
@@ -73,16 +74,8 @@ START_TEST(even_losses)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_ranges, t)
 {
-    Suite *s = suite_create("ltp ranges");
-    TCase *t = tcase_create("ranges");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, even_losses, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

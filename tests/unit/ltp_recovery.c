@@ -2,6 +2,7 @@
 /* Recovery switches where a scenario cannot reach: reports of a receiver that is not ours, limits.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 20000
 
@@ -268,10 +269,8 @@ START_TEST(copy_before_the_answer)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_recovery, t)
 {
-    Suite *s = suite_create("ltp_recovery");
-    TCase *t = tcase_create("recovery");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, merged_claims, 0, 2);
     tcase_add_test(t, timer_with_copies);
@@ -282,10 +281,4 @@ int main(void)
     tcase_add_test(t, closing_lengths);
     tcase_add_test(t, early_checkpoints_are_few);
     tcase_add_test(t, copy_before_the_answer);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Red sessions between two engines: without loss, and with each kind of segment lost. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 50000
 
@@ -110,20 +111,12 @@ START_TEST(random_loss)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_red, t)
 {
-    Suite *s = suite_create("ltp_red");
-    TCase *t = tcase_create("red");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, without_loss);
     tcase_add_test(t, every_last_length);
     tcase_add_loop_test(t, each_segment_lost_once, 0, (int)(sizeof losses / sizeof *losses));
     tcase_add_test(t, only_the_gap);
     tcase_add_loop_test(t, random_loss, 0, 40);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,6 +2,7 @@
 /* The timer that follows the path, begun too short: what it learns, and what that costs. Toward a
  * receiver that may count checkpoints it only grows. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define SESSIONS 5
 
@@ -314,10 +315,8 @@ START_TEST(one_checkpoint_for_all_parts)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_rto, t)
 {
-    Suite *s = suite_create("ltp rto");
-    TCase *t = tcase_create("rto");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, learns_upward, 0, 2);
     tcase_add_test(t, path_gets_longer);
@@ -329,10 +328,4 @@ int main(void)
     tcase_add_test(t, never_below_the_configured);
     tcase_add_test(t, light_time_is_not_doubled);
     tcase_add_loop_test(t, one_checkpoint_for_all_parts, 0, 3);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

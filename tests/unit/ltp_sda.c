@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Capsules of a block: units here are a byte that says how many follow it. */
-#include <check.h>
 #include <stdlib.h>
 
 #include "ltp/sda.h"
+#include "tests/unit/suite.h"
 
 static size_t counted(uint64_t client_service, struct slice rest)
 {
@@ -59,17 +59,9 @@ START_TEST(refused)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_sda, t)
 {
-    Suite *s = suite_create("ltp_sda");
-    TCase *c = tcase_create("all");
-    tcase_add_test(c, capsules_in_order);
-    tcase_add_test(c, cut_anywhere);
-    tcase_add_test(c, refused);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, capsules_in_order);
+    tcase_add_test(t, cut_anywhere);
+    tcase_add_test(t, refused);
 }

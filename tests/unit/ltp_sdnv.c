@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* SDNVs: every length, the borders between them, and what is refused. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "ltp/sdnv.h"
+#include "tests/unit/suite.h"
 
 static void roundtrip(uint64_t v, uint32_t len)
 {
@@ -93,19 +92,11 @@ START_TEST(random_values)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_sdnv, t)
 {
-    Suite *s = suite_create("ltp_sdnv");
-    TCase *t = tcase_create("sdnv");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, all_lengths);
     tcase_add_test(t, known_values);
     tcase_add_test(t, refused);
     tcase_add_test(t, random_values);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

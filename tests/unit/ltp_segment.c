@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments of all types there and back, with extensions; each wrong form has its verdict. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 static const int types[] = {0, 1, 2, 3, 4, 7, 8, 9, 12, 13, 14, 15};
 #define TYPES ((int)(sizeof types / sizeof *types))
@@ -182,19 +181,11 @@ START_TEST(wrong_forms)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_segment, t)
 {
-    Suite *s = suite_create("ltp_segment");
-    TCase *t = tcase_create("segment");
     tcase_add_loop_test(t, there_and_back, 0, TYPES);
     tcase_add_loop_test(t, extensions_are_carried, 0, TYPES);
     tcase_add_test(t, claims);
     tcase_add_test(t, known_bytes);
     tcase_add_loop_test(t, wrong_forms, 0, (int)(sizeof wrong / sizeof *wrong));
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

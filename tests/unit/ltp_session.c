@@ -2,6 +2,7 @@
 /* Sessions that do not go straight: cancels, outages, retries without end, late segments.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 50000
 
@@ -511,10 +512,8 @@ START_TEST(bad_arguments)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_session, t)
 {
-    Suite *s = suite_create("ltp_session");
-    TCase *t = tcase_create("session");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, sender_cancels, 0, 3);
     tcase_add_loop_test(t, receiver_cancels, 0, 3);
@@ -537,10 +536,4 @@ int main(void)
     tcase_add_test(t, delayed_report);
     tcase_add_test(t, resends_before_new_data);
     tcase_add_test(t, bad_arguments);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

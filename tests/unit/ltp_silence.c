@@ -2,6 +2,7 @@
 /* A peer that does not answer gets no whole blocks again: a session asks for it with a short
  * segment, and the rest goes as soon as anything of the peer is heard. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define BLOCK 10000
 
@@ -168,10 +169,8 @@ START_TEST(held_blocks_end)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_silence, t)
 {
-    Suite *s = suite_create("ltp_silence");
-    TCase *t = tcase_create("silence");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, tries_cost_one_segment);
     tcase_add_test(t, goes_on_when_answered);
@@ -180,10 +179,4 @@ int main(void)
     tcase_add_test(t, green_is_not_held);
     tcase_add_test(t, not_who_was_heard);
     tcase_add_test(t, held_blocks_end);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments in a peer's name from elsewhere: refused before they have any effect. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define HOME "host:port"
 #define HOST 4 /* bytes of HOME that must be equal */
@@ -165,17 +166,9 @@ START_TEST(rules)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_source, t)
 {
-    Suite *s = suite_create("ltp source");
-    TCase *t = tcase_create("source");
     tcase_add_test(t, data);
     tcase_add_test(t, answers);
     tcase_add_test(t, rules);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

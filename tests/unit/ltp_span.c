@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What is counted for each peer apart, and the limit of retransmission cycles. */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 static struct ltp_span_counters of(const struct ltp *l, uint64_t peer)
 {
@@ -188,19 +189,11 @@ START_TEST(cycle_limit)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_span, t)
 {
-    Suite *s = suite_create("ltp_span");
-    TCase *t = tcase_create("span");
     tcase_add_test(t, a_gap_and_a_timer);
     tcase_add_test(t, cancels_and_refusals);
     tcase_add_test(t, what_is_watched);
     tcase_add_test(t, peers_are_apart);
     tcase_add_loop_test(t, cycle_limit, 0, 3);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -2,6 +2,7 @@
 /* Who looks only at the peers that are named as touched misses nothing: whatever is done to an
  * engine, output, window and silence of all others are as they were. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define PEERS 12u
 #define FIRST 2u
@@ -172,17 +173,9 @@ START_TEST(named_once_in_order)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_touched, t)
 {
-    Suite *suite = suite_create("ltp_touched");
-    TCase *t = tcase_create("touched");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, nobody_is_forgotten, 0, 3);
     tcase_add_test(t, named_once_in_order);
-    suite_add_tcase(suite, t);
-    SRunner *runner = srunner_create(suite);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed != 0;
 }

@@ -5,6 +5,7 @@
  * be equal after each datagram: verdicts, counters, notices with their data, answers, deadlines.
  */
 #include "tests/unit/ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define HOME "host:port"
 #define FLYING 600
@@ -250,17 +251,9 @@ START_TEST(over)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_train, t)
 {
-    Suite *s = suite_create("ltp train");
-    TCase *t = tcase_create("train");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, twins_agree, 0, 300);
     tcase_add_test(t, over);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Engines that no span names: refused, or accepted into a set of fixed size. In virtual time. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 #define PLACES 8
 #define BLOCK 50000
@@ -484,10 +485,8 @@ START_TEST(serials_are_unlike)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_unconfigured, t)
 {
-    Suite *s = suite_create("ltp_unconfigured");
-    TCase *t = tcase_create("unconfigured");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, a_unconfigured_sends);
     tcase_add_test(t, who_cannot_be_one);
@@ -504,10 +503,4 @@ int main(void)
     tcase_add_test(t, a_long_datagram_pays_for_headers);
     tcase_add_loop_test(t, an_address_is_proven, 0, 2);
     tcase_add_test(t, serials_are_unlike);
-    suite_add_tcase(s, t);
-    SRunner *sr = srunner_create(s);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,6 +2,7 @@
 /* The two ways of a link, each known by itself (RFC 5326 §6.1, §6.4 and §6.5, §6.6); and whom an
  * answer for no session goes to when there are several peers. */
 #include "ltp_pair.h"
+#include "tests/unit/suite.h"
 
 static void ways(struct pair *p, int i, unsigned which, bool up)
 {
@@ -183,20 +184,12 @@ START_TEST(the_receiver_hears_of_the_start)
 }
 END_TEST
 
-int main(void)
+SUITE(ltp_ways, t)
 {
-    Suite *s = suite_create("ltp ways");
-    TCase *t = tcase_create("ways");
     tcase_add_test(t, transmission_stops);
     tcase_add_test(t, timers_run_while_we_do_not_transmit);
     tcase_add_test(t, reception_stops);
     tcase_add_test(t, reception_of_acknowledgements_stops);
     tcase_add_test(t, unknown_sessions_of_several_peers);
     tcase_add_loop_test(t, the_receiver_hears_of_the_start, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses as people write them, and as the kernel has them. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "os/address.h"
+#include "tests/unit/suite.h"
 
 static struct address at(const char *text)
 {
@@ -207,10 +206,8 @@ START_TEST(prefixes)
 }
 END_TEST
 
-int main(void)
+SUITE(os_address, t)
 {
-    Suite *s = suite_create("addresses");
-    TCase *t = tcase_create("addresses");
     tcase_add_test(t, accepted);
     tcase_add_test(t, refused);
     tcase_add_test(t, parts);
@@ -220,10 +217,4 @@ int main(void)
     tcase_add_test(t, mapped_and_reach);
     tcase_add_test(t, checks);
     tcase_add_test(t, prefixes);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

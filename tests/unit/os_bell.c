@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A loop that is woken by another thread. */
-#include <check.h>
 #include <pthread.h>
 #include <sched.h>
 #include <semaphore.h>
-#include <stdlib.h>
 
 #include "os/clock.h"
 #include "os/priority.h"
 #include "os/uv_bell.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 #define ROUNDS 2000
 
@@ -83,16 +82,8 @@ START_TEST(many_rings_are_one_call)
 }
 END_TEST
 
-int main(void)
+SUITE(os_bell, t)
 {
-    Suite *s = suite_create("os_bell");
-    TCase *c = tcase_create("bell");
-    suite_add_tcase(s, c);
-    tcase_add_test(c, urgent_loop_never_waits_for_who_rang);
-    tcase_add_test(c, many_rings_are_one_call);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_test(t, urgent_loop_never_waits_for_who_rang);
+    tcase_add_test(t, many_rings_are_one_call);
 }

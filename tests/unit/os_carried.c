@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches without a socket: every datagram comes to the carrier, in order and whole. */
-#include <check.h>
 #include <netinet/in.h>
 #include <string.h>
 
 #include "os/udp_io.h"
+#include "tests/unit/suite.h"
 
 struct seen {
     uint32_t n;
@@ -182,18 +182,10 @@ START_TEST(what_is_fetched_is_read)
 }
 END_TEST
 
-int main(void)
+SUITE(os_carried, t)
 {
-    Suite *s = suite_create("carried");
-    TCase *t = tcase_create("carried");
     tcase_add_test(t, all_that_was_added_is_carried);
     tcase_add_test(t, what_arrives_is_read_once);
     tcase_add_test(t, what_finds_no_room_waits);
     tcase_add_test(t, what_is_fetched_is_read);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

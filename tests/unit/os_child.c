@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Children that end well, badly, or not at all; and the values of options. */
-#include <check.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 
 #include "os/arguments.h"
 #include "os/child.h"
+#include "tests/unit/suite.h"
 
 static int shell(const char *line)
 {
@@ -133,18 +133,15 @@ START_TEST(values_of_options)
 }
 END_TEST
 
-int main(void)
+static void set_exit_code(void)
 {
-    Suite *s = suite_create("children");
-    TCase *t = tcase_create("children");
     argp_err_exit_status = 2;
+}
+
+SUITE(os_child, t)
+{
+    tcase_add_checked_fixture(t, set_exit_code, NULL);
     tcase_add_test(t, programs);
     tcase_add_test(t, calls);
     tcase_add_test(t, values_of_options);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

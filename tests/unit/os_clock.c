@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The kernel's clocks, its stamps, waiting, and signals as something to read. */
-#include <check.h>
-#include <stdlib.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include "os/clock.h"
 #include "os/signals.h"
+#include "tests/unit/suite.h"
 
 /* How far two measures of the offset may be apart on a busy machine. */
 #define NEAR (100 * TICK_MS)
@@ -125,19 +124,11 @@ START_TEST(signals_are_read)
 }
 END_TEST
 
-int main(void)
+SUITE(os_clock, t)
 {
-    Suite *s = suite_create("clock");
-    TCase *t = tcase_create("clock");
     tcase_add_test(t, clocks_agree);
     tcase_add_test(t, a_wait_ends);
     tcase_add_test(t, stamps_become_ticks);
     tcase_add_test(t, stamps_after_the_clock_was_set);
     tcase_add_test(t, signals_are_read);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

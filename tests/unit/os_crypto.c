@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cryptography of many keys in turn: the contexts that are kept give what a new one gives. */
-#include <check.h>
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "os/crypto.h"
+#include "tests/unit/suite.h"
 
 enum { KEYS = 20, TEXT = 300 };
 
@@ -152,20 +152,12 @@ START_TEST(after_a_fork)
 }
 END_TEST
 
-int main(void)
+SUITE(os_crypto, t)
 {
-    Suite *s = suite_create("os_crypto");
-    TCase *t = tcase_create("os_crypto");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, macs_of_many_keys);
     tcase_add_test(t, cmac_vectors);
     tcase_add_test(t, seals_of_many_keys);
     tcase_add_test(t, wrong_lengths);
     tcase_add_test(t, after_a_fork);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Half an end: the peer has ended its writing, and the stream goes on the other way; a reset after
  * it is told, too, though nothing is read any more. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "os/address.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 struct rig {
     struct world *world;
@@ -141,17 +141,9 @@ START_TEST(a_reset_behind_half_an_end)
 }
 END_TEST
 
-int main(void)
+SUITE(os_half, t)
 {
-    Suite *s = suite_create("os_half");
-    TCase *t = tcase_create("kernel");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, the_other_way_goes_on);
     tcase_add_test(t, a_reset_behind_half_an_end);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,12 +2,12 @@
 /* A numeric address or a host name, as people write it. */
 #include "os/host_address.h"
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "tests/unit/suite.h"
 
 static struct host_address parsed(const char *text)
 {
@@ -94,18 +94,10 @@ START_TEST(compared)
 }
 END_TEST
 
-int main(void)
+SUITE(os_host_address, t)
 {
-    Suite *s = suite_create("host_address");
-    TCase *t = tcase_create("host_address");
     tcase_add_test(t, numeric);
     tcase_add_test(t, names);
     tcase_add_test(t, neither);
     tcase_add_test(t, compared);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

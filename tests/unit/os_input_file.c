@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files, pipes and directories: which are opened, and that none is waited for. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +7,7 @@
 #include <unistd.h>
 
 #include "os/input_file.h"
+#include "tests/unit/suite.h"
 
 static char folder[64], why[128];
 
@@ -79,17 +79,9 @@ START_TEST(a_slow_writer)
 }
 END_TEST
 
-int main(void)
+SUITE(os_input_file, t)
 {
-    Suite *s = suite_create("input_file");
-    TCase *t = tcase_create("input_file");
     tcase_add_checked_fixture(t, make_folder, drop_folder);
     tcase_add_test(t, kinds);
     tcase_add_test(t, a_slow_writer);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

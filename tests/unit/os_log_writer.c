@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log writer over rotations, full disks and appending, plain and compressed. What it does
  * while a disk is slow: emu_drop_log. */
-#include <check.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 
 #include "base/err.h"
 #include "os/log_writer.h"
+#include "tests/unit/suite.h"
 
 #define LONG_MS 600000u /* what waits so long never ends */
 
@@ -312,13 +312,25 @@ START_TEST(a_pipe_that_failed_gets_no_more)
 }
 END_TEST
 
-int main(void)
+static void ignore_signal(void)
 {
     signal(SIGXFSZ, SIG_IGN);
-    if (mkdtemp(folder) == NULL)
-        return 1;
-    Suite *s = suite_create("log writer");
-    TCase *t = tcase_create("log writer");
+}
+
+static void make_folder(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(folder));
+}
+
+static void remove_folder(void)
+{
+    rmdir(folder);
+}
+
+SUITE(os_log_writer, t)
+{
+    tcase_add_unchecked_fixture(t, make_folder, remove_folder);
+    tcase_add_checked_fixture(t, ignore_signal, NULL);
     tcase_add_loop_test(t, appends_and_makes_anew, 0, 2);
     tcase_add_loop_test(t, rotates, 0, 2);
     tcase_add_loop_test(t, names_columns_again_that_changed, 0, 2);
@@ -328,11 +340,4 @@ int main(void)
     tcase_add_loop_test(t, goes_on_when_there_is_room_again, 0, 2);
     tcase_add_test(t, a_page_of_records_stays_whole_or_goes);
     tcase_add_test(t, a_pipe_that_failed_gets_no_more);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    rmdir(folder);
-    return failed == 0 ? 0 : 1;
 }

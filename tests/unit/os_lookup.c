@@ -2,7 +2,6 @@
 /* Look-ups by the system's resolver, in a loop that does not wait for them. */
 #include "os/lookup.h"
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "base/err.h"
 #include "os/clock.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 #define QUESTIONS 12
 #define FORGOTTEN 10000 /* a time-out of the resolver for each would take hours */
@@ -196,20 +196,12 @@ START_TEST(addresses_are_counted_once)
 }
 END_TEST
 
-int main(void)
+SUITE(os_lookup, t)
 {
-    Suite *s = suite_create("lookup");
-    TCase *t = tcase_create("lookup");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, answered);
     tcase_add_test(t, forgotten);
     tcase_add_test(t, forgotten_ones_are_not_asked);
     tcase_add_test(t, the_end_waits_for_nobody);
     tcase_add_test(t, addresses_are_counted_once);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

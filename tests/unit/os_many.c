@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Batches over many sockets: what comes is what was sent, each with its fate and its time. */
-#include <check.h>
 #include <errno.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "os/clock.h"
 #include "os/udp_many.h"
+#include "tests/unit/suite.h"
 
 #define LONGEST 65507
 
@@ -242,20 +241,12 @@ START_TEST(the_first_one_has_its_time)
 }
 END_TEST
 
-int main(void)
+SUITE(os_many, t)
 {
-    Suite *s = suite_create("udp of many sockets");
-    TCase *t = tcase_create("many");
     tcase_add_loop_test(t, what_is_sent_arrives, 0, 2);
     tcase_add_test(t, each_has_its_own_fate);
     tcase_add_test(t, all_of_a_message_are_refused);
     tcase_add_test(t, what_the_kernel_dropped_is_counted);
     tcase_add_loop_test(t, the_first_one_has_its_time, 0, 40);
     tcase_add_loop_test(t, each_datagram_has_its_ecn_field, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* os/ without memory: each allocation fails once; what was opened is closed again. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include "os/log_writer.h"
 #include "os/udp_many.h"
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 
 /* The lowest descriptor that is free: the same as before when nothing was left open. */
 static int lowest_fd(void)
@@ -27,9 +27,9 @@ START_TEST(a_log_that_cannot_be_opened)
     long n = 0;
     for (int r = HELIO_ENOMEM, before = lowest_fd(); r != 0; n++) {
         struct log_writer *w;
-        countdown = n;
+        memory.countdown = n;
         r = log_writer_open(&w, name, LOG_LINES, slice_of("header\n", 7));
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_int_lt(n, 100);
         ck_assert_msg(r == 0 || r == HELIO_ENOMEM, "%d", r);
         if (r == 0)
@@ -49,36 +49,28 @@ START_TEST(sockets_and_batches)
     int before = lowest_fd();
     for (long n = 0; n < 3; n++) {
         struct udp_io *io = NULL;
-        countdown = n;
+        memory.countdown = n;
         int r = udp_open(&io, &at, true);
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_int_eq(r, HELIO_ENOMEM);
         ck_assert_int_eq(lowest_fd(), before);
     }
     for (long n = 0; n < 2; n++) {
-        countdown = n;
+        memory.countdown = n;
         struct udp_receiver *r = udp_receiver_new();
-        countdown = -1;
+        memory.countdown = -1;
         ck_assert_ptr_null(r);
     }
-    countdown = 0;
+    memory.countdown = 0;
     ck_assert_ptr_null(udp_sender_new());
-    countdown = -1;
+    memory.countdown = -1;
     udp_receiver_free(NULL);
     udp_sender_free(NULL);
 }
 END_TEST
 
-int main(void)
+SUITE(os_memory, t)
 {
-    Suite *s = suite_create("os without memory");
-    TCase *t = tcase_create("memory");
     tcase_add_test(t, a_log_that_cannot_be_opened);
     tcase_add_test(t, sockets_and_batches);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int wrong = srunner_ntests_failed(r);
-    srunner_free(r);
-    return wrong == 0 ? 0 : 1;
 }

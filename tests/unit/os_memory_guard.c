@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Blocks that are freed between others go back to the kernel above the bound, and only there. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "os/memory_guard.h"
 #include "os/process.h"
+#include "tests/unit/suite.h"
 
 #define BLOCKS 96u
 #define BLOCK (UINT64_C(1) << 20)
@@ -85,17 +85,9 @@ START_TEST(memory_in_use)
 }
 END_TEST
 
-int main(void)
+SUITE(os_memory_guard, t)
 {
-    Suite *s = suite_create("memory guard");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, freed_blocks_go_back);
     tcase_add_test(t, not_below_the_bound);
     tcase_add_test(t, memory_in_use);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

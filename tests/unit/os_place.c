@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Places of sockets, files and folders: what is wrong with them is told before anything is made. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "os/place.h"
+#include "tests/unit/suite.h"
 
 static char root[32];
 
@@ -102,16 +102,8 @@ START_TEST(rights)
 }
 END_TEST
 
-int main(void)
+SUITE(os_place, t)
 {
-    Suite *s = suite_create("place");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, kinds);
     tcase_add_test(t, rights);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

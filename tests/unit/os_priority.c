@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Real-time priority is held only while its thread takes less than its share of a processor. */
-#include <check.h>
 #include <sched.h>
-#include <stdlib.h>
 
 #include "os/priority.h"
+#include "tests/unit/suite.h"
 
 #define WINDOW PRIORITY_WINDOW
 
@@ -54,17 +53,9 @@ START_TEST(thread_is_realtime_and_normal_again)
 }
 END_TEST
 
-int main(void)
+SUITE(os_priority, t)
 {
-    Suite *s = suite_create("os_priority");
-    TCase *c = tcase_create("priority");
-    suite_add_tcase(s, c);
-    tcase_add_test(c, busy_thread_gives_back);
-    tcase_add_test(c, window_may_be_longer);
-    tcase_add_test(c, thread_is_realtime_and_normal_again);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+    tcase_add_test(t, busy_thread_gives_back);
+    tcase_add_test(t, window_may_be_longer);
+    tcase_add_test(t, thread_is_realtime_and_normal_again);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Recordings: rotation, ranges of time, readers beside the writer, torn and damaged files, a full
  * disk, limits. What a slow disk does to others: tests/bench/sle_bench.py. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -17,6 +16,7 @@
 #include "base/err.h"
 #include "os/recording.h"
 #include "os/recording_block.h"
+#include "tests/unit/suite.h"
 
 #define FRAME 1115
 #define LONG_MS 600000 /* what waits so long never ends */
@@ -348,13 +348,21 @@ START_TEST(nothing_there)
 }
 END_TEST
 
-int main(void)
+static void make_root(void)
+{
+    ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void remove_root(void)
 {
     char command[64];
-    Suite *s = suite_create("recording");
-    TCase *t = tcase_create("recording");
-    if (mkdtemp(root) == NULL)
-        return 1;
+    snprintf(command, sizeof command, "rm -r %s", root);
+    ck_assert_int_eq(system(command), 0);
+}
+
+SUITE(os_recording, t)
+{
+    tcase_add_unchecked_fixture(t, make_root, remove_root);
     tcase_set_timeout(t, 300);
     tcase_add_test(t, rotates_and_finds_by_time);
     tcase_add_test(t, readers_beside_the_writer);
@@ -365,11 +373,4 @@ int main(void)
     tcase_add_test(t, a_slow_disk);
     tcase_add_test(t, the_oldest_go);
     tcase_add_test(t, nothing_there);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    snprintf(command, sizeof command, "rm -r %s", root);
-    return failed == 0 && system(command) == 0 ? 0 : 1;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a process cannot do any more, and what it still can; each case in a process of its own. A
  * kernel without a feature says so, and then nothing is forbidden. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -17,6 +16,7 @@
 
 #include "base/err.h"
 #include "os/sandbox.h"
+#include "tests/unit/suite.h"
 
 static char folder[64], inside[80], shown[80], outside[80];
 
@@ -173,17 +173,9 @@ START_TEST(calls)
 }
 END_TEST
 
-int main(void)
+SUITE(os_sandbox, t)
 {
-    Suite *s = suite_create("sandbox");
-    TCase *t = tcase_create("all");
     tcase_add_checked_fixture(t, setup, teardown);
     tcase_add_test(t, files);
     tcase_add_test(t, calls);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files with secrets: their permissions, and one line out of them. */
-#include <check.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 
 #include "base/err.h"
 #include "os/secret_file.h"
+#include "tests/unit/suite.h"
 
 static char path[64], why[512];
 
@@ -91,17 +91,9 @@ START_TEST(standard_input)
 }
 END_TEST
 
-int main(void)
+SUITE(os_secret_file, t)
 {
-    Suite *s = suite_create("secret_file");
-    TCase *t = tcase_create("secret_file");
     tcase_add_test(t, permissions);
     tcase_add_test(t, lines);
     tcase_add_test(t, standard_input);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Look-ups of names that hang, and of others beside them. The resolver is played: names that begin
  * with "hang" have no answer, after LOOKUP_BRIEF_S or when the test opens the gate. */
-#include <check.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 #include "os/clock.h"
 #include "os/uv_lookup.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 #define CROWD 250u
 #define BRIEF (LOOKUP_BRIEF_S * TICK_S)
@@ -459,10 +459,8 @@ START_TEST(ended_by_the_first_one)
 }
 END_TEST
 
-int main(void)
+SUITE(os_slow_lookup, t)
 {
-    Suite *s = suite_create("slow_lookup");
-    TCase *t = tcase_create("slow_lookup");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, beside_new_ones);
     tcase_add_test(t, beside_known_ones);
@@ -477,10 +475,4 @@ int main(void)
     tcase_add_test(t, brief_ones_that_never_end);
     tcase_add_test(t, asked_while_it_hangs);
     tcase_add_test(t, ended_by_the_first_one);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

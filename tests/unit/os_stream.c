@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams of the kernel's world: all bytes in order over UNIX and TCP, back-pressure, ends, places
  * where nobody is, and no descriptors left. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,6 +15,7 @@
 #include "base/list.h"
 #include "os/address.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 #define PIECE 10000
 
@@ -556,9 +556,8 @@ START_TEST(no_descriptor_in_reserve)
 }
 END_TEST
 
-int main(void)
+SUITE(os_stream, t)
 {
-    TCase *t = tcase_create("kernel");
     tcase_add_test(t, all_comes_in_order);
     tcase_add_test(t, tcp_both_ways);
     tcase_add_test(t, congestion_control);
@@ -572,11 +571,4 @@ int main(void)
     tcase_add_test(t, out_of_descriptors);
     tcase_add_test(t, flood_without_descriptors);
     tcase_add_test(t, no_descriptor_in_reserve);
-    Suite *s = suite_create("os_stream");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

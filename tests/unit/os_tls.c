@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* TLS streams: all bytes in order whatever pieces they come in, back-pressure, ends at every octet,
  * and users that close. */
+#include "tests/unit/suite.h"
 #include "tests/unit/tls_scene.h"
 
 /* ---- what succeeds ---- */
@@ -306,10 +307,8 @@ START_TEST(what_is_not_there)
 }
 END_TEST
 
-int main(void)
+SUITE(os_tls, t)
 {
-    Suite *suite = suite_create("os_tls");
-    TCase *t = tcase_create("streams");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, names_of_both);
     tcase_add_loop_test(t, all_bytes, 0, 7);
@@ -322,10 +321,4 @@ int main(void)
     tcase_add_loop_test(t, close_in_calls, 0, 4);
     tcase_add_loop_test(t, not_tls, 0, 3);
     tcase_add_test(t, what_is_not_there);
-    suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

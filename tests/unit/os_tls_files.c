@@ -5,6 +5,7 @@
 #include "base/err.h"
 #include "os/tls.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 #include "tests/unit/tls_help.h"
 
 struct fixture {
@@ -401,20 +402,11 @@ START_TEST(nobody_waits)
 }
 END_TEST
 
-int main(void)
+SUITE(os_tls_files, t)
 {
-    Suite *suite = suite_create("os_tls_files");
-    TCase *t = tcase_create("files");
     tcase_add_test(t, bad_files);
     tcase_add_test(t, loaded_again);
     tcase_add_test(t, over_sockets);
     tcase_add_loop_test(t, loop_goes_on, 0, 2);
     tcase_add_loop_test(t, nobody_waits, 0, 3);
-    suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }
-#include <sys/stat.h>

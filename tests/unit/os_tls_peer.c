@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Peers of TLS streams: certificates that will not do, versions, new keys, and what a peer may not
  * do. */
+#include "tests/unit/suite.h"
 #include "tests/unit/tls_scene.h"
 
 /* ---- certificates that are refused ---- */
@@ -286,10 +287,8 @@ START_TEST(flood_of_key_updates)
 }
 END_TEST
 
-int main(void)
+SUITE(os_tls_peer, t)
 {
-    Suite *suite = suite_create("os_tls_peer");
-    TCase *t = tcase_create("peers");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, certificates, 0, sizeof faults / sizeof *faults);
     tcase_add_loop_test(t, pinned, 0, 5);
@@ -301,10 +300,4 @@ int main(void)
     tcase_add_test(t, renegotiation);
     tcase_add_test(t, new_keys);
     tcase_add_test(t, flood_of_key_updates);
-    suite_add_tcase(suite, t);
-    SRunner *r = srunner_create(suite);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How long work took, beside stalls of the process. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "os/took.h"
+#include "tests/unit/suite.h"
 
 static tick clock_now, ran;
 
@@ -61,16 +60,8 @@ START_TEST(stalls_do_not)
 }
 END_TEST
 
-int main(void)
+SUITE(os_took, t)
 {
-    Suite *s = suite_create("took");
-    TCase *t = tcase_create("took");
     tcase_add_test(t, work_counts);
     tcase_add_test(t, stalls_do_not);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

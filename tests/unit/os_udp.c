@@ -2,17 +2,16 @@
 /* Batched datagrams: what is added arrives, in order and equal, whatever the sizes, and whatever
  * the kernel answers on the way. sendmmsg is wrapped, so that its refusals can be played. */
 #include <arpa/inet.h>
-#include <check.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <poll.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "base/rng.h"
 #include "os/udp_io.h"
+#include "tests/unit/suite.h"
 
 /* What the next calls of sendmmsg do: 0 as usual; an errno; PART: only the first message. */
 #define PART -1
@@ -450,10 +449,8 @@ START_TEST(addresses_that_are_not_ours)
 }
 END_TEST
 
-int main(void)
+SUITE(os_udp, t)
 {
-    Suite *s = suite_create("udp");
-    TCase *t = tcase_create("batches");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, mixed_sizes_cut);
     tcase_add_test(t, mixed_sizes_plain);
@@ -468,10 +465,4 @@ int main(void)
     tcase_add_test(t, overflow_is_seen);
     tcase_add_test(t, addresses_that_are_not_ours);
     tcase_add_test(t, class_of_service);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

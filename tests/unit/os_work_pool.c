@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Threads beside a loop: turns between hosts, work that is taken back, the end. */
-#include <check.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdlib.h>
@@ -8,6 +7,7 @@
 
 #include "os/uv_world.h"
 #include "os/work_pool.h"
+#include "tests/unit/suite.h"
 
 #define PIECES 6
 
@@ -194,18 +194,10 @@ START_TEST(in_a_loop)
 }
 END_TEST
 
-int main(void)
+SUITE(os_work_pool, t)
 {
-    Suite *s = suite_create("os_work_pool");
-    TCase *t = tcase_create("os_work_pool");
     tcase_add_test(t, hosts_take_turns);
     tcase_add_test(t, taken_back);
     tcase_add_test(t, ends_with_work_left);
     tcase_add_test(t, in_a_loop);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Alarms, the end of rounds, and the kernel's world with its ports on loopback. */
-#include <check.h>
 #include <string.h>
 
 #include "os/udp_io.h"
 #include "os/uv_world.h"
+#include "tests/unit/suite.h"
 
 static char order[64];
 
@@ -350,20 +350,12 @@ START_TEST(the_kernel_keeps_time_and_carries_datagrams)
 }
 END_TEST
 
-int main(void)
+SUITE(os_world, t)
 {
-    Suite *s = suite_create("world");
-    TCase *t = tcase_create("world");
     tcase_add_test(t, alarms_go_off_by_rank_then_by_making);
     tcase_add_test(t, an_alarm_may_set_itself_and_end_others);
     tcase_add_test(t, a_round_ends_when_nobody_has_work);
     tcase_add_test(t, the_kernel_keeps_time_and_carries_datagrams);
     tcase_add_test(t, datagrams_before_later_alarms);
     tcase_add_test(t, times_come_while_others_are_always_due);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

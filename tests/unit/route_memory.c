@@ -2,10 +2,10 @@
 /* Every allocation fails once: what did not get in is not there, the rest is whole, and routes are
  * found all the same, since a search allocates nothing and the cache may do without. */
 #include <stdbool.h>
-#include <stdlib.h>
 
 #include "tests/unit/failing_memory.h"
 #include "tests/unit/route_help.h"
+#include "tests/unit/suite.h"
 
 static int build(struct plan **p, uint64_t *id)
 {
@@ -25,9 +25,9 @@ START_TEST(a_plan_stays_whole)
     static struct plan_route ways[5], cold;
     for (long at = 0;; at++) {
         struct plan *p = NULL;
-        uint64_t before = failed, id = 0;
+        uint64_t before = memory.failed, id = 0;
         struct plan_query q = query_at(0, 3, 10, 0);
-        countdown = at;
+        memory.countdown = at;
         int rc = build(&p, &id);
         enum plan_reason found = PLAN_NO_ROUTE;
         int several = 0;
@@ -35,22 +35,22 @@ START_TEST(a_plan_stays_whole)
             found = plan_route_find(p, &q, &ways[0]);
             several = plan_route_several(p, &q, ways, 5);
         }
-        countdown = -1;
+        memory.countdown = -1;
         if (p != NULL)
             plan_check(p);
         if (rc == 0) {
             ck_assert_int_eq(found, PLAN_FOUND);
             ck_assert_int_eq(plan_route_search(p, &q, &cold), PLAN_FOUND);
             ck_assert_uint_eq(cold.arrival, 3 * TICK_S - TICK_S + 10 * TICK_US + 2);
-            ck_assert(several == 5 || (several == HELIO_ENOMEM && failed > before));
+            ck_assert(several == 5 || (several == HELIO_ENOMEM && memory.failed > before));
         } else {
             ck_assert_int_eq(rc, HELIO_ENOMEM);
         }
         plan_free(p);
-        if (failed == before)
+        if (memory.failed == before)
             break;
     }
-    ck_assert_uint_gt(failed, 100);
+    ck_assert_uint_gt(memory.failed, 100);
 }
 END_TEST
 
@@ -62,9 +62,9 @@ START_TEST(a_search_needs_no_memory)
     uint64_t id;
     ck_assert_int_eq(build(&p, &id), 0);
     struct plan_query q = query_at(0, 3, 10, 0);
-    countdown = 0;
+    memory.countdown = 0;
     enum plan_reason found = plan_route_search(p, &q, &r);
-    countdown = -1;
+    memory.countdown = -1;
     ck_assert_int_eq(found, PLAN_FOUND);
     ck_assert_int_eq(plan_route_search(p, &q, &rich), PLAN_FOUND);
     ck_assert_uint_eq(r.arrival, rich.arrival);
@@ -73,16 +73,8 @@ START_TEST(a_search_needs_no_memory)
 }
 END_TEST
 
-int main(void)
+SUITE(route_memory, t)
 {
-    Suite *s = suite_create("route_memory");
-    TCase *tc = tcase_create("memory");
-    tcase_add_test(tc, a_plan_stays_whole);
-    tcase_add_test(tc, a_search_needs_no_memory);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int wrong = srunner_ntests_failed(r);
-    srunner_free(r);
-    return wrong == 0 ? 0 : 1;
+    tcase_add_test(t, a_plan_stays_whole);
+    tcase_add_test(t, a_search_needs_no_memory);
 }

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "tests/unit/route_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(contacts)
 {
@@ -334,25 +335,17 @@ START_TEST(fewest_hops_of_those_that_arrive_first)
 }
 END_TEST
 
-int main(void)
+SUITE(route_plan, t)
 {
-    Suite *s = suite_create("route_plan");
-    TCase *tc = tcase_create("plan");
-    tcase_add_test(tc, fewest_hops_of_those_that_arrive_first);
-    tcase_add_test(tc, contacts);
-    tcase_add_test(tc, changes);
-    tcase_add_test(tc, limits);
-    tcase_add_test(tc, ranges);
-    tcase_add_test(tc, times);
-    tcase_add_test(tc, margins);
-    tcase_add_test(tc, reasons);
-    tcase_add_test(tc, extremes);
-    tcase_add_test(tc, long_lines);
-    tcase_add_test(tc, walks);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, fewest_hops_of_those_that_arrive_first);
+    tcase_add_test(t, contacts);
+    tcase_add_test(t, changes);
+    tcase_add_test(t, limits);
+    tcase_add_test(t, ranges);
+    tcase_add_test(t, times);
+    tcase_add_test(t, margins);
+    tcase_add_test(t, reasons);
+    tcase_add_test(t, extremes);
+    tcase_add_test(t, long_lines);
+    tcase_add_test(t, walks);
 }

@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "tests/unit/route_help.h"
+#include "tests/unit/suite.h"
 
 #define NODES 7
 #define ROUTES 64
@@ -360,20 +361,12 @@ START_TEST(several)
 }
 END_TEST
 
-int main(void)
+SUITE(route_random, t)
 {
-    Suite *s = suite_create("route_random");
-    TCase *tc = tcase_create("random");
-    tcase_set_timeout(tc, 60);
-    tcase_add_loop_test(tc, volumes, 0, 12);
-    tcase_add_test(tc, displaced);
-    tcase_add_loop_test(tc, cached, 0, 40);
-    tcase_add_test(tc, streams);
-    tcase_add_loop_test(tc, several, 0, 60);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    tcase_set_timeout(t, 60);
+    tcase_add_loop_test(t, volumes, 0, 12);
+    tcase_add_test(t, displaced);
+    tcase_add_loop_test(t, cached, 0, 40);
+    tcase_add_test(t, streams);
+    tcase_add_loop_test(t, several, 0, 60);
 }

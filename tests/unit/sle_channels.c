@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* RCF of USLP frames; control words by ROCF; qualities: what is refused, delivered, reported. */
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 static struct pair pair;
 
@@ -183,14 +184,10 @@ START_TEST(qualities)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_channels, t)
 {
-    Suite *s = suite_create("sle_channels");
-    TCase *t = tcase_create("channels");
-    suite_add_tcase(s, t);
     tcase_add_test(t, rcf_of_uslp);
     tcase_add_test(t, rocf_refusals);
     tcase_add_test(t, rocf_words_and_reports);
     tcase_add_loop_test(t, qualities, 0, 4);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* FCLTU: the window, times, events, notifications, what becomes of CLTUs that are not radiated. */
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 static struct pair pair;
 static const struct sle_start from_one = {.first_cltu = 1};
@@ -412,11 +413,8 @@ START_TEST(events_when_ready)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_cltu, t)
 {
-    Suite *s = suite_create("sle_cltu");
-    TCase *t = tcase_create("cltu");
-    suite_add_tcase(s, t);
     tcase_add_test(t, one_by_one);
     tcase_add_test(t, order_of_refusals);
     tcase_add_test(t, pipelined_refusal);
@@ -429,5 +427,4 @@ int main(void)
     tcase_add_test(t, events_pipelined);
     tcase_add_test(t, events_limit);
     tcase_add_test(t, events_when_ready);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* User and provider together: the associations, the return services, their modes. */
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 static struct pair pair;
 static const struct sle_start all_frames = {.quality = SLE_ALL_FRAMES};
@@ -554,11 +555,8 @@ START_TEST(late_returns)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_engine, t)
 {
-    Suite *s = suite_create("sle_engine");
-    TCase *t = tcase_create("engine");
-    suite_add_tcase(s, t);
     tcase_add_loop_test(t, whole_session, 0, 12);
     tcase_add_test(t, provider_binds);
     tcase_add_test(t, provider_unbinds_in_vain);
@@ -575,5 +573,4 @@ int main(void)
     tcase_add_loop_test(t, parameters, 0, 16);
     tcase_add_test(t, silence_and_heartbeats);
     tcase_add_test(t, late_returns);
-    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /* What a provider answers to a peer that errs: octets by hand against one link. The expected ends
  * are those of the reference implementation. */
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 #define CONTEXT "020000000000000c 49535031 00000001 001e 0003"
 #define NO_OCTET (-1)
@@ -493,11 +494,8 @@ START_TEST(many_links)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_errors, t)
 {
-    Suite *s = suite_create("sle_errors");
-    TCase *t = tcase_create("errors");
-    suite_add_tcase(s, t);
     tcase_add_loop_test(t, binds_that_are_refused, 0, 8);
     tcase_add_test(t, bound_already);
     tcase_add_test(t, before_the_bind);
@@ -513,5 +511,4 @@ int main(void)
     tcase_add_test(t, peer_closes_or_we_do);
     tcase_add_test(t, answers_that_nobody_reads);
     tcase_add_test(t, many_links);
-    return run_suite(s);
 }

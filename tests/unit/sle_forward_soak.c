@@ -11,6 +11,7 @@
 #include "base/rng.h"
 #include "tests/unit/histories.h"
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 enum { SESSIONS = 60, EVENTS = 4096 }; /* SLE_SEED=n: this one */
 
@@ -323,12 +324,8 @@ START_TEST(sessions)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_forward_soak, t)
 {
-    Suite *s = suite_create("sle_forward_soak");
-    TCase *t = tcase_create("soak");
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
     tcase_add_test(t, sessions);
-    return run_suite(s);
 }

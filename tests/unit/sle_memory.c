@@ -8,6 +8,7 @@
  */
 #include "tests/unit/failing_memory.h"
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 enum { FRAMES = 60, CLTUS = 80, TRIES = 20 };
 enum scene { COMPLETE, TIMELY, PROVIDER_BINDS, CLTU, SCENES };
@@ -292,22 +293,22 @@ static struct buf *frame_with_room(uint32_t number, size_t len, size_t room)
 START_TEST(each_allocation_fails_once)
 {
     enum scene scene = (enum scene)_i;
-    uint64_t at_first = failed;
+    uint64_t at_first = memory.failed;
     for (uint32_t k = 0; k < FRAMES; k++)
         frames[k] = frame_with_room(k, 10 + k * 97 % 1500, k % 4 * 40);
     for (long at = 0;; at++) {
-        uint64_t before = failed;
-        countdown = at;
+        uint64_t before = memory.failed;
+        memory.countdown = at;
         play(scene);
-        countdown = -1;
-        bool failure = failed > before;
+        memory.countdown = -1;
+        bool failure = memory.failed > before;
         judge(scene, at, failure);
         sle_free(pair.user.sle);
         sle_free(pair.provider.sle);
         if (!failure)
             break;
     }
-    ck_assert_uint_gt(failed - at_first, 20);
+    ck_assert_uint_gt(memory.failed - at_first, 20);
     for (uint32_t k = 0; k < FRAMES; k++) {
         ck_assert_uint_eq(frames[k]->refs, 1);
         buf_drop(frames[k]);
@@ -315,11 +316,7 @@ START_TEST(each_allocation_fails_once)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_memory, t)
 {
-    Suite *s = suite_create("sle_memory");
-    TCase *t = tcase_create("memory");
     tcase_add_loop_test(t, each_allocation_fails_once, 0, SCENES);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

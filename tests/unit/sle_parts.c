@@ -5,6 +5,7 @@
 #include "sle/ber.h"
 #include "sle/tml.h"
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(integers)
 {
@@ -358,11 +359,8 @@ START_TEST(messages_that_are_none)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_parts, t)
 {
-    Suite *s = suite_create("sle_parts");
-    TCase *t = tcase_create("parts");
-    suite_add_tcase(s, t);
     tcase_add_test(t, integers);
     tcase_add_test(t, lengths);
     tcase_add_test(t, written_lengths_are_shortest);
@@ -374,5 +372,4 @@ int main(void)
     tcase_add_test(t, random_numbers_of_32_bits);
     tcase_add_test(t, messages);
     tcase_add_test(t, messages_that_are_none);
-    return run_suite(s);
 }

@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "sle/frame_head.h"
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 
 static const struct sle_dialect raf_user = {SLE_RAF, SLE_FROM_USER, 4, false};
 static const struct sle_dialect raf_provider = {SLE_RAF, SLE_FROM_PROVIDER, 4, false};
@@ -402,11 +403,8 @@ START_TEST(random_octets_are_no_harm)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_pdu, t)
 {
-    Suite *s = suite_create("sle_pdu");
-    TCase *t = tcase_create("pdu");
-    suite_add_tcase(s, t);
     tcase_add_test(t, bind);
     tcase_add_test(t, starts);
     tcase_add_test(t, returns);
@@ -418,5 +416,4 @@ int main(void)
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, what_is_borne);
     tcase_add_test(t, random_octets_are_no_harm);
-    return run_suite(s);
 }

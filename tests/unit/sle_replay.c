@@ -6,6 +6,7 @@
  */
 #include "sle/replay.h"
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 enum { DELAY_S = 180 };
 
@@ -220,16 +221,12 @@ START_TEST(same_credentials_within)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_replay, t)
 {
-    Suite *s = suite_create("sle_replay");
-    TCase *t = tcase_create("replay");
-    suite_add_tcase(s, t);
     tcase_add_test(t, memory);
     tcase_add_test(t, limit);
     tcase_add_test(t, replayed_session);
     tcase_add_test(t, clock_set_back);
     tcase_add_test(t, put_together);
     tcase_add_test(t, same_credentials_within);
-    return run_suite(s);
 }

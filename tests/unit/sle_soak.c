@@ -9,6 +9,7 @@
 #include "base/rng.h"
 #include "tests/unit/histories.h"
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 enum { SESSIONS = 40 }; /* SLE_SESSIONS=n: as many; SLE_SEED=n: this one */
 
@@ -258,13 +259,9 @@ START_TEST(every_octet)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_soak, t)
 {
-    Suite *s = suite_create("sle_soak");
-    TCase *t = tcase_create("soak");
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
     tcase_add_test(t, every_octet);
     tcase_add_test(t, sessions);
-    return run_suite(s);
 }

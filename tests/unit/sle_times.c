@@ -5,6 +5,7 @@
  */
 #include "base/rng.h"
 #include "tests/unit/sle_pair.h"
+#include "tests/unit/suite.h"
 
 enum { CLTUS = 1000, HEARTBEAT_S = 25 };
 
@@ -278,11 +279,8 @@ START_TEST(unread_is_not_missed)
 }
 END_TEST
 
-int main(void)
+SUITE(sle_times, t)
 {
-    Suite *s = suite_create("sle_times");
-    TCase *t = tcase_create("times");
-    suite_add_tcase(s, t);
     tcase_add_test(t, earliest_on_an_idle_uplink);
     tcase_add_loop_test(t, a_thousand_at_random, 0, 3);
     tcase_add_test(t, expires_behind_others);
@@ -290,5 +288,4 @@ int main(void)
     tcase_add_loop_test(t, clock_is_set, 0, 2);
     tcase_add_test(t, user_has_gone);
     tcase_add_test(t, unread_is_not_missed);
-    return run_suite(s);
 }

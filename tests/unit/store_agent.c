@@ -4,6 +4,7 @@
 #include "base/hash.h"
 #include "bp_agent_help.h"
 #include "store_help.h"
+#include "tests/unit/suite.h"
 
 #define IDS 20000
 
@@ -131,14 +132,10 @@ START_TEST(a_note_that_failed_is_made_again)
 }
 END_TEST
 
-int main(void)
+SUITE(store_agent, t)
 {
-    Suite *s = suite_create("agent and store");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, ids_without_a_clock);
     tcase_add_test(t, ids_with_a_clock_that_goes_back);
     tcase_add_test(t, a_note_that_failed_is_made_again);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

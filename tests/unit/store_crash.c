@@ -11,6 +11,7 @@
 
 #include "base/rng.h"
 #include "store_help.h"
+#include "tests/unit/suite.h"
 
 #define BUNDLE_BYTES 30000
 #define KILLS 25
@@ -285,10 +286,8 @@ START_TEST(bad_directory_is_told)
 }
 END_TEST
 
-int main(void)
+SUITE(store_crash, t)
 {
-    Suite *s = suite_create("store on a medium");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, killed_at_any_point, 0, 2);
     tcase_add_test(t, restart_has_bundles_and_marks);
     tcase_add_test(t, failing_writes_refuse_and_lose_nothing);
@@ -296,10 +295,4 @@ int main(void)
     tcase_add_test(t, full_medium_can_be_emptied);
     tcase_add_test(t, bad_directory_is_told);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -10,6 +10,7 @@
 #include "base/rng.h"
 #include "store/store_record.h"
 #include "store_help.h"
+#include "tests/unit/suite.h"
 
 #define BUNDLES 40
 #define LIMIT (UINT64_C(1) << 30)
@@ -432,10 +433,8 @@ START_TEST(rows_know_their_keys)
 }
 END_TEST
 
-int main(void)
+SUITE(store_damage, t)
 {
-    Suite *s = suite_create("store, damaged");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_flipped_bit_in_a_head_sets_it_aside);
     tcase_add_test(t, a_flipped_bit_in_a_bundle_is_not_given_out);
     tcase_add_loop_test(t, any_flipped_bit, 0, 4);
@@ -446,10 +445,4 @@ int main(void)
     tcase_add_test(t, a_later_format_is_refused);
     tcase_add_test(t, rows_know_their_keys);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -10,6 +10,7 @@
 #include "store/store_lmdb.h"
 #include "store/store_lmdb_pages.h"
 #include "store_help.h"
+#include "tests/unit/suite.h"
 
 #define LIMIT (UINT64_C(64) << 20)
 #define BUNDLES 500
@@ -475,19 +476,11 @@ START_TEST(what_lmdb_writes_passes)
 }
 END_TEST
 
-int main(void)
+SUITE(store_pages, t)
 {
-    Suite *s = suite_create("store, damaged pages");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, rescue_brings_what_can_be_read, 0, KINDS);
     tcase_add_test(t, what_lmdb_writes_passes);
     tcase_add_loop_test(t, no_damage_ends_a_process, 0, KINDS);
     tcase_add_unchecked_fixture(t, make_undamaged, drop_undamaged);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

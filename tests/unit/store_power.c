@@ -15,6 +15,7 @@
 #include "base/rng.h"
 #include "store/store_record.h"
 #include "store_help.h"
+#include "tests/unit/suite.h"
 
 #define STEPS 24
 #define KEYS_MAX (STEPS * 4 + 8)
@@ -459,19 +460,11 @@ START_TEST(power_is_lost_at_the_first_start)
 }
 END_TEST
 
-int main(void)
+SUITE(store_power, t)
 {
-    Suite *s = suite_create("store, power lost");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, power_is_lost_at_any_write, 0, 3);
     tcase_add_test(t, without_syncs_it_would_be_lost);
     tcase_add_loop_test(t, killed_at_any_write, 0, 2);
     tcase_add_test(t, power_is_lost_at_the_first_start);
     tcase_set_timeout(t, 300);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What every backend of the store must do; the same tests run on each. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "bp/agent/store.h"
 #include "store_help.h"
 #include "tests/unit/store/store_memory.h"
+#include "tests/unit/suite.h"
 
 static const struct store_ops *const backends[] = {&store_memory, &store_lmdb};
 
@@ -307,11 +307,9 @@ START_TEST(agrees_with_a_model)
 }
 END_TEST
 
-int main(void)
+SUITE(store_suite, t)
 {
     const int count = (int)(sizeof backends / sizeof *backends);
-    Suite *s = suite_create("store");
-    TCase *t = tcase_create("every backend");
     tcase_add_loop_test(t, put_get_update_remove, 0, count);
     tcase_add_loop_test(t, bundles_of_any_length_and_their_heads, 0, count);
     tcase_add_loop_test(t, abort_takes_everything_back, 0, count);
@@ -320,10 +318,4 @@ int main(void)
     tcase_add_loop_test(t, a_long_list_of_old_marks_says_that_more_are_left, 0, count);
     tcase_add_loop_test(t, agrees_with_a_model, 0, count);
     tcase_set_timeout(t, 120);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

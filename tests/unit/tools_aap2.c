@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The reader of the application protocol: streams cut anywhere, payloads in place, limits. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/aap2/aap2_wire.h"
+#include "tests/unit/suite.h"
 
 #define PAYLOAD_MAX 100000
 
@@ -307,9 +307,8 @@ START_TEST(a_message_longer_than_the_read_ahead)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_aap2, t)
 {
-    TCase *t = tcase_create("aap2");
     tcase_add_test(t, cut_at_every_byte);
     tcase_add_test(t, head_room_of_each_message);
     tcase_add_test(t, a_stream_that_ends_early_gives_nothing_and_leaks_nothing);
@@ -319,11 +318,4 @@ int main(void)
     tcase_add_test(t, not_protobuf);
     tcase_add_test(t, payload_limit);
     tcase_add_test(t, a_message_longer_than_the_read_ahead);
-    Suite *s = suite_create("tools_aap2");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

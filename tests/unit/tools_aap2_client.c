@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A program's connection to its node, in virtual time: how it opens, who may refuse it, a node that
  * is silent or speaks something else, keepalives, and what is not taken. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/aap2/aap2_client.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 #define TIMEOUT (10 * TICK_S)
 
@@ -346,9 +346,8 @@ START_TEST(closed_from_within)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_aap2_client, t)
 {
-    TCase *t = tcase_create("client");
     tcase_add_test(t, nobody_is_there);
     tcase_add_test(t, a_silent_node);
     tcase_add_test(t, another_protocol);
@@ -358,11 +357,4 @@ int main(void)
     tcase_add_test(t, what_is_not_taken_waits);
     tcase_add_test(t, messages_queue);
     tcase_add_test(t, closed_from_within);
-    Suite *s = suite_create("tools_aap2_client");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What aap2_plain reads and writes is what protobuf-c does, byte for byte, for messages drawn at
  * random, for these cut and changed, and for unusual forms. */
-#include <check.h>
 
 #include "base/rng.h"
 #include "node/aap2/aap2_wire.h"
 #include "tests/unit/aap2_oracle.h"
+#include "tests/unit/suite.h"
 
 #define CAP 2048
 #define DRAWN 20000
@@ -170,18 +170,10 @@ START_TEST(unusual_responses)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_aap2_plain, t)
 {
-    TCase *t = tcase_create("aap2_plain");
     tcase_add_test(t, bundles_of_applications_as_protobuf_c);
     tcase_add_test(t, responses_as_protobuf_c);
     tcase_add_test(t, unusual_messages);
     tcase_add_test(t, unusual_responses);
-    Suite *s = suite_create("tools_aap2_plain");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

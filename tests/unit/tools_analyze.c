@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small logs whose figures are computed by hand. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
 #include "tools/analyze/analyze.h"
 
 #define TAKEN_MAX 8
@@ -535,9 +534,8 @@ START_TEST(rows_of_sessions_opened_before_the_log_are_counted_only)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_analyze, t)
 {
-    TCase *t = tcase_create("analyze");
     tcase_add_test(t, an_open_alone_has_no_colour);
     tcase_add_test(t, what_a_guess_tells_is_inferred);
     tcase_add_test(t, the_senders_log_alone_infers_losses);
@@ -554,11 +552,4 @@ int main(void)
     tcase_add_test(t, what_is_under_way_at_the_end_is_not_lost);
     tcase_add_test(t, a_sender_that_appears_late);
     tcase_add_test(t, rows_of_sessions_opened_before_the_log_are_counted_only);
-    Suite *s = suite_create("tools_analyze");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

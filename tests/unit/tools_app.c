@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A connection that is never configured has its time, and no more; payloads that applications have
  * begun to send count as memory, and while that is full one of them goes on. */
+#include "tests/unit/suite.h"
 #include "tests/unit/tools_app_rig.h"
 
 /* The head of a bundle of 900 bytes, and so many of them. */
@@ -319,15 +320,11 @@ START_TEST(configured)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_app, t)
 {
-    Suite *s = suite_create("tools_app");
-    TCase *t = tcase_create("unconfigured");
     tcase_add_test(t, silent);
     tcase_add_test(t, talking);
     tcase_add_test(t, configured);
-    suite_add_tcase(s, t);
-    t = tcase_create("memory");
     tcase_add_test(t, payloads_count);
     tcase_add_test(t, the_turn_is_used);
     tcase_add_test(t, a_huge_payload_keeps_nobody_out);
@@ -338,10 +335,4 @@ int main(void)
     tcase_add_test(t, turns_are_short_when_others_wait);
     tcase_add_test(t, a_round_has_one_turn);
     tcase_add_test(t, turns_are_short_when_another_connection_waits);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

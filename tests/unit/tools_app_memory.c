@@ -2,30 +2,15 @@
 /* A payload for which there is no memory: its application gets the reason, and nobody calls it
  * malformed. */
 #include "node/app/app_message.h"
+#include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 #include "tests/unit/tools_app_rig.h"
-
-void *__real_malloc(size_t n);
-void *__real_calloc(size_t n, size_t size);
-void *__real_realloc(void *p, size_t n);
-void *__wrap_malloc(size_t n);
-void *__wrap_calloc(size_t n, size_t size);
-void *__wrap_realloc(void *p, size_t n);
 
 static size_t largest = SIZE_MAX; /* bytes of one allocation */
 
-void *__wrap_malloc(size_t n)
+static bool is_too_large(size_t size)
 {
-    return n > largest ? NULL : __real_malloc(n);
-}
-
-void *__wrap_calloc(size_t n, size_t size)
-{
-    return n * size > largest ? NULL : __real_calloc(n, size);
-}
-
-void *__wrap_realloc(void *p, size_t n)
-{
-    return n > largest ? NULL : __real_realloc(p, n);
+    return size > largest;
 }
 
 #define LONG_BYTES 900000
@@ -141,16 +126,14 @@ START_TEST(a_message_without_memory)
 }
 END_TEST
 
-int main(void)
+static void refuse_large(void)
 {
-    TCase *t = tcase_create("memory");
+    memory.refuses = is_too_large;
+}
+
+SUITE(tools_app_memory, t)
+{
+    tcase_add_checked_fixture(t, refuse_large, NULL);
     tcase_add_test(t, no_memory_is_not_malformed);
     tcase_add_test(t, a_message_without_memory);
-    Suite *s = suite_create("tools_app_memory");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which sessions are shown segment by segment, and how many of their rows are written. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/suite.h"
 #include "tools/analyze/analyze_extract.h"
 
 static struct analyze_flow flow;
@@ -124,19 +124,11 @@ START_TEST(a_folder_that_is_not_there)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_choose, t)
 {
-    TCase *t = tcase_create("choose");
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_add_test(t, one_of_each_kind_comes_first);
     tcase_add_test(t, flows_take_turns_and_few_are_kept);
     tcase_add_test(t, rows_have_a_limit);
     tcase_add_test(t, a_folder_that_is_not_there);
-    Suite *s = suite_create("tools_choose");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

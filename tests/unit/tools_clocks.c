@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Clocks whose offset and drift are known, from rows made here. */
-#include <check.h>
 #include <math.h>
 
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 #include "tools/analyze/clocks.h"
 
 #define START (1000 * TICK_S) /* by the true clock, of the first session */
@@ -305,10 +305,8 @@ START_TEST(a_correction_stays_in_range)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_clocks, t)
 {
-    Suite *s = suite_create("clocks");
-    TCase *t = tcase_create("clocks");
     tcase_add_loop_test(t, an_offset_is_found, 0, 5);
     tcase_add_loop_test(t, a_drift_is_found, 0, 4);
     tcase_add_test(t, a_moving_satellite_is_no_drift);
@@ -320,10 +318,4 @@ int main(void)
     tcase_add_test(t, offsets_add_up_along_a_line);
     tcase_add_test(t, memory_is_bounded);
     tcase_add_test(t, a_correction_stays_in_range);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration: what a right file becomes, and the exact words for each kind of wrong one. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 
 #include "node/config/config.h"
+#include "tests/unit/suite.h"
 
 struct settings {
     tick rto;
@@ -477,10 +477,8 @@ START_TEST(echo_endpoints)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_config, t)
 {
-    Suite *s = suite_create("tools_config");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, a_good_file);
     tcase_add_test(t, queues_of_a_link);
     tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
@@ -491,10 +489,4 @@ int main(void)
     tcase_add_test(t, control_characters_are_not_repeated);
     tcase_add_test(t, a_missing_file);
     tcase_add_test(t, echo_endpoints);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

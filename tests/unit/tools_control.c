@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Numbers of 64 bits on their way to an operator: each is shown as it is. */
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "node/control/control.h"
+#include "tests/unit/suite.h"
 #include "tools/ctl/ctl_table.h"
 
 #define START_MS UINT64_C(800000000000)
@@ -206,17 +206,9 @@ START_TEST(wrong_words_are_refused)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_control, t)
 {
-    Suite *s = suite_create("control");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, numbers_are_unsigned);
     tcase_add_test(t, plan_reload_shows_no_words_of_a_file);
     tcase_add_test(t, wrong_words_are_refused);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,7 +2,6 @@
 /* Changes whose files another thread reads: a reload, and a link's other certificates. The thread
  * is played: the node goes on until the test says that it has read, and what happens meanwhile is
  * seen in its order. */
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "node/node_reload.h"
 #include "node/plan/node_plan.h"
 #include "tests/fuzz/virtual_node.h"
+#include "tests/unit/suite.h"
 
 static const char text[] =
     "node: ipn:1.0\nsocket: node\nstore: {durability: none}\n"
@@ -373,10 +373,8 @@ START_TEST(limit)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_control_change, t)
 {
-    Suite *s = suite_create("control_change");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, answer_waits);
     tcase_add_test(t, in_order);
     tcase_add_test(t, links_in_order);
@@ -385,10 +383,4 @@ int main(void)
     tcase_add_test(t, node_ends);
     tcase_add_test(t, plans);
     tcase_add_test(t, limit);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much one request of a deletion by destination does, and that the next one does the rest. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "node/control/control.h"
 #include "node/control/control_list.h"
 #include "tests/fuzz/virtual_node.h"
+#include "tests/unit/suite.h"
 
 #define DELETED_MAX 10000u /* of node/control/control_bundles.c */
 #define LOOKED_MAX 200000u
@@ -112,17 +111,9 @@ START_TEST(looked_at_by_one_request)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_control_delete, t)
 {
-    Suite *s = suite_create("control_delete");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, deleted_by_one_request);
     tcase_add_test(t, looked_at_by_one_request);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

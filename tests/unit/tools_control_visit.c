@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The control socket in virtual time: what a flood of requests leaves to others, and long answers
  * in pieces. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
 #include <stdio.h>
@@ -15,6 +14,7 @@
 #include "node/plan/node_plan.h"
 #include "os/paced.h"
 #include "tests/fuzz/virtual_node.h"
+#include "tests/unit/suite.h"
 
 #define PLACE "control"
 #define BUNDLES 1500u
@@ -562,10 +562,8 @@ START_TEST(plan_in_steps)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_control_visit, t)
 {
-    Suite *s = suite_create("control_visit");
-    TCase *t = tcase_create("all");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, answer_in_pieces);
     tcase_add_test(t, flood_has_a_share);
@@ -581,10 +579,4 @@ int main(void)
     tcase_add_test(t, deletion_is_answered_once);
     tcase_add_test(t, readers_delete_nothing);
     tcase_add_test(t, plan_in_steps);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

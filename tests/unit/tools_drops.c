@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of drop logs, and what they tell of sessions beside their segment logs. */
-#include <check.h>
 #include <math.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "channel-emu/scenario/drop_columns.h"
+#include "tests/unit/suite.h"
 #include "tools/analyze/analyze_table.h"
 
 #define HEADER                                                                                     \
@@ -377,9 +376,8 @@ START_TEST(bins_in_any_order)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_drops, t)
 {
-    TCase *t = tcase_create("drops");
     tcase_add_test(t, a_row_has_its_fields);
     tcase_add_test(t, bad_rows_are_told_apart);
     tcase_add_test(t, columns_are_found_by_name);
@@ -392,11 +390,4 @@ int main(void)
     tcase_add_test(t, copies_spare_waits);
     tcase_add_test(t, the_mean_is_a_sum);
     tcase_add_test(t, bins_in_any_order);
-    Suite *s = suite_create("tools_drops");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

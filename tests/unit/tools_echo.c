@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Echo endpoints that get each other's answers: what one bundle may start. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/node.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 static struct virtual_world world;
 static struct rng dice;
@@ -299,14 +299,17 @@ START_TEST(no_route_back)
 }
 END_TEST
 
-int main(void)
+static void begin_world(void)
 {
     const uint64_t start_ms = DTN_EPOCH_UNIX * 1000 + UINT64_C(800000000000);
     rng_init(&dice, 1);
     virtual_init(&world, start_ms * TICK_MS, &dice, 0);
     virtual_advance(&world, TICK_S);
-    Suite *s = suite_create("echo");
-    TCase *t = tcase_create("all");
+}
+
+SUITE(tools_echo, t)
+{
+    tcase_add_unchecked_fixture(t, begin_world, NULL);
     tcase_add_test(t, blocks_of_an_answer);
     tcase_add_test(t, two_echoes_of_different_numbers);
     tcase_add_test(t, echoes_of_different_schemes);
@@ -316,10 +319,4 @@ int main(void)
     tcase_add_test(t, the_table_has_a_fixed_size);
     tcase_add_test(t, never_answered);
     tcase_add_test(t, no_route_back);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,7 +2,6 @@
 /* helio-send's and helio-recv's engines: files that arrive whole, once, and
  * under their names, over a way that loses, repeats and reorders, with both ends beginning again at
  * any time. Time is virtual; the folders are real. */
-#include <check.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,6 +12,7 @@
 
 #include "base/err.h"
 #include "base/rng.h"
+#include "tests/unit/suite.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_receiver.h"
@@ -547,9 +547,8 @@ START_TEST(refused_pieces_go_again)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_files, t)
 {
-    TCase *t = tcase_create("files");
     tcase_set_timeout(t, 60);
     tcase_add_loop_test(t, files_arrive, 0, 6);
     tcase_add_loop_test(t, files_arrive_whatever_happens, 0, 40);
@@ -563,11 +562,4 @@ int main(void)
     tcase_add_test(t, a_file_that_changes_is_told);
     tcase_add_test(t, nobody_confirms);
     tcase_add_test(t, refused_pieces_go_again);
-    Suite *s = suite_create("tools_files");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

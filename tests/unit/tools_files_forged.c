@@ -2,7 +2,6 @@
 /* Files under the eyes of others: a node that knows a file's name, size and SHA-256 sends pieces,
  * questions and receipts of its own. A file that was not stored is never confirmed, and none is
  * kept out. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/err.h"
+#include "tests/unit/suite.h"
 #include "tools/files/files_digest.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
@@ -409,9 +409,8 @@ START_TEST(a_spool_keeps_what_was_not_sent)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_files_forged, t)
 {
-    TCase *t = tcase_create("forged");
     tcase_add_loop_test(t, an_id_stands_for_one_file, 0, 3);
     tcase_add_loop_test(t, wrong_bytes_of_others_spoil_nothing, 0, 2);
     tcase_add_test(t, two_nodes_send_one_file);
@@ -420,11 +419,4 @@ int main(void)
     tcase_add_loop_test(t, only_the_receiver_confirms, 0, 2);
     tcase_add_test(t, a_receipt_is_of_this_content);
     tcase_add_loop_test(t, a_spool_keeps_what_was_not_sent, 0, 2);
-    Suite *s = suite_create("tools_files_forged");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

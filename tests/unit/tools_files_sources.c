@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each source has: sums by name, which come and go; and what a shelf makes of them. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
 #include "base/err.h"
+#include "tests/unit/suite.h"
 #include "tools/files/files_id.h"
 #include "tools/files/files_journal.h"
 #include "tools/files/files_shelf.h"
@@ -270,9 +270,8 @@ START_TEST(shares_outlive_a_restart)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_files_sources, t)
 {
-    TCase *t = tcase_create("sources");
     tcase_add_test(t, sums_come_and_go);
     tcase_add_test(t, many_sources);
     tcase_add_test(t, announcing_takes_no_room);
@@ -282,11 +281,4 @@ int main(void)
     tcase_add_test(t, shares_outlive_a_restart);
     tcase_add_test(t, older_journals_are_read);
     tcase_add_test(t, others_do_not_pay_for_a_share);
-    Suite *s = suite_create("tools_files_sources");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names and payloads of helio-send and helio-recv. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
 #include "tools/files/files_wire.h"
 
 static bool good_name(const char *name, bool hidden)
@@ -102,17 +101,9 @@ START_TEST(receipts_come_back)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_files_wire, t)
 {
-    TCase *t = tcase_create("wire");
     tcase_add_test(t, names_stay_in_the_folder);
     tcase_add_test(t, payloads_come_back);
     tcase_add_test(t, receipts_come_back);
-    Suite *s = suite_create("tools_files_wire");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

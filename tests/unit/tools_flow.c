@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Windows of congestion control against the rules of their documents, and the mean rate of Reno
  * under random losses against what is known of it. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
 #include "base/rng.h"
 #include "sim/flow.h"
+#include "tests/unit/suite.h"
 
 #define SEGMENT 1428
 #define RTT (100 * TICK_MS)
@@ -239,9 +238,8 @@ START_TEST(names)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_flow, t)
 {
-    TCase *t = tcase_create("flow");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, slow_start_doubles);
     tcase_add_test(t, reno_halves_once_and_adds_one);
@@ -252,11 +250,4 @@ int main(void)
     tcase_add_test(t, who_sends_little_does_not_grow);
     tcase_add_loop_test(t, reno_by_the_square_root, 0, 3);
     tcase_add_test(t, names);
-    Suite *s = suite_create("tools_flow");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Keys of a link in groups: what is read from a file and from a command, and the exact words for
  * each key in a wrong place. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 
 #include "conf/conf_groups.h"
 #include "node/config/config.h"
 #include "node/config/config_link.h"
+#include "tests/unit/suite.h"
 
 struct settings {
     uint64_t rate, copies, span, other_span, size;
@@ -290,10 +289,8 @@ START_TEST(names)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_groups, t)
 {
-    Suite *s = suite_create("tools_groups");
-    TCase *t = tcase_create("all");
     tcase_add_loop_test(t, a_good_file, 0, 2);
     tcase_add_test(t, short_forms);
     tcase_add_loop_test(t, a_wrong_file, 0, (int)(sizeof wrong / sizeof *wrong));
@@ -301,10 +298,4 @@ int main(void)
     tcase_add_test(t, commands);
     tcase_add_test(t, wrong_commands);
     tcase_add_test(t, names);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

@@ -8,6 +8,7 @@
 #include "node/node_hold.h"
 #include "node/node_security.h"
 #include "os/crypto.h"
+#include "tests/unit/suite.h"
 
 #define COUNT 30
 
@@ -556,10 +557,8 @@ START_TEST(verification_leaves_time)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_held, t)
 {
-    Suite *s = suite_create("held");
-    TCase *t = tcase_create("held");
     tcase_add_loop_test(t, held_until_there_is_room, 0, 2);
     tcase_add_test(t, not_at_the_cost_of_others);
     tcase_add_test(t, what_is_not_held);
@@ -572,10 +571,4 @@ int main(void)
     tcase_add_loop_test(t, verified_bundles_do_not_rest, 0, 3);
     tcase_add_loop_test(t, late_verification_is_charged, 0, 2);
     tcase_add_loop_test(t, verification_leaves_time, 0, 2);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

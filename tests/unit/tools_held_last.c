@@ -4,6 +4,7 @@
 #include "tests/unit/tools_links.h"
 
 #include "node/node_hold.h"
+#include "tests/unit/suite.h"
 
 static void bundle_to_three(struct bundle *w)
 {
@@ -170,17 +171,9 @@ START_TEST(a_full_store_loses_nothing)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_held_last, t)
 {
-    Suite *s = suite_create("held_last");
-    TCase *t = tcase_create("held_last");
     tcase_add_test(t, a_full_queue_loses_nothing);
     tcase_add_test(t, a_rate_loses_nothing);
     tcase_add_test(t, a_full_store_loses_nothing);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The bounded histogram against values whose quantiles are known. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 
+#include "tests/unit/suite.h"
 #include "tools/hist.h"
 
 static struct hist h;
@@ -74,18 +73,10 @@ START_TEST(kept_values_are_exact)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_hist, t)
 {
-    TCase *t = tcase_create("hist");
     tcase_add_test(t, empty_and_single);
     tcase_add_test(t, small_values_are_exact);
     tcase_add_test(t, every_magnitude_within_its_bound);
     tcase_add_test(t, kept_values_are_exact);
-    Suite *s = suite_create("tools_hist");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The HTTP server's thread asks the loop for texts, or the loop ends. */
-#include <check.h>
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "node/http/http_desk.h"
+#include "tests/unit/suite.h"
 
 struct scene {
     struct http_desk desk;
@@ -74,16 +73,8 @@ START_TEST(closed)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_http_desk, t)
 {
-    Suite *s = suite_create("http_desk");
-    TCase *t = tcase_create("http_desk");
     tcase_add_test(t, answered);
     tcase_add_test(t, closed);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which connection of the HTTP server has to go. */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "node/http/http_visits.h"
+#include "tests/unit/suite.h"
 
 static struct http_visits v;
 static struct http_visit room[256];
@@ -102,18 +101,10 @@ START_TEST(times)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_http_visits, t)
 {
-    Suite *s = suite_create("http_visits");
-    TCase *t = tcase_create("http_visits");
     tcase_add_test(t, one_address);
     tcase_add_test(t, all);
     tcase_add_test(t, an_address_each);
     tcase_add_test(t, times);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

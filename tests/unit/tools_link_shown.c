@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The keys of a link in the log: no secret, also misspelt or in the wrong place. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cla/cla.h"
 #include "node/config/config_link.h"
+#include "tests/unit/suite.h"
 
 static void expect(const char *keys, const struct cla_ops *ops, const char *shown)
 {
@@ -64,17 +64,9 @@ START_TEST(no_keys)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_link_shown, t)
 {
-    Suite *s = suite_create("link_shown");
-    TCase *t = tcase_create("all");
     tcase_add_test(t, of_an_added_link);
     tcase_add_test(t, of_a_changed_link);
     tcase_add_test(t, no_keys);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

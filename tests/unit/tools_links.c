@@ -8,6 +8,7 @@
 
 #include "node/node_state.h"
 #include "node/node_watch.h"
+#include "tests/unit/suite.h"
 
 static const char TWO[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
                           "  - {name: b, adapter: memory, peer: ipn:3.0, peers: 2}\n";
@@ -327,10 +328,8 @@ START_TEST(come_change_and_go)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_links, t)
 {
-    Suite *s = suite_create("links");
-    TCase *t = tcase_create("links");
     tcase_add_test(t, outcomes);
     tcase_add_test(t, verdicts);
     tcase_add_test(t, states);
@@ -338,10 +337,4 @@ int main(void)
     tcase_add_test(t, neighbours_come_in);
     tcase_add_test(t, an_adapter_knows_what_it_reaches);
     tcase_add_test(t, come_change_and_go);
-    suite_add_tcase(s, t);
-    SRunner *runner = srunner_create(s);
-    srunner_run_all(runner, CK_NORMAL);
-    int failed = srunner_ntests_failed(runner);
-    srunner_free(runner);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

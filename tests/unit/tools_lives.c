@@ -4,11 +4,11 @@
  * rows, fragments, keys that are used again. That the table is right for whole runs, and tells
  * nothing that a cut-off log does not know, is e2e_analyze_lives's.
  */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
 #include "tools/analyze/lives.h"
 
 static const char *why(const char *line)
@@ -330,13 +330,15 @@ START_TEST(what_the_store_refused_ended_so)
 }
 END_TEST
 
-int main(void)
+SUITE_PART(tools_lives, rows, t)
 {
-    Suite *s = suite_create("lives");
-    TCase *rows = tcase_create("rows"), *t = tcase_create("lives");
-    tcase_add_test(rows, rows_are_read_as_they_were_written);
-    tcase_add_test(rows, columns_are_found_by_name);
-    tcase_add_test(rows, what_is_no_row_says_why);
+    tcase_add_test(t, rows_are_read_as_they_were_written);
+    tcase_add_test(t, columns_are_found_by_name);
+    tcase_add_test(t, what_is_no_row_says_why);
+}
+
+SUITE_PART(tools_lives, lives, t)
+{
     tcase_add_checked_fixture(t, start, fini);
     tcase_add_test(t, each_part_has_its_time);
     tcase_add_test(t, a_restart_leaves_a_gap);
@@ -345,11 +347,4 @@ int main(void)
     tcase_add_test(t, a_way_is_what_both_ends_say);
     tcase_add_test(t, what_an_earlier_try_brought_has_its_number);
     tcase_add_test(t, what_the_store_refused_ended_so);
-    suite_add_tcase(s, rows);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

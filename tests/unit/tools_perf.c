@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf's parts that need no node: payload headers, the window, the numbers people type. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_options.h"
 #include "tools/perf/perf_window.h"
 #include "tools/perf/perf_wire.h"
@@ -248,9 +247,8 @@ START_TEST(priorities)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf, t)
 {
-    TCase *t = tcase_create("perf");
     tcase_add_test(t, a_header_comes_back);
     tcase_add_test(t, an_ack_comes_back);
     tcase_add_test(t, names_are_safe);
@@ -260,11 +258,4 @@ int main(void)
     tcase_add_test(t, the_ring_is_not_overrun);
     tcase_add_test(t, quantities);
     tcase_add_test(t, priorities);
-    Suite *s = suite_create("tools_perf");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a client says when nothing arrives, by what it has heard; and rows of a monitor. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_hint.h"
 #include "tools/perf/perf_monitor.h"
 
@@ -77,16 +76,8 @@ START_TEST(rows_have_all_columns)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_hint, t)
 {
-    TCase *t = tcase_create("hint");
     tcase_add_test(t, the_surest_word_comes_first);
     tcase_add_test(t, rows_have_all_columns);
-    Suite *s = suite_create("tools_perf_hint");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

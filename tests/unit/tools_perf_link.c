@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf's pair of connections in virtual time: how long a node may take to appear, what ends
  * the wait, and how a lost node is tried again. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_link.h"
 
 #define CONNS_MAX 64
@@ -252,9 +252,8 @@ START_TEST(somebody_has_the_endpoint)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_link, t)
 {
-    TCase *t = tcase_create("link");
     tcase_add_test(t, it_opens);
     tcase_add_test(t, the_node_may_come_later);
     tcase_add_test(t, it_is_not_waited_for_longer);
@@ -262,11 +261,4 @@ int main(void)
     tcase_add_test(t, a_lost_node_is_tried_again);
     tcase_add_test(t, a_lost_node_is_named);
     tcase_add_test(t, somebody_has_the_endpoint);
-    Suite *s = suite_create("tools_perf_link");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A server of the traffic generator that has no memory to begin with says so. The linker puts the
  * functions below before the library's. */
-#include <check.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <unistd.h>
 
 #include "tests/unit/failing_memory.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_server.h"
 
 /* The server, the world (where libuv may end the process), its signals, the acknowledgements that
@@ -23,10 +23,10 @@ START_TEST(it_is_said)
     ck_assert_int_ge(dup2(fileno(said), STDERR_FILENO), 0);
     pid_t child = fork();
     if (child == 0) {
-        failed = 0;
-        countdown = _i;
+        memory.failed = 0;
+        memory.countdown = _i;
         int code = perf_server_run(&o);
-        _exit(failed ? code : 99);
+        _exit(memory.failed ? code : 99);
     }
     int status = -1;
     ck_assert_int_eq(waitpid(child, &status, 0), child);
@@ -38,15 +38,7 @@ START_TEST(it_is_said)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_memory, t)
 {
-    Suite *s = suite_create("tools_perf_memory");
-    TCase *t = tcase_create("server");
     tcase_add_loop_test(t, it_is_said, 0, 14);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int bad = srunner_ntests_failed(r);
-    srunner_free(r);
-    return bad == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What our programs stand on: a signal ends it, from within the world; without descriptors it is
  * said by the program's name. Each in a process of its own. */
-#include <check.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -9,6 +8,7 @@
 #include <unistd.h>
 
 #include "os/world.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_process.h"
 
 static struct perf_process process;
@@ -76,17 +76,9 @@ START_TEST(without_descriptors)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_process, t)
 {
-    TCase *t = tcase_create("process");
     tcase_add_test(t, a_signal_ends_it);
     tcase_add_test(t, it_closes_without_having_run);
     tcase_add_test(t, without_descriptors);
-    Suite *s = suite_create("tools_perf_process");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A request to send: it comes back as it was written, and what nobody could have typed is not
  * taken. */
-#include <check.h>
 #include <string.h>
 
 #include "bp/codec/bundle.h"
 #include "bp/codec/qos.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_request.h"
 #include "tools/perf/perf_wire.h"
 
@@ -128,18 +128,10 @@ START_TEST(every_answer_has_words)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_request, t)
 {
-    TCase *t = tcase_create("request");
     tcase_add_test(t, it_comes_back);
     tcase_add_test(t, what_nobody_could_have_typed);
     tcase_add_test(t, least_rates);
     tcase_add_test(t, every_answer_has_words);
-    Suite *s = suite_create("tools_perf_request");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

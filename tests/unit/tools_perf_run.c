@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* helio-perf's two ends, each a process, with a node between them that loses, repeats, damages,
  * refuses and dies. Nothing here depends on how fast things go. */
-#include <check.h>
 #include <fcntl.h>
 #include <jansson.h>
 #include <signal.h>
@@ -10,6 +9,7 @@
 
 #include "tests/unit/fake_node.h"
 #include "tests/unit/stalls.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_client.h"
 #include "tools/perf/perf_reverse.h"
 #include "tools/perf/perf_server.h"
@@ -464,9 +464,8 @@ START_TEST(reconnect_waits_for_the_first_node)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_run, t)
 {
-    TCase *t = tcase_create("perf");
     tcase_set_timeout(t, 60);
     tcase_add_test(t, all_arrive);
     tcase_add_test(t, lost_acknowledgements_do_not_shrink_the_window);
@@ -482,11 +481,4 @@ int main(void)
     tcase_add_test(t, no_node_is_an_error);
     tcase_add_test(t, reconnect_waits_for_the_first_node);
     tcase_add_test(t, wrong_lines_exit_with_2);
-    Suite *s = suite_create("tools_perf_run");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a server sends on request: nothing before the one who asks has shown that it is there that
  * it asks from, and within limits. */
-#include <check.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 #include "tools/perf/perf_senders.h"
 
 #define SESSION 77
@@ -146,18 +145,10 @@ START_TEST(who_is_silent_is_sent_no_more)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_perf_senders, t)
 {
-    TCase *t = tcase_create("senders");
     tcase_add_test(t, nothing_goes_before_the_echo);
     tcase_add_test(t, numbers_are_of_a_process);
     tcase_add_test(t, who_is_silent_is_sent_no_more);
     tcase_add_test(t, timeout_and_lifetime_have_limits);
-    Suite *s = suite_create("tools_perf_senders");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Streams in memory: what arrives when, how much is under way, who is told of room and of ends. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "sim/pipes.h"
+#include "tests/unit/suite.h"
 
 #define DELAY 1000
 
@@ -316,9 +316,8 @@ START_TEST(buffers_are_kept)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_pipes, t)
 {
-    TCase *t = tcase_create("pipes");
     tcase_add_test(t, what_is_written_arrives_later);
     tcase_add_test(t, a_full_stream_takes_no_more);
     tcase_add_test(t, buffers_are_kept);
@@ -328,11 +327,4 @@ int main(void)
     tcase_add_test(t, no_space_ends_it);
     tcase_add_test(t, nobody_there);
     tcase_add_test(t, a_listener_may_refuse);
-    Suite *s = suite_create("tools_pipes");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -2,7 +2,6 @@
 /* Streams in memory with something between their ends: frames are lost, late and doubled, and the
  * bytes come whole and in order all the same, only later; streams that are reset at any octet, or
  * whose other end disappears. */
-#include <check.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/rng.h"
 #include "os/address.h"
 #include "sim/pipes.h"
+#include "tests/unit/suite.h"
 
 #define DELAY (10 * TICK_MS)
 #define SEEDS 100
@@ -430,9 +430,8 @@ START_TEST(frames_of_nobody)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_pipes_way, t)
 {
-    TCase *t = tcase_create("pipes with a way");
     tcase_set_timeout(t, 120);
     tcase_add_test(t, light_takes_its_time);
     tcase_add_loop_test(t, losses_become_delay, 0, SEEDS);
@@ -443,11 +442,4 @@ int main(void)
     tcase_add_loop_test(t, the_other_end_disappears, 0, 2);
     tcase_add_loop_test(t, nothing_is_heard_for_long, 0, 2);
     tcase_add_test(t, frames_of_nobody);
-    Suite *s = suite_create("tools_pipes_way");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans in files: what each format means, what is wrong with a file, and that what is written reads
  * back. */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -9,6 +8,7 @@
 #include "base/err.h"
 #include "node/plan/plan_draft.h"
 #include "tests/unit/plan_file_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(ion_lines)
 {
@@ -276,22 +276,14 @@ START_TEST(dates)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan, t)
 {
-    Suite *s = suite_create("tools_plan");
-    TCase *tc = tcase_create("plan");
-    tcase_add_test(tc, ion_lines);
-    tcase_add_test(tc, ion_errors);
-    tcase_add_test(tc, yaml);
-    tcase_add_test(tc, yaml_errors);
-    tcase_add_test(tc, hdtn);
-    tcase_add_loop_test(tc, written, 0, 2);
-    tcase_add_test(tc, what_is_no_text_is_refused_at_once);
-    tcase_add_test(tc, dates);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, ion_lines);
+    tcase_add_test(t, ion_errors);
+    tcase_add_test(t, yaml);
+    tcase_add_test(t, yaml_errors);
+    tcase_add_test(t, hdtn);
+    tcase_add_loop_test(t, written, 0, 2);
+    tcase_add_test(t, what_is_no_text_is_refused_at_once);
+    tcase_add_test(t, dates);
 }

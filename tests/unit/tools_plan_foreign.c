@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Plans as ION and HDTN have them: what is odd about them, and what these programs load. */
 #include "tests/unit/plan_file_help.h"
+#include "tests/unit/suite.h"
 
 static void noted(const struct fixture *f, size_t n, const char *text)
 {
@@ -226,21 +227,13 @@ START_TEST(hdtn_large)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan_foreign, t)
 {
-    Suite *s = suite_create("tools_plan_foreign");
-    TCase *tc = tcase_create("plan");
-    tcase_add_test(tc, ion_odd_lines);
-    tcase_add_test(tc, ion_sections);
-    tcase_add_test(tc, ion_ranges_by_order_of_numbers);
-    tcase_add_test(tc, fitted_for_ion);
-    tcase_add_test(tc, fitted_for_hdtn);
-    tcase_add_test(tc, hdtn_odd_contacts);
-    tcase_add_test(tc, hdtn_large);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, ion_odd_lines);
+    tcase_add_test(t, ion_sections);
+    tcase_add_test(t, ion_ranges_by_order_of_numbers);
+    tcase_add_test(t, fitted_for_ion);
+    tcase_add_test(t, fitted_for_hdtn);
+    tcase_add_test(t, hdtn_odd_contacts);
+    tcase_add_test(t, hdtn_large);
 }

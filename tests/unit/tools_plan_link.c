@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What a plan says of a link: each way by itself, late by the light, over a pass, and until when.
  */
-#include <check.h>
 
 #include "base/rng.h"
 #include "node/plan/plan_link.h"
+#include "tests/unit/suite.h"
 
 #define MBIT UINT64_C(1000000)
 #define MS(n) ((n)*TICK_MS)
@@ -192,10 +192,8 @@ START_TEST(holds_as_long_as_it_says)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan_link, t)
 {
-    Suite *s = suite_create("tools_plan_link");
-    TCase *t = tcase_create("link");
     tcase_add_test(t, says_nothing_of_others);
     tcase_add_test(t, each_way_by_itself);
     tcase_add_test(t, light_of_former_contacts);
@@ -204,10 +202,4 @@ int main(void)
     tcase_add_test(t, light_of_both_ways);
     tcase_add_test(t, holds_as_long_as_it_says);
     tcase_set_timeout(t, 60);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
 }

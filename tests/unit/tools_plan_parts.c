@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What no contact takes as a whole goes in parts (RFC 9171 §5.8): how much of it goes first. */
 #include "plan_router_help.h"
+#include "tests/unit/suite.h"
 
 /* A bundle of so many bytes for 4; `whole`: it must not go in fragments. */
 static struct router_answer ask_class(struct world *w, uint64_t bytes, tick now, tick expires,
@@ -152,20 +153,12 @@ START_TEST(room_of_a_volume)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan_parts, t)
 {
-    Suite *s = suite_create("plan parts");
-    TCase *tc = tcase_create("parts");
-    tcase_add_test(tc, longer_than_any_contact);
-    tcase_add_test(tc, the_rest_of_a_contact);
-    tcase_add_test(tc, no_part_without_the_others);
-    tcase_add_test(tc, looking_takes_no_place_from_others);
-    tcase_add_test(tc, whole_where_one_contact_takes_it);
-    tcase_add_test(tc, room_of_a_volume);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_add_test(t, longer_than_any_contact);
+    tcase_add_test(t, the_rest_of_a_contact);
+    tcase_add_test(t, no_part_without_the_others);
+    tcase_add_test(t, looking_takes_no_place_from_others);
+    tcase_add_test(t, whole_where_one_contact_takes_it);
+    tcase_add_test(t, room_of_a_volume);
 }

@@ -2,6 +2,7 @@
 /* A contact plan as the agent's router: what it answers when, what it books, and what makes answers
  * others. The agent is played. */
 #include "plan_router_help.h"
+#include "tests/unit/suite.h"
 
 START_TEST(waits_for_the_contact)
 {
@@ -567,33 +568,25 @@ START_TEST(equal_ways_share)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan_router, t)
 {
-    Suite *s = suite_create("tools_plan_router");
-    TCase *tc = tcase_create("router");
-    tcase_add_test(tc, waits_for_the_contact);
-    tcase_add_test(tc, books_by_priority);
-    tcase_add_test(tc, books_what_is_placed);
-    tcase_add_test(tc, full_contacts_send_on);
-    tcase_add_test(tc, missed_contacts);
-    tcase_add_test(tc, what_a_change_touches);
-    tcase_add_test(tc, what_a_change_touches);
-    tcase_add_test(tc, missed_at_an_edge);
-    tcase_add_test(tc, other_answers);
-    tcase_add_test(tc, contacts_are_cut);
-    tcase_add_test(tc, clocks_differ);
-    tcase_add_test(tc, too_late);
-    tcase_add_test(tc, critical_goes_all_ways);
-    tcase_add_test(tc, declined_by_neighbours);
-    tcase_add_test(tc, excluded_neighbours);
-    tcase_add_test(tc, another_plan);
-    tcase_add_test(tc, waits_for_a_light_time);
-    tcase_add_test(tc, no_way_back);
-    tcase_add_test(tc, equal_ways_share);
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? 0 : 1;
+    tcase_add_test(t, waits_for_the_contact);
+    tcase_add_test(t, books_by_priority);
+    tcase_add_test(t, books_what_is_placed);
+    tcase_add_test(t, full_contacts_send_on);
+    tcase_add_test(t, missed_contacts);
+    tcase_add_test(t, what_a_change_touches);
+    tcase_add_test(t, what_a_change_touches);
+    tcase_add_test(t, missed_at_an_edge);
+    tcase_add_test(t, other_answers);
+    tcase_add_test(t, contacts_are_cut);
+    tcase_add_test(t, clocks_differ);
+    tcase_add_test(t, too_late);
+    tcase_add_test(t, critical_goes_all_ways);
+    tcase_add_test(t, declined_by_neighbours);
+    tcase_add_test(t, excluded_neighbours);
+    tcase_add_test(t, another_plan);
+    tcase_add_test(t, waits_for_a_light_time);
+    tcase_add_test(t, no_way_back);
+    tcase_add_test(t, equal_ways_share);
 }

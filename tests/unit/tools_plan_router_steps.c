@@ -5,6 +5,7 @@
 #include "base/list.h"
 #include "plan_router_help.h"
 #include "route/plan_router_impl.h"
+#include "tests/unit/suite.h"
 
 enum { MANY = 3000 };
 
@@ -116,18 +117,10 @@ START_TEST(replaced_at_once)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_plan_router_steps, t)
 {
-    TCase *tc = tcase_create("steps");
-    tcase_set_timeout(tc, 120);
-    tcase_add_test(tc, walks_in_steps);
-    tcase_add_test(tc, nobody_fills_a_chain);
-    tcase_add_test(tc, replaced_at_once);
-    Suite *s = suite_create("plan router steps");
-    suite_add_tcase(s, tc);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    const int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 120);
+    tcase_add_test(t, walks_in_steps);
+    tcase_add_test(t, nobody_fills_a_chain);
+    tcase_add_test(t, replaced_at_once);
 }

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Lines of the operator's log: whatever they say, each is one line that nobody else began. */
-#include <check.h>
 #include <inttypes.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "os/say.h"
+#include "tests/unit/suite.h"
 
 static const char evil[] = "peer \"dtn://a\n<3>forged\r\x1b[2J\xe2\x80\xae\xff\\\" came";
 static const char shown[] = "peer \"dtn://a\\n<3>forged\\r\\x1b[2J\\u{202e}\\xff\\\" came";
@@ -108,19 +107,11 @@ START_TEST(nobody_reads)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_say, t)
 {
-    Suite *s = suite_create("say");
-    TCase *t = tcase_create("say");
     tcase_add_test(t, plain_text);
     tcase_add_test(t, journal);
     tcase_add_test(t, json);
     tcase_add_test(t, long_text);
     tcase_add_test(t, nobody_reads);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

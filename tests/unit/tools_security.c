@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Initialization vectors over restarts of a node, and uses of its keys: the note in the store's
  * folder. Keys in memory that core dumps leave out. */
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "node/node_ivs.h"
 #include "os/crypto.h"
 #include "os/secret_memory.h"
+#include "tests/unit/suite.h"
 
 static struct crypto crypto;
 static struct security_ring ring;
@@ -238,10 +238,8 @@ START_TEST(secret_memory)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_security, t)
 {
-    Suite *s = suite_create("tools_security");
-    TCase *t = tcase_create("tools_security");
     tcase_add_checked_fixture(t, set_up, tear_down);
     tcase_add_test(t, later_of_clock_and_note);
     tcase_add_test(t, steps);
@@ -249,10 +247,4 @@ int main(void)
     tcase_add_test(t, damaged_notes);
     tcase_add_test(t, no_iv_twice);
     tcase_add_test(t, secret_memory);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }

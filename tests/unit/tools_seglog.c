@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Rows of the segment log read back, bad rows, and several files as one stream. */
-#include <check.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "cla/seglog.h"
+#include "tests/unit/suite.h"
 #include "tools/analyze/input.h"
 
 static uint64_t some_number(struct rng *r)
@@ -361,9 +361,8 @@ START_TEST(columns_may_change_within_a_file)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_seglog, t)
 {
-    TCase *t = tcase_create("seglog");
     tcase_add_test(t, columns_are_found_by_name);
     tcase_add_test(t, columns_may_change_within_a_file);
     tcase_add_test(t, a_log_of_two_versions);
@@ -374,11 +373,4 @@ int main(void)
     tcase_add_test(t, malformed_rows_are_skipped_or_stop);
     tcase_add_test(t, endless_lines);
     tcase_add_test(t, cut_and_damaged_gzip);
-    Suite *s = suite_create("tools_seglog");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -103,12 +103,8 @@ START_TEST(asked_for)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_shortage, t)
 {
-    Suite *s = suite_create("tools_shortage");
-    TCase *t = tcase_create("words");
     tcase_add_test(t, in_words);
     tcase_add_test(t, asked_for);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

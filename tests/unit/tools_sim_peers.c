@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Several peers on one line: Jain's index in closed form, shares by weight to the segment, nobody
  * starved by one that is out, and what is out of its range. */
-#include <check.h>
-#include <stdlib.h>
 
 #include "base/err.h"
 #include "sim/sim_peers.h"
+#include "tests/unit/suite.h"
 
 static struct sim_peers crowd;
 static struct sim_peers_result result;
@@ -116,9 +115,8 @@ START_TEST(what_is_out_of_range)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sim_peers, t)
 {
-    TCase *t = tcase_create("sim_peers");
     tcase_add_checked_fixture(t, setup, NULL);
     tcase_set_timeout(t, 120);
     tcase_add_test(t, fairness_in_closed_form);
@@ -127,11 +125,4 @@ int main(void)
     tcase_add_test(t, one_that_is_out_starves_nobody);
     tcase_add_test(t, colours_are_spread_evenly);
     tcase_add_test(t, what_is_out_of_range);
-    Suite *s = suite_create("tools_sim_peers");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

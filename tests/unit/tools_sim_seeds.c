@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Runs with consecutive seeds share no stream of chances, in neither direction. */
-#include <check.h>
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "sim/sim_run.h"
+#include "tests/unit/suite.h"
 
 #define SEEDS 3
 #define FRAMES 1000u
@@ -64,16 +63,8 @@ START_TEST(no_two_lose_alike)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sim_seeds, t)
 {
-    Suite *suite = suite_create("tools_sim_seeds");
-    TCase *tc = tcase_create("seeds");
-    tcase_set_timeout(tc, 60);
-    tcase_add_test(tc, no_two_lose_alike);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 60);
+    tcase_add_test(t, no_two_lose_alike);
 }

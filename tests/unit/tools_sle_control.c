@@ -2,6 +2,7 @@
 /* Orders for a provider: words that there are and that there are not, and what follows from locks.
  */
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_control.h"
 
 #define CLTU "sagr=1.spack=1.fsl-fg=1.cltu=cltu1"
@@ -83,13 +84,9 @@ START_TEST(what_follows_from_a_lock)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_control, t)
 {
-    Suite *s = suite_create("sle_control");
-    TCase *t = tcase_create("orders");
     tcase_add_test(t, words_that_there_are);
     tcase_add_test(t, words_that_there_are_not);
     tcase_add_test(t, what_follows_from_a_lock);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

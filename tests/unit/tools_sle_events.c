@@ -2,6 +2,7 @@
 /* The events of a provider's configuration: qualifiers, actions, what is wrong with them; what a
  * user counts of CLTUs that they interrupt. */
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_settings.h"
 #include "tools/sle/sle_user_run.h"
 
@@ -147,15 +148,11 @@ START_TEST(interrupted_before_us)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_events, t)
 {
-    Suite *s = suite_create("tools_sle_events");
-    TCase *t = tcase_create("events");
-    suite_add_tcase(s, t);
     tcase_add_test(t, qualifiers);
     tcase_add_test(t, actions);
     tcase_add_test(t, mistakes);
     tcase_add_test(t, interrupted_cltus);
     tcase_add_test(t, interrupted_before_us);
-    return run_suite(s);
 }

@@ -2,6 +2,7 @@
 /* A frame's quality by its check value, and how many frames are missing by its channel's counts. */
 #include "frames/fecf.h"
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_station.h"
 
 enum { LEN = 40, FOLLOWED = 1024 };
@@ -181,11 +182,8 @@ START_TEST(limit_of_channels)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_judge, t)
 {
-    Suite *s = suite_create("tools_sle_judge");
-    TCase *t = tcase_create("judge");
-    suite_add_tcase(s, t);
     tcase_add_test(t, check_values);
     tcase_add_test(t, counts_of_aos);
     tcase_add_test(t, erred_ones_are_not_missing);
@@ -193,5 +191,4 @@ int main(void)
     tcase_add_test(t, counts_of_tm);
     tcase_add_test(t, counts_of_uslp);
     tcase_add_test(t, limit_of_channels);
-    return run_suite(s);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Units of a modem: what is written is read again; each value that is none is refused. */
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_modem.h"
 
 enum { FRAME_MAX = 100, FRAME = 40, ANTENNA = 3, ANNOTATION = 5 };
@@ -143,15 +144,11 @@ START_TEST(words_have_nothing_of_a_frame)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_modem, t)
 {
-    Suite *s = suite_create("sle_modem");
-    TCase *t = tcase_create("units");
     tcase_add_test(t, a_frame_is_read_as_it_was_written);
     tcase_add_test(t, a_part_of_a_unit_is_short);
     tcase_add_test(t, values_out_of_their_range_are_refused);
     tcase_add_test(t, a_frame_may_leave_things_unsaid);
     tcase_add_test(t, words_have_nothing_of_a_frame);
-    suite_add_tcase(s, t);
-    return run_suite(s);
 }

@@ -3,6 +3,7 @@
  * some in each turn; of a long stall a second's worth, the others are counted. */
 #include "sim/virtual.h"
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_station.h"
 
 enum { FRAME = 1115, TURN_MOST = 512 };
@@ -110,13 +111,9 @@ START_TEST(long_stall)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_rate, t)
 {
-    Suite *s = suite_create("tools_sle_rate");
-    TCase *t = tcase_create("rate");
-    suite_add_tcase(s, t);
     tcase_set_timeout(t, 300);
     tcase_add_test(t, late_wake_ups);
     tcase_add_test(t, long_stall);
-    return run_suite(s);
 }

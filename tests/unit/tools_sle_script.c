@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Scripts of helio-sle user: each step as it is written, and what is refused with its line. */
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_script.h"
 
 static struct script script;
@@ -131,14 +132,10 @@ START_TEST(limits)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_script, t)
 {
-    Suite *s = suite_create("tools_sle_script");
-    TCase *t = tcase_create("script");
-    suite_add_tcase(s, t);
     tcase_add_test(t, steps);
     tcase_add_test(t, lines_and_comments);
     tcase_add_test(t, what_is_refused);
     tcase_add_test(t, limits);
-    return run_suite(s);
 }

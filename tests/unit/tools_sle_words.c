@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a frame's operational control field is, and whether it has one. */
 #include "tests/unit/sle_help.h"
+#include "tests/unit/suite.h"
 #include "tools/sle/sle_station.h"
 
 /* The octets are numbers from 0; those before `len` are the frame's. */
@@ -104,14 +105,10 @@ START_TEST(configured)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_sle_words, t)
 {
-    Suite *s = suite_create("tools_sle_words");
-    TCase *t = tcase_create("words");
-    suite_add_tcase(s, t);
     tcase_add_test(t, managed);
     tcase_add_test(t, tm_frames_say_so);
     tcase_add_test(t, uslp_frames_say_so);
     tcase_add_test(t, configured);
-    return run_suite(s);
 }

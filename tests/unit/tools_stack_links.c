@@ -4,13 +4,13 @@
  * when and where channels say that are driven by themselves; a shared line's and a hand-over's
  * account by closed form; hops.
  */
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/rng.h"
 #include "channel-emu/chan/chan_shared.h"
+#include "tests/unit/suite.h"
 #include "tools/sim/stack.h"
 
 #define FRAMES 6000u
@@ -373,19 +373,11 @@ START_TEST(one_hop_leads_to_the_next)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_stack_links, t)
 {
-    Suite *suite = suite_create("tools_stack_links");
-    TCase *tc = tcase_create("links");
-    tcase_set_timeout(tc, 600);
-    tcase_add_test(tc, frames_fare_as_in_channels_by_themselves);
-    tcase_add_test(tc, two_share_a_line);
-    tcase_add_test(tc, a_link_is_handed_over);
-    tcase_add_test(tc, one_hop_leads_to_the_next);
-    suite_add_tcase(suite, tc);
-    SRunner *sr = srunner_create(suite);
-    srunner_run_all(sr, CK_NORMAL);
-    int failed = srunner_ntests_failed(sr);
-    srunner_free(sr);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+    tcase_set_timeout(t, 600);
+    tcase_add_test(t, frames_fare_as_in_channels_by_themselves);
+    tcase_add_test(t, two_share_a_line);
+    tcase_add_test(t, a_link_is_handed_over);
+    tcase_add_test(t, one_hop_leads_to_the_next);
 }

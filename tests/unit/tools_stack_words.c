@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An option's value as words: white space, quotes, what is put in front. */
-#include <check.h>
 
+#include "tests/unit/suite.h"
 #include "tools/sim/stack_words.h"
 
 static const char *const first[] = {"program", "mode", NULL};
@@ -55,17 +55,9 @@ START_TEST(long_options)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_stack_words, t)
 {
-    Suite *s = suite_create("tools_stack_words");
-    TCase *c = tcase_create("words");
-    tcase_add_test(c, words_and_quotes);
-    tcase_add_test(c, open_quotes);
-    tcase_add_test(c, long_options);
-    suite_add_tcase(s, c);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
+    tcase_add_test(t, words_and_quotes);
+    tcase_add_test(t, open_quotes);
+    tcase_add_test(t, long_options);
 }

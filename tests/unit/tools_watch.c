@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Segments as a bystander sees them, and the rows that they become: those of the log at that end.
  */
-#include <check.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 #include "tools/analyze/ltp_watch.h"
 
 struct scene {
@@ -299,9 +298,8 @@ START_TEST(the_place_is_found)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_watch, t)
 {
-    TCase *t = tcase_create("watch");
     tcase_add_test(t, rows_of_the_sender);
     tcase_add_test(t, rows_of_the_receiver);
     tcase_add_test(t, reports_again);
@@ -310,11 +308,4 @@ int main(void)
     tcase_add_test(t, cancels);
     tcase_add_test(t, sessions_that_began_before);
     tcase_add_test(t, the_place_is_found);
-    Suite *s = suite_create("tools_watch");
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_NORMAL);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -5,6 +5,7 @@
 #include <jansson.h>
 
 #include "node/control/control.h"
+#include "tests/unit/suite.h"
 
 static const char TWO[] = "  - {name: a, adapter: memory, peer: ipn:2.0}\n"
                           "  - {name: b, adapter: memory, peer: ipn:3.0}\n";
@@ -161,18 +162,10 @@ START_TEST(here_and_nowhere)
 }
 END_TEST
 
-int main(void)
+SUITE(tools_why, t)
 {
-    Suite *s = suite_create("why");
-    TCase *t = tcase_create("why");
     tcase_add_test(t, on_a_link);
     tcase_add_test(t, declined_and_gone);
     tcase_add_test(t, by_id);
     tcase_add_test(t, here_and_nowhere);
-    suite_add_tcase(s, t);
-    SRunner *r = srunner_create(s);
-    srunner_run_all(r, CK_ENV);
-    int failed = srunner_ntests_failed(r);
-    srunner_free(r);
-    return failed != 0;
 }
