@@ -3,6 +3,7 @@
 
 usage: security_test.py BIN OUT [TEST...]
 """
+import contextlib
 import os
 import pathlib
 import secrets
@@ -11,6 +12,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import aap2
@@ -42,6 +44,40 @@ def sequence(data):
         item, at = parse(data, at)
         items.append(item)
     return items
+
+
+class Transfer:
+    """Numbered bundles of 20 kB from one application to another, in bursts, until it is stopped."""
+
+    BURST = 16
+
+    def __init__(self, sender, receiver, destination):
+        self.sender, self.receiver, self.destination = sender, receiver, destination
+        self.sent, self.got, self.wrong, self.stopping = 0, [], [], threading.Event()
+        self.threads = [threading.Thread(target=run, daemon=True) for run in (self.send, self.receive)]
+        for t in self.threads:
+            t.start()
+
+    @staticmethod
+    def text(i):
+        return b"%8d" % i * 2500
+
+    def send(self):
+        while not self.stopping.is_set():
+            for _ in range(self.BURST):
+                self.sender.send(aap2.adu(self.destination, self.text(self.sent)))
+                self.sent += 1
+            self.wrong += [a for a in (self.sender.answer() for _ in range(self.BURST)) if a[0] != aap2.SUCCESS]
+
+    def receive(self):
+        with contextlib.suppress(OSError, EOFError, ValueError):
+            while True:
+                self.got.append(self.receiver.delivery()[1])
+
+    def stop(self):
+        self.stopping.set()
+        self.threads[0].join(300)
+        assert not self.wrong, self.wrong[:3]
 
 
 class SecurityTest(NodeCase):
@@ -93,9 +129,9 @@ class SecurityTest(NodeCase):
         self.assertEqual(p.returncode, 0, p.stderr)
         return p.stdout
 
-    def bundle(self, text, number, secret=None, destination="ipn:1.7", flags=None):
-        """Of ipn:2.5; signed with the secret if there is one."""
-        made = self.tool("make", "-s", "ipn:2.5", "-d", destination, "--text", text, "--time", str(NOW), "--sequence", str(number),
+    def bundle(self, text, number, secret=None, destination="ipn:1.7", flags=None, source="ipn:2.5"):
+        """Signed with the secret if there is one."""
+        made = self.tool("make", "-s", source, "-d", destination, "--text", text, "--time", str(NOW), "--sequence", str(number),
                          *(["-f", flags, "-r", "ipn:2.6"] if flags else []))
         if secret is None:
             return made
@@ -221,6 +257,52 @@ class SecurityTest(NodeCase):
         self.assertEqual([k["state"] for k in self.lab.control(2, "security")["keys"]], ["valid"])
         self.assertEqual(self.lab.control(1, "links")["links"][0]["sent"], 4)  # the fifth is not acknowledged
         self.assertEqual(self.lab.control(1, "status")["bundles"], 1)
+
+    def replace_key(self, new):
+        """In the order of docs/security.md, with a reload for each step: yields after each, with the number of the step."""
+        self.key("two", file="new", secret=new, **{"from": "2026-01-01T00:00:00Z"})
+        self.assertEqual(self.lab.control(2, "reload")["refused"], [])
+        yield 1
+        self.key("one", file="new", secret=new, **{"from": "2026-01-01T00:00:00Z"})
+        self.assertEqual(self.lab.control(1, "reload")["refused"], [])
+        yield 2
+        signed = self.security(1)["sourced"]
+        wait_for(lambda: self.security(2)["accepted"] > signed + 2)  # in order, and two from outside: those with the old key have arrived
+        for n, folder in ((2, "two"), (1, "one")):
+            os.remove(os.path.join(self.folder(folder), "old"))
+            self.assertEqual(self.lab.control(n, "reload")["refused"], [])
+        yield 3
+
+    def test_rotation_in_a_transfer(self):
+        """A key is replaced while bundles are sent as fast as the nodes take them: each is delivered once, and an outsider's bundle with the
+        old key, which was good before, is refused."""
+        old = self.key("one", file="old")
+        self.key("two", file="old", secret=old)
+        port = self.lab.udp_ports(1)[0]
+        outside, self.at = self.udp_link(9)
+        for n, place, more, role in ((2, "local", [outside], "acceptor"), (1, "remote", [], "source")):
+            link = {"name": f"to-{3 - n}", "adapter": "tcpcl", "tls": "off", "peer": f"ipn:{3 - n}.0", place: f"127.0.0.1:{port}", "reconnect": "50ms"}
+            way = {"source": "to", "acceptor": "from"}[role]
+            extra = rules(rule(role, **{way: f"ipn:{3 - n}.*"}), folder=self.folder("one" if n == 1 else "two"))
+            self.lab.start_node(n, self.lab.write_node(n, [link, *more], log=False, extra=extra, store="{durability: none}"))
+        transfer = Transfer(self.client(1, "ipn:1.5"), self.client(2, "ipn:2.7", subscribe=True), "ipn:2.7")
+        self.addCleanup(transfer.stop)
+        for step in self.replace_key(secrets.token_hex(32)):
+            arrived = len(transfer.got)
+            self.give(self.bundle(f"outside {step}", step, old, destination="ipn:2.7", source="ipn:1.9"))
+            if step < 3:
+                wait_for(lambda text=f"outside {step}".encode(): text in transfer.got)
+            else:
+                wait_for(lambda: self.failed("failed", 2) == 1)
+            wait_for(lambda mark=arrived + 100: len(transfer.got) > mark)
+        transfer.stop()
+        wait_for(lambda: len(transfer.got) >= transfer.sent + 2)
+        self.assertEqual(sorted(transfer.got), sorted([transfer.text(i) for i in range(transfer.sent)] + [b"outside 1", b"outside 2"]))
+        one, two = self.security(1), self.security(2)
+        self.assertEqual((one["sourced"], two["accepted"], one["not_sent"]), (transfer.sent, transfer.sent + 2, 0))
+        self.assertEqual((sum(one["failed"].values()), sum(two["failed"].values()), two["bundles_dropped"]), (0, 1, 1))
+        for n in (1, 2):
+            self.assertEqual(len(self.lab.control(n, "security")["keys"]), 1)
 
     def test_signed_and_encrypted_in_fragments(self):
         """Protected before it is cut, verified and decrypted when it is whole."""
