@@ -238,6 +238,38 @@ static unsigned count_decoded(struct rng *r, double ebn0_db)
     return decoded;
 }
 
+/* Octets that are no codeword take ten rounds of the longest blocks, not fifty; codewords with as
+ * many wrong bits as can be corrected take more than that. */
+START_TEST(no_codewords)
+{
+    static const double wrong[LDPC_RATES] = {0.084, 0.043, 0.018};
+    struct rng r;
+    uint32_t longest = 0;
+    rng_init(&r, 9);
+    for (int rate = 0; rate < LDPC_RATES; rate++) {
+        ldpc_init(&code, (enum ldpc_rate)rate, 16384);
+        for (int t = 0; t < 6; t++) {
+            for (uint32_t k = 0; k < code.n; k++)
+                symbols[k] = rng_chance(&r, 0.5) ? 64 : 192;
+            struct ldpc_result result = ldpc_decode(&code, &work, symbols, LDPC_ITERATIONS, got);
+            ck_assert(!result.decoded && result.iterations == LDPC_LOOK);
+        }
+        for (int t = 0; t < 6; t++) {
+            fill_block(&r);
+            ldpc_encode(&code, block, codeword);
+            ldpc_harden(&code, codeword, symbols);
+            for (uint32_t k = 0; k < code.n; k++)
+                if (rng_chance(&r, wrong[rate]))
+                    symbols[k] = (uint8_t)(256 - symbols[k]);
+            struct ldpc_result result = ldpc_decode(&code, &work, symbols, LDPC_ITERATIONS, got);
+            ck_assert_msg(result.decoded, "%d %u", rate, result.iterations);
+            longest = result.iterations > longest ? result.iterations : longest;
+        }
+    }
+    ck_assert_uint_gt(longest, LDPC_LOOK);
+}
+END_TEST
+
 /* Well below and well above the decoder's own threshold at blocks of 1024 bits: it fails, and it
  * succeeds. A comparison with published curves it is not. */
 START_TEST(noise)
@@ -288,4 +320,5 @@ SUITE(frames_ldpc, t)
     tcase_add_test(t, undisturbed);
     tcase_add_test(t, noise);
     tcase_add_test(t, hard_and_erased);
+    tcase_add_test(t, no_codewords);
 }
