@@ -6,7 +6,8 @@ usage: wan_bench.py BIN [--rate RATE] [--line RATE] [--delays 0ms,50ms,200ms] [-
 
 Each round runs, one after the other: plain TCP (bench_tcp), provider and user without relay, and with the relay at each delay (one way,
 both directions). Of each run: the value of each second, delay and jitter of the frames, what the relay tells of itself. All processes
-share this machine's processors, so `plain_tcp_mbit_s` says what the machine gave in that round."""
+share this machine's processors, so `plain_tcp_mbit_s` says what the machine gave in that round. The provider's store is large, so that a relay
+that is late makes frames late, and ends no association."""
 import argparse
 import csv
 import json
@@ -25,7 +26,7 @@ STATION = """id: STATION
 listen: 127.0.0.1:%d
 users: [{id: CENTRE}]
 sources: [{name: x, kind: generator, rate: %s}]
-instances: [{id: %s, users: CENTRE, source: x, buffer: 20, latency: 10ms}]
+instances: [{id: %s, users: CENTRE, source: x, buffer: 20, store: 40000, latency: 10ms}]
 """
 PLAIN_OCTETS = 22500  # a transfer buffer of 20 frames of 1115 octets
 
