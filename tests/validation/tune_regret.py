@@ -1,15 +1,19 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""How good are the numbers of sessions that helio-tune finds? Against all numbers of a grid, on realisations that it has not seen.
+"""How good is what helio-tune chooses? Against a grid of recovery settings and numbers of sessions, on realisations that it has not seen.
 
-usage: tune_regret.py BIN_DIR [--recovery NAME] [--jobs N] [--json FILE] [NAME…]
+usage: tune_regret.py BIN_DIR [--jobs N] [--json FILE] [--write FILE] [NAME…]
 
-Of each of nine channels helio-tune's number of sessions and numbers from half to four times as many are simulated on five other
-realisations of the fading, with the same segment size and timer. Regret: what the best number of the grid carries more, in points of the
-capacity, the mean of the differences on each realisation, with its 95 % interval. Least: the fewest sessions of the grid that carry as
-much as the best one but for 0.05 points. --json keeps the figures after each channel; what is in the file is not done again.
+At each of nine channels the grid has plain recovery with timers of 1.15, 2 and 5 round trips (and 2 ms for the nodes), and the default recovery;
+each with numbers of sessions from 1 to 8 times the blocks that are under way in a round trip. helio-tune's choices of both recoveries, with
+0.8 and 0.9 times as many sessions, too, and all of the grid are simulated on five realisations of the fading that the search did not use. All meet the same fades, so that differences are
+taken in pairs. Regret: what the best of the grid carries more than the choice, in points of the capacity. Least: the fewest sessions of
+the grid and the choices that are within the noise of the best of the same recovery: 0.05 points, or the difference's own 95 % interval.
+Size: the choice's number over the least. --json keeps all shares after each channel; what is in the file is not done again. --write makes
+docs/figures/tune-regret.json, from which run.py has its table.
 
-Exit codes: 0 all regrets are at most 0.1 points or not to be told from that, and no number is more than 1.3 times the least; 1 not so; 2 usage.
+Exit codes: 0 the regret against the same recovery is at most 0.1 points with the default one and 0.3 with plain, or not to be told from that,
+and no number is more than 1.3 times the least, or one more; 1 not so; 2 usage.
 """
 import argparse
 import concurrent.futures
@@ -24,68 +28,117 @@ from rows import TOP, run
 sys.path.insert(0, os.path.join(TOP, "tools", "python"))
 from heliograph import statistics, units  # noqa: E402
 
+RATE, BLOCK = 20e6, 100e3
 CHANNELS = {f"{trace} {delay}": {"trace": trace, "delay": delay, "rate": "20Mbit/s", "block": "100kB"} for delay in ("1280ms", "125ms", "5ms") for trace in "FHA"}
 RUNS, SEED = 5, 7000
-FACTORS = (0.5, 0.7, 0.8, 0.9, 1, 1.4, 4)
-TOLERANCE, REGRET_MAX, SIZE_MAX = 0.0005, 0.001, 1.3  # the grid's steps are 1.11 to 1.25 below what was found
+FACTORS = (1, 1.5, 2, 2.4, 2.8, 4, 8)  # of the blocks that are under way in a round trip
+FEWER = (0.8, 0.9, 1)  # of the choice
+TIMERS = (1.15, 2, 5)
+RECOVERIES = ("plain", "default")
+TOLERANCE, REGRET_MAX, SIZE_MAX = 0.0005, {"default": 0.001, "plain": 0.003}, 1.3  # the steps below the choice are up to 1.25
+WAYS = {"1280ms": "1.28 s", "125ms": "125 ms", "5ms": "5 ms"}
 
 
-def tune(bin_dir, channel, recovery, jobs):
+def tune(bin_dir, channel, jobs):
     words = [word for key, value in channel.items() for word in (f"--{key}", value)]
-    result = json.loads(run(bin_dir, "helio-tune", *words, "--recovery", recovery, "--unseen", "0", "--jobs", str(jobs), "--json"))
-    return result["recovery"][recovery], result["duration_s"], result["simulations"]
+    return json.loads(run(bin_dir, "helio-tune", *words, "--unseen", "0", "--jobs", str(jobs), "--json"))
 
 
-def simulate(bin_dir, channel, recovery, found, seconds, sessions, trace, seed):
-    """The share that is carried."""
-    warmup = max(found["warmup_s"], 0.05 * seconds)
-    timer = "auto" if found["rto_auto"] else units.duration_text(found["rto_s"])
-    words = {**channel, "trace": trace, "bundle": channel["block"], "recovery": recovery, "rto": timer, "sessions": sessions, "segment": f"{found['segment_bytes']}B",
-             "duration": units.duration_text(seconds), "warmup": units.duration_text(warmup), "seed": seed}
-    del words["block"]
-    order = sorted(words, key=lambda key: key != "recovery")  # the timer changes that set
-    return json.loads(run(bin_dir, "helio-sim", *(str(x) for key in order for x in (f"--{key}", words[key])), "--json"))["carried_share"]
+def settings_of(channel, result):
+    """{(recovery, timer, sessions): options of helio-sim} of the grid and of the choices, and {recovery: key of its choice}"""
+    trip = 2 * units.duration(channel["delay"])
+    numbers = {round((trip * RATE / 8 / BLOCK + 1) * factor) for factor in FACTORS}
+    found, chosen = {}, {}
+    for name in RECOVERIES:
+        one = result["recovery"][name]
+        own = "auto" if one["rto_auto"] else units.duration_text(one["rto_s"])
+        chosen[name] = (name, own, one["sessions"])
+        timers = ["auto"] if name == "default" else [units.duration_text(round(trip * factor + 2e-3, 6)) for factor in TIMERS]
+        near = [(own, max(1, round(one["sessions"] * factor))) for factor in FEWER]
+        for timer, sessions in [(timer, n) for timer in timers for n in sorted(numbers)] + near:
+            found[name, timer, sessions] = {"recovery": name, "rto": timer, "sessions": sessions, "segment": f"{one['segment_bytes']}B"}
+    return found, chosen
 
 
-def shares_of(pool, bin_dir, channel, recovery, found, seconds, folder):
-    """{number of sessions: the share of each realisation}"""
-    traces = []
+def simulate(bin_dir, channel, setting, times, trace, seed):
+    """The share that is carried. The recovery goes first: it sets the timer, too."""
+    words = {**setting, "trace": trace, "rate": channel["rate"], "delay": channel["delay"], "bundle": channel["block"], **times, "seed": seed}
+    return json.loads(run(bin_dir, "helio-sim", *(str(x) for key, value in words.items() for x in (f"--{key}", value)), "--json"))["carried_share"]
+
+
+def traces_of(bin_dir, name, folder):
     for seed in range(SEED + 1, SEED + RUNS + 1):
-        traces.append((os.path.join(folder, f"{channel['trace']}-{seed}.txt.gz"), seed))
-        if not os.path.exists(traces[-1][0]):
-            run(bin_dir, "helio-trace", "gen", "--preset", channel["trace"], "--seed", str(seed), "-o", traces[-1][0])
-    numbers = sorted({max(1, round(found["sessions"] * f)) for f in FACTORS})
-    waiting = {n: [pool.submit(simulate, bin_dir, channel, recovery, found, seconds, n, *trace) for trace in traces] for n in numbers}
-    return {n: [one.result() for one in each] for n, each in waiting.items()}
+        path = os.path.join(folder, f"{name}-{seed}.txt.gz")
+        if not os.path.exists(path):
+            run(bin_dir, "helio-trace", "gen", "--preset", name, "--seed", str(seed), "-o", path)
+        yield path, seed
 
 
-def judge(found, shares):
-    """Regret and size against the grid."""
-    mean = {n: sum(each) / len(each) for n, each in shares.items()}
-    best = max(mean, key=mean.get)
-    regret, half = statistics.interval([x - y for x, y in zip(shares[best], shares[found["sessions"]])])
-    least = min(n for n in mean if mean[best] - mean[n] <= TOLERANCE)
-    return {"sessions": found["sessions"], "memory_bytes": found["memory_bytes"], "share": mean[found["sessions"]], "best": best, "best_share": mean[best],
-            "regret": regret, "regret_ci95": half, "least": least, "size": found["sessions"] / least, "grid": mean}
+def shares_of(pool, bin_dir, channel, result, found, folder):
+    """{setting: the share of each realisation}"""
+    seconds = result["duration_s"]
+    warmup = max(0.05 * seconds, *(one["warmup_s"] for one in result["recovery"].values()))
+    times = {"duration": units.duration_text(seconds), "warmup": units.duration_text(warmup)}
+    traces = list(traces_of(bin_dir, channel["trace"], folder))
+    waiting = {key: [pool.submit(simulate, bin_dir, channel, setting, times, *trace) for trace in traces] for key, setting in found.items()}
+    return {key: [one.result() for one in each] for key, each in waiting.items()}
+
+
+def mean(values):
+    return sum(values) / len(values)
+
+
+def difference(shares, one, other):
+    return statistics.interval([x - y for x, y in zip(shares[one], shares[other])])
+
+
+def judge(shares, choice):
+    """Regret and size of a choice against the given part of the grid."""
+    best = max(shares, key=lambda key: mean(shares[key]))
+    regret, half = difference(shares, best, choice)
+    least = min(key[2] for key in shares if difference(shares, best, key)[0] <= max(TOLERANCE, difference(shares, best, key)[1]))
+    return {"sessions": choice[2], "timer": choice[1], "share": mean(shares[choice]), "best": list(best), "best_share": mean(shares[best]),
+            "regret": regret, "regret_ci95": half, "least": least, "size": choice[2] / least}
+
+
+def row_of(pool, o, channel, folder):
+    result = tune(o.bin_dir, channel, o.jobs)
+    found, chosen = settings_of(channel, result)
+    shares = shares_of(pool, o.bin_dir, channel, result, found, folder)
+    own = {name: judge({key: each for key, each in shares.items() if key[0] == name}, chosen[name]) for name in RECOVERIES}
+    taken = result["take"]["recovery"]
+    regret, half = difference(shares, max(shares, key=lambda key: mean(shares[key])), chosen[taken])
+    return {"recovery": own, "taken": taken, "regret": regret, "regret_ci95": half, "simulations": result["simulations"],
+            "grid": [[*key, each] for key, each in shares.items()]}
 
 
 def holds(row):
-    return row["regret"] - row["regret_ci95"] <= REGRET_MAX and row["size"] <= SIZE_MAX
+    return all(one["regret"] - one["regret_ci95"] <= REGRET_MAX[name] and (one["size"] <= SIZE_MAX or one["sessions"] <= one["least"] + 1)
+               for name, one in row["recovery"].items())
 
 
-def line(name, row):
-    return (f"| {' | '.join(name.split())} | {row['sessions']} | {row['memory_bytes'] / 1e6:.0f} MB | {100 * row['share']:.2f} | {100 * row['best_share']:.2f} | "
-            f"{100 * row['regret']:.2f} ± {100 * row['regret_ci95']:.2f} | {row['least']} | {row['size']:.2f} |")
+def lines(name, row):
+    trace, delay = name.split()
+    for recovery, one in row["recovery"].items():
+        yield (f"| `{trace}` | {WAYS[delay]} | `{recovery}`{', taken' if recovery == row['taken'] else ''} | {one['sessions']} | {100 * one['share']:.2f} | "
+               f"{100 * one['best_share']:.2f} | {100 * one['regret']:.2f} ± {100 * one['regret_ci95']:.2f} | {one['least']} | {one['size']:.2f} |")
+
+
+def table(rows):
+    head = "| trace | one way | recovery | sessions | share carried (%) | best of the grid (%) | regret (points) | least | size |"
+    return "\n".join([head, "|---" * 9 + "|", *(line for name, row in rows.items() for line in lines(name, row))])
 
 
 def options():
     p = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     p.add_argument("bin_dir", metavar="BIN_DIR")
     p.add_argument("names", metavar="NAME", nargs="*", help="only these channels, as in 'F 1280ms'")
-    p.add_argument("--recovery", choices=("plain", "default"), default="default")
     p.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     p.add_argument("--json", metavar="FILE")
-    o = p.parse_args()
+    p.add_argument("--write", metavar="FILE")
+    o = p.parse_intermixed_args()
+    if o.write and o.names:
+        p.error("--write needs all channels: no NAME")
     unknown = [name for name in o.names if name not in CHANNELS]
     if unknown:
         p.error(f"{', '.join(unknown)}: no such channel; right are {', '.join(CHANNELS)}")
@@ -102,15 +155,16 @@ def main():
         for name in o.names or CHANNELS:
             if name in rows:
                 continue
-            found, seconds, simulations = tune(o.bin_dir, CHANNELS[name], o.recovery, o.jobs)
-            rows[name] = {**judge(found, shares_of(pool, o.bin_dir, CHANNELS[name], o.recovery, found, seconds, folder)), "simulations": simulations}
-            print(line(name, rows[name]), file=sys.stderr, flush=True)
+            rows[name] = row_of(pool, o, CHANNELS[name], folder)
+            print("\n".join(lines(name, rows[name])), file=sys.stderr, flush=True)
             if o.json:
                 with open(o.json, "w", encoding="utf-8") as f:
-                    json.dump(rows, f, indent=1)
-    print("| trace | one way | sessions | memory | share carried (%) | best of the grid (%) | regret (points) | least | size |\n" + "|---" * 9 + "|")
-    for name, row in rows.items():
-        print(line(name, row))
+                    json.dump(rows, f, separators=(",", ":"))
+    if o.write:
+        with open(o.write, "w", encoding="utf-8") as f:
+            json.dump({name: {key: value for key, value in row.items() if key != "grid"} for name, row in rows.items()}, f, indent=1)
+            f.write("\n")
+    print(table(rows))
     return 0 if all(holds(row) for row in rows.values()) else 1
 
 
