@@ -133,26 +133,6 @@ void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out)
     set_identity(&out->provider, k->sle_provider, k->sle_provider_password);
 }
 
-/* FNV-1a; the zero belongs to it. */
-static uint64_t mark_text(uint64_t mark, const char *text)
-{
-    const char *p = text == NULL ? "" : text;
-    do
-        mark = (mark ^ (uint8_t)*p) * UINT64_C(0x100000001b3);
-    while (*p++ != '\0');
-    return mark;
-}
-
-void frame_keys_forget(struct frame_keys *k)
-{
-    k->one_channel = frame_wire_given(k->sle_rcf) && !k->sle_master;
-    k->sdls_mark = mark_text(mark_text(UINT64_C(0xcbf29ce484222325), k->sdls), k->sdls_in);
-    k->sdls = k->sdls_in = k->sdls_numbers = k->sdls_received = NULL;
-    k->record = k->replay = NULL;
-    k->sle_raf = k->sle_rcf = k->sle_cltu = k->sle_user = k->sle_provider = NULL;
-    k->sle_port = k->sle_password = k->sle_provider_password = NULL;
-}
-
 uint32_t frame_keys_mtu(const struct frame_keys *k)
 {
     struct frame_port_config c;
@@ -176,8 +156,8 @@ bool frame_keys_share(const struct frame_keys *a, const struct frame_keys *b)
            a->out.length == b->out.length && a->in.length == b->in.length && a->scid == b->scid &&
            !a->one_channel && !b->one_channel && a->idle == b->idle && a->segments == b->segments &&
            a->numbers == b->numbers && a->randomise == b->randomise && a->clcw == b->clcw &&
-           a->wire == b->wire && a->marker == b->marker && a->sdls_mark == b->sdls_mark &&
-           same_code(a, b);
+           a->marker == b->marker && a->wire_mark == b->wire_mark &&
+           frame_keys_wire_key(a, b) == NULL && same_code(a, b);
 }
 
 const char *frame_keys_conflict(const struct frame_keys *k, const struct frame_keys *other,

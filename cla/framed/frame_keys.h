@@ -48,10 +48,9 @@ struct frame_keys {
     int sle_auth, sle_hash; /* enum sle_auth_level, sle_hash */
     bool sle_master;
     tick sle_reconnect, sle_reconnect_max;
-    /* After frame_keys_forget: only those of one virtual channel come; what the names of files of
-     * associations were. */
+    /* After frame_keys_forget: only those of one virtual channel come; what the texts were. */
     bool one_channel;
-    uint64_t sdls_mark;
+    uint64_t wire_mark;
 };
 
 #define FRAME_KEYS_AT(at, field) ((at) + offsetof(struct frame_keys, field))
@@ -170,6 +169,10 @@ void frame_keys_config(const struct frame_keys *k, struct frame_port_config *out
 
 /* Those of Space Link Extension; texts are borrowed. *out is whole even when the keys are wrong. */
 void frame_keys_sle(const struct frame_keys *k, struct frame_wire_sle *out);
+
+/* The first key of the physical channel (its port, files, services, security) that differs; NULL:
+ * none does. */
+const char *frame_keys_wire_key(const struct frame_keys *a, const struct frame_keys *b);
 
 /* Of a copy that outlives the configuration: its texts are no more. */
 void frame_keys_forget(struct frame_keys *k);

@@ -464,10 +464,11 @@ int ltp_endpoint_change(struct link *l, char *why, size_t why_cap)
     struct ltp_endpoint *h = l->endpoint;
     assert(ltp_endpoint_link(h, l->peer) == l);
     tick now = ltp_endpoint_now(h);
-    if (h->framed && l->config->source != h->source) {
+    if (h->framed && (l->config->source != h->source || l->config->udp.dscp != h->dscp)) {
         snprintf(why, why_cap,
-                 "source: with frames it holds as long as the link; remove the link "
-                 "and add it again");
+                 "%s: with frames it holds as long as the link; remove the link "
+                 "and add it again",
+                 l->config->source != h->source ? "source" : "pacing.dscp");
         return HELIO_EINVAL;
     }
     struct ltp_span span = ltp_link_span(l->config, l->peer, l->env.bundle_max, l->env.confirm);

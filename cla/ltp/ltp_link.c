@@ -56,19 +56,29 @@ bool ltp_link_other_wire(const struct frame_keys *k, const struct address *remot
     return k->wire != FRAME_WIRE_FILE && !address_equal(remote, other);
 }
 
-/* Each has a virtual channel of one physical one, which has one peer: all frames go to it. */
+/* Each has a virtual channel of one physical one, which has one peer: all frames go to it. It is
+ * opened with the keys of the first link. */
 static const char *find_frames(const struct ltp_link_config *k, const struct ltp_link_config *o,
                                const char **key)
 {
+    static const char one_value[] =
+        "local is the same, and its frames share one value of this key; write the same one, or "
+        "another local";
     struct frame_keys mine = k->frames, other = o->frames;
+    *key = k->frames.out.kind == o->frames.out.kind ? frame_keys_wire_key(&mine, &other) : NULL;
+    if (*key != NULL)
+        return one_value;
     frame_keys_forget(&mine);
     frame_keys_forget(&other);
     const char *text = frame_keys_conflict(&mine, &other, key);
-    if (text != NULL || !ltp_link_other_wire(&mine, &k->udp.remote.address, &o->udp.remote.address))
+    if (text != NULL || mine.wire == FRAME_WIRE_FILE)
         return text;
     *key = "remote";
-    return "local is the same, and its frames go to one address; write the same remote, or another "
-           "local";
+    if (ltp_link_other_wire(&mine, &k->udp.remote.address, &o->udp.remote.address))
+        return "local is the same, and its frames go to one address; write the same remote, or "
+               "another local";
+    *key = k->source != o->source ? "source" : "pacing.dscp";
+    return k->source != o->source || k->udp.dscp != o->udp.dscp ? one_value : NULL;
 }
 
 /* What ltp_endpoint_join would refuse, when one address serves both. */

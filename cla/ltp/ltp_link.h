@@ -53,6 +53,7 @@ struct ltp_endpoint {
     struct ltp_coded *coded;  /* its erasure code; NULL: none */
     struct frame_keys frames; /* with which it was opened; its texts are not kept */
     int source;               /* of the frames, likewise */
+    uint64_t dscp;            /* likewise */
     struct address remote;    /* likewise */
     struct alarm alarm;
     struct ltp_endpoint_gather gather;

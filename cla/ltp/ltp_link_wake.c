@@ -82,6 +82,12 @@ static struct ltp_endpoint *find_sibling(const struct ltp_endpoint *h, const str
     return NULL;
 }
 
+static bool has_other_wire(const struct ltp_endpoint *h, const struct ltp_endpoint *x)
+{
+    return ltp_link_other_wire(&h->frames, &h->remote, &x->remote) ||
+           (h->frames.wire != FRAME_WIRE_FILE && (h->source != x->source || h->dscp != x->dscp));
+}
+
 /* The port of a local endpoint that has another virtual channel of the same physical one; NULL:
  * there is no such local endpoint. False: there is one that has this channel, or other frames. */
 static bool find_line(const struct ltp_endpoint *h, const struct link *l, const struct port **out)
@@ -92,8 +98,7 @@ static bool find_line(const struct ltp_endpoint *h, const struct link *l, const 
     if (address_port(&h->local) == 0)
         return true;
     for (struct ltp_endpoint *x = find_sibling(h, l, NULL); x != NULL; x = find_sibling(h, l, x)) {
-        if (frame_keys_conflict(k, &x->frames, &key) != NULL ||
-            ltp_link_other_wire(k, &h->remote, &x->remote))
+        if (frame_keys_conflict(k, &x->frames, &key) != NULL || has_other_wire(h, x))
             return false;
         *out = x->port;
     }
@@ -150,6 +155,7 @@ static int open_port(struct ltp_endpoint *h, const struct link *l, char why[FRAM
     assert(h->port == NULL && !h->common.ending);
     h->frames = k->frames;
     h->source = k->source;
+    h->dscp = k->udp.dscp;
     h->remote = k->udp.remote.address;
     frame_keys_forget(&h->frames);
     h->leaves = h->arrives = true;
@@ -175,9 +181,9 @@ int ltp_endpoint_wake_open(struct ltp_endpoint *h, const struct link *l, char *w
     if (r != 0 && h->framed && (r == HELIO_EEXIST || r == HELIO_EINVAL)) {
         snprintf(
             why, why_cap,
-            "frames: another link of %s has this frames.vcid, another remote, or other keys of "
-            "frames or cadu; links of one address have each a virtual channel of their own, and "
-            "the rest alike",
+            "frames: another link of %s has this frames.vcid, another remote, source or "
+            "pacing.dscp, or other keys of frames, cadu or sle; links of one address have each a "
+            "virtual channel of their own, and the rest alike",
             address_write(&h->local, text));
         return r;
     }

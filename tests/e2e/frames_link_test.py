@@ -127,10 +127,14 @@ class FramesLinkTest(NodeCase):
         self.lab.start_node(1, self.lab.write_node(1, [first], log=False))
         words = ["link", "add", "to-3", "adapter=ltp-udp", "peer=ipn:3.0", f"local=127.0.0.1:{port}", "rto=1s", "frames=aos", "frames.vcid=2"]
         command = [self.lab.program("helioctl"), "--socket", self.lab.socket(1) + ".ctl", *words]
-        for remote, code in ((elsewhere, 1), (there, 0)):
-            done = subprocess.run([*command, f"remote=127.0.0.1:{remote}"], capture_output=True, text=True, timeout=300, check=False)
+        for remote, more, code in ((elsewhere, [], 1), (there, ["source=any"], 1), (there, ["pacing.dscp=46"], 1), (there, [], 0)):
+            done = subprocess.run([*command, f"remote=127.0.0.1:{remote}", *more], capture_output=True, text=True, timeout=300, check=False)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-            self.assertEqual("another remote" in done.stderr, code == 1, done.stderr)
+            self.assertEqual("another remote, source or pacing.dscp" in done.stderr, code == 1, done.stderr)
+        for key in ("source=any", "pacing.dscp=46"):
+            done = subprocess.run([*command[:3], "link", "to-3", "set", key], capture_output=True, text=True, timeout=300, check=False)
+            self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+            self.assertIn(f"{key.partition('=')[0]}: with frames it holds as long as the link", done.stderr)
 
     def test_mistakes(self):
         for keys, expected in (({"frames": "aos", "frames.length": "3000B"}, "frames.length"), ({"frames": "tm", "frames.in": "cltu", "frames.length_in": "2000B"}, "frames.length_in"),

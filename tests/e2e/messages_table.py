@@ -86,6 +86,14 @@ NODES = (
     node("an erasure code beside none", HEAD + LTPS.format("", ", rate: 1Mbit/s, erasure: rs"), "6: links[b].erasure", "write another local"),
     node("frames of another kind at one address", HEAD + LTPS.format(", frames: aos", ", frames: tm"), "6: links[b].frames", "write the same ones"),
     node("frames to two addresses from one", HEAD + LTPS.format(", frames: {mode: aos, vcid: 1}", ", frames: {mode: aos, vcid: 2}").replace("remote: 127.0.0.1:1112", "remote: 127.0.0.1:1113", 1), "6: links[b].remote", "write the same remote, or another local"),
+    *(node(f"another {key} of frames at one address", HEAD + LTPS.format(f", frames: {{mode: aos, vcid: 1{one}}}{more}", f", frames: {{mode: aos, vcid: 2{other}}}{last}"), f"6: links[b].{key}", "write the same one, or another local")
+      for key, one, other, more, last in (
+          ("source", "", "", "", ", source: any"),
+          ("pacing.dscp", "", "", ", pacing: {dscp: 46}", ""),
+          ("frames.port", "", ", port: connect", "", ""),
+          ("frames.record", ", port: file, record: FOLDER/one", ", port: file, record: FOLDER/other", "", ""),
+          ("frames.replay_rate", ", port: file, record: FOLDER/one", ", port: file, record: FOLDER/one, replay_rate: 1Mbit/s", "", ""),
+          ("sle.provider", ", in: aos, port: sle", ", in: aos, port: sle", *(f", sle: {{raf: sagr=1.spack=1.rsl-fg=1.raf=onlc1, user: CENTRE, provider: {name}}}" for name in ("ONE", "OTHER"))))),
     node("one virtual channel twice", HEAD + LTPS.format(", frames: aos", ", frames: aos"), "6: links[b].frames.vcid", "write another one"),
     node("one virtual channel twice, of what comes", HEAD + LTPS.format(", frames: {mode: aos, vcid: 1, vcid_in: 5}", ", frames: {mode: aos, vcid: 2, vcid_in: 5}"), "6: links[b].frames.vcid_in", "write another one"),
     node("two adapters at one UDP port", HEAD + PAIR.format(AT_1111, "adapter: udp, local: 127.0.0.1:1111, remote: 127.0.0.1:1113"), "6: links[b].local", "another adapter has this address and port"),
