@@ -64,10 +64,11 @@ struct node_link {
     bool up;                 /* bundles may be sent over it */
     tick opened;             /* since when, if it is up */
     uint64_t sent, failed, received;
-    struct list held;  /* node_hold.h: bundles that wait for room, or for the end of a rest */
-    struct list given; /* likewise, of cla_ops.last_copy: with the agent, without an answer */
-    uint64_t probes;   /* of these, that try whether the store takes one again */
-    bool hold_paused;  /* nothing more is read, as far as the adapter can do that */
+    uint64_t received_bytes; /* of those bundles */
+    struct list held;        /* node_hold.h: bundles that wait for room, or for the end of a rest */
+    struct list given;       /* likewise, of cla_ops.last_copy: with the agent, without an answer */
+    uint64_t probes;         /* of these, that try whether the store takes one again */
+    bool hold_paused;        /* nothing more is read, as far as the adapter can do that */
     uint64_t held_len, held_bytes, held_total;
     struct rest rest;                    /* of a link whose adapter has none of its own */
     uint64_t rests;                      /* that it has begun */

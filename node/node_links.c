@@ -24,6 +24,7 @@ static void on_received(void *context, struct cla *c, struct buf *bundle, uint64
     struct node_link *l = context;
     (void)c;
     l->received++;
+    l->received_bytes += bundle->len;
     node_hold_receive(l, bundle, token);
     node_wake(l->node);
 }

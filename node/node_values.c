@@ -53,6 +53,7 @@ VALUE(oldest, s->oldest_ms != UINT64_MAX, s->oldest_ms)
 VALUE(sent, true, s->link->sent)
 VALUE(failed, true, s->link->failed)
 VALUE(received, true, s->link->received)
+VALUE(received_bytes, true, s->link->received_bytes)
 VALUE(source_refused, true, s->g.source_refused)
 VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
@@ -113,6 +114,8 @@ const struct link_value link_values[] = {
      get_failed},
     {"received", false, "link_bundles_received_total", "counter", "bundles that came", 1,
      ZERO_NOWHERE, get_received},
+    {"received_bytes", false, "link_bundle_bytes_received_total", "counter",
+     "bytes of bundles that came", 1, ZERO_NOWHERE, get_received_bytes},
     {NULL, false, "link_source_refused_total", "counter",
      "datagrams in the peer's name from another address", 1, ZERO_NOWHERE, get_source_refused},
     {NULL, false, "link_erasure_repair_segments_total", "counter", "repair segments sent", 1,

@@ -132,7 +132,7 @@ class FramesLinkTest(NodeCase):
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             self.assertEqual("another remote, source or pacing.dscp" in done.stderr, code == 1, done.stderr)
         for key in ("source=any", "pacing.dscp=46"):
-            done = subprocess.run([*command[:3], "link", "to-3", "set", key], capture_output=True, text=True, timeout=300, check=False)
+            done = subprocess.run([*command[:3], "link", "set", "to-3", key], capture_output=True, text=True, timeout=300, check=False)
             self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
             self.assertIn(f"{key.partition('=')[0]}: with frames it holds as long as the link", done.stderr)
 

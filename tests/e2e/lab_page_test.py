@@ -12,6 +12,7 @@ import http.client
 import json
 import os
 import re
+import shutil
 import socket
 import subprocess
 import time
@@ -50,10 +51,10 @@ class Page:
         self.p.terminate()
         self.p.communicate(timeout=300)
 
-    def ask(self, path, method="GET"):
+    def ask(self, path, method="GET", token=None):
         c = http.client.HTTPConnection("127.0.0.1", self.port, timeout=300)
         with contextlib.closing(c):
-            c.request(method, path)
+            c.request(method, path, headers={"Authorization": f"Bearer {token}"} if token else {})
             answer = c.getresponse()
             return answer.status, answer.headers, answer.read().decode()
 
@@ -105,7 +106,7 @@ class Live(Folder):
         self.addCleanup(lambda: subprocess.run([BIN / "helio-lab", self.lab, "down"], capture_output=True, check=False))
 
     def page(self, *words):
-        page = Page(self.lab, "page", "--listen", "0", *words)
+        page = Page(self.lab, "page", *(() if "--listen" in words else ("--listen", "0")), *words)
         self.addCleanup(page.end)
         return page
 
@@ -231,6 +232,102 @@ class Live(Folder):
         self.assertIn("--listen " + str(page.port), lab(self.lab, "page", "--listen", page.port, code=1).stderr)
         for address in ("nowhere", "70000", "localhost:80", "1.2.3.4"):
             self.assertIn("is not understood; write a port", lab(self.lab, "page", "--listen", address, code=2).stderr)
+
+    def test_access_token(self):
+        """Beyond this machine figures are for those who have the token, which the printed address has; a given one is in a file of its own."""
+        self.start("line: 2\nlink: {rate: 1Mbit/s}\nduration: 1h\n")
+        page = self.page("--listen", "0.0.0.0:0")
+        token = urllib.parse.unquote(urllib.parse.urlsplit(page.url).fragment)
+        self.assertGreaterEqual(len(token), 32)
+        self.assert_guarded(page, token)
+        if browser.find():
+            self.check_token_in_browser(page)
+        own = self.folder / "token"
+        own.write_text("0123456789abcdef\n", encoding="ascii")
+        own.chmod(0o644)
+        self.assertIn("all users may read or write it; write: chmod o= ", lab(self.lab, "page", "--token-file", own, code=2).stderr)
+        own.chmod(0o640)
+        given = self.page("--token-file", own)
+        self.assertNotIn("#", given.url, "who gave it knows it")
+        self.assert_guarded(given, "0123456789abcdef")
+        for wrong in ("short", "with blanks in its text"):
+            own.write_text(wrong, encoding="ascii")
+            self.assertIn("write 16 to 256 characters without blanks", lab(self.lab, "page", "--token-file", own, code=2).stderr)
+        self.assertEqual(self.page("--listen", "0.0.0.0:0", "--no-token").ask("/state.json")[0], 200)
+        self.assertIn("No such file", lab(self.lab, "page", "--token-file", self.folder / "nowhere", code=2).stderr)
+
+    def assert_guarded(self, page, token):
+        for path in ("/state.json", "/sessions.json?link=1-2"):
+            for given in (None, "wrong", token[:-1], token + "x"):
+                status, headers, text = page.ask(path, token=given)
+                self.assertEqual((status, headers["WWW-Authenticate"]), (401, "Bearer"))
+                self.assertNotIn("nodes", text)
+            self.assertEqual(page.ask(path, token=token)[0], 200)
+        self.assertEqual(page.ask("/")[0], 200, "which has no figures")
+
+    def check_token_in_browser(self, page):
+        """Taken from the address, which does not show it any more; without it the page asks for it."""
+        address, token = page.url.replace("0.0.0.0", "127.0.0.1").split("#")
+        with browser.Browser() as b:
+            shown, give_up = b.open(address), time.monotonic() + 300
+            while shown.evaluate("document.querySelector('#ask').hidden"):
+                self.assertLess(time.monotonic(), give_up)
+                time.sleep(0.2)
+            self.assertIn("access token", shown.evaluate("document.querySelector('#trouble').textContent"))
+            self.assertEqual(shown.evaluate("document.querySelectorAll('#map g').length"), 0)
+            for do in (f"document.querySelector('#token').value = '{token}'; document.querySelector('#ask button').click()",
+                       f"document.querySelector('#map').replaceChildren(); sessionStorage.clear(); location.hash = '{token}'; location.reload()"):
+                shown.evaluate(do)
+                while shown.evaluate("document.querySelectorAll('#map g[data-node]').length") != 2:
+                    self.assertLess(time.monotonic(), give_up, shown.evaluate("document.body.innerText"))
+                    time.sleep(0.2)
+                self.assertNotIn(token, shown.evaluate("location.href"))
+                self.assertTrue(shown.evaluate("document.querySelector('#ask').hidden"))
+
+    def test_goodput_of_other_adapters(self):
+        """Bytes of bundles that arrive, of each adapter that counts no segments."""
+        for adapter in ("{adapter: tcpcl, tls: off}", "{adapter: udp, rate: 20Mbit/s}", "{adapter: stcp}"):
+            if MODE == "netns" and "tcpcl" not in adapter:
+                continue
+            self.start(f"line: [leo, mcc]\nlink: {adapter}\nduration: 1h\n")
+            page = self.page()
+            traffic = self.traffic()
+            state = page.until(lambda s: (s["links"][0]["ways"][0]["goodput_bps"] or 0) > 1e4, f"goodput of {adapter}")
+            self.assertEqual(traffic.wait(300), 0)
+            way = page.until(lambda s: s["links"][0]["ways"][0]["goodput_bps"] == 0, "no more")["links"][0]["ways"]
+            self.assertEqual((way[0]["receiver"]["received"], state["links"][0]["network"]), (way[0]["sender"]["sent"], None))
+            top = self.helioctl("mcc", "top")
+            row, = (dict(zip(top["columns"], values)) for values in top["rows"])
+            self.assertGreater(row["received_bytes"], 2e6)
+            page.end()
+            lab(self.lab, "down")
+            shutil.rmtree(self.folder / "out")
+
+    @unittest.skipIf(MODE == "netns", "its network is a bridge there")
+    def test_network_of_a_station(self):
+        """Rate and delay in effect, and what it carries; also after a change."""
+        self.start("line: [leo, mcc]\nlinks:\n  leo-mcc:\n    delay: 5ms\n    forward: {rate: 5Mbit/s}\n    return: {rate: 1Mbit/s}\n    frames: {scid: 171}\n"
+                   "    station:\n      wan: {delay: 20ms, rate: 100Mbit/s}\nduration: 1h\n")
+        page = self.page()
+        page.until(lambda s: s["links"][0]["network"]["connections"] == 2, "both services are bound")
+        traffic = self.traffic()
+        state = page.until(lambda s: (s["links"][0]["network"]["forward"]["bps"] or 0) > 1e5, "telemetry")
+        for way in ("forward", "return"):
+            network = state["links"][0]["network"][way]
+            self.assertEqual((network["rate_bps"], network["delay_us"], network["stalled"]), (1e8, 2e4, False))
+            self.assertIn("100Mbit/s", network["words"])
+        if browser.find():
+            with browser.Browser() as b:
+                shown, give_up = b.open(page.url), time.monotonic() + 300
+                while "100.0 Mbit/s" not in shown.evaluate("document.querySelector('#networks').textContent"):
+                    self.assertLess(time.monotonic(), give_up)
+                    time.sleep(0.2)
+                text = shown.evaluate("document.querySelector('#networks').textContent")
+                self.assertIn("station → mcc", text)
+                self.assertIn("20.0 ms", text)
+        self.assertEqual(traffic.wait(300), 0)
+        lab(self.lab, "link", "leo-mcc", "set", "station.wan.delay=30ms")
+        page.until(lambda s: s["links"][0]["network"]["return"]["delay_us"] == 3e4, "another delay")
 
     def test_the_page(self):
         """Well-formed, of one piece; in a browser, where there is one, it asks nobody else and complains of nothing."""

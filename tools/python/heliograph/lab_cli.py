@@ -78,6 +78,9 @@ def options(command, words):
                                                                f"{lab_page.FIRST_PORT} on)")
         p.add_argument("--host", action="append", default=[], metavar="NAME", help="a further name of this server that requests may have, such as a proxy's")
         p.add_argument("--out", metavar="DIR", help="folder of a finished run: show its last state, in place of the running lab")
+        token = p.add_mutually_exclusive_group()
+        token.add_argument("--token-file", metavar="FILE", help="file with the page's access token, 16 to 256 characters (default: a new one at an address that other machines reach)")
+        token.add_argument("--no-token", action="store_true", help="no access token: all who reach the page can read it")
     if command in ("logs", "files"):
         p.add_argument("name", nargs="?", metavar="NAME")
     if command == "link":
@@ -303,7 +306,7 @@ def status(a):
 def page(a):
     if a.out is None:
         running(a)
-    return lab_page.show(a.file, a.out, a.listen, a.host)
+    return lab_page.show(a.file, a.out, a.listen, a.host, a.token_file, a.no_token)
 
 
 SERVICES = {"helio-ping": "echo", "aap2-ping": "echo", "helio-perf": "perf", "helio-send": "file"}  # what a node's name stands for

@@ -4,6 +4,7 @@
 One process runs the lab and answers the others' questions (status, link, down) on a socket. Whatever becomes of it, its
 children end with it.
 """
+import asyncio
 import datetime
 import json
 import math
@@ -17,17 +18,33 @@ import sys
 import time
 
 from . import lab_account, lab_derive, lab_file, lab_handover, lab_result, lab_routes, lab_shared, lab_sim, lab_stack_files, lab_stack_run, lab_stacks, lab_station, lab_view, machine, places, programs
+from .client import NodeError
+from .control import Control
 from .lab import Failed, Mistaken
 from .lab import Lab as Processes
 from .lab import die_with_parent
 
 READY = 120.0      # seconds that a node or an emulator may take to begin
 END = 120.0        # seconds that a client has for its result
+ANSWER = 60.0      # seconds that a node has to say how it is
 EMULATOR = (*lab_file.WAY, *lab_file.CHANNEL, "forward", "return")  # keys of `set` that are of the channel
 
 
 def utc(seconds):
     return datetime.datetime.fromtimestamp(seconds, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+async def ask_node(name, path):
+    """What `status` and `links` say, or {"error": text}."""
+    try:
+        async with Control(path, timeout=ANSWER) as node:
+            return {**await node.status(), "links": await node.links()}
+    except (NodeError, OSError, ValueError, asyncio.TimeoutError) as e:
+        return {"error": f"node {name}: {str(e) or 'no answer'}"}
+
+
+async def ask_all(controls):
+    return dict(zip(controls, await asyncio.gather(*(ask_node(name, path) for name, path in controls.items()))))
 
 
 class Session(Processes):
@@ -417,12 +434,7 @@ class Session(Processes):
             return {"error": str(e), "usage": isinstance(e, (Mistaken, places.PlacesError))}
 
     def status(self):
-        nodes = {}
-        for name in self.derived.nodes:
-            try:
-                nodes[name] = {**self.ctl(name, "status"), "links": self.ctl(name, "links")["links"]}
-            except (Failed, subprocess.TimeoutExpired) as e:
-                nodes[name] = {"error": str(e)}
+        nodes = asyncio.run(ask_all({name: self.control_socket(name) for name in self.derived.nodes}))
         nodes.update({name: one.status() for name, one in self.others.items()})
         return {"title": self.lab.title, "mode": self.mode, "seconds": self.now(), "out": self.out, "nodes": nodes, "traffic": self.traffic_states()}
 

@@ -6,6 +6,22 @@ const EVERY = 1000, HIDDEN = 5000, MINUTE = 60, SPREAD = 1.5, RX = 80, RY = 38;
 const past = new Map(); /* "LINK WAY" -> the last minute's {goodput, fade} */
 let state = null, received = 0, chosen = null, timer = 0;
 
+/* ---- the access token: from the address behind #, which is sent to nobody, or as it is typed ---- */
+
+if (location.hash.length > 1) {
+  sessionStorage.setItem("token", decodeURIComponent(location.hash.slice(1)));
+  history.replaceState(null, "", location.pathname);
+}
+function ask(path) {
+  const token = sessionStorage.getItem("token");
+  return fetch(path, { headers: token ? { Authorization: "Bearer " + token } : {}, cache: "no-store" });
+}
+function useToken(event) {
+  event.preventDefault();
+  sessionStorage.setItem("token", $("token").value.trim());
+  look();
+}
+
 function scaled(v, units, step) {
   let i = 0;
   while (v >= step && i + 1 < units.length) { v /= step; i++; }
@@ -196,9 +212,21 @@ function drawTables() {
   fill("nodes", head("<Node", "<Endpoint", "<State", "Held", "Bytes", "Delivered", "Forwarded", "Expired", "Applications", "Up for"),
     state.nodes.map((n) => element("tr", {}, cell(n.name, "t"), cell(n.node, "t dim"), cell(n.kind === "heliod" ? n.state : `${n.kind}: ${n.state}${n.said ? ", " + n.said : ""}`, "t" + (n.state === "up" || n.state === "ended" ? "" : " bad")),
       cell(count(n.bundles)), cell(bytes(n.bytes)), cell(count(n.delivered)), cell(count(n.forwarded)), cell(count(n.expired)), cell(count(n.applications)), cell(none(n.uptime_s) ? "–" : seconds(n.uptime_s)))), "no nodes");
+  drawNetworks();
   const traffic = Object.entries(state.traffic);
   fill("traffic", null, traffic.map(([name, text]) => element("tr", {}, cell(name, "t thin"), cell(text, "t"))), "none in the lab file");
   fill("events", null, [...state.events].reverse().map((e) => element("tr", {}, cell(`${e.at.toFixed(1)} s`, "thin"), cell(e.text, "t wrap" + (e.seen ? " dim" : "")))), "none so far");
+}
+/* Networks between ground stations and mission centres: streams, in which nothing is lost. */
+function drawNetworks() {
+  const rows = state.links.filter((link) => link.network).flatMap((link) => link.ways.map((way) => {
+    const n = link.network[way.way], centre = link.station === "forward" ? link.ends[1] : link.ends[0];
+    const what = cell(way.way === "forward" ? `station → ${centre}` : `${centre} → station`, "t");
+    return element("tr", { "data-network": link.name, "data-way": way.way }, cell(link.name, "t"), what, cell(n.stalled ? "stalled" : none(link.network.connections) ? "–" : `${link.network.connections} connections`, "t" + (n.stalled ? " bad" : "")),
+      cell(rate(n.bps)), cell(none(n.rate_bps) ? "–" : n.rate_bps === 0 ? "unlimited" : rate(n.rate_bps)), cell(none(n.delay_us) ? "–" : nanos(1000 * n.delay_us)), cell(bytes(n.queued_bytes)), cell(bytes(n.out_bytes)), cell(n.words, "t dim"));
+  }));
+  $("networks_of").hidden = rows.length === 0;
+  fill("networks", head("<Link", "<Network", "<State", "Carries", "Rate", "Delay", "Under way", "In all", "<Lab file"), rows, "");
 }
 function drawContacts() {
   const now = state.unix_ms + (state.phase === "ended" ? 0 : performance.now() - received);
@@ -212,7 +240,7 @@ function drawContacts() {
 }
 async function drawSessions() {
   if (chosen === null || state.phase === "ended") { $("sessions").replaceChildren(); return; }
-  const wanted = chosen, answer = await fetch("sessions.json?link=" + encodeURIComponent(wanted), { cache: "no-store" });
+  const wanted = chosen, answer = await ask("sessions.json?link=" + encodeURIComponent(wanted));
   if (!answer.ok || wanted !== chosen) return;
   const ends = Object.entries(await answer.json()), table = element("table", {}, element("thead", {}, head("<At", "<Direction", "Number", "Length", "Done", "Age")), element("tbody", {},
     ...ends.flatMap(([end, told]) => told.error ? [element("tr", {}, cell(end, "t"), cell(told.error, "t bad"))] : told.sessions.map((s) => element("tr", {}, cell(end, "t"), cell(s.direction ?? s.role ?? "–", "t"),
@@ -237,7 +265,9 @@ function trouble(text, over) {
 async function look() {
   clearTimeout(timer);
   try {
-    const answer = await fetch("state.json", { cache: "no-store" });
+    const answer = await ask("state.json");
+    $("ask").hidden = answer.status !== 401;
+    if (answer.status === 401) throw new Error("This page wants its access token, which helio-lab printed when it began");
     if (!answer.ok) throw new Error("the page's server answers " + answer.status);
     const next = await answer.json();
     if (state && next.seconds < state.seconds) past.clear();
@@ -248,5 +278,6 @@ async function look() {
   }
   timer = setTimeout(look, document.hidden ? HIDDEN : EVERY);
 }
+$("ask").addEventListener("submit", useToken);
 document.addEventListener("visibilitychange", () => document.hidden || look());
 look();

@@ -6,14 +6,20 @@
     /sessions.json?link=A-B   open sessions at both ends
 
 A request is answered under the conditions of the nodes' own page (docs/metrics.md): its Host header is localhost, the connection's local address, or
-one of the names given. Otherwise a page of another site, whose name leads to this machine, could read all figures. Nothing can be changed here.
+one of the names given. Otherwise a page of another site, whose name leads to this machine, could read all figures. With an access token (always,
+unless it listens to this machine alone or was told otherwise) figures are for those who send it: Authorization: Bearer TOKEN. The page itself has
+no figures. Nothing can be changed here.
 """
 import base64
 import hashlib
+import hmac
 import http.server
 import ipaddress
 import json
+import os
+import secrets
 import socket
+import stat
 import sys
 import threading
 import urllib.parse
@@ -25,6 +31,7 @@ from .lab import Failed, Mistaken
 FIRST_PORT, PORTS = 9480, 20  # the first free one of them, unless one is given
 CONNECTIONS_MAX = 64          # at a time
 SILENCE = 30                  # seconds
+TOKEN_LEAST, TOKEN_MOST = 16, 256
 HERE = Path(__file__).resolve().parent
 PAGE = """<!DOCTYPE html>
 <!-- SPDX-License-Identifier: Apache-2.0 -->
@@ -33,6 +40,7 @@ PAGE = """<!DOCTYPE html>
 <link rel="icon" href="data:,">
 <style>{style}</style></head><body>
 <header><h1 id="title">helio-lab</h1><span id="about" class="dim"></span></header>
+<form id="ask" hidden><label>access token <input id="token" type="password" autocomplete="off" size="30"></label> <button>use</button></form>
 <div id="trouble" role="alert"></div>
 <div id="tiles"></div>
 <div id="map"></div>
@@ -40,6 +48,8 @@ PAGE = """<!DOCTYPE html>
 <h2>Links</h2>
 <div class="scroll"><table id="links"><thead></thead><tbody></tbody></table></div>
 <div id="sessions"></div>
+<section id="networks_of" hidden><h2>Networks of ground stations</h2>
+<div class="scroll"><table id="networks"><thead></thead><tbody></tbody></table></div></section>
 <h2>Nodes</h2>
 <div class="scroll"><table id="nodes"><thead></thead><tbody></tbody></table></div>
 <div class="columns">
@@ -91,6 +101,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
             return 421, "this is no name of this server; --host NAME adds one\n"
         return None
 
+    def may_read(self):
+        wanted = self.server.token
+        return wanted is None or hmac.compare_digest(self.headers.get("Authorization", "").encode(), b"Bearer " + wanted.encode())
+
     def do_GET(self):
         path = urllib.parse.urlsplit(self.path)
         refused = self.refused()
@@ -98,6 +112,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.answer(refused[0], "text/plain", refused[1].encode())
         elif path.path == "/":
             self.answer(200, "text/html", self.server.page)
+        elif path.path in ("/state.json", "/sessions.json") and not self.may_read():
+            self.answer(401, "text/plain", b"the access token is wanted: Authorization: Bearer TOKEN\n")
         elif path.path == "/state.json":
             self.answer(200, "application/json", self.server.source.latest())
         elif path.path == "/sessions.json":
@@ -115,6 +131,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
                             ("X-Content-Type-Options", "nosniff"), ("Referrer-Policy", "no-referrer"), ("Cross-Origin-Resource-Policy", "same-origin"),
                             ("Content-Security-Policy", self.server.policy)):
             self.send_header(name, value)
+        if code == 401:
+            self.send_header("WWW-Authenticate", "Bearer")
         if code in (400, 421):
             self.close_connection = True
             self.send_header("Connection", "close")
@@ -130,9 +148,9 @@ class Server(http.server.ThreadingHTTPServer):
     daemon_threads = True
     allow_reuse_address = True
 
-    def __init__(self, address, source, names=()):
+    def __init__(self, address, source, names=(), token=None):
         self.address_family = socket.AF_INET6 if ":" in address[0] else socket.AF_INET
-        self.source, self.names = source, {name.lower() for name in names}
+        self.source, self.names, self.token = source, {name.lower() for name in names}, token
         self.page, self.policy = made_page()
         self.places = threading.BoundedSemaphore(CONNECTIONS_MAX)
         super().__init__(address, Handler)
@@ -205,12 +223,35 @@ def opened(listen, source, names):
     raise Failed(f"no port of 127.0.0.1 from {FIRST_PORT} to {FIRST_PORT + PORTS - 1} is free; give one with --listen")
 
 
-def serve(source, listen, names):
-    """Until Ctrl-C."""
+def token_in(path):
+    """The access token in a file that is not for all users."""
+    try:
+        with open(path, encoding="ascii") as f:
+            if os.fstat(f.fileno()).st_mode & (stat.S_IROTH | stat.S_IWOTH):
+                raise Mistaken(f"--token-file {path}: all users may read or write it; write: chmod o= {path}")
+            token = f.read(4096).strip()
+    except (OSError, ValueError) as e:
+        raise Mistaken(f"--token-file {path}: {getattr(e, 'strerror', None) or 'is no text'}") from None
+    if not TOKEN_LEAST <= len(token) <= TOKEN_MOST or not token.isprintable() or " " in token:
+        raise Mistaken(f"--token-file {path}: write {TOKEN_LEAST} to {TOKEN_MOST} characters without blanks into it")
+    return token
+
+
+def chosen_token(server, token, without):
+    """Beyond this machine a page has one: the given one, or a new one, unless it is to have none."""
+    if token is None and not without and not ipaddress.ip_address(server.server_address[0]).is_loopback:
+        return secrets.token_urlsafe(24)
+    return token
+
+
+def serve(source, listen, names, token, without):
+    """Until Ctrl-C. token: a given one, or None; without: none at all."""
     server = opened(listen, source, names)
-    if not ipaddress.ip_address(server.server_address[0]).is_loopback:
-        print(f"helio-lab: WARNING: other machines can read the page at {server.url}; it has no password", file=sys.stderr)
-    print(f"helio-lab: the page is {server.url} (Ctrl-C ends it, not the lab)", flush=True)
+    server.token = chosen_token(server, token, without)
+    if without and not ipaddress.ip_address(server.server_address[0]).is_loopback:
+        print(f"helio-lab: WARNING: all who reach {server.url} can read the page; without --no-token they need its access token", file=sys.stderr)
+    shown = f"#{urllib.parse.quote(server.token)}" if server.token is not None and token is None else ""
+    print(f"helio-lab: the page is {server.url}{shown} (Ctrl-C ends it, not the lab)", flush=True)
     try:
         server.serve_forever()
     except KeyboardInterrupt:
@@ -221,6 +262,7 @@ def serve(source, listen, names):
     return 0
 
 
-def show(file, out, listen, names):
+def show(file, out, listen, names, token_file=None, without=False):
     """out: the folder of a finished run, in place of the running lab."""
-    return serve(Folder(out) if out else lab_watch.Watch(lab_state.State(file)).start(), listen, names)
+    token = token_in(token_file) if token_file else None
+    return serve(Folder(out) if out else lab_watch.Watch(lab_state.State(file)).start(), listen, names, token, without)

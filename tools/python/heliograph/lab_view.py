@@ -62,9 +62,17 @@ def way_words(link, way):
     return lab_graph.way_text({**{key: value for key, value in (("rate", lab_shared.rate(link, way)),) if value}, **link.channel.get(way, {})})
 
 
+def network_words(link):
+    """What the lab file says of the network of its station, each way; None: it has none."""
+    if link.station is None or link.station.wan is None:
+        return None
+    return {way: lab_graph.way_text(link.station.wan[way]) or "no limits" for way in WAYS}
+
+
 def drawn_link(lab, link, bend):
     ways = [{"way": way, "from": a, "to": b, "words": way_words(link, way)} for way, (a, b) in zip(WAYS, (link.ends, link.ends[::-1]))]
     return {"name": link.name, "ends": list(link.ends), "adapter": link.adapter, "bend": round(bend, 1) + 0.0, "station": link.station.down if link.station is not None else None,
+            "network": network_words(link),
             "at": {end: lab_routes.link_name(lab, link, link.other(end)) for end in link.ends}, "ways": ways}
 
 
@@ -110,4 +118,4 @@ def overview(session):
     return {"mode": session.mode, "seconds": session.now(), "unix_s": time.time(), "begin": session.begin, "out": session.out, "map": drawn(session.lab),
             "controls": {name: session.control_socket(name) for name in session.derived.nodes},
             "others": {name: one.status() for name, one in session.others.items()},
-            "emulators": emulators(session), "passed": passed(session), "traffic": session.traffic_states(), "events": session.happened.list}
+            "emulators": emulators(session), "networks": {link: session.network_socket(link) for link in session.derived.wans}, "passed": passed(session), "traffic": session.traffic_states(), "events": session.happened.list}

@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 
-from . import lab_result
+from . import lab_result, lab_station
 from .client import NodeError
 from .control import Control
 from .lab import Failed
@@ -33,6 +33,7 @@ LONG = 366 * 86400  # seconds: a contact that ends later is no contact to come
 FRESH = ("input_seg_recv_red_bytes", "input_seg_recv_green_bytes")  # LTP data that arrived for the first time
 ROW = ("state", "tx_bps", "rx_bps", "rate_bps", "rto_ns", "rtt_ns", "heard_ns", "resent_bps", "sessions", "bundles", "bytes", "oldest_ms", "sent", "failed", "received")
 TOTALS = ("bundles", "bytes", "delivered", "forwarded", "expired", "applications", "uptime_s")
+NETWORK = ("rate_bps", "delay_us", "stalled", "out_bytes", "queued_bytes", "lost_bytes")  # of a relay's account, each way
 FAILURES = (NodeError, OSError, ValueError, asyncio.TimeoutError)
 
 
@@ -40,15 +41,17 @@ FAILURES = (NodeError, OSError, ValueError, asyncio.TimeoutError)
 
 
 async def ask_node(path, with_plan):
-    """Its rows of `top` by link, totals, data that arrived for the first time, contacts; or {"error": text}."""
+    """Its rows of `top` by link, totals, data that arrived for the first time, contacts; or {"error": text}. Where segments are not counted, these
+    data are the bytes of bundles that arrived."""
     try:
         async with Control(path, timeout=PATIENCE) as node:
             top, counters = await node.ask("top"), await node.ask("counters")
             plan = await plan_of(node) if with_plan else None
     except FAILURES as e:
         return {"error": str(e) or "no answer"}
-    fresh = {one["name"]: sum(one["span"].get(key, 0) for key in FRESH) for one in counters["links"] if "span" in one}
     rows = {row["name"]: row for row in (dict(zip(top["columns"], values)) for values in top["rows"])}
+    fresh = {name: row.get("received_bytes") for name, row in rows.items()}
+    fresh.update({one["name"]: sum(one["span"].get(key, 0) for key in FRESH) for one in counters["links"] if "span" in one})
     return {"totals": top["node"], "links": rows, "fresh": fresh, "plan": plan}
 
 
@@ -67,7 +70,12 @@ async def ask_sessions(path, link):
         return {"error": str(e) or "no answer"}
 
 
-def ask_emulator(own, path, names):
+def ask_networks(own, networks):
+    """The account of each relay of streams that is the network of a station: link -> account, or None."""
+    return {link: ask_emulator(own, path, {link: None}, "status")[link] for link, path in networks.items()}
+
+
+def ask_emulator(own, path, names, word="now"):
     """What one emulator says of its channels: name -> answer, or None. names: what it calls them (None: it has one). own: a path for the answers;
     the kernel's own free names are of one network namespace, and an emulator may be in another one."""
     found = dict.fromkeys(names)
@@ -76,20 +84,21 @@ def ask_emulator(own, path, names):
         s.bind(own)
         s.connect(path)
         for name, called in names.items():  # after one without an answer a late one could be taken for the next
-            s.send(("now" if called is None else f"now {called}").encode())
+            s.send((word if called is None else f"{word} {called}").encode())
             found[name] = json.loads(s.recv(1 << 17))
     with contextlib.suppress(OSError):
         os.unlink(own)
     return found
 
 
-def ask_emulators(folder, emulators):
+def ask_emulators(folder, emulators, networks):
+    """Of channels, and of networks of stations."""
     by_socket, found = {}, {}
     for name, one in emulators.items():
         by_socket.setdefault(one["socket"], {})[name] = one["called"]
     for path, names in by_socket.items():
         found.update(ask_emulator(os.path.join(folder, "s"), path, names))
-    return found
+    return found, ask_networks(os.path.join(folder, "s"), networks)
 
 
 # ---- what is shown ----
@@ -131,11 +140,23 @@ def channel_of(name, way, answer, before, elapsed):
     return out
 
 
+def network_of(words, told, before, elapsed):
+    """Both ways of a station's network: what the lab file says, what its relay says, and the rate since the look before. None: it has none."""
+    if words is None:
+        return None
+    told, then = lab_station.relay_account(told) or {}, lab_station.relay_account(before) or {}
+    out = {way: {"words": words[way], **{key: told.get(way, {}).get(key) for key in NETWORK}, "bps": None} for way in WAYS}
+    for way in WAYS if told and then and elapsed > 0 else ():
+        moved = told[way]["out_bytes"] - then[way]["out_bytes"]
+        out[way]["bps"] = round(8 * moved / elapsed) if moved >= 0 else None
+    return {**out, "connections": told.get("open")}
+
+
 class Look:
     """What all have answered at one moment."""
 
-    def __init__(self, overview, nodes, channels, at):
-        self.overview, self.nodes, self.channels, self.at = overview, nodes, channels, at
+    def __init__(self, overview, nodes, channels, networks, at):
+        self.overview, self.nodes, self.channels, self.networks, self.at = overview, nodes, channels, networks, at
 
     def row(self, node, link):
         return self.nodes.get(node, {}).get("links", {}).get(link)
@@ -166,7 +187,7 @@ class Look:
         return channel_of(name, WAYS[index], self.channels.get(name), then, self.at - before.at if before else 0.0)
 
     def goodput(self, node, link, before):
-        """bit/s of data that arrived for the first time; None: the adapter does not count it, or there is nothing to compare with."""
+        """bit/s of data that arrived for the first time; None: there is nothing to compare with."""
         now, then = (look.nodes.get(node, {}).get("fresh", {}).get(link) if look else None for look in (self, before))
         if now is None or then is None or now < then or self.at <= before.at:
             return None
@@ -177,6 +198,10 @@ class Look:
         return {**way, "sender": row_of(here) if here else None, "receiver": row_of(there) if there else None,
                 "goodput_bps": self.goodput(way["to"], link["at"][way["to"]], before), "channel": self.channel(link, way["way"], before)}
 
+    def network(self, link, before):
+        then = before.networks.get(link["name"]) if before else None
+        return network_of(link["network"], self.networks.get(link["name"]), then, self.at - before.at if before else 0.0)
+
     def state(self, before):
         """The whole picture."""
         overview, drawn = self.overview, self.overview["map"]
@@ -184,7 +209,7 @@ class Look:
         return {"phase": "begins" if seconds < 0 else "running", "message": "", "mode": overview["mode"], "seconds": round(seconds, 3), "out": overview["out"],
                 "unix_ms": int(1000 * overview["unix_s"]), **{key: drawn[key] for key in ("title", "width", "height", "notes")},
                 "nodes": [self.node(node) for node in drawn["nodes"]],
-                "links": [{**link, "ways": [self.way(link, way, before) for way in link["ways"]]} for link in drawn["links"]],
+                "links": [{**link, "ways": [self.way(link, way, before) for way in link["ways"]], "network": self.network(link, before)} for link in drawn["links"]],
                 "traffic": overview["traffic"], "events": overview["events"]}
 
     def states_of_links(self):
@@ -203,7 +228,8 @@ def finished(out):
         raise Failed(f"{out}: is no folder of a finished run (run.json with its map, and result.json)")
     drawn, nodes = run["map"], result["nodes"]
     rows = {(name, link["name"]): last_row(link) for name, node in nodes.items() for link in node.get("links", [])}
-    links = [{**link, "ways": [last_way(link, way, rows, result["channels"]) for way in link["ways"]]} for link in drawn["links"]]
+    links = [{**link, "ways": [last_way(link, way, rows, result["channels"]) for way in link["ways"]], "network": network_of(link.get("network"), None, None, 0.0)}
+             for link in drawn["links"]]
     return {"phase": "ended", "message": "", "mode": result["mode"], "seconds": round(result["seconds"], 3), "out": out, "unix_ms": int(1000 * time.time()),
             **{key: drawn[key] for key in ("title", "width", "height", "notes")},
             "nodes": [{**node, "state": "ended", **last_totals(nodes.get(node["name"], {}))} for node in drawn["nodes"]], "links": links,
@@ -334,11 +360,11 @@ class Watch:
     async def _ask_all(self, overview):
         with_plan = self.looks % PLAN_EVERY == 0
         self.looks += 1
-        emulators = asyncio.get_running_loop().run_in_executor(None, ask_emulators, self.folder, overview["emulators"])
+        emulators = asyncio.get_running_loop().run_in_executor(None, ask_emulators, self.folder, overview["emulators"], overview["networks"])
         told = await asyncio.gather(*(ask_node(path, with_plan) for path in overview["controls"].values()))
         nodes = dict(zip(overview["controls"], told))
         self.plans.update({name: one["plan"] for name, one in nodes.items() if one.get("plan") is not None})
-        return Look(overview, nodes, await emulators, time.monotonic())
+        return Look(overview, nodes, *await emulators, time.monotonic())
 
     def _note(self, look, seconds):
         """Changes of links' states since the look before."""
