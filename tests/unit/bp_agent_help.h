@@ -6,13 +6,13 @@
 #ifndef BP_AGENT_HELP_H
 #define BP_AGENT_HELP_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bp/agent/agent.h"
 #include "tests/unit/store/store_memory.h"
+#include "tests/unit/suite.h"
 
 #define START_MS UINT64_C(800000000000) /* DTN time when the test begins */
 

@@ -3,12 +3,12 @@
 #ifndef TESTS_BP_HELP_H
 #define TESTS_BP_HELP_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "bp/codec/bundle.h"
+#include "tests/unit/suite.h"
 
 /* Bytes of a hexadecimal text; blanks are skipped. */
 static inline size_t unhex(const char *text, uint8_t *out, size_t cap)

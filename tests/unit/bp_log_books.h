@@ -7,11 +7,11 @@
 #ifndef BP_LOG_BOOKS_H
 #define BP_LOG_BOOKS_H
 
-#include <check.h>
 #include <ctype.h>
 #include <string.h>
 
 #include "bp/agent/agent.h"
+#include "tests/unit/suite.h"
 
 #define LOG_KEYS 8192
 #define LOG_COLUMNS 20

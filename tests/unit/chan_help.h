@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_CHAN_HELP_H
 #define TESTS_UNIT_CHAN_HELP_H
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 

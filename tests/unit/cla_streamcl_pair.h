@@ -4,7 +4,6 @@
 #ifndef TESTS_UNIT_CLA_STREAMCL_PAIR_H
 #define TESTS_UNIT_CLA_STREAMCL_PAIR_H
 
-#include <check.h>
 #include <jansson.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "cla/stream/streamcl_config.h"
 #include "cla/stream/streamcl_frame.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 struct side {
     struct cla *cla;

@@ -3,13 +3,13 @@
 #ifndef TESTS_UNIT_CLA_TCPCL_HELP_H
 #define TESTS_UNIT_CLA_TCPCL_HELP_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "cla/tcpcl/tcpcl_session.h"
+#include "tests/unit/suite.h"
 
 #define OUT_MAX 524288
 #define NOTICES_MAX 64

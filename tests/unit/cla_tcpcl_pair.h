@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_CLA_TCPCL_PAIR_H
 #define TESTS_UNIT_CLA_TCPCL_PAIR_H
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +10,7 @@
 #include "cla/tcpcl/tcpcl_config.h"
 #include "cla/tcpcl/tcpcl_wire.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 #define SIDE_TOKENS 64
 

@@ -3,12 +3,12 @@
 #ifndef ERASURE_HELP_H
 #define ERASURE_HELP_H
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "erasure/erasure.h"
+#include "tests/unit/suite.h"
 
 enum { SEGMENT_MAX = 100, PACKET_MAX = SEGMENT_MAX + ERASURE_BEYOND, PACKETS_MAX = 4096 };
 

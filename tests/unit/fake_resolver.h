@@ -3,12 +3,12 @@
 #ifndef TESTS_UNIT_FAKE_RESOLVER_H
 #define TESTS_UNIT_FAKE_RESOLVER_H
 
-#include <check.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "base/err.h"
 #include "os/lookup.h"
+#include "tests/unit/suite.h"
 
 struct fake_resolver {
     struct world_ops ops; /* the world's, but for look-ups */

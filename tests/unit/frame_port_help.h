@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_FRAME_PORT_HELP_H
 #define TESTS_UNIT_FRAME_PORT_HELP_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +10,7 @@
 #include "base/err.h"
 #include "cla/framed/frame_keys.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 enum { SENT_MAX = 600, LONGEST = 3000, FLIGHTS = 4000, DELAY = 5 * TICK_MS };
 

@@ -4,12 +4,12 @@
 #ifndef TESTS_UNIT_FRAMES_COP_PAIR_H
 #define TESTS_UNIT_FRAMES_COP_PAIR_H
 
-#include <check.h>
 #include <string.h>
 
 #include "base/rng.h"
 #include "frames/farm.h"
 #include "frames/fop.h"
+#include "tests/unit/suite.h"
 
 enum { FLIGHT_MAX = 64, COMMANDS = 400 };
 

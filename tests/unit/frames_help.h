@@ -3,7 +3,6 @@
 #ifndef TESTS_UNIT_FRAMES_HELP_H
 #define TESTS_UNIT_FRAMES_HELP_H
 
-#include <check.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -7,12 +7,12 @@
 #define TESTS_LTP_PAIR_H
 
 #include <assert.h>
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/rng.h"
 #include "ltp/ltp.h"
 #include "ltp/segment.h"
+#include "tests/unit/suite.h"
 
 #define PAIR_FLIGHTS 8192
 #define PAIR_DROPS 64

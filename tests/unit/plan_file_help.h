@@ -3,11 +3,11 @@
 #ifndef TESTS_UNIT_PLAN_FILE_HELP_H
 #define TESTS_UNIT_PLAN_FILE_HELP_H
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/plan/plan_draft.h"
+#include "tests/unit/suite.h"
 
 #define DAY0 (UINT64_C(1795348800) * TICK_S) /* 2026-11-22T12:00:00Z */
 

@@ -3,11 +3,11 @@
 #ifndef PLAN_ROUTER_HELP_H
 #define PLAN_ROUTER_HELP_H
 
-#include <check.h>
 #include <stdlib.h>
 
 #include "base/err.h"
 #include "route/plan_router.h"
+#include "tests/unit/suite.h"
 
 #define MBIT UINT64_C(1000000)
 #define S(n) ((n)*TICK_S)

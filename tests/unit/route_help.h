@@ -3,10 +3,9 @@
 #ifndef TESTS_UNIT_ROUTE_HELP_H
 #define TESTS_UNIT_ROUTE_HELP_H
 
-#include <check.h>
-
 #include "base/err.h"
 #include "route/plan_route.h"
+#include "tests/unit/suite.h"
 
 #define MBIT UINT64_C(1000000)
 

@@ -3,7 +3,6 @@
 #ifndef STORE_HELP_H
 #define STORE_HELP_H
 
-#include <check.h>
 #include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,6 +10,7 @@
 #include <unistd.h>
 
 #include "bp/agent/store.h"
+#include "tests/unit/suite.h"
 
 struct place {
     char dir[64];

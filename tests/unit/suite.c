@@ -3,7 +3,6 @@
  * arguments all. A name without a suite fails, and so does a run without tests. */
 #include "tests/unit/suite.h"
 
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

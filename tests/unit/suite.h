@@ -14,6 +14,22 @@
 #define TESTS_UNIT_SUITE_H
 
 #include <check.h>
+#include <stdbool.h>
+
+/*
+ * Check writes the place of each check that passes to a file, so that it can say which one a crash
+ * came after. That takes a third of the time of suites with checks in loops. Here a place is
+ * written when a test reaches it for the first time.
+ */
+#define _mark_point(file, line)                                                                    \
+    __extension__({                                                                                \
+        static bool place_is_written;                                                              \
+        if (!__atomic_load_n(&place_is_written, __ATOMIC_RELAXED)) {                               \
+            __atomic_store_n(&place_is_written, true, __ATOMIC_RELAXED);                           \
+            _mark_point(file, line);                                                               \
+        }                                                                                          \
+        (void)0;                                                                                   \
+    })
 
 struct suite_part {
     const char *suite, *name;

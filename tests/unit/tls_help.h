@@ -4,7 +4,6 @@
 #ifndef TESTS_UNIT_TLS_HELP_H
 #define TESTS_UNIT_TLS_HELP_H
 
-#include <check.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
@@ -17,6 +16,7 @@
 
 #include "base/list.h"
 #include "os/stream.h"
+#include "tests/unit/suite.h"
 
 #define UNUSED_HERE __attribute__((unused))
 

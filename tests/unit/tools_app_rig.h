@@ -3,12 +3,12 @@
 #ifndef TOOLS_APP_RIG_H
 #define TOOLS_APP_RIG_H
 
-#include <check.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "node/app/app.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 struct rig {
     struct rng dice;

@@ -4,7 +4,6 @@
 #ifndef TESTS_UNIT_TOOLS_LINKS_H
 #define TESTS_UNIT_TOOLS_LINKS_H
 
-#include <check.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,6 +11,7 @@
 #include "node/config/config_link.h"
 #include "node/node.h"
 #include "sim/virtual.h"
+#include "tests/unit/suite.h"
 
 #define UNUSED_HERE __attribute__((unused))
 
