@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The alerts of examples/monitoring, by Prometheus's own promtool: each fires for its trouble, and none without (alerts_fire.yaml). promtool is
+that of the machine, else that of Debian's package prometheus, which is unpacked and not installed: it would begin a service.
+
+usage: alerts_test.py SOURCE CACHE
+exit code 77: there is no promtool
+"""
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE, CACHE = (pathlib.Path(sys.argv.pop(1)).resolve() for _ in range(2))
+RULES = SOURCE / "examples/monitoring/alerts.yaml"
+FIRE = SOURCE / "tests/e2e/alerts_fire.yaml"
+PROMTOOL = ""
+
+
+def find():
+    """The path of promtool; None: there is none, and none to fetch."""
+    cached = CACHE / "promtool"
+    if found := shutil.which("promtool"):
+        return found
+    if not cached.exists():
+        with tempfile.TemporaryDirectory() as folder:
+            for words in (["apt-get", "download", "prometheus"], ["sh", "-c", "dpkg -x prometheus_*.deb x"]):
+                try:
+                    done = subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=300, check=False)
+                except (OSError, subprocess.TimeoutExpired):
+                    return None
+                if done.returncode != 0:
+                    print(done.stderr, file=sys.stderr)
+                    return None
+            CACHE.mkdir(parents=True, exist_ok=True)
+            shutil.copy(pathlib.Path(folder, "x/usr/bin/promtool"), cached)
+    return str(cached)
+
+
+def promtool(*words):
+    return subprocess.run([PROMTOOL, *map(str, words)], capture_output=True, text=True, timeout=300, check=False)
+
+
+class Alerts(unittest.TestCase):
+    def alerts(self):
+        return re.findall(r"- alert: (\w+)", RULES.read_text(encoding="utf-8"))
+
+    def test_rules_are_right(self):
+        done = promtool("check", "rules", RULES)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"{len(self.alerts())} rules found", done.stdout)
+
+    def test_each_fires(self):
+        done = promtool("test", "rules", FIRE)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        text = FIRE.read_text(encoding="utf-8")
+        for name in self.alerts():
+            quiet = len(re.findall(rf"alertname: {name}, exp_alerts: \[\]", text))
+            fires = len(re.findall(rf"alertname: {name}\n +exp_alerts:(?: \[\{{|\n)", text))
+            self.assertTrue(quiet >= 1 and fires >= 1, (name, quiet, fires))
+
+    def test_a_wrong_rule_is_found(self):
+        """The tests above can fail: one expression after the other is never true."""
+        text = RULES.read_text(encoding="utf-8")
+        for expression in re.findall(r"expr: (.*)", text):
+            with tempfile.TemporaryDirectory() as folder:
+                rules, fire = pathlib.Path(folder, "rules.yaml"), pathlib.Path(folder, "fire.yaml")
+                rules.write_text(text.replace(f"expr: {expression}", "expr: vector(1) > 2"), encoding="utf-8")
+                fire.write_text(FIRE.read_text(encoding="utf-8").replace("../../examples/monitoring/alerts.yaml", str(rules)), encoding="utf-8")
+                self.assertEqual(promtool("test", "rules", fire).returncode, 1, expression)
+
+
+if __name__ == "__main__":
+    PROMTOOL = find()
+    if PROMTOOL is None:
+        print("SKIPPED: there is no promtool, and Debian's package prometheus was not reached")
+        sys.exit(77)
+    unittest.main(verbosity=2)
