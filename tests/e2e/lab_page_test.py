@@ -80,7 +80,7 @@ class Page:
 
 class Marks(html.parser.HTMLParser):
     """Each element that is opened is closed; where the page leads."""
-    EMPTY = ("meta", "link")
+    EMPTY = ("meta", "link", "input")
 
     def __init__(self, text):
         super().__init__()
