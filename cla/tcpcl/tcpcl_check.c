@@ -8,7 +8,7 @@
 
 static void check_exports(const struct tcpcl_session *s)
 {
-    uint64_t count = 0, begun = 0, last = 0;
+    uint64_t count = 0, begun = 0, last = 0, queued = 0, unacked = 0;
     bool now = s->exports.now == NULL;
     list_for_each (it, &s->exports.begun) {
         const struct tcpcl_export *e = container_of(it, struct tcpcl_export, node);
@@ -17,14 +17,21 @@ static void check_exports(const struct tcpcl_session *s)
         assert(tcpcl_export_find(s, e->id) == e);
         assert(e->planned == e->bundle->len || e == s->exports.now || s->state >= TCPCL_IN_CLOSING);
         now = now || e == s->exports.now;
+        assert(e->acked <= e->planned);
+        queued += e->bundle->len - e->planned;
+        unacked += e->planned - e->acked;
         last = e->id;
         begun++;
     }
     list_for_each (it, &s->exports.waiting) {
-        assert(container_of(it, struct tcpcl_export, node)->planned == 0);
+        const struct tcpcl_export *e = container_of(it, struct tcpcl_export, node);
+        assert(e->planned == 0);
+        queued += e->bundle->len;
         count++;
     }
     assert(now && begun == s->exports.ids.len && count + begun == s->exports.count);
+    assert(queued == s->flight.queued && unacked == s->flight.sent - s->flight.acked);
+    assert(s->flight.bound > 0 && (!s->flight.round || s->flight.mark <= s->flight.sent));
 }
 
 static void check_answers(const struct tcpcl_session *s)

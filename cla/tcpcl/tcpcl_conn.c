@@ -122,7 +122,7 @@ static void tell_done(struct tcpcl_conn *c, const struct tcpcl_notice *n)
     l->flight--;
     l->flight_bytes -= n->length;
     l->env.events.done(l->env.events.context, &l->cla, n->key, outcome, reason);
-    tcpcl_tell_window(l);
+    tcpcl_tell_window(c);
 }
 
 static void tell_up(struct tcpcl_conn *c, bool up)
@@ -352,6 +352,8 @@ void tcpcl_conn_pump(struct tcpcl_conn *c)
         for (tcpcl_time_begin(c, now); tcpcl_poll(c->session, &n, now); more = true)
             take_notice(c, &n);
         settle_account(c, tcpcl_held(c->session));
+        if (c->link != NULL) /* parts of transfers are acknowledged, too */
+            tcpcl_tell_window(c);
         now = world_now(w);
         tcpcl_time_end(c, now);
         more = write_some(c, &room, now) || more;
@@ -558,8 +560,11 @@ static void bury_conn(struct tcpcl_conn *c)
     list_sub(&c->later);
     list_sub(&c->node);
     crowd_entry_sub(&c->from);
-    if (l != NULL)
+    if (l != NULL) {
         l->conns_len--;
+        l->full = l->full && l->filled != c;
+        l->filled = l->filled == c ? NULL : l->filled;
+    }
     tcpcl_add_counters(l == NULL ? &c->endpoint->unidentified_n : &l->n, &c->n);
     tcpcl_free(c->session);
     c->session = NULL;

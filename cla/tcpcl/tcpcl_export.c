@@ -34,6 +34,8 @@ void tcpcl_export_drop(struct tcpcl_session *s, struct tcpcl_export *e)
     if (s->exports.now == e)
         s->exports.now = NULL;
     list_sub(&e->node);
+    s->flight.queued -= e->bundle->len - e->planned;
+    s->flight.acked += e->planned - e->acked;
     buf_drop(e->bundle);
     free(e);
     assert(s->exports.count > 0);
@@ -52,6 +54,8 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle)
     *e = (struct tcpcl_export){.key = key, .bundle = buf_keep(bundle)};
     list_add_tail(&s->exports.waiting, &e->node);
     s->exports.count++;
+    s->flight.queued += bundle->len;
+    s->flight.limited = s->flight.limited || tcpcl_enough(s);
     return 0;
 }
 
@@ -68,7 +72,7 @@ bool tcpcl_take_back(struct tcpcl_session *s, uint64_t key, uint64_t *len)
     return false;
 }
 
-static bool end_export(struct tcpcl_session *s, struct tcpcl_export *e, enum tcpcl_fate fate,
+static void end_export(struct tcpcl_session *s, struct tcpcl_export *e, enum tcpcl_fate fate,
                        enum tcpcl_refusal refusal, struct tcpcl_notice *out)
 {
     *out = (struct tcpcl_notice){.kind = TCPCL_DONE,
@@ -77,7 +81,6 @@ static bool end_export(struct tcpcl_session *s, struct tcpcl_export *e, enum tcp
                                  .fate = fate,
                                  .refusal = refusal};
     tcpcl_export_drop(s, e);
-    return true;
 }
 
 /* Of a transfer that is not there: it has its outcome already, or never was (§5.1.2). */
@@ -89,19 +92,36 @@ static void answer_unknown(struct tcpcl_session *s, uint64_t id, uint8_t type, t
         tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, type, now);
 }
 
+/* The octets of the transfer that the peer has, so far. */
+static void take_progress(struct tcpcl_session *s, struct tcpcl_export *e, uint64_t length)
+{
+    assert(length <= e->planned && e->acked <= e->planned);
+    if (length <= e->acked)
+        return;
+    s->flight.acked += length - e->acked;
+    e->acked = length;
+}
+
 /* Its last acknowledgement is the one for all its bytes, whatever flags it has: no segment of ours
  * is empty. */
 bool tcpcl_acked(struct tcpcl_session *s, uint64_t id, uint64_t length, struct tcpcl_notice *out,
                  tick now)
 {
     struct tcpcl_export *e = tcpcl_export_find(s, id);
-    if (e == NULL)
-        answer_unknown(s, id, TCPCL_XFER_ACK, now);
-    else if (length > e->planned)
-        tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_ACK, now);
-    else if (length == e->bundle->len)
-        return end_export(s, e, TCPCL_ACKED, TCPCL_REFUSE_UNKNOWN, out);
-    return false;
+    if (e == NULL || length > e->planned) {
+        if (e == NULL)
+            answer_unknown(s, id, TCPCL_XFER_ACK, now);
+        else
+            tcpcl_reject(s, TCPCL_REJECT_UNEXPECTED, TCPCL_XFER_ACK, now);
+        return false;
+    }
+    const bool all = length == e->bundle->len;
+    if (all)
+        end_export(s, e, TCPCL_ACKED, TCPCL_REFUSE_UNKNOWN, out);
+    else
+        take_progress(s, e, length);
+    tcpcl_flight_acked(s, now);
+    return all;
 }
 
 bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
@@ -111,10 +131,13 @@ bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
         reason < TCPCL_REFUSAL_COUNT ? (enum tcpcl_refusal)reason : TCPCL_REFUSE_UNKNOWN;
     struct tcpcl_export *e = tcpcl_export_find(s, id);
     s->n->refused_rx[why]++;
-    if (e != NULL)
-        return end_export(s, e, TCPCL_REFUSED, why, out);
-    answer_unknown(s, id, TCPCL_XFER_REFUSE, now);
-    return false;
+    if (e == NULL) {
+        answer_unknown(s, id, TCPCL_XFER_REFUSE, now);
+        return false;
+    }
+    end_export(s, e, TCPCL_REFUSED, why, out);
+    tcpcl_flight_acked(s, now);
+    return true;
 }
 
 bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out)
@@ -125,6 +148,8 @@ bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *o
         l = list_first(&s->exports.begun);
         fate = TCPCL_LOST;
     }
-    return l != NULL && end_export(s, container_of(l, struct tcpcl_export, node), fate,
-                                   TCPCL_REFUSE_UNKNOWN, out);
+    if (l == NULL)
+        return false;
+    end_export(s, container_of(l, struct tcpcl_export, node), fate, TCPCL_REFUSE_UNKNOWN, out);
+    return true;
 }

@@ -122,14 +122,19 @@ void tcpcl_tell_link(struct tcpcl_link *l)
     cla_tell_link(&l->cla, up);
 }
 
+/* So many bytes are under way that no bundle goes but alone. */
+static bool is_full(const struct tcpcl_link *l)
+{
+    return l->flight > 0 && (l->full || l->flight_bytes >= l->config->window_bytes);
+}
+
 /* When the window is full of bytes, no more bundles than there are. True: it has changed. */
 static bool set_window(struct tcpcl_link *l)
 {
     const uint32_t was = l->cla.limits.window;
     assert(l->flight > 0 || l->flight_bytes == 0);
-    const bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
-    l->cla.limits.window =
-        (uint32_t)(full && l->flight < l->config->window ? l->flight : l->config->window);
+    const bool less = is_full(l) && l->flight < l->config->window;
+    l->cla.limits.window = (uint32_t)(less ? l->flight : l->config->window);
     assert(l->cla.limits.window >= 1);
     return was != l->cla.limits.window;
 }
@@ -139,6 +144,8 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
 {
     const struct tcpcl_conn *c = tcpcl_sender(l);
     const uint64_t was = l->cla.limits.bundle_max;
+    l->filled = c;
+    l->full = c != NULL && tcpcl_enough(c->session);
     const bool changed = set_window(l);
     if (c != NULL)
         l->cla.limits.bundle_max = tcpcl_peer(c->session)->transfer_mru;
@@ -146,8 +153,11 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
         cla_tell_limits(&l->cla);
 }
 
-void tcpcl_tell_window(struct tcpcl_link *l)
+void tcpcl_tell_window(struct tcpcl_conn *c)
 {
+    struct tcpcl_link *l = c->link;
+    if (l->filled == c)
+        l->full = tcpcl_enough(c->session);
     if (set_window(l))
         cla_tell_limits(&l->cla);
 }
@@ -223,8 +233,9 @@ static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bun
     struct tcpcl_conn *c = l->wanted ? tcpcl_sender(l) : NULL;
     if (c == NULL)
         return CLA_REASON_DOWN;
-    bool full = l->flight_bytes >= l->config->window_bytes && l->flight > 0;
-    if (l->flight >= l->config->window || full)
+    if (l->filled != c)
+        tcpcl_set_limits(l, false);
+    if (l->flight >= l->config->window || is_full(l))
         return CLA_REASON_BUSY;
     int r = tcpcl_send(c->session, key, bundle);
     if (r != 0)
@@ -233,6 +244,7 @@ static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bun
                                    : CLA_REASON_DOWN;
     l->flight++;
     l->flight_bytes += bundle->len;
+    l->full = tcpcl_enough(c->session);
     (void)set_window(l); /* the caller looks */
     tcpcl_conn_touch(c);
     return CLA_REASON_NONE;
@@ -249,6 +261,7 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
         assert(l->flight > 0 && l->flight_bytes >= len);
         l->flight--;
         l->flight_bytes -= len;
+        l->full = l->full && (l->filled != c || tcpcl_enough(c->session));
         stream_endpoint_kick(&l->endpoint->s); /* limits */
         return HELIO_ENOENT;
     }
@@ -466,6 +479,7 @@ void tcpcl_check_self(const struct cla *c)
     }
     assert(conns == l->conns_len && flight == l->flight && reserved == l->reserved);
     assert(c->limits.window >= 1 && (l->flight > 0 || l->flight_bytes == 0));
+    assert(l->full == (l->filled != NULL && tcpcl_enough(l->filled->session)));
     conns = 0;
     list_for_each (it, &l->endpoint->unidentified) {
         const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);

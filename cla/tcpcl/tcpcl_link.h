@@ -112,10 +112,12 @@ struct tcpcl_link {
     tick rest_ends;   /* of a configured link: of its last session that rested */
     struct rest late; /* of what was done later than its sessions brought it; all of them rest */
     tick host_left;   /* when the last of its sessions, or of those with a better claim, ended */
-    tick contest_say_after;        /* then the next session that says a name in use is told */
-    uint64_t contested;            /* sessions that said the name while another host had one */
-    uint64_t flight, flight_bytes; /* bundles without an outcome */
-    uint64_t reserved;             /* bytes of bundles that are arriving */
+    tick contest_say_after;          /* then the next session that says a name in use is told */
+    uint64_t contested;              /* sessions that said the name while another host had one */
+    uint64_t flight, flight_bytes;   /* bundles without an outcome */
+    const struct tcpcl_conn *filled; /* the session that bundles go by; NULL: none since it ended */
+    bool full;                       /* … has as many octets under way as it should */
+    uint64_t reserved;               /* bytes of bundles that are arriving */
     struct tcpcl_counters n;
     uint64_t connects, connects_failed, peer_mismatch, established;
     uint64_t bundles_received, bytes_received, bundles_refused;
@@ -260,7 +262,8 @@ void tcpcl_link_init(struct tcpcl_link *l, const struct cla_env *env,
                      const struct tcpcl_config *config);
 void tcpcl_tell_link(struct tcpcl_link *l); /* up or down, when that has changed */
 void tcpcl_set_limits(struct tcpcl_link *l, bool tell);
-void tcpcl_tell_window(struct tcpcl_link *l); /* its part of these, which bundles change */
+void tcpcl_tell_window(struct tcpcl_conn *c); /* its part of these, which bundles of this session
+                                                 and their acknowledgements change */
 void tcpcl_retry_later(struct tcpcl_link *l, bool failed);
 
 /* tcpcl_link.c */

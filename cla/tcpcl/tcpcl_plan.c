@@ -192,6 +192,8 @@ static void put_segment(struct tcpcl_session *s, struct tcpcl_export *e, struct 
     tcpcl_put(w, len, 8);
     *data = slice_of(buf_data(e->bundle) + e->planned, (size_t)len);
     e->planned += len;
+    s->flight.queued -= len;
+    s->flight.sent += len;
     if (end)
         s->exports.now = NULL;
     s->n->tx[TCPCL_XFER_SEGMENT]++;
@@ -271,6 +273,7 @@ void tcpcl_wrote(struct tcpcl_session *s, size_t len, tick now)
     s->spoke = len > 0 ? now : s->spoke;
     s->n->tx_bytes += len;
     s->out.planned -= len;
+    tcpcl_flight_wrote(s, now);
     while (len > 0) {
         struct tcpcl_piece *p = &s->out.ring[s->out.first];
         size_t part = len < p->len ? len : p->len;

@@ -40,6 +40,7 @@ struct tcpcl_session *tcpcl_new(const struct tcpcl_setup *setup, tick now)
     s->out.contact_due = setup->active; /* §4.1: the passive side waits for the peer's */
     list_init(&s->exports.waiting);
     list_init(&s->exports.begun);
+    tcpcl_flight_init(s, now);
     return s;
 }
 

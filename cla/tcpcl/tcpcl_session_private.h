@@ -28,6 +28,7 @@ struct tcpcl_export {
     uint64_t key, id;
     struct buf *bundle;
     uint64_t planned; /* bytes that are in segments */
+    uint64_t acked;   /* of these, bytes that the peer has acknowledged */
 };
 
 /* What answers an incoming segment: they are sent in the order of the segments (§5.2.4: a refusal
@@ -114,6 +115,21 @@ struct tcpcl_session {
         uint64_t next_id, count;
     } exports;
 
+    struct {                         /* octets of bundles under way (tcpcl_flight.c) */
+        uint64_t queued;             /* in no segment yet */
+        uint64_t sent, acked;        /* in segments; of these acknowledged, refused, or lost */
+        uint64_t bound;              /* of octets that are under way */
+        bool round, limited;         /* a round runs; the bound was reached in it */
+        tick began, marked;          /* when the round began; when its mark was sent */
+        uint64_t acked_before, mark; /* acked at its beginning; it ends with so many */
+        bool grew;                   /* the rate, in the last round */
+        uint64_t rate, rate_before;  /* octets/s: the greatest of this epoch, of the last one */
+        tick epoch;                  /* when this one began */
+        bool epoch_limited;          /* the bound was reached in it */
+        tick trip, trip_at;          /* shortest time to acknowledge; when that was last seen */
+        unsigned drain;              /* rounds until the time is measured anew; 0: not now */
+    } flight;
+
     struct { /* what is written */
         struct tcpcl_piece ring[PIECES];
         size_t first, count;
@@ -169,6 +185,11 @@ bool tcpcl_acked(struct tcpcl_session *s, uint64_t id, uint64_t length, struct t
 bool tcpcl_was_refused(struct tcpcl_session *s, uint64_t id, uint8_t reason,
                        struct tcpcl_notice *out, tick now);
 bool tcpcl_export_fail(struct tcpcl_session *s, bool all, struct tcpcl_notice *out);
+
+/* tcpcl_flight.c. init: of a new session. acked: some octets were. wrote: messages were written. */
+void tcpcl_flight_init(struct tcpcl_session *s, tick now);
+void tcpcl_flight_acked(struct tcpcl_session *s, tick now);
+void tcpcl_flight_wrote(struct tcpcl_session *s, tick now);
 
 /* tcpcl_plan.c */
 void tcpcl_plan_drop(struct tcpcl_session *s);

@@ -42,11 +42,11 @@ class FullTest(NodeCase):
         for i in range(begin, count):
             self.assertEqual(tx.request(destination, b"%d" % i)[0], aap2.SUCCESS)
 
-    def take(self, rx, got):
+    def take(self, rx, got, pause=PAUSE):
         try:
             while len(got) < TAKEN:
                 got.append(rx.delivery()[1])
-                time.sleep(PAUSE)
+                time.sleep(pause)
         except (EOFError, OSError, ValueError):
             pass
 
@@ -88,6 +88,26 @@ class FullTest(NodeCase):
         self.assertEqual(sum(here), WAITING)  # its sender has what node 4 has not
         self.assertGreater(min(here), 0)
         wait_for(lambda: re.search(r"link to-1 reads on after [0-9.]+ s", self.log(2)) and re.search(r"link to-3 reads on after [0-9.]+ s", self.log(4)))
+
+    def test_traffic_that_begins_behind_a_stop(self):
+        """It waits for what the sender's session has under way, not for all that the sender has queued: 60 MB at 200 kB/s are 300 s."""
+        self.two(1, 2)
+        got, slow, other = [], self.client(2, "ipn:2.80", subscribe=True), self.client(2, "ipn:2.7", subscribe=True)
+        threading.Thread(target=self.take, args=(slow, got, 0.5), daemon=True).start()
+        self.flood(1, "ipn:2.80", 1)
+        wait_for(lambda: len(got) == 1)
+        tx, next_one = self.client(1, "ipn:1.6"), self.client(1, "ipn:1.7")
+        for _ in range(600):
+            self.assertEqual(tx.request("ipn:2.80", bytes(100000))[0], aap2.SUCCESS)
+        wait_for(lambda: self.link(2)["held"] > 0)
+        self.assertLess(self.link(1)["in_flight_bytes"], 5 << 20)
+        began = time.monotonic()
+        self.assertEqual(next_one.request("ipn:2.7", b"next")[0], aap2.SUCCESS)
+        arrived = []
+        threading.Thread(target=lambda: arrived.append(other.delivery()[1]), daemon=True).start()
+        wait_for(lambda: arrived, 60)
+        self.assertEqual(arrived, [b"next"])
+        self.assertLess(time.monotonic() - began, 60)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rate of TCPCL links in a virtual world: configured, of a contact, changed, and both ways. */
+/* The rate of TCPCL links in a virtual world: configured, of a contact, changed, and both ways; and
+ * what is under way at most. */
 #include <jansson.h>
 
 #include "tests/unit/cla_tcpcl_pair.h"
@@ -139,6 +140,37 @@ START_TEST(rests)
 }
 END_TEST
 
+/* A session has no more under way than its peer's acknowledgements justify, and the link's window
+ * says so; the next session begins anew. */
+START_TEST(under_way)
+{
+    struct pair *p = open_at(0);
+    uint64_t n = 0;
+    p->b.hold = true;
+    while (side_send(&p->a, n, 500000) == CLA_REASON_NONE)
+        n++;
+    ck_assert_uint_eq(n, 9); /* 4 MiB before the first acknowledgement */
+    ck_assert_uint_eq(p->a.cla->limits.window, 9);
+    pair_pass(p, 10 * TICK_S);
+    ck_assert_uint_eq(p->a.cla->limits.window, 9);
+    p->a.cla->ops->set_link(p->a.cla, false);
+    pair_pass(p, 20 * TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_FAILED], 9);
+    p->b.tokens_len = 0;
+    p->a.cla->ops->set_link(p->a.cla, true);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up);
+    ck_assert_uint_eq(p->a.cla->limits.window, 1024);
+    send_bundles(&p->a, 9, 500000);
+    ck_assert_int_eq(side_send(&p->a, 9, 1), CLA_REASON_BUSY);
+    p->b.hold = false;
+    pair_pass(p, TICK_S);
+    ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 9);
+    ck_assert_uint_eq(p->a.cla->limits.window, 1024);
+    pair_free(p);
+}
+END_TEST
+
 SUITE(cla_tcpcl_pace, t)
 {
     tcase_add_test(t, configured);
@@ -146,4 +178,5 @@ SUITE(cla_tcpcl_pace, t)
     tcase_add_test(t, changed);
     tcase_add_test(t, answers_pass_long_bundles);
     tcase_add_test(t, rests);
+    tcase_add_test(t, under_way);
 }

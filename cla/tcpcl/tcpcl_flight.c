@@ -1,0 +1,150 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * How many octets of bundles a session may have under way: handed over, and not acknowledged. The
+ * order of these is fixed: a bundle of another source, or a more urgent one, waits for all of them.
+ * The others wait in the agent, which can still order them.
+ *
+ * The bound is twice the octets that fill the path: the rate at which the peer acknowledges, for
+ * the shortest time to acknowledge. At twice, the rate can double from one round to the next while
+ * the path has room, and not more than one path's worth of octets waits in queues. It is four times
+ * as many while the rate grows by a quarter in a round. A short path has what the peer acknowledges
+ * in FLOOR_TIME, from FLOOR_LEAST to TCPCL_FLOOR_MOST, for peers that acknowledge irregularly.
+ * Before the first round it is TCPCL_FLIGHT_FIRST, so that a long path is not empty then.
+ *
+ * A round ends when the peer has acknowledged all octets that were in segments when the round began
+ * (or within a quarter of the shortest time after that: a bound that has just grown is filled
+ * then). It measures both:
+ * - The rate is the greatest of the last one or two seconds. A round in which the bound did not
+ *   limit the session says how much its owner had to send. So such rounds can only raise the rate,
+ *   but when there were no others for EPOCH_IDLE.
+ * - The time is the shortest so far. After TRIP_KEPT without another one as short, the path may
+ *   have become longer, or the octets under way are a queue. So they fall below what fills the path
+ *   for two rounds, and the second one measures the time anew; again, while it becomes shorter.
+ * A round that lasts much longer than the shortest time, since the peer has slowed down, ends
+ * early: it measures the rate alone.
+ *
+ * What can go wrong: a peer acknowledges only whole transfers. Then the time includes that of the
+ * transfer, and the bound is two of them. A peer acknowledges what it does not have: the octets
+ * count as acknowledged here, but the bundle is in the link's window until its last octet is.
+ */
+#include "cla/tcpcl/tcpcl_session_private.h"
+
+#include <assert.h>
+
+#define FLOOR_TIME TICK_S
+#define FLOOR_LEAST (UINT64_C(16) << 10)
+#define EPOCH (1 * TICK_S)
+#define EPOCH_IDLE (10 * TICK_S)
+#define TRIP_KEPT (30 * TICK_S)
+#define DRAIN_ROUNDS 2
+
+/* More is as good as no bound. */
+static uint64_t octets_in(uint64_t rate, tick time)
+{
+    const double octets = (double)rate * (double)time / (double)TICK_S;
+    return octets < (double)(UINT64_C(1) << 60) ? (uint64_t)octets : UINT64_C(1) << 60;
+}
+
+static uint64_t best_rate(const struct tcpcl_session *s)
+{
+    return s->flight.rate > s->flight.rate_before ? s->flight.rate : s->flight.rate_before;
+}
+
+static void set_bound(struct tcpcl_session *s)
+{
+    const uint64_t best = best_rate(s);
+    const uint64_t path = octets_in(best, s->flight.trip);
+    uint64_t floor = octets_in(best, FLOOR_TIME);
+    floor = floor < FLOOR_LEAST ? FLOOR_LEAST : floor > TCPCL_FLOOR_MOST ? TCPCL_FLOOR_MOST : floor;
+    uint64_t bound = s->flight.drain > 0 ? path / 4 * 3 : s->flight.grew ? 4 * path : 2 * path;
+    bound = bound < floor ? floor : bound;
+    if (!s->flight.grew || bound > s->flight.bound)
+        s->flight.bound = bound;
+}
+
+void tcpcl_flight_init(struct tcpcl_session *s, tick now)
+{
+    s->flight.trip = TICK_NEVER;
+    s->flight.epoch = now;
+    s->flight.bound = TCPCL_FLIGHT_FIRST;
+}
+
+static uint64_t count_under_way(const struct tcpcl_session *s)
+{
+    assert(s->flight.sent >= s->flight.acked);
+    return s->flight.queued + s->flight.sent - s->flight.acked;
+}
+
+bool tcpcl_enough(const struct tcpcl_session *s)
+{
+    return count_under_way(s) >= s->flight.bound;
+}
+
+/* ---- rounds ---- */
+
+static void begin_round(struct tcpcl_session *s, tick now)
+{
+    s->flight.round = s->flight.sent > s->flight.acked;
+    s->flight.began = s->flight.marked = now;
+    s->flight.acked_before = s->flight.acked;
+    s->flight.mark = s->flight.sent;
+    s->flight.limited = tcpcl_enough(s);
+}
+
+static uint64_t take_rate(struct tcpcl_session *s, tick now)
+{
+    const double took = (double)(now - s->flight.began + 1);
+    const double acked = (double)(s->flight.acked - s->flight.acked_before);
+    const uint64_t rate = (uint64_t)(acked * (double)TICK_S / took);
+    s->flight.grew = rate > best_rate(s) + best_rate(s) / 4;
+    s->flight.rate = rate > s->flight.rate ? rate : s->flight.rate;
+    s->flight.epoch_limited = s->flight.epoch_limited || s->flight.limited;
+    if (now - s->flight.epoch < (s->flight.epoch_limited ? EPOCH : EPOCH_IDLE))
+        return rate;
+    s->flight.rate_before = s->flight.rate;
+    s->flight.rate = 0;
+    s->flight.epoch = now;
+    s->flight.epoch_limited = false;
+    return rate;
+}
+
+static void take_trip(struct tcpcl_session *s, tick now)
+{
+    const tick trip = now - s->flight.marked + 1, was = s->flight.trip;
+    const bool anew = s->flight.drain == 1;
+    s->flight.drain -= s->flight.drain > 0;
+    if (anew && trip < was - was / 8)
+        s->flight.drain = DRAIN_ROUNDS;
+    if (anew || trip <= was)
+        s->flight.trip = trip;
+    else if (trip - was > was / 8)
+        return;
+    s->flight.trip_at = now;
+}
+
+void tcpcl_flight_acked(struct tcpcl_session *s, tick now)
+{
+    const bool whole = s->flight.acked >= s->flight.mark;
+    const tick long_one = s->flight.trip > TICK_NEVER / 8 ? TICK_NEVER : EPOCH + 4 * s->flight.trip;
+    if (!s->flight.round || (!whole && now - s->flight.began < long_one))
+        return;
+    const uint64_t rate = take_rate(s, now);
+    if (whole)
+        take_trip(s, now);
+    if (s->flight.drain == 0 && now - s->flight.trip_at >= TRIP_KEPT) {
+        s->flight.drain = DRAIN_ROUNDS;
+        s->flight.rate = s->flight.rate_before = rate; /* a former one may be far above it */
+    }
+    set_bound(s);
+    begin_round(s, now);
+}
+
+void tcpcl_flight_wrote(struct tcpcl_session *s, tick now)
+{
+    if (!s->flight.round) {
+        begin_round(s, now);
+    } else if (s->flight.trip != TICK_NEVER && now - s->flight.began <= s->flight.trip / 4) {
+        s->flight.mark = s->flight.sent;
+        s->flight.marked = now;
+    }
+}
