@@ -375,10 +375,11 @@ class Watch:
 
     def _without(self, why):
         """The lab does not answer: it is over, or it is busy. What was known last stays."""
-        if self.out is not None and self.lab.load() is None:
+        over = self.lab.load() is None  # asked once: the lab may end meanwhile, and the next look has its last state
+        if self.out is not None and over:
             try:
                 return finished(self.out)
             except Failed as e:
                 why = f"{e}; this is the last state that was seen"
         last = json.loads(self.text) if self.text else {}
-        return {**last, "phase": "no answer" if self.lab.load() else "ended", "message": why}
+        return {**last, "phase": "ended" if over else "no answer", "message": why}
