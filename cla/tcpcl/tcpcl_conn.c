@@ -68,9 +68,9 @@ static void tell_received(struct tcpcl_conn *c, const struct tcpcl_notice *n)
     assert(n->token < UINT64_C(1) << TOKEN_BITS);
     l->bundles_received++;
     l->bytes_received += bytes;
+    tcpcl_time_bundle(c, bytes);
     l->env.events.received(l->env.events.context, &l->cla, n->bundle,
                            (uint64_t)c->serial << TOKEN_BITS | n->token);
-    tcpcl_time_bundle(c, bytes);
 }
 
 /* §5.2.4: what "completed" names the peer has; what is "not acceptable", or of an extension that it

@@ -70,14 +70,21 @@ void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_
     assert(!a->ready && s->answers.bundles > 0 && s->answers.bytes >= a->length);
     a->ready = true;
     a->refuse = !ok;
-    if (!ok)
+    if (!ok) {
         tcpcl_waste(s);
+        s->in.dropped += a->length;
+    }
     a->refusal = (uint8_t)reason;
     s->answers.bundles--;
     s->answers.bytes -= a->length;
 }
 
 /* ---- a transfer ---- */
+
+uint64_t tcpcl_held(const struct tcpcl_session *s)
+{
+    return s->import.bundle == NULL ? 0 : s->import.bundle->len;
+}
 
 void tcpcl_import_drop(struct tcpcl_session *s)
 {
@@ -92,6 +99,7 @@ static void refuse_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason)
 {
     uint64_t id = s->import.id;
     s->in.skip = true;
+    s->in.dropped += tcpcl_held(s);
     tcpcl_waste(s);
     add_refusal(s, id, reason);
     tcpcl_import_drop(s);
@@ -201,11 +209,6 @@ bool tcpcl_segment_room(struct tcpcl_session *s)
     }
     s->import.bundle = b;
     return true;
-}
-
-uint64_t tcpcl_held(const struct tcpcl_session *s)
-{
-    return s->import.bundle == NULL ? 0 : s->import.bundle->len;
 }
 
 static void shed_transfer(struct tcpcl_session *s, enum tcpcl_refusal reason, tick now)

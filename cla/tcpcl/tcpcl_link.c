@@ -348,8 +348,10 @@ static void tcpcl_confirm_bundle(struct cla *cla, uint64_t token, enum cla_verdi
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
         if (c->serial != token >> TOKEN_BITS)
             continue;
+        const uint64_t dropped = tcpcl_dropped(c->session);
         tcpcl_confirm(c->session, token & ((UINT64_C(1) << TOKEN_BITS) - 1), ok,
                       refusal_of(verdict));
+        tcpcl_time_refused(c, tcpcl_dropped(c->session) - dropped);
         tcpcl_conn_touch(c);
         return;
     } /* its session is over: nobody can be told */

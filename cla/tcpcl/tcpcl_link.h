@@ -198,12 +198,14 @@ static inline bool tcpcl_conn_connecting(const struct tcpcl_conn *c)
 
 /* tcpcl_time.c. turn: the next turn begins, of so many messages at most; returns how many it has.
  * begin, end: of a measurement, in which messages are understood; bundle: one of so many bytes was
- * among them. charge: the node was busy for the link (cla_ops.charge). rests: nothing is read now.
- * recall: its link is known: the last one's rest counts on. */
+ * among them; refused: these were for nothing. charge: the node was busy for the link
+ * (cla_ops.charge). rests: nothing is read now. recall: its link is known: the last one's rest
+ * counts on. */
 void tcpcl_time_init(struct tcpcl_conn *c);
 uint32_t tcpcl_time_turn(struct tcpcl_conn *c, uint32_t messages);
 void tcpcl_time_begin(struct tcpcl_conn *c, tick now);
 void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes);
+void tcpcl_time_refused(struct tcpcl_conn *c, uint64_t bytes);
 void tcpcl_time_end(struct tcpcl_conn *c, tick now);
 void tcpcl_time_charge(struct tcpcl_link *l, tick took, tick fair, tick now);
 tick tcpcl_rests_until(const struct tcpcl_conn *c);

@@ -180,8 +180,8 @@ void tcpcl_turn(struct tcpcl_session *s, uint32_t messages);
 uint32_t tcpcl_turn_left(const struct tcpcl_session *s);
 bool tcpcl_stopped(const struct tcpcl_session *s);
 
-/* Bytes of data that were read and dropped, since they are of no transfer, or of one that was
- * refused. */
+/* Bytes of data that were read for nothing: they are of no transfer, or of one that was refused, be
+ * it before its end or by tcpcl_confirm. */
 uint64_t tcpcl_dropped(const struct tcpcl_session *s);
 
 /* So many octets, or none (0: the default), are planned before a segment is made; no segment is

@@ -9,8 +9,10 @@
  * together they leave half of the loop's time to others, or three quarters to quick ones. What the
  * node does for a link later than it came (bundles in fragments are verified when all of them are
  * here) makes all sessions of the link rest, also those that it has next.
- * Data that are read and dropped are not measured where they are read: they count as
- * TCPCL_BYTE_TIME for each byte.
+ * Data are not measured where they are read. Those of an accepted bundle cost nothing; those that
+ * were read for nothing, since their transfer or bundle is refused, count as TCPCL_BYTE_TIME for
+ * each byte. So sessions that fill the memory with transfers that cannot end leave the time to
+ * those that bring bundles.
  *
  * What can go wrong: the operating system suspends this process in the middle of a message, which
  * is not the peer's fault (os/took.h). A rest outlasts its connection.
@@ -90,7 +92,6 @@ void tcpcl_time_begin(struct tcpcl_conn *c, tick now)
     t->bundles = 0;
     t->bytes = 0;
     t->before = tcpcl_turn_left(c->session);
-    t->dropped = tcpcl_dropped(c->session);
     t->earned = c->endpoint->s.shared->earned;
 }
 
@@ -98,6 +99,11 @@ void tcpcl_time_bundle(struct tcpcl_conn *c, size_t bytes)
 {
     c->time.bundles++;
     c->time.bytes += bytes;
+}
+
+void tcpcl_time_refused(struct tcpcl_conn *c, uint64_t bytes)
+{
+    c->time.bytes -= bytes < c->time.bytes ? bytes : c->time.bytes;
 }
 
 /* The next turn's messages, by the time of one: that rises to twice as much at most, since one
@@ -132,7 +138,8 @@ static void count_received(struct tcpcl_conn *c, tick now)
 void tcpcl_time_end(struct tcpcl_conn *c, tick now)
 {
     struct tcpcl_time *t = &c->time;
-    const tick dropped = (tcpcl_dropped(c->session) - t->dropped) * TCPCL_BYTE_TIME;
+    const uint64_t all = tcpcl_dropped(c->session);
+    const tick dropped = (all - t->dropped) * TCPCL_BYTE_TIME;
     struct tcpcl_endpoint *h = c->endpoint;
     const tick took = took_end(&h->s.took, h->s.world, t->began, now) + dropped;
     const uint32_t left = tcpcl_turn_left(c->session);
@@ -140,6 +147,7 @@ void tcpcl_time_end(struct tcpcl_conn *c, tick now)
     const tick fair = (messages + t->bundles) * TCPCL_MESSAGE_TIME + t->bytes * TCPCL_BYTE_TIME +
                       h->s.shared->earned - t->earned;
     t->left -= messages < t->left ? messages : t->left;
+    t->dropped = all;
     if (messages > 0)
         fit_turn(t, took, messages, slice_of_turn(h));
     count_received(c, now);

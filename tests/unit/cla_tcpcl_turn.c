@@ -420,6 +420,79 @@ START_TEST(long_bundles_do_not_rest)
 }
 END_TEST
 
+static void refuse(void *context, struct cla *c, struct buf *bundle, uint64_t token)
+{
+    struct side *s = context;
+    s->received++;
+    buf_drop(bundle);
+    c->ops->confirm(c, token, CLA_FULL);
+}
+
+static struct scene begin_near(void (*received_by)(void *, struct cla *, struct buf *, uint64_t))
+{
+    struct scene c = {.p = pair_new()};
+    c.p->v.pipes.delay = TICK_US;
+    c.p->b.received_by = received_by;
+    ck_assert_int_eq(side_open(c.p, &c.p->b), 0);
+    connect_peer(&c, &c.s);
+    return c;
+}
+
+/* A segment of LEN octets, as soon as the stream takes it. */
+#define LEN 60000
+static void send_segment(struct scene *c, unsigned transfer, unsigned flags)
+{
+    const size_t head = (flags & TCPCL_START) != 0 ? 22 : 18;
+    uint8_t all[22 + LEN] = {
+        1, (uint8_t)flags, [8] = (uint8_t)(transfer >> 8), [9] = (uint8_t)transfer};
+    all[head - 2] = LEN >> 8;
+    all[head - 1] = LEN & 0xff;
+    for (size_t off = 0; off < head + LEN; pair_pass(c->p, TICK_US)) {
+        const struct slice part = slice_of(all + off, head + LEN - off);
+        off += stream_write(c->s, &part, 1);
+    }
+}
+
+/* What was read for nothing counts as 1 ns for each byte, of which fair time for messages is taken
+ * off: 60 MB are 60 ms. 1: the bundles are accepted. */
+START_TEST(refused_bundles_rest)
+{
+    enum { COUNT = 1000 };
+    struct scene c = begin_near(_i == 0 ? refuse : side_received);
+    const tick began = c.p->v.now;
+    for (unsigned i = 0; i < COUNT; i++)
+        send_segment(&c, i, TCPCL_START | TCPCL_END);
+    while (c.p->b.received < COUNT)
+        pair_pass(c.p, TICK_MS / 10);
+    if (_i == 0)
+        ck_assert_uint_ge(c.p->v.now - began, 40 * TICK_MS);
+    else
+        ck_assert_uint_le(c.p->v.now - began, 10 * TICK_MS);
+    end_scene(&c);
+}
+END_TEST
+
+/* So do transfers that are ended for want of memory: of 1 MB where there is room for 0.8 MB. */
+START_TEST(transfers_without_room_rest)
+{
+    enum { TRANSFERS = 30, SEGMENTS = 17 };
+    struct scene c = begin_near(side_received);
+    const struct tcpcl_link *l = container_of(c.p->b.cla, struct tcpcl_link, cla);
+    const struct tcpcl_conn *conn = container_of(list_first(&l->conns), struct tcpcl_conn, node);
+    c.p->b.memory = 800000;
+    const tick began = c.p->v.now;
+    for (unsigned i = 0; i < TRANSFERS * SEGMENTS; i++)
+        send_segment(&c, i / SEGMENTS,
+                     i % SEGMENTS == 0              ? TCPCL_START
+                     : i % SEGMENTS == SEGMENTS - 1 ? TCPCL_END
+                                                    : 0);
+    while (conn->n.transfers_shed < TRANSFERS)
+        pair_pass(c.p, TICK_MS / 10);
+    ck_assert_uint_ge(c.p->v.now - began, 25 * TICK_MS);
+    end_scene(&c);
+}
+END_TEST
+
 SUITE(cla_tcpcl_turn, t)
 {
     tcase_set_timeout(t, 60);
@@ -436,4 +509,6 @@ SUITE(cla_tcpcl_turn, t)
     tcase_add_test(t, long_ones_by_themselves_have_half);
     tcase_add_test(t, sessions_share_time_not_messages);
     tcase_add_test(t, long_bundles_do_not_rest);
+    tcase_add_loop_test(t, refused_bundles_rest, 0, 2);
+    tcase_add_test(t, transfers_without_room_rest);
 }
