@@ -216,10 +216,14 @@ class FramesToolTest(unittest.TestCase):
                 self.assertGreaterEqual(told["cadus"]["iterations"], 12)
                 run("convert", *code, "--from", "cadu", path("worse"), "--randomised", "--marker-errors", "8", "-o", path("again"))
                 self.assertEqual(read("again"), plain)
-        run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", "0.04", path("coded"), "-o", path("worse"))
-        rows = run("info", *code, "--from", "cadu", "--randomised", "--each", "--marker-errors", "8", path("worse")).stdout.decode().splitlines()
-        self.assertEqual(rows[0].split(",")[-1], "iterations")
-        self.assertTrue(all(r.split(",")[1] == "erred" and r.split(",")[-1] == "50" for r in rows[1:]))
+        for length, least in ((128, 50), (512, 50), (2048, 10)):  # the longest are given up when too many checks fail
+            code = ["-l", str(length), "--ldpc", "4/5"]
+            run("gen", "-n", "12", "--packet", "200", *code, "--to", "cadu", "-o", path("coded"))
+            run("convert", *code, "--from", "cadu", "--to", "cadu", "--randomise", "--bit-errors", "0.04", path("coded"), "-o", path("worse"))
+            rows = run("info", *code, "--from", "cadu", "--randomised", "--each", "--marker-errors", "8", path("worse")).stdout.decode().splitlines()
+            self.assertEqual(rows[0].split(",")[-1], "iterations")
+            self.assertEqual({r.split(",")[1] for r in rows[1:]}, {"erred"}, length)
+            self.assertTrue(all(least <= int(r.split(",")[-1]) <= 50 for r in rows[1:]), rows)
         run("info", "--ldpc", "1/2", "--from", "cadu", path("worse"), code=2)
         run("gen", "-l", "128", "--ldpc", "1/2", "--rs", "223", "--to", "cadu", code=2)
 
