@@ -9,22 +9,8 @@
 #include "base/err.h"
 #include "base/rng.h"
 #include "channel-emu/scenario/scenario.h"
+#include "tests/unit/emu_scenario_help.h"
 #include "tests/unit/suite.h"
-
-static struct conf_errors errors;
-
-static int apply(struct scenario *s, const char *text)
-{
-    conf_errors_init(&errors, "s.yaml");
-    return scenario_apply(s, text, strlen(text), "", &errors);
-}
-
-static void good(struct scenario *s, const char *text)
-{
-    ck_assert_int_eq(scenario_init(s), 0);
-    ck_assert_msg(apply(s, text) == 0, "%s", errors.text[0]);
-    ck_assert_msg(scenario_check(s, &errors) == 0, "%s", errors.text[0]);
-}
 
 START_TEST(a_wire_by_default)
 {
