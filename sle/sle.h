@@ -149,6 +149,10 @@ struct sle_when { /* ConditionalTime */
  * wrap (year 2137). Times before 1970 are 0 ns. */
 struct sle_time sle_time_of(uint64_t unix_ns);
 uint64_t sle_time_unix(struct sle_time t);
+/* 8 octets, or 10 of a time with picoseconds; returns how many. */
+size_t sle_time_put(struct sle_time t, uint8_t *out);
+/* Of 8 or 10 octets; false: beyond the day or the millisecond. */
+bool sle_time_get(struct slice in, struct sle_time *out);
 /* < 0, 0, > 0 */
 int sle_time_compare(struct sle_time a, struct sle_time b);
 

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The words of the Cross Support Transfer Services (CCSDS 921.1-B-2 framework, 922.1-B-1 Monitored
+ * Data) that all of csts/ shares. Numbers are those on the wire.
+ */
+#ifndef CSTS_CSTS_H
+#define CSTS_CSTS_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+#include "base/slice.h"
+#include "base/tick.h"
+#include "sle/sle.h"
+
+#define CSTS_OID_OCTETS 32 /* of an object identifier on the wire */
+#define CSTS_OID_TEXT 128  /* its text with the NUL */
+#define CSTS_VERSION 1     /* of the Monitored Data service */
+
+/* An object identifier: the content octets of its encoding. */
+struct csts_oid {
+    uint8_t len;
+    uint8_t octets[CSTS_OID_OCTETS];
+};
+/* "1.3.112.4.4.1"; false: it is none, or too long: *out is unchanged. */
+bool csts_oid_parse(const char *text, struct csts_oid *out);
+/* The text; false: the octets are none, `text` is "". */
+bool csts_oid_text(const struct csts_oid *oid, char text[CSTS_OID_TEXT]);
+bool csts_oid_same(const struct csts_oid *a, const struct csts_oid *b);
+
+/* Object identifiers of the framework: {iso identified-organization(3) 112 ccsds(4) css(4)} is
+ * 1.3.112.4.4, under which csts is 1 and cross support resources are 2. */
+#define CSTS_KNOWN_OIDS(X)                                                                         \
+    X(ASSOCIATION_CONTROL, "1.3.112.4.4.1.1.3.1")                                                  \
+    X(BIND_DIAGNOSTIC, "1.3.112.4.4.1.1.3.1.2.1")                                                  \
+    X(INFORMATION_QUERY, "1.3.112.4.4.1.1.3.5")                                                    \
+    X(NOTIFICATION, "1.3.112.4.4.1.1.3.6")                                                         \
+    X(NOTIFICATION_START, "1.3.112.4.4.1.1.3.6.2.1")                                               \
+    X(NOTIFICATION_START_DIAGNOSTIC, "1.3.112.4.4.1.1.3.6.2.2")                                    \
+    X(CYCLIC_REPORT, "1.3.112.4.4.1.1.3.2.1.1")                                                    \
+    X(CYCLIC_START, "1.3.112.4.4.1.1.3.2.1.1.2.1")                                                 \
+    X(CYCLIC_START_DIAGNOSTIC, "1.3.112.4.4.1.1.3.2.1.1.2.2")                                      \
+    X(CYCLIC_DATA, "1.3.112.4.4.1.1.3.2.1.1.2.3")                                                  \
+    X(BUFFERED_DATA_DELIVERY, "1.3.112.4.4.1.1.3.3")                                               \
+    X(DATA_PROCESSING, "1.3.112.4.4.1.1.3.4")                                                      \
+    X(PROCESS_DATA, "1.3.112.4.4.1.1.3.4.2.1")                                                     \
+    X(PROCESSING_NOTIFY, "1.3.112.4.4.1.1.3.4.2.2")                                                \
+    X(BUFFERED_DATA_PROCESSING, "1.3.112.4.4.1.1.3.4.1.1")                                         \
+    X(SEQUENCE_CONTROLLED, "1.3.112.4.4.1.1.3.4.1.2")                                              \
+    X(START_DIAGNOSTIC, "1.3.112.4.4.1.1.2.7.1")                                                   \
+    X(GET_RESULT, "1.3.112.4.4.1.1.2.14.1")                                                        \
+    X(GET_DIAGNOSTIC, "1.3.112.4.4.1.1.2.14.2")                                                    \
+    X(MONITORED_DATA, "1.3.112.4.4.1.2.1")                                                         \
+    X(ON_CHANGE_START, "1.3.112.4.4.1.2.1.2.1")                                                    \
+    X(ON_CHANGE_CYCLIC_REPORT, "1.3.112.4.4.1.2.1.3.1")
+#define CSTS_OID_ENUM(name, text) CSTS_##name,
+enum csts_known { CSTS_KNOWN_OIDS(CSTS_OID_ENUM) CSTS_KNOWN_COUNT };
+#undef CSTS_OID_ENUM
+struct csts_oid csts_known_oid(enum csts_known which);
+/* Is it this one? */
+bool csts_oid_is(const struct csts_oid *oid, enum csts_known which);
+
+/* The octet of a PEER-ABORT: 921.1-B-2 annex F; those from 128 on are ISP1's (sle/sle.h). */
+#define CSTS_ABORTS(X)                                                                             \
+    X(ACCESS_DENIED, 40, "access denied")                                                          \
+    X(UNEXPECTED_RESPONDER, 41, "unexpected responder id")                                         \
+    X(OPERATIONAL, 42, "operational requirement")                                                  \
+    X(PROTOCOL_ERROR, 43, "protocol error")                                                        \
+    X(COMMUNICATIONS, 44, "communications failure")                                                \
+    X(ENCODING_ERROR, 45, "encoding error")                                                        \
+    X(RETURN_TIMEOUT, 46, "response timeout")                                                      \
+    X(END_OF_PERIOD, 47, "end of service provision period")                                        \
+    X(UNSOLICITED_INVOKE_ID, 48, "unsolicited invoke id")                                          \
+    X(DUPLICATE_INVOKE_ID, 49, "duplicate invoke id")                                              \
+    X(INVALID_PROCEDURE, 50, "invalid procedure name")                                             \
+    X(UNRECOGNIZED_TYPE, 51, "unrecognized type")                                                  \
+    X(FORWARD_BUFFER_TOO_LARGE, 70, "forward buffer too large")                                    \
+    X(OTHER, 126, "other reason")
+#define CSTS_ABORT_ENUM(name, value, text) CSTS_ABORT_##name = value,
+enum csts_abort { CSTS_ABORTS(CSTS_ABORT_ENUM) };
+#undef CSTS_ABORT_ENUM
+const char *csts_abort_text(unsigned diagnostic); /* of any octet; static */
+
+/* The service instance identifier of BIND. */
+struct csts_instance_id {
+    struct csts_oid spacecraft, facility, type;
+    uint32_t number;
+};
+bool csts_instance_same(const struct csts_instance_id *a, const struct csts_instance_id *b);
+
+#endif
