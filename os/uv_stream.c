@@ -32,9 +32,7 @@
 #define BACKLOG 1024   /* connections that the kernel holds; a flood must not keep others out */
 #define ACCEPTS_MAX 16 /* of a listener, before others have their turn */
 #define ACCEPT_PAUSE_MS 100 /* when descriptors or memory have run out */
-/* From one stream, before others have their turn. */
-#define READS_MAX 32
-#define READ_MAX_BYTES ((size_t)256 << 10)
+#define READS_MAX 32        /* from one stream, before others have their turn */
 
 struct uv_stream {
     struct stream base;
@@ -208,11 +206,13 @@ static void on_poll(uv_poll_t *h, int status, int events)
     }
     if ((events & UV_PRIORITIZED) != 0 && !s->over)
         read_urgent(s);
-    size_t left = READ_MAX_BYTES;
+    size_t left = uv_world_read_share(h->loop);
     for (int i = 0;
          (events & UV_READABLE) != 0 && !s->closed && s->reading && !s->over && i < READS_MAX; i++)
         if (!read_piece(s, &left) || s->closed)
             break;
+    if (left == 0)
+        uv_world_read_more(h->loop);
     if (!s->closed && !s->over && status < 0) {
         int error = take_socket_error(s->fd);
         if (error != 0)

@@ -29,6 +29,12 @@
 #include "os/work_pool.h"
 
 #define THREADS_MAX 4
+#define READ_ALL ((size_t)256 << 10) /* of all streams in a round of the loop; of one: at least */
+#define READ_LEAST ((size_t)16 << 10)
+
+struct readers {        /* that had more to read than their share */
+    size_t now, before; /* in this round, and in the last one */
+};
 
 struct uv_world {
     struct world world;
@@ -44,6 +50,7 @@ struct uv_world {
     struct uv_bell *bell;       /* of the pool */
     bool pool_over;             /* none is begun any more */
     struct uv_lookups *lookups; /* NULL: nobody asked yet, or the world has ended */
+    struct readers readers;     /* data of the loop */
     bool ended;
 };
 
@@ -117,6 +124,7 @@ static void on_prepare(uv_prepare_t *handle)
     struct uv_world *u = handle->data;
     world_end_round(&u->world);
     arm_timer(u);
+    u->readers = (struct readers){.before = u->readers.now};
     u->looked = clock_now();
 }
 
@@ -124,6 +132,18 @@ static void on_check(uv_check_t *handle)
 {
     struct uv_world *u = handle->data;
     world_end_round(&u->world);
+}
+
+size_t uv_world_read_share(const struct uv_loop_s *loop)
+{
+    const struct readers *r = uv_loop_get_data(loop);
+    const size_t share = READ_ALL / (r->before == 0 ? 1 : r->before);
+    return share < READ_LEAST ? READ_LEAST : share;
+}
+
+void uv_world_read_more(struct uv_loop_s *loop)
+{
+    ((struct readers *)uv_loop_get_data(loop))->now++;
 }
 
 /* ---- work for other threads ---- */
@@ -287,6 +307,7 @@ int uv_world_open(struct world **out)
     uv_idle_init(&u->loop, &u->idle);
     uv_prepare_init(&u->loop, &u->prepare);
     uv_check_init(&u->loop, &u->check);
+    uv_loop_set_data(&u->loop, &u->readers);
     u->timer.data = u->idle.data = u->prepare.data = u->check.data = u;
     r = uv_poll_start(&u->timer, UV_READABLE, on_timer);
     assert(r == 0); /* the descriptor was good for uv_poll_init */
