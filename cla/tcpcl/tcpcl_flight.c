@@ -7,9 +7,12 @@
  * The bound is twice the octets that fill the path: the rate at which the peer acknowledges, for
  * the shortest time to acknowledge. At twice, the rate can double from one round to the next while
  * the path has room, and not more than one path's worth of octets waits in queues. It is four times
- * as many while the rate grows by a quarter in a round. A short path has what the peer acknowledges
- * in FLOOR_TIME, from FLOOR_LEAST to TCPCL_FLOOR_MOST, for peers that acknowledge irregularly.
- * Before the first round it is TCPCL_FLIGHT_FIRST, so that a long path is not empty then.
+ * as many while the rate grows by a quarter in a round. Before the first round it is
+ * TCPCL_FLIGHT_FIRST, so that a long path is not empty then. A short path has the larger of these:
+ * - what the peer acknowledges in FLOOR_TIME, from FLOOR_LEAST to TCPCL_FLOOR_MOST, for peers that
+ *   acknowledge irregularly;
+ * - what it acknowledges in SCHEDULE_TIME, TCPCL_FLOOR_FAST at most: two processes of
+ *   one machine take turns, and the sender must not wait for the receiver each time.
  *
  * A round ends when the peer has acknowledged all octets that were in segments when the round began
  * (or within a quarter of the shortest time after that: a bound that has just grown is filled
@@ -32,6 +35,7 @@
 #include <assert.h>
 
 #define FLOOR_TIME TICK_S
+#define SCHEDULE_TIME (2 * TICK_MS)
 #define FLOOR_LEAST (UINT64_C(16) << 10)
 #define EPOCH (1 * TICK_S)
 #define EPOCH_IDLE (10 * TICK_S)
@@ -50,14 +54,26 @@ static uint64_t best_rate(const struct tcpcl_session *s)
     return s->flight.rate > s->flight.rate_before ? s->flight.rate : s->flight.rate_before;
 }
 
+static uint64_t floor_of(uint64_t rate)
+{
+    const uint64_t slow = octets_in(rate, FLOOR_TIME), fast = octets_in(rate, SCHEDULE_TIME);
+    if (slow < TCPCL_FLOOR_MOST)
+        return slow < FLOOR_LEAST ? FLOOR_LEAST : slow;
+    if (fast < TCPCL_FLOOR_MOST)
+        return TCPCL_FLOOR_MOST;
+    return fast < TCPCL_FLOOR_FAST ? fast : TCPCL_FLOOR_FAST;
+}
+
 static void set_bound(struct tcpcl_session *s)
 {
     const uint64_t best = best_rate(s);
     const uint64_t path = octets_in(best, s->flight.trip);
-    uint64_t floor = octets_in(best, FLOOR_TIME);
-    floor = floor < FLOOR_LEAST ? FLOOR_LEAST : floor > TCPCL_FLOOR_MOST ? TCPCL_FLOOR_MOST : floor;
-    uint64_t bound = s->flight.drain > 0 ? path / 4 * 3 : s->flight.grew ? 4 * path : 2 * path;
-    bound = bound < floor ? floor : bound;
+    if (s->flight.drain > 0) {
+        s->flight.bound = path / 4 * 3 < FLOOR_LEAST ? FLOOR_LEAST : path / 4 * 3;
+        return;
+    }
+    const uint64_t wanted = s->flight.grew ? 4 * path : 2 * path, floor = floor_of(best);
+    const uint64_t bound = wanted < floor ? floor : wanted;
     if (!s->flight.grew || bound > s->flight.bound)
         s->flight.bound = bound;
 }

@@ -220,11 +220,12 @@ void tcpcl_admit(struct tcpcl_session *s, const struct tcpcl_terms *terms, tick 
 int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
 /* As many octets of bundles are under way (handed over, and not acknowledged) as the peer's
  * acknowledgements justify: twice the octets that fill the path, as measured; on a short path what
- * the peer acknowledges in a second, TCPCL_FLOOR_MOST at most; TCPCL_FLIGHT_FIRST before the first
- * acknowledgement (tcpcl_flight.c). Bundles that wait outside can still be ordered. It is advice:
- * tcpcl_send takes more. A session without bundles never has enough. Changes with tcpcl_send,
- * tcpcl_take_back and tcpcl_poll. */
+ * the peer acknowledges in a second, TCPCL_FLOOR_MOST at most, or in 2 ms, TCPCL_FLOOR_FAST at
+ * most; TCPCL_FLIGHT_FIRST before the first acknowledgement (tcpcl_flight.c). Bundles that wait
+ * outside can still be ordered. It is advice: tcpcl_send takes more. A session without bundles
+ * never has enough. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
 #define TCPCL_FLOOR_MOST (UINT64_C(5) << 18) /* 1024 bundles of 1 kB, a whole window, fit in */
+#define TCPCL_FLOOR_FAST (UINT64_C(4) << 20)
 #define TCPCL_FLIGHT_FIRST (UINT64_C(4) << 20)
 bool tcpcl_enough(const struct tcpcl_session *s);
 /* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it goes on, or

@@ -237,6 +237,31 @@ START_TEST(short_and_fast)
 }
 END_TEST
 
+/* The time is measured anew each 30 s, without what a short path has beyond its own. */
+START_TEST(short_for_long)
+{
+    struct path *p = open_path(400 * MB, 200 * TICK_US, 100000);
+    for (unsigned i = 0; i < 10; i++) {
+        const double used = use_path(p, 10 * TICK_S);
+        ck_used(used, 0.99);
+        ck_assert_uint_le(under_way(p), TCPCL_FLOOR_MOST + 100000);
+    }
+    close_path(p);
+}
+END_TEST
+
+/* Less than an octet fills the path: a bundle goes all the same. */
+START_TEST(nothing_fills_it)
+{
+    struct path *p = open_path(2000, 100 * TICK_US, 100);
+    for (unsigned i = 0; i < 10; i++) {
+        const double used = use_path(p, 10 * TICK_S);
+        ck_used(used, 0.8); /* of octets, heads are not among them */
+    }
+    close_path(p);
+}
+END_TEST
+
 /* 200 kB/s: another source's bundle waits for a few seconds, later than for what was handed over
  * before the first acknowledgement. */
 START_TEST(slow)
@@ -346,6 +371,8 @@ SUITE(cla_tcpcl_flight, t)
     tcase_set_timeout(t, 120);
     tcase_add_test(t, long_and_fast);
     tcase_add_test(t, short_and_fast);
+    tcase_add_test(t, short_for_long);
+    tcase_add_test(t, nothing_fills_it);
     tcase_add_test(t, slow);
     tcase_add_test(t, peer_stops);
     tcase_add_test(t, long_bundles);
