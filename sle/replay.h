@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Credentials of one peer that were right, for as long as they could be right again: what is
- * recorded on the way and sent again does not bind. Private to sle/.
+ * recorded on the way and sent again does not bind. Private to sle/ and csts/.
  *
  * Credentials are a time, a random number and their hash; nothing says to which message they
  * belong. So a provider remembers those of every message, and a BIND may have none of them; a user

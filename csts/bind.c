@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Association control (921.1-B-2 §4.3): BIND and UNBIND. The normal case: the initiator is known
+ * and who it says it is, there is such a service instance for it, and nobody is bound to it. A
+ * refusal is a negative return, then the end of the connection; wrong credentials have no answer at
+ * all, as with Space Link Extension.
+ */
+#include <assert.h>
+#include <stdio.h>
+
+#include "csts/engine_private.h"
+
+static struct csts_procedure association(void)
+{
+    return (struct csts_procedure){.type = csts_known_oid(CSTS_ASSOCIATION_CONTROL),
+                                   .role = CSTS_ASSOCIATION};
+}
+
+static void expect_return(struct csts_link *l, tick now)
+{
+    assoc_timer_set(&l->timers[TIMER_ASSOCIATE],
+                    tick_add(now, l->csts->config.return_timeout_s * TICK_S));
+}
+
+void assoc_bind_send(struct csts_link *l, tick now)
+{
+    struct csts_pdu p = {
+        .kind = CSTS_PDU_BIND, .invoke_id = l->next_id++, .procedure = association()};
+    assert(l->initiator && l->state == CSTS_UNBOUND);
+    snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->csts->config.self.id);
+    snprintf(p.u.bind.port, sizeof p.u.bind.port, "%s", l->user.port);
+    p.u.bind.service = l->user.id.type;
+    p.u.bind.version = l->user.version;
+    p.u.bind.instance = l->user.id;
+    l->state = CSTS_BINDING;
+    expect_return(l, now);
+    (void)assoc_send(l, &p, now);
+}
+
+static struct csts_service *find_service(const struct csts *s, const struct csts_instance_id *id)
+{
+    list_for_each (it, &s->services) {
+        struct csts_service *v = container_of(it, struct csts_service, node);
+        if (csts_instance_same(&v->c.id, id))
+            return v;
+    }
+    return NULL;
+}
+
+/* 0: nothing against it. */
+static enum csts_bind_diag judge_bind(const struct csts_link *l, const struct csts_bind *b,
+                                      struct csts_service **found)
+{
+    if (!csts_oid_is(&b->service, CSTS_MONITORED_DATA))
+        return CSTS_BIND_SERVICE_TYPE;
+    if (b->version != CSTS_VERSION)
+        return CSTS_BIND_VERSION;
+    if (!csts_oid_same(&b->service, &b->instance.type))
+        return CSTS_BIND_INCONSISTENT_TYPE;
+    struct csts_service *v = find_service(l->csts, &b->instance);
+    if (v == NULL)
+        return CSTS_BIND_NO_INSTANCE;
+    if (v->c.initiator[0] != '\0' && strcmp(v->c.initiator, b->initiator) != 0)
+        return CSTS_BIND_NOT_ACCESSIBLE;
+    if (v->link != NULL)
+        return CSTS_BIND_ALREADY_BOUND;
+    *found = v;
+    return (enum csts_bind_diag)0;
+}
+
+static void answer_bind(struct csts_link *l, uint32_t invoke_id, enum csts_bind_diag diag, tick now)
+{
+    uint8_t octets[128];
+    struct csts_pdu p = {
+        .kind = CSTS_PDU_BIND_RETURN, .invoke_id = invoke_id, .positive = diag == 0};
+    snprintf(p.u.responder, sizeof p.u.responder, "%s", l->csts->config.self.id);
+    if (diag != 0) {
+        const char *text = csts_bind_text(diag);
+        p.diagnostic.kind = CSTS_DIAGNOSTIC_EXTENSION;
+        p.diagnostic.pdv.oid = csts_known_oid(CSTS_BIND_DIAGNOSTIC);
+        p.diagnostic.pdv.data =
+            slice_of(octets, csts_bind_diag_write(diag, slice_of(text, strlen(text)), octets,
+                                                  sizeof octets));
+    }
+    if (assoc_send(l, &p, now) != HELIO_OK || diag == 0)
+        return;
+    COUNT(l, binds_refused);
+    l->bind_diag = diag;
+    assoc_close(l, SLE_END_REFUSED, now);
+}
+
+void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    const struct csts_bind *b = &p->u.bind;
+    struct csts_service *v = NULL;
+    bool replayed;
+    if (l->initiator || l->state != CSTS_UNBOUND) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    struct peer *peer = assoc_peer(l->csts, b->initiator);
+    if (peer == NULL) {
+        answer_bind(l, p->invoke_id, CSTS_BIND_ACCESS_DENIED, now);
+        return;
+    }
+    l->peer = peer->p;
+    l->replay = &peer->replay;
+    snprintf(l->peer_id, sizeof l->peer_id, "%s", b->initiator);
+    if (l->peer.level != SLE_AUTH_NONE &&
+        !assoc_authentic(l, p->credentials, true, &replayed, now)) {
+        assoc_close(l, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
+        return;
+    }
+    const enum csts_bind_diag diag = judge_bind(l, b, &v);
+    if (diag == 0) {
+        l->service = v;
+        v->link = l;
+        l->state = CSTS_BOUND;
+        assoc_timer_set(&l->timers[TIMER_ESTABLISH], TICK_NEVER);
+        COUNT(l, binds);
+        assoc_notice(l, CSTS_TOLD_BOUND, NULL);
+    }
+    answer_bind(l, p->invoke_id, diag, now);
+}
+
+void assoc_bind_take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct slice text;
+    if (!l->initiator || l->state != CSTS_BINDING) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);
+    snprintf(l->peer_id, sizeof l->peer_id, "%s", p->u.responder);
+    if (strcmp(p->u.responder, l->peer.who.id) != 0) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNEXPECTED_RESPONDER, now);
+    } else if (!p->positive) {
+        COUNT(l, binds_refused);
+        if (p->diagnostic.kind != CSTS_DIAGNOSTIC_EXTENSION ||
+            !csts_oid_is(&p->diagnostic.pdv.oid, CSTS_BIND_DIAGNOSTIC) ||
+            !csts_bind_diag_read(p->diagnostic.pdv.data, &l->bind_diag, &text))
+            l->bind_diag = 0;
+        assoc_close(l, SLE_END_REFUSED, now);
+    } else {
+        l->state = CSTS_BOUND;
+        COUNT(l, binds);
+        assoc_notice(l, CSTS_TOLD_BOUND, p);
+    }
+}
+
+int csts_unbind(struct csts_link *l, tick now)
+{
+    struct csts_pdu p = {.kind = CSTS_PDU_UNBIND, .procedure = association()};
+    if (!l->initiator || l->state != CSTS_BOUND)
+        return HELIO_ESTOPPED;
+    p.invoke_id = l->next_id++;
+    const int e = assoc_send(l, &p, now);
+    if (e != HELIO_OK)
+        return e;
+    l->state = CSTS_UNBINDING;
+    expect_return(l, now);
+    return (int)p.invoke_id;
+}
+
+void assoc_unbind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    struct csts_pdu answer = {
+        .kind = CSTS_PDU_UNBIND_RETURN, .invoke_id = p->invoke_id, .positive = true};
+    if (l->initiator || l->state != CSTS_BOUND || !assoc_provider_may_unbind(l)) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    assoc_notice(l, CSTS_TOLD_UNBOUND, p);
+    COUNT(l, unbinds);
+    if (assoc_send(l, &answer, now) != HELIO_OK)
+        return;
+    /* The initiator closes; if it does not, we do. */
+    l->closing = l->polite = true;
+    assoc_end(l, SLE_END_UNBOUND, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
+}
+
+void assoc_unbind_take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
+{
+    if (!l->initiator || l->state != CSTS_UNBINDING) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);
+    assoc_notice(l, CSTS_TOLD_UNBOUND, p);
+    COUNT(l, unbinds);
+    assoc_close(l, SLE_END_UNBOUND, now);
+}
