@@ -16,6 +16,7 @@
 
 #include "base/err.h"
 #include "base/slice.h"
+#include "os/work_pool.h"
 
 struct address;
 struct buf;
@@ -71,6 +72,26 @@ struct stream_listener {
     void *context;
 };
 
+/*
+ * A large write that another thread makes, while the loop goes on with other streams. It lies in
+ * its user's memory, and stays with what it refers to until `written` is called, stream_settle has
+ * returned, or the stream is closed. The thread reads `parts` and writes to the socket, nothing
+ * else; before that it calls `prepare`, which may put the last octets into the parts.
+ */
+struct stream_beside {
+    const struct slice *parts;
+    size_t parts_len; /* 1 to STREAM_PARTS_MAX */
+    void (*prepare)(struct stream_beside *b);
+    /* From the loop: as many octets were taken, which nobody needs any more; `writable` of the
+     * stream follows when these are not all. */
+    void (*written)(struct stream_beside *b, size_t octets);
+    /* The stream's: */
+    struct work work;
+    struct stream *stream;
+    int fd, error;
+    size_t got;
+};
+
 /* Of a world. */
 struct stream_ops {
     int (*listen)(struct world *w, struct stream_listener **out, const struct stream_place *at);
@@ -81,6 +102,9 @@ struct stream_ops {
     /* Optional: as `write`, and may keep owners[i] (NULL: none) instead of a copy of parts[i]. */
     size_t (*write_kept)(struct stream *s, const struct slice *parts, struct buf *const *owners,
                          size_t parts_len);
+    /* Optional, both or none. */
+    bool (*write_beside)(struct stream *s, struct stream_beside *b);
+    size_t (*settle)(struct stream *s);
     void (*buffers)(struct stream *s, uint32_t bytes);
     int (*congestion)(struct stream *s, const char *name);     /* NULL: there is no such thing */
     uint64_t (*unheard)(const struct stream *s);               /* NULL: not known */
@@ -138,6 +162,21 @@ static inline size_t stream_write_kept(struct stream *s, const struct slice *par
 {
     return s->ops->write_kept != NULL ? s->ops->write_kept(s, parts, owners, parts_len)
                                       : s->ops->write(s, parts, parts_len);
+}
+
+/* Another thread writes this; nothing else is to be written until it has. False: there are no
+ * threads for it, or the stream has no room now: stream_write does it. */
+static inline bool stream_write_beside(struct stream *s, struct stream_beside *b)
+{
+    return s->ops->write_beside != NULL && s->ops->write_beside(s, b);
+}
+
+/* Waits for that thread, which does not block. Octets that were taken; `written` is not called any
+ * more, `prepare` was called in any case. 0 also when nothing was being written. Before
+ * stream_urgent and stream_finish; stream_close does it by itself. */
+static inline size_t stream_settle(struct stream *s)
+{
+    return s->ops->settle != NULL ? s->ops->settle(s) : 0;
 }
 
 /* Asks for room for so many bytes under way, as far as the system allows. */

@@ -2,12 +2,12 @@
 /*
  * Streams of the kernel's world. A socket is asked for what it has when libuv says that it is
  * ready, and given what it takes when its user writes; what it does not take stays with the user,
- * and libuv is asked when there is room.
+ * and libuv is asked when there is room. Large writes may be another thread's (uv_world_writers):
+ * it has the descriptor and the parts, all else of the stream stays the loop's. So the loop reads
+ * from a socket while a thread writes to it, and waits for the thread before it closes it.
  *
  * What can go wrong: a path that is too long or an address that is none (HELIO_EINVAL), what the
- * system says of sockets; descriptors run out: then connections that come are ended at once, for
- * which one descriptor is kept in reserve, some of them after each pause. Without that one, or
- * memory, connections are accepted after a pause.
+ * system says of sockets.
  */
 #include <assert.h>
 #include <errno.h>
@@ -29,14 +29,13 @@
 #include "os/udp_io.h"
 #include "os/uv_world_private.h"
 
-#define BACKLOG 1024   /* connections that the kernel holds; a flood must not keep others out */
-#define ACCEPTS_MAX 16 /* of a listener, before others have their turn */
-#define ACCEPT_PAUSE_MS 100 /* when descriptors or memory have run out */
-#define READS_MAX 32        /* from one stream, before others have their turn */
+#define READS_MAX 32 /* from one stream, before others have their turn */
 
 struct uv_stream {
     struct stream base;
     uv_poll_t poll;
+    struct world *world;
+    struct stream_beside *beside; /* that another thread writes; NULL: none */
     int fd;
     int events; /* that poll waits for */
     bool reading;
@@ -50,25 +49,10 @@ struct uv_stream {
     int error; /* of it, as its argument */
 };
 
-struct uv_listener {
-    struct stream_listener base;
-    uv_poll_t poll;
-    uv_timer_t pause;
-    uv_loop_t *loop;
-    struct world *world;
-    int fd, spare;            /* spare: open, to be given up when there are no others */
-    struct sockaddr_un local; /* family 0: none */
-};
-
-struct place {
-    struct sockaddr_storage address;
-    socklen_t len;
-};
-
-static int resolve_place(const struct stream_place *p, struct place *out)
+int uv_resolve_place(const struct stream_place *p, struct uv_place *out)
 {
     struct sockaddr_un *un = (struct sockaddr_un *)(void *)&out->address;
-    *out = (struct place){.len = sizeof *un};
+    *out = (struct uv_place){.len = sizeof *un};
     if (p->path == NULL) {
         out->len = address_len(p->address);
         memcpy(&out->address, p->address, out->len);
@@ -81,9 +65,10 @@ static int resolve_place(const struct stream_place *p, struct place *out)
     return 0;
 }
 
+static_assert(sizeof(struct uv_stream *) <= ADDRESS_KEY_HOST, "work of a stream is known by it");
 static_assert(STREAM_PATH_MAX + 1 == sizeof((struct sockaddr_un *)0)->sun_path, "as the kernel");
 
-static int open_socket(const struct place *p)
+int uv_open_socket(const struct uv_place *p)
 {
     int one = 1;
     int fd = socket(p->address.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
@@ -228,16 +213,17 @@ static void on_poll(uv_poll_t *h, int status, int events)
         watch_stream(s);
 }
 
-static struct stream *stream_new(uv_loop_t *loop, int fd, bool connecting)
+struct stream *uv_stream_new(struct world *w, int fd, bool connecting)
 {
     struct uv_stream *s = calloc(1, sizeof *s);
-    if (s == NULL || uv_poll_init(loop, &s->poll, fd) < 0) {
+    if (s == NULL || uv_poll_init(uv_world_loop(w), &s->poll, fd) < 0) {
         free(s);
         close(fd);
         return NULL;
     }
     s->base.ops = &uv_stream_ops;
     s->poll.data = s;
+    s->world = w;
     s->fd = fd;
     s->connecting = connecting;
     watch_stream(s);
@@ -246,9 +232,9 @@ static struct stream *stream_new(uv_loop_t *loop, int fd, bool connecting)
 
 static int connect_stream(struct world *w, struct stream **out, const struct stream_place *to)
 {
-    struct place p;
-    int r = resolve_place(to, &p);
-    int fd = r < 0 ? r : open_socket(&p);
+    struct uv_place p;
+    int r = uv_resolve_place(to, &p);
+    int fd = r < 0 ? r : uv_open_socket(&p);
     if (fd < 0)
         return fd;
     r = connect(fd, (const struct sockaddr *)&p.address, p.len) == 0 ? 0 : helio_from_errno(errno);
@@ -256,7 +242,7 @@ static int connect_stream(struct world *w, struct stream **out, const struct str
         close(fd);
         return r;
     }
-    *out = stream_new(uv_world_loop(w), fd, r != 0);
+    *out = uv_stream_new(w, fd, r != 0);
     return *out == NULL ? HELIO_ENOMEM : 0;
 }
 
@@ -268,7 +254,8 @@ static void read_stream(struct stream *base, bool on)
     watch_stream(s);
 }
 
-static size_t write_some(struct uv_stream *s, const struct slice *parts, size_t n)
+/* Octets that were taken, or HELIO_E*. Also from threads. */
+static ssize_t send_parts(int fd, const struct slice *parts, size_t n)
 {
     struct iovec iov[STREAM_PARTS_MAX];
     for (size_t i = 0; i < n; i++) {
@@ -279,10 +266,18 @@ static size_t write_some(struct uv_stream *s, const struct slice *parts, size_t 
         iov[i] = (struct iovec){.iov_base = at.out, .iov_len = parts[i].len};
     }
     struct msghdr m = {.msg_iov = iov, .msg_iovlen = n};
-    ssize_t got = sendmsg(s->fd, &m, MSG_NOSIGNAL);
+    ssize_t got = sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT);
     /* ENOBUFS: the kernel is short of memory for a moment, nothing is wrong with the connection */
-    if (got < 0 && errno != EAGAIN && errno != ENOBUFS && errno != EINTR)
-        end_stream(s, helio_from_errno(errno));
+    if (got < 0 && (errno == EAGAIN || errno == ENOBUFS || errno == EINTR))
+        return 0;
+    return got < 0 ? helio_from_errno(errno) : got;
+}
+
+static size_t write_some(struct uv_stream *s, const struct slice *parts, size_t n)
+{
+    ssize_t got = send_parts(s->fd, parts, n);
+    if (got < 0)
+        end_stream(s, (int)got);
     return got < 0 ? 0 : (size_t)got;
 }
 
@@ -290,7 +285,7 @@ static size_t write_stream(struct stream *base, const struct slice *parts, size_
 {
     struct uv_stream *s = uv_stream_of(base);
     size_t want = 0, got = 0;
-    assert(!s->closed && n <= STREAM_PARTS_MAX);
+    assert(!s->closed && n <= STREAM_PARTS_MAX && s->beside == NULL);
     for (size_t i = 0; i < n; i++)
         want += parts[i].len;
     if (n == 0)
@@ -305,6 +300,67 @@ static size_t write_stream(struct stream *base, const struct slice *parts, size_
     s->full = got < want && !s->shut;
     watch_stream(s);
     return got;
+}
+
+static void run_beside(struct work *w)
+{
+    struct stream_beside *b = container_of(w, struct stream_beside, work);
+    b->prepare(b);
+    ssize_t got = send_parts(b->fd, b->parts, b->parts_len);
+    b->error = got < 0 ? (int)got : 0;
+    b->got = got < 0 ? 0 : (size_t)got;
+}
+
+/* The thread has left it. */
+static void end_beside(struct uv_stream *s)
+{
+    const struct stream_beside *b = s->beside;
+    size_t want = 0;
+    for (size_t i = 0; i < b->parts_len; i++)
+        want += b->parts[i].len;
+    assert(b->got <= want && !s->full);
+    s->beside = NULL;
+    if (b->error < 0)
+        end_stream(s, b->error);
+    s->full = b->got < want && !s->over;
+    watch_stream(s);
+}
+
+static void on_beside(struct work *w)
+{
+    struct stream_beside *b = container_of(w, struct stream_beside, work);
+    end_beside(uv_stream_of(b->stream));
+    b->written(b, b->got);
+}
+
+static bool write_beside(struct stream *base, struct stream_beside *b)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    struct work_pool *pool = uv_world_write_pool(s->world);
+    assert(!s->closed && s->beside == NULL && b->parts_len >= 1);
+    if (pool == NULL || s->connecting || s->over || s->full || s->shut)
+        return false;
+    b->work = (struct work){.run = run_beside, .done = on_beside};
+    memcpy(b->work.host, &s, sizeof s); /* each stream has its turn */
+    b->stream = base;
+    b->fd = s->fd;
+    b->error = 0;
+    b->got = 0;
+    s->beside = b;
+    work_pool_give(pool, &b->work);
+    return true;
+}
+
+static size_t settle_beside(struct stream *base)
+{
+    struct uv_stream *s = uv_stream_of(base);
+    struct stream_beside *b = s->beside;
+    if (b == NULL)
+        return 0;
+    if (!work_pool_recall(uv_world_write_pool(s->world), &b->work))
+        b->prepare(b);
+    end_beside(s);
+    return b->got;
 }
 
 static void grow_buffers(struct stream *base, uint32_t bytes)
@@ -381,6 +437,7 @@ static int send_urgent(struct stream *base, uint8_t octet)
     assert(!s->closed && !s->shut);
     s->shut = true;
     s->full = false;
+    assert(s->beside == NULL);
     ssize_t n = s->connecting || s->over ? 0 : send(s->fd, &octet, 1, MSG_OOB | MSG_NOSIGNAL);
     int error = n < 0 ? helio_from_errno(errno) : n == 0 ? HELIO_ESTOPPED : 0;
     if (!s->over && shutdown(s->fd, SHUT_WR) != 0 && error == 0)
@@ -392,7 +449,7 @@ static int send_urgent(struct stream *base, uint8_t octet)
 static int finish_stream(struct stream *base)
 {
     struct uv_stream *s = uv_stream_of(base);
-    assert(!s->closed && !s->shut);
+    assert(!s->closed && !s->shut && s->beside == NULL);
     s->shut = true;
     s->full = false;
     int r = s->over || shutdown(s->fd, SHUT_WR) == 0 ? 0 : helio_from_errno(errno);
@@ -404,6 +461,8 @@ static void close_stream(struct stream *base)
 {
     struct uv_stream *s = uv_stream_of(base);
     assert(!s->closed);
+    if (s->beside != NULL)
+        (void)work_pool_recall(uv_world_write_pool(s->world), &s->beside->work);
     s->closed = true;
     uv_close((uv_handle_t *)&s->poll, free_stream);
     close(s->fd);
@@ -416,173 +475,14 @@ static void reset_stream(struct stream *base)
     close_stream(base);
 }
 
-/* ---- listeners ---- */
-
-static struct uv_listener *uv_listener_of(struct stream_listener *l)
-{
-    return container_of(l, struct uv_listener, base);
-}
-
-static void on_connection(uv_poll_t *h, int status, int events);
-
-static void on_pause(uv_timer_t *h)
-{
-    struct uv_listener *l = h->data;
-    uv_poll_start(&l->poll, UV_READABLE, on_connection);
-}
-
-/* The connection stays ready to be accepted, which must not keep the loop busy. */
-static void pause_listener(struct uv_listener *l)
-{
-    uv_poll_stop(&l->poll);
-    uv_timer_start(&l->pause, on_pause, ACCEPT_PAUSE_MS, 0);
-}
-
-/* Out of descriptors: who waits is told so, by the end of the connection. False: not even that. */
-static bool turn_away(struct uv_listener *l)
-{
-    if (l->spare < 0)
-        l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC); /* one may be free again */
-    if (l->spare < 0)
-        return false;
-    close(l->spare);
-    int fd = accept(l->fd, NULL, NULL);
-    if (fd >= 0)
-        close(fd);
-    l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    return fd >= 0;
-}
-
-/* A socket, or -1: nobody else is to be accepted now. A peer that connects again and again, while
- * there are no descriptors, does not keep the loop busy either: a few are turned away, then comes
- * the pause. */
-static int accept_one(struct uv_listener *l)
-{
-    int fd = accept4(l->fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-    bool gone = fd < 0 && (errno == EAGAIN || errno == EINTR || errno == ECONNABORTED);
-    bool full = fd < 0 && (errno == EMFILE || errno == ENFILE);
-    l->world->no_descriptor += full;
-    for (int i = 0; full && i < ACCEPTS_MAX && turn_away(l); i++)
-        ;
-    if (fd < 0 && !gone)
-        pause_listener(l);
-    return fd;
-}
-
-/* The listener may end with each connection: it is not closed while one is told. */
-static void on_connection(uv_poll_t *h, int status, int events)
-{
-    struct uv_listener *l = h->data;
-    int one = 1;
-    (void)events;
-    for (int i = 0; status >= 0 && i < ACCEPTS_MAX && !uv_is_closing((uv_handle_t *)h); i++) {
-        int fd = accept_one(l);
-        if (fd < 0)
-            return;
-        if (l->local.sun_family != AF_UNIX)
-            (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof one);
-        struct stream *s = stream_new(l->loop, fd, false);
-        if (s != NULL)
-            l->base.accepted(l->base.context, s);
-    }
-}
-
-static void free_listener(uv_handle_t *h)
-{
-    free(h->data);
-}
-
-static void close_pause(uv_handle_t *h)
-{
-    struct uv_listener *l = h->data;
-    uv_close((uv_handle_t *)&l->pause, free_listener);
-}
-
-/* A UNIX socket's file outlives it. */
-static void remove_file(const struct place *p)
-{
-    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&p->address;
-    if (un->sun_family == AF_UNIX)
-        (void)unlink(un->sun_path);
-}
-
-/* Nobody can connect before listen(), and the file is its owner's alone until its group is set:
- * bind() takes the mode of the socket itself, less the umask. */
-static bool open_file_to(const struct place *p, const struct stream_place *at)
-{
-    const struct sockaddr_un *un = (const struct sockaddr_un *)(const void *)&p->address;
-    if (un->sun_family != AF_UNIX)
-        return true;
-    return (!at->has_group || lchown(un->sun_path, (uid_t)-1, (gid_t)at->group) == 0) &&
-           chmod(un->sun_path, (mode_t)(at->mode != 0 ? at->mode : STREAM_MODE)) == 0;
-}
-
-static int bind_socket(const struct place *p, const struct stream_place *at)
-{
-    int one = 1;
-    int fd = open_socket(p);
-    if (fd < 0)
-        return fd;
-    if (p->address.ss_family != AF_UNIX)
-        (void)setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
-    else
-        (void)fchmod(fd, S_IRUSR | S_IWUSR);
-    bool bound = bind(fd, (const struct sockaddr *)&p->address, p->len) == 0;
-    if (bound && open_file_to(p, at) && listen(fd, BACKLOG) == 0)
-        return fd;
-    int error = helio_from_errno(errno);
-    if (bound)
-        remove_file(p);
-    close(fd);
-    return error;
-}
-
-static int listen_at(struct world *w, struct stream_listener **out, const struct stream_place *at)
-{
-    struct place p;
-    int r = resolve_place(at, &p);
-    int fd = r < 0 ? r : bind_socket(&p, at);
-    if (fd < 0)
-        return fd;
-    struct uv_listener *l = calloc(1, sizeof *l);
-    if (l == NULL || uv_poll_init(uv_world_loop(w), &l->poll, fd) < 0) {
-        free(l);
-        remove_file(&p);
-        close(fd);
-        return HELIO_ENOMEM;
-    }
-    l->base.ops = &uv_stream_ops;
-    l->poll.data = l;
-    l->loop = uv_world_loop(w);
-    l->world = w;
-    uv_timer_init(l->loop, &l->pause);
-    l->pause.data = l;
-    l->fd = fd;
-    l->spare = open("/dev/null", O_RDONLY | O_CLOEXEC);
-    if (at->path != NULL)
-        memcpy(&l->local, &p.address, sizeof l->local);
-    uv_poll_start(&l->poll, UV_READABLE, on_connection);
-    *out = &l->base;
-    return 0;
-}
-
-static void stop_listening(struct stream_listener *base)
-{
-    struct uv_listener *l = uv_listener_of(base);
-    if (l->local.sun_family == AF_UNIX)
-        (void)unlink(l->local.sun_path);
-    uv_close((uv_handle_t *)&l->poll, close_pause);
-    close(l->fd);
-    if (l->spare >= 0)
-        close(l->spare);
-}
-
 const struct stream_ops uv_stream_ops = {
-    .listen = listen_at,
-    .unlisten = stop_listening,
+    .listen = uv_listener_open,
+    .unlisten = uv_listener_close,
     .connect = connect_stream,
     .read = read_stream,
     .write = write_stream,
+    .write_beside = write_beside,
+    .settle = settle_beside,
     .buffers = grow_buffers,
     .congestion = choose_congestion,
     .unheard = count_unheard,

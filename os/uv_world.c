@@ -44,11 +44,13 @@ struct uv_world {
     uv_idle_t idle; /* active: an alarm is due soon */
     uv_prepare_t prepare;
     uv_check_t check;
-    tick looked;                /* before the loop looked at its descriptors last */
-    tick armed;                 /* what the timer descriptor is set to; TICK_NEVER: not */
-    struct work_pool *pool;     /* NULL: nobody had work yet, or there are no threads for it */
-    struct uv_bell *bell;       /* of the pool */
-    bool pool_over;             /* none is begun any more */
+    tick looked;               /* before the loop looked at its descriptors last */
+    tick armed;                /* what the timer descriptor is set to; TICK_NEVER: not */
+    struct work_pool *pool;    /* NULL: nobody had work yet, or there are no threads for it */
+    struct uv_bell *bell;      /* of the pool */
+    bool pool_over;            /* none is begun any more */
+    struct work_pool *writers; /* uv_world_writers; NULL: none */
+    struct uv_bell *writers_bell;
     struct uv_lookups *lookups; /* NULL: nobody asked yet, or the world has ended */
     struct readers readers;     /* data of the loop */
     bool ended;
@@ -174,7 +176,7 @@ static bool begin_pool(struct uv_world *u)
     u->pool_over = true; /* one attempt */
     if (uv_bell_open(&u->bell, &u->loop, on_bell, u) != 0)
         return false;
-    if (work_pool_new(&u->pool, count_threads(), ring_bell, u) == 0)
+    if (work_pool_new(&u->pool, count_threads(), WORK_LOW, ring_bell, u) == 0)
         return true;
     uv_bell_close(u->bell);
     u->bell = NULL;
@@ -194,6 +196,48 @@ static bool take_work_back(struct world *w, struct work *job)
 {
     struct uv_world *u = uv_world_of(w);
     return u->pool != NULL && work_pool_take_back(u->pool, job);
+}
+
+static void on_written(void *context)
+{
+    struct uv_world *u = context;
+    while (u->writers != NULL && work_pool_done(u->writers))
+        continue; /* one of them may end the world */
+}
+
+static void ring_written(void *context)
+{
+    struct uv_world *u = context;
+    uv_bell_ring(u->writers_bell);
+}
+
+int uv_world_writers(struct world *w, unsigned threads)
+{
+    struct uv_world *u = uv_world_of(w);
+    assert(u->writers == NULL && threads >= 1 && threads <= WORK_THREADS_MAX);
+    int r = uv_bell_open(&u->writers_bell, &u->loop, on_written, u);
+    if (r != 0)
+        return r;
+    r = work_pool_new(&u->writers, threads, WORK_AS_LOOP, ring_written, u);
+    if (r != 0) {
+        uv_bell_close(u->writers_bell);
+        u->writers_bell = NULL;
+    }
+    return r;
+}
+
+struct work_pool *uv_world_write_pool(struct world *w)
+{
+    return uv_world_of(w)->writers;
+}
+
+static void end_writers(struct uv_world *u)
+{
+    struct work_pool *writers = u->writers;
+    u->writers = NULL;
+    work_pool_free(writers);
+    uv_bell_close(u->writers_bell);
+    u->writers_bell = NULL;
 }
 
 static void end_pool(struct uv_world *u)
@@ -327,6 +371,7 @@ void uv_world_end(struct world *w)
     struct uv_world *u = uv_world_of(w);
     uv_handle_t *own[] = {(uv_handle_t *)&u->timer, (uv_handle_t *)&u->idle,
                           (uv_handle_t *)&u->prepare, (uv_handle_t *)&u->check};
+    end_writers(u);
     end_pool(u);
     end_lookups(u);
     for (size_t i = 0; i < sizeof own / sizeof *own; i++)

@@ -13,6 +13,10 @@ int uv_world_open(struct world **out);
 /* For what else has handles in the same loop. */
 struct uv_loop_s *uv_world_loop(struct world *w);
 
+/* From now on so many threads, 1 to WORK_THREADS_MAX, write what streams are given by
+ * stream_write_beside. Once. 0, or HELIO_E*: then there are none. */
+int uv_world_writers(struct world *w, unsigned threads);
+
 /* Runs until uv_world_end was called and everything that was opened in the world has closed. */
 void uv_world_run(struct world *w);
 

@@ -15,16 +15,15 @@
 #include "os/priority.h"
 #include "os/thread.h"
 
-#define THREADS_MAX 8
-
 struct work_pool {
     pthread_mutex_t lock;
-    pthread_cond_t more;
+    pthread_cond_t more, one_over;
     struct list hosts; /* struct work.node: the first piece of each */
     struct list over;  /* those that are done */
     bool ending;
+    enum work_priority priority;
     unsigned threads;
-    pthread_t thread[THREADS_MAX];
+    pthread_t thread[WORK_THREADS_MAX];
     void (*ring)(void *context);
     void *context;
 };
@@ -69,7 +68,8 @@ static void put_in(struct work_pool *p, struct work *w)
 static void *work_on(void *context)
 {
     struct work_pool *p = context;
-    priority_lower();
+    if (p->priority == WORK_LOW)
+        priority_lower();
     pthread_mutex_lock(&p->lock);
     while (!p->ending) {
         if (list_empty(&p->hosts)) {
@@ -83,6 +83,7 @@ static void *work_on(void *context)
         pthread_mutex_lock(&p->lock);
         bool first = list_empty(&p->over);
         list_add_tail(&p->over, &w->node);
+        pthread_cond_broadcast(&p->one_over);
         if (first)
             p->ring(p->context);
     }
@@ -102,20 +103,22 @@ static int start_threads(struct work_pool *p, unsigned threads)
 
 /* ---- the calls ---- */
 
-int work_pool_new(struct work_pool **out, unsigned threads, void (*ring)(void *context),
-                  void *context)
+int work_pool_new(struct work_pool **out, unsigned threads, enum work_priority priority,
+                  void (*ring)(void *context), void *context)
 {
     struct work_pool *p = calloc(1, sizeof *p);
     if (p == NULL)
         return HELIO_ENOMEM;
     assert(threads >= 1);
+    p->priority = priority;
     p->ring = ring;
     p->context = context;
     list_init(&p->hosts);
     list_init(&p->over);
     pthread_mutex_init(&p->lock, NULL);
     pthread_cond_init(&p->more, NULL);
-    int r = start_threads(p, threads < THREADS_MAX ? threads : THREADS_MAX);
+    pthread_cond_init(&p->one_over, NULL);
+    int r = start_threads(p, threads < WORK_THREADS_MAX ? threads : WORK_THREADS_MAX);
     if (r != 0) {
         work_pool_free(p);
         return r;
@@ -157,6 +160,28 @@ bool work_pool_take_back(struct work_pool *p, struct work *w)
     return queued;
 }
 
+static bool is_over(const struct work_pool *p, const struct work *w)
+{
+    list_for_each (it, &p->over)
+        if (it == &w->node)
+            return true;
+    return false;
+}
+
+bool work_pool_recall(struct work_pool *p, struct work *w)
+{
+    pthread_mutex_lock(&p->lock);
+    const bool queued = is_queued(p, w);
+    if (queued)
+        take_out(p, w, false);
+    while (!queued && !is_over(p, w))
+        pthread_cond_wait(&p->one_over, &p->lock);
+    if (!queued)
+        list_sub(&w->node);
+    pthread_mutex_unlock(&p->lock);
+    return !queued;
+}
+
 static struct work *next_done(struct work_pool *p)
 {
     pthread_mutex_lock(&p->lock);
@@ -193,6 +218,7 @@ void work_pool_free(struct work_pool *p)
     while (work_pool_done(p))
         continue;
     pthread_cond_destroy(&p->more);
+    pthread_cond_destroy(&p->one_over);
     pthread_mutex_destroy(&p->lock);
     free(p);
 }

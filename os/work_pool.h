@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads for calculations that would stop a loop: signatures, for example. They have a low
- * priority (priority_lower), so that the loop goes on beside them on a busy machine. Work is done
- * in turns of whom it is for: one piece for each, however many pieces it has given.
+ * Threads for work that would stop a loop, or that one thread is too slow for: signatures, large
+ * writes. Work is done in turns of whom it is for: one piece for each, however many pieces it has
+ * given.
  */
 #ifndef OS_WORK_POOL_H
 #define OS_WORK_POOL_H
@@ -22,10 +22,15 @@ struct work {
     struct list others; /* of the first of a host: its further pieces */
 };
 
-/* ring: called from the threads when something is done; then the loop calls work_pool_done. 0, or
- * HELIO_E*: no memory, no threads. */
-int work_pool_new(struct work_pool **out, unsigned threads, void (*ring)(void *context),
-                  void *context);
+#define WORK_THREADS_MAX 64
+
+/* Of the threads. LOW: so that the loop goes on beside them on a busy machine (priority_lower). */
+enum work_priority { WORK_LOW, WORK_AS_LOOP };
+
+/* threads: 1 to WORK_THREADS_MAX. ring: called from them when something is done; then the loop
+ * calls work_pool_done. 0, or HELIO_E*: no memory, no threads. */
+int work_pool_new(struct work_pool **out, unsigned threads, enum work_priority priority,
+                  void (*ring)(void *context), void *context);
 /* Waits for what is being done; what waits is not begun. All are told to be done from within this
  * call. NULL is allowed. */
 void work_pool_free(struct work_pool *p);
@@ -33,6 +38,8 @@ void work_pool_free(struct work_pool *p);
 void work_pool_give(struct work_pool *p, struct work *w);
 /* True: it had not begun, and will not. False: `done` follows. */
 bool work_pool_take_back(struct work_pool *p, struct work *w);
+/* The same, but waits for what has begun: true: it has run. `done` does not follow. */
+bool work_pool_recall(struct work_pool *p, struct work *w);
 /* Tells the next one that is done, within which the pool may be freed; false: there is none. */
 bool work_pool_done(struct work_pool *p);
 

@@ -4,6 +4,7 @@
 #include <semaphore.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "os/uv_world.h"
 #include "os/work_pool.h"
@@ -71,7 +72,7 @@ static struct bench *bench_new(void)
     sem_init(&b->rung, 0, 0);
     pthread_mutex_init(&b->lock, NULL);
     b->loop = pthread_self();
-    ck_assert_int_eq(work_pool_new(&b->pool, 1, ring, b), 0);
+    ck_assert_int_eq(work_pool_new(&b->pool, 1, WORK_LOW, ring, b), 0);
     return b;
 }
 
@@ -145,6 +146,41 @@ START_TEST(taken_back)
 }
 END_TEST
 
+/* The gate opens while somebody waits for what is behind it. */
+static void *open_later(void *context)
+{
+    struct bench *b = context;
+    usleep(20000);
+    open_gate(b, 1);
+    return NULL;
+}
+
+/* What has begun is waited for, what is over is told nothing any more, what waits is not begun. */
+START_TEST(recalled)
+{
+    struct bench *b = bench_new();
+    pthread_t opener;
+    give(b, 0, 1);
+    wait_for(&b->begun);
+    give(b, 1, 2);
+    ck_assert(!work_pool_recall(b->pool, &b->piece[1].work));
+    ck_assert_int_eq(pthread_create(&opener, NULL, open_later, b), 0);
+    ck_assert(work_pool_recall(b->pool, &b->piece[0].work));
+    ck_assert_int_eq(b->piece[0].ran, 1);
+    pthread_join(opener, NULL);
+    give(b, 2, 1);
+    open_gate(b, 1);
+    wait_for(&b->rung); /* of the first */
+    wait_for(&b->rung);
+    ck_assert(work_pool_recall(b->pool, &b->piece[2].work));
+    ck_assert(!work_pool_done(b->pool));
+    for (int i = 0; i < 3; i++)
+        ck_assert(b->piece[i].told == 0 && b->piece[i].ran == (i != 1));
+    work_pool_free(b->pool);
+    free(b);
+}
+END_TEST
+
 /* What is being done is finished, what waits is not begun; all are told. */
 START_TEST(ends_with_work_left)
 {
@@ -198,6 +234,7 @@ SUITE(os_work_pool, t)
 {
     tcase_add_test(t, hosts_take_turns);
     tcase_add_test(t, taken_back);
+    tcase_add_test(t, recalled);
     tcase_add_test(t, ends_with_work_left);
     tcase_add_test(t, in_a_loop);
 }
