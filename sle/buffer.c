@@ -145,15 +145,20 @@ static void discard_backlog(struct sle_instance *i)
     }
 }
 
+/* Those of which something was written, or may be just now, are not among those that wait: of
+ * complete mode only the first, so that what is not written is bounded. */
 static bool queue_is_full(const struct sle_instance *i)
 {
-    const struct sle_link *l = i->link;
     uint32_t begun = 0;
     if (i->p.queued < i->p.c.queue_buffers)
         return false;
-    if (!list_empty(&l->queue)) {
-        const struct out *o = container_of(list_first(&l->queue), struct out, node);
-        begun = o->buffer && (o->written > 0 || o->exposed);
+    list_for_each (it, &i->link->queue) {
+        const struct out *o = container_of(it, struct out, node);
+        if (o->written == 0 && !o->exposed)
+            break;
+        begun += o->buffer;
+        if (i->mode != SLE_TIMELY)
+            break;
     }
     return i->p.queued - begun >= i->p.c.queue_buffers;
 }
@@ -420,7 +425,9 @@ size_t sle_provider_room(const struct sle_instance *i)
     const struct provider *p = &i->p;
     size_t n = p->c.buffer_frames, used = p->fill == NULL ? 0 : p->fill->frames + p->fill->syncs;
     size_t buffers = p->queued < p->c.queue_buffers ? p->c.queue_buffers - p->queued : 0;
-    return buffers * n + (used < n ? n - used : 0);
+    const size_t room = buffers * n + (used < n ? n - used : 0);
+    /* In timely mode the frame that fills a buffer passes it at once. */
+    return room > 0 && i->mode == SLE_TIMELY ? room - 1 : room;
 }
 
 bool sle_provider_active(const struct sle_instance *i)

@@ -86,6 +86,7 @@ static void check_link(const struct sle_link *l)
     list_for_each (it, &l->queue) {
         const struct out *o = container_of(it, struct out, node);
         check_out(o);
+        assert(l->state != SLE_ENDED || l->closing || o->exposed);
         octets += o->octets - o->written;
         answers += o->buffer ? 0 : o->octets;
     }

@@ -182,9 +182,30 @@ void sle_link_urgent(struct sle_link *l, uint8_t octet, tick now);
 void sle_link_closed(struct sle_link *l, tick now);
 
 /* Up to `max` slices (>= 1) of what is to be written next, one behind the other; 0: nothing. They
- * stay until the next call of sle_link_wrote, which says how many octets were taken. */
+ * stay until the next call of sle_link_wrote, which says how many octets were taken; the engine may
+ * be told anything in between, and the link may end. */
 size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick now);
 void sle_link_wrote(struct sle_link *l, size_t octets, tick now);
+
+/* For a host that writes in another thread: the same without credentials, which sle_lent_sign makes
+ * there. It must be called once before sle_link_wrote, and nothing is to be asked of
+ * sle_link_output in between. `lent` has room for SLE_LENT_MAX slices. */
+#define SLE_LENT_MAX 128
+struct sle_lent {
+    const struct sle_identity *self;
+    enum sle_hash which;
+    struct sle_time time;
+    size_t len; /* messages */
+    struct sle_lent_message {
+        uint8_t *const *stamps; /* where its credentials go */
+        uint32_t count, random;
+    } messages[SLE_LENT_MAX];
+};
+size_t sle_link_lend(struct sle_link *l, struct slice *parts, size_t max, struct sle_lent *lent,
+                     tick now);
+/* From any thread. Calls no engine: it reads `lent` and what that refers to, and writes the
+ * credentials. hash: the engine's, with a context that no other thread uses now. */
+void sle_lent_sign(const struct sle_lent *lent, sle_hash_function *hash, void *context);
 
 /* What becomes of the stream. */
 enum sle_stream {

@@ -310,7 +310,8 @@ void link_take_pdu(struct sle_link *l, struct slice body, tick now);
 int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now);
 int link_send_tml(struct sle_link *l, const uint8_t *octets, size_t len);
 void link_enqueue(struct sle_link *l, struct out *o);
-void link_drop_queue(struct sle_link *l);
+void link_drop_queue(struct sle_link *l); /* but for what is exposed */
+void link_take_back(struct sle_link *l);  /* nothing is exposed any more */
 /* octets of credentials of such a PDU; 0: none are sent */
 size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind);
 /* out.c */

@@ -172,6 +172,7 @@ static void forget_times(struct sle_link *l)
 void sle_link_free(struct sle_link *l)
 {
     l->state = SLE_ENDED;
+    link_take_back(l);
     link_drop_queue(l);
     leave_instance(l, l->last_in);
     forget_times(l);
@@ -200,7 +201,6 @@ void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsi
     if (l->stream == SLE_STREAM_KEEP || l->stream == SLE_STREAM_ABORT)
         kept_set(l->sle, link_kept(l, KEPT_CLOSE), tick_add(now, l->sle->config.tml.close_wait));
     leave_instance(l, now);
-    assert(l->closing || list_empty(&l->queue));
     assert(l->instance == NULL || l->instance->link != l);
 }
 

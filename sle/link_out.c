@@ -3,6 +3,9 @@
  * What goes out: one ordered queue of messages, given as slices. Credentials are put in when a
  * message is first given to be written, so that they are not old when it had to wait; all that is
  * in one transfer buffer has the same.
+ *
+ * Messages that were given to the host are exposed until it says how much of them was written. When
+ * the link ends meanwhile they stay, since another thread may be writing them.
  */
 #include <assert.h>
 
@@ -27,22 +30,31 @@ size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind)
     return hash_of(l) == SLE_SHA1 ? 40 : 52;
 }
 
-static void stamp_out(struct sle_link *l, struct out *o, tick now)
+/* Credentials that are to be made for what this message has. */
+static void lend_stamps(struct sle_link *l, struct out *o, struct sle_lent *lent, tick now)
 {
-    struct sle_credentials c;
-    uint8_t octets[SLE_CREDENTIALS_MAX];
-    assert(o->stamp_count > 0 && o->written == 0);
-    struct sle *s = l->sle;
+    assert(o->stamp_count > 0 && o->written == 0 && lent->len < SLE_LENT_MAX);
     /* Four octets in DER, always. */
-    uint32_t random = 0x800000 + (uint32_t)rng_below(&s->rng, 0x80000000u - 0x800000u);
+    uint32_t random = 0x800000 + (uint32_t)rng_below(&l->sle->rng, 0x80000000u - 0x800000u);
     o->stamped = now;
-    if (!sle_credentials_make(&s->config.self, hash_of(l), s->config.hash, s->config.hash_context,
-                              sle_now(s, now), random, &c))
-        memset(c.digest, 0, sizeof c.digest);
-    size_t n = sle_credentials_write(&c, octets, sizeof octets);
-    assert(n == 40 || n == 52);
-    for (uint32_t i = 0; i < o->stamp_count; i++)
-        memcpy(o->stamps[i], octets, n);
+    lent->messages[lent->len++] =
+        (struct sle_lent_message){.stamps = o->stamps, .count = o->stamp_count, .random = random};
+}
+
+void sle_lent_sign(const struct sle_lent *lent, sle_hash_function *hash, void *context)
+{
+    for (size_t k = 0; k < lent->len; k++) {
+        const struct sle_lent_message *m = &lent->messages[k];
+        struct sle_credentials c;
+        uint8_t octets[SLE_CREDENTIALS_MAX];
+        if (!sle_credentials_make(lent->self, lent->which, hash, context, lent->time, m->random,
+                                  &c))
+            memset(c.digest, 0, sizeof c.digest);
+        size_t n = sle_credentials_write(&c, octets, sizeof octets);
+        assert(n == 40 || n == 52);
+        for (uint32_t i = 0; i < m->count; i++)
+            memcpy(m->stamps[i], octets, n);
+    }
 }
 
 void link_enqueue(struct sle_link *l, struct out *o)
@@ -108,8 +120,42 @@ static size_t give_parts(struct out *o, struct slice *parts, size_t max)
     return n;
 }
 
+static bool needs_stamps(const struct out *o, tick now)
+{
+    return o->stamp_count > 0 && o->written == 0 &&
+           (o->stamped == TICK_NEVER || now - o->stamped > STAMP_AGE);
+}
+
+static void begin_lent(const struct sle_link *l, struct sle_lent *lent, tick now)
+{
+    lent->self = &l->sle->config.self;
+    lent->which = hash_of(l);
+    lent->time = sle_now(l->sle, now);
+    lent->len = 0;
+}
+
+size_t sle_link_lend(struct sle_link *l, struct slice *parts, size_t max, struct sle_lent *lent,
+                     tick now)
+{
+    size_t n = 0;
+    assert(max >= 1 && max <= SLE_LENT_MAX);
+    begin_lent(l, lent, now);
+    if (l->state == SLE_ENDED && !l->closing)
+        return 0;
+    list_for_each (it, &l->queue) {
+        struct out *o = container_of(it, struct out, node);
+        if (n == max)
+            break;
+        if (needs_stamps(o, now))
+            lend_stamps(l, o, lent, now);
+        n += give_parts(o, parts + n, max - n);
+    }
+    return n;
+}
+
 size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick now)
 {
+    const struct sle_config *c = &l->sle->config;
     size_t n = 0;
     assert(max >= 1);
     if (l->state == SLE_ENDED && !l->closing)
@@ -118,9 +164,12 @@ size_t sle_link_output(struct sle_link *l, struct slice *parts, size_t max, tick
         struct out *o = container_of(it, struct out, node);
         if (n == max)
             break;
-        if (o->stamp_count > 0 && o->written == 0 &&
-            (o->stamped == TICK_NEVER || now - o->stamped > STAMP_AGE))
-            stamp_out(l, o, now);
+        if (needs_stamps(o, now)) {
+            struct sle_lent one;
+            begin_lent(l, &one, now);
+            lend_stamps(l, o, &one, now);
+            sle_lent_sign(&one, c->hash, c->hash_context);
+        }
         n += give_parts(o, parts + n, max - n);
     }
     return n;
@@ -174,6 +223,8 @@ void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
     while (octets > 0 && !list_empty(&l->queue))
         octets = advance_out(l, container_of(list_first(&l->queue), struct out, node), octets, now);
     assert(octets == 0 || l->state == SLE_ENDED);
+    if (l->state == SLE_ENDED && !l->closing) /* it ended while these were being written */
+        link_drop_queue(l);
     if (full && l->answer_octets <= ANSWERS_MAX)
         l->last_in = now; /* what was not read while they waited is not missed */
     if (l->closing && !l->polite && list_empty(&l->queue)) {
@@ -184,16 +235,26 @@ void sle_link_wrote(struct sle_link *l, size_t octets, tick now)
 
 void link_drop_queue(struct sle_link *l)
 {
-    struct list *node;
-    while ((node = list_first(&l->queue)) != NULL) {
-        struct out *o = container_of(node, struct out, node);
-        list_sub(node);
-        if (o->buffer)
+    list_for_each_safe (it, &l->queue) {
+        struct out *o = container_of(it, struct out, node);
+        if (o->exposed)
+            continue;
+        list_sub(it);
+        assert(l->queue_octets >= o->octets - o->written);
+        l->queue_octets -= o->octets - o->written;
+        if (o->buffer) {
             buffer_dropped(l->instance, o);
-        else
+        } else {
+            l->answer_octets -= o->octets;
             out_free(o);
+        }
     }
-    l->queue_octets = l->answer_octets = 0;
+}
+
+void link_take_back(struct sle_link *l)
+{
+    list_for_each (it, &l->queue)
+        container_of(it, struct out, node)->exposed = false;
 }
 
 size_t sle_link_backlog(const struct sle_link *l)

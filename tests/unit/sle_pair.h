@@ -15,7 +15,7 @@
 #define CLTU_ID "sagr=SAGR.spack=SPACK.fsl-fg=FSL.cltu=cltu1"
 #define UNIX_NS UINT64_C(1763834391000000000)
 
-enum { PIPE_ROOM = 1 << 16 };
+enum { PIPE_ROOM = 1 << 16, PARTS = 7 };
 
 struct pipe_half {
     uint8_t octets[PIPE_ROOM];
@@ -31,6 +31,11 @@ struct end {
     struct sle_notice last; /* of each kind that is not a frame: the last one */
     unsigned seen[SLE_NOTICE_COUNT];
     struct sle_notice of[SLE_NOTICE_COUNT];
+    /* of the provider: its output is written by a thread, which may be slow */
+    bool lends, slow, lent;
+    struct sle_lent lending;
+    struct slice parts[PARTS];
+    size_t parts_len;
 };
 
 struct pair {
@@ -112,6 +117,31 @@ static inline void pair_fini(struct pair *p)
     sle_free(p->provider.sle);
 }
 
+static inline size_t put_parts(struct pipe_half *out, const struct slice *parts, size_t n)
+{
+    size_t taken = 0;
+    for (size_t i = 0; i < n && !out->ended; i++) {
+        size_t left = out->room > out->len ? out->room - out->len : 0,
+               k = parts[i].len < left ? parts[i].len : left;
+        memcpy(out->octets + out->len, parts[i].data, k);
+        out->len += k;
+        taken += k;
+        if (k < parts[i].len)
+            break;
+    }
+    return taken;
+}
+
+/* The thread writes what it has. */
+static inline size_t write_lent(struct pair *p, struct end *e)
+{
+    sle_lent_sign(&e->lending, pair_hash, NULL);
+    size_t taken = put_parts(&p->down, e->parts, e->parts_len);
+    e->lent = false;
+    sle_link_wrote(e->link, taken, p->now);
+    return taken;
+}
+
 static inline void poll_end(struct pair *p, struct end *e)
 {
     struct sle_notice n;
@@ -124,25 +154,30 @@ static inline void poll_end(struct pair *p, struct end *e)
             continue;
         }
         e->last = e->of[n.kind] = n;
+        if (n.kind == SLE_OVER && e->lent)
+            (void)write_lent(p, e);
         e->over = e->over || n.kind == SLE_OVER;
     }
 }
 
+/* True: something was written, or is now by a thread that had nothing. */
+static inline bool lend_end(struct pair *p, struct end *e)
+{
+    const bool had = e->lent;
+    size_t taken = had && !e->slow ? write_lent(p, e) : 0;
+    if (!e->lent && !p->down.ended) {
+        e->parts_len = sle_link_lend(e->link, e->parts, PARTS, &e->lending, p->now);
+        e->lent = e->parts_len > 0;
+    }
+    return taken > 0 || (e->lent && !had);
+}
+
 static inline bool write_end(struct pair *p, struct end *e, struct pipe_half *out)
 {
-    struct slice parts[7];
-    size_t n, total = 0;
-    while (!out->ended && (n = sle_link_output(e->link, parts, 7, p->now)) > 0) {
-        size_t taken = 0;
-        for (size_t i = 0; i < n; i++) {
-            size_t left = out->room > out->len ? out->room - out->len : 0,
-                   k = parts[i].len < left ? parts[i].len : left;
-            memcpy(out->octets + out->len, parts[i].data, k);
-            out->len += k;
-            taken += k;
-            if (k < parts[i].len)
-                break;
-        }
+    struct slice parts[PARTS];
+    size_t n, total = e->lends && lend_end(p, e);
+    while (!e->lends && !out->ended && (n = sle_link_output(e->link, parts, PARTS, p->now)) > 0) {
+        size_t taken = put_parts(out, parts, n);
         sle_link_wrote(e->link, taken, p->now);
         total += taken;
         if (taken == 0)
@@ -253,6 +288,7 @@ static inline void pair_connect(struct pair *p)
     p->up.ended = p->down.ended = false;
     p->up.urgent = p->down.urgent = -1;
     p->user.over = p->user.freed = p->provider.over = p->provider.freed = false;
+    p->provider.lent = false;
     if (p->asks != NULL && p->serves != NULL &&
         (p->user.link = sle_connect(p->asks, p->now)) != NULL) {
         p->provider.link = sle_accept(p->provider.sle, p->now);

@@ -4,7 +4,8 @@
  * either side, a pipe of any room, late returns, any mode, version and authentication. What holds
  * each time: in complete and offline mode the frames between START and STOP come once and in order,
  * without a gap as long as the association lives; in timely mode each frame that did not come was
- * discarded and counted; after each step the engines' own checks. A failure tells its seed.
+ * discarded and counted. In half of them a thread writes for the provider, which may be slow. After
+ * each step the engines' own checks. A failure tells its seed.
  */
 #include "base/rng.h"
 #include "tests/unit/histories.h"
@@ -57,6 +58,7 @@ static void begin_soak(struct soak *s)
     pair_add(&s->pair, &c, (uint8_t)(2 + rng_below(&s->rng, 4)));
     s->pair.frame = take_frame;
     s->pair.context = s;
+    s->pair.provider.lends = rng_chance(&s->rng, 0.5);
 }
 
 static void begin_connection(struct soak *s)
@@ -85,7 +87,7 @@ static void offer_frames(struct soak *s, unsigned count)
 /* Frames of one START come whole when its STOP is answered. */
 static void end_service(struct soak *s)
 {
-    s->pair.paused = false;
+    s->pair.paused = s->pair.provider.slow = false;
     s->pair.user.seen[SLE_STOPPED] = 0;
     if (sle_user_stop(s->pair.asks, s->pair.now) != HELIO_OK)
         return;
@@ -116,7 +118,7 @@ static void break_wire(struct soak *s)
     struct pair *p = &s->pair;
     p->down.len = rng_below(&s->rng, p->down.len + 1);
     p->up.len = rng_below(&s->rng, p->up.len + 1);
-    p->paused = false;
+    p->paused = p->provider.slow = false;
     p->up.ended = p->down.ended = true;
     for (int k = 0; k < 20; k++)
         pair_settle(p);
@@ -126,7 +128,7 @@ static void break_wire(struct soak *s)
 static void one_step(struct soak *s)
 {
     struct pair *p = &s->pair;
-    switch (rng_below(&s->rng, 12)) {
+    switch (rng_below(&s->rng, 13)) {
     case 0:
         p->paused = !p->paused;
         break;
@@ -153,6 +155,9 @@ static void one_step(struct soak *s)
     case 7: /* the user's other threads are slow: returns are late */
         if (rng_chance(&s->rng, 0.1))
             pair_run(p, p->now + rng_below(&s->rng, 100 * TICK_S));
+        break;
+    case 8:
+        p->provider.slow = !p->provider.slow;
         break;
     default:
         offer_frames(s, 1 + (unsigned)rng_below(&s->rng, 60));
