@@ -19,8 +19,27 @@
 #include "os/address.h"
 
 #include "base/err.h"
+#include "cla/framed/sle_digest.h"
 
-#define ROUNDS_MAX 64 /* of writing, before others have their turn */
+#define ROUNDS_MAX 64          /* of writing, before others have their turn */
+#define LEND_LEAST (64u << 10) /* octets of output that are large */
+#define LEND_EACH 2            /* writes of a thread: one is written, one waits */
+#define LARGE_FOR                                                                                  \
+    (10 * TICK_MS) /* so long its last large output makes a connection one of those                \
+                    */
+
+static_assert(SLE_LENT_MAX == STREAM_PARTS_MAX, "what the engine lends is one write");
+
+/* What a thread has of a connection. */
+struct lending {
+    struct stream_beside beside;
+    struct sle_conn *conn;
+    struct sle_digests *digests;
+    struct sle_lent lent;
+    struct slice parts[STREAM_PARTS_MAX];
+    size_t want; /* octets of them */
+    bool on;
+};
 
 struct sle_conn {
     struct sle_host *host;
@@ -28,13 +47,16 @@ struct sle_conn {
     struct sle_link *link;
     const struct sle_conn_user *user;
     void *context;
-    struct alarm alarm; /* to pump from the loop */
-    bool full;          /* the stream has no room */
-    bool pumping;       /* a notice is being told */
-    bool held;          /* notices wait */
-    bool urgent;        /* our PEER-ABORT is out */
-    bool freed;         /* from within a notice */
-    bool over;          /* the stream has ended: error */
+    struct alarm alarm;      /* to pump from the loop */
+    struct lending *lending; /* NULL: nothing was lent yet */
+    struct list large;       /* in host.large */
+    tick large_at;           /* its last large output */
+    bool full;               /* the stream has no room */
+    bool pumping;            /* a notice is being told */
+    bool held;               /* notices wait */
+    bool urgent;             /* our PEER-ABORT is out */
+    bool freed;              /* from within a notice */
+    bool over;               /* the stream has ended: error */
     int error;
     /* TLS */
     const struct sle_secure *secure; /* NULL: none */
@@ -76,6 +98,7 @@ static void on_due(void *context)
 void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine)
 {
     *h = (struct sle_host){.world = w, .engine = engine};
+    list_init(&h->large);
     alarm_init(&h->alarm, w, ALARM_LINK, on_due, h);
 }
 
@@ -86,14 +109,131 @@ void sle_host_fini(struct sle_host *h)
     h->world = NULL;
 }
 
+static void forget_large(struct sle_conn *c)
+{
+    if (list_empty(&c->large))
+        return;
+    list_sub(&c->large);
+    assert(c->host->large_len > 0);
+    c->host->large_len--;
+}
+
 static void free_conn(struct sle_conn *c)
 {
     assert(!c->pumping && c->link != NULL);
     alarm_fini(&c->alarm);
+    forget_large(c);
+    c->host->lent -= sle_conn_lends(c) ? 1 : 0; /* closing the stream takes it back */
     if (c->stream != NULL)
         stream_close(c->stream);
     sle_link_free(c->link);
+    if (c->lending != NULL)
+        sle_digests_free(c->lending->digests);
+    free(c->lending);
     free(c);
+}
+
+/* ---- writing in another thread ---- */
+
+bool sle_conn_lends(const struct sle_conn *c)
+{
+    return c->lending != NULL && c->lending->on;
+}
+
+static void take_back(struct sle_conn *c, size_t octets)
+{
+    struct lending *d = c->lending;
+    assert(d->on && octets <= d->want && c->host->lent > 0);
+    d->on = false;
+    c->host->lent--;
+    c->full = octets < d->want;
+    sle_link_wrote(c->link, octets, now_of(c));
+}
+
+/* What is lent comes back now. */
+static void settle_lending(struct sle_conn *c)
+{
+    if (sle_conn_lends(c))
+        take_back(c, stream_settle(c->stream));
+}
+
+/* In a thread. */
+static void sign_lent(struct stream_beside *b)
+{
+    const struct lending *d = container_of(b, struct lending, beside);
+    sle_lent_sign(&d->lent, sle_digest, d->digests);
+}
+
+static void on_written(struct stream_beside *b, size_t octets)
+{
+    struct sle_conn *c = container_of(b, struct lending, beside)->conn;
+    c->host->lent_writes++;
+    c->host->lent_octets += octets;
+    take_back(c, octets);
+    if (!c->full && c->user->room != NULL)
+        c->user->room(c->context);
+    sle_conn_pump(c);
+}
+
+static bool make_lending(struct sle_conn *c)
+{
+    if (c->lending != NULL)
+        return true;
+    struct lending *d = calloc(1, sizeof *d);
+    if (d == NULL)
+        return false;
+    d->conn = c;
+    d->beside =
+        (struct stream_beside){.parts = d->parts, .prepare = sign_lent, .written = on_written};
+    d->digests = sle_digests_new();
+    if (d->digests == NULL) {
+        free(d);
+        return false;
+    }
+    c->lending = d;
+    return true;
+}
+
+/* How many writes threads may have now that this connection has large output. */
+static size_t lending_limit(struct sle_conn *c)
+{
+    struct sle_host *h = c->host;
+    const tick now = now_of(c);
+    forget_large(c);
+    list_add_tail(&h->large, &c->large);
+    h->large_len++;
+    c->large_at = now;
+    for (struct list *first = list_first(&h->large); first != NULL; first = list_first(&h->large)) {
+        struct sle_conn *other = container_of(first, struct sle_conn, large);
+        if (now - other->large_at < LARGE_FOR)
+            break;
+        forget_large(other);
+    }
+    const size_t all = (size_t)h->writers * LEND_EACH, others = h->large_len - 1;
+    return all < others ? all : others;
+}
+
+/* False: it is to be written here. */
+static bool lend_output(struct sle_conn *c)
+{
+    struct sle_host *h = c->host;
+    if (h->writers == 0 || c->secure != NULL || sle_link_backlog(c->link) < LEND_LEAST ||
+        h->lent >= lending_limit(c) || !make_lending(c))
+        return false;
+    struct lending *d = c->lending;
+    size_t n = sle_link_lend(c->link, d->parts, STREAM_PARTS_MAX, &d->lent, now_of(c));
+    assert(n > 0);
+    d->beside.parts_len = n;
+    d->want = 0;
+    for (size_t i = 0; i < n; i++)
+        d->want += d->parts[i].len;
+    d->on = true;
+    h->lent++;
+    if (!stream_write_beside(c->stream, &d->beside)) {
+        sign_lent(&d->beside);
+        take_back(c, stream_write(c->stream, d->parts, n));
+    }
+    return true;
 }
 
 static void end_conn(struct sle_conn *c, bool reset)
@@ -120,6 +260,8 @@ static bool tell_notices(struct sle_conn *c)
     c->now = now_of(c);
     while (!c->freed && !c->held && sle_link_poll(c->link, &n, c->now)) {
         any = true;
+        if (n.kind == SLE_OVER)
+            settle_lending(c);
         c->user->notice(c->context, c, &n);
     }
     c->pumping = false;
@@ -131,8 +273,10 @@ static bool write_output(struct sle_conn *c)
 {
     struct slice parts[STREAM_PARTS_MAX];
     size_t want = 0;
-    if (c->full || c->urgent || c->over)
+    if (c->full || c->urgent || c->over || sle_conn_lends(c))
         return false;
+    if (lend_output(c))
+        return !sle_conn_lends(c);
     size_t n = sle_link_output(c->link, parts, STREAM_PARTS_MAX, now_of(c));
     if (n == 0)
         return false;
@@ -157,6 +301,7 @@ static bool settle_stream(struct sle_conn *c)
         return false;
     }
     if (want == SLE_STREAM_ABORT && !c->urgent) {
+        settle_lending(c);
         c->urgent = true;
         if (stream_urgent(c->stream, sle_link_abort_octet(c->link)) != 0) {
             end_conn(c, true);
@@ -305,6 +450,7 @@ struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_l
     c->user = user;
     c->context = context;
     alarm_init(&c->alarm, h->world, ALARM_LINK, on_alarm, c);
+    list_init(&c->large);
     sle_link_use(l, c);
     stream_use(s, &stream_user, c);
     stream_on_urgent(s, on_urgent);
@@ -339,7 +485,7 @@ struct sle_link *sle_conn_link(const struct sle_conn *c)
 
 bool sle_conn_full(const struct sle_conn *c)
 {
-    return c->full;
+    return c->full || sle_conn_lends(c);
 }
 
 uint64_t sle_conn_unheard(const struct sle_conn *c)

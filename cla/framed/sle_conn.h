@@ -1,7 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The SLE engine in a world: its deadline (struct sle_host), and one link of it on one stream
+/*
+ * The SLE engine in a world: its deadline (struct sle_host), and one link of it on one stream
  * (struct sle_conn): what arrives goes to the link, what the link has to say goes out, its notices
- * to a user; and its end. For the frames of a link (frame_wire_sle.c) and for helio-sle. */
+ * to a user; and its end. For the frames of a link (frame_wire_sle.c) and for helio-sle.
+ *
+ * Threads. In a world whose streams have threads that write (uv_world_writers), these and the loop
+ * share large output: who has a connection's makes the credentials, and writes to the socket. The
+ * loop alone has all else: engine, production, recording, control socket, metrics, and what
+ * arrives.
+ *
+ *   loop                                          thread
+ *   sle_link_lend: up to 128 slices; queues them
+ *                                                 sle_lent_sign, sendmsg; queues the result
+ *   sle_link_wrote, notices, the next output
+ *
+ * - A connection has one write under way. Until its result is there the connection is full
+ *   (sle_conn_full), and its production waits for that.
+ * - A thread has the slices, the places of the credentials, the descriptor, and the connection's
+ *   own context of the hash. It touches no engine and no references of buffers. The one lock is
+ *   that of the queues, taken when a write is queued and when it is done.
+ * - A link that ends keeps what a thread has. Before the user is told of the end, and before the
+ *   stream is closed or aborted, the loop waits for the thread, which does not block: what was
+ *   written is counted as such, and nothing is written behind the end.
+ * - The loop writes as well, so that at full load nobody sleeps, and nobody must be woken: threads
+ *   have up to two writes each, and one less than there are connections with large output. So a
+ *   single connection is the loop's. So are TLS, and output of less than 64 KiB.
+ */
 #ifndef CLA_SLE_CONN_H
 #define CLA_SLE_CONN_H
 
@@ -29,6 +53,12 @@ struct sle_host {
     /* A time of an instance that is not bound has come (struct sle_due); NULL: nobody asks. */
     void (*due)(void *context, struct sle_instance *i);
     void *context;
+    unsigned writers; /* threads for large output; set before there are connections */
+    /* its own: */
+    size_t lent;       /* writes that they have */
+    struct list large; /* connections with large output, the latest last */
+    size_t large_len;
+    uint64_t lent_writes, lent_octets; /* that threads have written */
 };
 void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine);
 void sle_host_fini(struct sle_host *h); /* also after {0} */
@@ -70,8 +100,10 @@ int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool se
 const char *sle_conn_why(const struct sle_conn *c);
 
 struct sle_link *sle_conn_link(const struct sle_conn *c);
-/* Has the stream no room now? */
+/* Has the stream no room now, or is a thread writing? */
 bool sle_conn_full(const struct sle_conn *c);
+/* Is a thread writing? Then `room` is told soon, unless the stream takes no more. */
+bool sle_conn_lends(const struct sle_conn *c);
 /* Octets that were written and that the peer's system has not acknowledged yet. */
 uint64_t sle_conn_unheard(const struct sle_conn *c);
 /* TCP's congestion control (stream_congestion). 0 or HELIO_E*. */

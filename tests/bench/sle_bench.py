@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Space Link Extension over loopback on this machine: helio-sle, and beside it in the same run dariolucia's library.
 
-usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER] [--only forward]
+usage: sle_bench.py BIN [--peers DIR] [--seconds S] [--rounds N] [--json FILE] [--record FOLDER] [--only forward|threads]
 
 DIR is what tests/interop/sle.sh made; without it there are no peers. Rates are of frames, not of what is around them."""
 
@@ -150,6 +150,87 @@ def forward(options):
     return rows
 
 
+class Station:
+    """A provider with `count` generators, an instance each, all PDUs with credentials; and users that discard in the kernel what comes."""
+
+    PASSWORD = "00112233445566778899aabbccddeeff"
+
+    def __init__(self, options, count, threads_of_it, buffer):
+        with socket.socket() as s:
+            s.bind(("127.0.0.1", 0))
+            self.port = s.getsockname()[1]
+        self.folder = tempfile.mkdtemp()
+        name = os.path.join(self.folder, "station.yaml")
+        with open(name, "w", opener=lambda path, flags: os.open(path, flags, 0o600)) as f:
+            f.write(f"id: BENCH-P\npassword: '{self.PASSWORD}'\nlisten: '127.0.0.1:{self.port}'\nstatus: {self.folder}/status\n"
+                    f"threads: {threads_of_it}\n"
+                    f"users: [{{id: BENCH-U, password: '{self.PASSWORD}', authentication: all, hash: sha256}}]\nsources:\n")
+            f.writelines(f"  - {{name: s{k}}}\n" for k in range(count))
+            f.write("instances:\n")
+            f.writelines(f"  - {{id: sagr=B.spack=BENCH.rsl-fg=1.raf=onlc{k + 1}, users: BENCH-U, source: s{k}, buffer: {buffer}, "
+                         f"store: {max(320, 16 * buffer)}}}\n" for k in range(count))
+        self.provider = subprocess.Popen([os.path.join(options.bin, "helio-sle"), "provider", name, "--log", "warning"])
+        while not self.listens():
+            time.sleep(0.05)
+        self.sink = subprocess.Popen([os.path.join(options.bin, "bench_sle_sink"), str(self.port), "all", self.PASSWORD, str(count), "1000"],
+                                     stdout=subprocess.PIPE, text=True)
+        if self.sink.stdout.readline() != "started\n":
+            raise SystemExit("sle_bench: the users have not started")
+
+    def listens(self):
+        if self.provider.poll() is not None:
+            raise SystemExit("sle_bench: the provider has ended")
+        with socket.socket() as s:
+            return s.connect_ex(("127.0.0.1", self.port)) == 0
+
+    def look(self):
+        with socket.socket(socket.AF_UNIX) as s:
+            s.connect(os.path.join(self.folder, "status"))
+            each = [i["counts"]["frames"] for i in json.load(s.makefile())["instances"]]
+        cpu = [sum(map(int, open(f"/proc/{p.pid}/stat").read().rsplit(")", 1)[1].split()[11:13])) / os.sysconf("SC_CLK_TCK")
+               for p in (self.provider, self.sink)]
+        return time.monotonic(), each, cpu
+
+    def measure(self, seconds):
+        time.sleep(0.5)
+        (begin, before, cpu_before), _, (end, after, cpu_after) = self.look(), time.sleep(seconds), self.look()
+        took, frames = end - begin, [a - b for a, b in zip(after, before)]
+        gigabits = sum(frames) * 1115 * 8 / 1e9
+        return {"gbit_s": gigabits / took, "least_to_most": min(frames) / max(frames),
+                "provider_cores": (cpu_after[0] - cpu_before[0]) / took, "users_cores": (cpu_after[1] - cpu_before[1]) / took,
+                "provider_gbit_core_s": gigabits / (cpu_after[0] - cpu_before[0])}
+
+    def end(self):
+        self.sink.kill()
+        self.sink.wait()
+        self.provider.terminate()
+        code = self.provider.wait(60)
+        shutil.rmtree(self.folder)
+        if code != 0:
+            raise SystemExit("sle_bench: the provider failed")
+
+
+def threads(options, counts=(1, 4), numbers=(1, 2), buffer=20):
+    """In turns: one thread for all, and threads that make credentials and write."""
+    runs = {(count, n): [] for count in counts for n in numbers}
+    for _ in range(options.rounds):
+        for (count, n), results in runs.items():
+            station = Station(options, count, n, buffer)
+            try:
+                results.append(station.measure(options.seconds))
+            finally:
+                station.end()
+            print(count, n, results[-1], file=sys.stderr)
+    rows = []
+    for count in counts:
+        base = runs[count, numbers[0]]
+        for n in numbers:
+            row = {k: statistics.median(r[k] for r in runs[count, n]) for k in base[0]}
+            ratios = sorted(r["gbit_s"] / b["gbit_s"] for r, b in zip(runs[count, n], base))
+            rows.append({"instances": count, "threads": n, "buffer": buffer, **row, "to_one_thread": statistics.median(ratios), "range": [ratios[0], ratios[-1]]})
+    return rows
+
+
 def cltus(options, octets, alone):
     more = ["--pipelining", "no"] if alone else []
     r = subprocess.run([os.path.join(options.bin, "helio-sle"), "bench", "--service", "fcltu", "--frame", str(octets), "-t",
@@ -167,10 +248,14 @@ def main():
     p.add_argument("--seconds", type=int, default=5)
     p.add_argument("--rounds", type=int, default=3)
     p.add_argument("--record", default=tempfile.gettempdir())
-    p.add_argument("--only", choices=("forward",), help="this part alone")
+    p.add_argument("--only", choices=("forward", "threads"), help="this part alone")
     p.add_argument("--json")
     options = p.parse_args()
-    out = {"processors": os.cpu_count(), "forward": forward(options)}
+    out = {"processors": os.cpu_count()}
+    if options.only != "threads":
+        out["forward"] = forward(options)
+    if options.only != "forward":
+        out["threads"] = threads(options)
     if options.only:
         print(json.dumps(out, indent=2))
         return

@@ -112,6 +112,9 @@ static error_t parse_measurement(int key, char *arg, struct argp_state *state,
     case KEY_TCP:
         o->tcp_buffer = argument_size(state, "tcp-buffer", arg, 0, 1u << 30);
         return 0;
+    case KEY_THREADS:
+        o->threads = argument_count(state, "threads", arg, 0, WORK_THREADS_MAX);
+        return 0;
     case KEY_CONGESTION:
         o->congestion = arg;
         return 0;
@@ -163,6 +166,7 @@ static const struct argp_option measurement_options[] = {
      2},
     {"tcp-buffer", KEY_TCP, "SIZE", 0, "Of the sockets (the system finds them)", 3},
     {"congestion", KEY_CONGESTION, "NAME", 0, "TCP's congestion control, such as cubic", 3},
+    {"threads", KEY_THREADS, "N", 0, "Of the provider, to write in (0: one thread does all)", 3},
     {"record", KEY_RECORD, "FOLDER", 0, "Record meanwhile, to FOLDER0 and so on", 3},
     {"port", KEY_PORT, "N", 0, "Of the provider (one that is free)", 3},
     {0}};

@@ -20,7 +20,7 @@ struct bench_options {
     struct sle_terms terms;
     uint16_t port; /* 0: one that is free */
     const char *mode, *record;
-    uint64_t tcp_buffer;
+    uint64_t tcp_buffer, threads;
     const char *congestion; /* TCP's; NULL: as the system has it */
     tick warmup;            /* not measured */
     bool blocked;           /* no pipelining */

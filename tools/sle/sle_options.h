@@ -53,6 +53,7 @@ enum {
     KEY_LISTEN,
     KEY_WARMUP,
     KEY_CONGESTION,
+    KEY_THREADS,
     KEY_PIPELINING,
     KEY_RTT,
     KEY_LINE,

@@ -97,6 +97,11 @@ int provider_run(const struct settings *s, enum say_level log)
         fprintf(stderr, "helio-sle: the event loop: %s\n", helio_strerror(err));
         return 1;
     }
+    err = s->threads > 1 ? uv_world_writers(r.world, (unsigned)s->threads - 1) : 0;
+    if (err < 0) {
+        fprintf(stderr, "helio-sle: threads: %s\n", helio_strerror(err));
+        return 1;
+    }
     r.station = station_open(r.world, s, log);
     if (r.station == NULL)
         fprintf(stderr, "helio-sle: out of memory\n");
@@ -329,6 +334,8 @@ static void write_bench(const struct bench_options *o, uint16_t port, struct tex
              password, port, o->tcp_buffer);
     if (o->congestion != NULL)
         add_text(t, "congestion: '%s'\n", o->congestion);
+    if (o->threads > 0)
+        add_text(t, "threads: %" PRIu64 "\n", o->threads);
     add_text(t, "users:\n  - {id: BENCH-U, password: '%s', authentication: %s, hash: %s}\n",
              password, level_names[o->terms.level], hash_names[o->terms.hash]);
     if (o->cltus)
@@ -406,6 +413,7 @@ static void print_bench(const struct bench_options *o, json_t *result, double pr
         json_object_set_new(r, "buffer", json_number(o->buffer));
     json_object_set_new(r, "frame", json_number(o->frame));
     json_object_set_new(r, "instances", json_number(o->instances));
+    json_object_set_new(r, "threads", json_number(o->threads));
     json_object_set_new(r, "provider_cpu_s", json_real(provider_cpu));
     json_object_set_new(r, "user_cpu_s", json_real(user_cpu));
     json_object_set_new(r, "provider_bit_per_core_s",

@@ -80,7 +80,7 @@ struct settings_instance {
 struct settings {
     char *id, *password, *port_name, *listen_text, *status, *control, *congestion;
     struct address listen;
-    uint64_t tcp_buffer;
+    uint64_t tcp_buffer, threads;
     tick auth_delay;
     struct {
         int mode, peer; /* 0: off; enum sle_tls_peer */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What each key of a provider's configuration means; docs/helio-sle.md has one line for each. */
+#include "os/work_pool.h"
 #include "tools/sle/sle_settings_private.h"
 
 #define AT(field) offsetof(struct settings, field)
@@ -44,6 +45,13 @@ const struct conf_option settings_top[] = {
      .offset = AT(congestion),
      .initial = "",
      .help = "TCP's congestion control, such as cubic; empty: the system's default"},
+    {.key = "threads",
+     .type = OPTION_COUNT,
+     .offset = AT(threads),
+     .initial = "0",
+     .max = WORK_THREADS_MAX,
+     .help = "threads that share making the credentials of associations and writing to their "
+             "sockets; 0, 1: one thread does all"},
     {.key = "auth_delay",
      .type = OPTION_DURATION,
      .offset = AT(auth_delay),

@@ -91,6 +91,19 @@ static bool is_patient(const struct source *x, const struct instance *i, tick no
     return x->config->when_full == SOURCE_WAIT || (now < x->patience && !catchup_can(i));
 }
 
+/* Is an instance without room while a thread writes for it? That is no sign of a slow user, and
+ * over soon (on_room). */
+static bool must_wait(const struct source *x)
+{
+    for (size_t k = 0; x->station->host.writers > 0 && k < x->instances_len; k++) {
+        const struct instance *i = x->instances[k];
+        if (i->conn != NULL && sle_conn_lends(i->conn) && !i->catchup.on &&
+            sle_provider_active(i->sle) && sle_provider_room(i->sle) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* True: the source waits for it. */
 static bool offer_one(struct source *x, struct instance *i, tick now)
 {
@@ -104,7 +117,7 @@ static bool offer_one(struct source *x, struct instance *i, tick now)
     if (is_blocked(i))
         return true;
     enum sle_taken t = give_frame(x, i, now);
-    if (t == SLE_FULL && is_patient(x, i, now))
+    if (t == SLE_FULL && (is_patient(x, i, now) || (i->conn != NULL && sle_conn_lends(i->conn))))
         return true;
     if (t == SLE_FULL)
         overrun_one(x, i, now);
@@ -250,6 +263,9 @@ static bool must_write(const struct source *x)
 static bool make_frames(struct source *x, tick now, bool *waits)
 {
     for (unsigned n = 0; !*waits && n < BATCH && (n == 0 || !must_write(x)); n++) {
+        *waits = must_wait(x);
+        if (*waits)
+            break;
         if (is_idle(x) || !is_due(x, now) || !take_frame(x))
             return x->more;
         bucket_spend(&x->bucket, x->frame.data.len, now);

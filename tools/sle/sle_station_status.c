@@ -65,6 +65,15 @@ static json_t *source_json(const struct source *x)
     return o;
 }
 
+static json_t *threads_json(const struct station *t)
+{
+    json_t *o = json_object();
+    json_object_set_new(o, "count", json_number(t->settings->threads));
+    json_object_set_new(o, "writes", json_number(t->host.lent_writes));
+    json_object_set_new(o, "octets", json_number(t->host.lent_octets));
+    return o;
+}
+
 json_t *station_json(const struct station *t)
 {
     json_t *o = json_object(), *instances = json_array(), *sources = json_array();
@@ -75,6 +84,7 @@ json_t *station_json(const struct station *t)
     json_object_set_new(o, "id", json_string(t->settings->id));
     json_object_set_new(o, "refused", json_number(t->refused));
     json_object_set_new(o, "counts", counts_json(sle_counts(t->sle)));
+    json_object_set_new(o, "threads", threads_json(t));
     json_object_set_new(o, "sources", sources);
     json_object_set_new(o, "instances", instances);
     return o;
