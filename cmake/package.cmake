@@ -97,8 +97,8 @@ macro(helio_packages)
     set(CPACK_DEBIAN_LAB_PACKAGE_SUGGESTS "wireshark, jupyter-notebook")
 
     set(CPACK_COMPONENT_SLE_DESCRIPTION "delay-tolerant networking for space links: Space Link Extension
- Provider and user of RAF, RCF, ROCF and FCLTU (helio-sle), CCSDS frames in
- files (helio-frames).")
+ Provider and user of RAF, RCF, ROCF and FCLTU (helio-sle), of Monitored Data
+ (helio-csts), CCSDS frames in files (helio-frames).")
     set(CPACK_DEBIAN_SLE_PACKAGE_NAME ${HELIO_PACKAGE_sle})
     set(CPACK_DEBIAN_SLE_PACKAGE_SHLIBDEPS ON)
     set(CPACK_DEBIAN_SLE_PACKAGE_RECOMMENDS "heliograph ${same_version}")

@@ -34,8 +34,8 @@ has heliograph bin/heliod bin/helioctl bin/helio-sim lib/systemd/system/heliod@.
 has libheliograph-dev include/heliograph/ltp/ltp.h
 has heliograph-lab bin/helio-tune bin/helio-trace lib/heliograph/heliograph/client.py lib/heliograph/__main__.py share/man/man1/helio-tune.1 \
     share/bash-completion/completions/helio-trace
-has heliograph-sle bin/helio-sle bin/helio-frames share/man/man1/helio-sle.1
-has_not heliograph 'usr/include/' 'usr/.*(helio-(tune|trace|lab|campaign|sle|frames)(\.1)?)$' usr/etc/
+has heliograph-sle bin/helio-sle bin/helio-csts bin/helio-frames share/man/man1/helio-sle.1
+has_not heliograph 'usr/include/' 'usr/.*(helio-(tune|trace|lab|campaign|sle|csts|frames)(\.1)?)$' usr/etc/
 has_not heliograph-sle usr/lib/heliograph usr/bin/helio-t
 [ "$(dpkg-deb -I "$out"/heliograph_*.deb conffiles)" = /etc/heliograph/sample.yaml ] || fail "the sample is no configuration file"
 for package in heliograph heliograph-lab heliograph-sle libheliograph-dev; do

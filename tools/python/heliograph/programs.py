@@ -27,7 +27,7 @@ class ProgramError(RuntimeError):
 
 
 PLACE: str | None = None  # where the programs are, if not beside the script that runs
-PACKAGES = {"helio-trace": "heliograph-lab", "helio-sle": "heliograph-sle", "helio-frames": "heliograph-sle"}  # in Debian; else heliograph
+PACKAGES = {"helio-trace": "heliograph-lab", "helio-sle": "heliograph-sle", "helio-csts": "heliograph-sle", "helio-frames": "heliograph-sle"}  # in Debian; else heliograph
 
 
 def find(name: str, beside: str | None = None) -> str:

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-csts over real sockets: a provider of a table and of a node's metrics, and monitors. usage: csts_test.py BIN OUT [TEST...]"""
+
+import datetime
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import unittest
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+from lab import Lab  # noqa: E402
+
+PROGRAMS = OUT = ""
+ANTENNA, NODE = "1.3.112.4.4.2.1.10000", "1.3.112.4.4.2.1.10001"
+HEADER = "resource,instance,parameter,type,value\n"
+TABLE = HEADER + f"""# a comment
+{ANTENNA},1,{ANTENNA}.1.1,integer,5
+{ANTENNA},1,{ANTENNA}.1.2,real,-12.75
+{ANTENNA},1,{ANTENNA}.1.3,text,tracking
+{ANTENNA},2,{ANTENNA}.1.1,integer,
+{ANTENNA},2,{ANTENNA}.1.4,boolean,true
+{ANTENNA},1,{ANTENNA}.2.1,event,0
+"""
+PASSWORDS = {"STATION": "aabbccddeeff", "CENTRE": "00112233445566778899"}
+
+
+class CstsTest(unittest.TestCase):
+    def setUp(self):
+        out = os.path.join(OUT, self._testMethodName)
+        shutil.rmtree(out, ignore_errors=True)
+        self.lab = Lab(PROGRAMS, out)
+        self.addCleanup(self.lab.__exit__)
+        self.out = tempfile.mkdtemp(dir=out)
+        self.port, = self.lab.udp_ports(1)
+        self.running = []
+        self.addCleanup(self.kill)
+
+    def kill(self):
+        for p in self.running:
+            if p.poll() is None:
+                p.kill()
+            p.wait()
+
+    def path(self, name):
+        return os.path.join(self.out, name)
+
+    def table(self, text=TABLE):
+        """Written beside, and renamed: a provider reads the one or the other."""
+        with open(self.path("new.csv"), "w", encoding="ascii") as f:
+            f.write(text)
+        os.replace(self.path("new.csv"), self.path("figures.csv"))
+
+    def until(self, true, what, seconds=300):
+        deadline = time.monotonic() + seconds
+        while not true():
+            self.assertLess(time.monotonic(), deadline, what + self.said())
+            time.sleep(0.02)
+
+    def said(self):
+        with open(self.path("provider.log"), encoding="utf-8") as f:
+            return f.read()
+
+    def secret(self, who):
+        path = self.path(who)
+        if not os.path.exists(path):
+            with open(os.open(path, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
+                f.write(PASSWORDS[who] + "\n")
+        return path
+
+    def passwords(self, own, other, level):
+        return ["--authentication", level, "--password-file", self.secret(own), "--peer-password-file", self.secret(other)]
+
+    def provider(self, *options):
+        with open(self.path("provider.log"), "w", encoding="utf-8") as log:
+            p = subprocess.Popen([os.path.join(PROGRAMS, "helio-csts"), "provider", self.path("figures.csv"), "--listen", f"127.0.0.1:{self.port}",
+                                  "--every", "50ms", *options], stderr=log)
+        self.running.append(p)
+        self.until(lambda: "listens at" in self.said() or p.poll() is not None, "the provider does not listen")
+        self.assertIsNone(p.poll(), self.said())
+        return p
+
+    def command(self, *options):
+        return [os.path.join(PROGRAMS, "helio-csts"), "monitor", f"127.0.0.1:{self.port}", "--json", *options]
+
+    def monitor(self, *options, code=0):
+        """Its lines, or what it says on its standard error."""
+        r = subprocess.run(self.command(*options), capture_output=True, text=True, timeout=300, check=False)
+        self.assertEqual(r.returncode, code, r.stderr + r.stdout + self.said())
+        return [json.loads(line) for line in r.stdout.splitlines()] if code == 0 else r.stderr
+
+    @staticmethod
+    def values(line):
+        """{(instance, the end of the parameter): value or state}"""
+        return {(p["instance"], p["parameter"].removeprefix(p["resource"])): next(v.get("value", v.get("state")) for v in p["values"])
+                for p in line["parameters"]}
+
+    def test_query_and_report(self):
+        self.table()
+        p = self.provider()
+        asked, = self.monitor("--get")
+        wanted = {(1, ".1.1"): 5, (1, ".1.2"): -12.75, (1, ".1.3"): "tracking", (2, ".1.1"): "unavailable", (2, ".1.4"): True}
+        self.assertEqual(self.values(asked), wanted)
+        one, = self.monitor("--get", "--resource", f"{ANTENNA}:2")
+        self.assertEqual(self.values(one), {k: v for k, v in wanted.items() if k[0] == 2})
+        label, = self.monitor("--get", "--parameter", f"{ANTENNA}.1.1")
+        self.assertEqual(self.values(label), {k: v for k, v in wanted.items() if k[1] == ".1.1"})
+        reports = self.monitor("--cycle", "100ms", "-n", "5", "--list", "all")
+        self.assertEqual([r["sequence"] for r in reports], [0, 1, 2, 3, 4])
+        self.assertEqual([self.values(r) for r in reports], [wanted] * 5)
+        times = [datetime.datetime.fromisoformat(r["time"].replace("Z", "+00:00")) for r in reports]
+        self.assertLess(abs((datetime.datetime.now(datetime.timezone.utc) - times[-1]).total_seconds()), 60)
+        self.assertEqual(sorted(times), times)
+        p.send_signal(signal.SIGTERM)
+        self.assertEqual(p.wait(300), 0)
+
+    def test_changes_and_events(self):
+        self.table()
+        self.provider()
+        with subprocess.Popen(self.command("--cycle", "100ms", "--on-change", "--events"), stdout=subprocess.PIPE, text=True) as m:
+            self.running.append(m)
+            first = json.loads(m.stdout.readline())
+            self.assertEqual(len(first["parameters"]), 5)
+            self.until(lambda: "started notifications" in self.said(), "no notifications")
+            self.table(TABLE.replace("integer,5", "integer,6"))
+            changed = json.loads(m.stdout.readline())
+            self.assertEqual((changed["sequence"], self.values(changed)), (1, {(1, ".1.1"): 6}))
+            self.table(TABLE.replace("integer,5", "integer,6").replace("event,0", "event,-3"))
+            event = json.loads(m.stdout.readline())
+            self.assertEqual((event["kind"], event["event"], event["values"][0]["value"]), ("event", f"{ANTENNA}.2.1", -3))
+            m.send_signal(signal.SIGINT)
+            self.assertEqual(m.stdout.read(), "")
+            self.assertEqual(m.wait(300), 0, self.said())
+
+    def test_table_that_is_wrong_later(self):
+        """The values stay; when it is right again they go on."""
+        self.table()
+        self.provider()
+        self.table(TABLE + "nonsense\n")
+        self.until(lambda: "line 9: five columns are needed" in self.said(), "nothing is said")
+        self.assertEqual(self.values(self.monitor("--get")[0])[1, ".1.1"], 5)
+        self.table(TABLE + f"{ANTENNA},3,{ANTENNA}.1.1,integer,1\n")
+        self.table(TABLE.replace("integer,5", "integer,7"))
+        self.until(lambda: self.values(self.monitor("--get")[0])[1, ".1.1"] == 7, "it is not read again")
+
+    def test_tables_that_are_refused(self):
+        rows = {HEADER + f"x,1,{ANTENNA}.1,integer,5\n": "line 2: resource \"x\" is no object identifier",
+                HEADER + f"{ANTENNA},0,{ANTENNA}.1,integer,5\n": "line 2: instance \"0\"",
+                HEADER + f"{ANTENNA},1,{ANTENNA}.1,integer,5.5\n": "line 2: \"5.5\" is no integer",
+                HEADER + f"{ANTENNA},1,{ANTENNA}.1,number,5\n": "line 2: type \"number\"",
+                HEADER + HEADER: "line 2: resource \"resource\" is no object identifier",
+                HEADER + f"{ANTENNA},1,{ANTENNA}.1,integer,5\n{ANTENNA},1,{ANTENNA}.1,integer,6\n": "is there twice",
+                "a,b\n": "line 1: the header must be", "": "line 1: the header must be"}
+        for text, words in rows.items():
+            with self.subTest(text=text):
+                self.table(text)
+                r = subprocess.run([os.path.join(PROGRAMS, "helio-csts"), "provider", self.path("figures.csv"), "--listen", f"127.0.0.1:{self.port}"],
+                                   capture_output=True, text=True, timeout=300, check=False)
+                self.assertEqual(r.returncode, 2, r.stderr)
+                self.assertIn(words, r.stderr)
+
+    def test_authentication(self):
+        self.table()
+        self.provider(*self.passwords("STATION", "CENTRE", "all"))
+        for hash in "sha256", "sha1":
+            self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "2", "--hash", hash, *self.passwords("CENTRE", "STATION", "all"))), 2)
+        with open(self.secret("CENTRE"), "w", encoding="ascii") as f:
+            f.write("99\n")
+        self.assertIn("closed", self.monitor("--get", *self.passwords("CENTRE", "STATION", "all"), code=1))
+        self.assertIn("CENTRE: credentials were wrong", self.said())
+
+    def test_refusals(self):
+        self.table()
+        self.provider("--least-cycle", "200ms")
+        self.assertIn("unknown functional resource type", self.monitor("--get", "--resource", "1.3.9", code=1))
+        self.assertIn("unknown list", self.monitor("--get", "--list", "none", code=1))
+        self.assertIn("delivery cycle too short", self.monitor("--cycle", "199ms", code=1))
+        self.assertIn("no such service instance", self.monitor("--number", "2", code=1))
+        self.assertIn("access denied", self.monitor("--id", "SOMEBODY", code=1))
+        with subprocess.Popen(self.command("--cycle", "1s"), stdout=subprocess.PIPE, text=True) as m:
+            self.running.append(m)
+            m.stdout.readline()
+            self.assertIn("already bound", self.monitor("--get", code=1))
+            self.running[0].kill()
+            self.assertEqual(m.wait(300), 1)
+
+    def test_metrics_of_a_node(self):
+        http, token = self.lab.udp_ports(2)[0], "0123456789abcdef-token"
+        a, b = self.lab.udp_ports(2)
+        self.lab.start_node(1, self.lab.write_node(1, [dict(self.lab.link(2, a, b, rto="100ms"), rate="1Mbit/s")], log=False,
+                                                   extra=f"http: {{listen: {http}, token: {token}}}\n"))
+        with open(os.open(self.path("token"), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
+            f.write(token + "\n")
+        self.table(HEADER + f"{NODE},1,{NODE}.1.1,integer,metric:heliograph_bundles\n{NODE},1,{NODE}.1.2,real,metric:heliograph_bundles_limit\n"
+                   f"{NODE},1,{NODE}.1.3,integer,metric:heliograph_nothing\n")
+        self.provider("--metrics", f"127.0.0.1:{http}", "--token-file", self.path("token"))
+        self.until(lambda: self.values(self.monitor("--get")[0])[1, ".1.1"] == 0, "no metrics")
+        values = self.values(self.monitor("--get")[0])
+        self.assertGreater(values[1, ".1.2"], 1000)
+        self.assertEqual(values[1, ".1.3"], "unavailable")
+
+    def test_crowd(self):
+        """70 connections without a BIND do not keep a monitor out."""
+        self.table()
+        self.provider()
+        crowd = [socket.create_connection(("127.0.0.1", self.port)) for _ in range(70)]
+        self.assertEqual(len(self.monitor("--cycle", "100ms", "-n", "3")), 3)
+        for s in crowd:
+            s.close()
+
+
+if __name__ == "__main__":
+    PROGRAMS, OUT = sys.argv[1:3]
+    unittest.main(argv=[sys.argv[0], *sys.argv[3:]], verbosity=2)

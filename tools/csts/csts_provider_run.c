@@ -1,0 +1,400 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A provider of Monitored Data: one service instance, whose parameters are the rows of a table. The
+ * table and the metrics are looked at every so often; what has changed is set, and events whose
+ * value has changed are raised.
+ *
+ * What can go wrong: the table cannot be read, or has other rows than at the start: the values stay
+ * as they were, and the log says so once. No metrics: their values are unavailable.
+ */
+#include <assert.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+
+#include "cla/framed/sle_digest.h"
+#include "os/input_file.h"
+#include "os/uv_signals.h"
+#include "os/uv_world.h"
+#include "tools/csts/csts_conn.h"
+#include "tools/csts/csts_fetch.h"
+#include "tools/csts/csts_figures.h"
+#include "tools/csts/helio_csts.h"
+
+struct station {
+    const struct provider_options *options;
+    struct world *world;
+    struct say log;
+    struct csts *csts;
+    struct csts_service *service;
+    struct csts_host host;
+    struct stream_listener *listener;
+    struct uv_signals *signals;
+    struct list conns; /* struct visitor */
+    struct alarm alarm;
+    struct figures figures;
+    int *indices;            /* of each row: its parameter, or its event */
+    char **noticed;          /* of an event: its last value; NULL: none was seen */
+    struct timespec changed; /* of the table, when it was read */
+    struct fetch fetch;
+    bool table_told, metrics_told; /* the log has the failure */
+};
+
+struct visitor {
+    struct list node;
+    struct station *station;
+    struct csts_conn *conn;
+};
+
+/* ---- values ---- */
+
+static struct csts_oid type_of(const struct figure *f)
+{
+    struct csts_oid type = f->name.id; /* {parameter 1}: version 1 of its type */
+    type.octets[type.len++] = 1;
+    return type;
+}
+
+/* The encoded QualifiedValues of this text; 0: it is none of its type. */
+static size_t write_values(const struct figure *f, const char *text, uint8_t *out, size_t room)
+{
+    uint8_t octets[FIGURE_TEXT_MAX + 100];
+    struct csts_value v = {.state = CSTS_UNAVAILABLE};
+    if (text[0] != '\0') {
+        const size_t n = figure_encode(f->type, text, octets, sizeof octets);
+        v.state = n > 0 ? CSTS_VALID : CSTS_ERROR;
+        v.pdv = (struct csts_embedded){type_of(f), slice_of(octets, n)};
+    }
+    return csts_values_write(&v, 1, out, room);
+}
+
+static void raise_event(struct station *t, size_t row, const char *text)
+{
+    uint8_t values[FIGURE_TEXT_MAX + 200];
+    const struct figure *f = &t->figures.all[row];
+    const char *before = t->noticed[row];
+    if (text[0] == '\0' || (before != NULL && strcmp(before, text) == 0))
+        return;
+    const bool first = before == NULL;
+    free(t->noticed[row]);
+    t->noticed[row] = strdup(text);
+    if (first)
+        return;
+    const size_t n = write_values(f, text, values, sizeof values);
+    struct csts_link *l = csts_service_link(t->service);
+    (void)csts_event_raise(t->service, t->indices[row], slice_of(values, n), world_now(t->world));
+    csts_host_wake(&t->host, l);
+}
+
+static void set_values(struct station *t, struct slice metrics)
+{
+    uint8_t values[FIGURE_TEXT_MAX + 200];
+    char room[FIGURE_TEXT_MAX + 1];
+    for (size_t i = 0; i < t->figures.len; i++) {
+        const struct figure *f = &t->figures.all[i];
+        const char *text = figure_text(f, metrics, room, sizeof room);
+        if (f->type == FIGURE_EVENT) {
+            raise_event(t, i, text);
+            continue;
+        }
+        const size_t n = write_values(f, text, values, sizeof values);
+        if (csts_parameter_set(t->service, t->indices[i], slice_of(values, n), NULL) < 0)
+            say(&t->log, LEVEL_ERROR, "a value cannot be set: out of memory");
+    }
+}
+
+static void on_metrics(void *context, struct slice text, const char *why)
+{
+    struct station *t = context;
+    if (why != NULL && !t->metrics_told)
+        say(&t->log, LEVEL_WARNING, "metrics: %s: their values are unavailable", why);
+    if (why == NULL && t->metrics_told)
+        say(&t->log, LEVEL_INFO, "metrics are there again");
+    t->metrics_told = why != NULL;
+    set_values(t, text);
+}
+
+/* ---- the table ---- */
+
+/* The whole file, to be freed; NULL: `why` says why not. */
+static uint8_t *read_file(const char *path, size_t *len, struct timespec *changed, char *why,
+                          size_t cap)
+{
+    struct stat s;
+    FILE *f = input_file_regular(path, why, cap);
+    if (f == NULL)
+        return NULL;
+    uint8_t *octets = NULL;
+    *len = 0;
+    if (fstat(fileno(f), &s) != 0 || s.st_size < 0 || s.st_size > FIGURES_FILE_MAX)
+        snprintf(why, cap, "longer than %d MiB", FIGURES_FILE_MAX >> 20);
+    else if ((octets = malloc((size_t)s.st_size + 1)) == NULL)
+        snprintf(why, cap, "out of memory");
+    else
+        *len = fread(octets, 1, (size_t)s.st_size, f);
+    *changed = s.st_mtim;
+    fclose(f);
+    return octets;
+}
+
+static bool read_table(const char *path, struct figures *out, struct timespec *changed, char *why,
+                       size_t cap)
+{
+    size_t len;
+    uint8_t *octets = read_file(path, &len, changed, why, cap);
+    if (octets == NULL)
+        return false;
+    const bool good = figures_parse(slice_of(octets, len), out, why, cap);
+    free(octets);
+    return good;
+}
+
+static bool same_rows(const struct figures *a, const struct figures *b)
+{
+    bool same = a->len == b->len;
+    for (size_t i = 0; same && i < a->len; i++)
+        same = csts_name_same(&a->all[i].name, &b->all[i].name) && a->all[i].type == b->all[i].type;
+    return same;
+}
+
+static void renew_table(struct station *t)
+{
+    struct figures again;
+    struct stat s;
+    char why[256] = "";
+    if (stat(t->options->figures, &s) == 0 && s.st_mtim.tv_sec == t->changed.tv_sec &&
+        s.st_mtim.tv_nsec == t->changed.tv_nsec)
+        return;
+    bool good = read_table(t->options->figures, &again, &t->changed, why, sizeof why);
+    if (good && !same_rows(&t->figures, &again)) {
+        snprintf(why, sizeof why, "other rows than at the start: only values may change");
+        figures_free(&again);
+        good = false;
+    }
+    if (!good && !t->table_told)
+        say(&t->log, LEVEL_WARNING, "%s: %s: the values stay", t->options->figures, why);
+    if (good && t->table_told)
+        say(&t->log, LEVEL_INFO, "%s is read again", t->options->figures);
+    t->table_told = !good;
+    if (!good)
+        return;
+    figures_free(&t->figures);
+    t->figures = again;
+}
+
+static void on_time(void *context)
+{
+    struct station *t = context;
+    csts_clock_set(t->csts, world_wall(t->world) - world_now(t->world));
+    renew_table(t);
+    if (t->options->has_metrics)
+        fetch_ask(&t->fetch);
+    else
+        set_values(t, slice_of(NULL, 0));
+    alarm_set(&t->alarm, world_now(t->world) + t->options->every);
+}
+
+/* ---- connections ---- */
+
+static void on_notice(void *context, struct csts_conn *c, const struct csts_notice *n)
+{
+    struct visitor *v = context;
+    char words[128];
+    const char *peer = csts_link_peer(csts_conn_link(c));
+    const bool reports = csts_oid_is(&n->pdu.procedure.type, CSTS_NOTIFICATION);
+    const char *what = reports ? "notifications" : "reports";
+    switch (n->kind) {
+    case CSTS_TOLD_BOUND:
+        say(&v->station->log, LEVEL_INFO, "%s has bound", peer);
+        break;
+    case CSTS_TOLD_STARTED:
+        say(&v->station->log, LEVEL_INFO, "%s has started %s", peer, what);
+        break;
+    case CSTS_TOLD_STOPPED:
+        say(&v->station->log, LEVEL_INFO, "%s has stopped %s", peer, what);
+        break;
+    case CSTS_TOLD_OVER:
+        say(&v->station->log, n->end == SLE_END_UNBOUND ? LEVEL_INFO : LEVEL_WARNING, "%s: %s",
+            peer[0] == '\0' ? "a connection" : peer, csts_end_words(n, words, sizeof words));
+        break;
+    default:
+        break;
+    }
+}
+
+static void on_gone(void *context, struct csts_conn *c, int error)
+{
+    struct visitor *v = context;
+    (void)c;
+    (void)error;
+    list_sub(&v->node);
+    free(v);
+}
+
+static const struct csts_conn_user conn_user = {on_notice, on_gone};
+
+/* Full: the oldest connection without a BIND makes room. */
+static struct csts_link *accept_link(struct station *t)
+{
+    const tick now = world_now(t->world);
+    struct csts_link *l = csts_accept(t->csts, now);
+    list_for_each (it, &t->conns) {
+        struct visitor *v = container_of(it, struct visitor, node);
+        if (l != NULL || csts_link_state(csts_conn_link(v->conn)) != CSTS_UNBOUND)
+            continue;
+        csts_conn_free(v->conn);
+        list_sub(&v->node);
+        free(v);
+        return csts_accept(t->csts, now);
+    }
+    return l;
+}
+
+static void on_accepted(void *context, struct stream *s)
+{
+    struct station *t = context;
+    struct visitor *v = calloc(1, sizeof *v);
+    struct csts_link *l = v == NULL ? NULL : accept_link(t);
+    if (l == NULL) {
+        free(v);
+        stream_reset(s);
+        return;
+    }
+    v->station = t;
+    v->conn = csts_conn_new(&t->host, s, l, &conn_user, v);
+    if (v->conn == NULL)
+        free(v);
+    else
+        list_add_tail(&t->conns, &v->node);
+}
+
+/* ---- begin and end ---- */
+
+static int add_rows(struct station *t)
+{
+    const size_t n = t->figures.len;
+    size_t labels = 0;
+    struct csts_oid *ids = malloc((n + 1) * sizeof *ids);
+    t->indices = calloc(n + 1, sizeof *t->indices);
+    t->noticed = calloc(n + 1, sizeof *t->noticed);
+    int e = ids == NULL || t->indices == NULL || t->noticed == NULL ? HELIO_ENOMEM : 0;
+    for (size_t i = 0; e >= 0 && i < n; i++) {
+        const struct figure *f = &t->figures.all[i];
+        e = f->type == FIGURE_EVENT ? csts_event_add(t->service, &f->name)
+                                    : csts_parameter_add(t->service, &f->name);
+        t->indices[i] = e;
+        bool there = false;
+        for (size_t k = 0; !there && k < labels; k++)
+            there = csts_oid_same(&ids[k], &f->name.id);
+        if (!there)
+            ids[labels++] = f->name.id;
+    }
+    if (e >= 0 && labels <= CSTS_LABELS_MAX)
+        e = csts_list_add(t->service, "all", true, ids, labels);
+    free(ids);
+    return e < 0 ? e : 0;
+}
+
+static int open_service(struct station *t, struct sle_digests *digests)
+{
+    const struct csts_terms *terms = &t->options->terms;
+    t->csts = csts_engine_of(terms, digests, world_random(t->world),
+                             world_wall(t->world) - world_now(t->world));
+    if (t->csts == NULL)
+        return HELIO_ENOMEM;
+    struct csts_service_config c = {.id = terms->instance,
+                                    .cycle_min = (uint32_t)(t->options->cycle_min / TICK_MS)};
+    snprintf(c.initiator, sizeof c.initiator, "%s", terms->peer);
+    t->service = csts_service_new(t->csts, &c);
+    return t->service == NULL ? HELIO_ENOMEM : add_rows(t);
+}
+
+static void on_signal(void *context, int number)
+{
+    struct station *t = context;
+    (void)number;
+    while (!list_empty(&t->conns)) {
+        struct visitor *v = container_of(list_first(&t->conns), struct visitor, node);
+        csts_conn_free(v->conn);
+        list_sub(&v->node);
+        free(v);
+    }
+    alarm_fini(&t->alarm);
+    if (t->options->has_metrics)
+        fetch_fini(&t->fetch);
+    stream_unlisten(t->listener);
+    csts_host_fini(&t->host);
+    uv_signals_close(t->signals);
+    uv_world_end(t->world);
+}
+
+static int run_station(struct station *t)
+{
+    static const int numbers[] = {SIGINT, SIGTERM};
+    char text[ADDRESS_TEXT_MAX];
+    const int e =
+        stream_listen(t->world, &t->listener,
+                      &(struct stream_place){.address = &t->options->listen}, on_accepted, t);
+    if (e < 0) {
+        say(&t->log, LEVEL_ERROR, "%s: %s", address_write(&t->options->listen, text),
+            helio_strerror(e));
+        return 1;
+    }
+    t->signals = uv_signals_open(t->world, numbers, 2, on_signal, t);
+    if (t->signals == NULL) {
+        stream_unlisten(t->listener);
+        return 1;
+    }
+    csts_host_init(&t->host, t->world, t->csts);
+    alarm_init(&t->alarm, t->world, ALARM_APP, on_time, t);
+    if (t->options->has_metrics)
+        fetch_init(&t->fetch, t->world, &t->options->metrics, t->options->token, on_metrics, t);
+    on_time(t);
+    say(&t->log, LEVEL_INFO, "listens at %s, %zu rows", address_write(&t->options->listen, text),
+        t->figures.len);
+    uv_world_run(t->world);
+    return 0;
+}
+
+static void free_station(struct station *t)
+{
+    for (size_t i = 0; t->noticed != NULL && i < t->figures.len; i++)
+        free(t->noticed[i]);
+    free(t->noticed);
+    free(t->indices);
+    figures_free(&t->figures);
+    csts_free(t->csts);
+}
+
+int csts_run_provider(const struct provider_options *o)
+{
+    struct station t = {.options = o};
+    char why[256];
+    list_init(&t.conns);
+    say_init(&t.log, o->terms.log, false, "");
+    if (!read_table(o->figures, &t.figures, &t.changed, why, sizeof why)) {
+        fprintf(stderr, "helio-csts: %s: %s\n", o->figures, why);
+        return 2;
+    }
+    struct sle_digests *digests = sle_digests_new();
+    int e = digests == NULL ? HELIO_ENOMEM : uv_world_open(&t.world);
+    const bool opened = e == 0;
+    if (opened)
+        e = open_service(&t, digests);
+    int code = 1;
+    if (e < 0)
+        fprintf(stderr, "helio-csts: %s\n", helio_strerror(e));
+    else
+        code = run_station(&t);
+    if (opened && code != 0) {
+        uv_world_end(t.world);
+        uv_world_run(t.world);
+    }
+    free_station(&t);
+    if (opened && uv_world_free(t.world) < 0)
+        code = 1;
+    sle_digests_free(digests);
+    return code;
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Values of parameters as people write them, and as BER. */
+#ifndef TOOLS_CSTS_VALUE_H
+#define TOOLS_CSTS_VALUE_H
+
+#include <jansson.h>
+
+#include "base/slice.h"
+
+enum figure_type {
+    FIGURE_INTEGER,
+    FIGURE_ENUMERATED,
+    FIGURE_REAL,
+    FIGURE_BOOLEAN,
+    FIGURE_TEXT,
+    FIGURE_EVENT, /* no parameter: notified when its value, an integer, changes */
+    FIGURE_TYPES
+};
+extern const char *const figure_types[FIGURE_TYPES + 1]; /* their names; NULL ends them */
+
+#define FIGURE_TEXT_MAX 1024 /* octets of a value's text */
+
+/* BER of the text; octets written, 0: it is no value of this type. 1,100 are always enough. */
+size_t figure_encode(enum figure_type type, const char *text, uint8_t *out, size_t room);
+/* What one BER value of a universal type is: a number, a boolean, a string; of others, and of what
+ * is none, their octets in hexadecimal digits. NULL: memory is out. */
+json_t *figure_decode(struct slice in);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The options of helio-csts. */
+#ifndef TOOLS_CSTS_HELIO_CSTS_H
+#define TOOLS_CSTS_HELIO_CSTS_H
+
+#include "csts/engine.h"
+#include "os/address.h"
+#include "os/say.h"
+
+enum { CSTS_NAMES_MAX = 256 };
+
+/* What both ends must agree on. */
+struct csts_terms {
+    const char *id, *peer, *port;
+    struct csts_instance_id instance;
+    enum sle_auth_level level;
+    enum sle_hash hash;
+    char password[2 * SLE_PASSWORD_MAX + 2], peer_password[2 * SLE_PASSWORD_MAX + 2]; /* hex */
+    enum say_level log;
+};
+
+struct provider_options {
+    struct csts_terms terms;
+    struct address listen, metrics;
+    bool has_metrics;
+    const char *token; /* NULL: none */
+    char token_text[260];
+    const char *figures;
+    tick every; /* how often values are looked at */
+    tick cycle_min;
+};
+
+struct monitor_options {
+    struct csts_terms terms;
+    struct address to;
+    bool get, on_change, events, json;
+    tick cycle; /* 0: no reports */
+    uint64_t reports;
+    tick time, wait;
+    struct csts_list list; /* its items lie in `items` */
+    const char *named;
+    struct csts_oid labels[CSTS_NAMES_MAX];
+    size_t label_count;
+    uint8_t *items;
+};
+
+struct options {
+    struct provider_options provider;
+    struct monitor_options monitor;
+};
+
+/* The engine of one side, with its peer; digests is the hash's context. NULL: memory is out. */
+struct sle_digests;
+struct csts *csts_engine_of(const struct csts_terms *t, struct sle_digests *digests, uint64_t seed,
+                            uint64_t unix_ns);
+/* What ended an association, in words. */
+const char *csts_end_words(const struct csts_notice *over, char *room, size_t cap);
+
+int csts_run_provider(const struct provider_options *o);
+int csts_run_monitor(const struct monitor_options *o);
+
+#endif
