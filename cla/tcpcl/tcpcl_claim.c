@@ -234,23 +234,67 @@ void tcpcl_claim_up(struct tcpcl_conn *c)
         take_host(l, c);
 }
 
-/* A place for it among the link's sessions; that of one with a lesser claim, when all are taken. */
-bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
+/* ---- places ---- */
+
+static bool is_ending(const struct tcpcl_conn *c)
+{
+    assert(c->session != NULL);
+    return tcpcl_state(c->session) >= TCPCL_IN_ENDING;
+}
+
+/* Sessions that end count as well, except those that are over at the end of this round. */
+static size_t count_places(const struct tcpcl_link *l, bool with_ending)
+{
+    size_t n = 0;
+    list_for_each (it, &l->conns) {
+        const struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
+        n += !c->cut && (with_ending || !is_ending(c));
+    }
+    assert(n <= l->conns_len);
+    return n;
+}
+
+/* Of the sessions with a lesser claim than `fresh`, which end already or do not: the oldest of
+ * those with the least claim. NULL: there is none. */
+static struct tcpcl_conn *find_weaker(const struct tcpcl_link *l, const struct tcpcl_conn *fresh,
+                                      bool ending)
 {
     struct tcpcl_conn *least = NULL;
-    if (l->conns_len < l->config->sessions)
-        return true;
-    list_for_each (it, &l->conns) { /* the oldest of them */
+    list_for_each (it, &l->conns) {
         struct tcpcl_conn *c = container_of(it, struct tcpcl_conn, node);
-        if (least == NULL || tcpcl_claim_of(l, c) <= tcpcl_claim_of(l, least))
+        const enum tcpcl_claim claim = tcpcl_claim_of(l, c);
+        if (c->cut || is_ending(c) != ending || claim >= tcpcl_claim_of(l, fresh))
+            continue;
+        if (least == NULL || claim <= tcpcl_claim_of(l, least))
             least = c;
     }
-    if (least == NULL || tcpcl_claim_of(l, least) >= tcpcl_claim_of(l, fresh))
+    return least;
+}
+
+/* When all places are taken, a session with a lesser claim ends for the new one. It has the time
+ * `ending` for its transfers, so up to `sessions` of them may exist beside as many others. If there
+ * are more, one is over at once. */
+bool tcpcl_claim_place(struct tcpcl_link *l, const struct tcpcl_conn *fresh)
+{
+    const size_t max = l->config->sessions, all = count_places(l, true);
+    const bool full = count_places(l, false) >= max;
+    struct tcpcl_conn *const out = find_weaker(l, fresh, false);
+    struct tcpcl_conn *const ending = find_weaker(l, fresh, true);
+    if (all < max)
+        return true;
+    if (full ? out == NULL : ending == NULL)
         return false;
-    const tick now = time_of(l);
-    tcpcl_terminate(least->session, TCPCL_TERM_BUSY, now);
-    tcpcl_conn_touch(least); /* its SESS_TERM, and its end within `ending` */
-    return l->conns_len < 2 * l->config->sessions;
+    if (all >= 2 * max) {
+        struct tcpcl_conn *const last = ending != NULL ? ending : out;
+        last->cut = true;
+        tcpcl_cut(last->session, time_of(l));
+        tcpcl_conn_touch(last);
+    }
+    if (full) {
+        tcpcl_terminate(out->session, TCPCL_TERM_BUSY, time_of(l));
+        tcpcl_conn_touch(out); /* its SESS_TERM */
+    }
+    return true;
 }
 
 tick tcpcl_claim_tend(struct tcpcl_link *l, tick now)

@@ -139,6 +139,7 @@ struct tcpcl_conn {
     uint64_t reserved;       /* of the node's memory, for the transfer that is arriving */
     struct tcpcl_time time;
     bool active, up, was_up, reading, pumping;
+    bool cut;                       /* it is over at the end of the round */
     bool paced;                     /* it waits for the rate of its link */
     bool unwritten;                 /* its last turn ended before the stream took no more */
     bool can_tls;                   /* this side can */

@@ -130,6 +130,12 @@ void tcpcl_terminate(struct tcpcl_session *s, enum tcpcl_term reason, tick now)
     }
 }
 
+void tcpcl_cut(struct tcpcl_session *s, tick now)
+{
+    tcpcl_end(s, TCPCL_END_OWN_TERM, now);
+    tcpcl_closed(s, now);
+}
+
 void tcpcl_closed(struct tcpcl_session *s, tick now)
 {
     (void)now;

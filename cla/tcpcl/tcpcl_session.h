@@ -240,6 +240,8 @@ void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_
 /* Ends the session as §6.1 has it: transfers under way finish, those not begun come back. Before
  * it is established: at once. */
 void tcpcl_terminate(struct tcpcl_session *s, enum tcpcl_term reason, tick now);
+/* The session is over, whatever is under way. No SESS_TERM is sent for this: it has been sent. */
+void tcpcl_cut(struct tcpcl_session *s, tick now);
 
 /* Up to `max` slices of what is to be written next, one behind the other; 0: nothing. They stay
  * until the next call of tcpcl_wrote, which says how many bytes were taken. */

@@ -238,6 +238,110 @@ START_TEST(a_place_for_the_better_one)
 }
 END_TEST
 
+static json_t *session_rows(const struct side *s)
+{
+    json_t *o = json_object();
+    s->cla->ops->status(s->cla, o);
+    json_t *const rows = json_incref(json_object_get(o, "sessions"));
+    json_decref(o);
+    return rows;
+}
+
+/* b's sessions in this state; NULL: all of them. */
+static size_t count_sessions(const struct side *s, const char *state)
+{
+    size_t n = 0, i;
+    json_t *const rows = session_rows(s), *row;
+    json_array_foreach(rows, i, row) n +=
+        state == NULL || strcmp(json_string_value(json_object_get(row, "state")), state) == 0;
+    json_decref(rows);
+    return n;
+}
+
+#define CALLERS 24
+
+/* All call from their hosts, in order; after each call the link has at most 4 sessions that are not
+ * ending, and 8 with those. Returns how many of them were refused. */
+static size_t call_all(struct pair *p, struct caller *callers, size_t n, size_t owner)
+{
+    size_t refused = 0;
+    for (size_t i = 0; i < n; i++) {
+        call(p, &callers[i], owner);
+        refused += callers[i].ended;
+        ck_assert_uint_le(count_sessions(&p->b, "up"), 4);
+        ck_assert_uint_le(count_sessions(&p->b, NULL), 8);
+    }
+    return refused;
+}
+
+static void finish_all(struct pair *p, struct caller *callers, size_t n)
+{
+    side_close(&p->b);
+    for (size_t i = 0; i < n; i++)
+        if (callers[i].s != NULL)
+            stream_close(callers[i].s);
+    pair_free(p);
+}
+
+/* The host that has the name opens many more sessions. Each takes the place of one that only says
+ * the name, until none of these is left. None of the callers answers SESS_TERM. */
+START_TEST(many_better_ones)
+{
+    struct pair *p = listening(NULL);
+    struct caller callers[CALLERS];
+    call(p, &callers[0], OWNER_ONE);
+    ck_assert_uint_eq(call_all(p, &callers[1], 3, OWNER_TWO), 0);
+    ck_assert_uint_eq(call_all(p, &callers[4], CALLERS - 4, OWNER_ONE), CALLERS - 4 - 3);
+    ck_assert_uint_eq(count_sessions(&p->b, "up"), 4);
+    ck_assert_uint_eq(count_sessions(&p->b, "ending"), 3);
+    expect_to(p, &callers[6], &callers[3]);
+    pair_pass(p, 11 * TICK_S);
+    ck_assert_uint_eq(count_sessions(&p->b, NULL), 4);
+    ck_assert(!callers[0].ended && callers[1].ended && callers[2].ended && callers[3].ended);
+    finish_all(p, callers, CALLERS);
+}
+END_TEST
+
+/* A transfer begins and does not finish; then SESS_TERM. */
+static void begin_ending(struct pair *p, struct caller *callers, size_t n)
+{
+    static const char transfer[] = "\x01\x02\0\0\0\0\0\0\0\0"
+                                   "\0\0\0\0"
+                                   "\0\0\0\0\0\0\0\x01"
+                                   "x";
+    for (size_t i = 0; i < n; i++) {
+        say(&callers[i], transfer, sizeof transfer - 1);
+        say(&callers[i], "\x05\0\0", 3);
+    }
+    pair_pass(p, 10 * TICK_MS);
+}
+
+/* Sessions that end and do not finish hold their places for `ending`: none with the same evidence
+ * comes beside them. One with better evidence gets in. With those that end there are 8 at most: for
+ * the next one a session that ends is over at once. */
+START_TEST(places_of_those_that_end)
+{
+    struct pair *p = listening("10.0.1.1:4556");
+    struct caller callers[CALLERS];
+    p->b.config.transfer_idle = p->b.config.idle = p->b.config.ending = 3600 * TICK_S;
+    ck_assert_uint_eq(call_all(p, &callers[0], 4, OWNER_TWO), 0);
+    begin_ending(p, &callers[0], 4);
+    ck_assert_uint_eq(count_sessions(&p->b, "ending"), 4);
+    ck_assert_uint_eq(call_all(p, &callers[4], 4, OWNER_TWO), 4);
+    ck_assert_uint_eq(call_all(p, &callers[8], 5, OWNER_ONE), 1);
+    ck_assert_uint_eq(count_sessions(&p->b, "up"), 4);
+    begin_ending(p, &callers[8], 4);
+    ck_assert_uint_eq(count_sessions(&p->b, "ending"), 8);
+    ck_assert(!callers[0].ended);
+    ck_assert_uint_eq(call_all(p, &callers[13], 5, OWNER_ONE), 1);
+    ck_assert_uint_eq(count_sessions(&p->b, NULL), 8);
+    for (size_t i = 0; i < 4; i++)
+        ck_assert(callers[i].ended && !callers[8 + i].ended);
+    expect_to(p, &callers[16], &callers[8]);
+    finish_all(p, callers, 18);
+}
+END_TEST
+
 /* What has the name may be dead: a KEEPALIVE finds it out, sooner than silence would. */
 START_TEST(a_dead_session_is_found)
 {
@@ -309,6 +413,8 @@ SUITE(cla_tcpcl_claim, t)
     tcase_add_test(t, no_bundle_in_the_gap);
     tcase_add_test(t, remote_wins);
     tcase_add_test(t, a_place_for_the_better_one);
+    tcase_add_test(t, many_better_ones);
+    tcase_add_test(t, places_of_those_that_end);
     tcase_add_test(t, a_dead_session_is_found);
     tcase_add_test(t, a_host_that_stays_away);
     tcase_add_test(t, listening_without_tls);
