@@ -53,13 +53,13 @@ static enum csts_bind_diag judge_bind(const struct csts_link *l, const struct cs
 {
     if (!csts_oid_is(&b->service, CSTS_MONITORED_DATA))
         return CSTS_BIND_SERVICE_TYPE;
-    if (b->version != CSTS_VERSION)
-        return CSTS_BIND_VERSION;
     if (!csts_oid_same(&b->service, &b->instance.type))
         return CSTS_BIND_INCONSISTENT_TYPE;
     struct csts_service *v = find_service(l->csts, &b->instance);
     if (v == NULL)
         return CSTS_BIND_NO_INSTANCE;
+    if (b->version != v->c.version)
+        return CSTS_BIND_VERSION;
     if (v->c.initiator[0] != '\0' && strcmp(v->c.initiator, b->initiator) != 0)
         return CSTS_BIND_NOT_ACCESSIBLE;
     if (v->link != NULL)

@@ -15,7 +15,7 @@
 
 #define CSTS_OID_OCTETS 32 /* of an object identifier on the wire */
 #define CSTS_OID_TEXT 128  /* its text with the NUL */
-#define CSTS_VERSION 1     /* of the Monitored Data service */
+#define CSTS_VERSION 2     /* of Monitored Data over issue 2 of the framework */
 
 /* An object identifier: the content octets of its encoding. */
 struct csts_oid {

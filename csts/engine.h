@@ -92,6 +92,7 @@ struct csts_service_config {
     struct csts_instance_id id;
     char initiator[SLE_AUTHORITY_MAX + 1]; /* the peer that may bind; "": each peer that is known */
     uint32_t cycle_min;                    /* least delivery cycle, ms [100] */
+    uint32_t version;                      /* of the service in BIND [CSTS_VERSION] */
 };
 /* NULL: memory is out, or there is one with this identifier. */
 struct csts_service *csts_service_new(struct csts *s, const struct csts_service_config *config);

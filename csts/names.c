@@ -90,7 +90,7 @@ void code_resource(struct ber *b, uint32_t tag, struct csts_oid *type, uint32_t 
 {
     struct ber_mark mark = ber_open(b, tag);
     code_oid(b, BER_OID, type);
-    code_unsigned(b, BER_INTEGER, instance, 1);
+    code_unsigned(b, BER_INTEGER, instance, 0); /* IntPos; an implementation has instances 0 */
     ber_close(b, mark);
 }
 

@@ -22,6 +22,7 @@ struct csts_service *csts_service_new(struct csts *s, const struct csts_service_
     v->csts = s;
     v->c = *config;
     v->c.cycle_min = config->cycle_min == 0 ? 100 : config->cycle_min;
+    v->c.version = config->version == 0 ? CSTS_VERSION : config->version;
     list_init(&v->lists);
     list_add_tail(&s->services, &v->node);
     return v;

@@ -12,13 +12,19 @@ START_TEST(bind_refused)
     csts_link_free(p.provider.link);
     connect_pair(&p, 1);
     ck_assert_int_eq(csts_link_state(p.user.link), CSTS_BOUND);
-    /* A second one while the first is bound. */
+    /* A second one while the first is bound; another version. */
     struct csts_link *first = p.user.link, *held = p.provider.link;
     connect_pair(&p, 1);
     ck_assert_uint_eq(p.user.last.bind_diag, CSTS_BIND_ALREADY_BOUND);
     ck_assert_int_eq(csts_link_state(first), CSTS_BOUND);
     ck_assert_int_eq(csts_link_state(held), CSTS_BOUND);
-    ck_assert_uint_eq(csts_counts(p.provider.csts)->binds_refused, 2);
+    struct csts_user_config c = {
+        .responder = "STATION", .port = "MD", .id = instance_of(1), .version = 1};
+    p.user.link = csts_connect(p.user.csts, &c, p.now);
+    p.provider.link = csts_accept(p.provider.csts, p.now);
+    pump(&p);
+    ck_assert_uint_eq(p.user.last.bind_diag, CSTS_BIND_VERSION);
+    ck_assert_uint_eq(csts_counts(p.provider.csts)->binds_refused, 3);
     free_pair(&p);
 }
 END_TEST

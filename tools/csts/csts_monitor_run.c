@@ -399,7 +399,7 @@ static void on_signal(void *context, int number)
 static int connect_provider(struct monitor *m)
 {
     const struct monitor_options *o = m->options;
-    struct csts_user_config c = {.id = o->terms.instance};
+    struct csts_user_config c = {.id = o->terms.instance, .version = o->terms.version};
     char text[ADDRESS_TEXT_MAX];
     snprintf(c.responder, sizeof c.responder, "%s", o->terms.peer);
     snprintf(c.port, sizeof c.port, "%s", o->terms.port);

@@ -305,6 +305,7 @@ static int open_service(struct station *t, struct sle_digests *digests)
     if (t->csts == NULL)
         return HELIO_ENOMEM;
     struct csts_service_config c = {.id = terms->instance,
+                                    .version = terms->version,
                                     .cycle_min = (uint32_t)(t->options->cycle_min / TICK_MS)};
     snprintf(c.initiator, sizeof c.initiator, "%s", terms->peer);
     t->service = csts_service_new(t->csts, &c);

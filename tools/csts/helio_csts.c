@@ -24,6 +24,7 @@ enum {
     KEY_SPACECRAFT,
     KEY_FACILITY,
     KEY_NUMBER,
+    KEY_VERSION,
     KEY_LISTEN,
     KEY_METRICS,
     KEY_TOKEN,
@@ -127,6 +128,9 @@ static error_t parse_terms(int key, char *arg, struct argp_state *state, struct 
     case KEY_NUMBER:
         t->instance.number = (uint32_t)argument_count(state, "number", arg, 0, UINT32_MAX);
         return 0;
+    case KEY_VERSION:
+        t->version = (uint32_t)argument_count(state, "service-version", arg, 1, UINT32_MAX);
+        return 0;
     case 'l':
         t->log = (enum say_level)word_of(state, "log", arg, logs, "error, warning or info");
         return 0;
@@ -152,6 +156,7 @@ static void check_terms(struct argp_state *state, const struct csts_terms *t)
         {"spacecraft", KEY_SPACECRAFT, "OID", 0, "Of the service instance (1.3.112.4.7.0)", 6},    \
         {"facility", KEY_FACILITY, "OID", 0, "Of the service instance (1.3.112.4.6.0)", 6},        \
         {"number", KEY_NUMBER, "N", 0, "Of the service instance (1)", 6},                          \
+        {"service-version", KEY_VERSION, "N", 0, "Version number in BIND (2)", 6},                 \
     {                                                                                              \
         "log", 'l', "LEVEL", 0, "error, warning or info (default)", 7                              \
     }
@@ -373,6 +378,7 @@ static struct options defaults(void)
         both[i]->hash = SLE_SHA256;
         both[i]->log = LEVEL_INFO;
         both[i]->instance.number = 1;
+        both[i]->version = CSTS_VERSION;
         both[i]->instance.type = csts_known_oid(CSTS_MONITORED_DATA);
         (void)csts_oid_parse("1.3.112.4.7.0", &both[i]->instance.spacecraft);
         (void)csts_oid_parse("1.3.112.4.6.0", &both[i]->instance.facility);

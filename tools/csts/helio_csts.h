@@ -13,6 +13,7 @@ enum { CSTS_NAMES_MAX = 256 };
 struct csts_terms {
     const char *id, *peer, *port;
     struct csts_instance_id instance;
+    uint32_t version;
     enum sle_auth_level level;
     enum sle_hash hash;
     char password[2 * SLE_PASSWORD_MAX + 2], peer_password[2 * SLE_PASSWORD_MAX + 2]; /* hex */
