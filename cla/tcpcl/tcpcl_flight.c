@@ -96,6 +96,11 @@ bool tcpcl_enough(const struct tcpcl_session *s)
     return count_under_way(s) >= s->flight.bound;
 }
 
+uint64_t tcpcl_bound(const struct tcpcl_session *s)
+{
+    return s->flight.bound;
+}
+
 /* ---- rounds ---- */
 
 static void begin_round(struct tcpcl_session *s, tick now)

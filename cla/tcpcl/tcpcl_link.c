@@ -128,15 +128,39 @@ static bool is_full(const struct tcpcl_link *l)
     return l->flight > 0 && (l->full || l->flight_bytes >= l->config->window_bytes);
 }
 
-/* When the window is full of bytes, no more bundles than there are. True: it has changed. */
+/* Bundles, as long as those of late, that the link should have: those that wait to be next have a
+ * fixed order already, and the agent makes so many of them ready. One more goes at least. */
+static uint64_t count_wanted(const struct tcpcl_link *l)
+{
+    if (is_full(l))
+        return l->flight;
+    if (l->mean == 0)
+        return 1;
+    const uint64_t bound = tcpcl_bound(l->filled->session), most = l->config->window_bytes;
+    const uint64_t fit = (bound < most ? bound : most) / l->mean;
+    return (fit > l->flight ? fit : l->flight) + 1;
+}
+
+/* True: it has changed. */
 static bool set_window(struct tcpcl_link *l)
 {
     const uint32_t was = l->cla.limits.window;
+    const uint64_t most = l->config->window;
     assert(l->flight > 0 || l->flight_bytes == 0);
-    const bool less = is_full(l) && l->flight < l->config->window;
-    l->cla.limits.window = (uint32_t)(less ? l->flight : l->config->window);
+    const uint64_t wanted = l->filled == NULL ? most : count_wanted(l);
+    l->cla.limits.window = (uint32_t)(wanted < most ? wanted : most);
     assert(l->cla.limits.window >= 1);
     return was != l->cla.limits.window;
+}
+
+static void count_length(struct tcpcl_link *l, size_t len)
+{
+    if (l->mean == 0)
+        l->mean = len;
+    else if (len > l->mean)
+        l->mean += (len - l->mean + 15) / 16;
+    else
+        l->mean -= (l->mean - len) / 16;
 }
 
 /* That, and what the peer takes. */
@@ -244,6 +268,7 @@ static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bun
                                    : CLA_REASON_DOWN;
     l->flight++;
     l->flight_bytes += bundle->len;
+    count_length(l, bundle->len);
     l->full = tcpcl_enough(c->session);
     (void)set_window(l); /* the caller looks */
     tcpcl_conn_touch(c);

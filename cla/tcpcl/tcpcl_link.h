@@ -115,6 +115,7 @@ struct tcpcl_link {
     tick contest_say_after;          /* then the next session that says a name in use is told */
     uint64_t contested;              /* sessions that said the name while another host had one */
     uint64_t flight, flight_bytes;   /* bundles without an outcome */
+    uint64_t mean;                   /* octets of a bundle, of late; 0: none was given yet */
     const struct tcpcl_conn *filled; /* the session that bundles go by; NULL: none since it ended */
     bool full;                       /* … has as many octets under way as it should */
     uint64_t reserved;               /* bytes of bundles that are arriving */

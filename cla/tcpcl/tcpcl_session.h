@@ -228,6 +228,8 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
 #define TCPCL_FLOOR_FAST (UINT64_C(4) << 20)
 #define TCPCL_FLIGHT_FIRST (UINT64_C(4) << 20)
 bool tcpcl_enough(const struct tcpcl_session *s);
+/* So many of them are enough; at least 1. */
+uint64_t tcpcl_bound(const struct tcpcl_session *s);
 /* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it goes on, or
  * it is not there.
  */

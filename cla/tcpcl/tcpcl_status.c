@@ -181,7 +181,7 @@ void tcpcl_status(struct cla *c, struct json_t *object)
     json_object_set_new(object, "sessions", sessions);
     json_put_number(object, "rate_bps", l->bucket.rate_bps);
     json_put_number(object, "credit_lost", bucket_lost_bytes(&l->bucket));
-    json_put_number(object, "window", l->cla.limits.window);
+    json_put_number(object, "window", l->config->window);
     json_put_number(object, "bundle_max", l->cla.limits.bundle_max);
     json_put_number(object, "in_flight", l->flight);
     json_put_number(object, "in_flight_bytes", l->flight_bytes);

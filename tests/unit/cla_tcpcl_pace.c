@@ -160,13 +160,32 @@ START_TEST(under_way)
     p->a.cla->ops->set_link(p->a.cla, true);
     pair_pass(p, TICK_S);
     ck_assert(p->a.up);
-    ck_assert_uint_eq(p->a.cla->limits.window, 1024);
+    ck_assert_uint_eq(p->a.cla->limits.window, 9);
     send_bundles(&p->a, 9, 500000);
     ck_assert_int_eq(side_send(&p->a, 9, 1), CLA_REASON_BUSY);
     p->b.hold = false;
     pair_pass(p, TICK_S);
     ck_assert_uint_eq(p->a.outcomes[CLA_DELIVERED], 9);
-    ck_assert_uint_eq(p->a.cla->limits.window, 1024);
+    ck_assert_uint_ge(p->a.cla->limits.window, 9);
+    pair_free(p);
+}
+END_TEST
+
+/* Bundles as long as those of late: the agent gives a fixed order to no more than that. */
+START_TEST(window_of_length)
+{
+    struct pair *p = pair_open();
+    p->b.hold = true;
+    ck_assert_int_eq(side_send(&p->a, 0, 200000), CLA_REASON_NONE);
+    ck_assert_uint_eq(p->a.cla->limits.window, 6); /* of 1 MiB, and one more */
+    ck_assert_int_eq(side_send(&p->a, 1, 600000), CLA_REASON_NONE);
+    ck_assert_uint_eq(p->a.cla->limits.window, 5);
+    for (uint64_t i = 2; i < 15; i++) { /* short ones go all the same */
+        ck_assert_int_eq(side_send(&p->a, i, 100), CLA_REASON_NONE);
+        ck_assert_uint_gt(p->a.cla->limits.window, i + 1);
+    }
+    ck_assert_int_eq(side_send(&p->a, 15, 100), CLA_REASON_NONE);
+    ck_assert_uint_eq(p->a.cla->limits.window, 16);
     pair_free(p);
 }
 END_TEST
@@ -179,4 +198,5 @@ SUITE(cla_tcpcl_pace, t)
     tcase_add_test(t, answers_pass_long_bundles);
     tcase_add_test(t, rests);
     tcase_add_test(t, under_way);
+    tcase_add_test(t, window_of_length);
 }
