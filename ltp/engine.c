@@ -15,8 +15,8 @@ static void set_defaults(struct ltp_config *c)
     c->held_bytes = c->held_bytes == 0 ? UINT64_C(1) << 30 : c->held_bytes;
     c->closed_memory = c->closed_memory == 0 ? 65536 : c->closed_memory;
     c->closed_time = c->closed_time == 0 ? 300 * TICK_S : c->closed_time;
-    c->unconfigured_sessions =
-        c->unconfigured_sessions == 0 ? c->import_sessions / 4 + 1 : c->unconfigured_sessions;
+    if (c->unconfigured_sessions == 0) /* at least one */
+        c->unconfigured_sessions = c->import_sessions / 4 + (c->import_sessions % 4 != 0);
     c->unconfigured_bytes = c->unconfigured_bytes == 0 ? c->held_bytes / 4 : c->unconfigured_bytes;
 }
 

@@ -271,7 +271,8 @@ static int begin_link(struct node_link *l, struct cla *c)
     return err;
 }
 
-/* The port of an address that is in use belongs to a link of ours, or to another program. */
+/* The port of an address that is in use belongs to a link of ours, or to another program. The file
+ * of a UNIX socket is there. */
 static void tell_holder(const struct node_link *l, char *why, size_t cap)
 {
     const struct node *n = l->node;
@@ -288,7 +289,12 @@ static void tell_holder(const struct node_link *l, char *why, size_t cap)
                  other->config->name, other->config->adapter);
         return;
     }
-    snprintf(why + used, cap - used, "; another program uses it (ss -lnptu shows which)");
+    if (kind == CLA_SOCKET_NONE)
+        snprintf(why + used, cap - used,
+                 "; the file is there. ss -lxp shows the program that listens at it; if there is "
+                 "none, a killed program left the file: remove it");
+    else
+        snprintf(why + used, cap - used, "; another program uses it (ss -lnptu shows which)");
 }
 
 static int open_link(struct node_link *l, char *why, size_t cap)

@@ -110,16 +110,51 @@ static struct tcpcl_link *let_in(struct tcpcl_endpoint *h, const struct eid *who
     return NULL;
 }
 
-static void refuse_unknown(struct tcpcl_conn *c)
+/* A link here accepts unconfigured peers, while it has places. */
+static bool accepts_peers(const struct tcpcl_endpoint *h)
 {
-    struct tcpcl_endpoint *h = c->endpoint;
-    h->s.unknown_refused++;
+    list_for_each (it, &h->s.common.links) {
+        const struct tcpcl_link *l = container_of(it, struct tcpcl_link, cla.node);
+        if (l->env.events.peer != NULL && !l->unconfigured)
+            return true;
+    }
+    return false;
+}
+
+/* who: NULL if the Node ID is none of a node. */
+static void say_unknown(struct tcpcl_conn *c, const struct eid *who)
+{
+    struct tcpcl_link *l = tcpcl_first_link(c->endpoint);
+    const char *id = tcpcl_peer(c->session)->node_id;
+    const unsigned long long n = c->endpoint->s.unknown_refused;
+    if (who == NULL)
+        tcpcl_say(
+            l, 1,
+            "a peer connected and is refused (%llu so far): its Node ID \"%s\" is not that of "
+            "a node, such as ipn:2.0 or dtn://name/",
+            n, id);
+    else if (eid_same_node(who, &l->env.node))
+        tcpcl_say(l, 1,
+                  "a peer connected and is refused (%llu so far): its Node ID \"%s\" is that of "
+                  "this node; give each node its own",
+                  n, id);
+    else if (accepts_peers(c->endpoint))
+        tcpcl_say(l, 1,
+                  "the unconfigured peer \"%s\" connected and is refused (%llu so far): all places "
+                  "for unconfigured peers are taken; add a link with this peer, or raise peers",
+                  id, n);
+    else
+        tcpcl_say(l, 1,
+                  "the unconfigured peer \"%s\" connected and is refused (%llu so far); add a link "
+                  "with this peer, or accept unconfigured peers with peers above 0",
+                  id, n);
+}
+
+static void refuse_unknown(struct tcpcl_conn *c, const struct eid *who)
+{
+    c->endpoint->s.unknown_refused++;
     refuse_peer(c, TCPCL_TERM_CONTACT_FAILURE);
-    tcpcl_say(
-        tcpcl_first_link(h), 1,
-        "the unconfigured peer \"%s\" connected and is refused (%llu so far); add a link with "
-        "this peer, or accept unconfigured peers with peers above 0",
-        tcpcl_peer(c->session)->node_id, (unsigned long long)h->s.unknown_refused);
+    say_unknown(c, who);
 }
 
 static void take_unidentified(struct tcpcl_conn *c, struct tcpcl_link *l)
@@ -167,7 +202,7 @@ static void admit_unidentified(struct tcpcl_conn *c)
             l = let_in(c->endpoint, &who);
     }
     if (l == NULL) {
-        refuse_unknown(c);
+        refuse_unknown(c, named ? &who : NULL);
         return;
     }
     tcpcl_claim_note(l, c);

@@ -196,6 +196,18 @@ class AccessTest(NodeCase):
                 self.assertIn(f"{path} is served by another program", done.stderr)
             os.unlink(path)
 
+    def test_file_of_a_killed_program(self):
+        """The file of a link's UNIX socket is there: the start fails (1). The message names the command that shows UNIX sockets."""
+        path = self.lab.path("link.sock")
+        config = self.lab.write_node(1, [{"name": "to-2", "adapter": "tcpcl", "peer": "ipn:2.0", "local_path": path}], log=False)
+        with socket.socket(socket.AF_UNIX) as s:
+            s.bind(path)
+        done = self.heliod(config)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertIn(f"cannot listen at {path}", done.stderr)
+        self.assertIn("ss -lxp shows the program that listens at it; if there is none, a killed program left the file: remove it", done.stderr)
+        self.assertNotIn("another program uses it", done.stderr)
+
     def test_secrets_in_configurations(self):
         """A token or a password in a file that all users may read, or write: refused, with what would be right."""
         node = self.lab.write_node(5, [], log=False, extra="http: {listen: 1, token: 0123456789abcdef}\n")

@@ -374,6 +374,38 @@ START_TEST(a_host_that_stays_away)
 }
 END_TEST
 
+/* The link accepts unconfigured peers. Each refusal has its own cause in the log. */
+START_TEST(why_a_peer_is_refused)
+{
+    static const char *const causes[] = {"all places for unconfigured peers are taken",
+                                         "\"ipn:2.0\" is that of this node",
+                                         "\"ipn:3.7\" is not that of a node"};
+    struct pair *p = pair_new();
+    struct side more[3] = {0};
+    p->b.peer = eid_ipn(0, 9, 0);
+    p->b.let_in = true;
+    ck_assert_int_eq(side_open(p, &p->b), 0);
+    ck_assert_int_eq(side_open(p, &p->a), 0);
+    pair_pass(p, TICK_S);
+    ck_assert(p->a.up && p->unconfigured.up);
+    more[0].node = eid_ipn(0, 8, 0); /* ipn:1.0 has the only place */
+    more[1].node = p->b.node;
+    more[2].node = eid_ipn(0, 3, 7);
+    for (size_t i = 0; i < 3; i++) {
+        more[i].peer = p->b.node;
+        side_defaults(&more[i]);
+        more[i].config.remote = p->a.config.remote;
+        ck_assert_int_eq(side_open(p, &more[i]), 0);
+        pair_pass(p, 100 * TICK_MS);
+        ck_assert(!more[i].up);
+        if (strstr(p->b.told, causes[i]) == NULL)
+            ck_abort_msg("%s", p->b.told);
+        side_close(&more[i]);
+    }
+    pair_free(p);
+}
+END_TEST
+
 START_TEST(listening_without_tls)
 {
     static const struct {
@@ -417,5 +449,6 @@ SUITE(cla_tcpcl_claim, t)
     tcase_add_test(t, places_of_those_that_end);
     tcase_add_test(t, a_dead_session_is_found);
     tcase_add_test(t, a_host_that_stays_away);
+    tcase_add_test(t, why_a_peer_is_refused);
     tcase_add_test(t, listening_without_tls);
 }

@@ -291,6 +291,7 @@ START_TEST(whom_no_link_names)
     ck_assert_int_eq(side_open(p, &p->a), 0);
     pair_pass(p, TICK_S);
     ck_assert(!p->a.up && !p->b.up);
+    ck_assert_ptr_nonnull(strstr(p->b.told, "or accept unconfigured peers with peers above 0"));
     pair_free(p);
     p = pair_new();
     p->b.peer = eid_ipn(0, 9, 0);

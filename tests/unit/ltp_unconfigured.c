@@ -275,6 +275,26 @@ START_TEST(their_share)
 }
 END_TEST
 
+/* Without a number of their own: a quarter of all sessions, rounded up. */
+START_TEST(a_quarter_of_the_sessions)
+{
+    static const struct {
+        uint32_t all, theirs;
+    } of[] = {{0, 1024}, {100, 25}, {10, 3}, {1, 1}};
+    for (size_t i = 0; i < sizeof of / sizeof *of; i++) {
+        struct ltp_config config = {.import_sessions = of[i].all};
+        struct pair *p = with_unconfigured(&config, NULL);
+        uint32_t open = 0;
+        for (uint64_t k = 0; k < 2000; k++) {
+            struct ltp_segment s = data_of(10 + k % PLACES, 1 + k / PLACES, LTP_RED);
+            open += from(p, "x", &s) == VERDICT_OK;
+        }
+        ck_assert_uint_eq(open, of[i].theirs);
+        pair_free(p);
+    }
+}
+END_TEST
+
 /* Also of those that are no unconfigured peers yet. */
 START_TEST(unknown_senders_find_the_share_used)
 {
@@ -496,6 +516,7 @@ SUITE(ltp_unconfigured, t)
     tcase_add_test(t, a_place_comes_free_by_silence);
     tcase_add_test(t, never_while_something_is_open);
     tcase_add_test(t, their_share);
+    tcase_add_test(t, a_quarter_of_the_sessions);
     tcase_add_test(t, unknown_senders_find_the_share_used);
     tcase_add_test(t, with_a_cookie);
     tcase_add_test(t, a_unconfigured_gets_a_span);
