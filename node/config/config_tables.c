@@ -223,7 +223,7 @@ const struct conf_option config_bundles[] = {
      .help =
          "percent of the room of its source that bundles for one endpoint of this node may hold; "
          "all endpoints without a receiver count as one: no application registered them, or it "
-         "has received nothing for 10 s"},
+         "takes no bundle for 10 s or has never taken one"},
     {.key = "reserve_queues",
      .type = OPTION_COUNT,
      .offset = AT(bundles.reserve_queues),
