@@ -3,6 +3,7 @@
  * kept to the end. What can go wrong: memory, more nodes than the configuration allows. */
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/err.h"
 #include "route/plan_impl.h"
@@ -58,6 +59,7 @@ void plan_free(struct plan *p)
         free(p->node[i]);
     }
     free(p->node);
+    free(p->by);
     free(p->steps);
     heap_fini(&p->heap);
     hash_fini(&p->by_number);
@@ -185,7 +187,39 @@ void plan_totals(const struct plan *p, struct plan_totals *out)
                                 .ranges = p->ranges,
                                 .cached = p->by_key.len,
                                 .hits = p->hits,
-                                .misses = p->misses};
+                                .misses = p->misses,
+                                .searches = p->seen};
+}
+
+/* --- the neighbours that routes begin with --- */
+
+static int compare_numbers(const void *a, const void *b)
+{
+    const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+int plan_begin_by(struct plan *p, uint64_t from, const uint64_t *neighbours, size_t len)
+{
+    uint64_t *by = malloc((len + 1) * sizeof *by);
+    cache_clear(p);
+    free(p->by);
+    p->by = by;
+    p->chosen = by != NULL;
+    p->by_len = by == NULL ? 0 : len;
+    p->begin = from;
+    if (by == NULL)
+        return HELIO_ENOMEM;
+    if (len > 0)
+        memcpy(by, neighbours, len * sizeof *by);
+    qsort(by, len, sizeof *by, compare_numbers);
+    return 0;
+}
+
+bool plan_begins(const struct plan *p, const struct pair *pair)
+{
+    return !p->chosen || pair->from->number != p->begin ||
+           bsearch(&pair->to->number, p->by, p->by_len, sizeof *p->by, compare_numbers) != NULL;
 }
 
 /* The cursor's pair, moved on behind pairs of which `items` is through. */
@@ -273,7 +307,8 @@ void plan_check(const struct plan *p)
     assert(contacts <= p->config.contacts_max && ranges <= p->config.ranges_max);
     list_for_each (it, &p->used) {
         const struct entry *e = container_of(it, struct entry, used);
-        assert(e->floor <= e->rest && e->hops > 0 && e->via[0]->pair->from == e->from);
+        assert(e->floor <= e->rest);
+        assert(e->hops == 0 ? e->floor == TICK_NEVER : e->via[0]->pair->from == e->from);
         entries++;
     }
     assert(entries == p->by_key.len && entries <= p->config.cache_max);

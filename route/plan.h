@@ -92,6 +92,11 @@ const struct plan_contact *plan_get(const struct plan *p, uint64_t id);
  */
 uint64_t plan_at(const struct plan *p, uint64_t from, uint64_t to, tick t);
 
+/* Routes from this node begin with one of these neighbours, which have links [with any]. So a
+ * search looks at no contacts with others, and the cache has no routes by them. Copied.
+ * HELIO_ENOMEM: with any. */
+int plan_begin_by(struct plan *p, uint64_t from, const uint64_t *neighbours, size_t len);
+
 /* --- ranges --- */
 
 /* Errors as plan_add. */
@@ -107,6 +112,7 @@ struct plan_totals {
     size_t nodes, contacts, ranges;
     size_t cached;
     uint64_t hits, misses; /* of the cache */
+    uint64_t searches;     /* through the plan, of which a miss has some */
 };
 void plan_totals(const struct plan *p, struct plan_totals *out);
 

@@ -10,7 +10,9 @@
  * routes worse need not touch them.
  *
  * `rest` costs a search for each hop, so it is found only where the floor alone did not do, and
- * where it paid. What can go wrong: memory; then nothing is kept.
+ * where it paid. A bound of the same kind, `late`, says without a search that a bundle is too late;
+ * and an entry without hops, that there is no route: bundles that go nowhere cost no more than
+ * others. What can go wrong: memory; then nothing is kept.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -20,6 +22,8 @@
 
 /* How often a bound that helped nobody is tried again. */
 #define REST_EVERY 16
+/* How often `late` is looked for anew, where it did not do. */
+#define LATE_EVERY TICK_S
 
 /* Eighths of powers of two. */
 static unsigned size_of(uint64_t volume)
@@ -83,7 +87,7 @@ void cache_forget_contact(struct plan *p, const struct contact *c)
 /* Is the entry's route the best for this query? */
 static bool try_entry(const struct entry *e, const struct search *s, struct crossing *via)
 {
-    if (s->start.arrival < e->now || s->cargo.volume < e->volume)
+    if (e->hops == 0 || s->start.arrival < e->now || s->cargo.volume < e->volume)
         return false;
     if (query_excludes(s->query, e->via[0]->pair->to->number))
         return false;
@@ -122,15 +126,26 @@ static tick rest_arrival(const struct search *s, const struct entry *e)
     return rest;
 }
 
-/* Keeps a route of `hops` hops; `old` is the entry that did not do, or NULL. */
-static void keep_route(const struct search *s, uint64_t key, struct entry *old,
-                       const struct crossing *via, size_t hops)
+static void put_entry(struct plan *p, struct entry *e, struct entry *old, uint64_t key)
+{
+    if (old != NULL)
+        drop_entry(p, old);
+    else if (p->by_key.len >= p->config.cache_max)
+        drop_entry(p, container_of(p->used.prev, struct entry, used));
+    hash_add(&p->by_key, &e->by_key, key);
+    list_add_head(&p->used, &e->used);
+}
+
+/* Keeps a route of `hops` hops; `old` is the entry that did not do, or NULL. NULL: no memory. */
+static struct entry *keep_route(const struct search *s, uint64_t key, struct entry *old,
+                                const struct crossing *via, size_t hops)
 {
     struct plan *p = s->plan;
     struct entry *e = malloc(sizeof *e + hops * sizeof e->via[0]);
     if (e == NULL)
-        return;
-    *e = (struct entry){.from = s->from,
+        return NULL;
+    *e = (struct entry){.late_at = TICK_NEVER,
+                        .from = s->from,
                         .to = s->to,
                         .priority = s->cargo.priority,
                         .size = size_of(s->cargo.volume),
@@ -151,12 +166,64 @@ static void keep_route(const struct search *s, uint64_t key, struct entry *old,
     if (old != NULL && (old->hits > old->hops || old->tries % REST_EVERY == 0))
         e->rest = rest_arrival(s, e);
     assert(e->floor <= e->rest);
-    if (old != NULL)
-        drop_entry(p, old);
-    else if (p->by_key.len >= p->config.cache_max)
-        drop_entry(p, container_of(p->used.prev, struct entry, used));
-    hash_add(&p->by_key, &e->by_key, key);
-    list_add_head(&p->used, &e->used);
+    put_entry(p, e, old, key);
+    return e;
+}
+
+/* There is no route: also for others, to whom nothing is closed and for whom nothing waits? Then
+ * that is kept. NULL: it is not. */
+static struct entry *keep_none(const struct search *s, uint64_t key, struct entry *old)
+{
+    struct plan *p = s->plan;
+    if ((s->query->excluded_len > 0 || s->query->backlog_len > 0) &&
+        quiet_arrival(s, s->cargo.volume, 0, NULL) != TICK_NEVER)
+        return NULL;
+    struct entry *e = malloc(sizeof *e);
+    if (e == NULL)
+        return NULL;
+    *e = (struct entry){.late_at = TICK_NEVER,
+                        .from = s->from,
+                        .to = s->to,
+                        .priority = s->cargo.priority,
+                        .size = size_of(s->cargo.volume),
+                        .now = s->start.arrival,
+                        .volume = s->cargo.volume,
+                        .floor = TICK_NEVER,
+                        .rest = TICK_NEVER};
+    put_entry(p, e, old, key);
+    return e;
+}
+
+static bool try_none(const struct entry *e, const struct search *s)
+{
+    return e->hops == 0 && s->start.arrival >= e->now && s->cargo.volume >= e->volume;
+}
+
+/* ---- why not ---- */
+
+static void find_late(const struct search *like, struct entry *e)
+{
+    struct search s = *like;
+    s.cargo.empty = true;
+    e->late_at = s.start.arrival;
+    e->late = quiet_arrival(&s, e->volume, 0, NULL);
+    e->short_routes = e->late == TICK_NEVER && quiet_arrival(&s, 1, 0, NULL) != TICK_NEVER;
+}
+
+/* The entry, which may be NULL, has answered that nothing arrives in time. */
+static enum plan_reason find_reason(const struct search *s, struct entry *e)
+{
+    const struct plan_query *q = s->query;
+    const tick now = s->start.arrival;
+    if (e == NULL || s->cargo.volume < e->volume)
+        return search_reason(s->plan, q);
+    if (e->late_at > now || (e->late < q->expiry && now - e->late_at >= LATE_EVERY))
+        find_late(s, e);
+    if (e->hops > 0 && e->late >= q->expiry)
+        return PLAN_TOO_LATE;
+    if (e->hops == 0 && e->late == TICK_NEVER && !e->short_routes)
+        return PLAN_NO_ROUTE;
+    return search_reason(s->plan, q);
 }
 
 static void use_entry(struct plan *p, struct entry *e)
@@ -178,18 +245,22 @@ enum plan_reason plan_route_find(struct plan *p, const struct plan_query *q, str
     uint64_t key = hash_key(p, &s);
     struct entry *e = find_entry(p, &s, key);
     size_t hops;
+    if (e != NULL && try_none(e, &s)) {
+        use_entry(p, e);
+        return find_reason(&s, e);
+    }
     if (e != NULL && try_entry(e, &s, via)) {
         use_entry(p, e);
         hops = e->hops;
     } else {
         p->misses++;
         if (!search_run(&s))
-            return search_reason(p, q);
+            return find_reason(&s, keep_none(&s, key, e));
         hops = search_fewest(&s, via);
-        keep_route(&s, key, e, via, hops);
+        e = keep_route(&s, key, e, via, hops);
     }
     if (via[hops - 1].last_arrives >= q->expiry)
-        return search_reason(p, q);
+        return find_reason(&s, e);
     route_write(out, via, hops, &s.cargo, q->now);
     return PLAN_FOUND;
 }

@@ -89,7 +89,10 @@ struct entry {
     size_t floor_hops; /* the fewest of all that arrive at `floor` */
     uint64_t hits;     /* since floor and rest were found */
     unsigned tries;    /* how often they were */
-    size_t hops;
+    tick late_at;      /* when `late` was found; TICK_NEVER: it was not yet */
+    tick late;         /* no route arrives before it, were nothing booked; TICK_NEVER: at no time */
+    bool short_routes; /* late is TICK_NEVER: some contacts lead there, for less */
+    size_t hops;       /* 0: there is no route, for nobody, as booked at `now` */
     struct contact *via[];
 };
 
@@ -99,6 +102,10 @@ struct plan {
     size_t nodes, nodes_cap, contacts, ranges;
     struct hash by_number, by_nodes, by_id, by_key;
     struct list used; /* entries, the last used first */
+    uint64_t begin;   /* routes from this node go by these neighbours only, in order … */
+    uint64_t *by;
+    size_t by_len;
+    bool chosen; /* … or by any */
     uint64_t ids, seen, bans;
     uint64_t hits, misses;
     struct heap heap;
@@ -112,6 +119,8 @@ struct pair *plan_pair(const struct plan *p, uint64_t from, uint64_t to);
 /* The same, made when they are not there: 0, HELIO_EAGAIN, HELIO_ENOMEM. */
 int plan_make_pair(struct plan *p, uint64_t from, uint64_t to, struct pair **out);
 struct contact *plan_contact_by_id(const struct plan *p, uint64_t id);
+/* May a route from the pair's node begin by it? (plan_begin_by) */
+bool plan_begins(const struct plan *p, const struct pair *pair);
 /* Room for one more in an array: 0 or HELIO_ENOMEM. */
 int plan_grow(void **array, size_t len, size_t *cap, size_t size);
 

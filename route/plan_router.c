@@ -229,6 +229,19 @@ static struct router_answer ask_other(struct plan_router *r, const struct router
     return a;
 }
 
+/* Contacts with neighbours that no link leads to are of no use. Without memory they are left out
+ * one by one (find_route). */
+static void tell_links(struct plan_router *r)
+{
+    uint64_t *to = r->relinked ? malloc((r->ways_len + 1) * sizeof *to) : NULL;
+    if (to == NULL)
+        return;
+    for (size_t i = 0; i < r->ways_len; i++)
+        to[i] = r->ways[i].neighbour;
+    r->relinked = plan_begin_by(r->plan, r->node, to, r->ways_len) < 0;
+    free(to);
+}
+
 static struct router_answer ask_plan(void *router, const struct router_query *q)
 {
     struct plan_router *r = router;
@@ -306,6 +319,7 @@ static struct router_answer ask_ways(void *router, const struct router_query *q)
     struct plan_router *r = router;
     uint64_t to;
     r->copies = 0;
+    tell_links(r);
     if (!q->critical || !plan_router_number(q->destination, &to) || !plan_knows(r->plan, to) ||
         find_all(r, q, to) < 2) {
         r->copies = 0;
@@ -399,6 +413,7 @@ int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
     r->other = *other;
     r->check = TICK_NEVER;
     r->edge = way_next_edge(r, now);
+    r->relinked = true;
     *out = r;
     return 0;
 }
@@ -443,6 +458,7 @@ int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour)
     }
     w = w == NULL ? &r->ways[r->ways_len++] : w;
     *w = (struct way){.neighbour = neighbour, .link = link, .shunned = true};
+    r->relinked = true;
     return 0;
 }
 
@@ -451,6 +467,7 @@ void plan_router_unlink(struct plan_router *r, uint32_t link)
     struct way *w = way_find(r, link);
     if (w != NULL)
         *w = r->ways[--r->ways_len];
+    r->relinked = true;
 }
 
 void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len)
@@ -482,6 +499,7 @@ void plan_router_replace(struct plan_router *r, struct plan *plan, tick now)
 {
     r->plan = plan;
     r->plans++;
+    r->relinked = true;
     r->pending_id = 0; /* its contacts were of the former one */
     r->copies = 0;
     plan_router_changed(r, now);

@@ -49,6 +49,7 @@ struct plan_router {
     size_t excluded_len;
     struct way *ways;
     size_t ways_len, ways_cap;
+    bool relinked; /* since the plan has heard which neighbours have links */
     struct hash bookings;
     bool touched;       /* what waits apart, likewise */
     bool links_touched; /* what waits for any link */

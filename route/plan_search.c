@@ -75,7 +75,7 @@ bool search_allows(const struct search *s, const struct pair *pair, bool first)
         return false;
     if (pair->from == s->from && s->only != NULL && pair != s->only)
         return false;
-    return !first || !query_excludes(s->query, pair->to->number);
+    return !first || (!query_excludes(s->query, pair->to->number) && plan_begins(s->plan, pair));
 }
 
 static void relax_node(struct search *s, struct node *at)

@@ -335,6 +335,79 @@ START_TEST(fewest_hops_of_those_that_arrive_first)
 }
 END_TEST
 
+static uint64_t searches(const struct plan *p)
+{
+    struct plan_totals t;
+    plan_totals(p, &t);
+    return t.searches;
+}
+
+/* What goes nowhere, or is too late, costs a search once, as what has a route does. */
+START_TEST(no_route_is_kept)
+{
+    struct plan *p = bare_plan();
+    struct plan_route r;
+    for (uint64_t i = 1; i < 5; i++) {
+        add_contact(p, i, i + 1, 100, 200, 8);
+        add_range(p, i, i + 1, 0, 1000, TICK_MS);
+    }
+    add_contact(p, 6, 5, 0, 1000, 8);
+    for (int i = 0; i < 1000; i++) {
+        struct plan_query q = query_at(1, 5, 1000 + (uint64_t)i % 20, (tick)i * TICK_MS);
+        q.expiry = 100 * TICK_S;
+        ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_TOO_LATE);
+        q.to = 6;
+        ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_NO_ROUTE);
+    }
+    ck_assert_uint_le(searches(p), 20);
+    struct plan_query q = query_at(1, 5, 1000, 10 * TICK_S);
+    q.expiry = 101 * TICK_S;
+    ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+    add_contact(p, 1, 6, 20, 30, 8); /* it is a route from now on */
+    add_range(p, 1, 6, 0, 1000, TICK_MS);
+    q.to = 6;
+    q.expiry = 31 * TICK_S;
+    ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+    plan_free(p);
+}
+END_TEST
+
+/* A node without links to most of its neighbours. */
+START_TEST(begin_by_neighbours)
+{
+    struct plan *p = bare_plan();
+    struct plan_route r;
+    const uint64_t some[] = {41, 12};
+    for (uint64_t i = 10; i < 50; i++) {
+        add_contact(p, 1, i, i, 1000, 8);
+        add_contact(p, i, 2, 0, 1000, 8);
+        add_range(p, 1, i, 0, 1000, TICK_MS);
+        add_range(p, i, 2, 0, 1000, TICK_MS);
+    }
+    struct plan_query q = query_at(1, 2, 1000, 0);
+    ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+    ck_assert_uint_eq(r.hop[0].to, 10);
+    ck_assert_int_eq(plan_begin_by(p, 1, some, 2), 0);
+    for (int i = 0; i < 100; i++, q.now++) {
+        ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+        ck_assert_uint_eq(r.hop[0].to, 12);
+    }
+    ck_assert_uint_le(searches(p), 4);
+    const uint64_t without[] = {12};
+    q.excluded = without;
+    q.excluded_len = 1;
+    ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_FOUND);
+    ck_assert_uint_eq(r.hop[0].to, 41);
+    ck_assert_uint_eq(plan_route_all(p, &q, &r, 1), 1);
+    ck_assert_uint_eq(r.hop[0].to, 41);
+    ck_assert_int_eq(plan_begin_by(p, 1, NULL, 0), 0);
+    ck_assert_int_eq(plan_route_find(p, &q, &r), PLAN_NO_ROUTE);
+    struct plan_query other = query_at(20, 2, 1000, 0); /* of another node */
+    ck_assert_int_eq(plan_route_find(p, &other, &r), PLAN_FOUND);
+    plan_free(p);
+}
+END_TEST
+
 SUITE(route_plan, t)
 {
     tcase_add_test(t, fewest_hops_of_those_that_arrive_first);
@@ -348,4 +421,6 @@ SUITE(route_plan, t)
     tcase_add_test(t, extremes);
     tcase_add_test(t, long_lines);
     tcase_add_test(t, walks);
+    tcase_add_test(t, no_route_is_kept);
+    tcase_add_test(t, begin_by_neighbours);
 }

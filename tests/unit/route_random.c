@@ -207,6 +207,18 @@ START_TEST(displaced)
 }
 END_TEST
 
+/* Of the nodes that are asked about, one has links to some only. */
+static void change_links(struct plan *p, struct rng *r)
+{
+    uint64_t to[NODES];
+    size_t len = 0;
+    for (uint64_t n = NODES; n-- > 0;) {
+        if (rng_chance(r, 0.6))
+            to[len++] = n;
+    }
+    ck_assert_int_eq(plan_begin_by(p, rng_below(r, 2), to, len), 0);
+}
+
 START_TEST(cached)
 {
     struct rng r;
@@ -229,6 +241,8 @@ START_TEST(cached)
         }
         if (rng_chance(&r, 0.05))
             change_something(p, &r, now);
+        if (rng_chance(&r, 0.01))
+            change_links(p, &r);
         now += rng_chance(&r, 0.2) ? rng_below(&r, 10) : 0;
         now -= rng_chance(&r, 0.01) && now > 20 ? 20 : 0;
         plan_check(p);

@@ -117,10 +117,56 @@ START_TEST(replaced_at_once)
 }
 END_TEST
 
+static uint64_t searches(const struct world *w)
+{
+    struct plan_totals t;
+    plan_totals(w->plan, &t);
+    return t.searches;
+}
+
+/* Many neighbours of the plan have no link, as where one station's plan is everybody's. Bundles
+ * that are too late are refused without a search, with their earliest arrival; so are others sent.
+ */
+START_TEST(neighbours_without_a_link)
+{
+    struct world w;
+    begin(&w);
+    for (uint64_t n = 100; n < 150; n++) {
+        contact(&w, 1, n, S(1), S(20));
+        contact(&w, n, 4, S(0), S(100));
+    }
+    struct eid far = eid_ipn(0, 4, 7);
+    const struct router_links links = {&w, at};
+    struct router_query q = {.destination = &far,
+                             .bytes = 1000,
+                             .expires = S(10),
+                             .came_from = ROUTER_NO_LINK,
+                             .avoid = ROUTER_NO_LINK,
+                             .links = &links};
+    for (int i = 0; i < 1000; i++, q.now += TICK_MS) {
+        struct router_answer a = w.ops.ops->ask(w.ops.state, &q);
+        ck_assert(a.verdict == ROUTER_NONE && a.too_late);
+        ck_assert_uint_eq(a.arrival, S(10) + 4 * TICK_MS);
+    }
+    ck_assert_uint_le(searches(&w), 20);
+    q.expires = S(1000);
+    for (int i = 0; i < 1000; i++, q.now += TICK_MS)
+        ck_assert_uint_eq(w.ops.ops->ask(w.ops.state, &q).until, S(10));
+    ck_assert_uint_le(searches(&w), 20);
+    ck_assert_int_eq(plan_router_link(w.router, 2, 120), 0); /* it has one now */
+    ck_assert_int_eq(set_up(&w, 2, true, q.now), true);
+    ck_assert_uint_eq(w.ops.ops->ask(w.ops.state, &q).link, 2);
+    plan_router_unlink(w.router, 2);
+    ck_assert_uint_eq(w.ops.ops->ask(w.ops.state, &q).until, S(10));
+    end(&w);
+}
+END_TEST
+
 SUITE(tools_plan_router_steps, t)
 {
     tcase_set_timeout(t, 120);
     tcase_add_test(t, walks_in_steps);
     tcase_add_test(t, nobody_fills_a_chain);
     tcase_add_test(t, replaced_at_once);
+    tcase_add_test(t, neighbours_without_a_link);
 }
