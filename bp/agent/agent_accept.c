@@ -121,6 +121,8 @@ static enum agent_refusal admit_bundle(struct agent *a, const struct agent_head 
     const struct link_ref ref = way >= 0 ? link_ref(a, way) : (struct link_ref){.index = way};
     if (quota_open(a, h, receiver, ref, &holder) < 0)
         return REFUSE_NO_MEMORY;
+    if (receiver == RECEIVER_READY)
+        holder.backlog->took = endpoint_took(a, &h->destination);
     struct room room;
     enum agent_refusal refusal = room_find(a, h, &holder, whole->len, &room);
     const bool room_found = refusal == REFUSE_NONE;

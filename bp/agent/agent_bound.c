@@ -4,8 +4,10 @@
  * way. A link may have limits of its own: then what is offered beyond them is refused. And a part
  * of the node's limits is set apart, in equal shares for each way, beside the accounts of peers and
  * sources: a bundle for which those have no room is taken into the share of its way. So a link that
- * stands still, whatever fills its queue, never keeps out what is for another one. A bundle counts
- * where it went when it came, as long as it is here; after a restart it counts in the accounts.
+ * stands still, whatever fills its queue, never keeps out what is for another one. Endpoints here
+ * have one share, of which each may hold as much as it took lately: applications that stop reading
+ * leave it to those that go on. A bundle counts where it went when it came, as long as it is here;
+ * after a restart it counts in the accounts.
  * What can go wrong: a link that is gone; its bundles count for none then.
  */
 #include <assert.h>
@@ -50,19 +52,42 @@ bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t byt
     return true;
 }
 
-bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge)
+/* An endpoint has, beside its first bundle, as much as it took in the last 10 to 20 s, or a part of
+ * what is left; never all of that. */
+#define FIRST_PART 64
+static bool endpoint_has_part(const struct agent *a, const struct account *backlog, uint64_t charge)
 {
-    const struct way *w = find_way(a, way);
-    return w != NULL && w->apart[QUOTA_BUNDLES] < a->way_share[QUOTA_BUNDLES] &&
-           charge <= a->way_share[QUOTA_BYTES] &&
-           w->apart[QUOTA_BYTES] <= a->way_share[QUOTA_BYTES] - charge;
+    const uint64_t more[2] = {1, charge}, took[2] = {backlog->took.bundles, backlog->took.bytes};
+    bool has = true;
+    for (size_t k = 0; k < 2; k++) {
+        const uint64_t left = a->way_share[k] - a->here.apart[k];
+        const uint64_t part = took[k] > left / FIRST_PART ? took[k] : left / FIRST_PART;
+        const uint64_t all = backlog->apart[k] + left, p = a->config.endpoint_percent;
+        const uint64_t most = all / 100 * p + all % 100 * p / 100;
+        const uint64_t wants = backlog->apart[k] + more[k];
+        has = has && wants <= part && wants <= most;
+    }
+    return has || backlog->apart[QUOTA_BUNDLES] == 0;
 }
 
-void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge)
+bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t charge)
 {
-    struct way *w = find_way(a, way);
+    const struct way *w = find_way(a, &h->way);
+    if (w == NULL || w->apart[QUOTA_BUNDLES] >= a->way_share[QUOTA_BUNDLES] ||
+        charge > a->way_share[QUOTA_BYTES] ||
+        w->apart[QUOTA_BYTES] > a->way_share[QUOTA_BYTES] - charge)
+        return false;
+    return w != &a->here || a->config.endpoint_percent >= 100 ||
+           endpoint_has_part(a, h->backlog, charge);
+}
+
+void bound_add(struct agent *a, const struct holder *h, uint64_t charge)
+{
+    struct way *w = find_way(a, &h->way);
     a->apart[QUOTA_BUNDLES]++;
     a->apart[QUOTA_BYTES] += charge;
+    h->backlog->apart[QUOTA_BUNDLES]++;
+    h->backlog->apart[QUOTA_BYTES] += charge;
     if (w == NULL)
         return;
     w->apart[QUOTA_BUNDLES]++;
@@ -70,12 +95,15 @@ void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge)
     assert(w->apart[QUOTA_BUNDLES] <= a->apart[QUOTA_BUNDLES]);
 }
 
-void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge)
+void bound_sub(struct agent *a, const struct holder *h, uint64_t charge)
 {
-    struct way *w = find_way(a, way);
+    struct way *w = find_way(a, &h->way);
     assert(a->apart[QUOTA_BUNDLES] > 0 && a->apart[QUOTA_BYTES] >= charge);
+    assert(h->backlog->apart[QUOTA_BUNDLES] > 0 && h->backlog->apart[QUOTA_BYTES] >= charge);
     a->apart[QUOTA_BUNDLES]--;
     a->apart[QUOTA_BYTES] -= charge;
+    h->backlog->apart[QUOTA_BUNDLES]--;
+    h->backlog->apart[QUOTA_BYTES] -= charge;
     if (w == NULL)
         return;
     assert(w->apart[QUOTA_BUNDLES] > 0 && w->apart[QUOTA_BYTES] >= charge);
@@ -129,6 +157,18 @@ bool agent_bound(const struct agent *a, uint32_t link, struct agent_bound *out)
 #undef NDEBUG
 #include <assert.h>
 
+static void check_backlogs(const struct agent *a)
+{
+    uint64_t apart[2] = {0};
+    for (struct hash_node *n = hash_walk(&a->backlogs, NULL); n != NULL;
+         n = hash_walk(&a->backlogs, n)) {
+        const struct account *x = container_of(n, struct account, by_id);
+        for (size_t k = 0; k < 2; k++)
+            apart[k] += x->apart[k];
+    }
+    assert(apart[0] == a->apart[0] && apart[1] == a->apart[1]);
+}
+
 void bound_check(const struct agent *a)
 {
     uint64_t apart[2] = {0}, coming = 0, ways = 2;
@@ -140,6 +180,7 @@ void bound_check(const struct agent *a)
         coming += r->state == STATE_STORING && find_way(a, &r->holder.way) != NULL;
     }
     assert(apart[QUOTA_BUNDLES] == a->apart[QUOTA_BUNDLES]);
+    check_backlogs(a);
     for (size_t k = 0; k < 2; k++)
         apart[k] = a->here.apart[k] + a->no_route.apart[k];
     coming -= a->here.coming + a->no_route.coming;

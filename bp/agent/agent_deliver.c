@@ -144,6 +144,12 @@ enum receiver endpoint_receiver(struct agent *a, const struct eid *destination)
     return tick_add(since, RECEIVER_IDLE) > a->now.now ? RECEIVER_READY : RECEIVER_NONE;
 }
 
+struct tally endpoint_took(struct agent *a, const struct eid *destination)
+{
+    const struct endpoint *e = endpoint_find(a, destination);
+    return e == NULL ? (struct tally){0} : pace_lately(&e->pace, a->now.now);
+}
+
 /* With a registration's own queue it is that one; else who has room, in turn. */
 static struct registration *choose_taker(const struct queue *q)
 {
@@ -295,6 +301,7 @@ void agent_delivered(struct agent *a, uint64_t key, bool ok, struct agent_now no
     const uint64_t reg = r->taker->reg;
     if (ok) {
         r->taker->endpoint->took = a->now.now;
+        pace_count(&r->taker->endpoint->pace, a->now.now, r->bytes);
         emit_application(a, BUNDLE_DELIVERED, r, reg);
         agent_report(a, r, STATUS_DELIVERED, REASON_NONE);
         record_end(a, r, END_DELIVERED);

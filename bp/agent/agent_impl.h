@@ -86,6 +86,7 @@ struct endpoint {
     struct list regs;   /* the one whose turn it is first */
     tick took;          /* when one of them took a bundle last; 0: none has */
     tick queued;        /* when bundles came last while none was here */
+    struct pace pace;   /* of what they took: its windows alone */
     struct queue queue; /* open while there are any; with AGENT_SHARE_ALL bundles leave it for the
                          registrations' own ones */
 };
@@ -117,17 +118,6 @@ struct fan {
     enum agent_end last; /* how the last copy ended */
 };
 
-/* How fast bundles leave, in windows of RECEIVER_IDLE. */
-struct pace {
-    tick began;  /* when the first bundle came while none was here */
-    tick left;   /* when one left last; 0: none has since then */
-    tick window; /* begin of this one */
-    bool whole;  /* `before` is of a whole window */
-    struct tally {
-        uint64_t bundles, bytes;
-    } now, before; /* that left in this window, and in the last one */
-};
-
 /* What one peer, one user of applications, or one source holds of the node; or its backlog: what
  * goes to one endpoint here, to all that nobody takes, or over one link, of a peer's bundles.
  * Exists while it is configured or holds something. */
@@ -146,6 +136,8 @@ struct account {
     uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
     enum receiver receiver;            /* of a backlog: when the last bundle came for it */
     struct pace pace;                  /* of a backlog */
+    uint64_t apart[2];                 /* of a backlog: in what is set apart for its way … */
+    struct tally took; /* … and what its endpoint took in the last 10 to 20 s, when one came last */
     uint64_t last_to; /* of a peer: where its last bundle went, as a hash; 0: none came */
     tick mixed;       /* of a peer: a bundle went elsewhere than the one before; 0: never */
 };
@@ -431,6 +423,8 @@ int endpoint_open_admin(struct agent *a); /* 0 or HELIO_ENOMEM */
 bool endpoint_takes(const struct agent *a, const struct eid *destination, uint64_t flags);
 /* Who takes the bundles of this endpoint of the node. */
 enum receiver endpoint_receiver(struct agent *a, const struct eid *destination);
+/* What its applications took in the last 10 to 20 s. */
+struct tally endpoint_took(struct agent *a, const struct eid *destination);
 int endpoint_action(struct agent *a, struct record *r, struct agent_action *out);
 
 /* agent_split.c: what of the bundle goes over a link that takes `limit` bytes (0: any) at most: all

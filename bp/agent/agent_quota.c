@@ -237,7 +237,7 @@ static void turn_window(struct pace *p, tick now)
     p->now = (struct tally){0};
 }
 
-static void count_left(struct pace *p, tick now, uint64_t bytes)
+void pace_count(struct pace *p, tick now, uint64_t bytes)
 {
     turn_window(p, now);
     p->left = now;
@@ -245,9 +245,16 @@ static void count_left(struct pace *p, tick now, uint64_t bytes)
     p->now.bytes += bytes;
 }
 
+struct tally pace_lately(const struct pace *p, tick now)
+{
+    struct pace q = *p;
+    turn_window(&q, now);
+    return (struct tally){q.now.bundles + q.before.bundles, q.now.bytes + q.before.bytes};
+}
+
 void quota_left(struct agent *a, const struct record *r, const struct holder *h)
 {
-    count_left(&h->backlog->pace, a->now.now, r->bytes);
+    pace_count(&h->backlog->pace, a->now.now, r->bytes);
     if (h->backlog->receiver != RECEIVER_NONE)
         return;
     /* It may have a receiver by now, whose pace it shows. */
@@ -256,7 +263,7 @@ void quota_left(struct agent *a, const struct record *r, const struct holder *h)
     const uint64_t id = backlog_id(a, &head, RECEIVER_READY, h->way, h->peer->by_id.hash);
     struct account *own = account_find(&a->backlogs, id);
     if (own != NULL)
-        count_left(&own->pace, a->now.now, r->bytes);
+        pace_count(&own->pace, a->now.now, r->bytes);
 }
 
 #define SOON_MS 60000             /* in such a time … */

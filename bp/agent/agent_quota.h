@@ -35,6 +35,17 @@ enum receiver {
 };
 #define RECEIVER_IDLE (10 * TICK_S)
 
+/* How fast bundles leave, in windows of RECEIVER_IDLE. */
+struct pace {
+    tick began;  /* when the first bundle came while none was here */
+    tick left;   /* when one left last; 0: none has since then */
+    tick window; /* begin of this one */
+    bool whole;  /* `before` is of a whole window */
+    struct tally {
+        uint64_t bundles, bytes;
+    } now, before; /* that left in this window, and in the last one */
+};
+
 /* Whose bundles asked for status reports lately: a neighbour, or the applications. */
 #define REPORT_PARTIES 32
 struct report_share {
@@ -96,6 +107,9 @@ bool quota_waits(const struct agent *a, const struct agent_head *h, const struct
 bool quota_above_share(const struct agent *a, const struct account *peer);
 /* What is here of a user's applications, all told. */
 void quota_user_holds(const struct agent *a, uint64_t user, uint64_t *bundles, uint64_t *bytes);
+/* A bundle of so many bytes leaves; and what did in the last 10 to 20 s. */
+void pace_count(struct pace *p, tick now, uint64_t bytes);
+struct tally pace_lately(const struct pace *p, tick now);
 /* The bundle has left the node; h: whose it was. */
 void quota_left(struct agent *a, const struct record *r, const struct holder *h);
 void quota_check(const struct agent *a);
@@ -105,9 +119,9 @@ void quota_check(const struct agent *a);
  * lacks: full, and how. begin, arrive: it is being stored, and is no
  * more. */
 bool bound_full(const struct agent *a, const struct link_ref *way, uint64_t bytes);
-bool bound_has_room(const struct agent *a, const struct link_ref *way, uint64_t charge);
-void bound_add(struct agent *a, const struct link_ref *way, uint64_t charge);
-void bound_sub(struct agent *a, const struct link_ref *way, uint64_t charge);
+bool bound_has_room(const struct agent *a, const struct holder *h, uint64_t charge);
+void bound_add(struct agent *a, const struct holder *h, uint64_t charge);
+void bound_sub(struct agent *a, const struct holder *h, uint64_t charge);
 void bound_begin(struct agent *a, const struct record *r);
 void bound_arrive(struct agent *a, const struct record *r);
 bool bound_lacks(const struct agent *a, const struct link_ref *way, uint64_t bytes,

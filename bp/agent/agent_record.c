@@ -226,14 +226,13 @@ enum agent_refusal record_room(const struct agent *a, struct holder *holder, uin
         return REFUSE_FULL;
     if (bound_full(a, &holder->way, bytes))
         return REFUSE_QUEUE;
-    if (record_backlog_full(a, holder, bytes))
-        return REFUSE_QUOTA;
-    const enum agent_refusal common = room_in_common(a, holder, bytes);
+    const enum agent_refusal common =
+        record_backlog_full(a, holder, bytes) ? REFUSE_QUOTA : room_in_common(a, holder, bytes);
     if (common == REFUSE_NONE)
         return REFUSE_NONE;
     if (holder->backlog->receiver == RECEIVER_NONE && c->endpoint_percent < 100)
         return common;
-    holder->apart = bound_has_room(a, &holder->way, record_expect_charge(a, bytes)) &&
+    holder->apart = bound_has_room(a, holder, record_expect_charge(a, bytes)) &&
                     record_memory_room(a, cost + record_memory_max(a) / LAST_PART);
     return holder->apart ? REFUSE_NONE : common;
 }
@@ -293,7 +292,7 @@ void record_count(struct agent *a, const struct record *r)
     a->counters.bytes += r->bytes;
     a->counters.record_bytes += own_cost(r);
     if (r->holder.apart) {
-        bound_add(a, &r->holder.way, charge_quota(a, r));
+        bound_add(a, &r->holder, charge_quota(a, r));
     } else {
         quota_add(a, &r->holder, QUOTA_BUNDLES, 1);
         quota_add(a, &r->holder, QUOTA_BYTES, charge_quota(a, r));
@@ -310,7 +309,7 @@ void record_uncount(struct agent *a, const struct record *r)
     a->counters.record_bytes -= own_cost(r);
     uncount_held(r);
     if (r->holder.apart) {
-        bound_sub(a, &r->holder.way, charge_quota(a, r));
+        bound_sub(a, &r->holder, charge_quota(a, r));
         return;
     }
     quota_sub(a, &r->holder, QUOTA_BUNDLES, 1);

@@ -419,7 +419,7 @@ START_TEST(a_link_waits_for_much_in_a_minute)
 {
     struct binder n;
     struct agent_config c = backlog_config();
-    c.held_bundles = 4000;
+    c.held_bundles = 800;
     relay_init(&n, &c);
     receive(&n, 1, "ipn:2.8");
     ck_assert_int_eq(take_for(&n, "ipn:2.8", 1), REFUSE_NONE);
@@ -496,6 +496,52 @@ START_TEST(fragments_count_too)
 }
 END_TEST
 
+/* Of bursts of 16 bundles, each taken before the next one, so many of 100 come in. */
+static unsigned honest_percent(struct binder *n, const char *to, uint64_t first)
+{
+    unsigned taken = 0;
+    for (unsigned burst = 0; burst < 25; burst++) {
+        unsigned here = 0;
+        while (here < 16 && take_for(n, to, first + taken + here) == REFUSE_NONE)
+            here++;
+        deliver(n, here);
+        taken += here;
+        pass(n, 10 * TICK_MS);
+    }
+    return taken / 4;
+}
+
+/* Applications that took a bundle each and then stop, with a flood for each, leave room for one
+ * that goes on, however many they are. */
+START_TEST(receivers_that_stop)
+{
+    static const unsigned numbers[] = {1, 4, 16, 64};
+    struct binder n;
+    struct agent_config c = backlog_config();
+    char to[32];
+    c.held_bundles = 800;
+    c.reserve_percent = 25;
+    c.queue_percent = 50; /* 100 for endpoints here */
+    c.source_percent = 95;
+    relay_init(&n, &c);
+    for (unsigned i = 0; i < numbers[_i]; i++) {
+        snprintf(to, sizeof to, "ipn:2.%u", 100 + i);
+        receive_one(&n, 100 + i, to, 10000 * i + 1);
+        flood_for(&n, to, 10000 * i + 2);
+    }
+    agent_check(n.a);
+    receive(&n, 7, "ipn:2.7");
+    ck_assert_uint_ge(honest_percent(&n, "ipn:2.7", 1000000), 80);
+    /* One more that took as much and then stops leaves some of it, too. */
+    ck_assert_uint_ge(honest_percent(&n, "ipn:2.7", 2000000), 99);
+    flood_for(&n, "ipn:2.7", 3000000);
+    receive(&n, 8, "ipn:2.8");
+    ck_assert_uint_ge(honest_percent(&n, "ipn:2.8", 4000000), 30);
+    agent_check(n.a);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_agent_backlog, t)
 {
     tcase_add_test(t, nobody_takes_them);
@@ -515,4 +561,5 @@ SUITE(bp_agent_backlog, t)
     tcase_add_test(t, a_link_waits_for_much_in_a_minute);
     tcase_add_test(t, the_least_of_a_backlog_is_dropped);
     tcase_add_test(t, fragments_count_too);
+    tcase_add_loop_test(t, receivers_that_stop, 0, 4);
 }
