@@ -201,6 +201,10 @@ struct cla_gauges {
                                 with most; 0: not known */
     uint64_t unstored_max;   /* with so many it reads nothing (limits.held_bytes); 0: no limit */
     bool unstored_full;      /* it reads nothing for that now */
+    uint64_t answers;        /* acknowledgements and refusals that wait to be sent, of the session
+                                with most */
+    uint64_t answers_max;    /* with so many it reads nothing; 0: no limit */
+    bool answers_unread;     /* the peer does not read them; false: they wait for the store */
     uint64_t source_refused; /* datagrams in the peer's name that came from another address */
     bool coded;              /* it has an erasure code; 0 in the fields below without one */
     uint64_t repairs_sent;   /* repair segments */

@@ -226,6 +226,23 @@ static void watch_unstored(struct node_link *l, tick now)
         g.unstored_max, l->held_len > 0 ? " or for room" : "", peer_text(l, peer));
 }
 
+/* Most often a peer that sends, and does not read. */
+static void watch_answers(struct node_link *l, tick now)
+{
+    struct stop_watch *s = &l->watch.answers;
+    const struct cla_gauges g = node_link_gauges(l);
+    char peer[EID_TEXT_MAX];
+    tick time;
+    change_stop(s, g.answers_max != 0 && g.answers >= g.answers_max && !l->hold_paused, now);
+    if (!stop_is_due(l, s, now, &time))
+        return;
+    say(&l->node->say, LEVEL_WARNING,
+        "link %s has stopped reading for %.3g of %.3g s: %" PRIu64 " of %" PRIu64
+        " acknowledgements and refusals wait for %s, and what it sends waits there",
+        l->config->name, (double)time / 1e9, (double)(now - s->began) / 1e9, g.answers,
+        g.answers_max, g.answers_unread ? peer_text(l, peer) : "the store");
+}
+
 bool node_watch_flap(struct node_link *l, bool up)
 {
     struct link_watch *w = &l->watch;
@@ -385,6 +402,7 @@ void node_watch_tick(struct node *n)
         watch_queue(n->links[i], now);
         watch_stop(n->links[i], now);
         watch_unstored(n->links[i], now);
+        watch_answers(n->links[i], now);
         watch_flapping(n->links[i], now);
     }
     watch_unconfigured(n, now);

@@ -38,6 +38,7 @@ struct stop_watch {
 struct link_watch {
     struct stop_watch stop;
     struct stop_watch unstored; /* as looked at once a second: the store is slower than the peer */
+    struct stop_watch answers;  /* likewise: too many acknowledgements wait to be sent */
     bool silent; /* the peer owes an answer for longer than 10 RTO, and that was told */
     tick silent_since;
     bool never_heard; /* … and it was never heard before */

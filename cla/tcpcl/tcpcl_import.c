@@ -13,11 +13,15 @@
 
 /* ---- answers ---- */
 
+static uint64_t count_answers(const struct tcpcl_session *s)
+{
+    return s->answers.next - s->answers.first;
+}
+
 bool tcpcl_answers_full(const struct tcpcl_session *s)
 {
     const bool waits = s->paused || tcpcl_full(s);
-    return s->answers.next - s->answers.first >= TCPCL_ANSWERS_MAX ||
-           (waits && !(s->paused && s->exports.count > 0));
+    return count_answers(s) >= TCPCL_ANSWERS_MAX || (waits && !(s->paused && s->exports.count > 0));
 }
 
 void tcpcl_pause(struct tcpcl_session *s, bool on)
@@ -27,7 +31,7 @@ void tcpcl_pause(struct tcpcl_session *s, bool on)
 
 static struct tcpcl_answer *answer_at(const struct tcpcl_session *s, uint64_t token)
 {
-    assert(token - s->answers.first < s->answers.next - s->answers.first);
+    assert(token - s->answers.first < count_answers(s));
     return &s->answers.ring[token & (s->answers.size - 1)];
 }
 
@@ -48,14 +52,15 @@ static bool grow_answers(struct tcpcl_session *s)
 /* There is room for one more answer. */
 static bool reserve_answer(struct tcpcl_session *s)
 {
-    return s->answers.next - s->answers.first < s->answers.size || grow_answers(s);
+    return count_answers(s) < s->answers.size || grow_answers(s);
 }
 
 static void add_answer(struct tcpcl_session *s, struct tcpcl_answer a)
 {
-    assert(s->answers.next - s->answers.first < s->answers.size);
+    assert(count_answers(s) < s->answers.size);
     s->answers.next++;
     *answer_at(s, s->answers.next - 1) = a;
+    s->n->answers_full += count_answers(s) == TCPCL_ANSWERS_MAX;
 }
 
 static void add_refusal(struct tcpcl_session *s, uint64_t id, enum tcpcl_refusal reason)
@@ -77,6 +82,12 @@ void tcpcl_confirm(struct tcpcl_session *s, uint64_t token, bool ok, enum tcpcl_
     a->refusal = (uint8_t)reason;
     s->answers.bundles--;
     s->answers.bytes -= a->length;
+}
+
+uint64_t tcpcl_answers(const struct tcpcl_session *s, bool *unread)
+{
+    *unread = count_answers(s) > 0 && answer_at(s, s->answers.first)->ready;
+    return count_answers(s);
 }
 
 /* ---- a transfer ---- */

@@ -71,6 +71,7 @@ struct tcpcl_counters {
     uint64_t late;          /* answers to transfers that have their outcome */
     uint64_t transfers_cut; /* incoming transfers that ended without END */
     uint64_t transfers_idle, transfers_shed; /* … that were refused: not grown; tcpcl_shed */
+    uint64_t answers_full;                   /* times that TCPCL_ANSWERS_MAX answers waited */
 };
 
 struct tcpcl_setup {
@@ -270,5 +271,9 @@ uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s);
 /* Bytes of those, and whether they are more than terms.held_bytes: nothing is read then. */
 uint64_t tcpcl_unconfirmed_bytes(const struct tcpcl_session *s);
 bool tcpcl_full(const struct tcpcl_session *s);
+/* Acknowledgements and refusals that wait to be sent: with TCPCL_ANSWERS_MAX nothing is read.
+ * *unread: the first of them could be sent, but the peer does not read; else its bundle is not
+ * confirmed yet. */
+uint64_t tcpcl_answers(const struct tcpcl_session *s, bool *unread);
 
 #endif

@@ -57,6 +57,7 @@ static void put_counters(json_t *o, const struct tcpcl_counters *n)
     json_put_number(o, "transfers_cut", n->transfers_cut);
     json_put_number(o, "transfers_idle", n->transfers_idle);
     json_put_number(o, "transfers_shed", n->transfers_shed);
+    json_put_number(o, "answers_full", n->answers_full);
 }
 
 static void show_claim(json_t *o, const struct tcpcl_conn *c)
@@ -77,6 +78,7 @@ static json_t *show_session(const struct tcpcl_conn *c)
                                          "up",      "ending",   "closing", "over"};
     const struct tcpcl_peer *p = tcpcl_peer(c->session);
     json_t *o = json_object();
+    bool unread;
     json_object_set_new(o, "role", json_string(c->active ? "active" : "passive"));
     json_object_set_new(o, "state", json_string(states[tcpcl_state(c->session)]));
     json_object_set_new(o, "peer", json_string(p->node_id));
@@ -87,6 +89,7 @@ static json_t *show_session(const struct tcpcl_conn *c)
     json_put_number(o, "transfer_mru", p->transfer_mru);
     json_put_number(o, "in_flight", tcpcl_in_flight(c->session));
     json_put_number(o, "unconfirmed", tcpcl_unconfirmed(c->session));
+    json_put_number(o, "answers", tcpcl_answers(c->session, &unread));
     json_object_set_new(o, "tls", tcpcl_tls_show(c));
     show_claim(o, c);
     return o;
@@ -99,6 +102,17 @@ static void put_endpoint(json_t *o, const struct tcpcl_endpoint *h)
     json_put_number(o, "unidentified_turned_away", h->s.displaced);
     json_put_number(o, "unknown_refused", h->s.unknown_refused);
     json_object_set_new(o, "unidentified_ends", list_ends(h->ends));
+}
+
+/* Of the session with most. */
+static void see_answers(const struct tcpcl_session *s, struct cla_gauges *out)
+{
+    bool unread;
+    const uint64_t answers = tcpcl_answers(s, &unread);
+    if (answers <= out->answers)
+        return;
+    out->answers = answers;
+    out->answers_unread = unread;
 }
 
 static void see_unstored(const struct tcpcl_session *s, struct cla_gauges *out)
@@ -118,9 +132,12 @@ void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)
         const struct tcpcl_conn *conn = container_of(it, struct tcpcl_conn, node);
         out->tx_bytes += conn->n.tx_bytes;
         out->rx_bytes += conn->n.rx_bytes;
-        if (conn->session != NULL)
+        if (conn->session != NULL) {
             see_unstored(conn->session, out);
+            see_answers(conn->session, out);
+        }
     }
+    out->answers_max = TCPCL_ANSWERS_MAX;
     out->unstored_max = l->config->held_bytes;
     out->sessions = l->conns_len;
     out->off = !l->allowed;

@@ -457,6 +457,64 @@ START_TEST(back_pressure)
 }
 END_TEST
 
+static void discard_output(struct end *e)
+{
+    struct slice parts[8];
+    size_t count, len;
+    while ((count = tcpcl_output(e->s, parts, 8, e->now)) > 0) {
+        len = 0;
+        for (size_t i = 0; i < count; i++)
+            len += parts[i].len;
+        tcpcl_wrote(e->s, len, e->now);
+    }
+}
+
+/* Acknowledgements behind that of an unconfirmed bundle: nothing is read beyond a number of them.
+ */
+START_TEST(answers_that_wait)
+{
+    static const char segment[] = "\x01\x00" ID("\1") ID("\1") "b";
+    const size_t len = sizeof segment - 1, count = TCPCL_ANSWERS_MAX;
+    struct end e;
+    struct tcpcl_setup setup = setup_of(true);
+    setup.terms.transfer_mru = 1 << 20;
+    begin_end(&e, &setup);
+    FEED(&e, CONTACT);
+    FEED(&e, INIT("ipn:2.0"));
+    e.notices_len = 0;
+    FEED(&e, "\x01\x03" ID("\0") "\0\0\0\0" ID("\1") "a");
+    FEED(&e, "\x01\x02" ID("\1") "\0\0\0\0" ID("\1") "b");
+    uint8_t *all = malloc(len * count);
+    ck_assert_ptr_nonnull(all);
+    for (size_t i = 0; i < count; i++)
+        memcpy(all + i * len, segment, len);
+    bool unread = true;
+    ck_assert_uint_eq(tcpcl_answers(e.s, &unread), 2);
+    ck_assert(!unread);
+    feed(&e, all, len * (count - 3), SIZE_MAX);
+    ck_assert(tcpcl_reads(e.s));
+    ck_assert_uint_eq(e.n.answers_full, 0);
+    feed(&e, all, len * 3, SIZE_MAX);
+    ck_assert(!tcpcl_reads(e.s));
+    ck_assert_uint_eq(tcpcl_answers(e.s, &unread), count);
+    ck_assert(!unread);
+    ck_assert_uint_eq(e.n.answers_full, 1);
+    tcpcl_confirm(e.s, e.notices[0].token, true, 0);
+    ck_assert_uint_eq(tcpcl_answers(e.s, &unread), count);
+    ck_assert(unread);
+    discard_output(&e);
+    ck_assert(tcpcl_reads(e.s));
+    ck_assert_uint_eq(tcpcl_answers(e.s, &unread), 0);
+    ck_assert(!unread);
+    e.out_len = 0;
+    settle(&e); /* what was read of the last two */
+    ck_assert_uint_eq(e.out_len, 2 * 18);
+    ck_assert_uint_eq(e.n.answers_full, 1);
+    free(all);
+    finish_end(&e);
+}
+END_TEST
+
 /* Longer than what is read at once: straight into the bundle. */
 START_TEST(read_where_it_belongs)
 {
@@ -507,5 +565,6 @@ SUITE(cla_tcpcl_transfer, t)
     tcase_add_test(t, beyond_what_was_announced);
     tcase_add_test(t, acknowledged_length);
     tcase_add_test(t, back_pressure);
+    tcase_add_test(t, answers_that_wait);
     tcase_add_test(t, read_where_it_belongs);
 }

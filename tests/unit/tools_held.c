@@ -3,8 +3,6 @@
  * that cannot wait rests when its bundles take long, at once or later. */
 #include "tests/unit/tools_links.h"
 
-#include <unistd.h>
-
 #include "node/node_hold.h"
 #include "node/node_security.h"
 #include "os/crypto.h"
@@ -122,47 +120,6 @@ START_TEST(a_long_stop_is_told)
     ck_assert(s->stopped && !s->told);
     watch_until(b, began + 70 * TICK_S);
     ck_assert(s->told);
-    stop(b);
-}
-END_TEST
-
-/* The lines of the log since the last call. */
-static const char *logged(FILE *f, char out[1024])
-{
-    clearerr(f); /* it ended there */
-    const size_t n = fread(out, 1, 1023, f);
-    out[n] = '\0';
-    return out;
-}
-
-/* The store is slower than the peer: once, with the limit, and that it is over. */
-START_TEST(a_slow_store_is_told)
-{
-    char lines[1024];
-    FILE *log = tmpfile();
-    ck_assert_ptr_nonnull(log);
-    ck_assert_int_ge(dup2(fileno(log), STDERR_FILENO), 0);
-    FILE *seen = fopen("/proc/self/fd/2", "r"); /* with a place of its own */
-    ck_assert_ptr_nonnull(seen);
-    struct bench *b = start("  - {name: a, adapter: patient, peer: ipn:2.0}\n");
-    struct memory *from = link_of(b, "a");
-    const tick began = b->v.now;
-    b->n.say.level = LEVEL_INFO;
-    from->gauges.unstored = 70;
-    from->gauges.unstored_max = 64;
-    from->gauges.unstored_full = true;
-    watch_until(b, began + 5 * TICK_S);
-    ck_assert_str_eq(logged(seen, lines), "");
-    watch_until(b, began + 30 * TICK_S);
-    ck_assert_ptr_nonnull(strstr(
-        logged(seen, lines), "link a has stopped reading for 5 of 5 s: limits.held_bytes: 70 of 64 "
-                             "bytes of its bundles wait for the store, and what ipn:2.0 sends"));
-    ck_assert_ptr_null(strstr(strstr(lines, "link a"), "\nlink a")); /* once */
-    from->gauges.unstored_full = false;
-    watch_until(b, began + 40 * TICK_S);
-    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "link a reads on after 30 s"));
-    fclose(seen);
-    fclose(log);
     stop(b);
 }
 END_TEST
@@ -563,7 +520,6 @@ SUITE(tools_held, t)
     tcase_add_test(t, not_at_the_cost_of_others);
     tcase_add_test(t, what_is_not_held);
     tcase_add_test(t, a_long_stop_is_told);
-    tcase_add_test(t, a_slow_store_is_told);
     tcase_add_test(t, who_takes_long_rests);
     tcase_add_test(t, alone_it_does_not_rest);
     tcase_add_test(t, one_after_the_other);

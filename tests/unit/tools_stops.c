@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Links that read nothing, in the operator's log. */
+#include "tests/unit/tools_links.h"
+
+#include <unistd.h>
+
+#include "tests/unit/suite.h"
+
+/* At this time, once more a second later: what the node's log compares. */
+static void watch_until(struct bench *b, tick to)
+{
+    while (b->v.now < to) {
+        virtual_advance(&b->v, b->v.now + TICK_S);
+        virtual_fire(&b->v);
+        turn(b);
+        node_watch_tick(&b->n);
+    }
+}
+
+/* The lines of the log since the last call. */
+static const char *logged(FILE *f, char out[1024])
+{
+    clearerr(f); /* it ended there */
+    const size_t n = fread(out, 1, 1023, f);
+    out[n] = '\0';
+    return out;
+}
+
+/* A node with a link, whose log the test reads. */
+static struct bench *start_logged(FILE **log, FILE **seen)
+{
+    *log = tmpfile();
+    ck_assert_ptr_nonnull(*log);
+    ck_assert_int_ge(dup2(fileno(*log), STDERR_FILENO), 0);
+    *seen = fopen("/proc/self/fd/2", "r"); /* with a place of its own */
+    ck_assert_ptr_nonnull(*seen);
+    struct bench *b = start("  - {name: a, adapter: patient, peer: ipn:2.0}\n");
+    b->n.say.level = LEVEL_INFO;
+    return b;
+}
+
+static void stop_logged(struct bench *b, FILE *log, FILE *seen)
+{
+    fclose(seen);
+    fclose(log);
+    stop(b);
+}
+
+/* The store is slower than the peer: once, with the limit, and that it is over. */
+START_TEST(a_slow_store_is_told)
+{
+    char lines[1024];
+    FILE *log, *seen;
+    struct bench *b = start_logged(&log, &seen);
+    struct memory *from = link_of(b, "a");
+    const tick began = b->v.now;
+    from->gauges.unstored = 70;
+    from->gauges.unstored_max = 64;
+    from->gauges.unstored_full = true;
+    watch_until(b, began + 5 * TICK_S);
+    ck_assert_str_eq(logged(seen, lines), "");
+    watch_until(b, began + 30 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(
+        logged(seen, lines), "link a has stopped reading for 5 of 5 s: limits.held_bytes: 70 of 64 "
+                             "bytes of its bundles wait for the store, and what ipn:2.0 sends"));
+    ck_assert_ptr_null(strstr(strstr(lines, "link a"), "\nlink a")); /* once */
+    from->gauges.unstored_full = false;
+    watch_until(b, began + 40 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "link a reads on after 30 s"));
+    stop_logged(b, log, seen);
+}
+END_TEST
+
+/* So is a peer that sends, and does not read what it is answered. */
+START_TEST(unread_answers_are_told)
+{
+    char lines[1024];
+    FILE *log, *seen;
+    struct bench *b = start_logged(&log, &seen);
+    struct memory *from = link_of(b, "a");
+    const tick began = b->v.now;
+    from->gauges.answers = from->gauges.answers_max = 64;
+    from->gauges.answers_unread = true;
+    watch_until(b, began + 5 * TICK_S);
+    ck_assert_str_eq(logged(seen, lines), "");
+    watch_until(b, began + 30 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines),
+                                 "link a has stopped reading for 5 of 5 s: 64 of 64 "
+                                 "acknowledgements and refusals wait for ipn:2.0, and what it "
+                                 "sends waits there"));
+    ck_assert_ptr_null(strstr(strstr(lines, "link a"), "\nlink a")); /* once */
+    from->gauges.answers = 63;
+    watch_until(b, began + 40 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "link a reads on after 30 s"));
+    from->gauges.answers = 64;
+    from->gauges.answers_unread = false;
+    watch_until(b, began + 100 * TICK_S);
+    ck_assert_ptr_nonnull(strstr(logged(seen, lines), "refusals wait for the store, and what"));
+    stop_logged(b, log, seen);
+}
+END_TEST
+
+SUITE(tools_stops, t)
+{
+    tcase_add_test(t, a_slow_store_is_told);
+    tcase_add_test(t, unread_answers_are_told);
+}
