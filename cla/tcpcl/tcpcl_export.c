@@ -55,7 +55,7 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle)
     list_add_tail(&s->exports.waiting, &e->node);
     s->exports.count++;
     s->flight.queued += bundle->len;
-    s->flight.limited = s->flight.limited || tcpcl_enough(s);
+    s->flight.limited = s->flight.limited || tcpcl_flight_full(s);
     return 0;
 }
 

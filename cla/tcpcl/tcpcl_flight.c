@@ -91,7 +91,7 @@ static uint64_t count_under_way(const struct tcpcl_session *s)
     return s->flight.queued + s->flight.sent - s->flight.acked;
 }
 
-bool tcpcl_enough(const struct tcpcl_session *s)
+bool tcpcl_flight_full(const struct tcpcl_session *s)
 {
     return count_under_way(s) >= s->flight.bound;
 }
@@ -109,7 +109,7 @@ static void begin_round(struct tcpcl_session *s, tick now)
     s->flight.began = s->flight.marked = now;
     s->flight.acked_before = s->flight.acked;
     s->flight.mark = s->flight.sent;
-    s->flight.limited = tcpcl_enough(s);
+    s->flight.limited = tcpcl_flight_full(s);
 }
 
 static uint64_t take_rate(struct tcpcl_session *s, tick now)

@@ -20,7 +20,7 @@ static uint64_t count_answers(const struct tcpcl_session *s)
 
 bool tcpcl_answers_full(const struct tcpcl_session *s)
 {
-    const bool waits = s->paused || tcpcl_full(s);
+    const bool waits = s->paused || tcpcl_unconfirmed_full(s);
     return count_answers(s) >= TCPCL_ANSWERS_MAX || (waits && !(s->paused && s->exports.count > 0));
 }
 

@@ -169,7 +169,7 @@ void tcpcl_set_limits(struct tcpcl_link *l, bool tell)
     const struct tcpcl_conn *c = tcpcl_sender(l);
     const uint64_t was = l->cla.limits.bundle_max;
     l->filled = c;
-    l->full = c != NULL && tcpcl_enough(c->session);
+    l->full = c != NULL && tcpcl_flight_full(c->session);
     const bool changed = set_window(l);
     if (c != NULL)
         l->cla.limits.bundle_max = tcpcl_peer(c->session)->transfer_mru;
@@ -181,7 +181,7 @@ void tcpcl_tell_window(struct tcpcl_conn *c)
 {
     struct tcpcl_link *l = c->link;
     if (l->filled == c)
-        l->full = tcpcl_enough(c->session);
+        l->full = tcpcl_flight_full(c->session);
     if (set_window(l))
         cla_tell_limits(&l->cla);
 }
@@ -269,7 +269,7 @@ static enum cla_reason tcpcl_give(struct cla *cla, uint64_t key, struct buf *bun
     l->flight++;
     l->flight_bytes += bundle->len;
     count_length(l, bundle->len);
-    l->full = tcpcl_enough(c->session);
+    l->full = tcpcl_flight_full(c->session);
     (void)set_window(l); /* the caller looks */
     tcpcl_conn_touch(c);
     return CLA_REASON_NONE;
@@ -286,7 +286,7 @@ static int tcpcl_cancel(struct cla *cla, uint64_t key)
         assert(l->flight > 0 && l->flight_bytes >= len);
         l->flight--;
         l->flight_bytes -= len;
-        l->full = l->full && (l->filled != c || tcpcl_enough(c->session));
+        l->full = l->full && (l->filled != c || tcpcl_flight_full(c->session));
         stream_endpoint_kick(&l->endpoint->s); /* limits */
         return HELIO_ENOENT;
     }
@@ -506,7 +506,7 @@ void tcpcl_check_self(const struct cla *c)
     }
     assert(conns == l->conns_len && flight == l->flight && reserved == l->reserved);
     assert(c->limits.window >= 1 && (l->flight > 0 || l->flight_bytes == 0));
-    assert(l->full == (l->filled != NULL && tcpcl_enough(l->filled->session)));
+    assert(l->full == (l->filled != NULL && tcpcl_flight_full(l->filled->session)));
     conns = 0;
     list_for_each (it, &l->endpoint->unidentified) {
         const struct tcpcl_conn *n = container_of(it, struct tcpcl_conn, node);

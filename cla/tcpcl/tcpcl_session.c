@@ -345,7 +345,7 @@ uint64_t tcpcl_unconfirmed_bytes(const struct tcpcl_session *s)
     return s->answers.bytes;
 }
 
-bool tcpcl_full(const struct tcpcl_session *s)
+bool tcpcl_unconfirmed_full(const struct tcpcl_session *s)
 {
     return s->answers.bytes > s->terms.held_bytes;
 }

@@ -223,13 +223,13 @@ int tcpcl_send(struct tcpcl_session *s, uint64_t key, struct buf *bundle);
  * acknowledgements justify: twice the octets that fill the path, as measured; on a short path what
  * the peer acknowledges in a second, TCPCL_FLOOR_MOST at most, or in 2 ms, TCPCL_FLOOR_FAST at
  * most; TCPCL_FLIGHT_FIRST before the first acknowledgement (tcpcl_flight.c). Bundles that wait
- * outside can still be ordered. It is advice: tcpcl_send takes more. A session without bundles
- * never has enough. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
+ * outside can still be ordered. It is advice: tcpcl_send takes more. Without bundles it is
+ * never full. Changes with tcpcl_send, tcpcl_take_back and tcpcl_poll. */
 #define TCPCL_FLOOR_MOST (UINT64_C(5) << 18) /* 1024 bundles of 1 kB, a whole window, fit in */
 #define TCPCL_FLOOR_FAST (UINT64_C(4) << 20)
 #define TCPCL_FLIGHT_FIRST (UINT64_C(4) << 20)
-bool tcpcl_enough(const struct tcpcl_session *s);
-/* So many of them are enough; at least 1. */
+bool tcpcl_flight_full(const struct tcpcl_session *s);
+/* With so many of them it is full; at least 1. */
 uint64_t tcpcl_bound(const struct tcpcl_session *s);
 /* True: nothing of it was sent, no TCPCL_DONE follows, and it had *len bytes. False: it goes on, or
  * it is not there.
@@ -270,7 +270,7 @@ uint64_t tcpcl_in_flight(const struct tcpcl_session *s);
 uint64_t tcpcl_unconfirmed(const struct tcpcl_session *s);
 /* Bytes of those, and whether they are more than terms.held_bytes: nothing is read then. */
 uint64_t tcpcl_unconfirmed_bytes(const struct tcpcl_session *s);
-bool tcpcl_full(const struct tcpcl_session *s);
+bool tcpcl_unconfirmed_full(const struct tcpcl_session *s);
 /* Acknowledgements and refusals that wait to be sent: with TCPCL_ANSWERS_MAX nothing is read.
  * *unread: the first of them could be sent, but the peer does not read; else its bundle is not
  * confirmed yet. */

@@ -119,7 +119,7 @@ static void see_unstored(const struct tcpcl_session *s, struct cla_gauges *out)
 {
     const uint64_t bytes = tcpcl_unconfirmed_bytes(s);
     out->unstored = bytes > out->unstored ? bytes : out->unstored;
-    out->unstored_full = out->unstored_full || tcpcl_full(s);
+    out->unstored_full = out->unstored_full || tcpcl_unconfirmed_full(s);
 }
 
 void tcpcl_gauges(const struct cla *c, struct cla_gauges *out)

@@ -162,7 +162,7 @@ static void run_path(struct path *p, tick time, bool sends)
 {
     const tick until = p->e.now + time;
     for (;;) {
-        while (sends && !tcpcl_enough(p->e.s))
+        while (sends && !tcpcl_flight_full(p->e.s))
             send_bundle(p);
         write_chunks(p);
         const tick due = tick_min(p->departs, answer_due(p));
@@ -196,7 +196,7 @@ static double use_path(struct path *p, tick time)
 static tick wait_for_another(struct path *p)
 {
     const tick begun = p->e.now;
-    while (tcpcl_enough(p->e.s))
+    while (tcpcl_flight_full(p->e.s))
         run_path(p, TICK_MS, false);
     send_bundle(p);
     p->done_wanted = p->bundles;
@@ -354,7 +354,7 @@ START_TEST(after_little)
     struct path *p = open_path(100 * MB, 600 * TICK_MS, 10000);
     p->room = 1 << 30;
     for (unsigned i = 0; i < 100; i++) { /* 10 kB/s */
-        if (!tcpcl_enough(p->e.s))
+        if (!tcpcl_flight_full(p->e.s))
             send_bundle(p);
         run_path(p, TICK_S, false);
     }

@@ -439,7 +439,7 @@ START_TEST(back_pressure)
                                                                    "\3") "def");
     ck_assert_uint_eq(e.notices_len, 2);
     ck_assert(!tcpcl_reads(e.s));
-    ck_assert(tcpcl_full(e.s));
+    ck_assert(tcpcl_unconfirmed_full(e.s));
     ck_assert_uint_eq(tcpcl_unconfirmed_bytes(e.s), 3);
     e.now += 1000 * TICK_S; /* not listening is not the peer's silence */
     tcpcl_expire(e.s, e.now);
