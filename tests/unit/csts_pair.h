@@ -172,6 +172,8 @@ static inline bool pass(struct pair *p, struct side *from, struct side *to)
         csts_link_output(from->link, &part, 1, p->now) == 0)
         return false;
     uint8_t *space = csts_link_space(to->link, &room);
+    if (space == NULL) /* memory is out: later */
+        return false;
     size_t n = part.len < room ? part.len : room;
     n = n < p->piece ? n : p->piece;
     memcpy(space, part.data, n);

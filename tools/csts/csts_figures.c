@@ -119,7 +119,9 @@ static int compare_names(const void *a, const void *b)
 static bool check_names(const struct figures *f, struct parse *p)
 {
     const struct figure **sorted = malloc((f->len + 1) * sizeof(*sorted));
-    bool good = sorted != NULL || refuse_line(p, "out of memory");
+    if (sorted == NULL)
+        return refuse_line(p, "out of memory");
+    bool good = true;
     for (size_t i = 0; good && i < f->len; i++)
         sorted[i] = &f->all[i];
     if (good && f->len > 0)

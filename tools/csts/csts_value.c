@@ -112,6 +112,15 @@ static json_t *octets_json(struct slice in)
     return j;
 }
 
+/* Two's complement, the highest octet first; at most 8. */
+static int64_t read_signed(const uint8_t *octets, size_t n)
+{
+    uint64_t v = n > 0 && (octets[0] & 0x80) != 0 ? UINT64_MAX : 0;
+    for (size_t i = 0; i < n; i++)
+        v = v << 8 | octets[i];
+    return (int64_t)v;
+}
+
 /* Base 2, 8 or 16: sign, base, scale and the exponent's length are in the first octet. */
 static bool read_binary(struct slice s, double *value)
 {
@@ -120,9 +129,7 @@ static bool read_binary(struct slice s, double *value)
     const int base = bits[first >> 4 & 3];
     if (base == 0 || (first & 3) == 3 || s.len < 1 + octets || s.len > 1 + octets + 8)
         return false;
-    int64_t exponent = (int8_t)s.data[1];
-    for (unsigned i = 1; i < octets; i++)
-        exponent = exponent * 256 + s.data[1 + i];
+    const int64_t exponent = read_signed(s.data + 1, octets);
     uint64_t mantissa = 0;
     for (size_t i = 1 + octets; i < s.len; i++)
         mantissa = mantissa << 8 | s.data[i];
@@ -174,18 +181,13 @@ json_t *figure_decode(struct slice in)
     if (tag == 0 || (tag & 0x20) != 0 || !ber_done(&b))
         return octets_json(in);
     if ((tag == TAG_INTEGER || tag == TAG_ENUMERATED) && s.len >= 1 && s.len <= 8) {
-        int64_t v = (int8_t)s.data[0];
-        for (size_t i = 1; i < s.len; i++)
-            v = (int64_t)((uint64_t)v << 8 | s.data[i]);
-        j = json_integer(v);
+        j = json_integer(read_signed(s.data, s.len));
     } else if (tag == TAG_BOOLEAN && s.len == 1) {
         j = json_boolean(s.data[0] != 0);
     } else if (tag == TAG_REAL) {
         j = real_json(s);
     } else if (tag == TAG_UTF8 || (tag >= 18 && tag <= 30 && tag != 30)) {
-        j = json_stringn((const char *)s.data, s.len); /* NULL when it is not UTF-8 */
-        if (s.len == 0)
-            j = json_string("");
+        j = json_stringn(s.len == 0 ? "" : (const char *)s.data, s.len); /* NULL: it is no UTF-8 */
     }
     return j != NULL ? j : octets_json(in);
 }
