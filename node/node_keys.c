@@ -6,6 +6,7 @@
  */
 #include "node/node_keys.h"
 
+#include <assert.h>
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -19,11 +20,13 @@
 #include "base/secret.h"
 #include "bp/codec/security_key.h"
 #include "os/secret_memory.h"
+#include "os/token_keys.h"
 
 struct reading {
     const char *folder;
     int fd;
     struct security_ring *ring;
+    struct token_keys *tokens;
     char *text; /* SECURITY_KEY_FILE + 1 bytes of secret memory */
     char *why;
     size_t cap;
@@ -71,6 +74,32 @@ static int refuse_line(const struct reading *r, const char *name, const char *te
     return HELIO_EFORMAT;
 }
 
+/* A key of a token gets its name among them. */
+static int open_token(const struct reading *r, const char *name, struct security_key *k)
+{
+    static const struct {
+        enum token_use use;
+        unsigned bits;
+    } uses[SECURITY_KEY_ALGORITHMS] = {
+        [SECURITY_KEY_HMAC_256] = {TOKEN_HMAC, 256}, [SECURITY_KEY_HMAC_384] = {TOKEN_HMAC, 384},
+        [SECURITY_KEY_HMAC_512] = {TOKEN_HMAC, 512}, [SECURITY_KEY_AES_128] = {TOKEN_GCM, 128},
+        [SECURITY_KEY_AES_256] = {TOKEN_GCM, 256},   [SECURITY_KEY_WRAP_128] = {TOKEN_WRAP, 128},
+        [SECURITY_KEY_WRAP_256] = {TOKEN_WRAP, 256},
+    };
+    static_assert(TOKEN_NAME_MAX <= SECURITY_KEY_MAX, "a name has room where a secret has");
+    char text[400];
+    const struct token_want want = {.uri = k->uri,
+                                    .folder = r->folder,
+                                    .use = uses[k->algorithm].use,
+                                    .bits = uses[k->algorithm].bits};
+    if (k->uri[0] == '\0' ||
+        token_keys_open(r->tokens, &want, k->secret, &k->secret_len, text, sizeof text) == 0)
+        return 0;
+    snprintf(r->why, r->cap, "%s/%s:%u: key: %s", r->folder, name, k->uri_line, text);
+    secret_wipe(k, sizeof *k);
+    return HELIO_EFORMAT;
+}
+
 static int parse_file(const struct reading *r, const char *name, size_t len)
 {
     char why[256] = "";
@@ -81,8 +110,9 @@ static int parse_file(const struct reading *r, const char *name, size_t len)
     struct security_key *k = &r->ring->at[r->ring->len];
     if (security_key_parse(r->text, len, k, why, sizeof why) != 0)
         return refuse_line(r, name, why);
-    r->ring->len++;
-    return 0;
+    const int err = open_token(r, name, k);
+    r->ring->len += err == 0;
+    return err;
 }
 
 static int read_file(const struct reading *r, const char *name)
@@ -144,10 +174,13 @@ static int open_folder(struct reading *r)
     return HELIO_EFORMAT;
 }
 
-int node_keys_read(const char *folder, struct security_ring *ring, char *why, size_t why_cap)
+int node_keys_read(const char *folder, struct security_ring *ring, struct token_keys *tokens,
+                   char *why, size_t why_cap)
 {
     bool locked;
-    struct reading r = {.folder = folder, .fd = -1, .ring = ring, .why = why, .cap = why_cap};
+    struct reading r = {
+        .folder = folder, .fd = -1, .ring = ring, .tokens = tokens, .why = why, .cap = why_cap};
+    token_keys_begin(tokens);
     ring->len = 0;
     r.text = secret_memory_new(SECURITY_KEY_FILE + 1, &locked);
     int err = r.text == NULL ? HELIO_ENOMEM : open_folder(&r);

@@ -89,7 +89,8 @@ static void add_store(struct places *p, const struct config *c)
     add_place(p, path, strlen(path), true);
 }
 
-/* Names of users, groups and hosts, the time zone, OpenSSL's own settings, the machine's state. */
+/* Names of users, groups and hosts, the time zone, OpenSSL's own settings, the machine's state, and
+ * the service's credentials. */
 static void add_system(struct places *p)
 {
     static const char *const reads[] = {"/etc",
@@ -106,6 +107,9 @@ static void add_system(struct places *p)
     for (size_t i = 0; i < sizeof reads / sizeof *reads; i++)
         add_place(p, reads[i], strlen(reads[i]), false);
     add_place(p, "/dev/null", strlen("/dev/null"), true);
+    const char *own = getenv("CREDENTIALS_DIRECTORY"); /* of this service alone */
+    if (own != NULL && *own == '/')
+        add_place(p, own, strlen(own), false);
 }
 
 static void gather_places(struct places *p, const struct node *n)

@@ -18,6 +18,7 @@
 #include "node/node_keys.h"
 #include "os/crypto.h"
 #include "os/secret_memory.h"
+#include "os/token_keys.h"
 
 #define TELL_PAUSE (10 * TICK_S)
 
@@ -134,6 +135,17 @@ static int take_policy(struct node_security *s, const struct config *c,
     return 0;
 }
 
+/* Keys of tokens that are not in use any more are closed. */
+static int read_keys(const char *path, const struct config *c, struct token_keys *tokens,
+                     struct security_ring *out, char *why, size_t cap)
+{
+    int err = 0;
+    token_keys_begin(tokens);
+    if (c->security_len > 0)
+        err = node_keys_read(c->security_keys, out, tokens, why, cap);
+    return err == 0 ? check_keys(path, c, out, why, cap) : err;
+}
+
 static int read_policy(struct node *n, const struct config *c, bool rules, bool *applied, char *why,
                        size_t cap)
 {
@@ -145,9 +157,7 @@ static int read_policy(struct node *n, const struct config *c, bool rules, bool 
         snprintf(why, cap, "out of memory");
         return HELIO_ENOMEM;
     }
-    int err = c->security_len == 0 ? 0 : node_keys_read(c->security_keys, fresh, why, cap);
-    if (err == 0)
-        err = check_keys(n->path, c, fresh, why, cap);
+    int err = read_keys(n->path, c, s->tokens, fresh, why, cap);
     if (err == 0) {
         keep_uses(s->ring, fresh);
         const bool keys = !same_keys(s->ring, fresh);
@@ -156,6 +166,7 @@ static int read_policy(struct node *n, const struct config *c, bool rules, bool 
         if (err < 0)
             snprintf(why, cap, "out of memory");
     }
+    token_keys_settle(s->tokens, err == 0);
     secret_memory_free(fresh, sizeof *fresh);
     return err;
 }
@@ -165,6 +176,7 @@ static void free_security(struct node_security *s)
     security_policy_free(s->policy);
     node_ivs_free(s->ivs);
     secret_memory_free(s->ring, sizeof *s->ring);
+    token_keys_free(s->tokens);
     if (s->crypto.mac != NULL)
         crypto_close(&s->crypto);
     free(s);
@@ -179,7 +191,8 @@ static struct node_security *new_security(struct node *n)
     s->ring = secret_memory_new(sizeof *s->ring, &locked);
     const struct eid *node = &n->config->node;
     if (s->ring == NULL || !crypto_open(&s->crypto) ||
-        security_policy_new(&s->policy, node, &s->crypto, s->ring) < 0) {
+        (s->tokens = token_keys_new(&s->crypto)) == NULL ||
+        security_policy_new(&s->policy, node, token_keys_crypto(s->tokens), s->ring) < 0) {
         free_security(s);
         return NULL;
     }
@@ -197,8 +210,8 @@ static int begin_ivs(struct node *n, char *why, size_t cap)
     struct node_security *s = n->security;
     if (n->config->store.durability == STORE_NONE || s->ivs != NULL)
         return 0;
-    return node_ivs_open(&s->ivs, n->config->store.path, &s->crypto, s->ring, node_now(n).dtn_ms,
-                         why, cap);
+    return node_ivs_open(&s->ivs, n->config->store.path, token_keys_crypto(s->tokens), s->ring,
+                         node_now(n).dtn_ms, why, cap);
 }
 
 int node_security_open(struct node *n)
@@ -287,25 +300,44 @@ static void warn_keys(struct node *n, uint64_t dtn_ms)
     }
 }
 
+/* Once when tokens do not answer, and once when all do again. */
+static void tell_tokens(struct node *n)
+{
+    struct node_security *s = n->security;
+    char why[256];
+    const size_t absent = token_keys_retry(s->tokens, why, sizeof why);
+    if (absent > 0 && !s->token_told)
+        say(&n->say, LEVEL_ERROR,
+            "security: %zu keys cannot be used: %s; bundles that need them are refused until the "
+            "token answers",
+            absent, why);
+    else if (absent == 0 && s->token_told)
+        say(&n->say, LEVEL_INFO, "security: all tokens answer again");
+    s->token_told = absent > 0;
+}
+
 int node_security_check(const struct config *c, const char *path, uint64_t dtn_ms,
                         void (*warn)(const char *folder, const char *key, const char *text),
                         char *why, size_t why_cap)
 {
     bool locked;
     char text[KEY_WARN_TEXT];
+    struct crypto crypto;
     if (c->security_len == 0)
         return 0;
-    struct security_ring *ring = secret_memory_new(sizeof *ring, &locked);
-    snprintf(why, why_cap, "out of memory");
-    if (ring == NULL)
+    snprintf(why, why_cap, "out of memory, or the cryptographic library lacks an algorithm");
+    if (!crypto_open(&crypto))
         return HELIO_ENOMEM;
-    int err = node_keys_read(c->security_keys, ring, why, why_cap);
-    if (err == 0)
-        err = check_keys(path, c, ring, why, why_cap);
+    struct security_ring *ring = secret_memory_new(sizeof *ring, &locked);
+    struct token_keys *tokens = token_keys_new(&crypto);
+    int err = ring == NULL || tokens == NULL ? HELIO_ENOMEM
+                                             : read_keys(path, c, tokens, ring, why, why_cap);
     for (size_t i = 0; err == 0 && i < ring->len; i++) {
         if (key_warning_text(ring, i, dtn_ms, text))
             warn(c->security_keys, ring->at[i].id, text);
     }
+    token_keys_free(tokens);
+    crypto_close(&crypto);
     secret_memory_free(ring, sizeof *ring);
     return err;
 }
@@ -320,6 +352,7 @@ void node_security_tick(struct node *n)
     if (s == NULL)
         return;
     warn_keys(n, node_now(n).dtn_ms);
+    tell_tokens(n);
     if (now < s->told_after)
         return;
     if (s->ivs != NULL && node_ivs_trouble(s->ivs, &error)) {

@@ -13,15 +13,18 @@
 
 struct json_t;
 struct node_ivs;
+struct token_keys;
 
 struct node_security {
-    struct crypto crypto;
+    struct crypto crypto;       /* OpenSSL's */
+    struct token_keys *tokens;  /* with keys of tokens: what the policy uses */
     struct security_ring *ring; /* os/secret_memory.h */
     struct security_policy *policy;
     struct node_ivs *ivs; /* node_ivs.h; NULL: this node has no store */
     uint64_t failures_told;
     tick told_after;                              /* until then failures are only counted */
     struct key_warning warned[SECURITY_KEYS_MAX]; /* of each key of the ring: what was logged */
+    bool token_told;                              /* that a token does not answer */
 };
 
 /* After the agent is there, before the store's bundles are. Without rules there is none:
@@ -35,7 +38,7 @@ int node_security_begin(struct node *n);
 int node_security_reload(struct node *n, const struct config *c, bool *applied, char *why,
                          size_t why_cap);
 /* Each second: a line about operations that failed, one in 10 s; a line for each threshold of a key
- * that was passed. */
+ * that was passed; a line when tokens do not answer, and when all of them do again. */
 void node_security_tick(struct node *n);
 /* Keys of the ring that have a warning now. */
 size_t node_security_warnings(const struct node *n);

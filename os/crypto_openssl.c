@@ -209,6 +209,14 @@ static bool open_sealed(void *self, struct slice key, struct slice iv, struct sl
            EVP_CipherFinal_ex(c, rest, &n) == 1;
 }
 
+/* The cipher is a key stream: encrypting once more restores what was decrypted. */
+static bool restore_sealed(void *self, struct slice key, struct slice iv, struct slice aad,
+                           uint8_t *data, size_t len)
+{
+    uint8_t unused[CRYPTO_TAG];
+    return seal(self, key, iv, aad, data, len, unused);
+}
+
 static bool run_wrap(struct openssl *o, int encrypt, struct slice kek, struct slice in,
                      uint8_t *out, size_t out_len)
 {
@@ -286,6 +294,7 @@ bool crypto_open(struct crypto *out)
                            .cmac = cmac,
                            .seal = seal,
                            .open = open_sealed,
+                           .restore = restore_sealed,
                            .wrap = wrap,
                            .unwrap = unwrap,
                            .random = random_bytes};

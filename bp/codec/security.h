@@ -135,6 +135,7 @@ enum security_verdict {
     SECURITY_WRONG,     /* the MAC or the tag does not match: not the key, or altered bytes */
     SECURITY_NO_ROOM,   /* more blocks or bytes than SECURITY_*_MAX */
     SECURITY_NO_CRYPTO, /* the table's function failed, or there is no memory */
+    SECURITY_NO_TOKEN,  /* the token that has the key does not answer */
 };
 /* Static text: what the verdict says. */
 const char *security_verdict_text(enum security_verdict v);
@@ -157,7 +158,8 @@ enum security_verdict security_sign(struct security_bundle *b, const struct secu
  * results of other targets would have to move to another BIB), and fragments. One IV serves
  * all targets of a block. That reuses an IV unless each target has a block of its own, so more than
  * one target is refused unless the request gives the IV. On failure b is unchanged, except after
- * SECURITY_NO_CRYPTO: if the table's `seal` failed, the bytes of that target are undefined.
+ * SECURITY_NO_CRYPTO and SECURITY_NO_TOKEN: if the table's `seal` failed, the bytes of that target
+ * are undefined.
  */
 enum security_verdict security_encrypt(struct security_bundle *b, const struct security_request *r,
                                        const struct crypto *crypto);

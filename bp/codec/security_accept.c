@@ -2,8 +2,7 @@
 /*
  * Verifiers and acceptors (RFC 9172 §5.1): one security operation is verified, decrypted or removed
  * at a time. What can go wrong is a verdict; the bundle is then unchanged. AES-GCM in place
- * destroys the bytes when the tag is wrong. The cipher is a key stream, so encrypting once more
- * restores them.
+ * destroys the bytes when the tag is wrong, and the table's `restore` puts them back.
  */
 #include <assert.h>
 
@@ -55,13 +54,13 @@ enum security_verdict security_verify(const struct security_bundle *b, struct se
     struct slice used;
     if (!security_find_key(&s, key, crypto, room, &used)) {
         secret_wipe(room, sizeof room);
-        return SECURITY_BAD_KEY;
+        return security_crypto_failed(crypto, SECURITY_BAD_KEY);
     }
     const struct bundle_block *target = at < b->len ? &b->at[at] : NULL;
     const struct slice given = s.results[op.target];
     const size_t len = security_mac_bytes(s.variant);
     if (!security_make_mac(b, &s, target, &b->at[op.block], used, crypto, mac))
-        v = SECURITY_NO_CRYPTO;
+        v = security_crypto_failed(crypto, SECURITY_NO_CRYPTO);
     else if (given.len != len || !secret_same(given.data, mac, len))
         v = SECURITY_WRONG;
     secret_wipe(room, sizeof room);
@@ -120,7 +119,7 @@ static enum security_verdict open_target(struct security_bundle *b, const struct
 {
     struct security_headers h;
     struct slice data = target->data;
-    uint8_t tag[CRYPTO_TAG], unused[CRYPTO_TAG];
+    uint8_t tag[CRYPTO_TAG];
     if (!find_tag(s, op.target, &data, tag))
         return SECURITY_WRONG;
     security_put_headers(&h, b, s->scope, target, &b->at[op.block]);
@@ -130,9 +129,10 @@ static enum security_verdict open_target(struct security_bundle *b, const struct
         target->data = data;
         return SECURITY_OK;
     }
-    return crypto->seal(crypto->self, key, s->iv, aad, bytes, data.len, unused)
-               ? SECURITY_WRONG
-               : SECURITY_NO_CRYPTO;
+    const enum security_verdict v = security_crypto_failed(crypto, SECURITY_WRONG);
+    return crypto->restore(crypto->self, key, s->iv, aad, bytes, data.len)
+               ? v
+               : security_crypto_failed(crypto, SECURITY_NO_CRYPTO);
 }
 
 enum security_verdict security_decrypt(struct security_bundle *b, struct security_operation op,
@@ -151,7 +151,7 @@ enum security_verdict security_decrypt(struct security_bundle *b, struct securit
     struct slice used;
     v = security_find_key(&s, key, crypto, room, &used)
             ? open_target(b, &s, op, &b->at[at], used, crypto)
-            : SECURITY_BAD_KEY;
+            : security_crypto_failed(crypto, SECURITY_BAD_KEY);
     secret_wipe(room, sizeof room);
     return v == SECURITY_OK ? remove_operation(b, op, &s) : v;
 }

@@ -24,9 +24,16 @@ const char *security_verdict_text(enum security_verdict v)
         [SECURITY_WRONG] = "it does not match: another key, or altered bytes",
         [SECURITY_NO_ROOM] = "the bundle has too many blocks, or too long security blocks",
         [SECURITY_NO_CRYPTO] = "the cryptographic library failed",
+        [SECURITY_NO_TOKEN] = "the token that has the key does not answer",
     };
     assert((size_t)v < sizeof texts / sizeof *texts);
     return texts[v];
+}
+
+enum security_verdict security_crypto_failed(const struct crypto *c,
+                                             enum security_verdict otherwise)
+{
+    return c->absent != NULL && c->absent(c->self) ? SECURITY_NO_TOKEN : otherwise;
 }
 
 bool security_is_block(uint64_t type)

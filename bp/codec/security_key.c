@@ -169,6 +169,20 @@ static int digit_of(uint8_t c)
     return c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
+static void read_uri(struct key_reader *r, struct slice v)
+{
+    struct security_key *k = r->key;
+    if (v.len >= SECURITY_KEY_URI || memchr(v.data, '\0', v.len) != NULL) {
+        refuse_line(r, "key: the URI is longer than 511 characters, or no text");
+        return;
+    }
+    memcpy(k->uri, v.data, v.len);
+    k->uri[v.len] = '\0';
+    k->uri_line = r->line;
+    k->secret_len = 0;
+    r->has_secret = true;
+}
+
 static void read_secret(struct key_reader *r, struct slice v)
 {
     struct security_key *k = r->key;
@@ -180,10 +194,12 @@ static void read_secret(struct key_reader *r, struct slice v)
             k->secret[i / 2] = (uint8_t)(high * 16 + low);
     }
     if (!good) {
-        refuse_line(r, "key: write 32 to 128 hexadecimal digits, as `openssl rand -hex 32` prints");
+        refuse_line(r, "key: write 32 to 128 hexadecimal digits, as `openssl rand -hex 32` prints, "
+                       "or the URI of a token's key, pkcs11:token=NAME;object=NAME");
         return;
     }
     k->secret_len = v.len / 2;
+    k->uri[0] = '\0';
     r->has_secret = true;
 }
 
@@ -213,6 +229,8 @@ static void read_value(struct key_reader *r, struct slice name, struct slice v)
         read_peers(r, v);
     else if (slice_is(name, "uses"))
         read_uses(r, v);
+    else if (slice_is(name, "key") && v.len >= 7 && memcmp(v.data, "pkcs11:", 7) == 0)
+        read_uri(r, v);
     else if (slice_is(name, "key"))
         read_secret(r, v);
     else
@@ -241,12 +259,12 @@ static const char *find_missing(const struct key_reader *r)
         return "algorithm is missing: write one such as hmac-sha-384 or aes-256-gcm";
     if (!r->has_secret)
         return "key is missing: write the hexadecimal digits of the key";
-    const size_t want = algorithms[k->algorithm].secret;
+    const size_t want = k->uri[0] != '\0' ? 0 : algorithms[k->algorithm].secret;
     if (want == 16 && k->secret_len != want)
         return "key: this algorithm needs 32 hexadecimal digits";
     if (want == 32 && k->secret_len != want)
         return "key: this algorithm needs 64 hexadecimal digits";
-    if (k->secret_len < HMAC_LEAST)
+    if (k->secret_len < HMAC_LEAST && k->uri[0] == '\0')
         return "key: write at least 32 hexadecimal digits";
     return k->from_ms >= k->until_ms ? "until is not after from: write a later time" : NULL;
 }
@@ -281,8 +299,11 @@ bool security_key_mark(const struct security_key *k, const struct crypto *crypto
 {
     static const char text[] = "helio key mark";
     uint8_t mac[CRYPTO_MAC_MAX];
-    const struct slice part = slice_of(text, sizeof text - 1);
-    if (!crypto->mac(crypto->self, 256, slice_of(k->secret, k->secret_len), &part, 1, mac))
+    const struct slice label = slice_of(text, sizeof text - 1);
+    const struct slice uri = slice_of(k->uri, strlen(k->uri));
+    const struct slice secret = slice_of(k->secret, k->secret_len);
+    const bool token = uri.len > 0;
+    if (!crypto->mac(crypto->self, 256, token ? label : secret, token ? &uri : &label, 1, mac))
         return false;
     memcpy(out, mac, sizeof *out);
     return true;

@@ -13,7 +13,8 @@
  *     until: 2027-01-01T00:00:00Z      # and until then, exclusive (optional)
  *     peers: ipn:2.*                   # the node at the other end (optional: any)
  *     uses: 4294967296                 # encryptions with this key at most (optional)
- *     key: 0f1e2d3c...                 # hexadecimal
+ *     key: 0f1e2d3c...                 # hexadecimal; or a key of a token (RFC 7512):
+ *     key: pkcs11:token=ops;object=uplink?pin-source=.pin
  */
 #ifndef BP_SECURITY_KEY_H
 #define BP_SECURITY_KEY_H
@@ -38,6 +39,7 @@ const char *security_algorithm_text(enum security_algorithm a); /* "hmac-sha-384
 
 #define SECURITY_KEY_ID 64             /* bytes of an id, with its zero */
 #define SECURITY_KEY_FILE 4096         /* bytes of a key file at most */
+#define SECURITY_KEY_URI 512           /* bytes of a key's URI, with its zero */
 #define SECURITY_KEYS_MAX 64           /* keys of a ring */
 #define SECURITY_KEY_TRIES 4           /* keys of one id that a verifier tries at most */
 #define SECURITY_USES_MAX (1ull << 32) /* encryptions with one key, unless its file says less */
@@ -49,6 +51,11 @@ struct security_key {
     struct eid_patterns peers;  /* none: any */
     uint64_t uses_max;          /* encryptions */
     uint64_t uses;              /* so far, or an upper bound after a restart */
+    /* Of a key in a token: where it is, and its line in the file. Then `secret` is made by who
+     * opens the token (os/token_keys.h), and names the key; before that, secret_len is 0. Else
+     * empty. */
+    char uri[SECURITY_KEY_URI];
+    unsigned uri_line;
     uint8_t secret[SECURITY_KEY_MAX];
     size_t secret_len;
 };
@@ -62,7 +69,8 @@ int security_key_parse(const char *text, size_t len, struct security_key *out, c
                        size_t cap);
 
 /* A number that differs for different secrets, to recognise a key after a restart. It is made by
- * the MAC of the key itself, so that it does not disclose the key. False: the library failed. */
+ * the MAC of the key itself, so that it does not disclose the key; of a token's key, of its URI.
+ * False: the library failed. */
 bool security_key_mark(const struct security_key *k, const struct crypto *crypto, uint64_t *out);
 
 /* Keys, and the source of initialization vectors of this node. */

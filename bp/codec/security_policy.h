@@ -57,6 +57,7 @@ struct security_rule {
     X(FRAGMENT, "fragment", "a fragment cannot be verified on its way", 15)                        \
     X(NO_KEY, "no_key", "no key of that id is valid for the peer at this time", 15)                \
     X(EXHAUSTED, "exhausted", "the key was used as often as it may be, or no IV is left", 15)      \
+    X(TOKEN, "token", "the token that has the key does not answer", 15)                            \
     X(ERROR, "error", "out of memory, or the cryptographic library failed", 15)
 #define SECURITY_REASON_ENUM(name, word, text, code) SECURITY_REASON_##name,
 enum security_reason {

@@ -59,7 +59,7 @@ static enum security_reason try_keys(struct receiving *in, const struct security
                                      struct security_operation op, const struct security_block *s)
 {
     struct security_policy *p = in->policy;
-    enum security_reason reason = SECURITY_REASON_NO_KEY;
+    enum security_reason reason = SECURITY_REASON_NO_KEY, token = SECURITY_PASSED;
     const struct security_key *k;
     for (size_t i = 0; (k = security_ring_find(p->ring, rule->key, rule->type, &s->source,
                                                in->dtn_ms, i)) != NULL;
@@ -75,10 +75,12 @@ static enum security_reason try_keys(struct receiving *in, const struct security
             return SECURITY_PASSED;
         if (v == SECURITY_NO_CRYPTO)
             return SECURITY_REASON_ERROR;
+        if (v == SECURITY_NO_TOKEN)
+            token = SECURITY_REASON_TOKEN; /* another key may be the right one */
         if (v == SECURITY_CONFLICT)
             return SECURITY_REASON_CONFLICTING;
     }
-    return reason;
+    return token != SECURITY_PASSED ? token : reason;
 }
 
 static enum security_reason check_target(struct receiving *in, const struct security_rule *rule,

@@ -43,9 +43,10 @@ static enum security_reason reason_of(const struct sending *s, enum security_ver
         return SECURITY_PASSED;
     if (s->exhausted)
         return SECURITY_REASON_EXHAUSTED;
-    return v == SECURITY_NO_CRYPTO ? SECURITY_REASON_ERROR
-           : v == SECURITY_BAD_KEY ? SECURITY_REASON_NO_KEY
-                                   : SECURITY_REASON_CONFLICTING;
+    return v == SECURITY_NO_CRYPTO  ? SECURITY_REASON_ERROR
+           : v == SECURITY_NO_TOKEN ? SECURITY_REASON_TOKEN
+           : v == SECURITY_BAD_KEY  ? SECURITY_REASON_NO_KEY
+                                    : SECURITY_REASON_CONFLICTING;
 }
 
 static enum security_reason protect_target(struct sending *s, const struct security_rule *rule,

@@ -45,6 +45,9 @@ struct security_headers {
 void security_put_headers(struct security_headers *h, const struct security_bundle *b,
                           uint64_t scope, const struct bundle_block *target,
                           const struct bundle_block *security);
+/* Why the table's last function failed: `otherwise`, or SECURITY_NO_TOKEN. */
+enum security_verdict security_crypto_failed(const struct crypto *c,
+                                             enum security_verdict otherwise);
 /* The MAC over a target (NULL: the primary block); false: the crypto function failed. */
 bool security_make_mac(const struct security_bundle *b, const struct security_block *s,
                        const struct bundle_block *target, const struct bundle_block *security,

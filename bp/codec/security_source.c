@@ -198,7 +198,7 @@ static enum security_verdict plan_key(struct source *s)
         return SECURITY_NO_CRYPTO;
     s->key = slice_of(s->content_key, len);
     if (!s->crypto->wrap(s->crypto->self, r->key, s->key, s->wrapped))
-        return SECURITY_NO_CRYPTO;
+        return security_crypto_failed(s->crypto, SECURITY_NO_CRYPTO);
     s->content.wrapped_key = slice_of(s->wrapped, len + 8);
     return SECURITY_OK;
 }
@@ -247,7 +247,7 @@ static enum security_verdict sign_targets(struct source *s)
         const struct bundle_block *target = security_find(s->bundle, s->request->targets[i]);
         if (!security_make_mac(s->bundle, &s->content, target, &s->block, s->key, s->crypto,
                                s->results[i]))
-            return SECURITY_NO_CRYPTO;
+            return security_crypto_failed(s->crypto, SECURITY_NO_CRYPTO);
         s->content.results[i] = slice_of(s->results[i], security_mac_bytes(s->request->variant));
     }
     return SECURITY_OK;
@@ -287,8 +287,9 @@ static enum security_verdict seal_targets(struct source *s)
     }
     for (size_t i = 0; i < s->request->targets_len; i++) {
         if (!seal_target(s, i)) {
+            const enum security_verdict v = security_crypto_failed(s->crypto, SECURITY_NO_CRYPTO);
             open_targets(s, i);
-            return SECURITY_NO_CRYPTO;
+            return v;
         }
         s->content.results[i] = slice_of(s->results[i], CRYPTO_TAG);
     }

@@ -126,6 +126,7 @@ struct config {
     size_t routes_len;
     void *endpoints; /* struct config_endpoint */
     size_t endpoints_len;
+    char *token_files;   /* of the modules of keys in tokens, for the sandbox; "": none */
     char *security_keys; /* folder of keys of bundle security; "": none */
     void *security;      /* struct config_security (config_security.h) */
     size_t security_len;

@@ -76,6 +76,13 @@ const struct conf_option config_top[] = {
      .initial = "",
      .help = "folder of the key files of bundle security, for the node's user alone; needed with "
              "security rules"},
+    {.key = "token_files",
+     .type = OPTION_PLACE,
+     .offset = AT(token_files),
+     .initial = "",
+     .help =
+         "what the PKCS #11 module of keys in tokens reads and writes, such as SoftHSM's folder "
+         "of tokens: the sandbox then permits the folder in which it lies; empty: nothing"},
     {.key = "priority",
      .type = OPTION_CHOICE,
      .offset = AT(priority),

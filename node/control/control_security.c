@@ -8,6 +8,7 @@
 #include "node/control/control.h"
 #include "node/node_security.h"
 #include "node/node_values.h"
+#include "os/token_keys.h"
 
 void control_security_counters(const struct node *n, const struct node_sample *sample,
                                struct json_t *out)
@@ -66,8 +67,11 @@ static json_t *list_rules(const struct security_policy *p)
     return list;
 }
 
-static const char *state_of(const struct security_key *k, uint64_t now)
+static const char *state_of(const struct security_key *k, const struct token_keys *tokens,
+                            uint64_t now)
 {
+    if (!token_keys_answers(tokens, slice_of(k->secret, k->secret_len)))
+        return "no token";
     if (now < k->from_ms)
         return "later";
     if (k->until_ms != UINT64_MAX && (now == 0 || now >= k->until_ms))
@@ -75,8 +79,9 @@ static const char *state_of(const struct security_key *k, uint64_t now)
     return k->uses >= k->uses_max ? "used up" : "valid";
 }
 
-static json_t *list_keys(const struct security_ring *ring, uint64_t now)
+static json_t *list_keys(const struct node_security *s, uint64_t now)
 {
+    const struct security_ring *ring = s->ring;
     char warning[KEY_WARN_TEXT];
     json_t *list = json_array();
     for (size_t i = 0; i < ring->len; i++) {
@@ -84,7 +89,7 @@ static json_t *list_keys(const struct security_ring *ring, uint64_t now)
         json_t *o = json_object();
         json_put_text(o, "id", k->id);
         json_put_text(o, "algorithm", security_algorithm_text(k->algorithm));
-        json_put_text(o, "state", state_of(k, now));
+        json_put_text(o, "state", state_of(k, s->tokens, now));
         if (k->from_ms != 0)
             json_put_number(o, "from_ms", k->from_ms);
         if (k->until_ms != UINT64_MAX)
@@ -132,6 +137,6 @@ void control_security(struct node *n, const struct json_t *in, struct json_t *ou
     node_sample_take(n, &sample);
     control_security_counters(n, &sample, out);
     json_object_set_new(out, "rules", list_rules(n->security->policy));
-    json_object_set_new(out, "keys", list_keys(n->security->ring, node_now(n).dtn_ms));
+    json_object_set_new(out, "keys", list_keys(n->security, node_now(n).dtn_ms));
     json_object_set_new(out, "failures", list_failures(n->security->policy));
 }

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from page import Page
 
-page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 3)
+page = Page(sys.argv[1], Path(sys.argv[2]) / "docs/security.md", 4)
 with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     folder, shown, logs = Path(name), [], []
     for out, log in page.play_all(folder):
@@ -26,5 +26,10 @@ with tempfile.TemporaryDirectory(prefix="helio-bpsec-") as name:
     assert "warning" not in logs[1]["a.log"] + logs[1]["b.log"], logs[1]
     assert "1 sent, 0 received, 100 % loss" in forged, forged
     assert re.search(r"^failed\.missing +1$", forged, flags=re.M) and re.search(r"^bundles_dropped +1$", forged, flags=re.M), forged
-    assert secret not in str(shown) + str(logs)
+    token, pin = shown[3], (folder / "a-token/.pin").read_text().strip()
+    assert "3 sent, 3 received, 0 % loss" in token, token
+    assert re.search(r"^sourced +3$", token, flags=re.M) and re.search(r"^a-b +aes-256-kw +valid ", token, flags=re.M), token
+    wrap = re.search(r"^key: ([0-9a-f]{64})$", (folder / "b-wrap/first").read_text(), flags=re.M).group(1)
+    for hidden in (secret, wrap, pin):
+        assert hidden not in str(shown) + str(logs)
     print(f"{len(page.blocks)} blocks of commands")

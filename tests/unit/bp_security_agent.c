@@ -318,6 +318,57 @@ START_TEST(source)
 }
 END_TEST
 
+static bool is_absent(void *self)
+{
+    return self != NULL;
+}
+
+static bool fail_mac(void *self, unsigned bits, struct slice key, const struct slice *parts,
+                     size_t parts_len, uint8_t *out)
+{
+    (void)self, (void)bits, (void)key, (void)parts, (void)parts_len, (void)out;
+    return false;
+}
+
+static bool fail_wrap(void *self, struct slice kek, struct slice in, uint8_t *out)
+{
+    (void)self, (void)kek, (void)in, (void)out;
+    return false;
+}
+
+/* Of a key whose token does not answer nothing is verified, and nothing leaves; afterwards the true
+ * bundle is taken. */
+START_TEST(absent_token)
+{
+    struct binder n;
+    open_node(&n);
+    const struct crypto there = crypto;
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1);
+    const char *const algorithms[] = {"hmac-sha-384", "aes-256-kw"};
+    for (size_t i = 0; i < 2; i++) {
+        ring.len = 0;
+        add_key("up", algorithms[i], "", 'a');
+        b.id.sequence++;
+        struct buf *real = signed_bundle(&b, "up");
+        crypto.absent = is_absent;
+        crypto.mac = i == 0 ? fail_mac : there.mac;
+        crypto.unwrap = crypto.wrap = i == 0 ? there.wrap : fail_wrap;
+        set_rule(acceptor());
+        ck_assert_int_eq(receive(&n, buf_keep(real), 1 + i), REFUSE_SECURITY);
+        ck_assert_uint_eq(failed(SECURITY_REASON_TOKEN), 1 + 2 * i);
+        set_rule(rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BIB, "up"));
+        struct agent_request q = request_of("ipn:2.7", "ipn:3.5", 1);
+        ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_SECURITY);
+        ck_assert_uint_eq(failed(SECURITY_REASON_TOKEN), 2 + 2 * i);
+        crypto = there;
+        set_rule(acceptor());
+        ck_assert_int_eq(receive(&n, real, 3 + i), REFUSE_NONE);
+    }
+    ck_assert_uint_eq(failed(SECURITY_REASON_ERROR) + failed(SECURITY_REASON_FAILED), 0);
+    binder_fini(&n);
+}
+END_TEST
+
 /* Counts and lets pass; the block of a failed operation is dropped without its bundle. */
 START_TEST(reactions)
 {
@@ -433,6 +484,7 @@ START_TEST(key_files)
         {"id: a\nalgorithm: aes-128-gcm\nkey: 0011\n", "32 hex"},
         {"id: a\nalgorithm: hmac-sha-256\nkey: 0011\n", "at least 32"},
         {"key: 0g\n", "line 1: key"},
+        {"key: pkcs11\n", "or the URI of a token's key"},
         {"from: 2026-13-01T00:00:00Z\n", "line 1: from"},
         {"until: tomorrow\n", "line 1: until"},
         {"peers: ipn\n", "line 1: peers"},
@@ -457,6 +509,18 @@ START_TEST(key_files)
     ck_assert_uint_eq(k.uses_max, 10);
     ck_assert_uint_eq(k.secret[15], 0xff);
     ck_assert_uint_eq(k.peers.len, 2);
+    const char *token = "id: up\nkey: pkcs11:token=a;object=b\nalgorithm: aes-256-kw\n";
+    ck_assert_int_eq(security_key_parse(token, strlen(token), &k, why, 256), 0);
+    ck_assert_str_eq(k.uri, "pkcs11:token=a;object=b");
+    ck_assert_uint_eq(k.uri_line, 2);
+    ck_assert_uint_eq(k.secret_len, 0); /* until the token is open: no key */
+    uint64_t first, again, other;
+    ck_assert(security_key_mark(&k, &crypto, &first));
+    k.secret_len = 32; /* whatever name it has then */
+    ck_assert(security_key_mark(&k, &crypto, &again));
+    k.uri[0] = '\0';
+    ck_assert(security_key_mark(&k, &crypto, &other));
+    ck_assert(first == again && first != other);
 }
 END_TEST
 
@@ -512,6 +576,7 @@ SUITE(bp_security_agent, t)
     tcase_add_test(t, fragments_are_verified_as_a_whole);
     tcase_add_test(t, fragments_of_many_blocks);
     tcase_add_test(t, source);
+    tcase_add_test(t, absent_token);
     tcase_add_test(t, reactions);
     tcase_add_test(t, choice_of_keys);
     tcase_add_test(t, offered_again);

@@ -228,7 +228,8 @@ static const struct {
     {HEAD "zzzzzzzzzzz: 1\n",
      "n.yaml:4: zzzzzzzzzzz: unknown key; the keys here are: node, "
      "socket, control, socket_mode, socket_group, control_mode, control_group, "
-     "control_admin_group, echo, echo_mark, plan, security_keys, priority, sandbox, store, "
+     "control_admin_group, echo, echo_mark, plan, security_keys, token_files, priority, sandbox, "
+     "store, "
      "bundles, log, routing, http, links, routes, endpoints, security, rules, applications"},
     {SECURITY "{role: verifier, context: bcb-aes-gcm, key: a}\n",
      "n.yaml:6: security.context: a verifier does not decrypt (RFC 9172 §5.1); write role: "
