@@ -8,6 +8,8 @@
 #include "base/turn_size.h"
 #include "node/node_hold.h"
 
+#define VERIFY_ABSENT TICK_S /* until a bundle whose token is absent is tried again */
+
 static tick count_fair(const struct agent_verified *v)
 {
     const tick whole = HOLD_BUNDLE_TIME + v->bytes * HOLD_BYTE_TIME;
@@ -38,6 +40,10 @@ bool node_verify_next(struct node *n, tick *spent)
     }
     const tick end = world_now(n->world);
     *spent += end - now;
+    if (v.absent) { /* the others wait with it: the same key is likely theirs */
+        n->verify_at = n->verify_rests = tick_add(end, VERIFY_ABSENT);
+        return false;
+    }
     charge_time(n, &v, took_end(&n->took, n->world, now, end), end);
     return true;
 }

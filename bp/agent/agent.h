@@ -236,6 +236,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now);
     X(FRAGMENT, "fragment without bytes, or beyond its bundle's length")                           \
     X(BUSY, "it is being stored here, or is on its way to another node, whose answer is awaited")  \
     X(SECURITY, "a security operation that the policy wants is missing, or failed")                \
+    X(TOKEN, "the token that has the key for its security operation does not answer")              \
     X(RULE, "no rule of this node allows it")                                                      \
     X(LIMIT, "a limit of its rule is reached: rate, bundles or bytes")                             \
     X(INVALID, "the request is not legal")                                                         \
@@ -414,6 +415,8 @@ struct agent_verified {
                        §5.8); if it is not known any more, another one to the same peer; -1: none */
     uint64_t bytes; /* of the bundle */
     bool passed;    /* else it has ended (INSECURE) */
+    bool absent;    /* or the token that has its key does not answer, and it waits for it: the next
+                       call is due later */
 };
 /* Verifies the next bundle that came in fragments, whose turn to be delivered agent_poll found.
  * True: there was one, and agent_poll may have actions; false: none waits. What verification costs

@@ -339,6 +339,7 @@ bool agent_keeps(const struct agent *a, enum agent_refusal refusal)
     case REFUSE_LIMIT:
     case REFUSE_STORE:
     case REFUSE_BUSY:
+    case REFUSE_TOKEN:
     case REFUSE_NO_MEMORY:
         return true;
     case REFUSE_EXPIRED:
@@ -427,7 +428,7 @@ static enum agent_refusal secure_bundle(struct agent *a, struct buf *whole, stru
 {
     struct security_outcome outcome;
     const enum agent_refusal refusal = secure_arrival(a, whole, b, made, undo, &outcome);
-    if (refusal != REFUSE_NONE && outcome.report) {
+    if (refusal == REFUSE_SECURITY && outcome.report) {
         struct agent_head h;
         head_of(a, b, true, &h);
         agent_report_head(a, &h, STATUS_DELETED, security_reason_code(outcome.reason));
@@ -443,8 +444,9 @@ static enum agent_refusal judge_arrival(struct agent *a, int from, struct buf *w
     offer->waits = refusal == REFUSE_LIMIT && (offer->how & AGENT_OFFER_LAST);
     bool accepted = false;
     if (refusal == REFUSE_NONE && a->security != NULL) {
-        if (secure_bundle(a, whole, b, made, offer->undo) != REFUSE_NONE)
-            return REFUSE_SECURITY;
+        refusal = secure_bundle(a, whole, b, made, offer->undo);
+        if (refusal != REFUSE_NONE)
+            return refusal;
         accepted = *made != NULL || offer->undo->placed;
         if (accepted)
             refusal = permit_decrypted(a, from, b);

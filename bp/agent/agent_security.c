@@ -35,6 +35,12 @@ static enum agent_refusal judge_fragment(struct agent *a, const struct bundle *b
     return REFUSE_SECURITY;
 }
 
+/* Without its token a true bundle cannot be told from a forged one: later it can. */
+static enum agent_refusal refusal_of(enum security_reason reason)
+{
+    return reason == SECURITY_REASON_TOKEN ? REFUSE_TOKEN : REFUSE_SECURITY;
+}
+
 enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bundle *b,
                                   struct buf **made, struct security_undo *undo,
                                   struct security_outcome *why)
@@ -52,7 +58,7 @@ enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bun
         return judge_fragment(a, b, why);
     security_policy_receive(a->security, whole, b, a->now.dtn_ms, undo, why);
     if (why->reason != SECURITY_PASSED)
-        return REFUSE_SECURITY;
+        return refusal_of(why->reason);
     *made = why->made;
     if ((*made == NULL && !undo->placed) || view_made(*made != NULL ? *made : whole, b))
         return REFUSE_NONE;
@@ -78,7 +84,7 @@ enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bund
         return REFUSE_NONE;
     security_policy_send(a->security, whole, b, a->now.dtn_ms, &undo, &outcome);
     if (outcome.reason != SECURITY_PASSED)
-        return REFUSE_SECURITY;
+        return refusal_of(outcome.reason);
     *made = outcome.made;
     if ((*made == NULL && !undo.placed) || view_made(*made != NULL ? *made : whole, b))
         return REFUSE_NONE;
@@ -131,7 +137,7 @@ static bool take_payload(struct record *whole, struct buf *made)
 }
 
 /* *len: bytes of the bundle. */
-static bool verify_whole(struct agent *a, struct record *whole, uint64_t *len)
+static enum security_reason verify_whole(struct agent *a, struct record *whole, uint64_t *len)
 {
     struct security_outcome outcome = {.reason = SECURITY_REASON_ERROR};
     struct security_undo undo;
@@ -142,14 +148,14 @@ static bool verify_whole(struct agent *a, struct record *whole, uint64_t *len)
     *len = bytes == NULL ? whole->bytes : bytes->len;
     if (bytes != NULL && view_made(bytes, &b))
         security_policy_receive(a->security, bytes, &b, a->now.dtn_ms, &undo, &outcome);
-    bool good = outcome.reason == SECURITY_PASSED;
-    if (good && outcome.made != NULL)
-        good = take_payload(whole, outcome.made);
-    if (!good && outcome.report)
+    enum security_reason reason = outcome.reason;
+    if (reason == SECURITY_PASSED && outcome.made != NULL && !take_payload(whole, outcome.made))
+        reason = SECURITY_REASON_ERROR;
+    if (reason != SECURITY_PASSED && reason != SECURITY_REASON_TOKEN && outcome.report)
         agent_report_head(a, &h, STATUS_DELETED, security_reason_code(outcome.reason));
     buf_drop(outcome.made);
     buf_drop(bytes);
-    return good;
+    return reason;
 }
 
 static bool is_receiver(const struct agent *a, const struct record *whole)
@@ -196,10 +202,15 @@ bool agent_verify(struct agent *a, struct agent_now now, struct agent_verified *
         return false;
     *out = (struct agent_verified){.link = find_payer(a, whole->assembly->first),
                                    .bytes = whole->bytes};
-    out->passed = !is_receiver(a, whole) || verify_whole(a, whole, &out->bytes);
+    const enum security_reason reason =
+        is_receiver(a, whole) ? verify_whole(a, whole, &out->bytes) : SECURITY_PASSED;
+    out->passed = reason == SECURITY_PASSED;
+    out->absent = reason == SECURITY_REASON_TOKEN;
     whole->assembly->verified = out->passed;
     if (out->passed)
         queue_return(a, whole);
+    else if (out->absent)
+        queue_verify(a, whole);
     else
         record_end(a, whole, END_INSECURE); /* it is freed */
     return true;

@@ -354,17 +354,30 @@ START_TEST(absent_token)
         crypto.mac = i == 0 ? fail_mac : there.mac;
         crypto.unwrap = crypto.wrap = i == 0 ? there.wrap : fail_wrap;
         set_rule(acceptor());
-        ck_assert_int_eq(receive(&n, buf_keep(real), 1 + i), REFUSE_SECURITY);
+        ck_assert_int_eq(receive(&n, buf_keep(real), 1 + i), REFUSE_TOKEN);
         ck_assert_uint_eq(failed(SECURITY_REASON_TOKEN), 1 + 2 * i);
         set_rule(rule_of(SECURITY_ROLE_SOURCE, "*", "*", BLOCK_PAYLOAD, SECURITY_BIB, "up"));
         struct agent_request q = request_of("ipn:2.7", "ipn:3.5", 1);
-        ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_SECURITY);
+        ck_assert_int_eq(app_send(&n, &q, "hello"), REFUSE_TOKEN);
         ck_assert_uint_eq(failed(SECURITY_REASON_TOKEN), 2 + 2 * i);
         crypto = there;
         set_rule(acceptor());
         ck_assert_int_eq(receive(&n, real, 3 + i), REFUSE_NONE);
     }
+    b.id.sequence++; /* in fragments it waits here */
+    struct buf *cut_up = signed_bundle(&b, "up");
+    n.verify_waits = true;
+    cut(&n, cut_up, 0, 2, 10);
+    cut(&n, cut_up, 2, 2, 11);
+    listen(&n, 9);
+    drain(&n);
+    crypto.absent = is_absent;
+    crypto.unwrap = fail_wrap;
+    ck_assert(verify_next(&n) && n.verified.absent && !n.verified.passed);
+    crypto = there;
+    ck_assert(verify_next(&n) && !n.verified.absent && n.verified.passed);
     ck_assert_uint_eq(failed(SECURITY_REASON_ERROR) + failed(SECURITY_REASON_FAILED), 0);
+    buf_drop(cut_up);
     binder_fini(&n);
 }
 END_TEST
