@@ -267,7 +267,7 @@ static int find_object(struct token_session *s, char *why, size_t cap)
 {
     CK_OBJECT_CLASS class = CKO_SECRET_KEY;
     CK_ATTRIBUTE want[3] = {{CKA_CLASS, &class, sizeof class}};
-    CK_OBJECT_HANDLE found[2];
+    CK_OBJECT_HANDLE found[2] = {0};
     CK_ULONG n = 1, count = 0;
     for (size_t i = 0; i < 2; i++) {
         const CK_ATTRIBUTE *a = p11_kit_uri_get_attribute(s->uri, i == 0 ? CKA_LABEL : CKA_ID);
