@@ -155,10 +155,10 @@ static CK_RV run_open(struct token_key *k, const union operation *o)
 static CK_RV run_wrap(struct token_key *k, const union operation *o)
 {
     const struct token_session *s = &k->session;
-    CK_OBJECT_CLASS class = CKO_SECRET_KEY;
+    CK_OBJECT_CLASS kind = CKO_SECRET_KEY;
     CK_KEY_TYPE type = CKK_GENERIC_SECRET;
     CK_BBOOL yes = CK_TRUE, no = CK_FALSE;
-    CK_ATTRIBUTE is[] = {{CKA_CLASS, &class, sizeof class},   {CKA_KEY_TYPE, &type, sizeof type},
+    CK_ATTRIBUTE is[] = {{CKA_CLASS, &kind, sizeof kind},     {CKA_KEY_TYPE, &type, sizeof type},
                          {CKA_TOKEN, &no, sizeof no},         {CKA_SENSITIVE, &no, sizeof no},
                          {CKA_EXTRACTABLE, &yes, sizeof yes}, {CKA_VALUE, NULL, o->wrap.in.len}};
     CK_MECHANISM m = {CKM_AES_KEY_WRAP, NULL, 0};
@@ -176,10 +176,10 @@ static CK_RV run_wrap(struct token_key *k, const union operation *o)
 static CK_RV run_unwrap(struct token_key *k, const union operation *o)
 {
     const struct token_session *s = &k->session;
-    CK_OBJECT_CLASS class = CKO_SECRET_KEY;
+    CK_OBJECT_CLASS kind = CKO_SECRET_KEY;
     CK_KEY_TYPE type = CKK_GENERIC_SECRET;
     CK_BBOOL yes = CK_TRUE, no = CK_FALSE;
-    CK_ATTRIBUTE is[] = {{CKA_CLASS, &class, sizeof class},
+    CK_ATTRIBUTE is[] = {{CKA_CLASS, &kind, sizeof kind},
                          {CKA_KEY_TYPE, &type, sizeof type},
                          {CKA_TOKEN, &no, sizeof no},
                          {CKA_SENSITIVE, &no, sizeof no},

@@ -53,7 +53,7 @@ static int set_pin_path(struct token_session *s, const char *folder)
 static const char *judge_uri(const struct token_session *s)
 {
     P11KitUri *u = s->uri;
-    const CK_ATTRIBUTE *class = p11_kit_uri_get_attribute(u, CKA_CLASS);
+    const CK_ATTRIBUTE *kind = p11_kit_uri_get_attribute(u, CKA_CLASS);
     const CK_OBJECT_CLASS secret = CKO_SECRET_KEY;
     if (p11_kit_uri_any_unrecognized(u))
         return "the URI has an attribute that RFC 7512 does not define; write token, serial, "
@@ -61,8 +61,8 @@ static const char *judge_uri(const struct token_session *s)
     if (p11_kit_uri_get_pin_value(u) != NULL)
         return "the PIN is not written here; put it into a file, and write pin-source=FILE instead "
                "of pin-value";
-    if (class != NULL &&
-        (class->ulValueLen != sizeof secret || memcmp(class->pValue, &secret, sizeof secret) != 0))
+    if (kind != NULL &&
+        (kind->ulValueLen != sizeof secret || memcmp(kind->pValue, &secret, sizeof secret) != 0))
         return "keys of bundle security are secret keys; write type=secret-key, or no type";
     if (p11_kit_uri_get_attribute(u, CKA_LABEL) == NULL &&
         p11_kit_uri_get_attribute(u, CKA_ID) == NULL)
@@ -265,8 +265,8 @@ static int login_user(struct token_session *s, const CK_TOKEN_INFO *info, char *
 
 static int find_object(struct token_session *s, char *why, size_t cap)
 {
-    CK_OBJECT_CLASS class = CKO_SECRET_KEY;
-    CK_ATTRIBUTE want[3] = {{CKA_CLASS, &class, sizeof class}};
+    CK_OBJECT_CLASS kind = CKO_SECRET_KEY;
+    CK_ATTRIBUTE want[3] = {{CKA_CLASS, &kind, sizeof kind}};
     CK_OBJECT_HANDLE found[2] = {0};
     CK_ULONG n = 1, count = 0;
     for (size_t i = 0; i < 2; i++) {
