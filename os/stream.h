@@ -102,8 +102,9 @@ struct stream_ops {
     /* Optional: as `write`, and may keep owners[i] (NULL: none) instead of a copy of parts[i]. */
     size_t (*write_kept)(struct stream *s, const struct slice *parts, struct buf *const *owners,
                          size_t parts_len);
-    /* Optional, both or none. */
+    /* Optional, all or none. */
     bool (*write_beside)(struct stream *s, struct stream_beside *b);
+    unsigned (*waiting)(const struct stream *s);
     size_t (*settle)(struct stream *s);
     void (*buffers)(struct stream *s, uint32_t bytes);
     int (*congestion)(struct stream *s, const char *name);     /* NULL: there is no such thing */
@@ -169,6 +170,12 @@ static inline size_t stream_write_kept(struct stream *s, const struct slice *par
 static inline bool stream_write_beside(struct stream *s, struct stream_beside *b)
 {
     return s->ops->write_beside != NULL && s->ops->write_beside(s, b);
+}
+
+/* Such writes of all streams that no thread has begun. */
+static inline unsigned stream_waiting(const struct stream *s)
+{
+    return s->ops->waiting != NULL ? s->ops->waiting(s) : 0;
 }
 
 /* Waits for that thread, which does not block. Octets that were taken; `written` is not called any

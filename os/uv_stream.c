@@ -351,6 +351,14 @@ static bool write_beside(struct stream *base, struct stream_beside *b)
     return true;
 }
 
+static unsigned count_waiting(const struct stream *base)
+{
+    const struct uv_stream *s =
+        container_of((struct stream *)(uintptr_t)base, struct uv_stream, base);
+    const struct work_pool *pool = uv_world_write_pool(s->world);
+    return pool == NULL ? 0 : work_pool_waiting(pool);
+}
+
 static size_t settle_beside(struct stream *base)
 {
     struct uv_stream *s = uv_stream_of(base);
@@ -482,6 +490,7 @@ const struct stream_ops uv_stream_ops = {
     .read = read_stream,
     .write = write_stream,
     .write_beside = write_beside,
+    .waiting = count_waiting,
     .settle = settle_beside,
     .buffers = grow_buffers,
     .congestion = choose_congestion,

@@ -40,6 +40,8 @@ void work_pool_give(struct work_pool *p, struct work *w);
 bool work_pool_take_back(struct work_pool *p, struct work *w);
 /* The same, but waits for what has begun: true: it has run. `done` does not follow. */
 bool work_pool_recall(struct work_pool *p, struct work *w);
+/* Pieces that no thread has begun. */
+unsigned work_pool_waiting(const struct work_pool *p);
 /* Tells the next one that is done, within which the pool may be freed; false: there is none. */
 bool work_pool_done(struct work_pool *p);
 

@@ -23,7 +23,6 @@
 
 #define ROUNDS_MAX 64          /* of writing, before others have their turn */
 #define LEND_LEAST (64u << 10) /* octets of output that are large */
-#define LEND_EACH 2            /* writes of a thread: one is written, one waits */
 #define LARGE_FOR                                                                                  \
     (10 * TICK_MS) /* so long its last large output makes a connection one of those                \
                     */
@@ -194,8 +193,8 @@ static bool make_lending(struct sle_conn *c)
     return true;
 }
 
-/* How many writes threads may have now that this connection has large output. */
-static size_t lending_limit(struct sle_conn *c)
+/* The connection has large output. Connections with such output. */
+static size_t count_large(struct sle_conn *c)
 {
     struct sle_host *h = c->host;
     const tick now = now_of(c);
@@ -209,16 +208,22 @@ static size_t lending_limit(struct sle_conn *c)
             break;
         forget_large(other);
     }
-    const size_t all = (size_t)h->writers * LEND_EACH, others = h->large_len - 1;
-    return all < others ? all : others;
+    return h->large_len;
+}
+
+/* When each thread has its next write already, or all others' output is lent, the loop writes. */
+static bool may_lend(struct sle_conn *c)
+{
+    const struct sle_host *h = c->host;
+    return h->writers > 0 && c->secure == NULL && sle_link_backlog(c->link) >= LEND_LEAST &&
+           h->lent + 1 < count_large(c) && stream_waiting(c->stream) < h->writers;
 }
 
 /* False: it is to be written here. */
 static bool lend_output(struct sle_conn *c)
 {
     struct sle_host *h = c->host;
-    if (h->writers == 0 || c->secure != NULL || sle_link_backlog(c->link) < LEND_LEAST ||
-        h->lent >= lending_limit(c) || !make_lending(c))
+    if (!may_lend(c) || !make_lending(c))
         return false;
     struct lending *d = c->lending;
     size_t n = sle_link_lend(c->link, d->parts, STREAM_PARTS_MAX, &d->lent, now_of(c));

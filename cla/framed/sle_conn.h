@@ -22,9 +22,9 @@
  * - A link that ends keeps what a thread has. Before the user is told of the end, and before the
  *   stream is closed or aborted, the loop waits for the thread, which does not block: what was
  *   written is counted as such, and nothing is written behind the end.
- * - The loop writes as well, so that at full load nobody sleeps, and nobody must be woken: threads
- *   have up to two writes each, and one less than there are connections with large output. So a
- *   single connection is the loop's. So are TLS, and output of less than 64 KiB.
+ * - The loop writes as well, when each thread has its next write already: so at full load nobody
+ *   sleeps, and must be woken. Of the connections with large output it has at least one, so a
+ * single one is the loop's. So are TLS, and output of less than 64 KiB.
  */
 #ifndef CLA_SLE_CONN_H
 #define CLA_SLE_CONN_H

@@ -21,7 +21,7 @@
 #include "sle/user.h"
 
 #define USERS_MAX 64
-#define LOW_WATER (1 << 20) /* octets that come before it is woken */
+#define LOW_WATER 1000000 /* octets that come before it is woken */
 
 static uint64_t read_clock(clockid_t which)
 {
@@ -44,12 +44,13 @@ static void fail(const char *what)
 static int connect_to(const char *port)
 {
     struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons((uint16_t)atoi(port))};
-    const int room = 16 << 20;
+    const int room = 8000000;
     to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     if (fd < 0)
         fail("socket");
-    (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
+    if (setsockopt(fd, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room) != 0)
+        (void)setsockopt(fd, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
     if (connect(fd, (struct sockaddr *)&to, sizeof to) != 0)
         fail("connect");
     return fd;
