@@ -32,6 +32,7 @@ void assoc_bind_send(struct csts_link *l, tick now)
     p.u.bind.service = l->user.id.type;
     p.u.bind.version = l->user.version;
     p.u.bind.instance = l->user.id;
+    l->associate_id = p.invoke_id;
     l->state = CSTS_BINDING;
     expect_return(l, now);
     (void)assoc_send(l, &p, now);
@@ -130,6 +131,10 @@ void assoc_bind_take_return(struct csts_link *l, const struct csts_pdu *p, tick 
         assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
         return;
     }
+    if (p->invoke_id != l->associate_id) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        return;
+    }
     assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);
     snprintf(l->peer_id, sizeof l->peer_id, "%s", p->u.responder);
     if (strcmp(p->u.responder, l->peer.who.id) != 0) {
@@ -157,6 +162,7 @@ int csts_unbind(struct csts_link *l, tick now)
     const int e = assoc_send(l, &p, now);
     if (e != HELIO_OK)
         return e;
+    l->associate_id = p.invoke_id;
     l->state = CSTS_UNBINDING;
     expect_return(l, now);
     return (int)p.invoke_id;
@@ -183,6 +189,10 @@ void assoc_unbind_take_return(struct csts_link *l, const struct csts_pdu *p, tic
 {
     if (!l->initiator || l->state != CSTS_UNBINDING) {
         assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        return;
+    }
+    if (p->invoke_id != l->associate_id) {
+        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
     assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);

@@ -127,6 +127,7 @@ struct csts_link {
     struct list queue;
     size_t queued; /* octets */
     uint32_t next_id;
+    uint32_t associate_id; /* of our BIND or UNBIND */
     /* user */
     struct awaited awaited[CSTS_AWAITED_MAX]; /* in the order of their times */
     unsigned awaited_count;

@@ -33,7 +33,7 @@ static int invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind an
         return HELIO_ESTOPPED;
     if (l->awaited_count == CSTS_AWAITED_MAX)
         return HELIO_EAGAIN;
-    p->invoke_id = l->next_id++ & INT32_MAX;
+    p->invoke_id = l->next_id++ & INT32_MAX; /* returned as an int */
     const int e = assoc_send(l, p, now);
     if (e != HELIO_OK)
         return e;

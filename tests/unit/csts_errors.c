@@ -191,6 +191,27 @@ START_TEST(started_twice)
 }
 END_TEST
 
+/* A BIND return with another invoke id than the BIND's is of no use. */
+START_TEST(bind_return_of_another)
+{
+    struct pair p = new_pair(SLE_AUTH_NONE);
+    struct csts_user_config c = {.responder = "STATION", .port = "MD", .id = instance_of(1)};
+    struct csts_pdu pdu = {
+        .kind = CSTS_PDU_BIND_RETURN, .invoke_id = 7, .positive = true, .u.responder = "STATION"};
+    uint8_t octets[256];
+    size_t room;
+    p.user.link = csts_connect(p.user.csts, &c, p.now);
+    const size_t n = csts_pdu_write(&pdu, octets + SLE_TML_HEADER, sizeof octets - SLE_TML_HEADER);
+    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, octets);
+    memcpy(csts_link_space(p.user.link, &room), octets, SLE_TML_HEADER + n);
+    csts_link_fed(p.user.link, SLE_TML_HEADER + n, p.now);
+    poll_side(&p.user, p.now);
+    ck_assert_int_eq(p.user.last.end, SLE_END_ABORTED);
+    ck_assert_uint_eq(p.user.last.abort, CSTS_ABORT_UNSOLICITED_INVOKE_ID);
+    free_pair(&p);
+}
+END_TEST
+
 START_TEST(unbound_while_active)
 {
     struct pair p = bound_pair();
@@ -273,6 +294,7 @@ SUITE(csts_errors, t)
     tcase_add_test(t, start_refused);
     tcase_add_loop_test(t, aborted, 0, 8);
     tcase_add_test(t, started_twice);
+    tcase_add_test(t, bind_return_of_another);
     tcase_add_test(t, unbound_while_active);
     tcase_add_test(t, silence);
     tcase_add_test(t, nobody_binds);
