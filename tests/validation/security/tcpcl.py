@@ -212,8 +212,8 @@ def memory():
 def floods():
     cases = [("200 KEEPALIVE at once", b"\x04" * 200, PAGE, "more than two per second and 64 beyond that", "resource exhaustion"),
              ("60 KEEPALIVE at once", b"\x04" * 60, PAGE, "more than two per second and 64 beyond that", "goes on"),
-             ("100 MSG_REJECT", b"\x06\x01\x07" * 100, PAGE, "more MSG_REJECT than this node sent messages and 16 beyond that", "resource exhaustion"),
-             ("16 MSG_REJECT", b"\x06\x01\x07" * 16, PAGE, "more MSG_REJECT than this node sent messages and 16 beyond that", "goes on")]
+             ("100 MSG_REJECT", b"\x06\x01\x07" * 100, PAGE, "more MSG_REJECT than this node sent messages (its contact header is one) and 16 beyond that", "resource exhaustion"),
+             ("16 MSG_REJECT", b"\x06\x01\x07" * 16, PAGE, "more MSG_REJECT than this node sent messages (its contact header is one) and 16 beyond that", "goes on")]
     hosts = Hosts()
     with Node(hosts, {"links": [link(hosts)]}):
         for name, octets, page, words, want in cases:
