@@ -241,7 +241,7 @@ static void share_refusal(struct token_keys *t, const struct token_key *k)
 static void pause_key(struct token_key *k, tick began)
 {
     const tick now = clock_now(), pause = 9 * (now - began);
-    k->retry_at = now + (pause > TOKEN_PAUSE ? pause : TOKEN_PAUSE);
+    k->retry_at = now + tick_min(tick_max(pause, TOKEN_PAUSE), TOKEN_PAUSE_MAX);
 }
 
 /* Open, or opened again where its pause is over. */

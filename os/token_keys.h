@@ -6,9 +6,9 @@
  * verified with it, and nothing is signed.
  *
  * A token that does not answer is asked again after TOKEN_PAUSE, or nine times as long as it took
- * to fail. Meanwhile operations with its keys fail at once, and the table's `absent` says why.
- * Calls wait for the token: a slow one delays its caller. One thread uses a struct token_keys at a
- * time.
+ * to fail, TOKEN_PAUSE_MAX at most. Meanwhile operations with its keys fail at once, and the
+ * table's `absent` says why. Calls wait for the token: a slow one delays its caller. One thread
+ * uses a struct token_keys at a time.
  */
 #ifndef OS_TOKEN_KEYS_H
 #define OS_TOKEN_KEYS_H
@@ -21,6 +21,7 @@
                            */
 #define TOKEN_NAME_MAX 32 /* bytes by which a key is named */
 #define TOKEN_PAUSE TICK_S
+#define TOKEN_PAUSE_MAX (30 * TICK_S) /* the process may have been stopped meanwhile */
 
 enum token_use { TOKEN_HMAC, TOKEN_GCM, TOKEN_WRAP };
 

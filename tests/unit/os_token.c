@@ -330,7 +330,7 @@ START_TEST(token_that_is_removed)
     ck_assert_uint_eq(token_keys_retry(tokens, why, sizeof why), 3);
     ck_assert_ptr_nonnull(strstr(why, "ops"));
     set_state("");
-    for (int i = 0; i < 100 && token_keys_retry(tokens, why, sizeof why) > 0; i++)
+    for (int i = 0; i < 1000 && token_keys_retry(tokens, why, sizeof why) > 0; i++)
         usleep(100000);
     ck_assert(token_keys_answers(tokens, mac));
     ck_assert(sign_text(mac, after));
