@@ -27,27 +27,27 @@ static struct life_clock read_clocks(const struct node *n)
     return c;
 }
 
-static const char *span_text(int64_t ms, char out[48])
+const char *node_clock_span(int64_t ms, char out[CLOCK_SPAN_MAX])
 {
     const double s = (double)(ms < 0 ? -ms : ms) / 1000;
     if (s < 600)
-        snprintf(out, 48, "%.3g s", s);
+        snprintf(out, CLOCK_SPAN_MAX, "%.3g s", s);
     else if (s < 86400)
-        snprintf(out, 48, "%.3g h", s / 3600);
+        snprintf(out, CLOCK_SPAN_MAX, "%.3g h", s / 3600);
     else if (s < 366 * 86400.0)
-        snprintf(out, 48, "%.4g days", s / 86400);
+        snprintf(out, CLOCK_SPAN_MAX, "%.4g days", s / 86400);
     else
-        snprintf(out, 48, "%.4g years", s / 86400 / 365.25);
+        snprintf(out, CLOCK_SPAN_MAX, "%.4g years", s / 86400 / 365.25);
     return out;
 }
 
 static void count_step(struct node *n, int64_t step_ms, const char *when, const char *what)
 {
-    char text[48];
+    char text[CLOCK_SPAN_MAX];
     n->clock.steps++;
     n->clock.step_ms = step_ms;
-    say(&n->say, LEVEL_WARNING, "clock: it is %s %s of where it %s; %s", span_text(step_ms, text),
-        step_ms > 0 ? "ahead" : "behind", when, what);
+    say(&n->say, LEVEL_WARNING, "clock: it is %s %s of where it %s; %s",
+        node_clock_span(step_ms, text), step_ms > 0 ? "ahead" : "behind", when, what);
 }
 
 static bool recall_clock(struct node *n, struct life_clock *out)

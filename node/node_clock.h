@@ -19,6 +19,9 @@ struct node_clock {
 /* At the start, with the store open and not started: the agent's time begins. */
 void node_clock_begin(struct node *n);
 void node_clock_tick(struct node *n); /* each second */
+/* "72 h", "3.2 days": how long a number of ms is, without its sign. */
+#define CLOCK_SPAN_MAX 48
+const char *node_clock_span(int64_t ms, char out[CLOCK_SPAN_MAX]);
 /* The store notes the clocks; at the end, and when the node thinks it well. */
 void node_clock_note(struct node *n);
 

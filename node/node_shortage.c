@@ -101,7 +101,7 @@ const char *node_shortage_text(const struct node *n, const struct agent_shortage
     }
     write_whose(n, s, whose, sizeof whose);
     if (s->unit == AGENT_UNIT_BYTES)
-        snprintf(more, sizeof more, ", and it has %" PRIu64, s->bytes);
+        snprintf(more, sizeof more, ", and this bundle has %" PRIu64, s->bytes);
     snprintf(out, SHORTAGE_TEXT_MAX, "%s: %" PRIu64 " of %" PRIu64 " %s%s%s", key_text(n, s),
              s->used, s->most, units[s->unit], whose, more);
     return out;
@@ -144,9 +144,22 @@ const char *node_refusal_text(const struct node *n, enum agent_refusal refusal,
     const struct agent_shortage *s = agent_shortage(n->agent);
     const struct agent_late *late = agent_late(n->agent);
     const bool room = refusal == REFUSE_FULL || refusal == REFUSE_QUOTA;
+    enum permit_way way;
+    const struct permit_refusal *rule = agent_forbidden(n->agent, &way);
     if (refusal == REFUSE_TOO_LATE && late->expires != 0)
         snprintf(out, REFUSAL_TEXT_MAX, "%s (%s)", agent_refusal_text(refusal),
                  node_late_text(n, late->arrival, late->expires, why));
+    else if ((refusal == REFUSE_RULE || refusal == REFUSE_LIMIT) && rule->count > 0)
+        snprintf(out, REFUSAL_TEXT_MAX, "%s (%s: %s)", agent_refusal_text(refusal),
+                 way == PERMIT_APP   ? "applications"
+                 : way == PERMIT_OUT ? "rules, way: out"
+                                     : "rules, way: in",
+                 permit_verdict_word(rule->verdict));
+    else if (refusal == REFUSE_NO_ROUTE && *n->config->plan != '\0')
+        snprintf(out, REFUSAL_TEXT_MAX,
+                 "%s (neither static, nor by a contact of the plan from now "
+                 "on)",
+                 agent_refusal_text(refusal));
     else if (!room || s->limit == AGENT_LIMIT_NONE)
         snprintf(out, REFUSAL_TEXT_MAX, "%s", agent_refusal_text(refusal));
     else

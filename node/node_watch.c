@@ -11,6 +11,7 @@
 
 #include "base/allowance.h"
 #include "cla/seglog.h"
+#include "node/node_clock.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
 #include "node/node_permit.h"
@@ -335,6 +336,27 @@ static void watch_unrouted(struct node *n, tick now)
     w->unrouted = u->count;
 }
 
+/* The sender is told that this node has them (LTP), or no more than that they are refused: only
+ * this log tells of a wrong clock. */
+static void watch_stale(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const struct agent_stale *s = agent_stale(n->agent);
+    char source[EID_TEXT_MAX], over[CLOCK_SPAN_MAX];
+    if (s->count == w->stale || !watch_may_tell(&w->staling, now))
+        return;
+    const struct node_link *l = s->link < n->links_len ? n->links[s->link] : NULL;
+    const uint64_t over_ms = s->over_ms < INT64_MAX ? s->over_ms : INT64_MAX;
+    eid_text(&s->source, source);
+    say(&n->say, LEVEL_WARNING,
+        "%" PRIu64 " bundles arrived after their lifetime and were dropped; the latest from %s "
+        "over link %s, %s too late: check the clocks of both nodes, and whether its lifetime is "
+        "longer than the delay of its path",
+        s->count - w->stale, source, l != NULL ? l->config->name : "(removed)",
+        node_clock_span((int64_t)over_ms, over));
+    w->stale = s->count;
+}
+
 /* Who sent the ping sees only that no answer comes, and the answer is in no queue. */
 static void watch_echo(struct node *n, tick now)
 {
@@ -349,14 +371,20 @@ static void watch_echo(struct node *n, tick now)
     w->echo_unsent = n->echo_unsent.count;
 }
 
+static const char *store_error_text(int error)
+{
+    return helio_code(error) == HELIO_ESPACE ? "the medium is full (df shows its room)"
+           : error < 0                       ? helio_strerror(error)
+                                             : "out of memory";
+}
+
 static void watch_store(struct node *n, tick now)
 {
     struct node_watch *w = &n->watch;
     if (n->store_failures == w->stores || !watch_may_tell(&w->storing, now))
         return;
     say(&n->say, LEVEL_ERROR, "store: %s: %" PRIu64 " bundles could not be stored: %s",
-        n->config->store.path, n->store_failures - w->stores,
-        w->store_error < 0 ? helio_strerror(w->store_error) : "out of memory");
+        n->config->store.path, n->store_failures - w->stores, store_error_text(w->store_error));
     w->stores = n->store_failures;
 }
 
@@ -407,6 +435,7 @@ void node_watch_tick(struct node *n)
     }
     watch_unconfigured(n, now);
     watch_expiry(n, now);
+    watch_stale(n, now);
     watch_unrouted(n, now);
     watch_echo(n, now);
     node_permit_watch(n, now);

@@ -474,3 +474,8 @@ const struct agent_unrouted *agent_unrouted(const struct agent *a)
 {
     return &a->unrouted;
 }
+
+const struct agent_stale *agent_stale(const struct agent *a)
+{
+    return &a->stale;
+}

@@ -187,6 +187,9 @@ void agent_security(struct agent *a, struct security_policy *policy);
 int agent_permit(struct agent *a, enum permit_way way, const struct permit *list, size_t len);
 /* NULL: there were never any. Holds until the next agent_permit. */
 const struct permits *agent_permits(const struct agent *a, enum permit_way way);
+/* The latest bundle that rules refused (RULE, LIMIT), and whose rules; count 0: there was none.
+ * Holds until the next agent call. */
+const struct permit_refusal *agent_forbidden(const struct agent *a, enum permit_way *way);
 /* Has the endpoint a registration for which `match` says true? NULL: any. */
 bool agent_registered(const struct agent *a, const struct eid *endpoint,
                       bool (*match)(uint64_t reg));
@@ -494,6 +497,16 @@ struct agent_unrouted {
     uint32_t link;
 };
 const struct agent_unrouted *agent_unrouted(const struct agent *a);
+
+/* Bundles of links that arrived after their lifetime (EXPIRED; each offer counts), and the latest
+ * of them. Holds until the next agent call. */
+struct agent_stale {
+    uint64_t count;
+    struct eid source;
+    uint32_t link;
+    uint64_t over_ms; /* its lifetime had ended so long before, by this node's clock */
+};
+const struct agent_stale *agent_stale(const struct agent *a);
 
 /* The latest bundle that was refused for lack of room (FULL, QUOTA, QUEUE), or that a link that can
  * wait has to offer again. Holds until the next agent call. */

@@ -515,13 +515,16 @@ static void replace_bytes(struct buf **bundle, struct buf *made)
     *bundle = made;
 }
 
-/* For the operator: the peer hears only that it was refused. */
-static void note_unrouted(struct agent *a, const struct bundle *b, uint32_t link)
+/* For the operator: the peer hears only that it was refused, or not even that. */
+static void note_refused(struct agent *a, const struct bundle *b, uint32_t link,
+                         enum agent_refusal refusal)
 {
-    a->unrouted.count++;
-    a->unrouted.source = b->id.source;
-    a->unrouted.destination = b->destination;
-    a->unrouted.link = link;
+    if (refusal == REFUSE_NO_ROUTE)
+        a->unrouted =
+            (struct agent_unrouted){a->unrouted.count + 1, b->id.source, b->destination, link};
+    else if (refusal == REFUSE_EXPIRED)
+        a->stale = (struct agent_stale){a->stale.count + 1, b->id.source, link,
+                                        bundle_life_over(b, a->now.dtn_ms)};
 }
 
 static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct buf *bundle,
@@ -565,8 +568,7 @@ static enum agent_refusal receive_bundle(struct agent *a, uint32_t link, struct 
     if (refusal != REFUSE_NO_MEMORY)
         notice_add(a,
                    &(struct notice){.token = token, .link = link, .refusal = answer, .id = b.id});
-    if (refusal == REFUSE_NO_ROUTE)
-        note_unrouted(a, &b, link);
+    note_refused(a, &b, link, refusal);
     bool read = refusal != REFUSE_MALFORMED && refusal != REFUSE_TOO_LONG;
     emit_refused(a, read ? &b : NULL, len, BUNDLE_FROM_LINK, from, refusal);
     buf_drop(made);

@@ -166,6 +166,8 @@ struct agent {
     struct agent_config config;
     struct agent_counters counters;
     struct agent_unrouted unrouted;
+    struct agent_stale stale;
+    enum permit_way forbidden; /* whose rules refused the latest bundle that rules refused */
     struct agent_shortage shortage, shortages[SHORTAGES]; /* the last one; of links, a ring: */
     size_t shortages_at;
     struct agent_late late, lates[SHORTAGES]; /* likewise */

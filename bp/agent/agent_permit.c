@@ -36,10 +36,17 @@ bool agent_may_register(struct agent *a, uint64_t user, const struct eid *endpoi
     return user == 0 || permits_endpoint(a->permits[PERMIT_APP], user, endpoint);
 }
 
-static enum agent_refusal refusal_of(enum permit_verdict v)
+const struct permit_refusal *agent_forbidden(const struct agent *a, enum permit_way *way)
+{
+    *way = a->forbidden;
+    return permits_refusal(a->permits[a->forbidden]);
+}
+
+static enum agent_refusal refusal_of(struct agent *a, enum permit_way way, enum permit_verdict v)
 {
     if (v == PERMIT_GOOD)
         return REFUSE_NONE;
+    a->forbidden = way;
     return v >= PERMIT_BUNDLES ? REFUSE_LIMIT : REFUSE_RULE;
 }
 
@@ -72,8 +79,10 @@ enum agent_refusal permit_arrival(struct agent *a, int from, const struct bundle
     if (how & AGENT_OFFER_AGAIN)
         return permit_decrypted(a, from, b);
     const struct permit_subject s = describe_bundle(b, &l->peer, quota_peer_id(&l->peer), bytes);
-    return refusal_of(how & AGENT_OFFER_LAST ? permits_offer(a->permits[PERMIT_IN], &s, a->now.now)
-                                             : permits_take(a->permits[PERMIT_IN], &s, a->now.now));
+    const enum permit_verdict v = how & AGENT_OFFER_LAST
+                                      ? permits_offer(a->permits[PERMIT_IN], &s, a->now.now)
+                                      : permits_take(a->permits[PERMIT_IN], &s, a->now.now);
+    return refusal_of(a, PERMIT_IN, v);
 }
 
 enum agent_refusal permit_decrypted(struct agent *a, int from, const struct bundle *b)
@@ -85,7 +94,7 @@ enum agent_refusal permit_decrypted(struct agent *a, int from, const struct bund
     const enum permit_verdict v = permits_judge(a->permits[PERMIT_IN], &s);
     if (v != PERMIT_GOOD)
         permits_refuse(a->permits[PERMIT_IN], &s, v);
-    return refusal_of(v);
+    return refusal_of(a, PERMIT_IN, v);
 }
 
 enum agent_refusal permit_request(struct agent *a, uint64_t user, const struct bundle *b)
@@ -94,7 +103,7 @@ enum agent_refusal permit_request(struct agent *a, uint64_t user, const struct b
         return REFUSE_NONE;
     struct permit_subject s = describe_bundle(b, &b->id.source, user, b->payload.len);
     quota_user_holds(a, user, &s.held_bundles, &s.held_bytes);
-    return refusal_of(permits_take(a->permits[PERMIT_APP], &s, a->now.now));
+    return refusal_of(a, PERMIT_APP, permits_take(a->permits[PERMIT_APP], &s, a->now.now));
 }
 
 static struct permit_subject describe_head(const struct link *l, const struct agent_head *h)
@@ -123,6 +132,7 @@ void permit_stays(struct agent *a, uint32_t link, const struct agent_head *h)
     const enum permit_verdict v = permits_judge(a->permits[PERMIT_OUT], &s);
     if (v != PERMIT_GOOD)
         permits_refuse(a->permits[PERMIT_OUT], &s, v);
+    (void)refusal_of(a, PERMIT_OUT, v);
 }
 
 void permits_fini(struct agent *a)

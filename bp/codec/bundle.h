@@ -199,6 +199,9 @@ struct buf *bundle_encode_copy(const struct bundle *b);
  */
 uint64_t bundle_life_left(const struct bundle *b, uint64_t dtn_ms);
 
+/* How long ago its lifetime ended, ms; 0: it goes on, or ends now. */
+uint64_t bundle_life_over(const struct bundle *b, uint64_t dtn_ms);
+
 /* One fragment of a bundle (§5.8): a copy of payload [offset, offset + len) with the blocks that it
  * must carry: all in the fragment with offset 0, in the others those with BLOCK_REPLICATE, and
  * always previous node, hop count and age. b may be a fragment itself. NULL: not legal (empty,

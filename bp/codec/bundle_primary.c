@@ -81,12 +81,23 @@ void primary_write(struct writer *w, const struct bundle *b)
 /* It is as old as its age block says, at least; and, where both clocks exist, as the time since its
  * creation. So a bundle whose creation lies in the future of this clock stays for its lifetime and
  * not longer. */
+static uint64_t age_at(const struct bundle *b, uint64_t dtn_ms)
+{
+    const uint64_t age = b->has_age ? b->age_ms : 0;
+    const bool older = b->id.time_ms != 0 && dtn_ms > b->id.time_ms && dtn_ms - b->id.time_ms > age;
+    return older ? dtn_ms - b->id.time_ms : age;
+}
+
 uint64_t bundle_life_left(const struct bundle *b, uint64_t dtn_ms)
 {
     if (b->lifetime_ms == UINT64_MAX)
         return UINT64_MAX;
-    uint64_t age = b->has_age ? b->age_ms : 0;
-    if (b->id.time_ms != 0 && dtn_ms > b->id.time_ms && dtn_ms - b->id.time_ms > age)
-        age = dtn_ms - b->id.time_ms;
+    const uint64_t age = age_at(b, dtn_ms);
     return age < b->lifetime_ms ? b->lifetime_ms - age : 0;
+}
+
+uint64_t bundle_life_over(const struct bundle *b, uint64_t dtn_ms)
+{
+    const uint64_t age = age_at(b, dtn_ms);
+    return age > b->lifetime_ms ? age - b->lifetime_ms : 0;
 }

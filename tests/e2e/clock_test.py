@@ -84,6 +84,24 @@ class ClockTest(unittest.TestCase):
     def status(self, number=1):
         return self.lab.control(number, "status")
 
+    def test_wrong_since_start(self):
+        """Node 2 is three days ahead from its start on: it drops what node 1 believes to be sent, and its log says why."""
+        self.set_clock(3 * 86400)
+        self.start(1, "none", shim=False)
+        self.start(2, "none")
+        self.send(*[b"lost"] * 20, to="ipn:2.7", lifetime_ms=86400_000)
+        end = time.monotonic() + 300
+        while "arrived after their lifetime" not in self.log(2) and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertRegex(self.log(2), r"warning: +\d+ bundles arrived after their lifetime and were dropped; the latest from ipn:1\.5 over link to-1, 2 days too late: "
+                         "check the clocks of both nodes")
+        while self.lab.control(2, "counters")["agent"]["refused"].get("lifetime expired") != 20 and time.monotonic() < end:
+            time.sleep(0.1)
+        self.assertEqual(self.lab.control(2, "counters")["agent"]["refused"]["lifetime expired"], 20)
+        self.send(b"also lost", to="ipn:2.7", lifetime_ms=60_000)
+        time.sleep(3)
+        self.assertLessEqual(self.log(2).count("arrived after their lifetime"), 2)  # 10 s apart at first
+
     def test_future_start(self):
         """A start with a clock of 2060: what came meanwhile ends by its lifetime, new bundles have the time of now."""
         self.set_clock(34 * YEAR)

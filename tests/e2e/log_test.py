@@ -109,7 +109,7 @@ class LogTest(unittest.TestCase):
             self.assertEqual(tx.configure("ipn:1.5"), aap2.SUCCESS)
             answers = [tx.request("ipn:2.7", b"x" * 20000)[0] for _ in range(100)]
         self.assertGreater(sum(a != aap2.SUCCESS for a in answers), 10)
-        self.wait(r"error: store: .*small/store.* bundles could not be stored: ")
+        self.wait(r"error: store: .*small/store.* bundles could not be stored: the medium is full")
         self.assertEqual(self.log().count("could not be stored"), 1)
 
     def test_json(self):

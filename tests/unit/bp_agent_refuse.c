@@ -4,6 +4,8 @@
 #include "bp_agent_help.h"
 #include "tests/unit/suite.h"
 
+#define DAY UINT64_C(86400000)
+
 static void refuse_app(struct binder *n, const struct agent_request *q, const char *text,
                        enum agent_refusal reason)
 {
@@ -271,6 +273,34 @@ START_TEST(unrouted_bundles_are_noted)
 }
 END_TEST
 
+/* Of links, each offer: the clock of one node is wrong, and its operator has to see it. */
+START_TEST(stale_bundles_are_noted)
+{
+    struct binder n;
+    struct agent_config c = config_of("ipn:2.0");
+    relay_init(&n, &c);
+    const struct agent_stale *s = agent_stale(n.a);
+    struct eid source = eid_of("ipn:1.4");
+    struct bundle b = peer_bundle("ipn:1.4", "ipn:2.5", 1); /* 60 s */
+    b.id.time_ms = START_MS - 60000 - 3 * DAY;
+    for (uint64_t i = 1; i <= 2; i++) {
+        ck_assert_int_eq(link_receive(&n, 0, &b, i), REFUSE_EXPIRED);
+        ck_assert_uint_eq(s->count, i);
+    }
+    ck_assert(eid_equal(&s->source, &source));
+    ck_assert_uint_eq(s->link, 0);
+    ck_assert_uint_eq(s->over_ms, 3 * DAY);
+    b.has_age = true;
+    b.age_ms = 60000 + 4 * DAY; /* it is as old as its age says, at least */
+    ck_assert_int_eq(link_receive(&n, 0, &b, 3), REFUSE_EXPIRED);
+    ck_assert_uint_eq(s->over_ms, 4 * DAY);
+    b = peer_bundle("ipn:1.4", "ipn:2.5", 2);
+    ck_assert_int_eq(link_receive(&n, 0, &b, 4), REFUSE_NONE);
+    ck_assert_uint_eq(s->count, 3);
+    binder_fini(&n);
+}
+END_TEST
+
 START_TEST(store_that_refuses)
 {
     struct binder n;
@@ -457,6 +487,7 @@ SUITE(bp_agent_refuse, t)
     tcase_add_test(t, bundles_of_peers);
     tcase_add_test(t, dropped_bundles_may_be_confirmed);
     tcase_add_test(t, unrouted_bundles_are_noted);
+    tcase_add_test(t, stale_bundles_are_noted);
     tcase_add_test(t, store_that_refuses);
     tcase_add_test(t, duplicates);
     tcase_add_test(t, memory_of_ids_is_bounded);
