@@ -206,10 +206,14 @@ struct cla_gauges {
     uint64_t answers_max;    /* with so many it reads nothing; 0: no limit */
     bool answers_unread;     /* the peer does not read them; false: they wait for the store */
     uint64_t source_refused; /* datagrams in the peer's name that came from another address */
-    bool coded;              /* it has an erasure code; 0 in the fields below without one */
-    uint64_t repairs_sent;   /* repair segments */
-    uint64_t repaired;       /* segments of the peer that repair segments replaced */
-    uint64_t unrepaired;     /* segments of the peer that they could not replace */
+    uint64_t auth_refused;   /* segments in the peer's name that were not authenticated */
+    uint64_t unknown_refused; /* segments of unknown peers, of all links at one local address */
+    const char *refusal;      /* why the latest of the peer's was refused; static; NULL: none was */
+    tick refused_at;          /* then */
+    bool coded;               /* it has an erasure code; 0 in the fields below without one */
+    uint64_t repairs_sent;    /* repair segments */
+    uint64_t repaired;        /* segments of the peer that repair segments replaced */
+    uint64_t unrepaired;      /* segments of the peer that they could not replace */
     uint64_t code_mismatches; /* packets of another erasure code, or of none */
     bool cadus;               /* it receives CADUs; 0 in the fields below without them. All links of
                                  one physical channel have the same: */

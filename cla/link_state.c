@@ -7,6 +7,7 @@
 
 #include <assert.h>
 #include <stdio.h>
+#include <string.h>
 
 #define PATIENCE_LEAST (2 * TICK_S)
 #define PATIENCE_SHORT (60 * TICK_S) /* as long as 10 timers are waited for */
@@ -137,6 +138,17 @@ static void why_one_way(const struct link_facts *f, char *out)
                  span);
 }
 
+/* Something in the peer's name arrives, and is not taken for the peer's. */
+static void add_refusal(const struct link_facts *f, char *out)
+{
+    const size_t len = strlen(out);
+    if (f->refusal == NULL || f->refused_at < f->opened ||
+        (was_heard(f) && f->refused_at <= f->heard))
+        return;
+    snprintf(out + len, LINK_WHY_MAX - len, "; what comes in its name is refused here: %s",
+             f->refusal);
+}
+
 static const char *why_open(const struct link_facts *f, enum link_state state, char *out)
 {
     char heard[LINK_WHY_MAX / 2], span[LINK_SPAN_MAX];
@@ -157,6 +169,8 @@ static const char *why_open(const struct link_facts *f, enum link_state state, c
                  link_span_text(patience - owed, span));
     else
         snprintf(out, LINK_WHY_MAX, "%s; no answer is due", heard);
+    if (state != LINK_STATE_UP)
+        add_refusal(f, out);
     return out;
 }
 

@@ -58,6 +58,8 @@ struct link_facts {
     tick rto;   /* 0: there is none */
     tick unconfirmed;
     bool answers_short;
+    const char *refusal; /* why what came in the peer's name was refused here; NULL: nothing was */
+    tick refused_at;     /* the latest of it */
 };
 
 /* A peer that was heard in the last minute is there. */

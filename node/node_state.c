@@ -20,7 +20,9 @@ struct link_facts node_link_facts(const struct node_link *l, const struct cla_ga
                                .asked = g->asked,
                                .rto = g->rto,
                                .unconfirmed = g->unconfirmed,
-                               .answers_short = g->answers_short};
+                               .answers_short = g->answers_short,
+                               .refusal = g->refusal,
+                               .refused_at = g->refused_at};
 }
 
 enum link_state node_link_state(const struct node_link *l)

@@ -55,6 +55,8 @@ VALUE(failed, true, s->link->failed)
 VALUE(received, true, s->link->received)
 VALUE(received_bytes, true, s->link->received_bytes)
 VALUE(source_refused, true, s->g.source_refused)
+VALUE(auth_refused, true, s->g.auth_refused)
+VALUE(unknown_refused, true, s->g.unknown_refused)
 VALUE(repairs, s->g.coded, s->g.repairs_sent)
 VALUE(repaired, s->g.coded, s->g.repaired)
 VALUE(unrepaired, s->g.coded, s->g.unrepaired)
@@ -118,6 +120,13 @@ const struct link_value link_values[] = {
      "bytes of bundles that came", 1, ZERO_NOWHERE, get_received_bytes},
     {NULL, false, "link_source_refused_total", "counter",
      "datagrams in the peer's name from another address", 1, ZERO_NOWHERE, get_source_refused},
+    {NULL, false, "link_auth_refused_total", "counter",
+     "segments in the peer's name without the authentication or cookie that the link wants", 1,
+     ZERO_NOWHERE, get_auth_refused},
+    {NULL, false, "link_unknown_engine_segments_total", "counter",
+     "segments of LTP engines that no link has as peer; all links at one local address have the "
+     "same",
+     1, ZERO_NOWHERE, get_unknown_refused},
     {NULL, false, "link_erasure_repair_segments_total", "counter", "repair segments sent", 1,
      ZERO_NOWHERE, get_repairs},
     {NULL, false, "link_erasure_repaired_segments_total", "counter",
@@ -176,6 +185,22 @@ void node_sample_take(struct node *n, struct node_sample *out)
         storage_status(n->storage, &out->store);
 }
 
+/* Bundles that were not taken, without those that are here: duplicates, and those whose first copy
+ * is on its way. */
+static uint64_t sum_refused(const struct agent_counters *c)
+{
+    uint64_t sum = 0;
+    for (int r = REFUSE_NONE + 1; r < REFUSE_COUNT; r++)
+        sum += r == REFUSE_DUPLICATE || r == REFUSE_BUSY ? 0 : c->refused[r];
+    return sum;
+}
+
+static uint64_t sum_no_room(const struct agent_counters *c)
+{
+    return c->refused[REFUSE_FULL] + c->refused[REFUSE_QUOTA] + c->refused[REFUSE_QUEUE] +
+           c->refused[REFUSE_STORE];
+}
+
 /* X(name, known, expression, key, where, metric, type, help): see struct node_value. */
 #define NODE_VALUES(X)                                                                             \
     X(uptime, true, s->uptime, NULL, 0, "uptime_seconds", "gauge", "since the node began")         \
@@ -222,6 +247,10 @@ void node_sample_take(struct node *n, struct node_sample *out)
       "counter", "application data units delivered")                                               \
     X(forwarded, true, s->c->ended[END_FORWARDED], "forwarded", IN_TOP, NULL, NULL, NULL)          \
     X(expired, true, s->c->ended[END_EXPIRED], "expired", IN_TOP, NULL, NULL, NULL)                \
+    X(bundles_refused, true, sum_refused(s->c), "refused", IN_TOP, NULL, NULL, NULL)               \
+    X(refused_room, true, sum_no_room(s->c), "refused_room", IN_TOP, NULL, NULL, NULL)             \
+    X(refused_expired, true, s->c->refused[REFUSE_EXPIRED], "refused_expired", IN_TOP, NULL, NULL, \
+      NULL)                                                                                        \
     X(send_failures, true, s->c->send_failures, "send_failures", IN_AGENT, "send_failures_total",  \
       "counter", "tries to forward that failed")                                                   \
     X(lost, true, s->c->lost, "lost", IN_AGENT, NULL, NULL, NULL)                                  \

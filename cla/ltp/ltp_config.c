@@ -261,6 +261,26 @@ static int check_unknown(const struct ltp_link_config *k, const char **key, char
     return 0;
 }
 
+bool ltp_link_warn(const void *config, const struct eid *node, int64_t now, const char **key,
+                   char *why, size_t cap)
+{
+    const struct ltp_link_config *k = config;
+    char local[ADDRESS_TEXT_MAX];
+    (void)node;
+    (void)now;
+    *key = "auth.mode";
+    if (k->frames.out.kind != FRAMES_OFF || k->auth != LTP_LINK_AUTH_OFF ||
+        !address_is_any(&k->udp.local))
+        return false;
+    snprintf(why, cap,
+             "listens at %s, at all addresses of this machine, without auth: %s can send in the "
+             "name of the peer; auth: require with a key keeps such senders out",
+             address_write(&k->udp.local, local),
+             k->source == ADDRESS_CHECK_ANY ? "anyone who reaches it"
+                                            : "anyone who can forge the address of remote");
+    return true;
+}
+
 static int check_erasure(const struct ltp_link_config *k, const char **key, char *why, size_t cap)
 {
     struct erasure_config c;

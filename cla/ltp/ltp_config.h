@@ -66,6 +66,9 @@ extern const struct cla_renamed ltp_link_renamed[];
 const char *ltp_link_needs(const char *key);
 /* As cla_ops.check. */
 int ltp_link_check(const void *config, const char **key, char *why, size_t why_cap);
+/* As cla_ops.warn: it listens at all addresses without authentication. */
+bool ltp_link_warn(const void *config, const struct eid *node, int64_t now, const char **key,
+                   char *why, size_t cap);
 
 /* The LTP engine number of a node: its ipn node number, with a non-default allocator above it (RFC
  * 9758 §3.3.1); 0 when there is none. */

@@ -271,6 +271,7 @@ const struct cla_ops ltp_link_ops = {
     .needs = ltp_link_needs,
     .check_names = ltp_check_names,
     .conflict = ltp_conflict,
+    .warn = ltp_link_warn,
     .addresses = ltp_addresses,
     .open = ltp_open,
     .send = ltp_link_send,

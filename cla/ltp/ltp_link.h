@@ -37,6 +37,8 @@ struct link_refusals {
     uint64_t count;
     struct address from; /* the latest of them */
     tick quiet;          /* until then no more is said of them */
+    tick at;             /* when the latest came; 0: there was none */
+    const char *why;     /* of a peer's: why the latest was refused; static */
 };
 
 /* A local address: one socket, one LTP engine, the links that go through them. */
@@ -256,6 +258,8 @@ void source_refuse_unknown(struct ltp_endpoint *h, const struct address *from, b
 void source_refuse_coded(struct ltp_endpoint *h, const struct address *from);
 void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, const char *what);
 void source_warn(struct link *l);
+/* What was refused in the name of the peer, for metrics and the state of the link. */
+void source_gauges(const struct link *l, struct cla_gauges *out);
 void source_status(const struct link *l, struct json_t *object);
 
 /* ltp_link_contact.c: the configuration in force, from what is given and the contact; whether the

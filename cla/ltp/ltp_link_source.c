@@ -113,6 +113,8 @@ void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verd
     struct link_refusals *r = source ? &l->refusals : &l->auth_refusals;
     r->count++;
     r->from = h->framed ? (struct address){.sa = {.sa_family = AF_UNSPEC}} : *from;
+    r->at = h->now;
+    r->why = source ? "they come from another address than remote" : auth_text(why);
     if (h->now < r->quiet)
         return;
     r->quiet = tick_add(h->now, SAY_PAUSE);
@@ -200,17 +202,22 @@ void source_refuse_framed(struct ltp_endpoint *h, const struct address *from, co
 
 void source_warn(struct link *l)
 {
-    const struct ltp_link_config *k = l->config;
-    char local[ADDRESS_TEXT_MAX];
+    const char *key;
+    char why[256];
     assert(l->endpoint != NULL);
-    if (l->endpoint->framed || k->auth != LTP_LINK_AUTH_OFF || !address_is_any(&k->udp.local))
-        return;
-    cla_say(&l->cla, 1,
-            "listens at %s, at all addresses of this machine, without auth: %s can send in the "
-            "name of the peer; auth: require with a key keeps such senders out",
-            address_write(&k->udp.local, local),
-            k->source == ADDRESS_CHECK_ANY ? "anyone who reaches it"
-                                           : "anyone who can forge the address of remote");
+    if (ltp_link_warn(l->config, NULL, 0, &key, why, sizeof why))
+        cla_say(&l->cla, 1, "%s", why);
+}
+
+void source_gauges(const struct link *l, struct cla_gauges *out)
+{
+    const bool source = l->refusals.at > l->auth_refusals.at;
+    const struct link_refusals *latest = source ? &l->refusals : &l->auth_refusals;
+    out->source_refused = l->refusals.count;
+    out->auth_refused = l->auth_refusals.count;
+    out->unknown_refused = l->endpoint->unknown_refusals.count;
+    out->refusal = latest->why;
+    out->refused_at = latest->at;
 }
 
 void source_status(const struct link *l, struct json_t *object)

@@ -306,8 +306,8 @@ void link_gauges(const struct cla *c, struct cla_gauges *out)
                                .given_up = l->silent,
                                .unconfirmed = l->unconfirmed.heard ? l->unconfirmed.since : 0,
                                .answers_short = l->unconfirmed.reported,
-                               .source_refused = l->refusals.count,
                                .sessions = (uint64_t)w.exports + w.imports};
+    source_gauges(l, out);
     coded_gauges(l->endpoint->coded, out);
     if (l->endpoint->framed)
         frame_gauges(l->endpoint->port, out);

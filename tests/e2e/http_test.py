@@ -52,6 +52,12 @@ class HttpTest(unittest.TestCase):
             for _ in range(count):
                 self.assertEqual(tx.request(to, b"x" * size)[0], aap2.SUCCESS)
 
+    def offer(self, to, count):
+        """How many of them the node takes."""
+        with aap2.Client(self.lab.socket(1)) as tx:
+            self.assertEqual(tx.configure("ipn:1.6"), aap2.SUCCESS)
+            return sum(tx.request(to, b"x")[0] == aap2.SUCCESS for _ in range(count))
+
     def metrics(self):
         status, headers, text = self.ask("/metrics")
         self.assertEqual(status, 200)
@@ -200,6 +206,15 @@ class HttpTest(unittest.TestCase):
             self.assertEqual(done.returncode, 1)
             self.assertIn("Address already in use", done.stderr)
 
+    def test_refusals(self):
+        """A full node shows on its page that it refuses, and how many for lack of room."""
+        self.node(extra="bundles: {count: 8}\n", rto="200s")
+        taken = self.offer("ipn:2.7", 20)
+        self.assertLess(taken, 20)
+        self.assertEqual(self.offer("ipn:4.7", 2), 0)  # no link goes there
+        node = json.loads(self.ask("/api/top")[2])["node"]
+        self.assertEqual([node[key] for key in ("refused", "refused_room", "refused_expired")], [20 - taken + 2, 20 - taken, 0])
+
     def test_page(self):
         """In a browser: what it shows, that it follows the node, asks nobody else, and says when the node is gone."""
         plan = self.lab.path("plan.yaml")
@@ -227,6 +242,11 @@ class HttpTest(unittest.TestCase):
             wait("document.querySelector('#links tr[data-link=to-2]').innerText.includes('200.0 s')")
             wait("document.querySelector('#backlog tbody').innerText.match(/ipn:2.0\\s+5\\s/) != null")
             self.assertRegex(page.evaluate("document.querySelector('#tiles').innerText"), r"0 of 2 up\s+1 unheard, 1 waiting, ")
+            refused = "document.querySelector('#tiles .tile:last-child')"
+            wait(refused + ".innerText.match(/Refused bundles\\s+0\\s+0 for lack of room, 0 arrived expired/) != null")
+            self.assertEqual(self.offer("ipn:4.7", 3), 0)  # no link goes there
+            wait(refused + ".innerText.match(/Refused bundles\\s+3\\s+0 for lack of room/) != null")
+            self.assertEqual(page.evaluate(refused + ".querySelector('b').className"), "")
             self.assertIn("unheard", page.evaluate("document.querySelector('#links tr[data-link=to-2]').innerText"))
             wait("document.querySelectorAll('#plan rect').length >= 3")
             self.assertIn("node 3", page.evaluate("document.querySelector('#plan').textContent"))

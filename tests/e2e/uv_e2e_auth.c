@@ -97,6 +97,11 @@ static void nothing_crosses(const char *const *a, const char *const *b, const ch
     ck_assert_ptr_nonnull(strstr(w->b.said_text, "segments of ipn:1.0 are refused (1 so far)"));
     ck_assert_ptr_nonnull(strstr(w->b.said_text, "from 127.0.0.1:"));
     ck_assert_ptr_nonnull(strstr(w->b.said_text, said));
+    struct cla_gauges g = {.heard = TICK_NEVER};
+    cla_find("ltp-udp")->gauges(w->b.link, &g);
+    ck_assert_uint_gt(g.auth_refused, 3);
+    ck_assert_str_eq(g.refusal, said);
+    ck_assert_uint_gt(g.refused_at, 0);
     scene_free(w);
 }
 

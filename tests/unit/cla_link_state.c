@@ -88,6 +88,28 @@ START_TEST(asked_and_never_heard)
 }
 END_TEST
 
+/* It is there, and this node refuses what it sends. */
+START_TEST(refused_here)
+{
+    struct link_facts f = opened();
+    f.refusal = "its key is another one";
+    f.refused_at = S(101);
+    is(f, S(103), LINK_STATE_UNHEARD,
+       "never heard since it opened 3 s ago; no answer is due; what comes in its name is refused "
+       "here: its key is another one");
+    f.asked = S(110);
+    is(f, S(120), LINK_STATE_SILENT,
+       "no answer for 10 s; never heard since it opened 20 s ago; what comes in its name is "
+       "refused here: its key is another one");
+    f.heard = S(119); /* since then it was heard */
+    f.asked = TICK_NEVER;
+    is(f, S(120), LINK_STATE_UP, "last heard 1 s ago");
+    f.heard = TICK_NEVER;
+    f.refused_at = S(99); /* before the link opened */
+    is(f, S(103), LINK_STATE_UNHEARD, "never heard since it opened 3 s ago; no answer is due");
+}
+END_TEST
+
 START_TEST(heard_and_then_not)
 {
     struct link_facts f = opened();
@@ -200,6 +222,7 @@ SUITE(cla_link_state, t)
     tcase_add_test(t, heard_but_confirms_nothing);
     tcase_add_test(t, nothing_sent_nothing_heard);
     tcase_add_test(t, asked_and_never_heard);
+    tcase_add_test(t, refused_here);
     tcase_add_test(t, heard_and_then_not);
     tcase_add_test(t, opens_again);
     tcase_add_test(t, given_up);
