@@ -325,9 +325,9 @@ static void take_registered(struct aap2_client *c)
         c->reader.payload_max = c->payload_max;
         return;
     }
-    fail_client(c, r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED
-                       ? HELIO_EEXIST
-                       : HELIO_EINVAL);
+    const bool taken = r->response_status == AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED &&
+                       strcmp(r->text, AAP2_NOT_PERMITTED) != 0;
+    fail_client(c, taken ? HELIO_EEXIST : HELIO_EINVAL);
     snprintf(c->why, sizeof c->why, "the node refuses to register %s: %.100s", c->endpoint,
              r->text[0] != '\0' ? r->text : "no reason given");
 }

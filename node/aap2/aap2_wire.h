@@ -14,6 +14,9 @@
 #include "node/aap2/aap2.pb-c.h"
 #include "node/aap2/aap2_plain.h"
 
+/* The node's answer to a user whom `applications` denies the endpoint: UNAUTHORIZED, as when
+ * another application has it; a client tells them apart by this text. */
+#define AAP2_NOT_PERMITTED "no rule of the node (key applications) allows this user the endpoint"
 #define AAP2_MAGIC 0x2f
 /* The longest protobuf message; a longer one is an error of the peer. */
 #define AAP2_MESSAGE_MAX 65536

@@ -257,9 +257,8 @@ static Aap2__ResponseStatus take_config(struct app *c, const Aap2__ConnectionCon
     *why = "endpoint_id must be a free endpoint of this node, or, to subscribe, a group";
     if (!parsed || !may_have(n, &eid, m->is_subscriber))
         return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_INVALID_REQUEST;
-    *why = agent_may_register(n->agent, c->user->id, &eid)
-               ? join_node(c, &eid, m)
-               : "no rule of the node allows this user the endpoint";
+    *why = agent_may_register(n->agent, c->user->id, &eid) ? join_node(c, &eid, m)
+                                                           : AAP2_NOT_PERMITTED;
     if (*why != NULL)
         return AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED;
     c->keepalive = (tick)(m->keepalive_seconds > 86400 ? 86400 : m->keepalive_seconds) * TICK_S;

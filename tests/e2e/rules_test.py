@@ -85,7 +85,7 @@ class RulesTest(NodeCase):
         """What may not leave to the neighbour is refused to the application; what may leaves."""
         self.start("routes:\n  - {to: 'ipn:3.*', via: to-2}\nrules:\n  - {peer: ipn:2.0, way: out, to: 'ipn:2.*'}\n")
         app = self.client(1, "ipn:1.5")
-        self.assertEqual(app.request("ipn:3.7", b"through")[0], aap2.ERROR)
+        self.assertEqual(app.request("ipn:3.7", b"through")[:2], (aap2.ERROR, "no rule of this node allows it (rules, way: out: destination)"))
         self.assertEqual(app.request("ipn:2.7", b"own")[0], aap2.SUCCESS)
         self.assertEqual(parse(self.peer.recv(65536))[0][-1][4], b"own")
         self.assertEqual(self.refused("out", "destination"), 1)
@@ -98,13 +98,29 @@ class RulesTest(NodeCase):
         wrong = self.client(1)
         self.assertEqual(wrong.configure("ipn:1.5"), aap2.UNAUTHORIZED)
         app = self.client(1, "ipn:1.100")
-        self.assertEqual(app.request("ipn:2.7", b"x")[0], aap2.ERROR)
+        self.assertEqual(app.request("ipn:2.7", b"x")[:2], (aap2.ERROR, "no rule of this node allows it (applications: destination)"))
         for status in (aap2.SUCCESS, aap2.SUCCESS, aap2.ERROR):
             self.assertEqual(app.request("ipn:1.101", b"x")[0], status)
         self.assertEqual([self.refused("application", r) for r in ("endpoint", "destination", "bundles")], [1, 1, 1])
         self.client(1, "ipn:1.101", subscribe=True).delivery()
         wait_for(lambda: self.lab.control(1, "status")["bundles"] < 2)
         self.assertEqual(app.request("ipn:1.101", b"x")[0], aap2.SUCCESS)
+
+    def test_user_of_some_endpoints(self):
+        """Programs choose a random service: a user who may have only some is told so, and that --service helps."""
+        me = os.getuid()
+        self.start(f"applications:\n  - {{user: {me}, at: 'ipn:1.[100-199]'}}\n  - {{user: {me + 1}}}\n")
+        own, files = ("--socket", self.lab.socket(1)), self.lab.path("files")
+        os.mkdir(files)
+        for words in (("helio-ping", *own, "-c", "1", "ipn:1.128"), ("helio-send", *own, "ipn:1.2001", __file__), ("helio-recv", *own, "-o", files),
+                      ("helio-perf", "client", *own, "-d", "ipn:1.2000", "-n", "1")):
+            done = subprocess.run([self.lab.program(words[0]), *words[1:]], capture_output=True, text=True, timeout=300)
+            self.assertEqual(done.returncode, 1, words)
+            self.assertRegex(done.stderr, r"the node refuses to register ipn:1\.\d+: no rule of the node \(key applications\) allows this user the endpoint; choose --service")
+            self.assertNotIn("another application", done.stderr)
+        done = self.lab.run("helio-ping", *own, "-c", "1", "--service", "150", "ipn:1.128")
+        self.assertIn("1 sent, 1 received", done)
+        wait_for(lambda: "requests of applications were refused: endpoint; the latest of " in self.log())
 
     def test_wrong(self):
         """The configuration's errors name the line, the key and what would be right."""

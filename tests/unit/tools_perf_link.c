@@ -28,8 +28,9 @@ struct lab {
     struct stream_listener *listener;
     struct conn conns[CONNS_MAX];
     size_t conns_len;
-    bool refuses; /* the second registration */
-    int last;     /* what the last turn gave */
+    bool refuses;        /* the second registration */
+    const char *refusal; /* with this text */
+    int last;            /* what the last turn gave */
 };
 
 static void say(const struct conn *c, const ProtobufCMessage *m, bool magic)
@@ -57,6 +58,8 @@ static void fed(void *context, size_t len)
     r.response_status = c->lab->refuses && second
                             ? AAP2__RESPONSE_STATUS__RESPONSE_STATUS_UNAUTHORIZED
                             : AAP2__RESPONSE_STATUS__RESPONSE_STATUS_SUCCESS;
+    if (c->lab->refuses && second && c->lab->refusal != NULL)
+        r.text = (char *)(uintptr_t)c->lab->refusal;
     ck_assert_uint_gt(len, 0);
     say(c, &r.base, false);
 }
@@ -252,8 +255,25 @@ START_TEST(somebody_has_the_endpoint)
 }
 END_TEST
 
+/* Nobody has it: the user may not. */
+START_TEST(the_user_may_not_have_the_endpoint)
+{
+    struct lab *l = lab_new(60 * TICK_S);
+    l->refuses = true;
+    l->refusal = AAP2_NOT_PERMITTED;
+    node_begin(l);
+    run_until(l, TICK_MS);
+    ck_assert_int_eq(l->last, HELIO_EINVAL);
+    ck_assert_str_eq(l->link.why,
+                     "the node refuses to register ipn:7.9: no rule of the node (key applications) "
+                     "allows this user the endpoint; choose --service");
+    lab_free(l);
+}
+END_TEST
+
 SUITE(tools_perf_link, t)
 {
+    tcase_add_test(t, the_user_may_not_have_the_endpoint);
     tcase_add_test(t, it_opens);
     tcase_add_test(t, the_node_may_come_later);
     tcase_add_test(t, it_is_not_waited_for_longer);

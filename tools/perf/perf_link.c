@@ -108,6 +108,8 @@ static int open_further(struct perf_link *l, struct aap2_client *c, bool subscri
     if (aap2_client_error(c) == HELIO_EEXIST)
         snprintf(l->why, sizeof l->why,
                  "another application has %.100s; stop it or choose --service", l->endpoint);
+    else if (aap2_client_error(c) == HELIO_EINVAL)
+        snprintf(l->why, sizeof l->why, "%.235s; choose --service", aap2_client_why(c));
     else
         snprintf(l->why, sizeof l->why, "%s", aap2_client_why(c));
     return aap2_client_error(c);

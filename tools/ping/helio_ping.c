@@ -14,7 +14,7 @@
 #include "tools/perf/perf_report.h"
 #include "tools/ping/ping.h"
 
-enum { OPT_SOCKET = 256, OPT_JSON };
+enum { OPT_SOCKET = 256, OPT_JSON, OPT_SERVICE };
 
 static const struct argp_option options[] = {
     {"socket", OPT_SOCKET, "PATH", 0, "The node's application socket", 0},
@@ -27,6 +27,7 @@ static const struct argp_option options[] = {
     {"lifetime", 'l', "TIME", 0,
      "Of the bundles, and how long the last answers are waited for [60]", 0},
     {"flood", 'f', NULL, 0, "Send when an answer comes, and 100 times a second", 0},
+    {"service", OPT_SERVICE, "NAME", 0, "Service of our endpoint [a random number]", 0},
     {"trace", 't', NULL, 0, "Show each node that a ping passes, as its status reports tell", 0},
     {"quiet", 'q', NULL, 0, "Only the summary", 0},
     {"json", OPT_JSON, "FILE", 0, "Write the summary as JSON (- for standard output)", 0},
@@ -77,6 +78,11 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
         return 0;
     case 'q':
         o->quiet = true;
+        return 0;
+    case OPT_SERVICE:
+        if (*arg == '\0' || strlen(arg) >= 64)
+            argument_want(state, "service", arg, "a short name or number");
+        o->service = arg;
         return 0;
     case OPT_JSON:
         o->json = arg;

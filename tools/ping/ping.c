@@ -238,7 +238,8 @@ int ping_init(struct ping *p, struct world *w, const struct ping_options *o, uin
                        .answered = answered,
                        .over = over,
                        .context = context};
-    p->link_options = (struct perf_options){.program = "helio-ping", .socket = o->socket};
+    p->link_options =
+        (struct perf_options){.program = "helio-ping", .socket = o->socket, .service = o->service};
     ping_trace_init(&p->trace, NULL, context);
     hist_init(&p->rtt);
     perf_link_init(&p->link, w, &p->link_options, random, 64, o->size, take_ping_turn, p);

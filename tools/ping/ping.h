@@ -22,8 +22,9 @@
 
 struct ping_options {
     const char *socket, *destination;
-    const char *json; /* a file, "-" for standard output, or NULL */
-    uint64_t count;   /* 0: until it is interrupted */
+    const char *service; /* of our endpoint; NULL: a random number */
+    const char *json;    /* a file, "-" for standard output, or NULL */
+    uint64_t count;      /* 0: until it is interrupted */
     tick interval;
     uint64_t size; /* of the payload, PING_HEAD to PING_SIZE_MAX */
     tick lifetime; /* of the bundles, and of the wait for the last one */
@@ -39,7 +40,7 @@ struct ping {
     struct alarm alarm;
     uint64_t session;
     uint64_t sent, received, repeated, foreign, refused;
-    char refused_why[128]; /* the node's last reason; "": none was refused */
+    char refused_why[512]; /* the node's last reason; "": none was refused */
     tick begin, last;      /* of the first and the last one sent; begin TICK_NEVER: none was */
     struct hist rtt;
     struct ping_trace trace;
