@@ -48,13 +48,19 @@ static const char *judge_access(const struct stat *st)
     return NULL;
 }
 
+static const char *open_error(int error)
+{
+    return error == ELOOP    ? "it is a link; put the file itself there"
+           : error == EACCES ? "Permission denied; chown it to the node's user"
+                             : strerror(error);
+}
+
 static int open_file(const struct reading *r, const char *name, int *fd)
 {
     struct stat st;
     *fd = openat(r->fd, name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
     if (*fd < 0)
-        return refuse_file(
-            r, name, errno == ELOOP ? "it is a link; put the file itself there" : strerror(errno));
+        return refuse_file(r, name, open_error(errno));
     if (fstat(*fd, &st) != 0)
         return refuse_file(r, name, strerror(errno));
     if (!S_ISREG(st.st_mode))
@@ -163,8 +169,8 @@ static int open_folder(struct reading *r)
     struct stat st;
     r->fd = open(r->folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     if (r->fd < 0 || fstat(r->fd, &st) != 0) {
-        snprintf(r->why, r->cap, "%s: %s; make the folder (mkdir -m 0700)", r->folder,
-                 strerror(errno));
+        snprintf(r->why, r->cap, "%s: %s%s", r->folder, open_error(errno),
+                 errno == ENOENT ? "; make the folder (mkdir -m 0700)" : "");
         return HELIO_EIO;
     }
     const char *wrong = judge_access(&st);

@@ -230,11 +230,27 @@ static bool warn_names(const struct tcpcl_config *k, const struct tls *tls, cons
     return other[0] != '\0';
 }
 
+bool tcpcl_plain(const struct tcpcl_config *k, char *why, size_t cap)
+{
+    char text[TCPCL_PLACE_MAX];
+    struct stream_place at;
+    if (k->tls != TCPCL_TLS_OFF || !tcpcl_exposed(k) || !tcpcl_local(k, &at))
+        return false;
+    snprintf(why, cap,
+             "listens at %s without TLS (tls: off): any peer that reaches it can say that it is "
+             "any node",
+             tcpcl_place_text(&at, text));
+    return true;
+}
+
 bool tcpcl_config_warn(const void *config, const struct eid *node, int64_t now, const char **key,
                        char *why, size_t cap)
 {
     struct tls *tls;
     char text[TLS_WHY_MAX];
+    *key = "tls";
+    if (tcpcl_plain(config, why, cap))
+        return true;
     if (tcpcl_tls_load(&tls, config, key, why, cap) != 0 || tls == NULL)
         return false;
     const bool dates = tls_own_warning(tls, now, text);

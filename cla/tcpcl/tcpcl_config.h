@@ -57,6 +57,8 @@ static inline int tcpcl_tls_mode(const struct tcpcl_config *k)
 
 /* Does it listen where other machines can connect? */
 bool tcpcl_exposed(const struct tcpcl_config *k);
+/* The same, and tls: off: then what that means is in `why`. */
+bool tcpcl_plain(const struct tcpcl_config *k, char *why, size_t cap);
 
 /* For messages and status: "127.0.0.1:4556", "/run/x.sock". */
 #define TCPCL_PLACE_MAX REMOTE_NAME_TEXT_MAX

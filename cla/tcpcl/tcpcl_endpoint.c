@@ -75,17 +75,11 @@ static tick next_deadline(const struct list *conns)
 
 static void warn_of_plain(struct tcpcl_link *l)
 {
-    char text[TCPCL_PLACE_MAX];
-    struct stream_place at;
-    if (l->warned || l->unconfigured || !tcpcl_exposed(l->config) || !tcpcl_local(l->config, &at))
+    char why[256];
+    if (l->warned || l->unconfigured || !tcpcl_plain(l->config, why, sizeof why))
         return;
     l->warned = true;
-    if (l->config->tls == TCPCL_TLS_OFF)
-        cla_say(
-            &l->cla, 1,
-            "listens at %s without TLS (tls: off): any peer that reaches it can say that it is any "
-            "node",
-            tcpcl_place_text(&at, text));
+    cla_say(&l->cla, 1, "%s", why);
 }
 
 static void tend_link(struct tcpcl_link *l, tick now)

@@ -22,6 +22,8 @@
 #include "node/config/config_tables.h"
 #include "node/config/config_value.h"
 
+#define NEEDS_KEYS "it needs at least the keys node and socket"
+
 #define ROUTES_MAX 10000
 #define NONE_LIMIT (UINT64_C(1) << 30)
 
@@ -362,8 +364,19 @@ static void note_lines(struct config *c, const struct conf_tree *root)
     c->lines.security_keys = line_in(root, NULL, "security_keys");
     c->lines.store = line_in(root, "store", "path");
     c->lines.total = line_in(root, "bundles", "total");
+    c->lines.http = line_in(root, "http", "listen");
     c->lines.segments = line_in(root, "log", "segments");
     c->lines.bundles = line_in(root, "log", "bundles");
+}
+
+/* "SOCKET.ctl"; NULL: out of memory. */
+static char *control_of(const char *socket)
+{
+    const size_t cap = strlen(socket) + sizeof ".ctl";
+    char *path = malloc(cap);
+    if (path != NULL)
+        snprintf(path, cap, "%s.ctl", socket);
+    return path;
 }
 
 static void check_all(struct config *c, const struct conf_tree *root, struct conf_errors *errors)
@@ -383,13 +396,11 @@ static void check_all(struct config *c, const struct conf_tree *root, struct con
         conf_error(errors, line_of(root, "bundles"),
                    "bundles.retry_max: shorter than retry_min; write a longer one");
     if (c->socket != NULL && c->control != NULL && *c->control == '\0') {
-        size_t cap = strlen(c->socket) + sizeof ".ctl";
-        char *path = malloc(cap);
+        char *path = control_of(c->socket);
         if (path == NULL) {
             conf_no_memory(errors, 0);
             return;
         }
-        snprintf(path, cap, "%s.ctl", c->socket);
         free(c->control);
         c->control = path;
     }
@@ -431,8 +442,7 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
                  struct conf_errors *errors)
 {
     *out = (struct config){.links = NULL};
-    struct conf_tree *root =
-        conf_tree_parse(data, len, "it needs at least the keys node and socket", errors);
+    struct conf_tree *root = conf_tree_parse(data, len, NEEDS_KEYS, errors);
     if (root != NULL)
         read_root(out, root, adapters, errors);
     conf_tree_free(root);
@@ -453,6 +463,34 @@ int config_load(struct config *out, const char *path, config_adapters *adapters,
                                   : HELIO_EFORMAT;
     free(data);
     return err;
+}
+
+/* A text that is not empty, or NULL. */
+static const char *text_of(const struct conf_tree *root, const char *key)
+{
+    const struct conf_tree *t = root->kind == CONF_MAP ? conf_child(root, key) : NULL;
+    return t != NULL && t->kind == CONF_SCALAR && *t->text != '\0' ? t->text : NULL;
+}
+
+char *config_control(const char *path, struct conf_errors *errors)
+{
+    size_t len;
+    char *data = conf_file_read(path, &len, errors), *made = NULL;
+    struct conf_tree *root = data == NULL ? NULL : conf_tree_parse(data, len, NEEDS_KEYS, errors);
+    free(data);
+    if (root == NULL)
+        return NULL;
+    const char *control = text_of(root, "control"), *socket = text_of(root, "socket");
+    if (control != NULL || socket != NULL) {
+        made = control != NULL ? strdup(control) : control_of(socket);
+        if (made == NULL)
+            conf_no_memory(errors, 0);
+    } else {
+        conf_error(errors, root->line,
+                   "socket: this key is missing; write the configuration of a node");
+    }
+    conf_tree_free(root);
+    return made;
 }
 
 void config_fini(struct config *c)

@@ -137,7 +137,8 @@ struct config {
     struct {
         uint32_t socket, control, store, segments, bundles;
         uint32_t socket_group, control_group, admin_group, plan, security, security_keys, total;
-    } lines; /* of these keys; 0: not given */
+        uint32_t http; /* http.listen */
+    } lines;           /* of these keys; 0: not given */
 };
 
 /* The i-th adapter, or NULL beyond the last (cla_at). */
@@ -155,6 +156,10 @@ int config_parse(struct config *out, const char *data, size_t len, config_adapte
 int config_load(struct config *out, const char *path, config_adapters *adapters,
                 struct conf_errors *errors);
 void config_fini(struct config *c);
+
+/* Only the control socket's path (control, or socket followed by .ctl), the caller's to free; NULL
+ * with an error. Needs no other file, so users who may not read the node's keys can ask it. */
+char *config_control(const char *path, struct conf_errors *errors);
 
 /* Looks whether the directories exist in which the node will make its sockets, log and store. 0, or
  * HELIO_ENOENT with what is wrong in *errors. */

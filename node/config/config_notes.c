@@ -10,8 +10,10 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/units.h"
 #include "node/config/config_permit.h"
 #include "node/config/config_security.h"
+#include "os/address.h"
 
 #define DATA_BURST UINT64_C(1000000) /* bytes: unless data_burst is given */
 
@@ -71,6 +73,22 @@ static void note_total(const struct notes *n)
         note_line(n, c->lines.total,
                   "bundles.total: does nothing with durability: none; write store.limit, which "
                   "counts all memory of the bundles then");
+}
+
+/* The status page and the metrics, at an address that other machines reach. */
+static void note_http(const struct notes *n)
+{
+    const struct config *c = n->config;
+    struct address at;
+    uint64_t port;
+    const char *listen = c->http.listen;
+    if (*listen == '\0' || *c->http.token != '\0' || units_count(listen, 65535, &port) == 0 ||
+        address_parse(listen, &at) != 0 || address_is_loopback(&at))
+        return;
+    note_line(n, c->lines.http,
+              "http.listen: %s is not a loopback address, and there is no token: everybody who "
+              "reaches it sees what the node does; write http.token",
+              listen);
 }
 
 static void note_keys(const struct notes *n)
@@ -147,6 +165,7 @@ void config_notes(const struct config *c, config_note *note, void *context)
     const struct config_user *u = c->applications;
     note_tunnels(&n);
     note_total(&n);
+    note_http(&n);
     note_keys(&n);
     note_sources(&n);
     for (size_t i = 0; i < c->rules_len; i++)

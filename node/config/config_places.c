@@ -84,17 +84,27 @@ static void check_keys(const struct config *c, struct conf_errors *errors)
 {
     struct stat st;
     const char *path = c->security_keys;
+    char user[USERS_TEXT_MAX];
     if (c->lines.security_keys == 0 || c->security_len == 0 || path == NULL || *path == '\0')
         return;
+    users_text((unsigned)geteuid(), user);
     if (stat(path, &st) != 0)
-        conf_error(errors, c->lines.security_keys,
-                   "security_keys: %s: %s; make the folder (mkdir -m 0700)", path, strerror(errno));
+        conf_error(errors, c->lines.security_keys, "security_keys: %s: %s; %s", path,
+                   strerror(errno),
+                   errno == ENOENT ? "make the folder (mkdir -m 0700)"
+                                   : "write the folder that has the key files, which the node's "
+                                     "user must be able to read");
     else if (!S_ISDIR(st.st_mode))
         conf_error(errors, c->lines.security_keys,
                    "security_keys: %s is no folder; write the one that has the key files", path);
     else if ((st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
         conf_error(errors, c->lines.security_keys,
                    "security_keys: %s: other users may read or write it; chmod go= it", path);
+    else if (access(path, R_OK | X_OK) != 0)
+        conf_error(errors, c->lines.security_keys,
+                   "security_keys: %s: %s cannot read it: %s; the folder and its files must be the "
+                   "node's user's (chown -R)",
+                   path, user, strerror(errno));
 }
 
 /* A log at a socket's path would take its place. */

@@ -294,6 +294,55 @@ class AccessTest(NodeCase):
         self.assertRegex(text, rf"node1.yaml:\d+: socket_group: .*uid 65534.* is not a member of the group {OWNERS}")
         self.assertNotIn("control_group", text)
 
+    def test_reader_with_the_configuration(self):
+        """helioctl CONFIG needs no file but that: a user who may not read the node's key can ask the node."""
+        key = self.lab.path("link.key")
+        with open(os.open(key, os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
+            f.write("0f" * 20)
+        link = dict(self.lab.link(2, *self.lab.udp_ports(2), rto="100ms"), **{"auth.mode": "require", "auth.key_file": key})
+        config = self.lab.write_node(1, [link], log=False, extra=f"control_group: {READERS}\n")
+        os.chmod(config, 0o644)
+        self.lab.start_node(1, config)
+        for folder in {os.path.dirname(self.lab.socket(1)), os.path.dirname(config)}:
+            os.chmod(folder, 0o755)
+        words = [self.lab.program("helioctl"), config, "--timeout", "60s"]
+        ask = lambda *more: lambda: list(map(str, (lambda p: (p.returncode, p.stdout, p.stderr))(subprocess.run([*words, *more], capture_output=True, text=True))))
+        code, out, err = run_as(NOBODY, READERS, [READERS], ask("links"))
+        self.assertEqual((code, err), ("0", ""))
+        self.assertIn("to-2", out)
+        code, out, err = run_as(NOBODY, NOBODY, [], ask("links"))
+        self.assertEqual(code, "1")
+        self.assertTrue(err.startswith(f"helioctl: {self.lab.socket(1)}.ctl: not permitted: it is for its owner"), err)
+        with open(config, "a", encoding="ascii") as f:
+            f.write("no_such_key: 5\n")  # heliod refuses it; for helioctl it does not matter
+        self.assertEqual(run_as(NOBODY, READERS, [READERS], ask("status"))[0], "0")
+
+    def test_keys_of_another_user(self):
+        """The folder security_keys: as install.md makes it, and as it must not be, with file, line and key."""
+        folder = self.lab.path("keys")
+        os.mkdir(folder, 0o700)
+        with open(os.open(os.path.join(folder, "a"), os.O_WRONLY | os.O_CREAT, 0o600), "w", encoding="ascii") as f:
+            f.write("id: link\nalgorithm: hmac-sha-384\nkey: " + "0f" * 48 + "\n")
+        config = self.lab.write_node(1, [], log=False, extra=f"security_keys: {folder}\nsecurity:\n  - {{role: source, context: bib-hmac-sha2, key: link}}\n")
+        os.chmod(config, 0o644)
+        base = os.path.dirname(config)
+        os.chmod(base, 0o777)  # nosec: the check also looks whether the socket's folder can be written
+        os.chmod(os.path.dirname(self.lab.socket(1)), 0o777)
+        words = [self.lab.program("heliod"), "--check", config]
+        run = lambda: list(map(str, (lambda p: (p.returncode, p.stderr))(subprocess.run(words, capture_output=True, text=True))))
+        code, text = run_as(NOBODY, NOBODY, [], run)
+        self.assertEqual(code, "2")
+        self.assertRegex(text, rf"node1.yaml:\d+: security_keys: {folder}: .*uid {NOBODY}.* cannot read it: Permission denied; the folder and its files must be the node's user's")
+        self.assertNotIn("make the folder", text)
+        os.chown(folder, NOBODY, NOBODY)
+        code, text = run_as(NOBODY, NOBODY, [], run)
+        self.assertEqual(code, "2")
+        self.assertIn(f"{folder}/a: Permission denied; chown it to the node's user", text)
+        os.chown(os.path.join(folder, "a"), NOBODY, NOBODY)
+        self.assertEqual(run_as(NOBODY, NOBODY, [], run)[0], "0")
+        os.chmod(folder, 0o750)
+        self.assertIn("other users may read or write it; chmod go= it", run_as(NOBODY, NOBODY, [], run)[1])
+
     def test_roles(self):
         """Each change is an administrator's, and in the log with his name."""
         link = self.lab.link(2, *self.lab.udp_ports(2), rto="100ms")

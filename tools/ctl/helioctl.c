@@ -355,16 +355,11 @@ static char *path_of(const struct request *r)
 {
     if (r->socket != NULL)
         return strdup(r->socket);
-    struct config c;
     struct conf_errors *errors = malloc(sizeof *errors);
-    char *path = NULL;
     if (errors == NULL)
         return NULL;
     conf_errors_init(errors, r->config);
-    if (config_load(&c, r->config, cla_at, errors) == 0) {
-        path = strdup(c.control);
-        config_fini(&c);
-    }
+    char *path = config_control(r->config, errors);
     for (size_t i = 0; i < errors->len; i++)
         fprintf(stderr, "%s\n", errors->text[i]);
     free(errors);

@@ -15,6 +15,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "node/aap2/aap2_wire.h"
 #include "os/local_socket.h"
 
@@ -120,7 +121,8 @@ struct json_t *ctl_ask(const char *path, const char *line, tick timeout, bool qu
     int fd = local_socket_connect_within(path, timeout, why, sizeof why);
     if (fd < 0) {
         if (!quiet)
-            fprintf(stderr, "helioctl: no node answers at %s\n", why);
+            fprintf(stderr, "helioctl: %s%s\n", fd == HELIO_ENOENT ? "no node answers at " : "",
+                    why);
         return NULL;
     }
     int r = write_line(fd, line, timeout);
