@@ -14,6 +14,7 @@
 #include "node/config/config_link.h"
 #include "node/node.h"
 #include "node/node_hold.h"
+#include "node/node_meter.h"
 #include "node/node_self.h"
 #include "node/node_state.h"
 #include "node/plan/node_plan.h"
@@ -86,6 +87,22 @@ static void on_done(void *context, struct cla *c, uint64_t key, enum cla_outcome
     node_link_done(context, key, outcome, reason);
 }
 
+/* In the words of `links`: the peer of one that is open was not heard. Why a link is down says its
+ * adapter, or the contact plan. */
+static void tell_up(const struct node_link *l)
+{
+    char why[LINK_WHY_MAX] = "";
+    const struct cla_gauges g = node_link_gauges(l);
+    const struct link_facts f = node_link_facts(l, &g);
+    if (!l->up && l->planned && !l->contact.transmit)
+        link_state_why(&f, why);
+    say(&l->node->say, LEVEL_INFO, "link %s is %s%s%s", l->config->name,
+        !l->up                                ? "down"
+        : node_link_state(l) == LINK_STATE_UP ? "up"
+                                              : "open",
+        why[0] != '\0' ? ": " : "", why);
+}
+
 static void on_link(void *context, struct cla *c, bool up)
 {
     struct node_link *l = context;
@@ -93,11 +110,8 @@ static void on_link(void *context, struct cla *c, bool up)
     const bool told = l->up != up && node_watch_flap(l, up) && node_watch_line(l);
     l->opened = up && !l->up ? node_now(l->node).now : l->opened;
     l->up = up;
-    if (told) /* in the words of `links`: the peer of one that is open was not heard */
-        say(&l->node->say, LEVEL_INFO, "link %s is %s", l->config->name,
-            !up                                   ? "down"
-            : node_link_state(l) == LINK_STATE_UP ? "up"
-                                                  : "open");
+    if (told)
+        tell_up(l);
     l->over = l->host != NULL && !up;
     agent_link(l->node->agent, l->index, up, node_now(l->node));
     node_wake(l->node);

@@ -252,6 +252,27 @@ static tick drive_link(struct node_plan *p, struct node_link *l, tick now)
     return due;
 }
 
+/* Once, and again after a change that brought contacts: no link of this node has a contact, now or
+ * later. It may be so from the start. */
+static void tell_over(struct node_plan *p)
+{
+    const struct node *n = p->node;
+    bool planned = false, some = false;
+    for (size_t i = 0; i < n->links_len; i++) {
+        const struct node_link *l = n->links[i];
+        if (l == NULL || l->cla == NULL || !l->planned)
+            continue;
+        planned = true;
+        some = some || l->contact.transmit || l->contact.receive || l->contact_next != TICK_NEVER;
+    }
+    if (planned && !some && !p->told_over)
+        say(&p->node->say, LEVEL_WARNING,
+            "plan: %s: all contacts of this node are over%s: bundles for its neighbours are "
+            "refused or wait; load another plan (helioctl plan reload)",
+            p->path, p->dated ? "; its dates are UTC" : "");
+    p->told_over = planned && !some;
+}
+
 /* Links are as the plan says, and the next time that it says something. */
 static void drive_links(void *context)
 {
@@ -264,6 +285,7 @@ static void drive_links(void *context)
         if (n->links[i] != NULL && n->links[i]->cla != NULL)
             next = tick_min(next, drive_link(p, n->links[i], now));
     }
+    tell_over(p);
     alarm_set(&p->edge, next);
     node_wake(n);
 }

@@ -20,6 +20,7 @@ struct node_plan {
     char *path;
     bool running;     /* the alarms are there */
     bool dated;       /* it has dates */
+    bool told_over;   /* that this node has no contacts any more */
     tick ahead;       /* the plan's time less the node's */
     uint64_t reloads; /* that succeeded */
     uint64_t changes; /* contacts and ranges that an operator added or removed */

@@ -48,6 +48,8 @@ struct plan_opened {
 struct plan_opened *plan_open(const struct plan_options *o);
 /* On standard error: what of the file was left out or read otherwise than it is written. */
 void plan_tell_notes(const struct plan_opened *p);
+/* Likewise: all its contacts lie in the past. `hint` follows. */
+void plan_tell_over(const struct plan_opened *p, const char *hint);
 void plan_close(struct plan_opened *p);
 
 /* Each returns an exit code. */

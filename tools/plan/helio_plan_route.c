@@ -215,6 +215,8 @@ int command_route(const struct plan_options *o)
     if (p == NULL)
         return EXIT_USAGE;
     plan_tell_notes(p);
+    if (o->at == NULL)
+        plan_tell_over(p, "; the route is from the first one on: write a date as AT");
     q.excluded = o->excluded;
     q.backlog = o->backlog;
     struct plan_route *routes = calloc(max, sizeof *routes);

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "conf/json_number.h"
+#include "os/clock.h"
 #include "tools/plan/helio_plan.h"
 
 #define NOTES_MAX (2 * CONF_ERRORS_MAX)
@@ -69,6 +70,15 @@ struct plan_opened *plan_open(const struct plan_options *o)
     if (p->draft.dated && p->draft.start == 0)
         p->draft.start = p->first;
     return p;
+}
+
+void plan_tell_over(const struct plan_opened *p, const char *hint)
+{
+    char end[PLAN_TIME_CAP];
+    if (p->last == 0 || (!p->draft.dated && p->draft.start == 0) || p->last > clock_wall())
+        return;
+    fprintf(stderr, "helio-plan: all contacts are over, since %s%s\n",
+            plan_date_text(p->last, false, end), hint);
 }
 
 void plan_close(struct plan_opened *p)
@@ -184,6 +194,7 @@ int command_check(const struct plan_options *o)
         print_check(p, &n);
     }
     json_decref(n.list);
+    plan_tell_over(p, "");
     plan_close(p);
     return EXIT_DONE;
 }
