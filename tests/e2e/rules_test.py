@@ -113,7 +113,7 @@ class RulesTest(NodeCase):
         own, files = ("--socket", self.lab.socket(1)), self.lab.path("files")
         os.mkdir(files)
         for words in (("helio-ping", *own, "-c", "1", "ipn:1.128"), ("helio-send", *own, "ipn:1.2001", __file__), ("helio-recv", *own, "-o", files),
-                      ("helio-perf", "client", *own, "-d", "ipn:1.2000", "-n", "1")):
+                      ("helio-perf", "client", *own, "-d", "ipn:1.2000", "-n", "1", "-W", "1")):
             done = subprocess.run([self.lab.program(words[0]), *words[1:]], capture_output=True, text=True, timeout=300)
             self.assertEqual(done.returncode, 1, words)
             self.assertRegex(done.stderr, r"the node refuses to register ipn:1\.\d+: no rule of the node \(key applications\) allows this user the endpoint; choose --service")
