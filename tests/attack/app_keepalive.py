@@ -4,6 +4,7 @@ from attack import main
 from app_wire import flooder, keepalives, unknown_cancels, wrong_requests
 
 KEYS = {"rate": "40Mbit/s", "sessions": 20, "rto": "100ms"}
+LEAST = {"sent": 1000000, "received": 100000}  # octets of messages, and of their answers, of some octets each
 FLOODS = {
     "KEEPALIVE, one connection": (keepalives(), 1),
     "KEEPALIVE, four connections": (keepalives(), 4),
@@ -25,7 +26,7 @@ def run(scene):
 
     for name, (data, connections) in FLOODS.items():
         before = goodput()
-        with scene.attack(flooder(scene.lab.socket(1), data, connections)):
+        with scene.attack(flooder(scene.lab.socket(1), data, connections), least={**LEAST, "connections": connections}, name=name):
             during = goodput()
         after = scene.recovery(goodput, before, name)
         scene.figure(name, {"before": before, "during": during, "after": after})

@@ -31,8 +31,10 @@ def run(scene, only):
             return scene.goodput(here, there, payload="20kB", window=16)
 
         before = goodput()
+        already = scene.control(here, "counters")["agent"]["offered"]
         with scene.attack(flood, settle=3.0):
             during = goodput()
+        scene.took_place(f"bundles, {name}", scene.control(here, "counters")["agent"]["offered"] - already, 1000)
         after = scene.recovery(goodput, before, name)
         scene.figure(name, {"before": before, "during": during, "after": after, "held": scene.control(here, "counters")["agent"]["held"]})
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)

@@ -18,7 +18,8 @@ An attack is a file of this folder:
                 while time.monotonic() < until:
                     ...
 
-        phases = scene.phases(lambda: scene.goodput(1, 2), flood)   # before, during, after, and ratios; bounds the last
+        # before, during, after, and ratios; bounds the last. least: the attack took place, or its bounds say nothing
+        phases = scene.phases(lambda: scene.goodput(1, 2), flood, least={"sent": 100000})
         scene.bound("goodput kept", phases["during_ratio"], ">=", 0.8)
         scene.bound("RSS, MiB", scene.rss_peak(victim), "<=", 1024 + 64)
 
@@ -52,6 +53,7 @@ CLONE_NEWNET = 0x40000000
 SETTLE = 1.0  # seconds of an attack before the honest peer is measured
 RECOVERED = 0.8  # of what was before an attack is there again after it …
 RECOVERIES = 4  # … within so many measurements: one alone may meet what the attack left, or other work of the machine
+COUNTED = ("sent", "received", "connections")  # of the attackers' sockets: octets, octets, attempts
 COMPARE = {">=": lambda a, b: a >= b, "<=": lambda a, b: a <= b, "==": lambda a, b: a == b, "<": lambda a, b: a < b, ">": lambda a, b: a > b}
 
 
@@ -96,6 +98,7 @@ class Scene:
         self.nodes, self.peaks, self.bounds, self.figures = {}, {}, [], {}
         self.anonymous = {}  # highest anonymous memory by process id, MiB
         self.runs, self.receivers = 0, {}
+        self.attacked = {}  # what the sockets of the last attack's processes did
         self.over = threading.Event()
         self.sampler = threading.Thread(target=self.sample, daemon=True)
         self.sampler.start()
@@ -196,11 +199,14 @@ class Scene:
     # The attack
 
     @contextlib.contextmanager
-    def attack(self, *functions, seconds=600, settle=SETTLE):
-        """Each function(until) runs in a process of its own while the body runs; `until` is a time of time.monotonic()."""
+    def attack(self, *functions, seconds=600, settle=SETTLE, least=None, name=""):
+        """Each function(until) runs in a process of its own while the body runs; `until` is a time of time.monotonic(). What the sockets of these
+        processes did is counted (COUNTED), in self.attacked afterwards. least: so much of it, or the attack did not take place; by default each
+        process sent an octet or connected. {}: the attack counts otherwise."""
         until = time.monotonic() + seconds
         context = multiprocessing.get_context("fork")
-        attackers = [context.Process(target=attack_child, args=(f, until), daemon=True) for f in functions]
+        counts = [context.RawArray("Q", len(COUNTED)) for _ in functions]
+        attackers = [context.Process(target=attack_child, args=(f, until, c), daemon=True) for f, c in zip(functions, counts)]
         for a in attackers:
             a.start()
         time.sleep(settle)
@@ -213,6 +219,12 @@ class Scene:
                     a.terminate()
                 a.join(10)
             self.bound("attackers that failed", len(failed), "==", 0)
+            self.attacked = {what: sum(c[k] for c in counts) for k, what in enumerate(COUNTED)}
+            label = f", {name}" if name else ""
+            if least is None:
+                self.bound(f"attackers that did nothing{label}", sum(c[0] + c[2] == 0 for c in counts), "==", 0)
+            for what, number in (least or {}).items():
+                self.bound(f"the attack took place: {what}{label}", self.attacked[what], ">=", number)
 
     def recovery(self, measure, before, name=""):
         """The measurement after an attack, which is bounded: what was before comes back."""
@@ -226,11 +238,11 @@ class Scene:
         self.bound(f"goodput after the attack{label}", round(after / before, 4) if before else 0.0, ">=", RECOVERED)
         return after
 
-    def phases(self, measure, *functions, pause=1.0, settle=SETTLE, name="", clear=lambda: None):
+    def phases(self, measure, *functions, pause=1.0, settle=SETTLE, name="", clear=lambda: None, least=None):
         """{before, during, after, during_ratio, after_ratio} of a measurement that returns one number, such as goodput. The last is bounded.
-        clear() is what an operator does between the attack and the last measurement."""
+        clear() is what an operator does between the attack and the last measurement. least: as for attack()."""
         result = {"before": measure()}
-        with self.attack(*functions, settle=settle):
+        with self.attack(*functions, settle=settle, least=least, name=name):
             result["during"] = measure()
         clear()
         time.sleep(pause)
@@ -238,6 +250,10 @@ class Scene:
         for phase in ("during", "after"):
             result[phase + "_ratio"] = round(result[phase] / result["before"], 4) if result["before"] else 0.0
         return self.figure("phases" + (f", {name}" if name else ""), result)
+
+    def took_place(self, what, value, least):
+        """The victim counted so much of the attack; with less, the other bounds say nothing."""
+        self.bound(f"the attack took place: {what}", value, ">=", least)
 
     def figure(self, name, value):
         """A result that is printed."""
@@ -265,7 +281,31 @@ def take_slowly(client, pause):
         pass
 
 
-def attack_child(function, until):
+def count_octets(counts):
+    """The sockets of this process count from now on what they send and receive, and how often they connect (COUNTED)."""
+    def watch(method, place, size):
+        whole = getattr(socket.socket, method)
+
+        def watched(self, *args):
+            try:
+                result = whole(self, *args)
+            except BlockingIOError:
+                counts[place] += place == 2  # it connects, and does not wait for it
+                raise
+            counts[place] += size(result, args)
+            return result
+        setattr(socket.socket, method, watched)
+
+    for method in ("send", "sendto", "sendmsg"):
+        watch(method, 0, lambda result, args: result)
+    watch("sendall", 0, lambda result, args: memoryview(args[0]).nbytes)
+    watch("recv", 1, lambda result, args: len(result))
+    watch("recv_into", 1, lambda result, args: result)
+    watch("connect", 2, lambda result, args: 1)
+
+
+def attack_child(function, until, counts):
+    count_octets(counts)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     try:

@@ -109,7 +109,7 @@ def run(scene):
     for name, line in FLOODS.items():
         for whose, number in (("beside", 3), ("at it", 1)):
             one = visits(number) if line is None else flood(number, line)
-            with scene.attack(*[one] * CLIENTS):
+            with scene.attack(*[one] * CLIENTS, least={"connections": 100} if line is None else {"sent": 1000}, name=f"{name} {whose}"):
                 result[f"{name} {whose}"] = measure()
         kept = result[f"{name} at it"][0] / max(result[f"{name} beside"][0], 0.001)
         scene.bound(f"goodput kept, {name}", round(kept, 3), ">=", 0.8)

@@ -47,6 +47,7 @@ def run(scene, only):
             used, already = cpu_seconds(node.pid), scene.control(2, "counters")["agent"]["offered"]
             with scene.attack(flood):
                 during = scene.goodput(honest, 2)
+            scene.took_place(f"bundles, {name}, {where}", scene.control(2, "counters")["agent"]["offered"] - already, 100)
             after = scene.recovery(lambda honest=honest: scene.goodput(honest, 2), before, f"{name}, {where}")
             scene.figure(f"{name}, {where}", {"before": before, "during": during, "after": after, "processor time of node 2, s": round(cpu_seconds(node.pid) - used, 2),
                                               "rests": {row["name"]: row["rests"] for row in scene.control(2, "links")["links"]},

@@ -71,7 +71,7 @@ def run(scene):
     result = {"before": measure()}
     for name, requests in (("pipelined", PIPELINED), ("single", 1)):
         for whose, to in (("beside", beside), ("at it", port)):
-            with scene.attack(flood(to, requests)):
+            with scene.attack(flood(to, requests), least={"received": 100000}, name=f"{name} {whose}"):
                 result[f"{name} {whose}"] = measure()
         kept = result[f"{name} at it"][0] / max(result[f"{name} beside"][0], 0.001)
         scene.bound(f"goodput kept, {name}", round(kept, 3), ">=", 0.9)

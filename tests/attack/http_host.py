@@ -27,7 +27,10 @@ def run(scene):
         c.close()
         return status
 
-    scene.bound("answered with the Host of others", [(h, p) for h in FOREIGN for p in PATHS if ask(h, p) == 200], "==", [])
+    def others_than(status, hosts):
+        return [(h, p, got) for h in hosts for p in PATHS if (got := ask(h, p)) != status]
+
+    scene.bound("the Host of others, answered otherwise than with 421", others_than(421, FOREIGN), "==", [])
     scene.bound("refused with the node's own", [(h, p) for h in OWN for p in PATHS if ask(h, p) != 200], "==", [])
     scene.bound("all addresses: its own", ask("127.0.0.5", "/metrics", any_port, "127.0.0.5"), "==", 200)
     scene.bound("all addresses: another", ask("127.0.0.5", "/metrics", any_port, "127.0.0.1"), "==", 421)

@@ -69,7 +69,7 @@ def run(scene):
 
     head = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n"
     phases = {"before": scrape()}
-    with scene.attack(hold(b"", b"G"), hold(head, b"X: y\r\n"), hold((head + b"\r\n") * 50, b""), settle=3):
+    with scene.attack(hold(b"", b"G"), hold(head, b"X: y\r\n"), hold((head + b"\r\n") * 50, b""), settle=3, least={"connections": HELD}):
         phases["during"] = scrape()
     phases["after"] = scrape()
     scene.figure("slowest of 20 scrapes, s", phases)

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Unconfigured peers that connect and leave as fast as they can, under one name and under ever new ones: lines of the operator's log."""
 import os
+import re
 import time
 
 from attack import main
 from tcpcl_wire import connect
 
+THEIRS = re.compile(r"link in/ipn:\d")
+AT_ONCE, A_SECOND = 100, 2  # lines about their links
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
 
 
@@ -32,10 +35,14 @@ def run(scene):
         return os.path.getsize(scene.lab.path("node2.log"))
 
     began, size = time.monotonic(), log_bytes()
-    phases = scene.phases(lambda: scene.goodput(3, 2), visits(8, lambda k: "ipn:99.0"), visits(9, lambda k: f"ipn:{1000 + k}.0"), settle=3)
-    rate = (log_bytes() - size) / (time.monotonic() - began)
+    phases = scene.phases(lambda: scene.goodput(3, 2), visits(8, lambda k: "ipn:99.0"), visits(9, lambda k: f"ipn:{1000 + k}.0"), settle=3,
+                          least={"connections": 1000})
+    took = time.monotonic() - began
+    rate = (log_bytes() - size) / took
     with open(scene.lab.path("node2.log"), encoding="utf-8") as f:
-        told = sum("lines about their links were left out" in line for line in f)
+        lines = f.readlines()
+    told = sum("lines about their links were left out" in line for line in lines)
+    scene.bound("lines of the log about links of unconfigured peers", sum(bool(THEIRS.search(line)) for line in lines), "<=", AT_ONCE + round(A_SECOND * took) + 1)
     scene.bound("bytes of the log each second", round(rate), "<=", 4000)
     scene.bound("lines of the log that sum up the others", told, ">=", 1)
     scene.bound("goodput kept", phases["during_ratio"], ">=", 0.4)

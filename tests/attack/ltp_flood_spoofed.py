@@ -38,9 +38,15 @@ def run(scene, opening):
 
         return flood
 
+    def discarded():
+        return scene.control(2, "links")["links"][0]["sessions_discarded"]
+
     figures = {}
     for name, segment in kinds.items():
+        already = discarded()
         figures[name] = scene.phases(lambda: scene.goodput(1, 2), flood_of(segment), settle=1.5, name=name)  # the places are full by then
+        scene.figure(f"sessions discarded, {name}", discarded() - already)
+        scene.took_place(f"octets of segments, {name}", scene.attacked["sent"], A_SECOND * len(segment(1)))
         scene.bound(f"goodput kept, {name}", figures[name]["during_ratio"], ">=", 0.8)
     scene.figure("by_kind", figures)
     link = scene.control(2, "links")["links"][0]

@@ -123,11 +123,19 @@ def run(scene, only, rate):
                         pass
         return flood
 
+    def counted():
+        """Segments of node 9, and what was refused at the local address; the honest peer's segments are not refused."""
+        link = next(row for row in scene.control(2, "links")["links"] if row["name"] == f"to-{ODD}")
+        data = sum(n for name, n in link["span"].items() if name.startswith("input_seg_") and name.endswith("_count"))
+        return data + sum(n for name, n in link["verdicts"].items() if name != "ok")
+
     figures, bound = {}, 0.8 if rate <= A_SECOND else 0.4
     for number, make in enumerate(KINDS):
         if only not in (-1, number):
             continue
+        already = counted()
         figures[make.__name__] = scene.phases(lambda: scene.goodput(3, 2), flood_of(make), settle=1.5, name=make.__name__)
+        scene.took_place(f"segments at node 2, {make.__name__}", counted() - already, rate)
         scene.bound(f"goodput kept, {make.__name__}", figures[make.__name__]["during_ratio"], ">=", bound)
     scene.figure("by_kind", figures)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)

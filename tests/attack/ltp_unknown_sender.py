@@ -31,6 +31,7 @@ def run(scene):
                 time.sleep(len(data) / BYTES_A_SECOND)
 
     phases = scene.phases(lambda: scene.goodput(1, 2), flood)
+    scene.took_place("datagrams refused", scene.control(2, "links")["links"][0]["source_refused"], OPENINGS)
     scene.bound("goodput kept during the attack", phases["during_ratio"], ">=", 0.95)
     scene.bound("goodput kept after it", phases["after_ratio"], ">=", 0.95)
 

@@ -100,7 +100,7 @@ instances:
                 held.pop(0).close()
 
     before = sessions()
-    with scene.attack(flood):
+    with scene.attack(flood, least={"connections": 2 * A_SECOND}):
         during = sessions()
     after = sessions()
     scene.figure("sessions", {"before": before, "during": during, "after": after})

@@ -111,7 +111,7 @@ instances:
         with scene.attack(*[make("beside", beside)] * CLIENTS):
             result[f"{flood} beside"] = goodput()
         begin, had = time.monotonic(), lines()
-        with scene.attack(*[make("station", port)] * CLIENTS):
+        with scene.attack(*[make("station", port)] * CLIENTS, least={"connections": CLIENTS} if flood == "datagrams" else {"connections": 100}, name=flood):
             result[f"{flood} at it"] = goodput()
         rate = (lines() - had) / (time.monotonic() - begin)
         kept = result[f"{flood} at it"] / max(result[f"{flood} beside"], 0.001)

@@ -7,6 +7,8 @@ from bundle_wire import Sender, bundle
 
 LIMIT = 200   # MiB of the node
 FORGED = 5000  # sources
+OCTETS = 1000
+FLOOD = 5000  # bundles of one flood, at least
 SETTLE = 8.0
 
 
@@ -28,8 +30,13 @@ def run(scene):
             s = Sender(entry, 4)
             while time.monotonic() < until:
                 number = s.transfers
-                s.send(bundle((10000 + number % sources, 66), (3, 77), number, payload=bytes(1000), lifetime_ms=15000))
+                s.send(bundle((10000 + number % sources, 66), (3, 77), number, payload=bytes(OCTETS), lifetime_ms=15000))
         return run_flood
+
+    def offered():
+        """Bundles of node 4 that came to node 1, whatever it did with them."""
+        link = next(row for row in scene.control(1, "links")["links"] if row["name"] == "from-4")
+        return link["bundles_received"]
 
     def goodput():
         return scene.goodput(1, 3, payload="20kB", window=16)
@@ -43,11 +50,14 @@ def run(scene):
     for name, sources in (("one source", 1), ("forged sources", FORGED)):
         wait_until_gone()
         before = goodput()
-        with scene.attack(flood(sources), settle=SETTLE):
+        already = offered()
+        with scene.attack(flood(sources), settle=SETTLE, least={"sent": FLOOD * OCTETS}, name=name):
             during = goodput()
+            came = offered() - already
         right_after = goodput()
         held = scene.control(2, "counters")["agent"]
         scene.figure(name, {"before": before, "during": during, "right after": right_after, "held": held["held"], "refused": held["refused"]})
+        scene.took_place(f"bundles of node 4 at node 1, {name}", came, FLOOD)
         scene.bound(f"goodput kept, {name}", round(during / before, 4), ">=", 0.4)
         wait_until_gone()
         scene.recovery(goodput, before, name)

@@ -49,6 +49,7 @@ def run(scene, blocks, payload):
                 during = goodput()
                 load = (cpu_seconds(node.pid) - used) / (time.monotonic() - began)
                 theirs = (received() - already) / (time.monotonic() - began)
+                scene.took_place(f"bundles, {name}, honest {size}", received() - already, COUNT)
             after = scene.recovery(goodput, before, f"{name}, honest {size}")
             scene.figure(f"{name}, honest {size}", {"before": before, "during": during, "after": after, "load of node 2": round(load, 2),
                                                     "bundles of theirs a second": round(theirs), "bytes of one": len(floods[9]) // COUNT})

@@ -6,6 +6,7 @@ import struct
 from attack import main
 from tcpcl_wire import ACK, END, START, flood, keepalive, reject, segment
 
+LEAST = 100000  # octets of one flood: connections that are refused send some 50 each
 COUNT = 150  # echo requests of one measurement
 RUNS = 5     # in turns: alone, beside, at it. Of each the one with the least delay counts: what else this machine does is no affair of the node's
 PROMISED = 3  # times as long as beside a flood of the same size at another node, which takes the same share of two processors
@@ -63,7 +64,7 @@ def run(scene):
         for _ in range(RUNS):
             runs["alone"].append(measure())
             for whose, to in (("beside", beside), ("at it", port)):
-                with scene.attack(*[attacker(k, to) for k in range(peers)]):
+                with scene.attack(*[attacker(k, to) for k in range(peers)], least={"sent": LEAST}, name=f"{name}, {whose}"):
                     runs[whose].append(measure())
         result = {whose: best(of) for whose, of in runs.items()}
         scene.figure(name, result)

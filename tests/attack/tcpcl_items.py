@@ -7,6 +7,7 @@ from attack import cpu_seconds, main
 from tcpcl_wire import ACK, END, REFUSE, SEGMENT, START, TERM, flood, init, segment
 
 CRITICAL = 1
+LEAST = 1000000  # octets of one attack: connections that are refused send some 50 each
 MOST = 2**64 - 1
 
 
@@ -59,7 +60,7 @@ def run(scene, only):
 
         before = scene.goodput(1, 2)
         used = cpu_seconds(node.pid)
-        with scene.attack(*[attacker(k) for k in range(3)]):
+        with scene.attack(*[attacker(k) for k in range(3)], least={"sent": LEAST}, name=name):
             during = scene.goodput(1, 2)
         after = scene.recovery(lambda: scene.goodput(1, 2), before, name)
         scene.figure(name, {"before": before, "during": during, "after": after, "processor time of node 2, s": round(cpu_seconds(node.pid) - used, 2)})

@@ -10,6 +10,8 @@ from aap2 import Client
 from tcpcl_wire import CONTACT, INIT
 
 BUNDLES, OCTETS = 20, 1000000
+SEGMENTS = 100000  # that the peer gets, at least; each has a head of 18 octets
+SEGMENT_OCTETS = 19
 KEYS = {"rate": "100Mbit/s", "sessions": 20, "rto": "100ms"}
 
 
@@ -36,9 +38,10 @@ def run(scene):
                         break
                     octets += got
 
-    phases = scene.phases(lambda: scene.goodput(3, 2), swallow)
+    phases = scene.phases(lambda: scene.goodput(3, 2), swallow, least={"received": SEGMENTS * SEGMENT_OCTETS})
     messages = next(link for link in scene.control(2, "links")["links"] if link["name"] == "in")["messages_tx"]
     scene.figure("messages of node 2", messages)
+    scene.took_place("segments of one octet", messages["segment"], SEGMENTS)
     scene.bound("goodput kept", phases["during_ratio"], ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)
 

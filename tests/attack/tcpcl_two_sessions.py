@@ -40,6 +40,7 @@ def run(scene):
     phases = scene.phases(lambda: scene.goodput(1, 2, payload="20kB", window=16), *[flood(k + 1) for k in range(SESSIONS)], settle=10.0)
     delivered = scene.control(2, "counters")["agent"]["ended"]["delivered"]
     scene.figure("bundles delivered", delivered)
+    scene.took_place("bundles delivered", delivered, 200)
     scene.bound("goodput kept", phases["during_ratio"], ">=", 0.4)
     scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)
     slow.close()
