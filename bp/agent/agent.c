@@ -148,6 +148,7 @@ int agent_new(struct agent **out, const struct agent_config *config)
     routes_init(&a->routes);
     a->router = routes_router(&a->routes);
     storing_init(&a->storing);
+    memory_init(a);
     turns_init(&a->verifying);
     list_init(&a->answers);
     list_init(&a->recalls);
@@ -191,6 +192,7 @@ static void free_records(struct agent *a)
         struct hash_node *next = hash_walk(&a->by_key, n);
         struct record *r = container_of(n, struct record, by_key);
         kind_leave(a, r);
+        list_sub(&r->resting); /* the bundle that it is a copy of may be gone */
         record_release(a, r);
         if (r->role != ROLE_COPY)
             free(r->fan);

@@ -62,6 +62,7 @@ static void free_account(struct agent *a, struct hash *table, struct account *x)
         forget_proven(a, x, container_of(list_first(&x->proven), struct proven, order));
     for (size_t i = 0; i < BUNDLE_PRIORITIES; i++)
         heap_fini(&x->waiting[i]);
+    assert(list_empty(&x->resting));
     hash_sub(table, &x->by_id);
     free(x);
 }
@@ -76,6 +77,8 @@ struct account *account_pin(struct hash *table, uint64_t id)
         for (size_t i = 0; i < BUNDLE_PRIORITIES; i++)
             heap_init(&x->waiting[i]);
         list_init(&x->proven);
+        list_init(&x->resting);
+        list_init(&x->by_resting);
         hash_add(table, &x->by_id, id);
     }
     x->pins++;

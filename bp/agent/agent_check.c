@@ -9,7 +9,7 @@
 
 struct sums {
     uint64_t bundles, bytes, memory, records, storing, storing_bytes, loading, timed, ids;
-    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying;
+    uint64_t fragments, assemblies, copies, sorted, given, waiting, verifying, resting;
 };
 
 static void check_piece(const struct record *r)
@@ -120,6 +120,8 @@ static void check_record(const struct agent *a, const struct record *r, struct s
     if (r->state == STATE_COPIED)
         copies_check(r);
     s->sorted += r->kind != NULL;
+    s->resting += list_empty(&r->resting) ? 0 : r->bytes;
+    memory_check_record(r);
     assert(r->priority < BUNDLE_PRIORITIES && r->qos.priority < BUNDLE_PRIORITIES);
     assert(r->booking == 0 || (r->queue != NULL && r->link >= 0 && a->router.ops->note != NULL));
     assert(r->role != ROLE_WHOLE || (r->assembly->whole == r && !r->loading));
@@ -252,6 +254,7 @@ void agent_check(const struct agent *a)
     assert(s.storing == c->storing && s.storing_bytes == c->storing_bytes);
     storing_check(a, s.given, s.waiting);
     assert(s.loading == a->loading_bytes);
+    memory_check(a, s.resting);
     assert(s.fragments == c->fragments && s.assemblies == c->assemblies);
     turns_check(&a->verifying);
     assert(s.verifying == a->verifying.waiting);

@@ -368,7 +368,7 @@ static int gather_pieces(struct agent *a, struct record *r, const struct agent_h
     if (as->whole == NULL)
         list_add_tail(&a->gathering, &as->order);
     /* Fragments may wait long for others: half of the memory is left to bundles on their way. */
-    if (queue_memory_full(a, a->config.memory_bytes / 2))
+    if (memory_full(a, a->config.memory_bytes / 2))
         record_release(a, r);
     if (as->whole == NULL)
         record_set_timer(a, r, r->expires);

@@ -138,6 +138,9 @@ struct account {
     struct pace pace;                  /* of a backlog */
     uint64_t apart[2];                 /* of a backlog: in what is set apart for its way … */
     struct tally took; /* … and what its endpoint took in the last 10 to 20 s, when one came last */
+    struct list resting;    /* of a backlog: records that rest (agent_memory.c) */
+    struct list by_resting; /* in agent.resting */
+    uint64_t resting_bytes;
     uint64_t last_to; /* of a peer: where its last bundle went, as a hash; 0: none came */
     tick mixed;       /* of a peer: a bundle went elsewhere than the one before; 0: never */
 };
@@ -160,7 +163,8 @@ struct notice {
     struct bundle_id id;
 };
 
-#define SHORTAGES 32 /* refused bundles whose reason is remembered */
+#define MEMORY_SIZES 64 /* powers of two */
+#define SHORTAGES 32    /* refused bundles whose reason is remembered */
 
 struct agent {
     struct agent_config config;
@@ -222,9 +226,11 @@ struct agent {
     uint64_t
         life_base_ms; /* of the time by which lifetimes count: its value at tick 0, modulo 2^64 */
     bool life_begun;
-    uint64_t sequence;       /* of the next bundle that starts here (§4.2.7) */
-    uint64_t sequence_noted; /* the store knows that those below may be used */
-    uint64_t loading_bytes;  /* asked for with LOAD */
+    uint64_t sequence;                 /* of the next bundle that starts here (§4.2.7) */
+    uint64_t sequence_noted;           /* the store knows that those below may be used */
+    uint64_t loading_bytes;            /* asked for with LOAD */
+    struct list resting[MEMORY_SIZES]; /* backlogs, by the power of two of their bytes */
+    uint64_t resting_bytes;
     enum crc_type primary_crc;
     tick reports_spent; /* of config.report_rate */
     struct report_share reports[REPORT_PARTIES];
@@ -313,9 +319,20 @@ void queue_verify(struct agent *a, struct record *whole); /* BUSY: it waits for 
 struct record *queue_verify_next(struct agent *a);        /* BUSY again; NULL: none waits */
 void queue_retry(struct agent *a, struct record *r);      /* pauses, each time twice as long */
 int queue_load(struct agent *a, struct record *r, struct agent_action *out); /* LOAD; 1 */
-bool queue_memory_full(const struct agent *a, uint64_t more);
 int queue_poll(struct agent *a, struct queue *q, struct agent_action *out);
 void queue_check(const struct queue *q);
+
+/* agent_memory.c. rest: after each change of the record's state or bytes; its bytes may leave the
+ * memory if its turn is not near. wake: before its turn. make_room, for r: true when so many
+ * bytes more have room. open: the queue is open from now on, or closed. */
+void memory_init(struct agent *a);
+void memory_rest(struct agent *a, struct record *r);
+void memory_wake(struct agent *a, struct record *r);
+bool memory_make_room(struct agent *a, const struct record *r, uint64_t more);
+bool memory_full(const struct agent *a, uint64_t more);
+void memory_open(struct agent *a, struct queue *q, bool open);
+void memory_check_record(const struct record *r);
+void memory_check(const struct agent *a, uint64_t resting);
 
 /* agent_place.c */
 uint64_t agent_life(const struct agent *a); /* agent_life_ms at the last push */

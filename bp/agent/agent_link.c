@@ -171,7 +171,7 @@ int agent_link_remove(struct agent *a, uint32_t link, struct agent_now now)
     if (l == NULL)
         return HELIO_ENOENT;
     agent_release(a, link, l->arriving);
-    l->queue.open = false;
+    memory_open(a, &l->queue, false);
     a->links[link] = NULL;
     routes_remove_link(&a->routes, link);
     a->place = ask_changed(a, link) || a->place;
@@ -264,7 +264,7 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
         return;
     struct queue *q = &link_at(a, link)->queue;
     bool changed = q->open != up;
-    q->open = up;
+    memory_open(a, q, up);
     if (changed)
         agent_link_changed(a, link);
     if (!up)

@@ -27,8 +27,8 @@ void agent_await_route(struct agent *a, struct record *r, const struct agent_hea
     room_enter(a, r);
     if (!known) /* once, however often it is asked for */
         emit_record(a, BUNDLE_WAITING, r);
-    if (queue_memory_full(a, 0) && record_can_load(r))
-        record_release(a, r);
+    memory_rest(a, r);
+    (void)memory_make_room(a, r, 0);
 }
 
 /* NULL: no memory. */
@@ -171,6 +171,7 @@ static void place_head(struct agent *a, struct record *r, const struct agent_hea
     assert(r->queue == NULL && list_empty(&r->node));
     room_leave(r);
     kind_leave(a, r);
+    memory_wake(a, r);
     const struct ask_answer answer = ask_router(a, r, h);
     place_by(a, r, h, &answer);
 }

@@ -4,9 +4,10 @@
  * and sources take turns (agent_turn.c); what one source brought goes first in, first out. A
  * bundle whose turn is near but whose bytes are only in the store is asked for ahead of time
  * (PREFETCH), so that a link with a full window never waits for the medium; under memory pressure
- * at least the one at the head is loaded, so that a queue always moves. Deliveries keep their bytes
- * until they are answered, and anybody can name an endpoint: under pressure one that nobody
- * registered has none in memory, and a registered one has one of each priority at most.
+ * at least the one at the head is loaded, so that a queue always moves; agent_memory.c says which
+ * bytes go. Deliveries keep their bytes until they are answered, and anybody can name an endpoint:
+ * under pressure one that nobody registered has none in memory, and a registered one has one of
+ * each priority at most.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -58,12 +59,6 @@ static uint64_t count_given(const struct queue *q)
     return q->busy_len + q->owed;
 }
 
-bool queue_memory_full(const struct agent *a, uint64_t more)
-{
-    uint64_t used = a->counters.memory_bytes + a->loading_bytes;
-    return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
-}
-
 /* ahead: bundles of its priority that are ready before it. */
 static bool front_has_room(const struct queue *q, const struct band *b, uint64_t ahead)
 {
@@ -97,14 +92,15 @@ void queue_add(struct agent *a, struct queue *q, struct record *r, enum bundle_p
     q->bytes += r->bytes;
     q->backlog[priority].bundles++;
     q->backlog[priority].bytes += r->bytes;
-    bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) || !queue_memory_full(a, 0);
+    bool stays = r->link != TO_ENDPOINT || keeps_bytes(q, b, 0, r) ||
+                 (q->open ? memory_make_room(a, r, 0) : !memory_full(a, 0));
     bool ahead = r->buf != NULL && stays && b->back.waiting == 0 && front_has_room(q, b, 0);
     bands_add(a, &q->bands, b, r, !ahead);
     if (!ahead)
         enter_kind(a, r, h);
     room_enter(a, r);
-    if (!ahead && queue_memory_full(a, 0) && record_can_load(r))
-        record_release(a, r);
+    memory_rest(a, r);
+    (void)memory_make_room(a, r, 0);
     queue_wake(a, q);
     assert(q->bundles >= q->bands.waiting && q->backlog[priority].bundles > 0);
 }
@@ -115,6 +111,7 @@ static void take_out(struct agent *a, struct record *r)
     assert(q != NULL && state_is_queued(r->state));
     assert(!state_is_given(r->state) || q->busy_len > 0);
     kind_leave(a, r);
+    memory_wake(a, r);
     turns_leave(a, r);
     if (r->state == STATE_FRONT || r->state == STATE_BACK) {
         bands_sub(a, &q->bands, r);
@@ -153,8 +150,8 @@ void queue_leave(struct agent *a, struct record *r)
 static void rest_behind(struct agent *a, struct record *r)
 {
     enter_kind(a, r, NULL);
-    if (r->buf != NULL && queue_memory_full(a, 0) && record_can_load(r))
-        record_release(a, r);
+    memory_rest(a, r);
+    (void)memory_make_room(a, r, 0);
 }
 
 /* However many come back, those at the head of a queue are few: the last of them goes behind. */
@@ -183,6 +180,7 @@ static void put_back(struct agent *a, struct record *r, bool behind)
         rest_behind(a, r);
     else
         trim_front(a, q, b);
+    memory_rest(a, r);
     queue_wake(a, q);
 }
 
@@ -213,6 +211,7 @@ void queue_pause(struct agent *a, struct record *r, tick until)
     r->state = STATE_PAUSED;
     list_add_tail(&q->paused, &r->node);
     enter_kind(a, r, NULL);
+    memory_rest(a, r);
     record_set_timer(a, r, tick_min(r->expires, until));
     queue_wake(a, q);
 }
@@ -275,9 +274,10 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
 {
     while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
         struct record *r = turns_first(a, &b->back, q->window + PREFETCH);
-        if (r->buf == NULL && !keeps_bytes(q, b, ahead, r) && queue_memory_full(a, r->bytes))
+        if (r->buf == NULL && !keeps_bytes(q, b, ahead, r) && !memory_make_room(a, r, r->bytes))
             break;
         kind_leave(a, r);
+        memory_wake(a, r);
         bands_move_up(a, &q->bands, r);
         if (r->buf == NULL && load_record(a, r, out))
             return 1;

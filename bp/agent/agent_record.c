@@ -258,6 +258,7 @@ static struct record *make_record(struct agent *a, const struct agent_head *h, u
     list_init(&r->node);
     list_init(&r->answer);
     list_init(&r->alike);
+    list_init(&r->resting);
     heap_node_init(&r->timer);
     for (size_t i = 0; i < sizeof r->claims / sizeof *r->claims; i++)
         heap_node_init(&r->claims[i]);
@@ -392,6 +393,7 @@ void record_hold(struct agent *a, struct record *r, struct buf *b)
     r->buf = b;
     assert(b->refs > 0);
     a->counters.memory_bytes += b->cap;
+    memory_rest(a, r);
 }
 
 void record_fit(struct agent *a, struct record *r)
@@ -409,6 +411,7 @@ void record_release(struct agent *a, struct record *r)
     if (r->buf == NULL)
         return;
     assert(a->counters.memory_bytes >= r->buf->cap);
+    memory_wake(a, r);
     a->counters.memory_bytes -= r->buf->cap;
     buf_drop(r->buf);
     r->buf = NULL;

@@ -31,15 +31,18 @@ struct record {
         struct hash_node by_id; /* ROLE_BUNDLE */
         struct list sibling;    /* ROLE_COPY: in fan.copies */
     };
-    struct list node;           /* in the list of its state */
-    struct list answer;         /* in agent.answers; later in agent.recalls */
-    struct list alike;          /* in its kind */
-    struct kind *kind;          /* BACK and PAUSED of a link, and NO_ROUTE; else NULL */
-    struct heap_node timer;     /* expiry, or the end of its pause */
-    struct heap_node claims[3]; /* in `waiting` of its peer, its source, and its backlog */
-    enum record_state state;    /* agent_state.h */
-    enum record_role role;
-    enum bundle_origin origin; /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
+    struct list node;            /* in the list of its state */
+    struct list answer;          /* in agent.answers; later in agent.recalls */
+    struct list alike;           /* in its kind */
+    struct list resting;         /* in its backlog's `resting` (agent_memory.c) */
+    struct kind *kind;           /* BACK and PAUSED of a link, and NO_ROUTE; else NULL */
+    struct heap_node timer;      /* expiry, or the end of its pause */
+    struct heap_node claims[3];  /* in `waiting` of its peer, its source, and its backlog */
+    enum record_state state : 8; /* agent_state.h */
+    enum record_role role : 4;
+    enum bundle_origin origin : 4; /* FROM_LINK, or FROM_APPLICATION: the node itself, too */
+    enum agent_refusal answer_refusal : 8; /* REFUSE_NONE = CONFIRM */
+    uint32_t load_failures : 8;            /* LOAD_TRIES at most */
     uint32_t mark_len;   /* of the id: what is remembered when it is gone; ENDED, 0: nothing */
     struct band *band;   /* FRONT, BACK */
     uint64_t key, token; /* token: of the answer; then the registration it was taken back from */
@@ -65,25 +68,24 @@ struct record {
     struct fan *fan;      /* of a copy, and of the bundle whose copy it is */
     struct registration *taker; /* BUSY in an endpoint's queue: who has it */
     struct assembly *assembly;  /* of a fragment for this node, and of its whole */
-    uint32_t load_failures, in_link;
-    uint32_t losses;      /* on unreliable links */
-    uint32_t tries;       /* that failed: to forward it, or to deliver it */
-    const char *failed;   /* why the last of these did; static; NULL: none */
-    uint64_t sent_to;     /* bytes of the payload that went on in fragments */
-    uint64_t in_hand;     /* in the fragment that the link has; 0: it has no fragment */
-    uint64_t fits;        /* bytes that still go its present way; 0: any */
-    bool has_token;       /* an answer is due when it is stored */
-    bool rewrite;         /* its blocks change when it is forwarded */
-    bool loading;         /* asked for with LOAD */
-    bool doomed;          /* an operator deleted it */
-    bool again;           /* it was forwarded before: it pauses before it goes on */
-    bool was_declined;    /* agent.declined says by which links */
-    bool too_late;        /* no route was in time when it was asked for last */
-    bool once;            /* a group's: known when it comes again */
-    struct agent_qos qos; /* as in the head */
-    uint8_t priority;     /* in its queue: its own, or what a rule of the link says */
-    enum agent_refusal answer_refusal; /* REFUSE_NONE = CONFIRM */
-    size_t payload_off, payload_len;   /* within buf's data */
+    uint32_t losses;            /* on unreliable links */
+    uint32_t tries;             /* that failed: to forward it, or to deliver it */
+    const char *failed;         /* why the last of these did; static; NULL: none */
+    uint64_t sent_to;           /* bytes of the payload that went on in fragments */
+    uint64_t in_hand;           /* in the fragment that the link has; 0: it has no fragment */
+    uint64_t fits;              /* bytes that still go its present way; 0: any */
+    bool has_token;             /* an answer is due when it is stored */
+    bool rewrite;               /* its blocks change when it is forwarded */
+    bool loading;               /* asked for with LOAD */
+    bool doomed;                /* an operator deleted it */
+    bool again;                 /* it was forwarded before: it pauses before it goes on */
+    bool was_declined;          /* agent.declined says by which links */
+    bool too_late;              /* no route was in time when it was asked for last */
+    bool once;                  /* a group's: known when it comes again */
+    struct agent_qos qos;       /* as in the head */
+    uint8_t priority;           /* in its queue: its own, or what a rule of the link says */
+    uint32_t in_link;
+    size_t payload_off, payload_len; /* within buf's data */
     uint32_t id_off, head_len;
     uint8_t head[]; /* what the store keeps (agent_head.h); ends with the id */
 };

@@ -85,7 +85,7 @@ int agent_register(struct agent *a, uint64_t reg, const struct eid *endpoint, ui
     } else {
         e->queue.window = e->queue.open ? e->queue.window + window : window;
     }
-    e->queue.open = true;
+    memory_open(a, &e->queue, true);
     agent_resume(a, &e->queue);
     queue_wake(a, &e->queue);
     assert(e->queue.open && by_reg(a, reg) == g && !list_empty(&e->regs));
@@ -103,7 +103,7 @@ static void abandon_list(struct agent *a, struct list *l)
 /* Its own queue: from now on nothing comes into it. */
 static void empty_own(struct agent *a, struct registration *g)
 {
-    g->queue.open = false;
+    memory_open(a, &g->queue, false);
     list_sub(&g->queue.node);
     list_for_each (it, &g->queue.busy)
         emit_declined(a, container_of(it, struct record, node), g->reg, "application is gone");
@@ -141,7 +141,7 @@ void agent_unregister(struct agent *a, uint64_t reg, struct agent_now now)
     hash_sub(&a->registrations, &g->by_reg);
     list_sub(&g->node); /* what is placed anew does not come to it */
     if (list_empty(&e->regs)) {
-        e->queue.open = false;
+        memory_open(a, &e->queue, false);
         list_sub(&e->queue.node);
     }
     if (g->queue.only != NULL)

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes in memory of queued bundles whose turn is not near: those behind the front of a queue, in
+ * a pause, without a route, and all in a closed queue. The store has these bytes, so memory that
+ * others need is taken from them: from the backlog (agent_quota.c) that has most, within a factor
+ * of two, and there from the bundle that came last, since its turn is last. Hence a backlog that
+ * does not move cannot make a flow that moves read its bundles from the store.
+ *
+ * The first bundles of a closed queue, which are next when it opens, go for another backlog only.
+ * Backlogs are sorted by the power of two of their bytes: each change is a step of constant cost.
+ * What can go wrong: all memory is with bundles that links and applications have, and with those
+ * next to go. Then a queue has one bundle in memory at least, as far as agent_queue.c says.
+ */
+#include <assert.h>
+
+#include "bp/agent/agent_impl.h"
+
+void memory_init(struct agent *a)
+{
+    for (size_t i = 0; i < MEMORY_SIZES; i++)
+        list_init(&a->resting[i]);
+    assert(a->resting_bytes == 0);
+}
+
+static size_t size_of(uint64_t bytes)
+{
+    size_t size = 0;
+    while ((bytes >>= 1) > 0)
+        size++;
+    return size;
+}
+
+static void sort_backlog(struct agent *a, struct account *x, uint64_t bytes)
+{
+    const bool same =
+        bytes > 0 && x->resting_bytes > 0 && size_of(bytes) == size_of(x->resting_bytes);
+    a->resting_bytes += bytes - x->resting_bytes;
+    x->resting_bytes = bytes;
+    if (same)
+        return;
+    list_sub(&x->by_resting);
+    if (bytes > 0)
+        list_add_tail(&a->resting[size_of(bytes)], &x->by_resting);
+}
+
+static bool is_resting(const struct record *r)
+{
+    if (r->buf == NULL || !record_can_load(r))
+        return false;
+    return r->state == STATE_NO_ROUTE || r->state == STATE_BACK || r->state == STATE_PAUSED ||
+           (r->state == STATE_FRONT && !r->queue->open);
+}
+
+/* NULL: of what fragments made together. */
+static struct account *backlog_of(const struct record *r)
+{
+    return (r->role == ROLE_COPY ? r->fan->original : r)->holder.backlog;
+}
+
+static void enter_backlog(struct agent *a, struct record *r, bool first)
+{
+    if (!is_resting(r) || !list_empty(&r->resting))
+        return;
+    struct account *x = backlog_of(r);
+    if (first)
+        list_add_head(&x->resting, &r->resting);
+    else
+        list_add_tail(&x->resting, &r->resting);
+    sort_backlog(a, x, x->resting_bytes + r->bytes);
+}
+
+void memory_rest(struct agent *a, struct record *r)
+{
+    enter_backlog(a, r, false);
+}
+
+void memory_wake(struct agent *a, struct record *r)
+{
+    if (list_empty(&r->resting))
+        return;
+    struct account *x = backlog_of(r);
+    assert(x->resting_bytes >= r->bytes);
+    list_sub(&r->resting);
+    sort_backlog(a, x, x->resting_bytes - r->bytes);
+}
+
+/* NULL: none rests. */
+static struct record *find_last(const struct agent *a)
+{
+    size_t size = MEMORY_SIZES;
+    while (size > 0 && list_empty(&a->resting[size - 1]))
+        size--;
+    if (size == 0)
+        return NULL;
+    const struct list *first = list_first(&a->resting[size - 1]);
+    const struct account *x = container_of(first, struct account, by_resting);
+    return container_of(x->resting.prev, struct record, resting);
+}
+
+bool memory_make_room(struct agent *a, const struct record *r, uint64_t more)
+{
+    const struct account *own = backlog_of(r);
+    if (more > a->config.memory_bytes)
+        return false;
+    while (memory_full(a, more)) {
+        struct record *last = find_last(a);
+        if (last == NULL || (last->state == STATE_FRONT && backlog_of(last) == own))
+            return false;
+        record_release(a, last);
+    }
+    return true;
+}
+
+bool memory_full(const struct agent *a, uint64_t more)
+{
+    const uint64_t used = a->counters.memory_bytes + a->loading_bytes;
+    return more > a->config.memory_bytes || used > a->config.memory_bytes - more;
+}
+
+/* They go before all others when the queue opens: the last one first, so that they keep their
+ * order. */
+static void rest_list(struct agent *a, struct list *l)
+{
+    for (struct list *it = l->prev; it != l; it = it->prev)
+        enter_backlog(a, container_of(it, struct record, node), true);
+}
+
+static void wake_list(struct agent *a, struct list *l)
+{
+    list_for_each (it, l)
+        memory_wake(a, container_of(it, struct record, node));
+}
+
+void memory_open(struct agent *a, struct queue *q, bool open)
+{
+    if (q->open == open)
+        return;
+    q->open = open;
+    bands_each_front(&q->bands, open ? wake_list : rest_list, a);
+}
+
+/* They assert in every build, with NDEBUG too: tests rely on them. */
+#undef NDEBUG
+#include <assert.h>
+
+void memory_check_record(const struct record *r)
+{
+    assert(is_resting(r) == !list_empty(&r->resting));
+}
+
+void memory_check(const struct agent *a, uint64_t resting)
+{
+    uint64_t all = 0;
+    for (size_t i = 0; i < MEMORY_SIZES; i++) {
+        list_for_each (it, &a->resting[i]) {
+            const struct account *x = container_of(it, struct account, by_resting);
+            uint64_t bytes = 0;
+            list_for_each (n, &x->resting) {
+                const struct record *r = container_of(n, struct record, resting);
+                assert(backlog_of(r) == x);
+                bytes += r->bytes;
+            }
+            assert(bytes > 0 && bytes == x->resting_bytes && size_of(bytes) == i);
+            all += bytes;
+        }
+    }
+    assert(all == a->resting_bytes && all == resting);
+}
