@@ -305,8 +305,7 @@ static void tell_holder(const struct node_link *l, char *why, size_t cap)
     }
     if (kind == CLA_SOCKET_NONE)
         snprintf(why + used, cap - used,
-                 "; the file is there. ss -lxp shows the program that listens at it; if there is "
-                 "none, a killed program left the file: remove it");
+                 "; the file is there. If ss -lxp shows no program at it, remove it");
     else
         snprintf(why + used, cap - used, "; another program uses it (ss -lnptu shows which)");
 }

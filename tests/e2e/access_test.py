@@ -205,7 +205,7 @@ class AccessTest(NodeCase):
         done = self.heliod(config)
         self.assertEqual(done.returncode, 1, done.stderr)
         self.assertIn(f"cannot listen at {path}", done.stderr)
-        self.assertIn("ss -lxp shows the program that listens at it; if there is none, a killed program left the file: remove it", done.stderr)
+        self.assertIn("the file is there. If ss -lxp shows no program at it, remove it", done.stderr)
         self.assertNotIn("another program uses it", done.stderr)
 
     def test_secrets_in_configurations(self):
