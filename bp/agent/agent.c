@@ -95,8 +95,10 @@ static int tables_init(struct agent *a, uint64_t seed)
         goto registrations;
     if (hash_init(&a->kinds, seed) < 0)
         goto assemblies;
-    if (hash_init(&a->declined, seed) < 0)
+    if (hash_init(&a->targets, seed) < 0)
         goto kinds;
+    if (hash_init(&a->declined, seed) < 0)
+        goto targets;
     seen_init(&a->seen, seed, a->config.seen_max);
     if (returns_init(&a->returns, seed, a->config.returns_max) < 0)
         goto seen;
@@ -112,6 +114,8 @@ returns:
 seen:
     seen_fini(&a->seen);
     hash_fini(&a->declined);
+targets:
+    hash_fini(&a->targets);
 kinds:
     hash_fini(&a->kinds);
 assemblies:
@@ -223,6 +227,7 @@ void agent_free(struct agent *a)
     seen_fini(&a->seen);
     heap_fini(&a->moving);
     hash_fini(&a->kinds);
+    hash_fini(&a->targets);
     declined_fini(a);
     hash_fini(&a->assemblies);
     hash_fini(&a->registrations);
@@ -240,7 +245,9 @@ void agent_begin(struct agent *a, struct agent_now now)
         agent_restore_clock(a, now.dtn_ms, now);
     if (a->anew)
         agent_place_anew(a);
-    else if (a->place)
+    if (a->heads)
+        agent_place_heads(a);
+    if (a->place)
         agent_place_all(a);
 }
 
@@ -461,7 +468,7 @@ void agent_expire(struct agent *a, struct agent_now now)
 tick agent_deadline(const struct agent *a)
 {
     const struct router_ops *ops = a->router.ops;
-    if (a->place || a->anew || agent_places(a))
+    if (a->place || a->anew || a->heads || agent_places(a))
         return 0;
     tick due = ops->deadline == NULL ? TICK_NEVER : ops->deadline(a->router.state);
     return tick_min(due, agenda_due(&a->timers));

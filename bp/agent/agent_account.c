@@ -63,6 +63,7 @@ static void free_account(struct agent *a, struct hash *table, struct account *x)
     for (size_t i = 0; i < BUNDLE_PRIORITIES; i++)
         heap_fini(&x->waiting[i]);
     assert(list_empty(&x->resting));
+    list_sub(&x->sharing);
     hash_sub(table, &x->by_id);
     free(x);
 }
@@ -79,6 +80,7 @@ struct account *account_pin(struct hash *table, uint64_t id)
         list_init(&x->proven);
         list_init(&x->resting);
         list_init(&x->by_resting);
+        list_init(&x->sharing);
         hash_add(table, &x->by_id, id);
     }
     x->pins++;

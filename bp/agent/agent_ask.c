@@ -229,13 +229,49 @@ void agent_reroute(struct agent *a)
     a->anew = a->counters.bundles > 0;
 }
 
+/* Patterns of links to neighbours are of this sort: however many bundles wait for others, those are
+ * not asked for. */
+static bool is_of_node(const struct eid_pattern *p)
+{
+    return p->eid.scheme == EID_IPN && !p->any && !p->any_node && !p->ranges;
+}
+
+/* Does the router know no more than these routes? */
+static bool routes_decide(const struct agent *a)
+{
+    return a->router.state == &a->routes && a->router.ops->by_destination;
+}
+
+static void reroute_pattern(struct agent *a, const struct eid_pattern *p)
+{
+    if (!routes_decide(a) || !is_of_node(p)) {
+        agent_reroute(a);
+        return;
+    }
+    kinds_ask_node(a, &p->eid);
+    a->heads = a->counters.bundles > 0;
+}
+
+bool ask_link_nodes(struct agent *a, uint32_t link)
+{
+    if (!routes_decide(a))
+        return false;
+    for (size_t i = 0; i < a->routes.len; i++)
+        if (a->routes.at[i].link == link && !is_of_node(&a->routes.at[i].pattern))
+            return false;
+    for (size_t i = 0; i < a->routes.len; i++)
+        if (a->routes.at[i].link == link)
+            reroute_pattern(a, &a->routes.at[i].pattern);
+    return true;
+}
+
 int agent_route_add(struct agent *a, const struct eid_pattern *pattern, uint32_t link)
 {
     if (link_at(a, link) == NULL)
         return HELIO_ENOENT;
     int rc = routes_add(&a->routes, pattern, link);
     if (rc == 0)
-        agent_reroute(a);
+        reroute_pattern(a, pattern);
     return rc;
 }
 
@@ -253,6 +289,6 @@ int agent_route_remove(struct agent *a, const struct eid_pattern *pattern, uint3
 {
     int rc = routes_remove(&a->routes, pattern, link);
     if (rc == 0)
-        agent_reroute(a);
+        reroute_pattern(a, pattern);
     return rc;
 }

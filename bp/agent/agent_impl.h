@@ -125,12 +125,13 @@ struct account {
     struct hash_node by_id;
     struct heap waiting[BUNDLE_PRIORITIES]; /* what may be dropped, by its end */
     uint64_t used[QUOTA_KINDS];
-    uint64_t pins;      /* links, bundles, assemblies and checks that refer to it */
-    uint32_t links;     /* configured ones to this peer: it has a share of its own */
-    bool unproven;      /* of all sources of a peer that have not proved themselves, together */
-    uint64_t after;     /* of one that has: its bundles with keys below count for those */
-    uint64_t last;      /* of those: the key of the last one that came */
-    struct list proven; /* of a peer: its sources that have; used longest ago first */
+    uint64_t pins;       /* links, bundles, assemblies and checks that refer to it */
+    uint32_t links;      /* configured ones to this peer: it has a share of its own */
+    struct list sharing; /* agent.sharers, of a peer that has a share */
+    bool unproven;       /* of all sources of a peer that have not proved themselves, together */
+    uint64_t after;      /* of one that has: its bundles with keys below count for those */
+    uint64_t last;       /* of those: the key of the last one that came */
+    struct list proven;  /* of a peer: its sources that have; used longest ago first */
     size_t proven_len;
     tick proven_next;                  /* before that no other one does */
     uint64_t held_bundles, held_bytes; /* of a user: all of its bundles, also those set apart */
@@ -192,12 +193,14 @@ struct agent {
     struct list leaving;      /* links */
     struct list resuming;     /* queues */
     struct hash kinds;        /* beside rests */
+    struct hash targets;      /* of these */
     struct kinds apart_kinds; /* of what has no way now */
     struct list asking;       /* kinds */
     struct heap moving;       /* has room for every kind */
     struct list spent;        /* empty ranks of bands, to be freed */
     bool place;               /* what waits apart may have a way now */
     bool anew;                /* so may those in queues of links have another one */
+    bool heads;               /* so may those at the heads of these queues */
     struct record *polled;    /* freed at the next poll: the last action shows its bytes */
     struct notice *notices;   /* ring */
     size_t notices_at, notices_len, notices_cap;
@@ -218,6 +221,8 @@ struct agent {
     uint64_t parties;      /* peers with a share, this node included */
     uint64_t limits[QUOTA_KINDS], shares[QUOTA_KINDS]; /* of all; of each party */
     uint64_t common_used[QUOTA_KINDS];                 /* beyond the shares */
+    uint64_t peers_used[QUOTA_KINDS];                  /* of all, by all peers */
+    struct list sharers;                               /* accounts of peers with a share */
     struct way here, no_route;                         /* beside those of links */
     uint64_t ways;                                     /* all of them */
     uint64_t way_share[2], apart[2]; /* what is set apart for each; used of that by all, links that
@@ -354,6 +359,7 @@ void agent_await_route(struct agent *a, struct record *r, const struct agent_hea
 /* What waits apart is asked for, and placed, as far as one slice goes. */
 void agent_place_all(struct agent *a);
 void agent_place_anew(struct agent *a);    /* and what waits in queues of links */
+void agent_place_heads(struct agent *a);   /* what is at their heads, and what is due */
 void agent_place_touched(struct agent *a); /* as the router says of its last change */
 void agent_place_slice(struct agent *a);
 bool agent_places(const struct agent *a); /* there is more to do */
@@ -393,6 +399,9 @@ struct ask_answer ask_router(const struct agent *a, const struct record *r,
                              const struct agent_head *h);
 /* The link was added, removed, or is up or down now. True: what waits apart may have a way. */
 bool ask_changed(struct agent *a, uint32_t link);
+/* What waits for the nodes of this link's routes, wherever it does, is to be asked for, and heads
+ * of queues. False: its routes are for more than single nodes, or another router answers. */
+bool ask_link_nodes(struct agent *a, uint32_t link);
 /* It is in the queue of its link by this answer; an earlier one's booking is over. */
 void ask_placed(struct agent *a, struct record *r, const struct ask_answer *answer);
 /* Its booking, if it has one, ends so. */

@@ -25,6 +25,7 @@ static void init_kind(struct kind *k, struct kinds *of)
     list_init(&k->node);
     list_init(&k->records);
     list_init(&k->asking);
+    list_init(&k->beside);
     heap_node_init(&k->turn);
 }
 
@@ -78,14 +79,53 @@ static bool is_of(const struct kind *k, const struct kinds *of, const struct rec
            ref_equal(&k->avoid, &r->avoid) && eid_equal(&k->destination, &h->destination);
 }
 
+static struct target *find_target(const struct agent *a, const struct eid *node)
+{
+    struct hash_node *n = hash_find(&a->targets, eid_node_hash(a->config.seed, node));
+    for (; n != NULL; n = hash_next(n)) {
+        struct target *t = container_of(n, struct target, by_node);
+        if (eid_same_node(&t->node, node))
+            return t;
+    }
+    return NULL;
+}
+
+/* NULL: no memory. */
+static struct target *get_target(struct agent *a, const struct eid *node)
+{
+    struct target *t = find_target(a, node);
+    if (t != NULL)
+        return t;
+    t = calloc(1, sizeof *t);
+    if (t == NULL)
+        return NULL;
+    list_init(&t->kinds);
+    t->node = *node;
+    hash_add(&a->targets, &t->by_node, eid_node_hash(a->config.seed, node));
+    return t;
+}
+
+static void leave_target(struct agent *a, struct kind *k)
+{
+    struct target *t = k->target;
+    list_sub(&k->beside);
+    if (!list_empty(&t->kinds))
+        return;
+    hash_sub(&a->targets, &t->by_node);
+    free(t);
+}
+
 static struct kind *make_kind(struct agent *a, struct kinds *of, const struct record *r,
                               const struct agent_head *h, uint64_t hash)
 {
     if (a->kinds.len >= KINDS_MAX || heap_reserve(&a->moving, a->kinds.len + 1) < 0)
         return NULL;
     struct kind *k = calloc(1, sizeof *k);
-    if (k == NULL)
+    struct target *target = k == NULL ? NULL : get_target(a, &h->destination);
+    if (target == NULL) {
+        free(k);
         return NULL;
+    }
     init_kind(k, of);
     k->critical = r->qos.critical;
     k->priority = r->qos.priority;
@@ -94,6 +134,8 @@ static struct kind *make_kind(struct agent *a, struct kinds *of, const struct re
     k->avoid = r->avoid;
     k->destination = h->destination;
     hash_add(&a->kinds, &k->by_key, hash);
+    list_add_tail(&target->kinds, &k->beside);
+    k->target = target;
     list_add_tail(&of->idle, &k->node);
     assert(is_of(k, of, r, h));
     return k;
@@ -140,12 +182,13 @@ void kind_leave(struct agent *a, struct record *r)
         return;
     assert(a->kinds.len > 0);
     hash_sub(&a->kinds, &k->by_key);
+    leave_target(a, k);
     heap_sub(&a->moving, &k->turn);
     list_sub(&k->node);
     free(k);
 }
 
-void kinds_ask(struct agent *a, struct kinds *w)
+static void ask_rests(struct agent *a, struct kinds *w)
 {
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct kind *rest = &w->rest[p];
@@ -154,8 +197,35 @@ void kinds_ask(struct agent *a, struct kinds *w)
         if (!list_empty(&rest->asking) && list_empty(&rest->node))
             list_add_tail(&a->asking, &rest->node);
     }
+}
+
+void kinds_ask(struct agent *a, struct kinds *w)
+{
+    ask_rests(a, w);
     list_move_all(&w->idle, a->asking.prev); /* to its end */
     assert(list_empty(&w->idle));
+}
+
+/* Of those that are to be moved each bundle is asked for. */
+static void ask_kind(struct agent *a, struct kind *k)
+{
+    if (heap_has(&k->turn))
+        return;
+    list_sub(&k->node);
+    list_add_tail(&a->asking, &k->node);
+    assert(kinds_due(a));
+}
+
+void kinds_ask_node(struct agent *a, const struct eid *node)
+{
+    struct target *t = find_target(a, node);
+    if (t != NULL)
+        list_for_each (it, &t->kinds)
+            ask_kind(a, container_of(it, struct kind, beside));
+    ask_rests(a, &a->apart_kinds);
+    for (uint32_t i = 0; i < a->links_cap; i++)
+        if (a->links[i] != NULL)
+            ask_rests(a, &a->links[i]->kinds);
 }
 
 void kinds_ask_moving(struct agent *a)
@@ -242,12 +312,8 @@ static void move_one(struct agent *a)
 
 void kind_retry(struct agent *a, const struct record *r)
 {
-    struct kind *k = r->kind;
-    if (k == NULL || k->rest || heap_has(&k->turn))
-        return;
-    list_sub(&k->node);
-    list_add_tail(&a->asking, &k->node);
-    assert(kinds_due(a));
+    if (r->kind != NULL && !r->kind->rest)
+        ask_kind(a, r->kind);
 }
 
 void kinds_step(struct agent *a, uint64_t steps)
@@ -312,6 +378,6 @@ uint64_t kinds_check(const struct agent *a)
         assert(list_empty(&k->node) && !k->rest && !list_empty(&k->records));
         n += check_list(k, &k->records);
     }
-    assert(a->kinds.len <= KINDS_MAX);
+    assert(a->kinds.len <= KINDS_MAX && a->targets.len <= a->kinds.len);
     return n;
 }

@@ -25,10 +25,19 @@ struct link_ref {
     uint32_t life;
 };
 
+/* A node that bundles wait for: while there are kinds for it. */
+struct target {
+    struct hash_node by_node;
+    struct list kinds; /* kind.beside */
+    struct eid node;
+};
+
 /* Bundles that wait in one place, for which a router that answers by destination has one answer.
  * A rest is all others of one priority; each of these is asked for. */
 struct kind {
     struct hash_node by_key; /* not of a rest */
+    struct target *target;   /* likewise */
+    struct list beside;      /* target.kinds */
     struct list node;        /* in kinds.idle, or in agent.asking; none: it is in agent.moving */
     struct heap_node turn;   /* in agent.moving: they have another way now */
     struct kinds *of;
@@ -58,6 +67,8 @@ void kind_leave(struct agent *a, struct record *r);
 void kind_retry(struct agent *a, const struct record *r);
 /* All that waits there is to be asked for. */
 void kinds_ask(struct agent *a, struct kinds *w);
+/* So are all bundles for this node, wherever they wait, and the rests. */
+void kinds_ask_node(struct agent *a, const struct eid *node);
 /* So are those that were to be moved: there is another router. */
 void kinds_ask_moving(struct agent *a);
 /* Is anything still to be asked for, or to be moved? */

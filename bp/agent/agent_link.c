@@ -290,7 +290,8 @@ void agent_link_limit(struct agent *a, uint32_t link, uint64_t bundle_max, struc
     if (l == NULL || l->bundle_max == bundle_max)
         return;
     l->bundle_max = bundle_max;
-    agent_reroute(a);
+    if (!ask_link_nodes(a, link))
+        agent_reroute(a);
 }
 
 void agent_window(struct agent *a, uint32_t link, uint32_t window, struct agent_now now)

@@ -336,6 +336,10 @@ void agent_link_changed(struct agent *a, uint32_t link)
         agent_place_touched(a);
     if (ops->touches != NULL)
         return;
+    if (ask_link_nodes(a, link)) {
+        agent_place_heads(a);
+        return;
+    }
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (i == link || a->links[i] == NULL)
             continue;
@@ -351,9 +355,19 @@ void agent_link_changed(struct agent *a, uint32_t link)
     agent_place_slice(a);
 }
 
+void agent_place_heads(struct agent *a)
+{
+    a->heads = false;
+    for (uint32_t i = 0; i < a->links_cap; i++) {
+        if (a->links[i] != NULL)
+            bands_each_front(&a->links[i]->queue.bands, place_list_again, a);
+    }
+    agent_place_slice(a);
+}
+
 void agent_place_anew(struct agent *a)
 {
-    a->anew = false;
+    a->anew = a->heads = false;
     for (uint32_t i = 0; i < a->links_cap; i++) {
         if (a->links[i] != NULL)
             place_link_again(a, a->links[i]);

@@ -68,7 +68,8 @@ static uint64_t above(const struct agent *a, const struct account *x, size_t kin
     return used > share ? used - share : 0;
 }
 
-/* Shares and what is used beyond them, after a peer was added or removed. */
+/* Shares and what is used beyond them, after a peer was added or removed. Of the peers without a
+ * share, of which there may be any number, all that they use is beyond it: their sum is enough. */
 static void share_out(struct agent *a)
 {
     assert(a->parties > 0 && a->ways > 0);
@@ -84,11 +85,10 @@ static void share_out(struct agent *a)
     for (size_t k = 0; k < QUOTA_KINDS; k++) {
         a->limits[k] = limits[k];
         a->shares[k] = percent(limits[k], c->reserve_percent) / a->parties;
-        a->common_used[k] = 0;
-        struct hash_node *n = hash_walk(&a->peers, NULL);
-        for (; n != NULL; n = hash_walk(&a->peers, n)) {
-            const struct account *x = container_of(n, struct account, by_id);
-            a->common_used[k] += above(a, x, k, x->used[k]);
+        a->common_used[k] = a->peers_used[k];
+        list_for_each (it, &a->sharers) {
+            const struct account *x = container_of(it, struct account, sharing);
+            a->common_used[k] -= x->used[k] - above(a, x, k, x->used[k]);
         }
     }
 }
@@ -98,6 +98,7 @@ int quota_init(struct agent *a)
     struct hash *tables[] = {&a->peers, &a->sources, &a->users, &a->backlogs, &a->proven};
     const size_t len = sizeof tables / sizeof *tables;
     size_t done = 0;
+    list_init(&a->sharers);
     a->ways = 2; /* endpoints here, and what waits for a way */
     while (done < len && hash_init(tables[done], a->config.seed) == 0)
         done++;
@@ -123,7 +124,10 @@ int quota_add_peer(struct agent *a, uint64_t id)
     struct account *x = account_pin(&a->peers, id);
     if (x == NULL)
         return HELIO_ENOMEM;
-    a->parties += x->links++ == 0;
+    if (x->links++ == 0) {
+        a->parties++;
+        list_add_tail(&a->sharers, &x->sharing);
+    }
     share_out(a);
     return 0;
 }
@@ -132,7 +136,10 @@ void quota_sub_peer(struct agent *a, uint64_t id)
 {
     struct account *x = account_find(&a->peers, id);
     assert(x != NULL && x->links > 0 && a->parties > 1);
-    a->parties -= --x->links == 0;
+    if (--x->links == 0) {
+        a->parties--;
+        list_sub(&x->sharing);
+    }
     share_out(a);
     account_unpin(a, &a->peers, x);
 }
@@ -193,6 +200,7 @@ static void account_add(struct agent *a, struct account *p, enum quota_kind kind
 {
     a->common_used[kind] +=
         above(a, p, kind, p->used[kind] + amount) - above(a, p, kind, p->used[kind]);
+    a->peers_used[kind] += amount;
     p->used[kind] += amount;
 }
 
@@ -201,6 +209,8 @@ static void account_sub(struct agent *a, struct account *p, enum quota_kind kind
     assert(p->used[kind] >= amount);
     a->common_used[kind] -=
         above(a, p, kind, p->used[kind]) - above(a, p, kind, p->used[kind] - amount);
+    assert(a->peers_used[kind] >= amount);
+    a->peers_used[kind] -= amount;
     p->used[kind] -= amount;
 }
 
@@ -545,7 +555,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     struct hash_node *n = hash_walk(table, NULL);
     for (; n != NULL; n = hash_walk(table, n)) {
         const struct account *x = container_of(n, struct account, by_id);
-        assert(x->pins > 0);
+        assert(x->pins > 0 && list_empty(&x->sharing) == (x->links == 0));
         parties += x->links > 0;
         for (size_t k = 0; k < QUOTA_KINDS; k++) {
             used[k] += x->used[k];
@@ -560,7 +570,7 @@ static void check_table(const struct agent *a, const struct hash *table, bool pe
     assert(used[QUOTA_FRAGMENTS] == a->counters.fragments);
     assert(used[QUOTA_ARRIVING] == (peers ? a->counters.arriving_bytes : 0));
     for (size_t k = 0; k < QUOTA_KINDS && peers; k++)
-        assert(common[k] == a->common_used[k]);
+        assert(common[k] == a->common_used[k] && used[k] == a->peers_used[k]);
     assert(!peers || parties == a->parties);
 }
 

@@ -279,6 +279,49 @@ START_TEST(drawn_from_seeds)
 }
 END_TEST
 
+static uint64_t count_backlog(const struct binder *n, uint32_t link)
+{
+    struct agent_backlog b[BUNDLE_PRIORITIES];
+    ck_assert(agent_backlog(n->a, link, b));
+    return b[BUNDLE_BULK].bundles + b[BUNDLE_NORMAL].bundles + b[BUNDLE_EXPEDITED].bundles;
+}
+
+/* Links to other nodes come and go: of all that waits only the few at the heads of queues are asked
+ * for, at once. */
+START_TEST(a_link_to_another_node_asks_for_nothing)
+{
+    struct binder n;
+    char to[16];
+    start_with(&n, 1);
+    agent_link(n.a, 0, false, n.now);
+    for (uint64_t i = 1; i <= 12; i++) {
+        snprintf(to, sizeof to, "ipn:9.%d", (int)i);
+        send_to(&n, to, i);
+    }
+    settle(&n);
+    for (uint32_t i = 1; i <= 3; i++) {
+        struct eid peer = eid_of("ipn:3.0");
+        ck_assert_int_eq(agent_link_add(n.a, i, &peer, 2), 0);
+        route(&n, "ipn:3.*", i);
+        agent_link(n.a, i, true, n.now);
+        ck_assert_uint_gt(agent_deadline(n.a), n.now.now);
+        agent_link_limit(n.a, i, 1000000, n.now);
+        agent_link(n.a, i, false, n.now);
+        ck_assert_uint_gt(agent_deadline(n.a), n.now.now);
+        ck_assert_int_eq(agent_link_remove(n.a, i, n.now), 0);
+        agent_heard(n.a, 0, n.now);
+        ck_assert_uint_gt(agent_deadline(n.a), n.now.now);
+    }
+    ck_assert_uint_eq(count_backlog(&n, 0), 12);
+    add_link(&n, 1, "ipn:3.0", 2);
+    route(&n, "ipn:9.*", 1); /* this one is for them */
+    settle(&n);
+    ck_assert_uint_eq(count_backlog(&n, 0), 0);
+    ck_assert_uint_eq(count_backlog(&n, 1), 12);
+    binder_fini(&n);
+}
+END_TEST
+
 SUITE(bp_agent_links, t)
 {
     tcase_set_timeout(t, 60);
@@ -288,6 +331,7 @@ SUITE(bp_agent_links, t)
     tcase_add_test(t, answers_go_with_their_link);
     tcase_add_test(t, the_recalled_ones_end);
     tcase_add_test(t, heard_again);
+    tcase_add_test(t, a_link_to_another_node_asks_for_nothing);
     tcase_add_test(t, hundreds);
     tcase_add_loop_test(t, drawn_from_seeds, 0, 100);
 }

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Unconfigured peers under always-new names, each of which brings one bundle for a silent neighbour and leaves."""
+import os
+import time
+
+from attack import main
+from bundle_wire import bundle
+from tcpcl_wire import connect, push, segment
+
+ATTACKERS, PER_SECOND = 2, 200  # of each
+LEAST = 1000  # names of an attack that took place
+
+
+def note(path):
+    """One more: a byte, which the end of the attack cannot cut in two."""
+    with open(path, "ab") as f:
+        f.write(b".")
+
+
+def attacker(port, number, path):
+    def go(until):
+        os.setpriority(os.PRIO_PROCESS, 0, 10)  # attackers have machines of their own
+        names = 0
+        while time.monotonic() < until:
+            peer = 100000 + number * 10**7 + names
+            try:
+                with connect(port, source=f"127.0.0.{number}", name=f"ipn:{peer}.0") as s:
+                    push(s, segment(0, bundle((peer, 1), (67, 1), 1), announced=len(bundle((peer, 1), (67, 1), 1))), until)
+                    push(s, segment(1, bytes(1500), flags=2, announced=3000), until)  # and breaks off in the next one
+                names += 1
+                note(path)
+                time.sleep(1 / PER_SECOND)
+            except OSError:
+                time.sleep(0.005)
+    return go
+
+
+def run(scene):
+    """Two addresses connect under new names 400 times a second in all; node 1's goodput to node 3 by way of this node is measured."""
+    p2, p3, to_silent, silent, tcp = scene.ports(5)
+    keys = {"rate": "200Mbit/s", "sessions": 10, "rto": "100ms"}
+    tcpcl = {"adapter": "tcpcl", "tls": "off"}
+    node = scene.node(2, [{"name": "to-1", "peer": "ipn:1.0", "local": f"127.0.0.1:{tcp}", **tcpcl}, scene.link(3, p2, p3, **keys),
+                          {"name": "in", "peer": "ipn:66.0", "local": f"127.0.0.1:{tcp}", "peers": 8, **tcpcl},
+                          scene.link(67, to_silent, silent, **keys)])
+    to_all = "routes:\n  - {to: 'ipn:*.*', via: to-2}\n"
+    scene.node(3, [scene.link(2, p3, p2, **keys)], extra=to_all)
+    scene.node(1, [{"name": "to-2", "peer": "ipn:2.0", "remote": f"127.0.0.1:{tcp}", **tcpcl}], extra=to_all)
+    scene.receiver(3)
+    paths = [scene.lab.path(f"names{number}") for number in range(8, 8 + ATTACKERS)]
+    phases = scene.phases(lambda: scene.goodput(1, 3, payload="50kB", window=20), *[attacker(tcp, 8 + i, path) for i, path in enumerate(paths)], settle=15.0)
+    names = sum(map(os.path.getsize, paths))
+    scene.figure("bundles that node 2 holds", scene.control(2, "counters")["agent"]["held"])
+    scene.bound("names under which the attackers came", names, ">=", LEAST)
+    scene.bound("goodput kept", phases["during_ratio"], ">=", 0.4)
+    scene.bound("RSS, MiB", scene.rss_peak(node), "<=", 1024 + 64)
+
+
+if __name__ == "__main__":
+    main(run)
