@@ -65,6 +65,11 @@ bool query_excludes(const struct plan_query *q, uint64_t neighbour)
     return false;
 }
 
+uint64_t plan_work(const struct plan *p)
+{
+    return p->work;
+}
+
 /* Over the light times from `at` on. */
 static bool cross_ranges(const struct plan *p, struct contact *c, tick at, tick takes, tick limit,
                          struct crossing *out)
@@ -119,13 +124,15 @@ static uint64_t relieve_contact(uint64_t backlog, const struct plan_contact *c, 
     return backlog > carries ? backlog - carries : 0;
 }
 
-bool pair_cross(const struct plan *p, const struct pair *pair, const struct cargo *cargo,
-                tick ready, uint64_t backlog, tick limit, struct crossing *out)
+bool pair_cross(struct plan *p, const struct pair *pair, const struct cargo *cargo, tick ready,
+                uint64_t backlog, tick limit, struct crossing *out)
 {
     struct crossing one;
     bool found = false;
+    p->work++;
     for (size_t i = pair_first(pair, ready); i < pair->len; i++) {
         struct contact *c = pair->at[i];
+        p->work++;
         if (c->is.start > limit || (found && c->is.start >= out->last_arrives))
             break;
         if ((cargo->ban == 0 || c->banned != cargo->ban) &&

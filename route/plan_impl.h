@@ -108,6 +108,7 @@ struct plan {
     bool chosen; /* … or by any */
     uint64_t ids, seen, bans;
     uint64_t hits, misses;
+    uint64_t work; /* contacts that searches looked at */
     struct heap heap;
     struct step *steps;
     size_t steps_len, steps_cap;
@@ -160,8 +161,8 @@ bool query_excludes(const struct plan_query *q, uint64_t neighbour);
 bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *cargo, tick ready,
                    uint64_t backlog, tick limit, struct crossing *out);
 /* By the best of the pair's contacts. */
-bool pair_cross(const struct plan *p, const struct pair *pair, const struct cargo *cargo,
-                tick ready, uint64_t backlog, tick limit, struct crossing *out);
+bool pair_cross(struct plan *p, const struct pair *pair, const struct cargo *cargo, tick ready,
+                uint64_t backlog, tick limit, struct crossing *out);
 
 /* --- plan_search.c --- */
 

@@ -94,6 +94,9 @@ void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority 
  * no limit, is none here either. */
 uint64_t plan_room(const struct plan *p, uint64_t volume);
 
+/* What searches have done so far, in contacts that they looked at; it only grows. */
+uint64_t plan_work(const struct plan *p);
+
 /* "no route" and the like, and what a hop waited for; for people. */
 const char *plan_reason_text(enum plan_reason reason);
 const char *plan_why_text(enum plan_why why);

@@ -194,12 +194,18 @@ static uint64_t find_first_part(struct plan_router *r, const struct router_query
     struct part_query context = {.router = r, .query = q};
     const struct plan_parts parts = {r->plan, find_for_part, &context};
     struct plan_query part = *pq;
-    if (q->whole || q->bytes <= PLAN_PART_MIN)
-        return 0;
+    const uint64_t before = plan_work(r->plan);
     uint64_t bytes = plan_parts_first(&parts, &part, &r->pending);
+    work_spend(r, q, plan_work(r->plan) - before);
     if (bytes > 0)
         *way = way_to(r, r->pending.hop[0].to);
     return *way == NULL || bytes == q->bytes ? 0 : bytes;
+}
+
+/* No way takes the bundle as a whole for this reason: may parts of it be looked for? */
+static bool may_split(const struct router_query *q, enum plan_reason reason)
+{
+    return reason != PLAN_FOUND && reason != PLAN_NO_ROUTE && !q->whole && q->bytes > PLAN_PART_MIN;
 }
 
 static struct router_answer answer_route(struct plan_router *r, struct way *way, uint64_t fits,
@@ -249,6 +255,9 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     uint64_t to;
     if (!plan_router_number(q->destination, &to) || !plan_knows(r->plan, to))
         return ask_other(r, q);
+    const tick until = work_until(r, q);
+    if (until > q->now && work_known(r, q, to))
+        return (struct router_answer){.verdict = ROUTER_WAIT, .until = until};
     const enum plan_priority priority = (enum plan_priority)q->priority;
     struct plan_query pq = {.from = r->node,
                             .to = to,
@@ -269,12 +278,16 @@ static struct router_answer ask_plan(void *router, const struct router_query *q)
     r->pending_chosen = false;
     if (reason == PLAN_FOUND)
         way = choose_equal(r, q, &pq, way, own);
-    uint64_t fits =
-        reason == PLAN_FOUND || reason == PLAN_NO_ROUTE ? 0 : find_first_part(r, q, &pq, &way);
+    const bool split = may_split(q, reason);
+    work_note(r, q, to, !split);
+    uint64_t fits = split && until <= q->now ? find_first_part(r, q, &pq, &way) : 0;
     r->totals.answers[reason]++;
     r->totals.parts += fits > 0;
-    struct router_answer a = reason == PLAN_FOUND || fits > 0 ? answer_route(r, way, fits, q->now)
-                                                              : none_answer(r, q, &pq, reason);
+    struct router_answer a = {.verdict = ROUTER_WAIT, .until = until};
+    if (reason == PLAN_FOUND || fits > 0)
+        a = answer_route(r, way, fits, q->now);
+    else if (!split || until <= q->now)
+        a = none_answer(r, q, &pq, reason);
     if (own != NULL && booking_held(r, own))
         book_volume(r, own);
     return a;

@@ -10,6 +10,7 @@
 #define COPIES_MAX 16    /* ways of a critical bundle */
 #define BALANCE_WAYS 4   /* that share bundles */
 #define BALANCE_SLOTS 64 /* destinations known to have one way only */
+#define SPLITS 256       /* destinations known to have a way for parts at most */
 
 struct way {
     uint64_t neighbour;
@@ -20,6 +21,13 @@ struct way {
     uint64_t contact; /* of the last answer, or in force when it was looked at last; 0: none */
     bool touched;     /* by the last change: what waits for it is to be asked for */
     uint64_t given;   /* bytes, of choices among equal ways */
+    tick spent; /* until then what it brings has had its part of the time (plan_router_work.c) */
+};
+
+/* So many bytes for a node, and more, found no way as a whole when they were asked for last. */
+struct split {
+    uint64_t to, bytes; /* 0: none */
+    enum bundle_priority priority;
 };
 
 struct booking {
@@ -64,6 +72,8 @@ struct plan_router {
     uint64_t besides[BALANCE_WAYS];  /* neighbours that are looked beside, in a search for others */
     size_t besides_len;
     struct balance_slot alone[BALANCE_SLOTS];
+    struct split splits[SPLITS];
+    tick spent, spent_all;  /* as way.spent, of what started here; of all */
     struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
     struct router_copy copy[COPIES_MAX];
     size_t copy_route[COPIES_MAX], copies; /* which of them it is */
@@ -100,6 +110,15 @@ size_t none_always(const struct plan_router *r, uint64_t to, uint64_t *out);
 size_t none_declined(const struct plan_router *r, const struct router_query *q, uint64_t *out);
 struct router_answer none_answer(struct plan_router *r, const struct router_query *rq,
                                  const struct plan_query *pq, enum plan_reason reason);
+
+/* plan_router_work.c: the time that looks for parts take. Until when this bundle is not to be
+ * looked for; <= now: it may be. known: it is known that it must go in parts. */
+tick work_until(const struct plan_router *r, const struct router_query *q);
+bool work_known(const struct plan_router *r, const struct router_query *q, uint64_t to);
+/* It found a way as a whole, or none. */
+void work_note(struct plan_router *r, const struct router_query *q, uint64_t to, bool whole);
+/* Parts of it were looked for, which took so many units of plan_work. */
+void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units);
 
 /* plan_router_way.c: links, and what changes */
 struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */

@@ -153,6 +153,31 @@ START_TEST(room_of_a_volume)
 }
 END_TEST
 
+/* Many that need a look come at once: then they wait, without a search, and others go on. */
+START_TEST(looks_have_a_part_of_the_time)
+{
+    struct world w;
+    unsigned looks = 0;
+    begin(&w);
+    set_up(&w, 0, true, S(10));
+    struct router_answer a = ask_parts(&w, 29000000, S(10), S(1000), false);
+    for (; a.verdict == ROUTER_LINK && looks < 1000000; looks++)
+        a = ask_parts(&w, 29000000, S(10), S(1000), false);
+    ck_assert_uint_gt(looks, 100);
+    ck_assert_int_eq(a.verdict, ROUTER_WAIT);
+    ck_assert(!a.too_late);
+    ck_assert_uint_gt(a.until, S(10));
+    ck_assert_uint_lt(a.until, S(11));
+    const uint64_t work = plan_work(w.plan);
+    ck_assert_int_eq(ask_parts(&w, 29000001, S(10), S(1000), false).verdict, ROUTER_WAIT);
+    ck_assert_uint_eq(plan_work(w.plan), work);
+    ck_assert_int_eq(ask_parts(&w, 29000000, S(10), S(1000), true).verdict, ROUTER_NONE);
+    ck_assert_int_eq(ask_parts(&w, 5000, S(10), S(1000), false).verdict, ROUTER_LINK);
+    ck_assert_uint_ne(ask_parts(&w, 29000000, a.until, S(1000), false).fits, 0);
+    end(&w);
+}
+END_TEST
+
 SUITE(tools_plan_parts, t)
 {
     tcase_add_test(t, longer_than_any_contact);
@@ -160,5 +185,6 @@ SUITE(tools_plan_parts, t)
     tcase_add_test(t, no_part_without_the_others);
     tcase_add_test(t, looking_takes_no_place_from_others);
     tcase_add_test(t, whole_where_one_contact_takes_it);
+    tcase_add_test(t, looks_have_a_part_of_the_time);
     tcase_add_test(t, room_of_a_volume);
 }
