@@ -176,10 +176,11 @@ struct node {
     struct list changes;          /* node_change.h: the first one is being made */
     size_t changes_len;           /* 0: the list was never begun, or is empty */
     bool changing;
-    bool awake;       /* the agent may have actions */
-    bool links_route; /* node_router_use */
-    bool stopping;    /* no new work */
-    bool failed;      /* it could not start: stopping, with the parts that there are */
+    bool awake;         /* the agent may have actions */
+    bool links_route;   /* node_router_use */
+    bool stopping;      /* no new work */
+    bool failed;        /* it could not start: stopping, with the parts that there are */
+    bool misconfigured; /* the contact plan has errors */
 };
 
 #define NODE_REG_ECHO UINT64_C(1) /* registrations of applications have higher numbers */

@@ -11,6 +11,7 @@
 
 #include "base/allowance.h"
 #include "cla/seglog.h"
+#include "node/app/apps.h"
 #include "node/node_clock.h"
 #include "node/node_log.h"
 #include "node/node_meter.h"
@@ -388,6 +389,23 @@ static void watch_store(struct node *n, tick now)
     w->stores = n->store_failures;
 }
 
+static void watch_applications(struct node *n, tick now)
+{
+    struct node_watch *w = &n->watch;
+    const struct apps_counters *c = n->apps == NULL ? NULL : apps_counters(n->apps);
+    char user[32] = "is not known";
+    if (c == NULL || c->refused_connections == w->unconnected ||
+        !watch_may_tell(&w->connecting, now))
+        return;
+    if (c->refused_user > 0)
+        snprintf(user, sizeof user, "has uid %" PRIu64, c->refused_user - 1);
+    say(&n->say, LEVEL_WARNING,
+        "%" PRIu64 " connections of applications were closed: at most %d are open, and one user "
+        "leaves a quarter of the free ones to others; the user of the latest one %s",
+        c->refused_connections - w->unconnected, APP_CONNECTIONS_MAX, user);
+    w->unconnected = c->refused_connections;
+}
+
 /* What the medium does not take, with its reason, is told by node_log.c. */
 static void watch_lines(struct node *n, int which, const struct log_writer *log, const char *path,
                         tick now)
@@ -440,6 +458,7 @@ void node_watch_tick(struct node *n)
     watch_echo(n, now);
     node_permit_watch(n, now);
     watch_store(n, now);
+    watch_applications(n, now);
     watch_descriptors(n, now);
     watch_lines(n, 0, n->segments != NULL ? n->segments->file : NULL, n->config->log.segments, now);
     watch_lines(n, 1, n->bundle_log, n->config->log.bundles, now);

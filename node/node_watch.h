@@ -54,14 +54,14 @@ struct link_watch {
 
 /* Of the node: what was told of. */
 struct node_watch {
-    uint64_t expired, stale, stores, lines[2], unrouted, echo_unsent;
+    uint64_t expired, stale, stores, lines[2], unrouted, echo_unsent, unconnected;
     int store_error;              /* of the last that failed: HELIO_E* */
     tick unconfigured_spent;      /* lines about unconfigured peers: base/allowance.h */
     uint64_t unconfigured_untold; /* those that were left out since it was told */
     uint64_t no_descriptor;
     uint64_t forbidden[PERMIT_WAYS]; /* refusals of rules that were told */
     struct watch_pace expiring, staling, storing, losing[2], unconfigured, descriptors, unrouting,
-        echoing;
+        echoing, connecting;
     struct watch_pace forbidding[PERMIT_WAYS];
 };
 

@@ -504,10 +504,11 @@ int node_run(const struct config *config, const char *path)
         run_ready(n);
     else
         abandon_node(n);
+    const int failed = n->misconfigured ? 2 : 1;
     end_node(n);
     if (err == 0)
         say(&n->say, LEVEL_INFO, "stopped");
     free(n->handles);
     free(n);
-    return err == 0 ? 0 : 1;
+    return err == 0 ? 0 : failed;
 }

@@ -207,6 +207,7 @@ static void on_accepted(void *context, struct stream *s)
     struct conn *c = welcome != NULL ? calloc(1, sizeof *c) : NULL;
     if (c == NULL) {
         a->counters.refused_connections++;
+        a->counters.refused_user = id;
         message_free(welcome);
         if (user_of != NULL)
             app_user_leave(user_of);

@@ -26,9 +26,12 @@ void apps_flush(struct apps *apps);
 /* Once a second: keepalives. */
 void apps_tick(struct apps *apps, tick now);
 
+#define APP_CONNECTIONS_MAX 512 /* below the usual limit of 1024 descriptors */
+
 struct apps_counters {
     uint64_t connections;                            /* now */
     uint64_t refused_connections;                    /* beyond the limit */
+    uint64_t refused_user;                           /* whose was the latest: id + 1; 0: unknown */
     uint64_t malformed;                              /* streams that ended for what they carried */
     uint64_t requests, unanswered, unanswered_bytes; /* bundles from applications */
     uint64_t reading_bytes;                          /* of payloads that are under way */

@@ -418,6 +418,7 @@ int node_plan_open(struct node *n)
     node_plan_file_free(&f);
     if (rc < 0 && e->len == 0)
         say(&n->say, LEVEL_ERROR, "plan: %s: %s", path, helio_strerror(rc));
+    n->misconfigured = rc < 0 && e->len > 0;
     if (rc == 0 && !n->plan->dated)
         say(&n->say, LEVEL_INFO, "plan: %s has no dates: its times count from now", path);
     for (size_t i = 0; i < e->len; i++)

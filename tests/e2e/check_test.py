@@ -126,6 +126,9 @@ class CheckTest(NodeCase):
         code, text = self.check(path)
         self.assertEqual(code, 2)
         self.assertIn("plan.txt:1: ", text)
+        code, text = self.run_check(self.lab.program("heliod"), path)  # at a start, as with --check
+        self.assertEqual(code, 2, text)
+        self.assertIn("plan.txt:1: ", text)
         with open(plan, "w", encoding="utf-8") as f:
             f.write("a contact +0 +100000 1 2 1000000\na range +0 +100000 1 2 1\n")
         self.assertEqual(self.check(path), (0, ""))

@@ -71,6 +71,11 @@ class NodeCase(unittest.TestCase):
         """Its first link."""
         return self.ctl(number, "links")["links"][0]
 
+    def log_text(self, number=1):
+        """The operator's log of a node so far."""
+        with open(self.lab.path(f"node{number}.log"), encoding="utf-8") as f:
+            return f.read()
+
     def heliod(self, *arguments):
         return subprocess.run([self.lab.program("heliod"), *arguments], capture_output=True, text=True, timeout=300)
 

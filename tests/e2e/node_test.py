@@ -130,10 +130,7 @@ class NodeTest(NodeCase):
         self.assertEqual(self.client(1, "ipn:1.5").request("ipn:1.7", b"x")[0], aap2.SUCCESS)
         rx.delivery()
 
-        def said():
-            with open(self.lab.path("node1.log")) as f:
-                return "log: /dev/full: No space left on device; " in f.read()
-        wait_for(said)
+        wait_for(lambda: "log: /dev/full: No space left on device; " in self.log_text())
 
     def test_second_daemon(self):
         store = f"{{path: {self.lab.path('store')}, durability: sync}}"
@@ -259,6 +256,7 @@ class NodeTest(NodeCase):
             s.close()
         wait_for(lambda: self.lab.control(1, "status")["applications"] == 0)
         self.assertEqual(self.lab.control(1, "counters")["applications"]["refused_connections"], 20)
+        wait_for(lambda: "applications were closed: at most 512 are open" in self.log_text())
         self.client(1, "ipn:1.5")
 
     def test_window(self):
