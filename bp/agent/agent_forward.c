@@ -108,6 +108,7 @@ void agent_sent(struct agent *a, uint64_t key, bool ok, struct agent_now now)
     if (r == NULL)
         return;
     const enum split_more more = split_follows(r);
+    service_end(&r->queue->service, key, more == SPLIT_DONE ? r->bytes : 0, a->now.now);
     if (more != SPLIT_DONE) {
         emit_record(a, BUNDLE_FRAGMENTED, r);
         if (more == SPLIT_ASK_ANEW)

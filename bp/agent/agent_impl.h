@@ -14,6 +14,7 @@
 #include "bp/agent/agent_kind.h"
 #include "bp/agent/agent_quota.h"
 #include "bp/agent/agent_record.h"
+#include "bp/agent/agent_service.h"
 #include "bp/agent/agent_state.h"
 #include "bp/agent/event.h"
 #include "bp/agent/returns.h"
@@ -42,6 +43,7 @@ struct queue {
     struct list busy, paused, resumed;
     struct list resuming; /* in agent.resuming, when any are resumed */
     uint64_t busy_len, window;
+    struct service service;
     uint64_t verifying;      /* wholes, in agent.verifying: they have no place in the window */
     uint64_t bundles, bytes; /* in all of these */
     struct agent_backlog backlog[BUNDLE_PRIORITIES]; /* by priority; with what was given away */

@@ -137,7 +137,7 @@ static struct record *next_waiting(struct agent *a, struct queue *q)
     for (int p = BUNDLE_PRIORITIES - 1; p >= 0; p--) {
         struct band *b = bands_first(&q->bands, (enum bundle_priority)p);
         if (b != NULL && list_empty(&b->front))
-            return turns_first(a, &b->back, 0);
+            return turns_first(a, &b->back, 0, 0);
         if (b != NULL)
             return container_of(list_first(&b->front), struct record, node);
     }
@@ -264,6 +264,8 @@ void agent_link(struct agent *a, uint32_t link, bool up, struct agent_now now)
         return;
     struct queue *q = &link_at(a, link)->queue;
     bool changed = q->open != up;
+    if (up && !q->open)
+        service_init(&q->service, a->now.now);
     memory_open(a, q, up);
     if (changed)
         agent_link_changed(a, link);

@@ -17,6 +17,7 @@
 void queue_init(struct queue *q, uint64_t window)
 {
     *q = (struct queue){.window = window};
+    service_init(&q->service, 0);
     list_init(&q->node);
     bands_init(&q->bands);
     list_init(&q->busy);
@@ -121,6 +122,7 @@ static void take_out(struct agent *a, struct record *r)
     } else {
         list_sub(&r->node);
         q->busy_len -= state_is_given(r->state);
+        service_forget(&q->service, r->key);
     }
     if (r->state == STATE_RECALLED)
         list_sub(&r->answer);
@@ -222,6 +224,7 @@ void queue_verify(struct agent *a, struct record *whole)
     struct queue *q = whole->queue;
     assert(whole->state == STATE_BUSY && q->busy_len > 0 && whole->taker == NULL);
     turns_leave(a, whole);
+    service_forget(&q->service, whole->key);
     list_sub(&whole->node);
     q->busy_len--;
     q->verifying++;
@@ -231,7 +234,7 @@ void queue_verify(struct agent *a, struct record *whole)
 
 struct record *queue_verify_next(struct agent *a)
 {
-    struct record *whole = turns_first(a, &a->verifying, 0);
+    struct record *whole = turns_first(a, &a->verifying, 0, 0);
     if (whole == NULL)
         return NULL;
     struct queue *q = whole->queue;
@@ -273,7 +276,8 @@ static int fill_ahead(struct agent *a, struct queue *q, struct band *b, uint64_t
                       struct agent_action *out)
 {
     while (b->back.waiting > 0 && front_has_room(q, b, ahead)) {
-        struct record *r = turns_first(a, &b->back, q->window + PREFETCH);
+        struct record *r =
+            turns_first(a, &b->back, q->window + PREFETCH, service_octets(&q->service));
         if (r->buf == NULL && !keeps_bytes(q, b, ahead, r) && !memory_make_room(a, r, r->bytes))
             break;
         kind_leave(a, r);
@@ -298,6 +302,7 @@ static int give_next(struct agent *a, struct record *r, struct agent_action *out
     r->state = STATE_BUSY;
     q->busy_len++;
     list_add_tail(&q->busy, &r->node);
+    service_begin(&q->service, r->key, a->now.now);
     record_set_timer(a, r, r->expires);
     if (!(r->link == TO_ENDPOINT ? endpoint_action(a, r, out) : link_action(a, r, out)))
         return 0;

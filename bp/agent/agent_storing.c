@@ -77,7 +77,7 @@ void storing_leave(struct agent *a, struct record *r)
 static struct record *take_waiting(struct agent *a)
 {
     struct storing *s = &a->storing;
-    struct record *r = has_room(a) ? turns_first(a, &s->waiting, 0) : NULL;
+    struct record *r = has_room(a) ? turns_first(a, &s->waiting, 0, 0) : NULL;
     if (r == NULL)
         return NULL;
     turns_take(a, &s->waiting, r);

@@ -5,7 +5,9 @@
  * for TURN_BYTES of bundles, and a party that floods the queue, under however many names of
  * sources, has one turn in a round like all others. Where places are few (bundles that a link has
  * in hand), who has more than its part of them waits for those that have less: small bundles would
- * take all places for few bytes. Without memory for a turn a bundle waits among
+ * take all places for few bytes, and leave the link idle. A link that has octets enough is not
+ * idle: there turns by bytes are enough, and with equal places long bundles would have most of its
+ * time. Without memory for a turn a bundle waits among
  * those that belong to nobody.
  *
  * A source that proves itself (agent_quota.c) has a turn of its own from then on, and may have
@@ -38,7 +40,7 @@ void turns_init(struct turns *t)
     init_turn(&t->plain, t, NULL, 0);
     init_turn(&t->plain_source, t, &t->plain, 0);
     t->recent = NULL;
-    t->waiting = 0;
+    t->waiting = t->octets = 0;
     t->visited = false;
 }
 
@@ -215,21 +217,21 @@ void turns_sub(struct agent *a, struct turns *t, struct record *r)
         free_all(a, t);
 }
 
-/* Of a party: how many places it may have while others wait. UINT64_MAX: none wait. */
-static uint64_t part_of(const struct turns *t, uint64_t places)
+/* Of a party: how many places it may have while others wait. UINT64_MAX: any. */
+static uint64_t part_of(const struct turns *t, uint64_t places, uint64_t octets)
 {
     uint64_t waiting = 0;
-    bool any = false;
-    if (places == 0 || t->ring.next == t->ring.prev)
+    if (places == 0 || t->ring.next == t->ring.prev || (octets > 0 && t->octets >= octets))
         return UINT64_MAX;
     list_for_each (l, &t->ring)
         waiting += container_of(l, struct turn, node)->waiting > 0;
     const uint64_t part = waiting == 0 ? 0 : (places + waiting - 1) / waiting;
     list_for_each (l, &t->ring) {
         const struct turn *x = container_of(l, struct turn, node);
-        any = any || (x->waiting > 0 && x->places < part);
+        if (x->waiting > 0 && x->places < part)
+            return part;
     }
-    return any ? part : UINT64_MAX;
+    return UINT64_MAX;
 }
 
 /* Do bundles that the source brought before it had this turn wait in that of the unproven ones? */
@@ -259,11 +261,11 @@ static struct turn *turn_of(struct agent *a, struct turns *t, struct list *ring,
     }
 }
 
-struct record *turns_first(struct agent *a, struct turns *t, uint64_t places)
+struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets)
 {
     if (t->waiting == 0)
         return NULL;
-    struct turn *party = turn_of(a, t, &t->ring, part_of(t, places));
+    struct turn *party = turn_of(a, t, &t->ring, part_of(t, places, octets));
     struct turn *source = turn_of(a, t, &party->ring, UINT64_MAX);
     return container_of(list_first(&source->ring), struct record, node);
 }
@@ -273,6 +275,7 @@ void turns_take_place(struct agent *a, struct turns *t, struct record *r)
     assert(r->place == NULL);
     r->place = r->turn->party;
     r->place->places++;
+    t->octets += r->bytes;
     turns_take(a, t, r);
 }
 
@@ -281,8 +284,9 @@ void turns_leave(struct agent *a, struct record *r)
     struct turn *x = r->place;
     if (x == NULL)
         return;
-    assert(x->places > 0);
+    assert(x->places > 0 && x->of->octets >= r->bytes);
     r->place = NULL;
+    x->of->octets -= r->bytes;
     if (--x->places == 0 && x->of->waiting == 0 && !x->of->visited)
         free_turn(a, x->of, x);
 }

@@ -35,7 +35,8 @@ struct turns {
         *recent; /* source that brought the last one: most often it brings the next; or NULL */
     struct turn plain, plain_source; /* of bundles that belong to nobody, or found no memory */
     uint64_t waiting;
-    bool visited; /* turns_each goes over them: none is freed */
+    uint64_t octets; /* of the bundles that have a place */
+    bool visited;    /* turns_each goes over them: none is freed */
 };
 
 void turns_init(struct turns *t);
@@ -49,8 +50,9 @@ bool turns_older(struct agent *a, struct turns *t, const struct record *r);
 void turns_sub(struct agent *a, struct turns *t, struct record *r);
 /* Whose turn it is; NULL: none waits. The same one until it is taken or another call is made.
  * places: so many bundles go on at once, of which no party has more than its equal part while
- * others wait that have less; 0: they need none. */
-struct record *turns_first(struct agent *a, struct turns *t, uint64_t places);
+ * others wait that have less; 0: they need none. octets: when those that have a place have so many,
+ * more of them is of no use (0: not known). Then turns go by bytes alone. */
+struct record *turns_first(struct agent *a, struct turns *t, uint64_t places, uint64_t octets);
 /* It goes on: its bytes count for the round. Out of the list. */
 void turns_take(struct agent *a, struct turns *t, struct record *r);
 /* The same, and it has one of its party's places, which turns_leave gives back (if it has one). */
