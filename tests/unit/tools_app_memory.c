@@ -18,7 +18,9 @@ static bool is_too_large(size_t size)
 static struct rig *long_rig(void)
 {
     struct rig *r = rig_new();
+    static char no_plan[] = "";
     r->config.node = eid_ipn(0, 1, 0);
+    r->config.plan = no_plan;
     r->config.bundles.max = r->config.bundles.memory = LONG_BYTES;
     app_fini(&r->app);
     memset(&r->app, 0, sizeof r->app);
