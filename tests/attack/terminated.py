@@ -48,7 +48,7 @@ def run(scene):
     floods = [by_tcpcl(port, 4 + i) for i, port in enumerate(entries)] + [
         by_ltp, flooder(scene.lab.socket(2), small_bundles("ipn:2.99", 2000, LIFETIME_MS), connections=8),
         flooder(scene.lab.socket(2), small_bundles("ipn:2.91", 20000, LIFETIME_MS), connections=4, service=7000)]
-    with scene.attack(*map(until_it_ends, floods), settle=SETTLE), Client(scene.lab.socket(2)) as c:
+    with scene.attack(*map(until_it_ends, floods), settle=SETTLE, least={"sent": 1000000}), Client(scene.lab.socket(2)) as c:
         c.configure("ipn:2.55")
         accepted = []
         for i in range(ACCEPTED):
