@@ -190,7 +190,7 @@ class Live(Folder):
     def check_end(self, page):
         """Its last state stays, and can be shown from the folder."""
         lab(self.lab, "down")
-        ended = page.until(lambda s: s["phase"] == "ended", "the end")
+        ended = page.until(lambda s: s["phase"] == "ended" and not s["message"], "the end, with its result")  # before that the state seen last
         result = self.result(self.folder / "out")
         for node in ended["nodes"]:
             self.assertEqual((node["bundles"], node["delivered"], node["state"]), (result["nodes"][node["name"]]["bundles"], result["nodes"][node["name"]]["delivered"], "ended"))
