@@ -105,9 +105,9 @@ class FullTest(NodeCase):
         self.assertEqual(next_one.request("ipn:2.7", b"next")[0], aap2.SUCCESS)
         arrived = []
         threading.Thread(target=lambda: arrived.append((other.delivery()[1], len(got))), daemon=True).start()
-        wait_for(lambda: arrived, 120)
+        wait_for(lambda: arrived, 60)
         self.assertEqual(arrived[0][0], b"next")
-        self.assertLess((arrived[0][1] - before) * 100000, 5 << 20)  # what went first; the wait above bounds 24 MB
+        self.assertLess((arrived[0][1] - before) * 100000, 5 << 20)  # what went first; the wait above bounds 12 MB
 
 
 if __name__ == "__main__":
