@@ -1,24 +1,28 @@
 # SPDX-License-Identifier: Apache-2.0
 # What a program of somebody else needs of the engines: libraries, headers, pkg-config files, a CMake package.
 include(CMakePackageConfigHelpers)
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
 
-# helio_install_library(NAME HEADERS … REQUIRES … LIBS …): the target helio_NAME as libhelio-NAME (with - for _), its
-# headers below include/heliograph/INCLUDE (default: NAME), helio-NAME.pc with what it REQUIRES (pkg-config names) and
-# the plain LIBS. FOLDER: where the headers are, if not here.
+# helio_install_library(NAME HEADERS … PREFIX … REQUIRES … LIBS …): the target helio_NAME as libhelio-NAME (with - for _),
+# its headers below include/heliograph/INCLUDE (default: NAME), helio-NAME.pc with what it REQUIRES (pkg-config names) and
+# the plain LIBS. FOLDER: where the headers are, if not here. It exports the names of these headers alone (exports.py),
+# each of which begins with a PREFIX (default: NAME); tests/install/exports.py compares them.
 function(helio_install_library name)
-    cmake_parse_arguments(A "" "FOLDER;INCLUDE" "HEADERS;REQUIRES;LIBS" ${ARGN})
+    cmake_parse_arguments(A "" "FOLDER;INCLUDE" "HEADERS;PREFIX;REQUIRES;LIBS" ${ARGN})
     string(REPLACE "_" "-" installed_name ${name})
     if(NOT A_INCLUDE)
         set(A_INCLUDE ${name})
     endif()
-    set_target_properties(helio_${name} PROPERTIES OUTPUT_NAME helio-${installed_name} EXPORT_NAME ${installed_name}
-                                                   POSITION_INDEPENDENT_CODE ON)
+    if(NOT A_PREFIX)
+        set(A_PREFIX ${name})
+    endif()
+    set_target_properties(helio_${name} PROPERTIES POSITION_INDEPENDENT_CODE ON)
     # An archive of nothing but link-time code serves only the compiler that made it.
     if(CMAKE_C_COMPILER_ID STREQUAL "GNU" AND CMAKE_INTERPROCEDURAL_OPTIMIZATION)
         target_compile_options(helio_${name} PRIVATE -ffat-lto-objects)
+    elseif(CMAKE_INTERPROCEDURAL_OPTIMIZATION)
+        set_target_properties(helio_${name} PROPERTIES INTERPROCEDURAL_OPTIMIZATION OFF)
     endif()
-    target_include_directories(helio_${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
-    install(TARGETS helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
 
     # Installed headers name each other as their users do: <heliograph/ltp/ltp.h>.
     set(installed)
@@ -31,7 +35,48 @@ function(helio_install_library name)
         list(APPEND installed ${out})
     endforeach()
     add_custom_target(headers_${name} ALL DEPENDS ${installed})
-    add_dependencies(programs headers_${name} helio_${name}) # who builds these alone can install, too
+    set_target_properties(helio_${name} PROPERTIES HELIO_HEADERS "${installed}")
+
+    # The libraries of ours that it is linked with, and theirs; the other ones as they are.
+    set(ours)
+    set(others)
+    get_target_property(linked helio_${name} LINK_LIBRARIES)
+    foreach(library ${linked})
+        if(TARGET exported_${library})
+            get_target_property(theirs ${library} HELIO_OURS)
+            list(APPEND ours ${library} ${theirs})
+        elseif(NOT library MATCHES helio_flags)
+            list(APPEND others ${library})
+        endif()
+    endforeach()
+    list(REMOVE_DUPLICATES ours)
+    set_target_properties(helio_${name} PROPERTIES HELIO_OURS "${ours}")
+    set(other_objects)
+    set(other_headers)
+    foreach(library ${ours})
+        get_target_property(headers ${library} HELIO_HEADERS)
+        list(APPEND other_headers ${headers})
+        list(APPEND other_objects $<TARGET_OBJECTS:${library}>)
+    endforeach()
+    set(object ${CMAKE_BINARY_DIR}/installed/${installed_name}.o)
+    add_custom_command(OUTPUT ${object} BYPRODUCTS ${CMAKE_BINARY_DIR}/installed/${installed_name}.names
+                       COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/exports.py --ld ${CMAKE_LINKER} --nm ${CMAKE_NM}
+                               --objcopy ${CMAKE_OBJCOPY} --out ${object} --prefix ${A_PREFIX} --headers ${installed}
+                               --objects $<TARGET_OBJECTS:helio_${name}>
+                               --other-headers ${other_headers} --other-objects ${other_objects}
+                       DEPENDS ${PROJECT_SOURCE_DIR}/cmake/exports.py ${installed} ${other_headers} ${other_objects}
+                               $<TARGET_OBJECTS:helio_${name}>
+                       COMMAND_EXPAND_LISTS VERBATIM)
+    add_library(exported_helio_${name} STATIC ${object})
+    set_target_properties(exported_helio_${name} PROPERTIES
+        LINKER_LANGUAGE C OUTPUT_NAME helio-${installed_name} EXPORT_NAME ${installed_name}
+        ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/installed)
+    list(TRANSFORM ours PREPEND exported_)
+    target_link_libraries(exported_helio_${name} INTERFACE ${ours} ${others})
+    target_include_directories(exported_helio_${name} INTERFACE $<INSTALL_INTERFACE:${CMAKE_INSTALL_INCLUDEDIR}>)
+    install(TARGETS exported_helio_${name} EXPORT heliograph ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT dev)
+    set_property(GLOBAL APPEND PROPERTY HELIO_INSTALLED ${installed_name})
+    add_dependencies(programs headers_${name} exported_helio_${name}) # who builds these alone can install, too
     install(FILES ${installed} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/heliograph/${A_INCLUDE} COMPONENT dev)
 
     list(JOIN A_REQUIRES " " requires)

@@ -34,6 +34,7 @@
 #include "os/users.h"
 #include "os/uv_signals.h"
 #include "os/uv_world.h"
+#include "store/store_lmdb.h"
 #include "store/store_record.h"
 
 #define SEQUENCE_RANDOM (UINT64_C(1) << 30) /* some peers keep 32 bits */

@@ -9,6 +9,8 @@
 
 #include "bp/agent/store.h"
 
+extern const struct store_ops store_lmdb;
+
 enum store_row_state {
     STORE_ROW_WHOLE,
     STORE_ROW_UNCHECKED,      /* of format 1: its length fits */

@@ -99,8 +99,6 @@ struct store {
     const struct store_ops *ops; /* backends put this first */
 };
 
-extern const struct store_ops store_lmdb;
-
 #ifdef __cplusplus
 }
 #endif

@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #include "bp/agent/agent.h"
-#include "bp/agent/store.h"
+#include "store/store_lmdb.h"
 
 #define BATCH 10000
 #define DTN_MS UINT64_C(800000000000)

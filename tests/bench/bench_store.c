@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #include "base/rng.h"
-#include "bp/agent/store.h"
+#include "store/store_lmdb.h"
 #ifdef BENCH_SQLITE
 #include "store_sqlite.h"
 #endif

@@ -26,6 +26,9 @@ grep -rIlE "$build|$out|\"(base|ltp|bp|route|frames|sle|chan|channel-emu)/" "$pr
 "$prefix/bin/helio-bundle" --version >/dev/null || fail "helio-bundle does not run"
 "$prefix/bin/helio-tune" --help >/dev/null || fail "helio-tune does not run"
 
+# no name beside those of the public headers
+python3 "$source/tests/install/exports.py" "$prefix" "$out/exports" || fail "the libraries export what they must not"
+
 # hardened, unless the build was told otherwise
 if grep -q '^HELIO_HARDEN:BOOL=ON' "$build/CMakeCache.txt"; then
     python3 "$source/tests/install/hardened.py" "$prefix" "$(sed -n 's/^CMAKE_BUILD_TYPE:[A-Z]*=//p' "$build/CMakeCache.txt")" ||

@@ -9,7 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "bp/agent/store.h"
+#include "store/store_lmdb.h"
 #include "tests/unit/suite.h"
 
 struct place {
