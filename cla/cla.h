@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The convergence-layer interface: what a node knows of its links. An adapter is one folder that
- * defines a struct cla_ops, and one line of the table in cla.c. It describes its own
- * configuration keys, so that no other file knows them.
+ * The convergence-layer interface: how a node uses its links. An adapter is one folder that defines
+ * a struct cla_ops, and one line of the table in cla.c. It describes its own configuration keys, so
+ * that no other file knows them.
  */
 #ifndef CLA_CLA_H
 #define CLA_CLA_H
@@ -20,31 +20,33 @@
 struct world;
 struct cla;
 
-/* What became of a bundle that ops->send took. */
+/* Outcome of a bundle that ops->send accepted. */
 enum cla_outcome {
-    CLA_DELIVERED,   /* the peer has it */
-    CLA_HANDED_OVER, /* it was given to an unreliable service: nobody will ever say more */
-    CLA_LOST,        /* an unreliable service says that it is lost, or cannot say that it is not: it
-                        may go again at once, limits.resend times in all */
-    CLA_REFUSED,     /* the peer does not take it now: later it may */
-    CLA_DECLINED,    /* the peer will never take this bundle: it goes over another link, or ends */
-    CLA_TAKEN_BACK,  /* it was ended at this node: by ops->cancel, or by an operator */
-    CLA_FAILED,      /* it did not go; the reason says why */
+    CLA_DELIVERED,   /* the peer has received it */
+    CLA_HANDED_OVER, /* transmitted by an unreliable service, which reports no outcome */
+    /* An unreliable service reports a loss, or cannot exclude it. The bundle may be transmitted
+     * again at once, limits.resend times in all. */
+    CLA_LOST,
+    CLA_REFUSED,    /* the peer refused it temporarily */
+    CLA_DECLINED,   /* the peer will never accept this bundle: try another link, or delete it */
+    CLA_TAKEN_BACK, /* cancelled at this node: by ops->cancel, or by an operator */
+    CLA_FAILED,     /* not transmitted; see the reason */
     CLA_OUTCOME_COUNT
 };
 
-/* What the node says of a bundle that arrived. */
+/* The node's verdict on a received bundle. */
 enum cla_verdict {
-    CLA_ACCEPTED, /* it is stored, or was deleted as RFC 9171 has it: the peer need not keep it */
-    CLA_FULL,     /* there is no room for it now */
-    CLA_FAULTY,   /* not acceptable: the bundle itself is malformed, damaged or too long */
-    CLA_UNWANTED, /* the peer should keep it for another reason: no route from here, no rule that
-                     allows it */
-    CLA_BUSY,     /* it is here already and not yet safe: later the answer is another one */
+    CLA_ACCEPTED, /* stored, or deleted by the rules of RFC 9171: the peer may release it */
+    CLA_FULL,     /* no room for it now */
+    CLA_FAULTY,   /* the bundle is malformed, damaged or too long */
+    /* Refused for another reason, for example no route from here or no rule that permits it. The
+     * peer should keep it. */
+    CLA_UNWANTED,
+    CLA_BUSY, /* a copy is here, but not yet stored: try again later */
     CLA_VERDICT_COUNT
 };
 
-/* Why it is not at the peer, for the operator. */
+/* Why the peer does not have the bundle; for the operator. */
 #define CLA_REASONS(X)                                                                             \
     X(NONE, "none")                                                                                \
     X(NO_ANSWER, "no answer")                                                                      \
@@ -69,89 +71,90 @@ enum cla_verdict {
 enum cla_reason { CLA_REASONS(CLA_REASON_ENUM) CLA_REASON_COUNT };
 #undef CLA_REASON_ENUM
 const char *cla_reason_text(enum cla_reason r); /* static */
-bool cla_outcome_is_good(enum cla_outcome o);   /* nothing more is to be done for the bundle */
+bool cla_outcome_is_good(enum cla_outcome o); /* the link needs to do nothing more for the bundle */
 
-/* What a link can transmit now: kept current by its adapter, read by its node. */
+/* Present limits of a link. The adapter updates them; the node reads them. */
 struct cla_limits {
-    uint32_t window;     /* bundles that may be on the link at once, >= 1 */
+    uint32_t window;     /* bundles in transmission at once, >= 1 */
     uint64_t bundle_max; /* longest bundle that ops->send takes, bytes; 0: any */
-    uint64_t resend;     /* how often in all a bundle may go again after CLA_LOST */
+    uint64_t resend;     /* transmissions of a bundle again after CLA_LOST, in all */
 };
 
-/* What an adapter tells its node. Calls come from the node's thread, never from within a call into
- * the adapter. */
+/* The adapter's calls to its node. They are made in the node's thread. Unless noted, they are not
+ * made within a call into the adapter. */
 struct cla_events {
     void *context;
-    /* A bundle arrived; the reference is the receiver's now. It answers with ops->confirm(token),
-     * once, at any time, also from within this call. */
+    /* A bundle was received; the callee owns the reference. The node answers once with
+     * ops->confirm(token), at any time, also within this call. */
     void (*received)(void *context, struct cla *c, struct buf *bundle, uint64_t token);
-    /* Memory of bundles that are still arriving, which the node counts: so many bytes more have
-     * come. False: there is no room, and the adapter refuses or drops what it has of one. release:
-     * so many go, or are part of a bundle of `received` next. Both also from within a call into the
-     * adapter. NULL: nobody counts. */
+    /* Memory of bundles that are still being received, which the node counts. reserve: `bytes` more
+     * have arrived; false: there is no room, and the adapter refuses or drops a bundle. release:
+     * `bytes` are freed, or become part of the bundle in the next `received`. Both are also called
+     * within a call into the adapter. NULL: not counted. */
     bool (*reserve)(void *context, struct cla *c, uint64_t bytes);
     void (*release)(void *context, struct cla *c, uint64_t bytes);
-    /* What became of a bundle of ops->send, once for each. */
+    /* The outcome of a bundle of ops->send; once for each. */
     void (*done)(void *context, struct cla *c, uint64_t key, enum cla_outcome outcome,
                  enum cla_reason reason);
-    /* The bundle goes by this session of the link's own log; may come from within ops->send, once
-     * for each try, or never. NULL: nobody wants to know. */
+    /* The session of the link's log (for LTP: RFC 5326) that transmits the bundle. Called at most
+     * once per transmission, also within ops->send. NULL: not needed. */
     void (*carried)(void *context, struct cla *c, uint64_t key, uint64_t originator,
                     uint64_t session);
-    /* Up or down; the first one comes soon after open. Down is the end of a link that came in by
-     * `peer`: the node closes it. NULL: nobody wants to know. */
+    /* The link is up or down. The first call follows soon after open. A link that was created by
+     * `peer` ends when it goes down: the node closes it. NULL: not needed. */
     void (*link)(void *context, struct cla *c, bool up);
-    /* The peer, which had not answered at all, is heard again: what has failed for that may go at
-     * once. NULL: nobody wants to know. */
+    /* The peer was silent, and is heard again: bundles that failed for it may be retried at once.
+     * NULL: not needed. */
     void (*heard)(void *context, struct cla *c);
-    /* c->limits are others now, and not because of a call of the node; or ops->reaches answers
-     * otherwise. NULL as above. */
+    /* c->limits changed without a call of the node, or ops->reaches has other results. NULL: not
+     * needed. */
     void (*limits)(void *context, struct cla *c);
     /* A peer without a configured link connected over this link and identified itself. `fresh` is
-     * the link to that peer. True: the node takes the link, has filled *events for it (zeroes
-     * before), and will close it like any other. False: the adapter ends it. NULL: no such peer is
+     * the link to that peer. True: the node accepts the link, has filled *events for it (zeroed
+     * before), and closes it like any other. False: the adapter ends it. NULL: such peers are not
      * accepted. */
     bool (*peer)(void *context, struct cla *c, struct cla *fresh, const struct eid *peer,
                  struct cla_events *events);
-    /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL as above. */
+    /* A line for the operator's log; level 0 error, 1 warning, 2 information. NULL: not needed. */
     void (*say)(void *context, struct cla *c, int level, const char *text);
 };
 
-/* What a contact plan says of a link from now on. */
+/* The state of a link by the contact plan. */
 struct cla_contact {
-    bool transmit, receive; /* this node may send to the peer; what the peer sends arrives here */
+    bool transmit, receive; /* this node may transmit; the peer's transmissions can be received */
     uint64_t rate;          /* bit/s on the air; 0: as configured */
-    tick round_trip;        /* light time there and back; TICK_NEVER: not known */
+    tick round_trip;        /* round-trip light time; TICK_NEVER: unknown */
 };
 
-/* A bundle that an adapter sends as its own node's: its transport is bundles. */
+/* A bundle that an adapter originates at its own node, because its transport is bundles (BIBE). */
 struct cla_parcel {
     struct eid source, destination; /* source: an endpoint of the node */
     uint64_t lifetime_ms;
     struct buf *payload; /* head room BUNDLE_HEAD_MAX, tail room BUNDLE_TAIL_MAX */
 };
 
-/* The payload of one that came for an endpoint of it. */
+/* The payload of a bundle that was received for such an adapter's endpoint. */
 struct cla_delivery {
     uint64_t key;
     const struct eid *source, *destination;
-    uint64_t left_ms;     /* of its lifetime; UINT64_MAX: it does not end */
-    struct slice payload; /* a view, during the call */
+    uint64_t left_ms;     /* remaining lifetime; UINT64_MAX: it never expires */
+    struct slice payload; /* a view, valid during the call */
 };
 
-/* What the node does for such an adapter. May be called from within a call into it. */
+/* The node's services for such an adapter. They may be called within a call into the adapter. */
 struct cla_self {
     void *context;
-    /* Takes the payload on CLA_REASON_NONE, and ops->submitted follows, later than the call. */
+    /* CLA_REASON_NONE: the node owns the payload, and ops->submitted follows after the call. */
     enum cla_reason (*submit)(void *context, const struct cla_parcel *p, uint32_t token);
-    /* What comes for this endpoint is ops->delivered from now on, `window` of them without answer.
-     * Until the link is closed. 0, HELIO_EEXIST (it is taken), HELIO_EINVAL, HELIO_ENOMEM. */
+    /* Registers the endpoint until the link is closed. Its bundles are passed to ops->delivered, at
+     * most `window` of them unanswered. Returns 0, HELIO_EEXIST (already registered), HELIO_EINVAL,
+     * HELIO_ENOMEM. */
     int (*listen)(void *context, const struct eid *endpoint, uint32_t window);
-    /* The adapter is done with a delivery; or (!done) there is no room for what is in it now: it is
-     * delivered again after a pause, which grows, until its lifetime ends. */
+    /* The adapter has processed a delivery. !done: there is no room for its content now, and the
+     * node delivers it again after a growing pause, until its lifetime expires. */
     void (*taken)(void *context, uint64_t key, bool done);
-    /* What is left of the lifetime of a bundle that came with ops->send, in ms, by the time that
-     * has passed, whatever the wall clock says; 0: it is over; UINT64_MAX: it does not end. */
+    /* Remaining lifetime of a bundle of ops->send, ms, by elapsed time (independent of the wall
+     * clock). 0: it has expired; UINT64_MAX: it never expires. */
     uint64_t (*left_ms)(void *context, uint64_t key);
 };
 
@@ -161,94 +164,105 @@ struct rests;      /* base/rest.h */
 struct cla_env {
     struct world *world; /* clock, alarms, ports, streams: os/world.h */
     struct eid node;
-    struct eid peer;     /* the node at the other end, as far as configured; dtn:none: not known */
-    bool earlier_life;   /* the node was here before and has forgotten what peers began to send */
-    bool confirm;        /* acceptance is told to the peer only after ops->confirm */
+    struct eid peer;   /* the configured node at the other end; dtn:none: unknown */
+    bool earlier_life; /* the node restarted without the state of transfers that peers had begun */
+    bool confirm;      /* acceptance is signalled to the peer only after ops->confirm */
     uint64_t bundle_max; /* longest bundle to receive, bytes */
     uint64_t seed;
     event_sink *sink; /* segment log; NULL: none. Event times are CLOCK_MONOTONIC ns */
     void *sink_context;
     struct cla_events events;
     struct cla_self self;
-    struct rests *rests; /* of all links of one node (base/rest.h); NULL: the adapter has its own */
-    struct crowd_room *room; /* of peers' connections of all links of one node, by address; NULL:
-                                each local address has its own */
-    void *files;             /* of ops->read, borrowed; NULL: open reads them itself */
-    void **shared; /* adapter's own anchor for what links of one node share (one LTP engine and
-                      socket per local address); starts as NULL; one per adapter and node */
+    /* shared by all links of a node (base/rest.h); NULL: the adapter has its own */
+    struct rests *rests;
+    /* Limits peers' connections of all links of a node, by address. NULL: each local address has
+     * its own. */
+    struct crowd_room *room;
+    void *files; /* result of ops->read, borrowed; NULL: `open` reads the files itself */
+    /* The adapter's anchor for objects that links of one node share (one LTP engine and socket per
+     * local address). Initially NULL; one per adapter and node. */
+    void **shared;
 };
 
-/* What an operator watches of a link: figures that a call gives cheaply, however much is open. */
+/* Figures of a link for monitoring. The cost of a call does not depend on the number of
+ * sessions. */
 struct cla_gauges {
-    uint64_t rate; /* bit/s on the air, as configured or bounded by the contact; 0: unlimited */
-    uint64_t tx_bytes, rx_bytes; /* to and from the peer so far: segments, datagrams, the stream */
-    uint64_t resent_bytes;       /* of these, data sent again */
-    tick rto;                    /* of the retransmission timer in force; 0: there is none */
-    tick round_trip;             /* smoothed; 0: nothing was measured */
-    tick heard;                  /* when something of the peer came last; TICK_NEVER: never */
-    tick asked; /* since then the peer owes an answer; TICK_NEVER: it does not, or that is not known
-                 */
-    bool off;   /* set to down, by an operator or its configuration */
-    bool
-        given_up; /* an exchange was given up for want of any answer, and nothing was heard since */
-    tick unconfirmed;   /* since then the peer was heard, but confirmed nothing of ours, or nothing
-                           long (answers_short); 0: it did, or that is not known */
-    bool answers_short; /* it answered short messages in that time */
-    bool session; /* a session with the peer is established, whose protocol ends it on silence */
-    bool refused; /* it is down, and the last attempt was refused, by the peer, its host or here */
-    uint64_t sessions;       /* open, both ways */
-    uint64_t unstored;       /* bytes of received bundles that wait for ops->confirm, of the session
-                                with most; 0: not known */
-    uint64_t unstored_max;   /* with so many it reads nothing (limits.held_bytes); 0: no limit */
-    bool unstored_full;      /* it reads nothing for that now */
-    uint64_t answers;        /* acknowledgements and refusals that wait to be sent, of the session
-                                with most */
-    uint64_t answers_max;    /* with so many it reads nothing; 0: no limit */
-    bool answers_unread;     /* the peer does not read them; false: they wait for the store */
-    uint64_t source_refused; /* datagrams in the peer's name that came from another address */
-    uint64_t auth_refused;   /* segments in the peer's name that were not authenticated */
-    uint64_t unknown_refused; /* segments of unknown peers, of all links at one local address */
-    const char *refusal;      /* why the latest of the peer's was refused; static; NULL: none was */
-    tick refused_at;          /* then */
-    bool coded;               /* it has an erasure code; 0 in the fields below without one */
+    uint64_t rate; /* bit/s on the air: configured, or limited by the contact; 0: unlimited */
+    uint64_t tx_bytes, rx_bytes; /* bytes to and from the peer: segments, datagrams, the stream */
+    uint64_t resent_bytes;       /* retransmitted bytes among them */
+    tick rto;                    /* present retransmission timer; 0: none */
+    tick round_trip;             /* smoothed; 0: not measured */
+    tick heard;                  /* latest arrival from the peer; TICK_NEVER: none */
+    /* Since then an answer of the peer is due. TICK_NEVER: none is due, or unknown. */
+    tick asked;
+    bool off; /* set to down by an operator or the configuration */
+    /* An exchange failed without any answer, and nothing was heard since. */
+    bool given_up;
+    /* Since then the peer was heard, but confirmed nothing, or only short messages (answers_short).
+     * 0: it confirmed, or unknown. */
+    tick unconfirmed;
+    bool answers_short; /* it answered short messages since `unconfirmed` */
+    bool session;       /* a session is established, and its protocol ends it on silence */
+    bool refused;       /* it is down: the last attempt was refused by the peer, its host or here */
+    uint64_t sessions;  /* open sessions of both directions */
+    /* Bytes of received bundles that wait for ops->confirm, of the session with most. 0:
+     * unknown. */
+    uint64_t unstored;
+    uint64_t unstored_max; /* at this number it stops reading (limits.held_bytes); 0: no limit */
+    bool unstored_full;    /* it has stopped reading for that reason */
+    /* Queued acknowledgements and refusals of the session with most. */
+    uint64_t answers;
+    uint64_t answers_max;     /* at this number it stops reading; 0: no limit */
+    bool answers_unread;      /* the peer does not read them; false: they wait for the store */
+    uint64_t source_refused;  /* datagrams with the peer's engine or node id from another address */
+    uint64_t auth_refused;    /* segments with the peer's engine id without valid authentication */
+    uint64_t unknown_refused; /* segments of unknown peers, of all links of the local endpoint */
+    /* Why the latest refused segment or datagram of the peer was refused; static. NULL: none was
+     * refused. */
+    const char *refusal;
+    tick refused_at;          /* when that was */
+    bool coded;               /* it has an erasure code; without one the next fields are 0 */
     uint64_t repairs_sent;    /* repair segments */
     uint64_t repaired;        /* segments of the peer that repair segments replaced */
     uint64_t unrepaired;      /* segments of the peer that they could not replace */
-    uint64_t code_mismatches; /* packets of another erasure code, or of none */
-    bool cadus;               /* it receives CADUs; 0 in the fields below without them. All links of
-                                 one physical channel have the same: */
-    uint64_t cadu_good;       /* units all of whose codewords were decoded */
-    uint64_t cadu_corrected;  /* symbols that Reed-Solomon corrected, or bits that LDPC did */
-    uint64_t cadu_erred;      /* units that could not be decoded */
-    uint64_t cadu_codewords_failed; /* codewords of these */
+    uint64_t code_mismatches; /* packets with another erasure code, or without one */
+    /* It receives CADUs; without them the next fields are 0. All links of one physical channel have
+     * equal values. */
+    bool cadus;
+    uint64_t cadu_good;             /* units all of whose codewords were decoded */
+    uint64_t cadu_corrected;        /* symbols that Reed-Solomon corrected, or bits that LDPC did */
+    uint64_t cadu_erred;            /* units that failed to decode */
+    uint64_t cadu_codewords_failed; /* failed codewords of these */
     uint64_t cadu_iterations;       /* rounds of the LDPC decoder */
-    uint64_t cadu_sync_losses;      /* times that no marker was where it was due */
-    bool sdls_sends, sdls_receives; /* frames of that direction have Space Data Link Security; 0 in
-                                       its fields below without it. Of one physical channel, too: */
+    uint64_t cadu_sync_losses; /* times that a sync marker was missing at its expected position */
+    /* Frames of that direction use Space Data Link Security; without it the next fields are 0. All
+     * links of one physical channel have equal values. */
+    bool sdls_sends, sdls_receives;
     uint64_t sdls_sent, sdls_unsent, sdls_accepted;
-    uint64_t sdls_spi, sdls_mac, sdls_replayed, sdls_ahead, sdls_other; /* refused, by reason */
+    /* Refused frames, by reason. */
+    uint64_t sdls_spi, sdls_mac, sdls_replayed, sdls_ahead, sdls_other;
 };
 
 struct json_t; /* jansson */
 
-/* A key of an adapter whose value is a list of maps. Its items lie one behind the other, in memory
- * of the configuration. */
+/* A key of an adapter whose value is a list of maps. The items are an array in memory of the
+ * configuration. */
 struct cla_list {
     const char *key;
     const struct conf_option *options; /* of an item; ends with a NULL key */
     size_t item_size, max;
-    size_t items, count; /* where the adapter's configuration has them: void *, size_t */
-    /* As cla_ops.check, for an item; it may complete it. NULL: nothing beyond the table. */
+    size_t items, count; /* offsets in the adapter's configuration: void *, size_t */
+    /* Like cla_ops.check, for an item; it may complete the item. NULL: only the table is
+     * checked. */
     int (*check)(void *item, const char **key, char *why, size_t why_cap);
 };
 
-/* A key that has another name now: the old one is an error that shows the new one, and its group.
- */
+/* A renamed key: the old name is an error that shows the new one. Also for its group. */
 struct cla_renamed {
     const char *was, *now;
 };
 
-/* A link's keys with the names of its two nodes, dtn:none when not known. */
+/* A link's configuration with the names of its two nodes, dtn:none when unknown. */
 struct cla_named {
     const void *config;
     const struct eid *node, *peer;
@@ -259,152 +273,161 @@ enum cla_socket { CLA_SOCKET_NONE, CLA_SOCKET_UDP, CLA_SOCKET_TCP };
 
 /* Addresses of a link, as its configuration has them. */
 struct cla_addresses {
-    enum cla_socket socket; /* that it binds at `local`; links of one adapter share it, or
-                               cla_conflict tells */
-    const char *key;        /* that names `local`, static */
+    /* Socket that it binds at `local`. Links of one adapter share it, or cla_conflict returns an
+     * error. */
+    enum cla_socket socket;
+    const char *key; /* the key of `local`, static */
     struct address local;
-    struct address remote; /* where it sends to; not given: nowhere, or its host has a name */
+    struct address remote; /* destination of datagrams; not given: none, or a host name */
 };
 
 /* Endpoints of a link whose transport is bundles of its own node. */
 struct cla_tunnel {
-    const char *near_key, *far_key; /* that name them, static */
-    struct eid near_end;            /* of this node: the link's own bundles arrive here */
-    struct eid far_end;             /* its own bundles go there, over another link */
+    const char *near_key, *far_key; /* their keys, static */
+    struct eid near_end; /* of this node: encapsulating bundles for the link arrive here */
+    struct eid far_end;  /* destination of the link's encapsulating bundles */
 };
 
 /*
- * What an adapter promises its node: one table for each adapter. A member that may be NULL says
- * "NULL:" and what that means; the node's calls further down have these defaults, in one place.
+ * The functions of an adapter; one table for each adapter. A member that may be NULL is marked
+ * "NULL:" with the default. The node calls the wrappers below, which have these defaults.
  *
- * All of them, where nothing else is written:
- *   - are called in the node's loop, and not from within cla_events;
- *   - have a `config` of config_size bytes that `check` accepts. It is the caller's, and stays as
- *     long as a link has it;
- *   - have a `c` that `open` made, and that `close` was not called for;
- *   - return 0, or HELIO_E* with a text in why (of why_cap bytes, with its zero): what is wrong and
- *     what would be right. *key (static) is then the key that it is about.
+ * Unless noted, all functions:
+ *   - are called in the node's loop, and not within cla_events;
+ *   - have a `config` of config_size bytes that `check` accepts. The caller owns it. It must exist
+ *   as long as a link uses it;
+ *   - have a `c` that `open` created and `close` has not ended;
+ *   - return 0, or HELIO_E* with a text in why (why_cap bytes with the terminating zero): what is
+ *   wrong and what would be right. *key (static) is then the key in question.
  */
 struct cla_ops {
     /* ---- what it is ---- */
-    const char *name; /* the word of the configuration (adapter:) */
-    bool inbound;     /* it accepts peers without a configured link that identify themselves
-                         (cla_events.peer) */
-    bool last_copy;   /* its protocol has no refusal: what the node refuses is lost. With `pause` */
+    const char *name; /* value of the key `adapter` */
+    /* It accepts peers without a configured link that identify themselves (cla_events.peer). */
+    bool inbound;
+    /* Its protocol has no refusal: a bundle that the node refuses is lost. Such an adapter has
+     * `pause`. */
+    bool last_copy;
 
     /* ---- its configuration ---- */
     const struct conf_option *options; /* ends with a NULL key; in groups: conf/conf_groups.h */
-    size_t config_size;                /* bytes that the options fill */
-    const struct cla_list *lists;      /* ends with a NULL key. NULL: there are none */
-    const struct cla_renamed *renamed; /* ends with NULL. NULL: there are none */
+    size_t config_size;                /* size of the struct that the options fill */
+    const struct cla_list *lists;      /* ends with a NULL key. NULL: none */
+    const struct cla_renamed *renamed; /* ends with NULL. NULL: none */
     const char *const *live; /* the keys that `set` can change; ends with NULL. NULL: none */
-    /* Relations between values, beyond the table. The config need not be right. NULL: none. */
-    int (*check)(const void *config, const char **key, char *why, size_t why_cap);
-    /* Relations between values and the names of both nodes (peer: dtn:none when not known). NULL:
+    /* Checks relations between values, in addition to the table. The config may be invalid. NULL:
      * none. */
+    int (*check)(const void *config, const char **key, char *why, size_t why_cap);
+    /* Checks relations between values and the names of both nodes (peer: dtn:none when unknown).
+     * NULL: none. */
     int (*check_names)(const void *config, const struct eid *node, const struct eid *peer,
                        const char **key, char *why, size_t why_cap);
-    /* Can two links of this adapter be at one node? `other` comes first in the configuration; the
-     * text is about `config`. `open` says the same later. NULL: any two can. */
+    /* Can one node not have both links? `other` precedes in the configuration; the text is about
+     * `config`. `open` would fail with the same text. NULL: any two links can coexist. */
     int (*conflict)(const struct cla_named *config, const struct cla_named *other, const char **key,
                     char *why, size_t why_cap);
-    /* What does not work for this node at this time (s since 1970 UTC), or soon will not, such as a
-     * certificate that ended or names another node: true, with the key and a text. NULL: nothing.
-     */
+    /* Warns of a configuration that does not work for this node at this time (s since 1970 UTC), or
+     * will soon stop, such as an expiring certificate or one for another node. True: *key and a
+     * text are set. NULL: no warnings. */
     bool (*warn)(const void *config, const struct eid *node, int64_t now, const char **key,
                  char *why, size_t why_cap);
-    /* What else has to be set for a key to count, such as "recovery: own", static; NULL: nothing.
-     * NULL: no key needs another one. */
+    /* The setting without which a key has no effect, such as "recovery: own", static; NULL: none.
+     * NULL: for all keys. */
     const char *(*needs)(const char *key);
-    /* Fills *out, which comes as zeroes. NULL: the link binds no socket and sends to no address. */
+    /* Fills *out, which is zeroed before. NULL: the link binds no socket and sends to no
+     * address. */
     void (*addresses)(const void *config, struct cla_addresses *out);
-    /* Fills *out. NULL: it makes no bundles itself. */
+    /* Fills *out. NULL: the adapter originates no bundles. */
     void (*tunnel)(const void *config, struct cla_tunnel *out);
-    /* Reads the files that the configuration names, in any thread, since it can take seconds. *out
-     * is for env.files of `open`, or for `set`, of the same configuration, and the caller's to
-     * `forget`; NULL: there are none. NULL: this adapter has no files. */
+    /* Reads the files of the configuration. It may take seconds, so it may be called in any thread.
+     * *out is for env.files of `open`, or for `set`, with the same configuration. The caller owns
+     * it and calls `forget`. *out NULL: there are no files. NULL: this adapter has no files. */
     int (*read)(const void *config, void **out, const char **key, char *why, size_t why_cap);
     void (*forget)(void *files); /* not NULL with `read` */
 
     /* ---- a link ---- */
-    /* A link in *out, of a copy of *env. Its first cla_events.link follows, later than the call. */
+    /* Creates a link with a copy of *env. Its first cla_events.link follows after the call. */
     int (*open)(struct cla **out, const struct cla_env *env, const void *config, char *why,
                 size_t why_cap);
-    /* The keys in `live` have other values: `config` is borrowed instead of the former one. files:
-     * as env.files. After an error all is as before. NULL: nothing can change. */
+    /* Values of keys in `live` have changed: `config` is borrowed in place of the former one.
+     * files: as env.files. After an error nothing has changed. NULL: no key can change. */
     int (*set)(struct cla *c, const void *config, void *files, char *why, size_t why_cap);
-    /* Reads files of keys again that hold while the link is open; *changed: other keys hold now. An
-     * error with its text: see there what holds. NULL: it has none. */
+    /* Reads key files again that can change while the link is open. *changed: other keys are in use
+     * now. The text of an error says which keys are in use. NULL: none. */
     int (*renew)(struct cla *c, bool *changed, char *why, size_t why_cap);
-    /* Ends the link: open sessions are dropped. No event of it follows but `closed`, which comes
-     * from the loop, later than the call, when its memory is gone. */
+    /* Ends the link; open sessions are dropped. The only event that follows is `closed`. The loop
+     * calls it after the call, when the link's memory has been freed. */
     void (*close)(struct cla *c, void (*closed)(void *context), void *context);
-    /* Asserts its own invariants, between two things that happen. NULL: it has none to tell. */
+    /* Asserts the invariants of the link, between two events. NULL: none. */
     void (*check_self)(const struct cla *c);
 
     /* ---- bundles to the peer ---- */
-    /* On CLA_REASON_NONE the link has a reference of its own, and cla_events.done(key) follows,
-     * later than the call. Else nothing follows; CLA_REASON_BUSY: the window is full. */
+    /* CLA_REASON_NONE: the link has its own reference, and cla_events.done(key) follows after the
+     * call. With other reasons nothing follows. CLA_REASON_BUSY: the window is full. */
     enum cla_reason (*send)(struct cla *c, uint64_t key, struct buf *bundle);
-    /* The bundle's lifetime is over, it was deleted, or its contact has ended: it shall not go on
-     * if that can still be prevented. It may be taken back more than once. 0: `done` follows as
-     * ever, later than the call. HELIO_ENOENT: the link had not begun it, and nothing follows.
-     * NULL: no bundle can be taken back (0). */
+    /* Stops the transmission of a bundle, if still possible: it has expired, was deleted, or its
+     * contact has ended. May be called again for the same bundle. 0: `done` follows as always,
+     * after the call. HELIO_ENOENT: the transmission had not begun, and nothing follows. NULL: no
+     * bundle can be cancelled (0). */
     int (*cancel)(struct cla *c, uint64_t key);
-    /* Does the link lead to this endpoint, as far as the adapter itself knows? NULL: it knows
-     * nothing beyond the peer that the configuration names. */
+    /* Does the link lead to this endpoint, to the adapter's knowledge? NULL: it knows only the
+     * configured peer. */
     bool (*reaches)(const struct cla *c, const struct eid *destination);
 
     /* ---- bundles of the peer ---- */
-    /* The node's answer to cla_events.received. What is not accepted the peer is told, where the
-     * protocol can, with the reason as far as the protocol has one. */
+    /* The node's answer to cla_events.received. The adapter signals a refusal, and the reason, to
+     * the peer if the protocol has a message for it. */
     void (*confirm)(struct cla *c, uint64_t token, enum cla_verdict verdict);
-    /* The node has no room: nothing more is read of the peer (on), or again, but what the peer's
-     * answers need. NULL: the adapter cannot do that, and what finds no room is refused. */
+    /* on: the node has no room, and the adapter stops reading from the peer, except the peer's
+     * answers. !on: it reads again. NULL: the adapter cannot stop, and bundles without room are
+     * refused. */
     void (*pause)(struct cla *c, bool on);
-    /* The node worked for `took` ns until `now` on what this link brought, later than within
-     * `received`; `fair` of it was fair. The link's rest is the adapter's (base/rest.h), and
-     * env.rests counts. NULL: the rest is the node's. */
+    /* The node spent `took` ns until `now` on bundles of this link, after `received` returned;
+     * `fair` is the fair part of it. The adapter pauses the link (base/rest.h, env.rests). NULL:
+     * the node does. */
     void (*charge)(struct cla *c, tick took, tick fair, tick now);
 
     /* ---- its own bundles (cla_self): with `tunnel`; both NULL without ---- */
-    /* Of cla_self.submit: the node has stored it (ok), or refused it after all. Once for each. */
+    /* For cla_self.submit: the node has stored the bundle (ok), or refused it later. Once for
+     * each. */
     void (*submitted)(struct cla *c, uint32_t token, bool ok);
-    /* Of cla_self.listen; cla_self.taken follows, once, at any time, also from within this call. */
+    /* For cla_self.listen. The adapter answers once with cla_self.taken, at any time, also within
+     * this call. */
     void (*delivered)(struct cla *c, const struct cla_delivery *d);
 
     /* ---- the operator and the contact plan ---- */
-    /* An operator's word: the link is up or down. */
+    /* An operator sets the link up or down. */
     void (*set_link)(struct cla *c, bool up);
-    /* A contact plan's word, which holds beside the operator's: bundles go where both say so. It
-     * bounds the configured rate, and the timers follow its light time. `contact` is borrowed for
-     * the call; NULL: the plan says nothing of this link any more. */
+    /* The state of the link by the contact plan. Bundles are transmitted only if both the plan and
+     * the operator permit it. The plan limits the configured rate, and the timers follow its light
+     * time. `contact` is borrowed for the call; NULL: the plan has no contacts for this link any
+     * more. */
     void (*contact)(struct cla *c, const struct cla_contact *contact);
-    /* An operator cancels a session of this link, ours or the peer's; its bundles go again.
-     * HELIO_ENOENT: there is none of that number. originator 0: this node. No text. NULL: there are
-     * no sessions (HELIO_EINVAL). */
+    /* An operator cancels a session of either end; its bundles are transmitted again. HELIO_ENOENT:
+     * there is no such session. originator 0: this node. No text. NULL: there are no sessions
+     * (HELIO_EINVAL). */
     int (*cancel_session)(struct cla *c, uint64_t originator, uint64_t number);
-    /* Adds what is worth showing (counters, sessions, rates) to a JSON object. NULL: nothing. */
+    /* Adds counters, sessions and rates to a JSON object. NULL: none. */
     void (*status)(struct cla *c, struct json_t *object);
-    /* Fills *out, which comes as zeroes with TICK_NEVER for its times. NULL: nothing is known. */
+    /* Fills *out, which is zeroed before, with TICK_NEVER for its times. NULL: nothing is known. */
     void (*gauges)(const struct cla *c, struct cla_gauges *out);
 };
 
-/* A link; adapters put it first in their own struct, of zeroes from malloc. */
+/* A link. It is the first member of the adapter's own struct, which is zeroed and from malloc. */
 struct cla {
     const struct cla_ops *ops;
     struct cla_limits limits;
-    /* The rest is the adapter's, for the calls below. */
+    /* Private to the adapter, for the functions below. */
     const struct cla_events *events; /* of the link's cla_env */
-    bool told, told_up;              /* cla_events.link was called, at last with this word */
+    bool told, told_up;              /* cla_events.link was called; its latest argument */
     void (*closed)(void *context);   /* of ops->close; NULL: the link is open */
     void *closed_context;
-    struct list node; /* in its local endpoint (cla/local_endpoint.h) */
+    struct list node; /* in the links of its local endpoint (cla/local_endpoint.h) */
 };
 
-/* For adapters: what they tell their node, if it wants to know. A link begins: ops and events are
- * set, events stay where they are. say: a line for the operator's log. tell_link: up or down, if it
- * has changed. tell_limits: c->limits are others now. */
+/* For adapters: calls to their node, if the event is not NULL. cla_init begins a link; `events`
+ * must stay valid. cla_say: a line for the operator's log. cla_tell_link: up or down, if it has
+ * changed. cla_tell_limits: c->limits has changed. */
 void cla_init(struct cla *c, const struct cla_ops *ops, const struct cla_events *events);
 void cla_say(struct cla *c, int level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
@@ -412,13 +435,13 @@ void cla_say_args(struct cla *c, int level, const char *format, va_list args)
     __attribute__((format(printf, 3, 0)));
 void cla_tell_link(struct cla *c, bool up);
 void cla_tell_limits(struct cla *c);
-/* Of ops->close: what is called later. end: the link's memory goes, and that is called. */
+/* For ops->close. cla_closing keeps the function to call. cla_end frees the link and calls it. */
 void cla_closing(struct cla *c, void (*closed)(void *context), void *context);
 void cla_end(struct cla *c);
 
-/* For the node: members of cla_ops that may be NULL, with what that means. check: names, too,
- * unless node is NULL. tunnel, charge, delivered: false: it has no such member. status, gauges: of
- * NULL, the defaults. */
+/* For the node: wrappers for members of cla_ops that may be NULL, with the defaults. cla_check also
+ * checks the names, unless node is NULL. cla_tunnel, cla_charge, cla_delivered: false: there is no
+ * such member. cla_status, cla_gauges: of NULL, the defaults. */
 int cla_check(const struct cla_ops *ops, const void *config, const struct eid *node,
               const struct eid *peer, const char **key, char *why, size_t why_cap);
 int cla_conflict(const struct cla_ops *ops, const struct cla_named *config,

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The state of a link: what was heard over it. One rule and one vocabulary, for `helioctl links`
- * and `top`, routes, metrics, the status page, alerts and the log. Pure.
+ * The state of a link, from its last arrivals and open requests. `helioctl links`, `top`, routes,
+ * metrics, the status page, alerts and the log all use this rule and these words. Pure.
  *
- * LTP has no keepalive: a peer without data says nothing unless it is asked. So a link is not up
- * because nothing speaks against it, and a peer that owes no answer is not silent. The first line
- * that holds is the state:
+ * LTP has no keepalive: a peer without data is silent unless it must answer. So a link without
+ * errors is not necessarily up, and a peer that owes no answer is not `silent`. The first matching
+ * line is the state:
  *
  *   not open   set to down by an operator or the configuration                  down
  *              its contact plan has no contact now, but a later one             waiting
  *              the last attempt was refused, by either end                      refused
  *              otherwise                                                        down
- *   open       an answer is due for longer than link_patience (of the time      silent
- *              since it opened), or an exchange was given up for want of any
+ *   open       an answer is due for longer than link_patience (counted only     silent
+ *              while the link is open), or an exchange failed without any
  *              answer and nothing was heard since
  *              a session is established whose protocol ends it on silence       up
  *              the peer was heard since the link opened, no longer ago than     up
@@ -41,28 +41,29 @@
 enum link_state { LINK_STATES(LINK_STATE_ENUM) LINK_STATE_COUNT };
 #undef LINK_STATE_ENUM
 
-/* What is known of a link at `now`. Times are ticks of one clock. */
+/* The known facts of a link at `now`. Times are ticks of one clock. */
 struct link_facts {
     tick now;
     bool open;    /* bundles may be sent over it (cla_events.link) */
-    tick opened;  /* since when, <= now; of a link that is open */
-    bool off;     /* an operator, or its configuration, set it to down */
-    bool planned; /* a contact plan says something of it: */
+    tick opened;  /* time when it opened, <= now; only if open */
+    bool off;     /* an operator, or the configuration, set it to down */
+    bool planned; /* the contact plan has contacts of this link */
     bool contact; /* this node may transmit to the peer now */
-    tick next;    /* when its next contact begins, > now; TICK_NEVER: there is none */
-    bool refused; /* as in struct cla_gauges, like the rest */
+    tick next;    /* start of its next contact, > now; TICK_NEVER: none */
+    bool refused; /* this and the next fields: as in struct cla_gauges */
     bool session;
     bool given_up;
     tick heard; /* TICK_NEVER: never */
     tick asked; /* TICK_NEVER: no answer is due */
-    tick rto;   /* 0: there is none */
+    tick rto;   /* 0: no timer */
     tick unconfirmed;
     bool answers_short;
-    const char *refusal; /* why what came in the peer's name was refused here; NULL: nothing was */
-    tick refused_at;     /* the latest of it */
+    /* Why segments or datagrams of the peer were refused; NULL: none was. */
+    const char *refusal;
+    tick refused_at; /* time of the latest refusal */
 };
 
-/* A peer that was heard in the last minute is there. */
+/* A peer that was heard in the last minute is `up`. */
 #define LINK_RECENT (60 * TICK_S)
 
 /*
@@ -75,17 +76,17 @@ tick link_patience(tick rto);
 
 enum link_state link_state_of(const struct link_facts *f);
 const char *link_state_word(enum link_state s); /* static */
-/* Is the peer heard, while nothing of ours is confirmed? Of a link in any state. */
+/* Is the peer heard, but does it confirm nothing? For a link in any state. */
 bool link_state_one_way(const struct link_facts *f);
 
 #define LINK_SPAN_MAX 24
-/* A time for a person: "200 ms", "34 s", "5 min", "2.5 h". Returns out. */
+/* A time as text: "200 ms", "34 s", "5 min", "2.5 h". Returns out. */
 const char *link_span_text(tick t, char out[LINK_SPAN_MAX]);
 
 #define LINK_WHY_MAX 240
-/* What the state rests on, such as "no answer for 34 s; never heard since it opened 40 s ago". An
- * empty text for a link that is down or refused, of which the adapter may know more. Returns out,
- * which has LINK_WHY_MAX bytes. */
+/* The reason of the state, such as "no answer for 34 s; never heard since it opened 40 s ago".
+ * Empty for a link that is down or refused: the adapter may know more. Returns out, which has
+ * LINK_WHY_MAX bytes. */
 const char *link_state_why(const struct link_facts *f, char *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The segment log: one CSV line per event (columns in event_csv_header) in one file; how it is
- * written: os/log_writer.h. */
+/* The segment log: a file with one CSV line per event (columns in event_csv_header).
+ * os/log_writer.h writes it. */
 #ifndef CLA_SEGLOG_H
 #define CLA_SEGLOG_H
 

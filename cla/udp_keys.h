@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of a UDP socket and of pacing, for adapters that send datagrams: each puts
- * these structs into its own, and these rows into its own table. */
+/* Configuration keys of a UDP socket and of pacing, for adapters that send datagrams. An adapter
+ * puts these structs into its own, and these rows into its own table. */
 #ifndef CLA_UDP_KEYS_H
 #define CLA_UDP_KEYS_H
 
 #include "conf/conf_value.h"
 #include "os/host_address.h"
 
-/* Explained by the rows' help texts. */
+/* The help texts of the rows explain the fields. */
 struct udp_keys {
     struct address local;
     struct host_address remote;
@@ -24,8 +24,8 @@ struct pace_keys {
 #define PACE_KEYS_AT(at, field) ((at) + offsetof(struct pace_keys, field))
 
 /* clang-format off */
-/* Rows of a table of struct conf_option; `at`: offset of the struct in the adapter's; `port`: what
- * an address without a port has, 0: it must have one. */
+/* Rows of a table of struct conf_option. `at`: offset of the struct in the adapter's; `port`:
+ * default port of an address, 0: it must have one. */
 #define UDP_KEYS_ADDRESSES(at, port)                                                               \
     {"local", OPTION_ADDRESS, UDP_KEYS_AT(at, local), NULL, port, 0, NULL,                         \
      "address and port of this node's socket; links with the same one share it"},                  \
@@ -48,7 +48,7 @@ struct pace_keys {
      "most air time that leaves at once; 0: one datagram"},                                        \
     {"pacing.slack", OPTION_DURATION, PACE_KEYS_AT(at, slack), "2ms", 0, TICK_S, NULL,                    \
      "most air time that is made good when the machine was late"}
-/* The same of a stream (TCP), whose rate counts its octets. */
+/* The same for a stream (TCP). Its rate counts octets of the stream. */
 #define PACE_KEYS_STREAM(at)                                                                       \
     {"pacing.burst", OPTION_DURATION, PACE_KEYS_AT(at, burst), "100us", 0, TICK_S, NULL,                  \
      "octets that leave at once, as their time at rate; 0: one piece of 1448 octets"},             \
@@ -56,11 +56,12 @@ struct pace_keys {
      "most time at rate that is made good when the machine was late; more is lost"}
 /* clang-format on */
 
-/* As cla_ops.check: both addresses are given, and of one kind. 0 or HELIO_EINVAL. */
+/* Like cla_ops.check: both addresses must be given, with the same address family. Returns 0 or
+ * HELIO_EINVAL. */
 int udp_keys_check(const struct udp_keys *k, const char **key, char *why, size_t why_cap);
 
-/* What to ask of the kernel's socket buffers, bytes of datagrams, when so long can pass without
- * this process, or the peer's, being there to empty them; without a rate, `unpaced` bytes. */
+/* The socket buffer to request from the kernel, bytes. It holds the datagrams of `stall` ns, in
+ * which this process or the peer's does not run. Without a rate: `unpaced` bytes. */
 uint64_t udp_keys_buffer(const struct udp_keys *k, const struct pace_keys *pace, tick stall,
                          uint64_t unpaced);
 

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine needs of an authentication ciphersuite (RFC 5327 §2.1). The engine does no
- * cryptography: it puts the extensions where they belong and hands over what they cover, which is
- * the whole segment up to the authentication value at its end. These functions are the only ones of
- * a user that an engine calls; they must not call it back.
+ * The functions of an authentication ciphersuite (RFC 5327 §2.1) that the engine calls. The engine
+ * does no cryptography. It places the extensions and passes the covered bytes: the whole segment up
+ * to the authentication value at its end. The functions must not call the engine.
  */
 #ifndef LTP_AUTH_H
 #define LTP_AUTH_H
@@ -25,20 +24,20 @@ enum ltp_auth_suite { LTP_HMAC_SHA1_80 = 0, LTP_RSA_SHA256 = 1, LTP_AUTH_NULL = 
 
 struct ltp_auth {
     enum ltp_auth_suite suite;
-    uint8_t key_id[LTP_KEY_ID_MAX]; /* names the key to the peer */
-    uint8_t key_id_len;             /* 0: the peer knows */
-    uint16_t value_len;             /* of the values that sign makes, 1 … LTP_AUTH_VALUE_MAX */
+    uint8_t key_id[LTP_KEY_ID_MAX]; /* identifies the key for the peer */
+    uint8_t key_id_len;             /* 0: the peer knows the key without it */
+    uint16_t value_len; /* length of the values that `sign` writes, 1 … LTP_AUTH_VALUE_MAX */
     void *context;
-    /* Writes the authentication value; false when that is not possible (the segment then leaves
-     * with one that the peer will refuse). */
+    /* Writes the authentication value. Returns false on failure: the segment is then sent with a
+     * value that the peer refuses. */
     bool (*sign)(void *context, struct slice covered, uint8_t *value);
     bool (*verify)(void *context, struct slice covered, struct slice value);
 };
 
-/* What is asked of segments that come in. */
+/* Which received segments must be authenticated. */
 enum ltp_auth_mode {
-    LTP_AUTH_ACCEPT, /* those that are authenticated must be so rightly */
-    LTP_AUTH_REQUIRE /* and all must be */
+    LTP_AUTH_ACCEPT, /* segments with an authentication extension are verified */
+    LTP_AUTH_REQUIRE /* all segments must be authenticated */
 };
 
 #ifdef __cplusplus

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tables of LTP's options: those that are agreed with one peer, and those of a whole engine.
- * The keys of a link of heliod and what can change while it is open (cla/ltp/), the options of
- * helio-sim and helio-ltp, the words of a scenario (tests/sim) and which of them the engine uses
- * toward which receiver (profile.c) read the first; Python reads both by `heliod --keys --json`.
+ * The tables of LTP's options. The first table has the options that are agreed with one peer; the
+ * second has those of a whole engine.
+ *
+ * Several modules read the first table: the keys of a link of heliod and whether they can change
+ * while the link is open (cla/ltp/), the options of helio-sim and helio-ltp, the scenario language
+ * (tests/sim), and the choice of the options that the engine uses toward a receiver (profile.c).
+ * Python reads both tables by `heliod --keys --json`.
  *
  * A new option takes a field in struct ltp_span or ltp_config, one line here, and the code that
  * uses it.
@@ -19,15 +22,15 @@ extern "C" {
 
 #define LTP_OPTION_HOUR (3600 * TICK_S)
 
-/* What the field holds. TIME: tick, ns. BYTES, COUNT: uint64_t or uint32_t. FLAG: bool. */
+/* Type and unit of the field. TIME: tick, ns. BYTES, COUNT: uint64_t or uint32_t. FLAG: bool. */
 enum ltp_option_unit { LTP_OPTION_TIME, LTP_OPTION_BYTES, LTP_OPTION_COUNT, LTP_OPTION_FLAG };
 
-/* Who sees it. All but AGREED are recovery switches, which `recovery: own` takes one by one, and
- * which ltp_profile allows or not. */
+/* Which end must support the option. All but AGREED are recovery switches: `recovery: own` sets
+ * them one by one, and ltp_profile enables them. */
 enum ltp_option_part {
-    LTP_OPTION_AGREED = 1,   /* no switch: it holds toward any peer */
-    LTP_OPTION_BOUND = 2,    /* a bound of other switches: it holds wherever they do */
-    LTP_OPTION_UNSEEN = 4,   /* the peer cannot see it: used toward all but `plain` */
+    LTP_OPTION_AGREED = 1,   /* no switch: used toward any peer */
+    LTP_OPTION_BOUND = 2,    /* a bound of other switches: used together with them */
+    LTP_OPTION_UNSEEN = 4,   /* the peer cannot observe it: used with all profiles but `plain` */
     LTP_OPTION_RECEIVER = 8, /* the peer's receiver has to support it */
     LTP_OPTION_SENDER = 16   /* the peer's sender has to support it */
 };
@@ -35,10 +38,11 @@ enum ltp_option_part {
 /*
  * X(group, name, unit, field of struct ltp_span, part, default, least, most, word, meaning)
  *
- * The group with a dot, "" for none, is where a configuration has the key; the name is unique.
- * Bounds are inclusive, in ns, bytes or one; most 0: none but the field's. The word may stand for
- * the number 0 of a file, NULL: there is none. A default of 0 that the meaning explains is resolved
- * by the binder or by ltp_span_set. Every option can change while sessions are open (ltp_span_set).
+ * The group (with a dot; "" for none) is the section of the key in a configuration. The name is
+ * unique. Bounds are inclusive, in ns, bytes or one; most 0: only the field's own range. The word
+ * is another spelling of the value 0 in a file; NULL: there is none. If the meaning explains the
+ * default 0, the caller or ltp_span_set replaces it. Every option can change while sessions are
+ * open (ltp_span_set).
  */
 #define LTP_OPTIONS(X)                                                                             \
     X("", segment, BYTES, segment_max, AGREED, "1024B", 64, 65000, NULL,                           \
@@ -109,9 +113,9 @@ enum ltp_option_part {
       "+ 2), whichever is longer, green 10 x RTO")
 
 /*
- * X(key, name, unit, field of struct ltp_config, default, least, most, meaning): as above; all
- * peers of the engine share them, and none can change while the engine is there. The key is where a
- * configuration has it; the name is unique.
+ * X(key, name, unit, field of struct ltp_config, default, least, most, meaning): as above. All
+ * peers of the engine share these options. They cannot change while the engine exists. The key is
+ * the path in a configuration; the name is unique.
  */
 #define LTP_ENGINE_OPTIONS(X)                                                                      \
     X("limits.import_sessions_all", import_sessions_all, COUNT, import_sessions, "4096", 1,        \
@@ -130,13 +134,13 @@ enum ltp_option_part {
     X("unknown.bytes", unknown_bytes, BYTES, unconfigured_bytes, "0", 0, 0,                        \
       "memory of all import sessions of all these; 0: a quarter of limits.held_bytes")
 
-/* A line of the first table. */
+/* A row of the first table. */
 struct ltp_option {
-    const char *group; /* "recovery.", "": none */
+    const char *group; /* for example "recovery."; "": none */
     const char *name;  /* NULL ends the table */
     enum ltp_option_unit unit;
     enum ltp_option_part part;
-    size_t at, size; /* of the field in struct ltp_span, bytes */
+    size_t at, size; /* offset and size of the field in struct ltp_span, bytes */
     const char *initial;
     uint64_t least, most;
     const char *word, *help;
@@ -144,24 +148,24 @@ struct ltp_option {
 
 extern const struct ltp_option ltp_options[];
 
-/* The option of this name, in which a '-' stands for a '_' too; NULL: there is none. */
+/* Finds an option by its name; '-' and '_' are equal. NULL: there is none. */
 const struct ltp_option *ltp_option_find(const char *name);
 
-/* Writes the value of `text` (base/units.h; yes or no) into the option's field. 0; HELIO_EFORMAT:
- * it is none of its unit; HELIO_EINVAL: it is out of the option's range; then *span is
- * unchanged. */
+/* Writes the value of `text` (base/units.h; yes or no) into the option's field. Returns 0;
+ * HELIO_EFORMAT (not a value of this unit); HELIO_EINVAL (outside the option's range). On errors
+ * *span is unchanged. */
 int ltp_option_set(const struct ltp_option *o, struct ltp_span *span, const char *text);
 
-/* Writes a value of the option's range into its field. */
+/* Writes `value`, which must be in the option's range, into its field. */
 void ltp_option_put(const struct ltp_option *o, struct ltp_span *span, uint64_t value);
 
-/* What would be right for the option, such as "a number from 0 to 64"; at most LTP_OPTION_HINT_MAX
- * bytes with the zero, returned. */
+/* Writes a hint for invalid values, for example "a number from 0 to 64", and returns `out`. It has
+ * at most LTP_OPTION_HINT_MAX bytes with the terminating zero. */
 #define LTP_OPTION_HINT_MAX 128
 const char *ltp_option_hint(const struct ltp_option *o, char out[LTP_OPTION_HINT_MAX]);
 
-/* Leaves only the switches of these parts (several of enum ltp_option_part, or-ed); the others are
- * off. sessions_auto is no switch and stays. */
+/* Turns off all switches that belong to none of `parts` (enum ltp_option_part, or-ed).
+ * sessions_auto is no switch and stays. */
 void ltp_recovery_keep(struct ltp_recovery *k, unsigned parts);
 
 /* Is a switch of these parts on? */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Service data aggregation (CCSDS 734.1-B-1, client service 2): a block made of data capsules. A
- * capsule is the number of a client service as an SDNV and then one of its service data units,
- * which tells its own length. What that length is, only the client service knows: the caller brings
- * a function for it.
+ * Service data aggregation (CCSDS 734.1-B-1, client service 2): a block that consists of data
+ * capsules. A capsule is the SDNV of a client service number, followed by one service data unit of
+ * that service. The capsule has no length field: only the client service can find the unit's
+ * length. So the caller passes a function for it.
  */
 #ifndef LTP_SDA_H
 #define LTP_SDA_H
@@ -24,18 +24,18 @@ struct sda_capsule {
     struct slice unit; /* a view of the block */
 };
 
-/* Bytes of the unit at the front of `rest`, 1 … rest.len; 0: there is none. */
+/* Returns the length of the unit at the start of `rest`, 1 … rest.len bytes; 0: there is none. */
 typedef size_t sda_length(uint64_t client_service, struct slice rest);
 
-/* The next capsule of a block; begin with *rest = the block. Returns 1, 0 at the block's end, or
- * HELIO_EFORMAT (*rest is then unchanged). */
+/* Reads the next capsule of a block; begin with *rest = the block. Returns 1; 0 at the block's end;
+ * or HELIO_EFORMAT (*rest is then unchanged). */
 int sda_next(struct slice *rest, sda_length *length, struct sda_capsule *out);
 
-/* The capsules of a whole block; HELIO_EFORMAT when it has none, more than max, or a malformed one.
- */
+/* Returns the number of capsules of a whole block; HELIO_EFORMAT when it has none, more than max,
+ * or a malformed one. */
 int sda_count(struct slice block, sda_length *length, uint32_t max);
 
-/* Bytes of a capsule. */
+/* Length of a capsule, bytes. */
 static inline size_t sda_size(uint64_t client_service, size_t unit)
 {
     return sdnv_len(client_service) + unit;

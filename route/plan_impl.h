@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of this folder share. Nodes know the ways out of them (pairs), a way its contacts
- * and ranges by time; nothing overlaps, so each is found by bisection. */
+/* Private to this folder. A node has a list of its outgoing pairs. A pair (from, to) has its
+ * contacts and ranges in order of time; they do not overlap, so bisection finds them. */
 #ifndef ROUTE_PLAN_IMPL_H
 #define ROUTE_PLAN_IMPL_H
 
@@ -19,7 +19,7 @@ struct contact {
     uint64_t volume;
     uint64_t booked[PLAN_PRIORITIES]; /* their sum is at most the volume */
     uint64_t owed[PLAN_PRIORITIES];
-    uint64_t banned; /* the last ban that named it */
+    uint64_t banned; /* number of the last ban that includes it */
     struct hash_node by_id;
 };
 
@@ -37,14 +37,14 @@ struct pair {
     struct hash_node by_nodes;
 };
 
-/* One contact used. */
+/* The use of one contact in a route. */
 struct crossing {
     struct contact *contact;
     tick first_sent, last_sent, first_arrives, last_arrives;
     enum plan_why why;
 };
 
-/* What the search knows of a node: the best way there. Compared in this order. */
+/* The best known path to a node in a search. Labels are compared in this order of fields. */
 struct label {
     tick arrival;
     size_t hops;
@@ -57,18 +57,18 @@ struct node {
     struct pair **out;
     size_t len, cap;
     struct hash_node by_number;
-    /* the search's */
-    uint64_t seen;   /* the search that wrote what follows */
-    uint64_t banned; /* the last ban that named it */
+    /* used by the search */
+    uint64_t seen;   /* number of the search that wrote the next fields */
+    uint64_t banned; /* number of the last ban that includes it */
     struct label label;
     struct crossing via; /* the last hop to it */
     struct heap_node due;
-    /* that of fewest hops: see plan_fewest.c */
-    uint64_t stepped; /* the search that wrote what follows */
-    size_t step;      /* the best in the plan's list */
+    /* used by the search for fewest hops: plan_fewest.c */
+    uint64_t stepped; /* number of the search that wrote the next fields */
+    size_t step;      /* index of the best in the plan's list */
 };
 
-/* A way to a node by so many hops; `before` is the one that it goes on from. */
+/* A path to a node with a number of hops; `before` is the step that it extends. */
 struct step {
     struct node *at;
     size_t before;
@@ -76,23 +76,24 @@ struct step {
     struct crossing via;
 };
 
-/* One way of the cache: see plan_cache.c. */
+/* A route in the cache: see plan_cache.c. */
 struct entry {
     struct hash_node by_key;
     struct list used;
     struct node *from, *to;
     enum plan_priority priority;
-    unsigned size; /* of volume, in eighths of powers of two */
+    unsigned size; /* class of volumes, in eighths of powers of two */
     tick now;
     uint64_t volume;
     tick floor, rest;
-    size_t floor_hops; /* the fewest of all that arrive at `floor` */
-    uint64_t hits;     /* since floor and rest were found */
-    unsigned tries;    /* how often they were */
-    tick late_at;      /* when `late` was found; TICK_NEVER: it was not yet */
-    tick late;         /* no route arrives before it, were nothing booked; TICK_NEVER: at no time */
-    bool short_routes; /* late is TICK_NEVER: some contacts lead there, for less */
-    size_t hops;       /* 0: there is no route, for nobody, as booked at `now` */
+    size_t floor_hops; /* the fewest of all routes that arrive at `floor` */
+    uint64_t hits;     /* since floor and rest were computed */
+    unsigned tries;    /* how often they were computed */
+    tick late_at;      /* time when `late` was computed; TICK_NEVER: not yet */
+    /* Earliest arrival if nothing were booked; TICK_NEVER: there is no route. */
+    tick late;
+    bool short_routes; /* late is TICK_NEVER, but smaller volumes have a route */
+    size_t hops;       /* 0: there is no route with the bookings of `now` */
     struct contact *via[];
 };
 
@@ -101,14 +102,14 @@ struct plan {
     struct node **node;
     size_t nodes, nodes_cap, contacts, ranges;
     struct hash by_number, by_nodes, by_id, by_key;
-    struct list used; /* entries, the last used first */
-    uint64_t begin;   /* routes from this node go by these neighbours only, in order … */
+    struct list used; /* entries, latest use first */
+    uint64_t begin;   /* routes from this node use only these neighbours, sorted … */
     uint64_t *by;
     size_t by_len;
-    bool chosen; /* … or by any */
+    bool chosen; /* … if set; else any */
     uint64_t ids, seen, bans;
     uint64_t hits, misses;
-    uint64_t work; /* contacts that searches looked at */
+    uint64_t work; /* contacts that searches have examined */
     struct heap heap;
     struct step *steps;
     size_t steps_len, steps_cap;
@@ -117,12 +118,12 @@ struct plan {
 /* --- plan.c --- */
 struct node *plan_node(const struct plan *p, uint64_t number);
 struct pair *plan_pair(const struct plan *p, uint64_t from, uint64_t to);
-/* The same, made when they are not there: 0, HELIO_EAGAIN, HELIO_ENOMEM. */
+/* Finds or creates it: 0, HELIO_EAGAIN, HELIO_ENOMEM. */
 int plan_make_pair(struct plan *p, uint64_t from, uint64_t to, struct pair **out);
 struct contact *plan_contact_by_id(const struct plan *p, uint64_t id);
-/* May a route from the pair's node begin by it? (plan_begin_by) */
+/* May a route from the pair's first node begin with it? (plan_begin_by) */
 bool plan_begins(const struct plan *p, const struct pair *pair);
-/* Room for one more in an array: 0 or HELIO_ENOMEM. */
+/* Grows an array for one more item: 0 or HELIO_ENOMEM. */
 int plan_grow(void **array, size_t len, size_t *cap, size_t size);
 
 /* --- plan_contact.c --- */
@@ -130,37 +131,37 @@ int plan_grow(void **array, size_t len, size_t *cap, size_t size);
 size_t pair_first(const struct pair *pair, tick t);
 
 /* --- plan_range.c --- */
-/* The light time in force at t or, if none is, the next; false: none. */
+/* The range that is valid at t, else the next one; false: none. */
 bool pair_range(const struct pair *pair, tick t, struct piece *out);
 
 /* --- plan_book.c --- */
 uint64_t contact_volume(const struct plan_contact *c);
 uint64_t contact_left(const struct contact *c, enum plan_priority priority);
-/* After a change of its volume: what does not fit any more is owed, the lowest class first. */
+/* After a change of the volume: bookings that no longer fit become owed, lowest class first. */
 void contact_fit(struct contact *c);
 
 /* --- plan_cross.c --- */
 
-/* What is sent, and how. */
+/* The volume to route, with its conditions. */
 struct cargo {
     uint64_t volume;
     enum plan_priority priority;
     bool empty;   /* as if nothing were booked */
-    uint64_t ban; /* contacts and nodes with this mark are not used; 0: none */
+    uint64_t ban; /* contacts and nodes with this ban are not used; 0: none */
 };
 
 uint64_t plan_gross(const struct plan *p, uint64_t bytes);
-/* Time that so many bytes take, rounded up. */
+/* Transmission time of so many bytes, rounded up. */
 tick plan_sending(uint64_t bytes, uint64_t rate);
-/* Bytes that wait for the first hop by this pair. */
+/* Queued bytes for the first hop over this pair. */
 uint64_t query_backlog(const struct plan_query *q, const struct pair *pair);
 bool query_excludes(const struct plan_query *q, uint64_t neighbour);
 
-/* By this contact, ready at `ready`, behind `backlog` bytes: the earliest arrival before `limit`.
- */
+/* The earliest arrival over this contact before `limit`, ready at `ready`, behind `backlog` queued
+ * bytes. False: none. */
 bool contact_cross(const struct plan *p, struct contact *c, const struct cargo *cargo, tick ready,
                    uint64_t backlog, tick limit, struct crossing *out);
-/* By the best of the pair's contacts. */
+/* The same over the best contact of the pair. */
 bool pair_cross(struct plan *p, const struct pair *pair, const struct cargo *cargo, tick ready,
                 uint64_t backlog, tick limit, struct crossing *out);
 
@@ -171,37 +172,37 @@ struct search {
     const struct plan_query *query;
     struct cargo cargo;
     struct node *from, *to;
-    struct label start;      /* at `from`; hops above 0: it has come that far already */
-    const struct pair *only; /* the one way out of `from`; NULL: all */
+    struct label start;      /* at `from`; hops > 0: they precede the search */
+    const struct pair *only; /* the only pair that may leave `from`; NULL: any */
 };
 
-/* The nodes' labels have the best way to `to`; false: there is none. */
+/* Computes the labels up to the best path to `to`. False: there is none. */
 bool search_run(struct search *s);
-/* The contacts from `from` to `to` after search_run, in out[]; returns how many. */
+/* Writes the contacts of the path after search_run to out[]; returns their number. */
 size_t search_path(const struct search *s, struct crossing *out);
-/* Is label a better than b (below 0), or worse? */
+/* Negative: label a is better than b; positive: worse. */
 int label_compare(const struct label *a, const struct label *b);
-/* May the search leave `at` by this pair? `first`: no hop was made before. */
+/* May the search leave `at` over this pair? `first`: it is the first hop. */
 bool search_allows(const struct search *s, const struct pair *pair, bool first);
 
 /* --- plan_fewest.c --- */
-/* As search_path: of the routes that arrive as early, one with fewest hops. */
+/* Like search_path: a route with fewest hops among those with the same arrival. */
 size_t search_fewest(struct search *s, struct crossing *out);
-/* The query as a search; false when a node is unknown. */
+/* Makes a search from the query; false: a node is unknown. */
 bool search_begin(struct search *s, struct plan *p, const struct plan_query *q);
-/* A route of these hops, for a bundle that is ready at `now`. */
+/* Writes the route of these hops, for a bundle that is ready at `now`. */
 void route_write(struct plan_route *r, const struct crossing *via, size_t hops,
                  const struct cargo *cargo, tick now);
-/* Why nothing arrives in time. */
+/* The reason why no route arrives in time. */
 enum plan_reason search_reason(struct plan *p, const struct plan_query *q);
-/* Its order among routes: below 0 when a is better. */
+/* Order of routes: negative when a is better. */
 int route_compare(const struct plan_route *a, const struct plan_route *b);
-/* Follows the contacts from the start on; false when one cannot be used. */
+/* Computes the crossings of these contacts from the start; false: one cannot be used. */
 bool search_follow(const struct search *s, struct contact *const *via, size_t hops,
                    struct crossing *out);
 
 /* --- plan_cache.c --- */
-/* Something may lead somewhere earlier than it did, but not before this time. */
+/* A change of the plan may permit earlier arrivals, but none before this time. */
 void cache_ease(struct plan *p, tick earliest);
 void cache_forget_contact(struct plan *p, const struct contact *c);
 void cache_clear(struct plan *p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Routes through a contact plan: the earliest arrival, alternatives to it, all neighbours. What is
- * sent goes whole: each node sends it on when its last byte has come.
+ * Routes through a contact plan: the earliest arrival, alternatives, and one per neighbour. Store
+ * and forward: each node transmits a bundle after it has received its last byte.
  */
 #ifndef ROUTE_PLAN_ROUTE_H
 #define ROUTE_PLAN_ROUTE_H
@@ -16,35 +16,37 @@ extern "C" {
 
 struct plan_backlog {
     uint64_t neighbour;
-    uint64_t bytes; /* that wait for it, of this class and higher ones, overhead included */
+    uint64_t bytes; /* queued bytes of this class and higher ones, with overhead */
 };
 
 struct plan_query {
     uint64_t from, to;
-    uint64_t bytes; /* without what convergence layers add */
+    uint64_t bytes; /* without the overhead of convergence layers */
     enum plan_priority priority;
     tick now;
-    tick expiry;                        /* no use at or after that; TICK_NEVER */
-    const uint64_t *excluded;           /* neighbours that it must not be given to */
-    const struct plan_backlog *backlog; /* of neighbours; those not named have none */
+    tick expiry;                        /* an arrival at or after it is useless; TICK_NEVER */
+    const uint64_t *excluded;           /* neighbours that must not be the first hop */
+    const struct plan_backlog *backlog; /* of neighbours; those not listed have none */
     size_t excluded_len, backlog_len;
 };
 
 /* Why there is no route. */
 enum plan_reason {
     PLAN_FOUND,
-    PLAN_NO_ROUTE,  /* no contacts lead there, however little were sent */
-    PLAN_TOO_LATE,  /* the first time of arrival is at or after its expiry */
-    PLAN_NO_VOLUME, /* what is booked or waits leaves no room in time */
-    PLAN_TOO_LONG,  /* no way of contacts is long enough, were they empty */
+    PLAN_NO_ROUTE,  /* no contacts lead there, for any volume */
+    PLAN_TOO_LATE,  /* the earliest arrival is at or after the expiry */
+    PLAN_NO_VOLUME, /* bookings and backlog leave no volume in time */
+    PLAN_TOO_LONG,  /* larger than any sequence of contacts can transmit, even if unbooked */
 };
 
-/* What the first byte of a hop waited for. */
+/* What delayed the first byte of a hop. */
 enum plan_why {
-    PLAN_READY,   /* nothing: it went when it was there */
-    PLAN_CONTACT, /* the contact's beginning */
-    PLAN_BACKLOG, /* what waits for the same neighbour */
-    PLAN_RANGE, /* a time for which the light time is known, or is shorter by more than the wait */
+    PLAN_READY,   /* nothing */
+    PLAN_CONTACT, /* the start of the contact */
+    PLAN_BACKLOG, /* queued bytes for the same neighbour */
+    /* No range was known; or a later range has a light time that is shorter by more than the
+     * wait. */
+    PLAN_RANGE,
 };
 
 struct plan_hop {
@@ -55,49 +57,50 @@ struct plan_hop {
 };
 
 struct plan_route {
-    size_t hops; /* 0: it is there */
+    size_t hops; /* 0: it is at its destination */
     tick arrival;
-    tick until;      /* the first end of its contacts */
-    uint64_t volume; /* bytes that each of its contacts takes with the overhead */
-    uint64_t limit;  /* bytes that all of its contacts could take from these times on (SABR: RVL) */
-    double confidence; /* product of those of its contacts */
+    tick until;      /* the earliest end of its contacts */
+    uint64_t volume; /* bytes that it uses of each contact, with overhead */
+    /* Bytes that all of its contacts could transmit from these times on (SABR: RVL). */
+    uint64_t limit;
+    double confidence; /* product of the confidences of its contacts */
     struct plan_hop hop[PLAN_HOPS_MAX];
 };
 
-/* The route of earliest arrival; of several one with fewest hops, and of those that the search
- * meets the one with the latest `until`, then by the neighbour of the lowest number. Without memory
- * it may have more hops. Only as much of hop[] is written as there are hops. */
+/* Finds the route with the earliest arrival. Among equal arrivals: fewest hops; then, of the routes
+ * that the search meets, the latest `until`; then the lowest neighbour number. Without memory the
+ * route may have more hops. Only the used part of hop[] is written. */
 enum plan_reason plan_route_find(struct plan *p, const struct plan_query *q,
                                  struct plan_route *out);
 
-/* The same without looking at the cache or leaving something in it. */
+/* plan_route_find without the cache. */
 enum plan_reason plan_route_search(struct plan *p, const struct plan_query *q,
                                    struct plan_route *out);
 
-/* The first `max` routes by arrival that come in time, none of which visits a node twice (Yen).
- * Returns how many, or HELIO_ENOMEM. */
+/* Finds the first `max` routes by arrival that arrive in time and visit no node twice (Yen).
+ * Returns their number, or HELIO_ENOMEM. */
 int plan_route_several(struct plan *p, const struct plan_query *q, struct plan_route *out,
                        size_t max);
 
-/* The best route by each neighbour that leads there in time, for what is critical: by arrival.
- * Returns how many, at most `max`. */
+/* Finds the best route in time over each neighbour, for critical bundles, by arrival. Returns their
+ * number, at most `max`. */
 size_t plan_route_all(struct plan *p, const struct plan_query *q, struct plan_route *out,
                       size_t max);
 
-/* Takes the route's volume from each of its contacts, or from none: HELIO_ENOENT, a contact is
- * gone; HELIO_EAGAIN, one is full. What lower classes lose by that is owed. */
+/* Books the route's volume at all of its contacts, or at none: HELIO_ENOENT, a contact was removed;
+ * HELIO_EAGAIN, one is full. Displaced bookings of lower classes become owed. */
 int plan_book(struct plan *p, const struct plan_route *r, enum plan_priority priority);
-/* Gives it back; contacts that are gone are left out. */
+/* Reverts a booking; removed contacts are ignored. */
 void plan_unbook(struct plan *p, const struct plan_route *r, enum plan_priority priority);
 
-/* The most bytes that with what convergence layers add take no more than this volume. UINT64_MAX,
- * no limit, is none here either. */
+/* The largest number of bytes that fits this volume with the overhead of convergence layers.
+ * UINT64_MAX: no limit. */
 uint64_t plan_room(const struct plan *p, uint64_t volume);
 
-/* What searches have done so far, in contacts that they looked at; it only grows. */
+/* The work of all searches so far: examined contacts. Never decreases. */
 uint64_t plan_work(const struct plan *p);
 
-/* "no route" and the like, and what a hop waited for; for people. */
+/* Text of a reason ("no route"), and of a delay; for people. */
 const char *plan_reason_text(enum plan_reason reason);
 const char *plan_why_text(enum plan_why why);
 

@@ -1,11 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A contact plan as the bundle agent's router (bp/agent/router.h). A bundle goes to the link of the
- * first hop of its best route while that contact lasts, and waits apart until it begins; what is in
- * a queue has its volume booked along the whole route. Asked anew is the queue of a link whose
- * contact has ended, or that stays down although it has begun, and all when one comes up that was
- * missed. Pure. Times of the plan are ahead of the agent's by so much as plan_router_ahead says:
- * what a wall clock is ahead of the agent's clock, or 0.
+ * A contact plan as the bundle agent's router (bp/agent/router.h). During the first contact of its
+ * best route, a bundle is queued for the link of that hop. Before the contact it waits without a
+ * link. A queued bundle has its volume booked along the whole route.
+ *
+ * The agent asks again for the bundles queued for a link when its contact has ended, or when the
+ * link stays down during a contact. It asks for all bundles when a link comes up that other routes
+ * avoided.
+ *
+ * Pure. Times of the plan are ahead of the agent's clock by plan_router_ahead: the offset of a wall
+ * clock, or 0.
  */
 #ifndef ROUTE_PLAN_ROUTER_H
 #define ROUTE_PLAN_ROUTER_H
@@ -15,11 +19,11 @@
 
 struct plan_router;
 
-/* How long after a contact's beginning its link may be down before other ways are looked for. */
+/* A link may be down so long after its contact has begun; then other routes are used. */
 #define PLAN_ROUTER_GRACE TICK_S
 
-/* The plan is borrowed; who changes it says so by plan_router_changed. `other` is asked about
- * destinations that the plan does not know. 0 or HELIO_ENOMEM. */
+/* The plan is borrowed; after each change call plan_router_changed. `other` is the router for
+ * destinations that are not in the plan. Returns 0 or HELIO_ENOMEM. */
 int plan_router_new(struct plan_router **out, struct plan *plan, uint64_t node,
                     const struct router *other, tick now);
 void plan_router_free(struct plan_router *r); /* NULL is allowed */
@@ -30,42 +34,43 @@ struct router plan_router(struct plan_router *r);
 int plan_router_link(struct plan_router *r, uint32_t link, uint64_t neighbour);
 void plan_router_unlink(struct plan_router *r, uint32_t link);
 
-/* What an operator wants of it: bundles that nothing brings in time wait instead of being refused
- * [false]; these neighbours get none but their own [none]; at most PLAN_ROUTER_EXCLUDED, copied. */
+/* Operator settings. keep: bundles that cannot arrive in time wait instead of being refused
+ * [false]. excluded: these neighbours are destinations only, never relays [none]; at most
+ * PLAN_ROUTER_EXCLUDED, copied. */
 #define PLAN_ROUTER_EXCLUDED 16
 void plan_router_rules(struct plan_router *r, bool keep, const uint64_t *excluded, size_t len);
 
 /* The number of this node. */
 uint64_t plan_router_node(const struct plan_router *r);
-/* A walk over the bundles that are in the queue of a link or on it, as far as they were booked when
- * it began. What changes between two steps does not matter. */
+/* An iteration over the bundles in a link's queue, or in transmission on it, that were booked
+ * before it began. The plan and the bookings may change between two steps. */
 struct plan_router_walk {
-    uint64_t cursor, last; /* last: the last booking before it began */
+    uint64_t cursor, last; /* last: the latest booking before it began */
 };
 #define PLAN_ROUTER_KEYS 256
 void plan_router_walk_begin(const struct plan_router *r, struct plan_router_walk *w);
-/* One step, which takes the same time however many bundles there are: their keys, and how many.
- * False: these were the last; true: there may be more. */
+/* One step; its time is bounded. Writes the bundles' keys and their number. False: these were the
+ * last; true: there may be more. */
 bool plan_router_walk(const struct plan_router *r, uint32_t link, struct plan_router_walk *w,
                       uint64_t keys[PLAN_ROUTER_KEYS], size_t *len);
-/* The plan has changed: the answers' deadline is looked up anew. The agent is told by
+/* The plan has changed: the router's deadline is computed again. The caller informs the agent by
  * agent_reroute. */
 void plan_router_changed(struct plan_router *r, tick now);
-/* How far the plan's times are ahead of the agent's [0]; as above. */
+/* Sets the offset of the plan's times to the agent's [0]. Then as plan_router_changed. */
 void plan_router_ahead(struct plan_router *r, tick ahead, tick now);
-/* Another plan from now on, borrowed as the first one; the former one may be freed. What is booked
- * was booked of that. As above. */
+/* Replaces the plan; it is borrowed, and the former one may be freed. Existing bookings belong to
+ * the former plan. Then as plan_router_changed. */
 void plan_router_replace(struct plan_router *r, struct plan *plan, tick now);
 
 struct plan_router_totals {
-    size_t booked;                       /* routes that are booked now */
+    size_t booked;                       /* present bookings */
     uint64_t answers[PLAN_TOO_LONG + 1]; /* by enum plan_reason */
     uint64_t parts;                      /* answers for a part of a bundle */
-    uint64_t others;                     /* that the other router gave */
+    uint64_t others;                     /* answers of the other router */
 };
 void plan_router_totals(const struct plan_router *r, struct plan_router_totals *out);
 
-/* The number of the node of an ipn endpoint, allocator included; false: it is none. */
+/* The node number of an ipn endpoint, with its allocator; false: it is no ipn endpoint. */
 bool plan_router_number(const struct eid *e, uint64_t *out);
 
 #endif

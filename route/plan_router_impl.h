@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files of the contact plan's router share; not for others. */
+/* Private to the router of contact plans. A `way` is a link of this node with the neighbour at its
+ * other end. */
 #ifndef ROUTE_PLAN_ROUTER_IMPL_H
 #define ROUTE_PLAN_ROUTER_IMPL_H
 
@@ -7,24 +8,26 @@
 #include "route/plan_router.h"
 
 #define EXCLUDED_MAX 32  /* neighbours, of one search */
-#define COPIES_MAX 16    /* ways of a critical bundle */
-#define BALANCE_WAYS 4   /* that share bundles */
-#define BALANCE_SLOTS 64 /* destinations known to have one way only */
-#define SPLITS 256       /* destinations known to have a way for parts at most */
+#define COPIES_MAX 16    /* links of a critical bundle */
+#define BALANCE_WAYS 4   /* equal links that share bundles */
+#define BALANCE_SLOTS 64 /* destinations known to have one best link only */
+#define SPLITS 256       /* destinations known to be reachable in parts at most */
 
 struct way {
     uint64_t neighbour;
     uint32_t link;
     bool up;
-    tick down;        /* since; 0: since before it was looked at */
-    bool shunned;     /* since it is down some answer did without it */
-    uint64_t contact; /* of the last answer, or in force when it was looked at last; 0: none */
-    bool touched;     /* by the last change: what waits for it is to be asked for */
-    uint64_t given;   /* bytes, of choices among equal ways */
-    tick spent; /* until then what it brings has had its part of the time (plan_router_work.c) */
+    tick down;        /* since then; 0: before the router saw it */
+    bool shunned;     /* while it was down, some answer avoided it */
+    uint64_t contact; /* of the last answer, or active at the last look; 0: none */
+    bool touched;     /* by the last change: the agent must ask again for its bundles */
+    uint64_t given;   /* bytes, in choices between equal links */
+    /* Until then bundles of this neighbour have used up their share of the time
+     * (plan_router_work.c). */
+    tick spent;
 };
 
-/* So many bytes for a node, and more, found no way as a whole when they were asked for last. */
+/* This number of bytes, or more, to this node had no route as a whole at the last search. */
 struct split {
     uint64_t to, bytes; /* 0: none */
     enum bundle_priority priority;
@@ -34,13 +37,15 @@ struct booking {
     struct hash_node by_id;
     uint64_t id, key;
     uint32_t link;
-    uint32_t plan; /* its volumes are booked, in this class, of the plan with this number; 0: not */
-    uint64_t given; /* bytes that its way was given for it, of a choice among equal ones */
+    /* Its volumes are booked, in this class, in the plan of this number; 0: not booked. */
+    uint32_t plan;
+    /* Bytes counted in way.given for it, in a choice between equal links. */
+    uint64_t given;
     enum plan_priority priority;
     struct plan_route *route;
 };
 
-/* No way is as good as the one by this neighbour. */
+/* No other link is as good as the one to this neighbour. */
 struct balance_slot {
     uint64_t to, neighbour;
     tick until;
@@ -48,38 +53,39 @@ struct balance_slot {
 
 struct plan_router {
     struct plan *plan;
-    uint32_t plans; /* that there were: the number of this one */
+    uint32_t plans; /* number of the present plan */
     struct router other;
     uint64_t node, ids;
-    tick ahead; /* the plan's time less the agent's */
+    tick ahead; /* the plan's time minus the agent's */
     bool keep;
     uint64_t excluded[PLAN_ROUTER_EXCLUDED];
     size_t excluded_len;
     struct way *ways;
     size_t ways_len, ways_cap;
-    bool relinked; /* since the plan has heard which neighbours have links */
+    bool relinked; /* plan_begin_by must be called again: links have changed */
     struct hash bookings;
-    bool touched;       /* what waits apart, likewise */
-    bool links_touched; /* what waits for any link */
-    tick edge;          /* of this node's contacts, the next */
+    bool touched;       /* bundles without a link must be asked for again */
+    bool links_touched; /* bundles of all links must be asked for again */
+    tick edge;          /* next start or end of a contact of this node */
     tick check;         /* of links that are still down */
     struct plan_router_totals totals;
     struct plan_route pending; /* of the last answer */
     enum plan_priority pending_priority;
     uint64_t pending_id;
-    bool pending_chosen;             /* among equal ways */
-    struct plan_route first, chosen; /* of them; of the first no more than its first hop */
-    uint64_t besides[BALANCE_WAYS];  /* neighbours that are looked beside, in a search for others */
+    bool pending_chosen;             /* it was chosen between equal links */
+    struct plan_route first, chosen; /* of these; of the first only the first hop is used */
+    /* Neighbours that are excluded in the search for alternatives. */
+    uint64_t besides[BALANCE_WAYS];
     size_t besides_len;
     struct balance_slot alone[BALANCE_SLOTS];
     struct split splits[SPLITS];
-    tick spent, spent_all;  /* as way.spent, of what started here; of all */
-    struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: there was none */
+    tick spent, spent_all;  /* as way.spent: of this node's own bundles; of all */
+    struct plan_route *all; /* of the last critical bundle, COPIES_MAX; NULL: none */
     struct router_copy copy[COPIES_MAX];
-    size_t copy_route[COPIES_MAX], copies; /* which of them it is */
+    size_t copy_route[COPIES_MAX], copies; /* its index in `all` */
 };
 
-/* The agent's time as the plan's, and back; what is long past is 0. */
+/* Converts the agent's time to the plan's, and back; times before the agent's 0 are 0. */
 static inline tick plan_time(const struct plan_router *r, tick t)
 {
     return tick_add(t, r->ahead);
@@ -90,45 +96,46 @@ static inline tick agent_time(const struct plan_router *r, tick t)
     return t == TICK_NEVER ? t : t > r->ahead ? t - r->ahead : 0;
 }
 
-/* Are its volumes booked? What was booked of a former plan is nothing to this one. */
+/* Are its volumes booked in the present plan? */
 static inline bool booking_held(const struct plan_router *r, const struct booking *b)
 {
     return b->plan == r->plans;
 }
 
-/* plan_router_balance.c. looks: a second way is to be looked for. alone: there was none. equal: the
- * other one is as good as the first. prefers: of two ways the other one is to get these bytes. */
+/* plan_router_balance.c. looks: must an alternative be searched? alone: there was none. equal: the
+ * alternative is as good as the first. prefers: the other of two links gets these bytes. */
 bool balance_looks(const struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
 void balance_alone(struct plan_router *r, uint64_t to, uint64_t neighbour, tick now);
 bool balance_equal(const struct plan_route *first, const struct plan_route *other, tick now);
 bool balance_prefers(struct way *way, struct way *other, uint64_t bytes);
 
-/* plan_router_none.c: neighbours that are excluded, into `out`; how many. always: those that an
- * operator wants to have nothing but their own. declined: those whose links declined the bundle.
- * answer: to a question that found no route. */
+/* plan_router_none.c. Both write excluded neighbours to `out` and return their number. always:
+ * excluded by the operator, unless they are the destination. declined: their links declined the
+ * bundle. none_answer: the answer if no route was found. */
 size_t none_always(const struct plan_router *r, uint64_t to, uint64_t *out);
 size_t none_declined(const struct plan_router *r, const struct router_query *q, uint64_t *out);
 struct router_answer none_answer(struct plan_router *r, const struct router_query *rq,
                                  const struct plan_query *pq, enum plan_reason reason);
 
-/* plan_router_work.c: the time that looks for parts take. Until when this bundle is not to be
- * looked for; <= now: it may be. known: it is known that it must go in parts. */
+/* plan_router_work.c limits the time of searches for parts. work_until: no search for this bundle
+ * before that time; <= now: it may be searched. work_known: it is known that it must be divided. */
 tick work_until(const struct plan_router *r, const struct router_query *q);
 bool work_known(const struct plan_router *r, const struct router_query *q, uint64_t to);
-/* It found a way as a whole, or none. */
+/* The search found a route as a whole, or none. */
 void work_note(struct plan_router *r, const struct router_query *q, uint64_t to, bool whole);
-/* Parts of it were looked for, which took so many units of plan_work. */
+/* A search for parts took this many units of plan_work. */
 void work_spend(struct plan_router *r, const struct router_query *q, uint64_t units);
 
-/* plan_router_way.c: links, and what changes */
+/* plan_router_way.c: links, and changes */
 struct way *way_find(const struct plan_router *r, uint32_t link); /* NULL: there is none */
-/* The neighbour's link: of several the first that is up. NULL: there is none */
+/* The link to the neighbour; of several the first that is up. NULL: there is none. */
 struct way *way_to(const struct plan_router *r, uint64_t neighbour);
-/* Rules do not let it leave there; or it must go whole, and is longer than the link takes. */
+/* Rules forbid this link; or the bundle must not be fragmented, and is longer than the link
+ * permits. */
 bool way_barred(const struct router_query *q, const struct way *w);
-/* Of this node's contacts and light times, the first change after now. */
+/* The first start or end of a contact or range of this node after now. */
 tick way_next_edge(const struct plan_router *r, tick now);
-/* As router_ops has them. */
+/* Functions of router_ops. */
 bool way_changed(void *router, uint32_t link, const struct router_link *state, tick now);
 bool way_touched(const void *router, int link);
 tick way_deadline(const void *router);

@@ -39,13 +39,15 @@ struct status_report {
     bool timed[STATUS_ITEMS]; /* time_ms is present */
     uint64_t time_ms[STATUS_ITEMS];
     uint64_t reason;
-    struct bundle_id subject; /* of a fragment: total is not transmitted, 0 after decoding */
-    uint64_t subject_bytes;   /* of a fragment: length of its payload */
+    struct bundle_id subject; /* for a fragment: total is not transmitted; 0 after decoding */
+    uint64_t subject_bytes;   /* for a fragment: length of its payload */
 };
 
-/* Into out; returns the length or HELIO_ESPACE. 512 bytes always suffice. */
+/* Encodes *r into `out`, which has `cap` bytes. Returns the length, or HELIO_ESPACE. 512 bytes
+ * always suffice. */
 int status_report_encode(const struct status_report *r, uint8_t *out, size_t cap);
-/* 0, HELIO_EFORMAT, or HELIO_ENOENT for an administrative record of another type. */
+/* Decodes an administrative record. Returns 0; HELIO_EFORMAT; HELIO_ENOENT: it is of another
+ * type. */
 int status_report_decode(const uint8_t *data, size_t len, struct status_report *out);
 
 #ifdef __cplusplus

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * CBOR (RFC 8949) as bundles need it: item by item, over a cursor with one sticky error. Strings
- * stay where they are; nothing is copied and nothing is allocated.
+ * CBOR (RFC 8949) for bundles: reads item by item, with one sticky error. Strings are views;
+ * nothing is copied or allocated.
  */
 #ifndef BP_CBOR_H
 #define BP_CBOR_H
@@ -21,7 +21,7 @@ enum item_kind {
     ITEM_TAG,
     ITEM_BOOL,
     ITEM_BREAK,
-    ITEM_OTHER, /* maps, floats, null, indefinite strings: no bundle needs them */
+    ITEM_OTHER, /* maps, floats, null, indefinite strings: not used in bundles */
 };
 
 struct item_reader {
@@ -33,7 +33,7 @@ struct item_reader {
     size_t wide_at;
 };
 
-/* Reads part, whose offsets count from base (part lies behind base in the same object). */
+/* A reader of `part`. Offsets count from `base` (part must lie in the same object, after base). */
 struct item_reader item_reader_of(const uint8_t *base, struct slice part);
 
 /* Offset of the next item. */
@@ -51,13 +51,13 @@ uint64_t item_tag(struct item_reader *r);
 bool item_bool(struct item_reader *r);
 void item_break(struct item_reader *r);
 
-/* One item of any of these kinds, or arrays of them within at most `levels` arrays. */
+/* Skips one item of any of these kinds. Arrays may be nested in at most `levels` arrays. */
 void item_skip(struct item_reader *r, unsigned levels);
 
-/* An error found by the caller; only the first one counts. */
+/* Sets an error that the caller found. Only the first error is kept. */
 void item_fail(struct item_reader *r, const char *why, size_t at);
 
-/* Bytes of the shortest head for a number, length or count. */
+/* Bytes of the shortest head for a number, a length or a count. */
 size_t item_size(uint64_t value);
 
 /* Writing: always the shortest form. A write without room sets w->bad. */

@@ -8,21 +8,21 @@
 /* The parts of an ipn pattern, in the order of its text. */
 enum { PART_ALLOCATOR, PART_NODE, PART_SERVICE };
 
-/* "*", "5", "[1-5,7,9+]" in two or three parts, behind "ipn:". 0 or HELIO_EFORMAT with what is
- * wrong, static text. */
+/* Parses "*", "5", "[1-5,7,9+]" in two or three parts; `text` is what follows "ipn:". Returns 0, or
+ * HELIO_EFORMAT with the reason in *why (static). */
 int ranges_parse(const char *text, struct eid_ranges out[EID_PARTS], const char **why);
-/* As ranges_parse reads it, with "ipn:"; the shortest form, never longer than what was read.
- * Returns its length. */
+/* Writes the ranges with "ipn:" in the shortest form, which ranges_parse reads. Never longer than
+ * the parsed text. Returns its length. */
 size_t ranges_text(const struct eid_ranges part[EID_PARTS], char out[EID_TEXT_MAX]);
 
-/* Of one number, of all that the part may have. */
+/* The set with one number; the set of all numbers of a part. */
 struct eid_ranges ranges_one(uint64_t number);
 struct eid_ranges ranges_all(size_t part);
 
 bool eid_ranges_have(const struct eid_ranges *r, uint64_t number);
 bool eid_ranges_meet(const struct eid_ranges *a, const struct eid_ranges *b);
 bool eid_ranges_equal(const struct eid_ranges *a, const struct eid_ranges *b);
-/* n: at most 2^n numbers are in it. */
+/* Returns n such that the set has at most 2^n numbers. */
 int eid_ranges_bits(const struct eid_ranges *r);
 
 #endif

@@ -3,13 +3,14 @@
  * Bundle security (BPSec): security blocks (RFC 9172) and the two security contexts of RFC 9173,
  * BIB-HMAC-SHA2 for integrity and BCB-AES-GCM for confidentiality.
  *
- * Example: a node signs the payload of a bundle that it has as bytes, and another one verifies it.
+ * Example: a node signs the payload of an encoded bundle, and another node verifies it.
  *
  *     security_bundle_read(bytes, &b);            struct security_operation op = {...};
  *     security_sign(&b, &request, &crypto);       security_bundle_read(received, &b);
  *     sent = security_bundle_write(&b);           verdict = security_verify(&b, &op, key, &crypto);
  *
- * The code is pure: the cryptography comes in as a table of functions. It holds no keys.
+ * The code is pure: the caller passes the cryptography as a table of functions. The code keeps no
+ * keys.
  */
 #ifndef BP_SECURITY_H
 #define BP_SECURITY_H
@@ -32,7 +33,7 @@ enum security_variant {
     SECURITY_HMAC_384 = 6,
     SECURITY_HMAC_512 = 7,
 };
-/* What is authenticated beside the target's data (§3.3.3, §4.3.4); reserved bits are ignored. */
+/* Additional authenticated data (§3.3.3, §4.3.4); reserved bits are ignored. */
 enum security_scope {
     SECURITY_SCOPE_PRIMARY = 1,  /* the primary block */
     SECURITY_SCOPE_TARGET = 2,   /* type, number and flags of the target */
@@ -40,10 +41,11 @@ enum security_scope {
     SECURITY_SCOPE_ALL = 7,
 };
 
-#define SECURITY_BLOCKS_MAX 64  /* blocks of a bundle that security can be applied to */
+/* blocks of a bundle; security is not applied to bundles with more */
+#define SECURITY_BLOCKS_MAX 64
 #define SECURITY_TARGETS_MAX 16 /* targets of one security block */
 #define SECURITY_IV_MAX 16      /* bytes; RFC 9173 §4.3.1: 8 to 16, and 12 is recommended */
-#define SECURITY_IV 12          /* bytes of those made here */
+#define SECURITY_IV 12          /* bytes of IVs that this node makes */
 #define SECURITY_KEY_MAX 64     /* bytes of a key */
 #define SECURITY_WRAPPED_MAX (SECURITY_KEY_MAX + 8)
 #define SECURITY_MADE_MAX 8192 /* bytes of all security blocks that are added to one bundle */
@@ -52,72 +54,71 @@ enum security_scope {
 struct security_block {
     uint64_t targets[SECURITY_TARGETS_MAX]; /* block numbers */
     size_t targets_len;                     /* at least 1 */
-    int64_t context;                        /* enum security_context; others are not read */
-    bool known; /* the context is one of the two, and all below was read */
+    int64_t context; /* enum security_context; other contexts are not parsed */
+    bool known;      /* the context is one of the two, and all following fields were read */
     struct eid source;
     bool has_parameters;
-    bool has_variant, has_scope;   /* were they written? */
-    enum security_variant variant; /* the default of RFC 9173 where it was not written */
-    uint64_t scope;                /* enum security_scope */
-    struct slice wrapped_key, iv;  /* empty: none */
+    bool has_variant, has_scope;                /* were they present? */
+    enum security_variant variant;              /* or the default of RFC 9173, if absent */
+    uint64_t scope;                             /* enum security_scope */
+    struct slice wrapped_key, iv;               /* empty: none */
     struct slice results[SECURITY_TARGETS_MAX]; /* MAC or tag of each target; empty: none */
 };
 
-/* Parses the data of a block of that type. NULL, or what is wrong with it (static text; the block
- * is malformed, or has more than SECURITY_TARGETS_MAX targets). */
+/* Parses the block-type-specific data of a block of this type. Returns NULL, or the reason of the
+ * failure (static): the block is malformed, or has more than SECURITY_TARGETS_MAX targets. */
 const char *security_block_parse(uint64_t type, struct slice data, struct security_block *out);
 
-/* A bundle as a list of its blocks. It is edited in place: a cipher replaces the bytes of a block
- * where they are. */
+/* A bundle as a list of its blocks. Encryption and decryption change the bytes of a block in
+ * place. */
 struct security_bundle {
     struct bundle primary; /* fields of the primary block; the other fields are not used */
-    struct bundle_block at[SECURITY_BLOCKS_MAX]; /* as they came; the payload is the last */
+    struct bundle_block at[SECURITY_BLOCKS_MAX]; /* as received; the payload is the last */
     size_t len;
-    struct buf *bytes; /* what the views point into; this struct has its only reference */
+    struct buf *bytes; /* the bytes of the views; this struct has the only reference */
     size_t made_len;
-    uint8_t made[SECURITY_MADE_MAX]; /* contents of blocks that were added */
+    uint8_t made[SECURITY_MADE_MAX]; /* contents of added blocks */
 };
 
-/* Reads a bundle and takes the caller's only reference to `bytes`, also on failure. Returns 0;
- * HELIO_EFORMAT: it is malformed; HELIO_ESPACE: it has more than SECURITY_BLOCKS_MAX blocks;
- * HELIO_ENOMEM. After 0 security_bundle_fini is owed. findings may be NULL. */
+/* Reads a bundle. It takes the caller's only reference to `bytes`, also on failure. Returns 0;
+ * HELIO_EFORMAT: malformed; HELIO_ESPACE: more than SECURITY_BLOCKS_MAX blocks; HELIO_ENOMEM. After
+ * 0 the caller must call security_bundle_fini. `findings` may be NULL. */
 int security_bundle_read(struct buf *bytes, struct security_bundle *out,
                          struct bundle_findings *findings);
-/* The same for bytes that were decoded before: check values are not computed. `bytes` may have
- * other readers as long as nothing is encrypted or decrypted. */
+/* security_bundle_read for bytes that were decoded before: CRCs are not computed. `bytes` may have
+ * other readers if nothing is encrypted or decrypted. */
 int security_bundle_view(struct buf *bytes, struct security_bundle *out);
 void security_bundle_fini(struct security_bundle *b);
-/* The bundle in a new buffer. NULL: no memory. */
+/* Encodes the bundle into a new buffer, owned by the caller. NULL: no memory. */
 struct buf *security_bundle_write(const struct security_bundle *b);
 
-/* What security_bundle_place changed of a buffer. The payload is not part of it. */
-#define SECURITY_HEAD_MAX 1024 /* bytes in front of the payload, before and after */
-#define SECURITY_TAIL_MAX 32   /* bytes behind it: a check value, or a tag */
+/* The bytes of a buffer that security_bundle_place replaced. The payload is not among them. */
+#define SECURITY_HEAD_MAX 1024 /* bytes before the payload, old and new */
+#define SECURITY_TAIL_MAX 32   /* bytes after the payload: a CRC, or a tag */
 struct security_undo {
     bool placed;
     size_t off, len;           /* of the buffer's data */
-    size_t head_len, tail_len; /* bytes that came in front of the payload, and behind it */
+    size_t head_len, tail_len; /* original bytes before and after the payload */
     uint8_t head[SECURITY_HEAD_MAX], tail[SECURITY_TAIL_MAX];
 };
-/* Writes the bundle around its payload, which stays in its place in b->bytes: long payloads are
- * not copied. Nobody else reads these bytes. False: there is no room, or one of the lengths above
- * is exceeded; nothing is changed, and undo->placed is false. After true b is only good for
- * security_bundle_fini. */
+/* Writes the bundle around its payload in b->bytes. The payload is not moved or copied. These bytes
+ * must have no other reader. False: no room, or one of the limits above is exceeded; nothing is
+ * changed and undo->placed is false. After true, *b may only be passed to security_bundle_fini. */
 bool security_bundle_place(struct security_bundle *b, struct security_undo *undo);
-/* The buffer has again what came. The payload was not changed meanwhile. */
+/* Restores the original bytes of the buffer. The payload must be unchanged since. */
 void security_bundle_undo(struct buf *bytes, const struct security_undo *undo);
 
-/* What a security source asks for. */
+/* Parameters of a security source. */
 struct security_request {
     uint64_t targets[SECURITY_TARGETS_MAX]; /* block numbers; 0: the primary block */
     size_t targets_len;
     enum security_variant variant;
     uint64_t scope;               /* enum security_scope */
     struct eid source;            /* security source: this node */
-    struct slice key;             /* the key, or with `wrap` the key that encrypts a new one */
-    bool wrap;                    /* make a key for this block, and send it wrapped by `key` */
-    struct slice content_key, iv; /* for known answers in tests; empty: random */
-    /* Where IVs come from when `iv` is empty. False: there is none. NULL: they are random. */
+    struct slice key;             /* the key; with `wrap`, the key-encryption key */
+    bool wrap;                    /* make a key for this block and transmit it wrapped by `key` */
+    struct slice content_key, iv; /* for known-answer tests; empty: random */
+    /* Makes IVs when `iv` is empty. False: none is left. NULL: IVs are random. */
     bool (*next_iv)(void *self, uint8_t iv[SECURITY_IV]);
     void *iv_self;
     uint64_t number; /* of the security block; 0: the lowest free one */
@@ -127,47 +128,49 @@ struct security_request {
 enum security_verdict {
     SECURITY_OK,
     SECURITY_MALFORMED, /* the security block cannot be parsed */
-    SECURITY_UNKNOWN,   /* of another security context */
+    SECURITY_UNKNOWN,   /* unknown security context */
     SECURITY_NO_TARGET, /* no block has the target's number */
     SECURITY_ENCRYPTED, /* the security block, or the target, is itself encrypted */
     SECURITY_CONFLICT,  /* RFC 9172 §3.9 or §5.2 forbids the operation on this target */
-    SECURITY_BAD_KEY,   /* of another length than the variant needs, or not unwrapped by it */
-    SECURITY_WRONG,     /* the MAC or the tag does not match: not the key, or altered bytes */
+    SECURITY_BAD_KEY,   /* wrong length for the variant, or unwrapping failed */
+    SECURITY_WRONG,     /* the MAC or tag does not match: wrong key, or altered bytes */
     SECURITY_NO_ROOM,   /* more blocks or bytes than SECURITY_*_MAX */
     SECURITY_NO_CRYPTO, /* the table's function failed, or there is no memory */
-    SECURITY_NO_TOKEN,  /* the token that has the key does not answer */
+    SECURITY_NO_TOKEN,  /* the token with the key does not respond */
 };
-/* Static text: what the verdict says. */
+/* Text of a verdict; static. */
 const char *security_verdict_text(enum security_verdict v);
 
 /*
- * Adds a block integrity block over the targets (RFC 9173 §3.8.1). A CRC of a target is removed
- * first, as that section demands. Forbidden (SECURITY_CONFLICT): targets that are security blocks,
- * that are encrypted, or that have a BIB; bundles with a security block that cannot be parsed;
- * fragments; a primary block with a CRC that another
- * operation covers, since that CRC would be removed. On failure b is unchanged.
+ * Adds a block integrity block over the targets (RFC 9173 §3.8.1). The CRC of a target is removed
+ * first, as that section requires. On failure *b is unchanged.
+ *
+ * Returns SECURITY_CONFLICT for: targets that are security blocks, are encrypted, or have a BIB;
+ * bundles with a security block that cannot be parsed; fragments; a primary block with a CRC that
+ * another operation covers, because that CRC would be removed.
  */
 enum security_verdict security_sign(struct security_bundle *b, const struct security_request *r,
                                     const struct crypto *crypto);
 
 /*
  * Encrypts the targets in place and adds a block confidentiality block (RFC 9173 §4.8.1).
- * Forbidden: the primary block, another BCB, a BIB of which no target is encrypted or asked for
- * (RFC 9172 §3.8), a target that is already encrypted, a target whose BIB
- * is neither encrypted nor, with all of its targets, asked for in this request (RFC 9172 §3.9:
- * results of other targets would have to move to another BIB), and fragments. One IV serves
- * all targets of a block. That reuses an IV unless each target has a block of its own, so more than
- * one target is refused unless the request gives the IV. On failure b is unchanged, except after
- * SECURITY_NO_CRYPTO and SECURITY_NO_TOKEN: if the table's `seal` failed, the bytes of that target
- * are undefined.
+ *
+ * Forbidden are: the primary block; another BCB; a BIB none of whose targets is encrypted or
+ * requested (RFC 9172 §3.8); a target that is already encrypted; fragments; and a target whose BIB
+ * is not encrypted, unless this request has the BIB and all of its targets (RFC 9172 §3.9: results
+ * of other targets would have to move to another BIB).
+ *
+ * One IV serves all targets of a block. That reuses an IV, so a request with several targets is
+ * refused unless it gives the IV. On failure *b is unchanged, except after SECURITY_NO_CRYPTO and
+ * SECURITY_NO_TOKEN: if the table's `seal` failed, the bytes of that target are undefined.
  */
 enum security_verdict security_encrypt(struct security_bundle *b, const struct security_request *r,
                                        const struct crypto *crypto);
 
 /*
- * The same with a block, and so an IV, for each target and for the BIB of each target. r->iv is
- * empty and r->number 0. `failed`: the target that the verdict is about. If it is not SECURITY_OK,
- * some targets may be encrypted: the caller drops the bundle.
+ * security_encrypt with a separate block, and so a separate IV, for each target and for the BIB of
+ * each target. r->iv must be empty and r->number 0. *failed is the target of the verdict. Unless
+ * the verdict is SECURITY_OK some targets may be encrypted: the caller must drop the bundle.
  */
 enum security_verdict security_encrypt_each(struct security_bundle *b,
                                             const struct security_request *r,
@@ -179,21 +182,22 @@ struct security_operation {
     size_t target; /* index in its targets */
 };
 
-/* Verifies one operation of a BIB. b is unchanged. */
+/* Verifies one operation of a BIB. *b is unchanged. */
 enum security_verdict security_verify(const struct security_bundle *b, struct security_operation op,
                                       struct slice key, const struct crypto *crypto);
 
-/* Decrypts one target of a BCB in place and removes the operation, and with its last target the
- * block. With any other verdict than SECURITY_OK b is unchanged: after SECURITY_WRONG the bytes are
- * again those that came. Indexes of blocks behind a removed one change. */
+/* Decrypts one target of a BCB in place and removes the operation. The block is removed with its
+ * last target. Then the indexes of later blocks change. With any verdict other than SECURITY_OK *b
+ * is unchanged: after SECURITY_WRONG the bytes are those received. */
 enum security_verdict security_decrypt(struct security_bundle *b, struct security_operation op,
                                        struct slice key, const struct crypto *crypto);
 
-/* Removes one operation of a BIB: what an acceptor does when it has verified it (RFC 9172 §5.1.2).
- * With its last target the block is removed. SECURITY_OK, SECURITY_MALFORMED, SECURITY_UNKNOWN. */
+/* Removes one operation of a BIB, as an acceptor does after verification (RFC 9172 §5.1.2). The
+ * block is removed with its last target. Returns SECURITY_OK, SECURITY_MALFORMED or
+ * SECURITY_UNKNOWN. */
 enum security_verdict security_strip(struct security_bundle *b, struct security_operation op);
 
-/* Is the block number a target of any BCB? */
+/* Is block `number` a target of any BCB? */
 bool security_is_encrypted(const struct security_bundle *b, uint64_t number);
 
 #ifdef __cplusplus

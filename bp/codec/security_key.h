@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys of bundle security (RFC 9172): a key as a file describes it, and a ring of keys from which
- * operations choose by id, peer and time. Two keys with the same id may be valid at once, so that
- * a key is replaced without a pause: the security source uses the one that became valid last, a
- * verifier tries all of them. The code is pure; who reads the files also keeps the ring out of swap
- * and core dumps.
+ * Keys of bundle security (RFC 9172): the key file format, and a key ring. Operations select keys
+ * by id, peer and time. Two keys with the same id may be valid at once, so that a key can be
+ * replaced without interruption: the security source uses the key that became valid last, and a
+ * verifier tries all of them. The code is pure. The program that reads the files must keep the ring
+ * out of swap and core dumps.
  *
- *     id: uplink                       # the word that rules use; 1 to 63 letters, digits, - _ .
+ *     id: uplink                       # the name that rules use; 1 to 63 letters, digits, - _ .
  *     algorithm: hmac-sha-384          # or hmac-sha-256, hmac-sha-512, aes-128-gcm, aes-256-gcm,
  *                                      # aes-128-kw, aes-256-kw
  *     from: 2026-01-01T00:00:00Z       # valid from then (optional)
@@ -37,64 +37,65 @@ enum security_algorithm {
 };
 const char *security_algorithm_text(enum security_algorithm a); /* "hmac-sha-384"; static */
 
-#define SECURITY_KEY_ID 64             /* bytes of an id, with its zero */
-#define SECURITY_KEY_FILE 4096         /* bytes of a key file at most */
-#define SECURITY_KEY_URI 512           /* bytes of a key's URI, with its zero */
-#define SECURITY_KEYS_MAX 64           /* keys of a ring */
-#define SECURITY_KEY_TRIES 4           /* keys of one id that a verifier tries at most */
-#define SECURITY_USES_MAX (1ull << 32) /* encryptions with one key, unless its file says less */
+#define SECURITY_KEY_ID 64     /* bytes of an id, with its zero */
+#define SECURITY_KEY_FILE 4096 /* bytes of a key file at most */
+#define SECURITY_KEY_URI 512   /* bytes of a key's URI, with its zero */
+#define SECURITY_KEYS_MAX 64   /* keys of a ring */
+#define SECURITY_KEY_TRIES 4   /* keys of one id that a verifier tries */
+/* encryptions with one key, unless its file has a lower limit */
+#define SECURITY_USES_MAX (1ull << 32)
 
 struct security_key {
     char id[SECURITY_KEY_ID];
     enum security_algorithm algorithm;
     uint64_t from_ms, until_ms; /* DTN time (RFC 9171 §4.2.6); 0, UINT64_MAX: not limited */
-    struct eid_patterns peers;  /* none: any */
+    struct eid_patterns peers;  /* none: any peer */
     uint64_t uses_max;          /* encryptions */
-    uint64_t uses;              /* so far, or an upper bound after a restart */
-    /* Of a key in a token: where it is, and its line in the file. Then `secret` is made by who
-     * opens the token (os/token_keys.h), and names the key; before that, secret_len is 0. Else
-     * empty. */
+    uint64_t uses;              /* encryptions so far; after a restart an upper bound */
+    /* A key in a PKCS #11 token: its URI, and its line in the file. The module that opens the token
+     * (os/token_keys.h) sets `secret` to a reference to the key; until then secret_len is 0. Other
+     * keys: empty. */
     char uri[SECURITY_KEY_URI];
     unsigned uri_line;
     uint8_t secret[SECURITY_KEY_MAX];
     size_t secret_len;
 };
 
-/* Can it be the id of a key? */
+/* Is it a valid id of a key? */
 bool security_key_id_valid(const char *id);
 
-/* Parses a key file of `len` bytes. 0, or HELIO_EFORMAT with `why` ("line 3: algorithm: …"), which
- * never has a part of the secret, and *out wiped. `why` has cap bytes. */
+/* Parses a key file of `len` bytes. Returns 0, or HELIO_EFORMAT with the reason in `why` ("line 3:
+ * algorithm: …"; `cap` bytes) and *out wiped. The reason never contains a part of the secret. */
 int security_key_parse(const char *text, size_t len, struct security_key *out, char *why,
                        size_t cap);
 
-/* A number that differs for different secrets, to recognise a key after a restart. It is made by
- * the MAC of the key itself, so that it does not disclose the key; of a token's key, of its URI.
- * False: the library failed. */
+/* Computes a number that differs for different secrets, to recognise a key after a restart. It is a
+ * MAC by the key itself, so it does not disclose the key; for a key in a token, it is computed from
+ * the URI. False: the library failed. */
 bool security_key_mark(const struct security_key *k, const struct crypto *crypto, uint64_t *out);
 
-/* Keys, and the source of initialization vectors of this node. */
+/* The keys of a node, and its generator of initialization vectors (IVs). */
 struct security_ring {
     struct security_key at[SECURITY_KEYS_MAX];
     size_t len;
-    uint32_t sender;          /* first 4 bytes of each IV: different for each node with the key */
+    uint32_t sender; /* first 4 bytes of each IV; differs for each node with the same key */
     uint64_t iv_next, iv_end; /* last 8 bytes; [iv_next, iv_end) may be used */
-    /* Makes room in [iv_next, iv_end) for good: what was returned once is not returned again, also
-     * not after a restart. False: it cannot. NULL: never. */
+    /* Reserves further IVs in [iv_next, iv_end), persistently: a value is never used twice, also
+     * not after a restart. False: it failed. NULL: it always fails. */
     bool (*reserve)(void *self, struct security_ring *ring);
     void *self;
 };
 
-/* What a node contributes to the IVs of its keys: its number for ipn:NUMBER.0, else a hash. */
+/* The node's part of the IVs: its number for ipn:NUMBER.0, else a hash. */
 uint32_t security_sender_of(const struct eid *node);
 
-/* The i-th key of that id and kind (BIB: HMAC or key wrap; BCB: AES-GCM or key wrap) for this peer
- * that is valid at dtn_ms (0: no clock: only keys without times are), the one that became valid
- * last first. NULL: there are no more. */
+/* The i-th matching key: of this id and kind (BIB: HMAC or key wrap; BCB: AES-GCM or key wrap), for
+ * this peer, and valid at dtn_ms (0: no clock; then only keys without times match). The key that
+ * became valid last is the first. NULL: there are no more. */
 struct security_key *security_ring_find(struct security_ring *ring, const char *id, uint64_t type,
                                         const struct eid *peer, uint64_t dtn_ms, size_t i);
 bool security_ring_has(const struct security_ring *ring, const char *id);
-/* An IV that was never used, and one more use of the key. False: its uses are exhausted, or no IVs
+/* Makes an unused IV and counts one use of the key. False: the key's uses are exhausted, or no IVs
  * can be reserved. */
 bool security_ring_iv(struct security_ring *ring, struct security_key *k, uint8_t iv[SECURITY_IV]);
 
