@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deadlines that mostly come in their order, as those of bundles with one lifetime do. Who is later
- * than all in a row joins it, and taking out of a row costs no search. There are several rows, for
- * bundles of several lifetimes: one that stays for a day does not keep those of a second out. What
- * fits no row is in a heap. Nodes are those of a heap, and with the same tick come out by rank, the
- * lowest first, then in the order in which they went in.
+ * Deadlines that are mostly set in rising order, as those of bundles with one lifetime. Such nodes
+ * are in rows: a node that is due after all nodes of a row is appended, and removal needs no
+ * search. There are several rows for several lifetimes, so that a deadline in a day does not keep
+ * deadlines in seconds out of a row. Nodes that fit no row are in a heap. The nodes are heap nodes.
+ * Nodes with the same tick are returned by rank, lowest first, then in the order of insertion.
  */
 #ifndef BASE_AGENDA_H
 #define BASE_AGENDA_H
@@ -13,7 +13,7 @@
 #include "base/list.h"
 
 #define AGENDA_ROWS 8    /* power of two */
-#define AGENDA_CHUNK 256 /* places of a row that are allocated together; power of two */
+#define AGENDA_CHUNK 256 /* nodes of a row that are allocated together; power of two */
 
 /* A stretch of a row: by due and order; without node where one was taken out. */
 struct agenda_chunk {
@@ -45,12 +45,13 @@ void agenda_init(struct agenda *a);
 /* Frees the arrays; the elements stay their owner's. */
 void agenda_fini(struct agenda *a);
 
-/* Makes room for so many nodes in all, so that agenda_set cannot fail. 0 or HELIO_ENOMEM. */
+/* Reserves memory for this number of nodes in all, so that agenda_set cannot fail. Returns 0 or
+ * HELIO_ENOMEM. */
 int agenda_reserve(struct agenda *a, size_t nodes);
 
-/* Puts the node in, or moves it, to come out at `due`; one that is there with this `due` keeps its
- * turn. rank: up to HEAP_RANK_MAX. Returns 0 or HELIO_ENOMEM (a move cannot fail, nor can an
- * insertion for which there is room by agenda_reserve). */
+/* Inserts or moves the node, to be returned at `due`. A node that is already set to `due` keeps its
+ * position. rank: up to HEAP_RANK_MAX. Returns 0 or HELIO_ENOMEM (a move cannot fail, nor an
+ * insertion within agenda_reserve). */
 int agenda_set(struct agenda *a, struct heap_node *n, tick due, unsigned rank);
 
 /* Takes the node out, if it is in. Moves at most a quarter of AGENDA_CHUNK others. */
@@ -61,7 +62,7 @@ static inline size_t agenda_len(const struct agenda *a)
     return a->heap.len + a->live;
 }
 
-/* NULL, or what comes out next; and when. */
+/* The next node, or NULL; and its time. */
 struct heap_node *agenda_first(const struct agenda *a);
 tick agenda_due(const struct agenda *a);
 

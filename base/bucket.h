@@ -45,9 +45,9 @@ static inline bool bucket_ready(const struct bucket *b, tick now)
     return b->rate_bps == 0 || (b->free_at <= now && (b->batch == 0 || b->batch < b->burst));
 }
 
-/* Octets of a stream that may leave now, in whole pieces of `piece` octets: what a line of the rate
- * would have sent by now, within the burst, and one piece more. 0: not now; SIZE_MAX: there is no
- * rate; else below 2^30 and some pieces. */
+/* Octets of a stream that may be sent now, in whole pieces of `piece` octets: what a line of this
+ * rate would have sent by now, within the burst, and one piece more. 0: none now. SIZE_MAX: the
+ * rate is unlimited. Otherwise below 2^30 plus some pieces. */
 size_t bucket_credit(const struct bucket *b, size_t piece, tick now);
 
 /* Octets that leave in so long a time at this rate (bit/s); 2^29 at most. */

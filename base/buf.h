@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reference-counted block of bytes: [head room | data | tail room] in one allocation. It carries
- * a payload from the system call that read it to the one that sends it without a further copy:
- * headers are written into the head room, check values into the tail room. Not thread-safe: one
- * thread holds all references of a buffer, or hands the only one over.
+ * A reference-counted block of bytes: [head room | data | tail room] in one allocation. A payload
+ * needs no further copy between the system call that reads it and the one that sends it: headers
+ * are written into the head room, check values into the tail room. Not thread-safe: one thread
+ * holds all references of a buffer, or passes the only one to another thread.
  */
 #ifndef BASE_BUF_H
 #define BASE_BUF_H
@@ -22,8 +22,8 @@ struct buf {
     __extension__ uint8_t mem[]; /* the bytes themselves */
 };
 
-/* A buffer with one reference, `head` bytes of head room and room for `room` bytes after it; len is
- * 0. NULL when memory is out. */
+/* A buffer with one reference, `head` bytes of head room and `room` bytes after it; len is 0. NULL:
+ * no memory. */
 struct buf *buf_new(size_t head, size_t room);
 
 /* One more reference; returns b. */
@@ -33,14 +33,14 @@ struct buf *buf_keep(struct buf *b);
  * b is as before. The only reference to b becomes the one to the result. */
 struct buf *buf_resize(struct buf *b, size_t cap);
 
-/* Room for at least one more byte of what arrives in pieces, `most` bytes in all as far as that is
- * announced (> len). Up to 1 MiB of it at once; more only as it comes, however much was announced.
- * b NULL: a new buffer without head room. Returns NULL when memory is out, and b is as before;
- * else the only reference to b becomes the one to the result. */
+/* Makes room for at least one more byte of data that arrives in pieces. `most` is the announced
+ * total length (> len). The function allocates up to 1 MiB at once, and more only as data arrives,
+ * whatever was announced. b NULL: a new buffer without head room. Returns NULL without memory, and
+ * b is unchanged; else b's only reference is replaced by that to the result. */
 struct buf *buf_grow(struct buf *b, uint64_t most);
 
-/* The same bytes in a buffer without room before and behind them. Takes the only reference and
- * gives the one to the result; it cannot fail. */
+/* Returns the same bytes in a buffer without head and tail room. Replaces the only reference; it
+ * cannot fail. */
 struct buf *buf_fit(struct buf *b);
 
 /* One reference less; the last one frees. NULL is allowed. */
@@ -61,8 +61,8 @@ static inline struct slice buf_slice(const struct buf *b)
     return slice_of(b->mem + b->off, b->len);
 }
 
-/* Lengthens the data by n bytes at the front (or the back) and returns where they go, or NULL when
- * the room is less than n. The bytes are not initialised. */
+/* Lengthens the data by n bytes at the front (or the back) and returns their address; NULL: not
+ * enough room. The bytes are not initialised. */
 uint8_t *buf_prepend(struct buf *b, size_t n);
 uint8_t *buf_append(struct buf *b, size_t n);
 

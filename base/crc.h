@@ -15,8 +15,8 @@ extern "C" {
 uint16_t crc16_x25(uint16_t crc, const void *data, size_t len);
 uint32_t crc32c(uint32_t crc, const void *data, size_t len);
 
-/* The table-driven way that crc32c takes where the processor has no instruction for it (for tests).
- */
+/* The table-driven implementation, for processors without a CRC-32C instruction. Exported for
+ * tests. */
 uint32_t crc32c_portable(uint32_t crc, const void *data, size_t len);
 
 /* The check value of A followed by B, from crc32c(A), crc32c(B) and the length of B. */

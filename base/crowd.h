@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Members in crowds: connections by the address that they come from, for example. When there are
- * too many members in all, the one that gives way is of the largest crowd, so that somebody who
- * comes alone is never kept out by others who come in numbers. Within a crowd the members that have
- * done nothing yet give way before those that have, and of each the oldest first.
+ * Limits the number of members by groups ("crowds"): for example connections by source address. If
+ * there are too many members in all, one of the largest crowd is displaced. So a single client is
+ * never kept out by many connections of others. Within a crowd idle members are displaced before
+ * active ones, and the oldest first.
  */
 #ifndef BASE_CROWD_H
 #define BASE_CROWD_H
@@ -51,8 +51,8 @@ void crowds_active(struct crowds *c, struct crowd_member *m);
 
 /* How many members the crowd of this key has. */
 size_t crowds_size(const struct crowds *c, struct slice key);
-/* Who gives way: of the crowd of this key, and of the largest one (of several as large, of one with
- * members that have done nothing). NULL: there is nobody. */
+/* The member to displace: of the crowd of this key; and of the largest crowd (among equal ones, of
+ * a crowd with idle members). NULL: there is none. */
 struct crowd_member *crowds_first(const struct crowds *c, struct slice key);
 struct crowd_member *crowds_largest(const struct crowds *c);
 

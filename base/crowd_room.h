@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Crowds (base/crowd.h) at several places that share one room: connections to the local addresses
- * of a node, by the address that they come from. Each place has a limit, and all places together
- * have the largest of these limits and one member more for each place. So memory does not grow with
- * the number of local addresses. Who gives way beyond that is of the crowd that has most at all
- * places together.
+ * Crowds (base/crowd.h) at several places with one common limit: for example connections to the
+ * local addresses of a node, by source address. Each place has a limit. The limit of all places
+ * together is the largest of these limits, and one member more for each place. So memory does not
+ * grow with the number of local addresses. Beyond the common limit, a member of the crowd that is
+ * largest over all places is displaced.
  */
 #ifndef BASE_CROWD_ROOM_H
 #define BASE_CROWD_ROOM_H
@@ -15,7 +15,7 @@
 extern "C" {
 #endif
 
-/* Zeroes to begin with. It needs no end: it is empty when its last place has left. */
+/* Zeroed at first. It needs no fini: it is empty after its last place is removed. */
 struct crowd_room {
     struct crowds all;  /* struct crowd_entry.there */
     struct list places; /* struct crowd_place.node */
@@ -38,15 +38,16 @@ struct crowd_entry {
     struct crowd_member here, there;
 };
 
-/* A place without members. displaced: the entry gives way; it is taken out before that returns, and
- * nothing else happens to the place. 0 or HELIO_ENOMEM. */
+/* Adds a place without members. `displaced` is called for a displaced entry, which is removed
+ * before the call returns; no other call is made meanwhile. Returns 0 or HELIO_ENOMEM. */
 int crowd_place_init(struct crowd_place *p, struct crowd_room *room, uint64_t seed,
                      void (*displaced)(struct crowd_entry *e));
 /* No member is left. */
 void crowd_place_fini(struct crowd_place *p);
 
-/* Before a member of this key comes: one gives way if the crowd has `key_max` members here, the
- * place `max`, or all places together as many as they may have. Limits >= 1. */
+/* Call it before a member with this key is added. It displaces one member if the crowd has
+ * `key_max` members at this place, if the place has `max`, or if all places together are at their
+ * limit. Limits >= 1. */
 void crowd_place_clear(struct crowd_place *p, struct slice key, uint64_t key_max, uint64_t max);
 
 /* As crowds_add, crowds_sub and crowds_active. */

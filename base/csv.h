@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fields of a line of a log, written digit by digit: at 60,000 rows a second printf would cost
- * several percent of a core. Each call writes at p, where the caller has made room, and returns
- * where to go on; all but csv_number begin with the comma before their field.
+ * Fields of a log line, written digit by digit: at 60,000 rows a second printf would cost several
+ * percent of a core. Each function writes at p, where the caller has room, and returns the next
+ * position. All functions except csv_number write a comma before their field.
  */
 #ifndef BASE_CSV_H
 #define BASE_CSV_H

@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Our own failures, as negative returns; 0 and positive values are success. What a peer sent is
- * never one of these: it is a verdict of the engine that read it.
- *
- * There is one space of errors. A failure of the system is one of these codes, too, and carries the
- * system's number with it, for what a person is told: where an error may come from the system, it
- * is compared by helio_code, or by helio_errno. HELIO_ENOMEM never carries a number.
+ * Failures of this program, as negative return values; 0 and positive values are success. Errors in
+ * a peer's data are never among them: they are verdicts of the engine that read the data. There is
+ * one set of codes. A code from a system call also contains the system's errno, for messages. So
+ * compare codes that may come from the system with helio_code or helio_errno. HELIO_ENOMEM never
+ * contains an errno.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
@@ -29,16 +28,16 @@ extern "C" {
 enum helio_error { HELIO_OK = 0, HELIO_ERRORS(HELIO_ERR_ENUM) };
 #undef HELIO_ERR_ENUM
 
-/* A static English text: the system's words for an error that carries its number. Never NULL. */
+/* The text of an error, from the system if the code contains an errno. Static; never NULL. */
 const char *helio_strerror(int error);
 
-/* The error for an errno of the system, 1..4095; IO is the code of what has none of its own. 0 for
- * 0. */
+/* The error for an errno, 1..4095. Its code is HELIO_EIO for an errno without a code of its own. 0
+ * for 0. */
 int helio_from_errno(int number);
 
 /* HELIO_E* of an error, without a number; 0 for what is none. */
 int helio_code(int error);
-/* The system's number that it carries; 0: none. */
+/* The errno that it contains; 0: none. */
 int helio_errno(int error);
 
 #ifdef __cplusplus

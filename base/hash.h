@@ -45,10 +45,10 @@ struct hash_node *hash_next(const struct hash_node *n);
 /* Visits all nodes: start with NULL. The table must not change in between. */
 struct hash_node *hash_walk(const struct hash *h, const struct hash_node *n);
 
-/* Visits all nodes, one chain a call, and the table may change in between: what is in it all the
- * time is seen once, and what comes or goes meanwhile at most once. Starts with cursor 0; *chain is
- * the first node of the chain (its hash_node.next the next one), NULL for an empty one. Returns the
- * next cursor; 0: that was the last chain. */
+/* Visits all nodes, one chain per call. The table may change between calls: a node that stays in
+ * the table is visited once, one that is added or removed meanwhile at most once. Begin with cursor
+ * 0. *chain is the first node of the chain (hash_node.next is the next), NULL for an empty one.
+ * Returns the next cursor; 0: that was the last chain. */
 uint64_t hash_scan(const struct hash *h, uint64_t cursor, struct hash_node **chain);
 
 static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
@@ -59,12 +59,12 @@ static inline uint64_t hash_mix(uint64_t seed, uint64_t a, uint64_t b)
     return x ^ (x >> 31);
 }
 
-/* Of two integers. Nobody can guess it without the key, whatever other results are known
- * (SipHash-2-4 of their 16 bytes, little-endian). */
+/* A keyed hash of two integers (SipHash-2-4 of their 16 bytes, little-endian). It cannot be
+ * predicted without the key, even from other results. */
 uint64_t hash_secret(const uint64_t key[2], uint64_t a, uint64_t b);
 
-/* The same of any bytes, 128 bits of them (SipHash-2-4-128): two texts whose results are equal are
- * the same text. */
+/* A keyed hash of any bytes with 128 bits (SipHash-2-4-128). Texts with equal results can be taken
+ * as equal. */
 void hash_digest(const uint64_t key[2], const void *data, size_t len, uint64_t out[2]);
 
 /* As hash_mix for bytes. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Deadlines: a binary heap of nodes that lie inside their elements. Nodes with the same tick come
- * out in the order in which they went in, so that a virtual run is the same every time.
+ * Deadlines: a binary heap of nodes that are members of their elements. Nodes with the same tick
+ * are returned in the order of insertion, so that a run in virtual time is reproducible.
  */
 #ifndef BASE_HEAP_H
 #define BASE_HEAP_H
@@ -47,8 +47,8 @@ static inline bool heap_has(const struct heap_node *n)
     return n->pos != HEAP_OUT;
 }
 
-/* Makes room for one more node beside those inside, so that the next heap_set cannot fail.
- * Returns 0 or HELIO_ENOMEM. */
+/* Reserves memory for one more node, so that the next heap_set cannot fail. Returns 0 or
+ * HELIO_ENOMEM. */
 int heap_reserve(struct heap *h, size_t nodes);
 
 /* Puts the node in, or moves it, to come out at `due`. Returns 0 or HELIO_ENOMEM (a move cannot
@@ -73,7 +73,7 @@ static inline uint64_t heap_next_order(struct heap *h, unsigned rank)
     return (uint64_t)rank << 62 | h->order++;
 }
 
-/* All that is inside comes out so much later. */
+/* Delays all nodes by this time. */
 void heap_delay(struct heap *h, tick by);
 
 /* Takes the node out, if it is in. */

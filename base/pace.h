@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How often a loop does something that costs time and that others ask for: for a fixed share of its
- * time. Time that was not used is kept for a second, so that somebody who asks seldom is answered
+ * Limits an expensive service of a loop (for example answers to requests) to a fixed share of the
+ * loop's time. Unused time is kept for up to one second, so that an occasional request is answered
  * at once.
  */
 #ifndef BASE_PACE_H

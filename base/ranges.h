@@ -27,17 +27,16 @@ void ranges_init(struct ranges *s);
 void ranges_fini(struct ranges *s);
 void ranges_clear(struct ranges *s);
 
-/* Room for `len` ranges in all, so that adding up to there cannot run out of memory. Returns 0 or
- * HELIO_ENOMEM, with nothing changed. */
+/* Reserves memory for `len` ranges in all, so that additions up to this number cannot fail. Returns
+ * 0, or HELIO_ENOMEM with nothing changed. */
 int ranges_reserve(struct ranges *s, size_t len);
 
-/* Adds [lo, hi). Returns 1 when it brought any new byte, 0 when all was inside already (or lo >=
- * hi), HELIO_EAGAIN when the set would then have more than `max` ranges, HELIO_ENOMEM; on failure
- * the set is as before. */
+/* Adds [lo, hi). Returns 1 when it contains any new byte; 0 when all bytes are in the set already
+ * (or lo >= hi); HELIO_EAGAIN when the set would have more than `max` ranges; HELIO_ENOMEM. On
+ * failure the set is unchanged. */
 int ranges_add(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
 
-/* Takes [lo, hi) out. Returns 0, HELIO_EAGAIN (more than `max` ranges would remain), HELIO_ENOMEM.
- */
+/* Removes [lo, hi). Returns 0; HELIO_EAGAIN (more than `max` ranges would remain); HELIO_ENOMEM. */
 int ranges_sub(struct ranges *s, uint64_t lo, uint64_t hi, size_t max);
 
 /* Is all of [lo, hi) inside? True for an empty range. */

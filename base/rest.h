@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rests of parties (sessions, links) whose work takes a loop more time than is fair. All that took
- * long of late rest at the same time, so that together they leave a part of the loop's time to
- * others, however many they are.
- *
- * Example: a bundle took 6 ms, and 200 us were fair. Its link rests 18 ms (REST_SHARED times as
- * long) if a quick party received a bundle meanwhile: the others have three quarters of the time.
+ * Pauses ("rests") of parties whose work takes more of a loop's time than is fair. A party is a
+ * session, link or application. All parties that exceeded the fair time rest at the same time. So
+ * together they leave a part of the loop's time to others, however many they are. Example: a bundle
+ * took 6 ms, and 200 us were fair. Its link rests 18 ms (REST_SHARED times as long) if another
+ * party received a bundle meanwhile: the others have three quarters of the time.
  */
 #ifndef BASE_REST_H
 #define BASE_REST_H
@@ -15,22 +14,23 @@
 
 #include "base/tick.h"
 
-#define REST_LONG TICK_MS /* what a party may take beyond what is fair before it rests */
-#define REST_SHARED 3   /* how many times as long as it took it rests if quick parties are there */
+#define REST_LONG TICK_MS /* time beyond the fair time after which a party rests */
+#define REST_SHARED 3   /* length of a rest, in multiples of the time taken, if others are active */
 #define REST_MAX TICK_S /* the longest rest */
 
-/* Of all parties of one loop. Zeroes to begin with. */
+/* The state of all parties of one loop. Zeroed at first. */
 struct rests {
-    tick until;     /* those that took long of late rest until then */
-    uint64_t quick; /* bundles of parties that did not rest of late */
-    tick earned;    /* fair time beside that of bundles and bytes: of accepted bundles that were
-                       verified; a measurement takes what came in it */
+    tick until;     /* end of the present rest of all parties that exceeded the fair time */
+    uint64_t quick; /* bundles of parties that did not rest recently */
+    /* Additional fair time, for accepted bundles that were verified. The next measurement uses it
+     * up. */
+    tick earned;
 };
 
-/* Of one party. */
+/* The state of one party. */
 struct rest {
-    tick ends;            /* it took long: until then, at most, it rests when others do */
-    tick debt;            /* taken beyond what is fair; <= REST_LONG */
+    tick ends;            /* latest end of its rest */
+    tick debt;            /* time beyond the fair time; <= REST_LONG */
     tick taken;           /* in all, since there is a debt */
     uint64_t quick, seen; /* of rests.quick: its own; the others' at its last rest */
 };
@@ -50,9 +50,9 @@ static inline tick rest_until(const struct rest *r, const struct rests *all)
 void rest_received(struct rest *r, struct rests *all, uint64_t bundles, tick now);
 
 /*
- * Its work took `took`, of which `fair` was fair, and ends now. True: its rest begins.
- * alone: how many times as long as it took it rests if no quick party received anything since its
- * last rest; 0: not at all.
+ * Its work took `took` ns, of which `fair` was fair, and ends now. True: its rest begins. alone:
+ * length of the rest as a multiple of the time taken, if no other party received anything since its
+ * last rest; 0: no rest then.
  */
 bool rest_spend(struct rest *r, struct rests *all, tick took, tick fair, unsigned alone, tick now);
 

@@ -10,7 +10,7 @@
  * not on where they differ, nor on `len`. */
 bool secret_equal(const void *secret, size_t len, const void *given, size_t given_len);
 
-/* The same of octets whose number is no secret, such as credentials: eight at a time. */
+/* The same for octets whose length is public, such as credentials: eight at a time. */
 bool secret_same(const void *a, const void *b, size_t len);
 
 /* Overwrites a secret that is no longer needed with zeros; compilers do not leave it out. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A view of bytes that somebody else owns. */
+/* A view of bytes with another owner. */
 #ifndef BASE_SLICE_H
 #define BASE_SLICE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How much a party may do in one round of a loop, in units (messages) whose cost nobody knows
- * beforehand: a bundle may take a hundred times as long as a keepalive. The time of the last round
- * tells: all that the units caused is in it, wherever it was done. So a round takes TURN_TIME at
- * most, as long as `least` units do not take longer, and everything else of the loop waits for so
- * long.
+ * The number of units (messages) that a party may process in one round of a loop. The cost of a
+ * unit is not known beforehand: a bundle may take a hundred times as long as a keepalive. So the
+ * limit follows the time of the last round, which includes all work that the units caused. A round
+ * then takes at most TURN_TIME, or the time of `least` units if that is longer; the rest of the
+ * loop waits so long.
  */
 #ifndef BASE_TURN_SIZE_H
 #define BASE_TURN_SIZE_H

@@ -10,12 +10,12 @@
  * part of it. NULL: none is near enough. The text belongs to the caller. */
 const char *words_closest(const char *word, const char *const *words, size_t n);
 
-/* What to say behind a suggestion of words_closest: that a time of one way is meant by who typed
- * the round trip; "" if there is nothing to say. The text is static. */
+/* A remark after a suggestion of words_closest, for a user who typed a round-trip time where the
+ * key is a one-way time; "" if there is none. Static. */
 const char *words_remark(const char *typed, const char *meant);
 
-/* The words with commas between, ended by "..." where `cap` bytes (at least 8, with the zero) are
- * too few for all. Returns out. */
+/* Writes the words separated by commas. "..." ends the list if it exceeds `cap` bytes (at least 8,
+ * with the terminating zero). Returns out. */
 const char *words_list(const char *const *words, size_t n, char *out, size_t cap);
 
 #endif

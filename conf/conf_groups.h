@@ -29,9 +29,9 @@ const char *conf_key_place(const char *key, char out[CONF_PLACE_CAP]);
  * ("copies"), or GROUP_NAME ("tls_ca"). NULL: there is none, or more than one. */
 const struct conf_option *conf_option_named(const struct conf_option *options, const char *word);
 
-/* How strictly places are looked at. */
+/* Where a key may be written. */
 enum conf_places {
-    CONF_PLACES_FILE, /* a key stands in the map of its group; elsewhere it is an error */
+    CONF_PLACES_FILE, /* only in the map of its group; elsewhere it is an error */
     CONF_PLACES_ANY   /* a key may be written as conf_option_named knows it: commands */
 };
 
@@ -43,9 +43,9 @@ struct conf_flat {
 };
 
 /*
- * Makes the view of a map whose keys are those of `parts`; the last part's table has groups. Keys
- * that are in no table stay. Reports keys in a wrong place, unknown keys of a group, and groups
- * that are no map, with `where` in front; the view lacks them. The view is always the caller's to
+ * Makes a flat view of a map with the keys of `parts`; the last part's table has groups. Keys that
+ * are in no table stay in the view. Misplaced keys, unknown keys of a group, and groups that are no
+ * map are reported with `where` in front; the view lacks them. The caller must always call
  * conf_flat_fini.
  */
 void conf_flat_init(struct conf_flat *f, const struct conf_tree *map, const char *where,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A YAML document as a tree whose every node knows its line. Only what configuration files need:
+ * A YAML document as a tree whose nodes have line numbers. Only the subset for configuration files:
  * maps with plain keys, lists and scalars; no aliases, no second document.
  */
 #ifndef CONF_CONF_TREE_H
@@ -30,8 +30,8 @@ struct conf_errors {
     const char *file; /* borrowed; the name to show; "": none, and no line */
     size_t len;       /* texts held */
     size_t total;     /* errors met */
-    /* Errors with a line say this only; NULL: what is wrong. For a file that somebody named who may
-     * not be allowed to read it: the text of an error shows words of the file. */
+    /* Text that replaces all errors with a line; NULL: the real text. For a file of a user who may
+     * not be allowed to read it: an error's text shows parts of the file. */
     const char *instead;
     bool no_memory;   /* one of them was that memory ran out: the file may be right */
     unsigned exposed; /* permissions of the file, if all users may read or write it; else 0 */

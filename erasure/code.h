@@ -16,7 +16,7 @@
 /* The coefficient of a position in a row; row + position is below 255. */
 uint8_t code_coefficient(const struct gf *gf, unsigned row, unsigned position);
 
-struct code; /* the field and room for one repair */
+struct code; /* the field and memory for one repair symbol */
 
 /* symbol_max: octets of the longest symbol. 0 or HELIO_ENOMEM. `math` outlives it. */
 int code_new(struct code **out, const struct gf_math *math, size_t symbol_max);

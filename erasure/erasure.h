@@ -83,18 +83,19 @@
 
 enum erasure_codec { ERASURE_RS8, ERASURE_RS };
 
-/* Of a packet that came in. */
+/* Verdict on a received packet. */
 enum erasure_verdict {
     ERASURE_SEGMENT,   /* a segment, to be used */
     ERASURE_REPAIR,    /* a repair segment was kept */
     ERASURE_DUPLICATE, /* the same was here before */
-    ERASURE_LATE,      /* a segment of a matrix that has ended, to be used; or its repair segment */
+    ERASURE_LATE,      /* a segment of an ended matrix, to be used; or its repair segment */
     ERASURE_UNCODED,   /* no packet of this code: the peer sends plain segments, or others */
     ERASURE_MALFORMED, /* too short or too long */
     ERASURE_BAD_CRC,   /* it was corrupted */
-    ERASURE_MISMATCH,  /* it does not fit our span, depth, rows, or its matrix; a segment that does
-                        * not fit its matrix is to be used */
-    ERASURE_REQUEST,   /* a request for more repair segments: for the encoder */
+    /* it does not fit our span, depth, rows, or its matrix; a segment that does not fit its matrix
+     * is to be used */
+    ERASURE_MISMATCH,
+    ERASURE_REQUEST, /* a request for more repair segments: for the encoder */
     ERASURE_VERDICTS
 };
 
@@ -109,15 +110,17 @@ struct erasure_config {
     size_t segment_max; /* octets of the longest segment: 1 to ERASURE_SEGMENT_MAX */
     tick wait;          /* sender: a matrix that is not full ends so long after its first segment */
     tick hold;          /* receiver: a matrix without arrivals for so long has failed */
-    unsigned matrices;  /* receiver: open matrices: 1 to ERASURE_MATRICES_MAX. Each has room for all
-                         * of its segments and repair segments */
-    bool requests;      /* more repair segments are asked for: for ERASURE_RS */
-    tick answer;        /* receiver: a matrix that asked waits for so long instead of `hold` */
-    tick each;          /* receiver: one repair segment takes so long on the link, 0: unknown; */
-    tick pause;         /* so long after the last one should have come, it asks */
-    unsigned kept;      /* sender: matrices whose repair segments are kept for requests, that which
-                         * is transmitted included: 1 to ERASURE_MATRICES_MAX. 0 without requests */
-    uint32_t first;     /* sender: the first matrix number, random, modulo 2^24 */
+    /* Receiver: open matrices, 1 to ERASURE_MATRICES_MAX. Each has memory for all of its segments
+     * and repair segments. */
+    unsigned matrices;
+    bool requests; /* more repair segments are asked for: for ERASURE_RS */
+    tick answer;   /* receiver: a matrix that asked waits for so long instead of `hold` */
+    tick each;     /* receiver: one repair segment takes so long on the link, 0: unknown; */
+    tick pause;    /* so long after the last one should have come, it asks */
+    /* Sender: matrices whose repair segments are kept for requests, 1 to ERASURE_MATRICES_MAX,
+     * including the one in transmission. 0 without requests. */
+    unsigned kept;
+    uint32_t first;             /* sender: the first matrix number, random, modulo 2^24 */
     const struct gf_math *math; /* for ERASURE_RS8; outlives the coder */
     /* for ERASURE_RS; they outlive the coder, and many can share them */
     const struct gf16 *field;
@@ -146,11 +149,11 @@ struct erasure_encoder;
 struct erasure_sent {
     uint64_t segments, repairs;        /* packets of each kind */
     uint64_t repair_octets;            /* of repair packets */
-    uint64_t matrices, short_matrices; /* matrices that ended; of these, before they were full */
-    uint64_t unsent;   /* repair segments that had to make room for the next matrix */
-    uint64_t requests; /* with a right CRC, copies included */
-    uint64_t answered; /* of them, without copies and those that came too late; */
-    uint64_t more;     /* repair segments of the answers */
+    uint64_t matrices, short_matrices; /* ended matrices; those that ended before they were full */
+    uint64_t unsent;                   /* repair segments that were displaced by the next matrix */
+    uint64_t requests;                 /* with a right CRC, copies included */
+    uint64_t answered;                 /* answered requests, without copies and late ones; */
+    uint64_t more;                     /* repair segments of the answers */
     uint64_t too_late; /* requests for a matrix that is not kept, or has not enough rows left */
     unsigned work_max; /* the most work of one call */
 };
@@ -166,8 +169,8 @@ void erasure_encoder_free(struct erasure_encoder *e); /* NULL is allowed */
 void erasure_encoder_add(struct erasure_encoder *e, struct slice first, struct slice rest, tick now,
                          uint8_t head[ERASURE_HEAD]);
 
-/* Are repair segments pending? Then the next one is written: ERASURE_BEYOND + segment_max octets of
- * room. Returns its length, 0 when none is pending. */
+/* Are repair segments pending? output: writes the next one to `packet`, which has ERASURE_BEYOND +
+ * segment_max octets. Returns its length, 0 when none is pending. */
 bool erasure_encoder_pending(const struct erasure_encoder *e);
 size_t erasure_encoder_output(struct erasure_encoder *e, uint8_t *packet);
 
@@ -191,12 +194,12 @@ struct erasure_received {
     uint64_t verdicts[ERASURE_VERDICTS]; /* of packets */
     uint64_t whole;                      /* matrices that lost no segment */
     uint64_t repaired;                   /* matrices whose lost segments were all repaired */
-    uint64_t failed;                     /* matrices that ended with segments missing */
-    uint64_t displaced;                  /* of these, to make room for another one */
+    uint64_t failed;                     /* matrices that ended with missing segments */
+    uint64_t displaced;                  /* of these, displaced by another one */
     uint64_t requested;                  /* matrices that more repair segments were asked for, */
     uint64_t requested_repaired;         /* and of these, repaired */
     uint64_t segments_repaired;
-    uint64_t segments_lost;    /* missing in failed matrices, as far as their size is known */
+    uint64_t segments_lost;    /* missing segments of failed matrices with a known size */
     uint64_t segments_corrupt; /* repaired, but their CRC was wrong: not used */
     unsigned work_max;         /* the most work of one call */
     tick delay_sum,
@@ -209,11 +212,11 @@ struct erasure_decoder;
 int erasure_decoder_new(struct erasure_decoder **out, const struct erasure_config *config);
 void erasure_decoder_free(struct erasure_decoder *d); /* NULL is allowed */
 
-/* Takes a packet. *segment is what it contains, in its own memory; of length 0 when there is
- * nothing to use. Who is allowed to send, LTP finds out (RFC 5327): a segment with a right CRC is
- * used whatever others said of its matrix, so that forged packets cost repairs and no segments.
- * Afterwards erasure_decoder_next gives repaired segments; those that were not
- * fetched by the next input are lost. */
+/* Processes a packet. *segment is its segment, in the packet's memory; length 0: none. LTP
+ * authenticates the sender (RFC 5327). So a segment with a valid CRC is always used, whatever other
+ * packets contained: forged packets can prevent repairs, but cannot cause the loss of segments.
+ * Then call erasure_decoder_next: repaired segments that are not read before the next input are
+ * lost. */
 enum erasure_verdict erasure_decoder_input(struct erasure_decoder *d, struct slice packet, tick now,
                                            struct slice *segment);
 /* The next repaired segment; it holds until the next input. False: no more. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Arithmetic in GF(2^8) with x^8 + x^4 + x^3 + x^2 + 1, the field of ISA-L and of most storage
- * codes. Sums of products over long symbols are a table of functions, so that a library can do
- * them: gf_portable works everywhere, gf_isal is ISA-L.
+ * codes. Sums of products over long symbols are a table of functions, so that a library can compute
+ * them: gf_portable works everywhere, gf_isal uses ISA-L.
  */
 #ifndef ERASURE_GF_H
 #define ERASURE_GF_H

@@ -34,7 +34,7 @@ struct matrix {
 
 struct erasure_decoder {
     struct erasure_config config;
-    size_t symbol; /* octets of a place for a symbol */
+    size_t symbol; /* memory of one symbol, octets */
     struct matrix *matrices;
     struct code *code; /* of ERASURE_RS8 */
     struct code_word word;
@@ -42,16 +42,17 @@ struct erasure_decoder {
     struct matrix *repairing;  /* the matrix that it works on */
     unsigned given;            /* of its segments: those looked at after the work */
     tick now;                  /* of the last call */
-    uint32_t ended[ENDED_MAX]; /* numbers of matrices that ended; UINT32_MAX: none */
+    uint32_t ended[ENDED_MAX]; /* numbers of ended matrices; UINT32_MAX: none */
     unsigned ended_next;
     uint64_t turns;             /* packets that were kept, of all matrices */
     unsigned ready, ready_next; /* of word.out: repaired segments, the next to be fetched */
     struct erasure_received n;
 };
 
-/* When to ask, if the matrix cannot be repaired until then: behind the last row, or a pause
- * after its time, as it can be lost. If it comes later, it is asked again. An answer
- * ends the copies of a request; when it was not enough, the next one follows. */
+/* Plans the time of a request for a matrix that cannot be repaired until then: after the last row,
+ * or (if that is lost) a pause after its expected time. If the row arrives later, the request is
+ * repeated. An answer ends the copies of a request; if it was not sufficient, the next request
+ * follows. */
 void request_plan(const struct erasure_decoder *d, struct matrix *m, unsigned row, tick now);
 
 /* When it is time and the matrix cannot be repaired, a request for it is pending. */

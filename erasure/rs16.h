@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One codeword of a systematic Reed-Solomon code over GF(2^16), for erasures. With M the lowest
- * power of two that is not below the number of repair symbols, repair symbol j is at position j,
+ * One codeword of a systematic Reed-Solomon code over GF(2^16), for erasures. M is the smallest
+ * power of two that is not below the number of repair symbols. Repair symbol j is at position j,
  * and data symbol i at position M + i. The inverse transforms of all M-blocks of positions add up
- * to zero. So any symbols, as many as there are data symbols, give the others.
+ * to zero. So any symbols, as many as there are data symbols, determine the others.
  *
  * A step of work is a part of a transform of M symbols. Each call does steps until their cost
- * is `budget` or more, in products of stripes (GF16_STRIPE octets); no step costs more than
+ * reaches `budget`, in products of stripes (GF16_STRIPE octets); no step costs more than
  * RS16_STEP_MAX.
  */
 #ifndef ERASURE_RS16_H
@@ -31,7 +31,7 @@ struct rs16_kind {
     const struct gf16_math *math;
     struct rs16_shape largest;
     size_t symbol_max; /* octets; a multiple of GF16_GROUP */
-    unsigned kept;     /* sender: codewords whose repair symbols are there, 1 at least */
+    unsigned kept;     /* sender: codewords whose repair symbols are kept, at least 1 */
 };
 
 /* ---- sender ---- */
@@ -42,17 +42,17 @@ uint64_t rs16_encoder_bytes(const struct rs16_kind *k);
 int rs16_encoder_new(struct rs16_encoder **out, const struct rs16_kind *k); /* or HELIO_ENOMEM */
 void rs16_encoder_free(struct rs16_encoder *e);                             /* NULL is allowed */
 
-/* The next data symbol of the codeword, of symbol_max octets at most; zeros follow. True: this
- * codeword has now the place of the oldest one, whose repair symbols are not there any more. */
+/* Adds the next data symbol of the codeword, at most symbol_max octets, padded with zeros. True:
+ * this codeword has replaced the oldest one, whose repair symbols are lost. */
 bool rs16_encoder_add(struct rs16_encoder *e, const uint8_t *symbol, size_t len);
-/* The codeword has ended, with `repairs` repair symbols; it is not empty. What follows belongs to
- * the next one. Returns as rs16_encoder_add. A codeword of fewer than M data symbols (as of
- * `largest`) has the M of its own repairs. */
+/* Ends a codeword, which must not be empty, with `repairs` repair symbols. Later symbols belong to
+ * the next one. Returns as rs16_encoder_add. A codeword of fewer than M data symbols (M of
+ * `largest`) uses the M of its own repair symbols. */
 bool rs16_encoder_end(struct rs16_encoder *e, unsigned repairs);
 /* Is work pending? Repair symbols can be read when none is. Returns the cost of what it did. */
 bool rs16_encoder_busy(const struct rs16_encoder *e);
 unsigned rs16_encoder_work(struct rs16_encoder *e, unsigned budget);
-/* The place, below `kept`, of the codeword that there is or was work on. Others can be read at any
+/* Index, below `kept`, of the codeword in work, or the latest one. Others can be read at any
  * time. */
 unsigned rs16_encoder_place(const struct rs16_encoder *e);
 void rs16_encoder_read(const struct rs16_encoder *e, unsigned place, unsigned repair,
@@ -73,8 +73,8 @@ struct rs16_symbols {
     size_t stride, len;
 };
 
-/* Lost data symbols are computed into their places, but for those that arrive meanwhile. As many
- * symbols are there as data symbols. Starts anew if another one was not finished. */
+/* Computes the lost data symbols in place, except those that arrive meanwhile. As many symbols as
+ * data symbols must be present. An unfinished repair is dropped. */
 void rs16_repair_start(struct rs16_repair *r, const struct rs16_shape *s,
                        const struct rs16_symbols *symbols);
 bool rs16_repair_busy(const struct rs16_repair *r);

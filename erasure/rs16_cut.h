@@ -19,8 +19,8 @@ struct cut {
 void cut_leaf_ifft(const struct cut *c, struct gf16_stripe *block, unsigned leaf, unsigned start);
 void cut_leaf_fft(const struct cut *c, struct gf16_stripe *block, unsigned leaf, unsigned start);
 
-/* The part of a column, from one block to another or in place. The result is added to what is there
- * when `adds`. */
+/* The part of a column, from one block to another or in place. adds: the result is added to the
+ * target. */
 void cut_column_ifft(const struct cut *c, const struct gf16_stripe *from, struct gf16_stripe *to,
                      unsigned column, unsigned start, bool adds);
 void cut_column_fft(const struct cut *c, const struct gf16_stripe *from, struct gf16_stripe *to,

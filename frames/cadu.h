@@ -72,7 +72,7 @@ void cadu_write(const struct cadu_format *f, const uint8_t *frame, uint8_t *out)
 
 /* What is known of a frame's octets. */
 enum cadu_quality {
-    CADU_UNKNOWN, /* there is no code; a check value of the frame may tell */
+    CADU_UNKNOWN, /* there is no code; the frame's check value may show errors */
     CADU_GOOD,    /* every codeword was decoded */
     CADU_ERRED    /* at least one was not: its octets are as received */
 };
@@ -85,7 +85,7 @@ struct cadu {
     bool inverted;           /* the bits were, and are not any more */
     bool marker_missing;     /* the marker has more errors than allowed; the next one is right */
     unsigned marker_errors;  /* bits; 0 when it is missing */
-    int slip;                /* bits that the marker came late, below 0: early */
+    int slip;                /* position of the marker minus the expected one, bits */
     bool resynchronised;     /* it was found elsewhere: by searching */
 };
 
@@ -97,8 +97,9 @@ struct cadu_counts {
     uint64_t iterations;     /* of the LDPC decoder */
     uint64_t slips;          /* frames with a slip */
     uint64_t resynchronised; /* frames, the first one included */
-    uint64_t sync_losses;    /* times that neither a marker nor the one after it was in its place */
-    uint64_t inversions;     /* changes from upright to inverted or back, after the first frame */
+    /* times that neither a marker nor the one after it was at its expected position */
+    uint64_t sync_losses;
+    uint64_t inversions;      /* changes from upright to inverted or back, after the first frame */
     uint64_t markers_missing; /* frames without a marker */
     uint64_t marker_errors;   /* bits */
     uint64_t skipped_bits;    /* that belong to no unit */
@@ -106,7 +107,7 @@ struct cadu_counts {
 
 struct cadu_reader {
     struct cadu_format format;
-    unsigned marker_errors;  /* bits of a marker near its place that may be wrong */
+    unsigned marker_errors;  /* permitted bit errors of a marker near its expected position */
     unsigned slip_max;       /* bits that it may be early or late */
     uint8_t *buffer, *block; /* the caller's */
     size_t room, have;       /* octets of the buffer; what is not read begins at bit `at` */
@@ -118,8 +119,9 @@ struct cadu_reader {
 /* Octets of buffer that a reader needs at least; more is faster. */
 size_t cadu_reader_room(const struct cadu_format *f);
 
-/* The format has no problem. `marker_errors` is 0 to CADU_MARKER_ERRORS_MAX, `slip_max` 0 to
- * CADU_SLIP_MAX. `buffer` has `room` octets, `block` cadu_len octets; both stay the caller's. */
+/* The format must be valid (no problem). `marker_errors` is 0 to CADU_MARKER_ERRORS_MAX, `slip_max`
+ * 0 to CADU_SLIP_MAX. `buffer` has `room` octets, `block` cadu_len octets; the caller keeps
+ * both. */
 void cadu_reader_init(struct cadu_reader *r, const struct cadu_format *f, unsigned marker_errors,
                       unsigned slip_max, uint8_t *buffer, size_t room, uint8_t *block);
 
@@ -130,7 +132,7 @@ void cadu_reader_fed(struct cadu_reader *r, size_t len);
 /* The next unit. False: it is not all there. */
 bool cadu_reader_next(struct cadu_reader *r, struct cadu *out);
 
-/* The input has ended: what is left belongs to no unit. */
+/* The input has ended: remaining octets are discarded. */
 void cadu_reader_end(struct cadu_reader *r);
 
 #ifdef __cplusplus

@@ -20,12 +20,12 @@ extern "C" {
 #define CLTU_TAIL_LEN 8
 #define CLTU_FILL 0x55 /* up to a codeblock's length */
 
-/* Octets of a CLTU that carries len octets: 2 + 8 * ceil(len / 7) + 8. */
+/* Octets of a CLTU with len octets of data: 2 + 8 * ceil(len / 7) + 8. */
 size_t cltu_size(size_t len);
 
-/* Writes one that carries one or several whole frames, `len` octets, at least one. `randomise`: the
- * sequence PN_TC is added before encoding. Returns its octets, or 0 when `room` is less than
- * cltu_size(len). `out` must not overlap `data`. */
+/* Writes a CLTU with one or several whole frames, `len` octets, at least one. `randomise`: the
+ * sequence PN_TC is added before encoding. Returns the octets written, or 0 when `room` is less
+ * than cltu_size(len). `out` must not overlap `data`. */
 size_t cltu_write(const void *data, size_t len, bool randomise, void *out, size_t room);
 
 enum cltu_verdict {
@@ -33,7 +33,7 @@ enum cltu_verdict {
     CLTU_NO_START, /* no start sequence in it */
     CLTU_EMPTY,    /* no codeblock was accepted behind the start sequence */
     CLTU_NO_TAIL,  /* the octets ended before a codeblock was rejected: some may be missing */
-    CLTU_LONG,     /* more than there is room for */
+    CLTU_LONG,     /* longer than `room` */
 };
 
 struct cltu {
@@ -43,10 +43,10 @@ struct cltu {
 };
 
 /*
- * Reads the first CLTU in `data`, whose start sequence begins with an octet: decodes up to the
- * first codeblock that is rejected, be it the tail sequence or one with errors, and
- * takes the randomisation away. With BCH_CORRECT the start sequence may have one wrong bit, too.
- * *c is filled in with whatever verdict; `out` may be `data`.
+ * Reads the first CLTU in `data`; its start sequence must begin with an octet. Decodes up to the
+ * first rejected codeblock (the tail sequence, or one with errors), and removes the randomisation.
+ * With BCH_CORRECT the start sequence may have one wrong bit, too. *c is set for every verdict;
+ * `out` may be `data`.
  */
 enum cltu_verdict cltu_read(const void *data, size_t len, enum bch_mode mode, bool randomised,
                             void *out, size_t room, struct cltu *c);

@@ -74,27 +74,27 @@ struct conv_decoder {
 };
 
 /*
- * Begins at a period's beginning. `start` is the encoder's state, or -1 if unknown. `decisions` has
- * `room` times CONV_STATES octets and stays the caller's. A bit is decided when `depth` bits are
- * behind it at least, 0 < depth < room; 192 is enough at all rates. With room for all bits nothing
- * is decided before the end: the result is then the most likely sequence of all.
+ * The input begins at the start of a puncturing period. `start` is the encoder's state, or -1 if
+ * unknown. `decisions` has `room` times CONV_STATES octets; the caller keeps it. A bit is decided
+ * after at least `depth` further bits, 0 < depth < room; 192 is enough at all rates. With room for
+ * all bits nothing is decided before the end: the result is then the most likely sequence.
  */
 void conv_decoder_init(struct conv_decoder *d, struct conv_format format, int start,
                        uint8_t *decisions, size_t room, size_t depth);
 
-/* Takes n symbols and appends bits that are decided: at most n and `room`. */
+/* Decodes n symbols and appends the decided bits: at most n, and at most `room`. */
 void conv_decode(struct conv_decoder *d, const uint8_t *symbols, size_t n, struct conv_bits *out);
 
-/* Appends the rest, ended by state `end`, or by the most likely one: -1. The decoder has to be
- * initialised again. */
+/* Appends the remaining bits. `end` is the encoder's final state; -1: the most likely one. The
+ * decoder must then be initialised again. */
 void conv_decoder_end(struct conv_decoder *d, int end, struct conv_bits *out);
 
 /* The least distance of a path from the symbols so far: 255 for each wrong hard symbol. */
 uint64_t conv_distance(const struct conv_decoder *d);
 
-/* How many of the first symbols to leave out so that a period begins: of those of a demodulator,
- * which does not know. Looks at n symbols at most; some thousands are enough. `decisions` is room
- * for CONV_STATES octets times 256. */
+/* Finds the start of a puncturing period in the symbols of a demodulator. Returns the number of
+ * symbols to skip. Reads at most n symbols; some thousands are enough. `decisions` has CONV_STATES
+ * times 256 octets. */
 unsigned conv_find_period(struct conv_format format, const uint8_t *symbols, size_t n,
                           uint8_t *decisions);
 

@@ -53,8 +53,8 @@ struct farm {
 /* The window W is even, 2 to 254. State OPEN, V(R) 0. */
 void farm_init(struct farm *f, unsigned window);
 
-/* Which event a good TC frame of the virtual channel is; `room`: there is a buffer for its data. Of
- * a control command Set V(R) *v_r is its number. */
+/* Classifies a valid TC frame of the virtual channel. `room`: there is a buffer for its data. For a
+ * control command Set V(R), *v_r is its number. */
 enum farm_event farm_classify(const struct farm *f, const struct frame *frame, bool room,
                               uint8_t *v_r);
 

@@ -13,12 +13,12 @@ extern "C" {
 
 #define FECF_INIT 0xffff /* the register before the first octet */
 
-/* Can be fed in parts: pass FECF_INIT first, then the value so far. Over a frame with its field the
- * result is 0. */
+/* May be called for parts of the data: pass FECF_INIT first, then the latest result. The result
+ * over a frame with its FECF is 0. */
 uint16_t fecf_crc(uint16_t crc, const void *data, size_t len);
 
-/* The table-driven way that fecf_crc takes where the processor cannot multiply without carry, and
- * the plain one of a table look-up an octet; for tests and measurements. */
+/* The table-driven implementation for processors without carry-less multiplication, and a simple
+ * one with one table look-up per octet. Exported for tests and measurements. */
 uint16_t fecf_crc_sliced(uint16_t crc, const void *data, size_t len);
 uint16_t fecf_crc_bytewise(uint16_t crc, const void *data, size_t len);
 

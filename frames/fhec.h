@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame header error control of AOS frames: Reed-Solomon (10,6) over symbols of four bits, for
- * what says where a frame belongs: version, spacecraft and virtual channel, and the signalling
- * field; not for the frame count (CCSDS 732.0-B 4.1.2.6). */
+/* The frame header error control of AOS frames: Reed-Solomon (10,6) over symbols of four bits. It
+ * protects version, spacecraft id, virtual channel and signalling field, but not the frame count
+ * (CCSDS 732.0-B 4.1.2.6). */
 #ifndef FRAMES_FHEC_H
 #define FRAMES_FHEC_H
 

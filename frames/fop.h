@@ -72,7 +72,7 @@ enum fop_alert {
 };
 
 enum fop_notice_kind {
-    FOP_ACCEPTED,  /* data: they are on their way */
+    FOP_ACCEPTED,  /* data: accepted, and being transmitted */
     FOP_REJECTED,  /* data: the user may give them again later; the end of them */
     FOP_CONFIRMED, /* data: FARM-1 has them; the end of them */
     FOP_FAILED,    /* data: FARM-1 may have them or not; the end of them */
@@ -80,8 +80,8 @@ enum fop_notice_kind {
     FOP_DIRECTIVE_REJECTED,
     FOP_DIRECTIVE_CONFIRMED,
     FOP_DIRECTIVE_FAILED,
-    FOP_ALERTED,   /* the AD service has ended: `alert` */
-    FOP_SUSPENDED, /* the timer ran out; FOP_RESUME goes on */
+    FOP_ALERTED,   /* the AD service has terminated: `alert` */
+    FOP_SUSPENDED, /* the timer expired; FOP_RESUME continues */
     FOP_ABORT      /* to the layer below: what it has of types AD and BC need not be sent */
 };
 

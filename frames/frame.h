@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Transfer frames: TM (CCSDS 132.0-B), AOS (732.0-B), USLP (732.1-B) and TC (232.0-B), read and
- * written in place. What a physical channel's frames look like is managed, not said in them: struct
- * frame_format. Packets begin in a frame's zone at its first header pointer, counted from the
- * zone's first octet.
+ * written in place. The format of a physical channel's frames is a managed parameter and not part
+ * of the frames: struct frame_format. The first header pointer is the offset of the first packet
+ * header in a frame's packet zone.
  */
 #ifndef FRAMES_FRAME_H
 #define FRAMES_FRAME_H
@@ -26,10 +26,11 @@ enum frame_kind { FRAME_TM, FRAME_AOS, FRAME_USLP, FRAME_TC };
 
 struct frame_format {
     enum frame_kind kind;
-    uint32_t length;       /* octets of each frame; TC: of the longest */
-    uint8_t fecf;          /* octets of the frame error control field: 0 or 2 */
-    bool ocf;              /* an operational control field, which TC has not; TM and USLP frames say
-                              so themselves, and their word is taken when they are read */
+    uint32_t length; /* octets of each frame; TC: of the longest */
+    uint8_t fecf;    /* octets of the frame error control field: 0 or 2 */
+    /* an operational control field, which TC has not; TM and USLP frames say so themselves, and
+     * their word is taken when they are read */
+    bool ocf;
     bool fhec;             /* AOS: a frame header error control field */
     bool count_cycle;      /* AOS: four bits of cycle lengthen the frame count to 28 */
     bool wide_scid;        /* AOS: the two bits after the flags are the spacecraft's upper bits */
@@ -98,7 +99,7 @@ enum frame_verdict { FRAME_VERDICTS(FRAME_VERDICT_ENUM) FRAME_VERDICT_COUNT };
 /* A static text of one word. */
 const char *frame_verdict_name(enum frame_verdict v);
 
-/* Reads a frame of that format. FRAME_OK_VERDICT and FRAME_IDLE_VERDICT alone fill in *out, whose
+/* Parses a frame of this format. Only with FRAME_OK_VERDICT and FRAME_IDLE_VERDICT *out is set; its
  * slices point into `data`. */
 enum frame_verdict frame_parse(const struct frame_format *f, const void *data, size_t len,
                                struct frame *out);
@@ -115,17 +116,17 @@ void frame_write(const struct frame_format *f, const struct frame *frame, uint8_
 /* A whole TM, AOS or USLP frame of only idle data: frame_write, a pseudo-random zone, the FECF. */
 void frame_write_idle(const struct frame_format *f, const struct frame *frame, uint8_t *out);
 
-/* Writes the FECF of a frame whose octets before it are these slices, to f->length - 2 in `out`.
- * Nothing without one. */
+/* Writes the FECF to out[f->length - 2]. The slices are the octets of the frame before it. No
+ * effect if the format has no FECF. */
 void frame_seal(const struct frame_format *f, const struct slice *slices, size_t n, uint8_t *out);
 
-/* Writes a whole TC frame; returns its octets, or 0 when they are more than f->length or `room`, or
- * payload is empty. Used are scid, vcid, map and sequence (with segments), count, bypass, command.
- */
+/* Writes a whole TC frame. Returns its octets, or 0 when they exceed f->length or `room`, or
+ * payload is empty. Used fields: scid, vcid, map and sequence (with segment headers), count,
+ * bypass, command. */
 size_t frame_write_tc(const struct frame_format *f, const struct frame *frame, struct slice payload,
                       uint8_t *out, size_t room);
 
-/* Who receives a physical channel: it counts a verdict for each frame. */
+/* The receiver of a physical channel: it counts a verdict for each frame. */
 struct frame_channel {
     struct frame_format format;
     int32_t scid; /* -1: any */

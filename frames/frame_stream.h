@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames out of a stream of octets: a TCP connection, a file. They follow each other, by their
- * fixed length, by the length that TC frames say, behind markers, or in CLTUs. Octets that belong
- * to none are skipped and counted. Where only a later reader finds the frames (frames/cadu.h), the
- * octets themselves are given.
+ * Frames from a stream of octets: a TCP connection, a file. They are delimited by their fixed
+ * length, by the length field of TC frames, by sync markers, or as CLTUs. Other octets are skipped
+ * and counted. If a later reader finds the frames (frames/cadu.h), the octets are returned
+ * unchanged.
  *
  *     n = read(…, frame_stream_space(s, &room), room);
  *     frame_stream_fed(s, n);
@@ -29,8 +29,7 @@ enum frame_stream_mode {
     FRAME_STREAM_OCTETS, /* whatever there is, in pieces of at most this length; none is skipped */
 };
 
-/* Octets of the longest thing that follows another: of a frame of `length` with its marker, of a
- * CLTU, or of a piece. */
+/* Octets of the longest unit: a frame of `length` with its marker, a CLTU, or a piece. */
 size_t frame_stream_unit(enum frame_stream_mode mode, uint32_t length);
 
 struct frame_stream {
@@ -39,12 +38,12 @@ struct frame_stream {
     uint8_t *buffer;       /* the caller's */
     size_t room, at, have; /* what is not read: [at, have) */
     uint64_t skipped;      /* octets */
-    /* Of CLTUs: the octets of the stream that are before buffer[at]; and, of codeblocks whose first
-     * octet is the i-th of 8, where those end that were decoded and accepted last. */
+    /* For CLTUs. before: octets of the stream before buffer[at]. accepted: for codeblocks at octet
+     * offset i modulo 8, the end of the latest decoded and accepted one. */
     uint64_t before, accepted[BCH_CODEBLOCK];
 };
 
-/* `room` octets of `buffer`: twice frame_stream_unit at least. */
+/* `buffer` has `room` octets, at least twice frame_stream_unit. */
 void frame_stream_init(struct frame_stream *s, enum frame_stream_mode mode, uint32_t length,
                        uint8_t *buffer, size_t room);
 
@@ -53,8 +52,8 @@ void frame_stream_init(struct frame_stream *s, enum frame_stream_mode mode, uint
 uint8_t *frame_stream_space(struct frame_stream *s, size_t *len);
 void frame_stream_fed(struct frame_stream *s, size_t len);
 
-/* The next frame (without its marker), CLTU or piece, which lies in the buffer until
- * frame_stream_space. False: it is not all there; of octets: there are none. */
+/* Returns the next frame (without its marker), CLTU or piece. It is a view of the buffer, valid
+ * until frame_stream_space. False: it is not complete; for octets: there are none. */
 bool frame_stream_next(struct frame_stream *s, struct slice *out);
 
 /* Is there one? What frame_stream_next will skip is skipped. */

@@ -27,8 +27,8 @@ enum ldpc_rate { LDPC_1_2, LDPC_2_3, LDPC_4_5, LDPC_RATES };
 #define LDPC_EDGES_MAX 122880   /* ones of a parity-check matrix */
 #define LDPC_CIRCULANT_MAX 2048 /* bits: M / 4 */
 #define LDPC_ITERATIONS 50      /* usual limit; more decode few blocks more */
-/* After so many rounds a codeword of the longest blocks is given up if 47 % of its checks fail:
- * then it is none. */
+/* After so many iterations, decoding of a codeword with the longest blocks stops if 47 % of its
+ * checks fail: then the input is no codeword. */
 #define LDPC_LOOK 10
 
 /* Private to it, but for k, n and m. */

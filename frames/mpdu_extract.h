@@ -49,9 +49,9 @@ struct mpdu_extract {
     struct slice rest; /* of the zone, unread */
     uint64_t expected; /* the next frame count */
     bool counting;     /* a frame has come: `expected` means something */
-    bool following;    /* where the next packet begins, or goes on, is known */
-    bool abandoned;    /* to be told: the packet that was begun */
-    bool given;        /* a piece of the packet that is open was given */
+    bool following;    /* the position of the next packet header, or of a continuation, is known */
+    bool abandoned;    /* the packet that was begun must be reported as abandoned */
+    bool given;        /* a piece of the present packet was returned */
     struct mpdu_counts counts;
 };
 
@@ -65,12 +65,11 @@ void mpdu_extract_init(struct mpdu_extract *x, uint64_t packet_max);
  */
 enum frame_verdict mpdu_extract_input(struct mpdu_extract *x, const struct frame *frame);
 
-/* The next piece of a packet, not of an idle one. False: the frame is used up. */
+/* Returns the next piece of a packet, except idle packets. False: the frame has no more. */
 bool mpdu_extract_next(struct mpdu_extract *x, struct packet_piece *piece);
 
-/* No further frame will come, or the channel was silent: what is unfinished is given up. The next
- * frame begins anew, with whatever count. True when a packet of which pieces were given ends here.
- */
+/* Call it at the end of input, or after a silence: an unfinished packet is abandoned. The next
+ * frame may have any count. True: pieces of the abandoned packet were returned. */
 bool mpdu_extract_reset(struct mpdu_extract *x);
 
 #ifdef __cplusplus

@@ -33,12 +33,14 @@ struct mpdu_pack_config {
     struct frame_format format; /* TM, AOS or USLP */
     uint16_t scid;
     uint8_t vcid, map;
-    bool replay;           /* AOS: the frames are marked as replayed */
-    enum packet_kind idle; /* PACKET_ENCAP: any length; PACKET_SPACE: 7 octets at least, which may
-                              go on in the next frame */
-    uint32_t gather_min;   /* pieces of payload from so many octets on are not copied; 0: all are;
-                              else MPDU_GATHER_LEAST or more */
-    uint64_t count;        /* of the first frame */
+    bool replay; /* AOS: the frames are marked as replayed */
+    /* PACKET_ENCAP: any length; PACKET_SPACE: 7 octets at least, which may go on in the next
+     * frame */
+    enum packet_kind idle;
+    /* pieces of payload from so many octets on are not copied; 0: all are; else MPDU_GATHER_LEAST
+     * or more */
+    uint32_t gather_min;
+    uint64_t count; /* of the first frame */
 };
 
 /* Octets of frames that were closed. */
@@ -81,12 +83,12 @@ const char *mpdu_pack_problem(const struct mpdu_pack_config *c);
 /* The configuration must have no problem. */
 void mpdu_pack_init(struct mpdu_pack *p, const struct mpdu_pack_config *c);
 
-/* How many slices the array of mpdu_pack_open must have room for. */
+/* Number of slices that the array of mpdu_pack_open must have. */
 size_t mpdu_pack_slices_max(const struct mpdu_pack *p);
 
-/* Begins a frame in `frame`, which has room for the format's length and is the caller's again after
- * the close; so is `slices`. None may be open. What was left of the last packet is put first: the
- * frame may be full at once. */
+/* Begins a frame in `frame`, which must have the format's length. The caller gets `frame` and
+ * `slices` back at the close. No other frame may be open. The rest of the last packet is put first,
+ * so the frame may be full at once. */
 void mpdu_pack_open(struct mpdu_pack *p, uint8_t *frame, struct slice *slices);
 
 static inline bool mpdu_pack_full(const struct mpdu_pack *p)
@@ -100,15 +102,15 @@ static inline bool mpdu_pack_pending(const struct mpdu_pack *p)
     return p->part < p->part_count || p->zeros > 0;
 }
 
-/* The octets that the frame has room for; a packet of more goes on in the next one. */
+/* Free octets of the frame; the rest of a longer packet is put into the next one. */
 static inline uint32_t mpdu_pack_room(const struct mpdu_pack *p)
 {
     return p->layout.zone_len - p->used;
 }
 
-/* Puts a packet: its header, which is copied, and its payload in at most MPDU_PARTS_MAX slices,
- * which stay the caller's and unchanged until the frames that have some of it are sent, or were
- * closed when nothing is gathered. A frame is open and not full. */
+/* Puts a packet: its header, which is copied, and its payload in at most MPDU_PARTS_MAX slices. The
+ * payload must not change until all frames with parts of it are sent (without gathering: closed). A
+ * frame must be open and not full. */
 void mpdu_pack_put(struct mpdu_pack *p, const uint8_t *header, size_t header_len,
                    const struct slice *payload, size_t n);
 

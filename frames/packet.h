@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The headers of what virtual channels carry: encapsulation packets (CCSDS 133.1-B) and space
- * packets (133.0-B). The first three bits tell them apart. What follows a header is here the
- * packet's payload: of a space packet all of its data field.
+ * Headers of packets in virtual channels: encapsulation packets (CCSDS 133.1-B) and space packets
+ * (133.0-B). The first three bits distinguish them. Here "payload" is everything after the header;
+ * for a space packet it is the whole data field.
  */
 #ifndef FRAMES_PACKET_H
 #define FRAMES_PACKET_H
@@ -76,8 +76,8 @@ enum packet_verdict packet_read(struct packet *p, const void *data, size_t len);
  */
 size_t packet_write(const struct packet *p, uint8_t out[PACKET_HEADER_MAX]);
 
-/* The header of an encapsulation packet that carries `payload_len` octets of `protocol` (not
- * PACKET_EXTENDED), the shortest; its octets, or 0 beyond 4,294,967,287. */
+/* Writes the shortest header of an encapsulation packet with `payload_len` octets of `protocol`
+ * (not PACKET_EXTENDED). Returns its octets, or 0 for more than 4,294,967,287 payload octets. */
 size_t packet_write_encap(uint8_t protocol, uint64_t payload_len, uint8_t out[PACKET_HEADER_MAX]);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A stream of packets that comes in pieces, such as the packet zones of frames. Payloads stay where
- * they are: what the reader gives are slices of its input. packet_join makes whole packets of them
- * for who needs these, and copies only those that came in more than one piece.
+ * Reads packets from a stream in pieces, such as the packet zones of frames. The payloads are not
+ * copied: the reader returns slices of its input. packet_join makes whole packets, and copies only
+ * those that arrived in several pieces.
  */
 #ifndef FRAMES_PACKET_READER_H
 #define FRAMES_PACKET_READER_H
@@ -38,9 +38,9 @@ void packet_reader_init(struct packet_reader *r, uint64_t length_max);
  * header, whole or not. */
 bool packet_reader_reset(struct packet_reader *r);
 
-/* Takes octets from the front of *input. PACKET_OK: *piece is filled in. PACKET_MORE: all of it was
- * taken. Else a header is wrong: where the next packet begins is not known, the rest of *input is
- * of no use, and the reader is as after packet_reader_reset. */
+/* Reads octets from the front of *input. PACKET_OK: *piece is set. PACKET_MORE: the input was used
+ * up. Other values: a header is wrong, so the start of the next packet is unknown, the rest of
+ * *input is useless, and the reader is as after packet_reader_reset. */
 enum packet_verdict packet_reader_next(struct packet_reader *r, struct slice *input,
                                        struct packet_piece *piece);
 
@@ -51,14 +51,14 @@ static inline bool packet_reader_idle(const struct packet_reader *r)
 }
 
 struct packet_join {
-    uint8_t *buffer; /* the caller's, of `room` octets: at least the longest payload */
+    uint8_t *buffer; /* the caller's, `room` octets: at least the longest payload */
     size_t room, len;
     bool open; /* pieces from the first one on are in the buffer */
 };
 
-/* Takes a reader's piece. True when the packet is whole: *payload is the piece itself or lies in
- * the buffer, until the next call. A packet whose first pieces were missed, or that is longer than
- * the buffer, is never whole. */
+/* Adds a piece of a reader. True when the packet is whole: *payload is the piece itself or in the
+ * buffer, valid until the next call. A packet is never whole if its first pieces were missed, or if
+ * it is longer than the buffer. */
 bool packet_join(struct packet_join *j, const struct packet_piece *piece, struct slice *payload);
 
 #ifdef __cplusplus

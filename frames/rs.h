@@ -64,10 +64,10 @@ struct rs_result {
     unsigned failed;    /* codewords with more errors than can be corrected; left as they are */
 };
 
-/* Corrects a codeblock of frame_len octets and their checks in place; rs_problem is NULL. Returns
- * whether every codeword was decoded. More errors than the code corrects are nearly always noticed:
- * of words with more, about one in 16! (RS_255_223) or 8! (RS_255_239) is taken for another
- * codeword; fewer with virtual fill. */
+/* Corrects a codeblock of frame_len octets and their check symbols in place; rs_problem must be
+ * NULL. Returns true if every codeword was decoded. Uncorrectable words are nearly always detected:
+ * about one in 16! (RS_255_223) or 8! (RS_255_239) is decoded to a wrong codeword; fewer with
+ * virtual fill. */
 bool rs_decode(const struct rs *rs, uint8_t *block, size_t frame_len, unsigned depth,
                struct rs_result *out);
 

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Space Data Link Security (CCSDS 355.0-B-2) of TM, AOS, USLP and TC frames: authentication and
- * authenticated encryption of the data field, and protection against replayed frames.
+ * Space Data Link Security (CCSDS 355.0-B-2) for TM, AOS, USLP and TC frames: authentication and
+ * authenticated encryption of the data field, and anti-replay protection.
  *
- *     primary header … | security header | data field | security trailer | OCF, FECF
- *                        SPI, IV, sequence              MAC
+ *     primary header … | security header     | data field | security trailer | OCF, FECF
+ *                        SPI, IV, sequence                   MAC
  *                        number, pad length
  *
- * A frame without security becomes a longer one with it (sdls_apply), and that one the frame
- * without again (sdls_process). The code is pure: the cryptography comes in as a table of
- * functions.
+ * sdls_apply makes a secured, longer frame; sdls_process restores the frame without security. The
+ * code is pure: the caller passes the cryptography as a table of functions.
  */
 #ifndef FRAMES_SDLS_H
 #define FRAMES_SDLS_H
@@ -26,8 +25,8 @@ enum sdls_service { SDLS_AUTHENTICATION, SDLS_AUTHENTICATED_ENCRYPTION };
 enum sdls_algorithm {
     SDLS_CMAC, /* AES-CMAC with a key of 16 or 32 octets (annex E2, for TC) */
     SDLS_HMAC, /* HMAC with SHA-256 and a key of 16 to 64 octets */
-    SDLS_GCM,  /* AES-GCM with a key of 16 or 32 octets (annexes E1, E3, E4); to authenticate: GMAC
-                */
+    /* AES-GCM with a key of 16 or 32 octets (annexes E1, E3, E4); to authenticate: GMAC */
+    SDLS_GCM,
 };
 
 #define SDLS_KEY_MAX 64        /* octets */
@@ -53,10 +52,11 @@ struct sdls_association {
     uint8_t mask[SDLS_PRIMARY_MAX]; /* more bits of the primary header that the MAC covers */
     uint8_t key[SDLS_KEY_MAX];
     uint8_t key_len;
-    uint64_t next, end; /* sending: numbers in [next, end) may be used; next is not 0. Receiving,
-                           with `note`: numbers below `end` may be accepted */
-    bool begun;         /* receiving: there was a frame, or `last` was given */
-    uint64_t last;      /* receiving: number of the last frame that was accepted */
+    /* sending: numbers in [next, end) may be used; next is not 0. Receiving, with `note`: numbers
+     * below `end` may be accepted */
+    uint64_t next, end;
+    bool begun;    /* receiving: there was a frame, or `last` was given */
+    uint64_t last; /* receiving: number of the last frame that was accepted */
 };
 
 /* What became of a frame. */
@@ -88,8 +88,8 @@ struct sdls {
     struct sdls_association *at; /* the user's; of several for a channel the first one sends */
     size_t len;
     const struct crypto *crypto; /* the user's */
-    /* Makes room in [next, end) for good: what was there once is not there again, also not after a
-     * restart. False: it cannot. NULL: never. */
+    /* Reserves numbers in [next, end) persistently: a number is never used twice, also not after a
+     * restart. False: it failed. NULL: it always fails. */
     bool (*reserve)(void *self, struct sdls_association *a);
     /* A frame with number n >= a->end is authentic and will be accepted: raises `end` above n, for
      * good: after a restart no number below it is accepted. False: it cannot, and the frame is
@@ -110,16 +110,17 @@ const char *sdls_problem(const struct sdls *s, size_t *which);
 uint32_t sdls_overhead(const struct sdls *s, uint8_t vcid);
 
 /*
- * ApplySecurity (4.2.3). `frame` is a whole frame of the format, shorter by sdls_overhead of its
- * channel, its header without errors; octets behind a TC frame are ignored. SDLS_OK_VERDICT and
- * SDLS_CLEAR_VERDICT write *len octets of `room` to `out`, which does not overlap `frame`; the FECF
- * is made anew. No other verdict lets the frame pass: *len is 0. The verdict is counted.
+ * ApplySecurity (4.2.3). `frame` is a whole frame of the format, shorter by the overhead of its
+ * channel (sdls_overhead), with a valid header; octets after a TC frame are ignored.
+ * SDLS_OK_VERDICT and SDLS_CLEAR_VERDICT write *len octets to `out`, which has `room` octets and
+ * must not overlap `frame`; the FECF is computed again. With other verdicts the frame must not be
+ * sent: *len is 0. The verdict is counted.
  */
 enum sdls_verdict sdls_apply(struct sdls *s, struct slice frame, uint8_t *out, size_t room,
                              size_t *len);
 
-/* ProcessSecurity (4.2.4), likewise: of a received frame to the one without security. `room` has
- * the received frame's octets. The association's `last` is set by accepted frames only. */
+/* ProcessSecurity (4.2.4): the reverse, for a received frame. `room` is at least the length of the
+ * received frame. Only accepted frames change `last` of the association. */
 enum sdls_verdict sdls_process(struct sdls *s, struct slice frame, uint8_t *out, size_t room,
                                size_t *len);
 

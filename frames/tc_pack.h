@@ -27,8 +27,9 @@ struct tc_pack_config {
     struct frame_format format; /* TC */
     uint16_t scid;
     uint8_t vcid, map; /* map: with segment headers */
-    bool numbered;     /* frames are counted; else their sequence numbers are 0, as the book has it
-                          for type B, and a reader cannot notice a loss by them */
+    /* frames are counted; else their sequence numbers are 0, as the book has it for type B, and a
+     * reader cannot notice a loss by them */
+    bool numbered;
 };
 
 struct tc_pack {
@@ -61,7 +62,7 @@ enum tc_pack_result {
 enum tc_pack_result tc_pack_put(struct tc_pack *p, const uint8_t *header, size_t header_len,
                                 const struct slice *payload, size_t n);
 
-/* The frame has to be closed: there is no room for another packet, or a segment is in it. */
+/* Must the frame be closed? There is no room for another packet, or it has a segment. */
 bool tc_pack_full(const struct tc_pack *p);
 
 /* There is something in the frame. */
@@ -70,9 +71,8 @@ static inline bool tc_pack_open(const struct tc_pack *p)
     return p->used > 0;
 }
 
-/* Ends the frame, which has something in it, and writes it to `out`, which has room for the
- * format's length. Returns its octets. What is left of a packet in segments is in the next frame
- * then. */
+/* Ends a frame that is not empty, and writes it to `out`, which must have the format's length.
+ * Returns its octets. The rest of a segmented packet is then in the next frame. */
 size_t tc_pack_close(struct tc_pack *p, uint8_t *out);
 
 #ifdef __cplusplus

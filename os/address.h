@@ -16,7 +16,7 @@
 /* All 0: not given. */
 struct address {
     union {
-        struct sockaddr sa; /* sa_family tells which of them: AF_INET, AF_INET6, or AF_UNSPEC */
+        struct sockaddr sa; /* sa_family is AF_INET, AF_INET6 or AF_UNSPEC */
         struct sockaddr_in v4;
         struct sockaddr_in6 v6;
     };
@@ -25,8 +25,8 @@ struct address {
 /* What would be right, for messages: "a numeric address and a port, such as …". */
 extern const char address_hint[];
 
-/* Numeric, or `localhost` for 127.0.0.1: any other name would need a resolver, whose answer can
- * change or never come. 0, or HELIO_EFORMAT and *a is unchanged. */
+/* Parses a numeric address, or `localhost` for 127.0.0.1. Other names would need a resolver, whose
+ * answer can change or be missing. Returns 0; HELIO_EFORMAT, and *a is unchanged. */
 int address_parse(const char *text, struct address *a);
 
 /* A numeric host without brackets, and a port; returns as address_parse does. */

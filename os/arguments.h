@@ -18,17 +18,17 @@
 int argument_refuse(const char *program, const char *word, const char *const *commands,
                     size_t count);
 
-/* Which of a program's commands argv[1] names: `count` of them, `size` bytes each, which begin with
- * a const char * to "PROGRAM COMMAND". That takes the place of argv[1], so that messages begin with
- * it; the command's own words are argc - 1, argv + 1. Ends the program when it is none of them:
- * with 0 after `usage` (for --help) or the version, else as argument_refuse says. At most
+/* Returns the index of the command in argv[1]. `commands` has `count` items of `size` bytes, each
+ * beginning with a const char * to "PROGRAM COMMAND". This text replaces argv[1], so that messages
+ * begin with it; the command's arguments are argc - 1, argv + 1. For other words the program ends:
+ * with 0 after `usage` (for --help) or the version, else as argument_refuse does. count <=
  * ARGUMENT_COMMANDS_MAX. */
 #define ARGUMENT_COMMANDS_MAX 32
 size_t argument_command(int argc, char **argv, const void *commands, size_t count, size_t size,
                         const char *usage);
 
-/* argp_parse, which ends the program where that returned an error: memory is out, since whatever is
- * wrong with the words was said and has ended it. */
+/* argp_parse. If it returns an error, the program ends: memory is out, since every wrong argument
+ * has already ended it with a message. */
 void argument_parse(const struct argp *argp, int argc, char **argv, unsigned flags, void *input);
 
 /* The exit code when a file of the command line cannot be opened (an errno): 2 when its name is

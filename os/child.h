@@ -5,13 +5,13 @@
 
 #include <stddef.h>
 
-/* Runs a program, which the PATH finds, with our standard streams and no signal blocked. Its exit
- * code, 1 when a signal ended it; -1: it could not be started. argv ends with NULL. */
+/* Runs a program from the PATH, with this process's standard streams and no signal blocked. argv
+ * ends with NULL. Returns its exit code; 1: a signal ended it; -1: it could not be started. */
 int child_run(const char *const *argv);
 
-/* Runs `run` in a process of its own, which has a copy of our memory: what it shall tell lies in
- * child_share. The signal that ended it (SIGSEGV for what a sanitizer ends by an exit code), 0, or
- * HELIO_E*: there was no process. */
+/* Calls `run` in a child process with a copy of the memory. Results must be written to child_share.
+ * Returns the signal that ended the child (SIGSEGV for a sanitizer's exit code), 0, or HELIO_E*: no
+ * process. */
 int child_call(void (*run)(void *ctx), void *ctx);
 
 /* Memory, all 0, that children of child_call share; NULL when there is none. */

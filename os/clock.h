@@ -22,8 +22,8 @@ tick clock_cpu_process(void);
 /* A length of time, or a point of one clock, as the system calls want it. */
 struct timespec clock_spec(tick t);
 
-/* Waits for the descriptors (n >= 0 of them) until the monotonic time `until` at the latest,
- * TICK_NEVER: without end. How many have something; 0 also when a signal came; HELIO_E*. */
+/* Waits for the descriptors (n >= 0) until the monotonic time `until`; TICK_NEVER: without limit.
+ * Returns the number of ready descriptors; 0 also after a signal; HELIO_E*. */
 int clock_poll(struct pollfd *fds, nfds_t n, tick until);
 
 /* The kernel stamps what arrives with the wall clock; the stamp is moved to the monotonic clock by

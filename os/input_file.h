@@ -6,15 +6,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Opens a file that a configuration names, to be read; the caller closes it. It must be a regular
- * file: it may be read again at any time, and a pipe would stop the program until somebody writes
- * to it. NULL with the reason in `why`, which does not begin with the path, and in errno (EINVAL:
- * no regular file). Never waits. */
+/* Opens a file that a configuration names, for reading; the caller closes it. It must be a regular
+ * file: it may be read again at any time, and opening a pipe would block until a writer opens it.
+ * NULL: the reason is in `why` (without the path) and in errno (EINVAL: no regular file). Never
+ * blocks. */
 FILE *input_file_regular(const char *path, char *why, size_t why_cap);
 
-/* Likewise for a file that a person names on the command line, which may also be a pipe, such as
- * <(COMMAND) of a shell, or a device. A pipe without a writer is at its end at once; reading one
- * with a writer waits for the writer. */
+/* The same for a file of the command line, which may also be a pipe, such as <(COMMAND) of a shell,
+ * or a device. A pipe without a writer is at its end at once. Reading one with a writer blocks. */
 FILE *input_file_any(const char *path, char *why, size_t why_cap);
 
 #endif

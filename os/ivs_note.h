@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A note of initialization vectors, or other numbers that must not repeat, over restarts: bundle
- * security (node/node_ivs.h) and Space Data Link Security (cla/framed/sdls_numbers.h) have one.
+ * A persistent note of initialization vectors, or other numbers that must not repeat after a
+ * restart. Bundle security (node/node_ivs.h) and Space Data Link Security
+ * (cla/framed/sdls_numbers.h) use it.
  *
  *     next 874521934823424
- *     key 5f0c61d2a8b7e913 131072     # mark of a key, and its uses at most
+ *     key 5f0c61d2a8b7e913 131072     # mark of a key, and an upper bound of its uses
  *
- * (without the remark). Only what ivs_note_write writes is a note: a damaged one that is taken for
- * a good one may repeat an IV.
+ * The remark is not part of the file. Only the exact format of ivs_note_write is accepted: a
+ * damaged note that was accepted could repeat an IV.
  */
 #ifndef OS_IVS_NOTE_H
 #define OS_IVS_NOTE_H
@@ -16,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define IVS_NOTE_KEYS 256                       /* whose uses are remembered */
+#define IVS_NOTE_KEYS 256                       /* keys whose uses are recorded */
 #define IVS_NOTE_TEXT (32 + IVS_NOTE_KEYS * 64) /* bytes of the longest text, with its zero */
 
 struct ivs_use {
@@ -35,8 +36,8 @@ bool ivs_note_parse(const char *text, size_t len, struct ivs_note *out);
 size_t ivs_note_write(const struct ivs_note *n, char text[IVS_NOTE_TEXT]);
 /* The entry of that mark; NULL: none. */
 struct ivs_use *ivs_note_find(struct ivs_note *n, uint64_t mark);
-/* The entry of that mark, or a new one with 0. When there is no room, one whose mark is none of
- * these `len` marks gives its place. NULL: all are. */
+/* The entry with this mark, or a new one with 0 uses. If the note is full, a new one replaces an
+ * entry that has none of the `len` marks. NULL: all entries have one of them. */
 struct ivs_use *ivs_note_use(struct ivs_note *n, uint64_t mark, const uint64_t *marks, size_t len);
 
 /*

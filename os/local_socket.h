@@ -7,15 +7,14 @@
 
 #include "base/tick.h"
 
-/* Makes the path free for a server: removes the file of one that has ended. Returns 0; or
- * HELIO_EEXIST (a server answers there), HELIO_EIO, HELIO_EINVAL (too long) with the reason in
+/* Prepares the path for a server: removes the file of a server that has ended. Returns 0;
+ * HELIO_EEXIST (a server answers there), HELIO_EIO, HELIO_EINVAL (too long), with the reason in
  * why. */
 int local_socket_claim(const char *path, char *why, size_t why_cap);
 
 /* A connection, or a negative error with the reason in why. */
 int local_socket_connect(const char *path, char *why, size_t why_cap);
-/* The same, but given up when the server has no room for it within `timeout` (0: it is waited
- * for). */
+/* The same with a limit: it fails if the server does not accept within `timeout` (0: no limit). */
 int local_socket_connect_within(const char *path, tick timeout, char *why, size_t why_cap);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The addresses of a host name, as the system's resolver knows them: the file of hosts, DNS, or
- * what else the system is set up to ask. A question can take many seconds; nobody waits for it.
+ * The addresses of a host name from the system's resolver: the hosts file, DNS, or other configured
+ * sources. A look-up can take many seconds; it does not block the loop.
  */
 #ifndef OS_LOOKUP_H
 #define OS_LOOKUP_H
@@ -56,13 +56,13 @@ static inline void lookup_forget(struct world *w, struct lookup *l)
     w->ops->lookup_forget(w, l);
 }
 
-/* Takes one more address of an answer; left out when it is there already, or there is no room. */
+/* Adds an address of an answer; ignored if it is present or there is no room. */
 void lookup_add(struct lookup *l, const struct address *a);
 
-/* Asks the system's resolver for l->host in this grade, and waits for the answer: addresses (with
- * port 0), len and error are set. Not in the loop's thread. LOOKUP_PATIENT and LOOKUP_HUNG are the
- * same to it. True: there is such a name, but no address came, which may be because the answer was
- * cut. */
+/* Blocks until the system's resolver has answered for l->host in this grade, and sets addresses
+ * (with port 0), len and error. Not for the loop's thread. LOOKUP_PATIENT and LOOKUP_HUNG are
+ * equivalent here. True: the name exists, but no address arrived; the answer may have been
+ * truncated. */
 bool lookup_resolve(struct lookup *l, enum lookup_grade grade);
 
 #endif

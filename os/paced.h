@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Parties with requests to one loop, which answers them for a share of its time (base/pace.h): one
- * step of one party, then the next party's. Links, timers and other sockets have the rest.
+ * Requests of several parties to one loop, which uses a limited share of its time for them
+ * (base/pace.h): one step of a party, then one of the next. The other time is for links, timers and
+ * other sockets.
  */
 #ifndef OS_PACED_H
 #define OS_PACED_H
@@ -15,7 +16,7 @@ struct paced {
     struct alarm alarm;
     struct pace pace;
     struct list asking; /* the users' nodes, the next one first */
-    /* Does one step of this party, which may end it. True: it has more to do. */
+    /* Does one step of this party, which may end the party. True: it has more to do. */
     bool (*step)(void *context, struct list *party);
     void *context;
 };
@@ -25,8 +26,8 @@ void paced_init(struct paced *q, struct world *w, unsigned share, tick least,
                 bool (*step)(void *context, struct list *party), void *context);
 void paced_fini(struct paced *q);
 
-/* A party has something to do; one that is in the queue keeps its place. Its step is done at once
- * if nobody is before it and there is time left. list_sub takes it out again. */
+/* Queues a party that has something to do; one that is queued keeps its position. If the queue was
+ * empty and time is left, its step is done at once. list_sub removes it. */
 void paced_add(struct paced *q, struct list *party);
 
 #endif

@@ -17,13 +17,13 @@ int priority_raise(void);
  * processor from the process's other threads. */
 void priority_lower(void);
 
-/* For this thread alone, not for those that it starts: the lowest priority of SCHED_RR, which goes
- * before all that is normal; false: normal again, with the nice value as it was. 0, or HELIO_E*
- * when it is not permitted. */
+/* Only for this thread, not for threads that it starts: the lowest priority of SCHED_RR, which is
+ * above all normal priorities; false: normal priority with the former nice value. Returns 0, or
+ * HELIO_E* when not permitted. */
 int priority_realtime(bool on);
 
-/* Who has real-time priority can starve the machine, so it is held only while the thread takes less
- * than a share of a processor. No clock is read here. */
+/* A real-time thread can starve the machine. So it has this priority only while it uses less than a
+ * share of a processor. This code reads no clock. */
 #define PRIORITY_WINDOW (10 * TICK_MS) /* of which this is judged */
 #define PRIORITY_SHARE 0.6             /* of a processor */
 
@@ -35,7 +35,7 @@ struct priority_bound {
 
 /* The thread holds it and has had so much processor time until now. */
 void priority_bound_init(struct priority_bound *b, tick now, tick cpu);
-/* Is the window over? Then the caller reads the thread's processor time and says so. */
+/* Has the window ended? Then the caller reads the thread's processor time and reports it. */
 static inline bool priority_bound_over(const struct priority_bound *b, tick now)
 {
     return now - b->began >= PRIORITY_WINDOW;

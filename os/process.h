@@ -8,10 +8,10 @@
 #define MEMORY_RETAINED (UINT64_C(64) << 20)
 
 /*
- * For programs through which many large blocks go: freed memory stays with the process, up to
- * MEMORY_RETAINED bytes at the end of its heap, instead of going back to the kernel with each block
- * and being cleared and mapped anew for the next. Once, before any thread is started. Does nothing
- * where the C library has no such setting.
+ * For programs that allocate many large blocks: up to MEMORY_RETAINED bytes of freed memory at the
+ * end of the heap stay with the process. Otherwise the kernel would clear and map them again for
+ * each block. Call it once, before any thread is started. No effect if the C library has no such
+ * setting.
  */
 void memory_retain(void);
 
@@ -21,8 +21,8 @@ void file_limit_report(void);
 
 #define DESCRIPTORS_WANTED 65536
 
-/* Raises the limit to DESCRIPTORS_WANTED, or as far as the system lets it: the usual 1,024 is less
- * than the connections that a node may have. For programs that do not use select(2). */
+/* Raises the limit of descriptors to DESCRIPTORS_WANTED, or to the system's maximum. The usual
+ * 1,024 is less than the connections of a node. Not for programs that use select(2). */
 void descriptors_raise(void);
 
 #endif

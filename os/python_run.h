@@ -8,9 +8,9 @@
 #define PYTHON_ARGUMENTS_MAX 600
 #define PYTHON_ERROR_MAX 512
 
-/* Runs `python3 ../lib/heliograph MODULE ARGUMENTS` (the folder is found from the program's own
- * place) and waits for it; it tells its own errors on standard error. `option` is the one that
- * needs it, for messages. Returns 0; or HELIO_EIO, and `error` says why unless it is empty. */
+/* Runs `python3 ../lib/heliograph MODULE ARGUMENTS` (relative to the program's folder) and waits
+ * for it. It writes its own errors to standard error. `option` is the option that needs it, for
+ * messages. Returns 0; HELIO_EIO: `error` has the reason unless it is empty. */
 int python_run(const char *option, const char *module, const char *const *arguments, size_t count,
                char error[PYTHON_ERROR_MAX]);
 

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A recording: records with a time each, kept in rotating files of one folder with an index by
- * time, written at the line's rate by a thread of its own, and read by several others meanwhile.
- * Adding a record costs a copy to memory and never waits for the medium: one that is too slow or
- * full loses whole blocks of records, which are counted. Reading has a thread for each reader, so
- * that a reader that asks for the next record does not wait for the medium either.
+ * A recording: records with a time each, in rotating files of one folder with an index by time. One
+ * thread writes it at the line's rate; several threads can read it meanwhile.
  *
- * Files are NNNNNNNNNN.rec and .idx (os/recording_block.h). A program that was killed leaves a torn
- * block at most, which readers leave out; what the system had not yet written when the power went
- * is known by its check values.
+ * Adding a record costs a copy to memory and never waits for the medium. If the medium is too slow
+ * or full, whole blocks of records are lost and counted. Each reader has its own thread, so that
+ * its caller does not wait for the medium either.
+ *
+ * Files are NNNNNNNNNN.rec and .idx (os/recording_block.h). After a kill there is at most one torn
+ * block, which readers skip. After a power failure the check values show unwritten blocks.
  */
 #ifndef OS_RECORDING_H
 #define OS_RECORDING_H
@@ -35,7 +35,7 @@ struct recording_counts {
     uint64_t written_bytes; /* of whole blocks that the system took */
     uint64_t files;         /* begun */
     uint64_t removed;       /* files, for total_bytes */
-    int trouble;            /* HELIO_E* of the latest write; 0: it went well */
+    int trouble;            /* HELIO_E* of the latest write; 0: success */
 };
 
 struct recording;
@@ -49,9 +49,9 @@ int recording_open(struct recording **out, const char *folder, const struct reco
 bool recording_add(struct recording *r, uint64_t time, uint32_t tag, struct slice head,
                    struct slice data);
 
-/* Gives what is gathered to the thread. Call it some times a second, and before somebody reads what
- * has just been added. Returns a ticket: when recording_written says true of it, all that was added
- * until now is written, or lost. */
+/* Passes the collected records to the thread. Call it several times a second, and before new
+ * records are read. Returns a ticket: when recording_written returns true for it, all records added
+ * until now are written, or lost. */
 uint64_t recording_flush(struct recording *r);
 bool recording_written(struct recording *r, uint64_t ticket);
 
@@ -87,17 +87,18 @@ int recording_read(struct recording_reader **out, const char *folder, uint64_t f
 /* The next one. */
 enum recording_step recording_next(struct recording_reader *r, struct recording_record *out);
 
-/* Records lie in blocks with numbers that count up; this is that of the latest record, 0 before the
- * first. Their data stay, since somebody may be sending them, until blocks below a number are
- * released; as long as RECORDING_AHEAD are held, RECORDING_WAIT is the answer. */
+/* Records are in blocks with rising numbers. Returns the block of the latest record, 0 before the
+ * first. The data of blocks stay valid until recording_release with a higher number, because they
+ * may be in transmission. While RECORDING_AHEAD blocks are held, recording_next returns
+ * RECORDING_WAIT. */
 uint64_t recording_block(const struct recording_reader *r);
 void recording_release(struct recording_reader *r, uint64_t below);
 
 /* Readable when recording_next may have something after RECORDING_WAIT. */
 int recording_reader_fd(const struct recording_reader *r);
-/* HELIO_E* of what ended it before its time; 0: nothing. After RECORDING_END. */
+/* After RECORDING_END: HELIO_E* if an error ended it early; 0: no error. */
 int recording_reader_error(const struct recording_reader *r);
-/* Blocks that were left out: torn or damaged. */
+/* Blocks that were skipped: torn or damaged. */
 uint64_t recording_reader_damaged(const struct recording_reader *r);
 void recording_reader_free(struct recording_reader *r); /* NULL is allowed */
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a process can still do, from now on and for ever: open files only below certain places
- * (Landlock), and make only system calls of a list (seccomp). Each is one call; the kernel may lack
- * either. Threads and processes that are made later have both.
+ * Permanently restricts the process: it can open only files below certain places (Landlock), and
+ * make only the system calls of a list (seccomp). Each is one call; the kernel may lack either. New
+ * threads and processes inherit both.
  */
 #ifndef OS_SANDBOX_H
 #define OS_SANDBOX_H
@@ -17,10 +17,10 @@ struct sandbox_place {
 };
 
 /*
- * The calling thread can open nothing but what lies at these places, which are looked up now: one
- * that does not exist is left out. For a process before it has other threads. Sockets, pipes and
- * what is open already are not concerned. The version of the kernel's Landlock (1 or more);
- * an error: helio_errno ENOSYS (the kernel has none), or another: nothing is forbidden then.
+ * Restricts the calling thread to files below these places. They are looked up now; missing ones
+ * are ignored. Call it before other threads exist. It does not affect sockets, pipes and open
+ * files. Returns the version of the kernel's Landlock (1 or more), or an error: helio_errno ENOSYS
+ * (the kernel has none) or another; then nothing is restricted.
  */
 int sandbox_files(const struct sandbox_place *places, size_t len);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* For porting: the system calls that remain allowed, as far as this processor's kernel has them,
- * and the names that older headers lack. For os/sandbox.c alone. */
+/* For porting: the permitted system calls, if this processor's kernel has them, and names that
+ * older headers lack. Only for os/sandbox.c. */
 #ifndef OS_SANDBOX_CALLS_H
 #define OS_SANDBOX_CALLS_H
 
@@ -146,7 +146,7 @@ static const int sandbox_allowed[] = {
     SYS_exit,
     SYS_exit_group,
     SYS_wait4,
-    /* time, and who one is */
+    /* time, and user ids */
     SYS_clock_getres,
     SYS_clock_nanosleep,
     SYS_nanosleep,

@@ -20,12 +20,12 @@ struct say {
     enum say_form form;
     bool priority; /* SAY_JSON: the journal's priority stands before it */
     bool colour;
-    char node[64]; /* SAY_JSON: whose lines these are */
+    char node[64]; /* SAY_JSON: the node of the lines */
     uint64_t lost; /* lines that standard error did not take, since the last one that it took */
 };
 
-/* Text, or JSON, with colour only on a terminal; journald's form of it when standard error is its
- * stream. */
+/* Text or JSON. Colours are used only on a terminal, and the journal's format if standard error is
+ * its stream. */
 void say_init(struct say *s, enum say_level level, bool json, const char *node);
 /* Is standard error the journal's stream, which `stream` (JOURNAL_STREAM: device:inode) names? */
 bool say_is_journal(const char *stream);
@@ -34,8 +34,8 @@ bool say_is_journal(const char *stream);
 size_t say_line(const struct say *s, enum say_level level, uint64_t wall, const char *text,
                 char *out, size_t cap);
 
-/* Writes one line, and never waits: while nobody reads a full pipe or terminal, lines are counted
- * instead, and their number stands in front of the next one that is written. */
+/* Writes one line, and never blocks. If a pipe or terminal is full, lines are counted instead, and
+ * the next written line begins with their number. */
 void say(struct say *s, enum say_level level, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
 

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * `len` bytes of zeros, the caller's to secret_memory_free. *locked: the kernel does not swap them
- * out; it may refuse that (RLIMIT_MEMLOCK). Core dumps do not have them, nor a child after fork, as
- * far as the kernel can. NULL: no memory.
+ * Returns `len` zeroed bytes; the caller frees them with secret_memory_free. *locked: the kernel
+ * does not swap them out; it may refuse that (RLIMIT_MEMLOCK). If the kernel supports it, core
+ * dumps and children after fork do not contain them. NULL: no memory.
  */
 void *secret_memory_new(size_t len, bool *locked);
 /* Overwrites the bytes before the kernel gets them back. NULL is allowed. */

@@ -8,7 +8,7 @@
 #include <stddef.h>
 
 /* Returns the descriptor that holds the lock (close it); or an error with the reason in why:
- * HELIO_EEXIST when somebody else has it. make: the directory is made when it is not there. */
+ * HELIO_EEXIST when another process has the lock. make: a missing directory is created. */
 int store_lock(const char *path, bool make, const char *advice, char *why, size_t cap);
 
 #endif

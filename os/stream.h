@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A byte stream between two programs: a UNIX socket or TCP in the kernel's world (uv_stream.c), two
- * pipes in memory in the virtual one. Nothing here blocks: a write takes what there is room for,
- * and what comes is read straight to where its user wants it.
- *
- * The user is told what happens from the world's loop, never from within a call into the stream,
- * and ends it with stream_close in any case; nothing follows that call.
+ * pipes in memory in the virtual world. No call blocks. A write accepts as much as there is room
+ * for. Received bytes are read directly to the user's memory. The user's functions are called from
+ * the world's loop, never within a call into the stream. The user must always call stream_close; no
+ * call follows it.
  */
 #ifndef OS_STREAM_H
 #define OS_STREAM_H
@@ -32,28 +31,28 @@ struct world;
 struct stream_place {
     const char *path;
     const struct address *address;
-    /* Of a listener's path: who may connect, whatever the umask. */
+    /* For a listener's path: the permissions for connecting clients, independent of the umask. */
     unsigned mode;  /* permissions of the file; 0: STREAM_MODE */
     bool has_group; /* the file is this group's, of which the process is a member; */
     unsigned group; /* else the process's own */
 };
 
-/* Who is at the other end of a UNIX socket, when it connected. */
+/* The process at the other end of a UNIX socket when it connected. */
 struct stream_peer {
     unsigned pid, uid, gid;
 };
 
-/* What a stream tells its user, who gives all four. Each call may close the stream. */
+/* The functions of a stream's user; all four are required. Each may close the stream. */
 struct stream_user {
-    /* Where the next bytes are to be put, *len >= 1 of them at most; `fed` follows at once, or
-     * nothing came. NULL: memory is out, and the stream ends. */
+    /* Returns memory for the next bytes, *len >= 1 of them at most. `fed` follows at once, unless
+     * nothing arrived. NULL: no memory, and the stream ends. */
     uint8_t *(*space)(void *context, size_t *len);
     void (*fed)(void *context, size_t len); /* so many bytes lie there now, >= 1 */
-    /* A write took less than it was given; now there is room again. The first time on a stream of
-     * stream_connect: it is connected. */
+    /* After a write that accepted only a part: there is room again. For stream_connect the first
+     * call means that the stream is connected. */
     void (*writable)(void *context);
-    /* Nothing more comes or goes: 0 the peer has ended it, or HELIO_E* (of a connection that did
-     * not come about, too). Comes once. */
+    /* The stream has ended in both directions. 0: the peer ended it; HELIO_E*: an error, also of a
+     * failed connection attempt. Called once. */
     void (*ended)(void *context, int error);
 };
 
@@ -73,17 +72,17 @@ struct stream_listener {
 };
 
 /*
- * A large write that another thread makes, while the loop goes on with other streams. It lies in
- * its user's memory, and stays with what it refers to until `written` is called, stream_settle has
- * returned, or the stream is closed. The thread reads `parts` and writes to the socket, nothing
- * else; before that it calls `prepare`, which may put the last octets into the parts.
+ * A large write by another thread, while the loop serves other streams. The object and the data
+ * must stay valid until `written` is called, stream_settle has returned, or the stream is closed.
+ * The thread reads `parts` and writes to the socket, nothing else. Before that it calls `prepare`,
+ * which may write the last octets of the parts.
  */
 struct stream_beside {
     const struct slice *parts;
     size_t parts_len; /* 1 to STREAM_PARTS_MAX */
     void (*prepare)(struct stream_beside *b);
-    /* From the loop: as many octets were taken, which nobody needs any more; `writable` of the
-     * stream follows when these are not all. */
+    /* Called in the loop: the number of accepted octets, whose memory may be reused. If these are
+     * not all, `writable` of the stream follows. */
     void (*written)(struct stream_beside *b, size_t octets);
     /* The stream's: */
     struct work work;
@@ -118,46 +117,45 @@ struct stream_ops {
     void (*close)(struct stream *s);
 };
 
-/* Who is told from now on; `user` outlives the stream. */
+/* Sets the user; it must exist as long as the stream. */
 static inline void stream_use(struct stream *s, const struct stream_user *user, void *context)
 {
     s->user = user;
     s->context = context;
 }
 
-/* Optional: `urgent` is told the octet that TCP calls urgent when it has come, ahead of what was
- * written before it and though nothing is read for lack of room. It is not among the bytes of the
- * stream. */
+/* Optional: `urgent` gets the octet of TCP's urgent data when it arrives, before earlier data, and
+ * even if reading is off. The octet is not among the bytes of the stream. */
 static inline void stream_on_urgent(struct stream *s, void (*urgent)(void *context, uint8_t octet))
 {
     s->urgent = urgent;
 }
 
-/* Optional, of streams that have stream_finish: `half` is told, once, that the peer has ended its
- * writing and that all of it was read. The stream goes on the other way; `ended` then follows with
- * an error only. Without it the peer's end is that of the stream. */
+/* Optional, for streams with stream_finish: `half` is called once when the peer has ended its
+ * direction and all of it was read. The other direction continues; `ended` is then called only for
+ * an error. Without `half` the peer's end ends the stream. */
 static inline void stream_on_half(struct stream *s, void (*half)(void *context))
 {
     s->half = half;
 }
 
-/* Bytes are read only while this is on (back-pressure); it is off at first. That the peer has ended
- * the stream is told only then, or when a write is waiting for room. */
+/* Bytes are read only while this is on (back-pressure); off at first. The peer's end of the stream
+ * is detected only then, or while a write waits for room. */
 static inline void stream_read(struct stream *s, bool on)
 {
     s->ops->read(s, on);
 }
 
-/* Writes the parts one behind the other, STREAM_PARTS_MAX of them at most. Returns how many bytes
- * were taken, which nobody needs any more; `writable` follows when these are not all. Without parts
- * it writes nothing, and `writable` follows when the stream is connected and has room. */
+/* Writes at most STREAM_PARTS_MAX parts in sequence. Returns the number of accepted bytes, whose
+ * memory may be reused. If these are not all, `writable` follows. Without parts it writes nothing,
+ * and `writable` follows when the stream is connected and has room. */
 static inline size_t stream_write(struct stream *s, const struct slice *parts, size_t parts_len)
 {
     return s->ops->write(s, parts, parts_len);
 }
 
-/* The same, for parts that lie in buffers which nobody changes any more: owners[i] is the buffer of
- * parts[i], or NULL. A stream in memory keeps a reference instead of a copy. */
+/* The same for parts in immutable buffers: owners[i] is the buffer of parts[i], or NULL. A stream
+ * in memory keeps a reference instead of a copy. */
 static inline size_t stream_write_kept(struct stream *s, const struct slice *parts,
                                        struct buf *const *owners, size_t parts_len)
 {
@@ -165,8 +163,8 @@ static inline size_t stream_write_kept(struct stream *s, const struct slice *par
                                       : s->ops->write(s, parts, parts_len);
 }
 
-/* Another thread writes this; nothing else is to be written until it has. False: there are no
- * threads for it, or the stream has no room now: stream_write does it. */
+/* Lets another thread write this; nothing else may be written until it has finished. False: there
+ * are no threads, or the stream has no room now; use stream_write. */
 static inline bool stream_write_beside(struct stream *s, struct stream_beside *b)
 {
     return s->ops->write_beside != NULL && s->ops->write_beside(s, b);
@@ -186,7 +184,7 @@ static inline size_t stream_settle(struct stream *s)
     return s->ops->settle != NULL ? s->ops->settle(s) : 0;
 }
 
-/* Asks for room for so many bytes under way, as far as the system allows. */
+/* Requests buffers for so many bytes in flight, within the system's limits. */
 static inline void stream_buffers(struct stream *s, uint32_t bytes)
 {
     s->ops->buffers(s, bytes);
@@ -206,7 +204,7 @@ static inline uint64_t stream_unheard(const struct stream *s)
     return s->ops->unheard != NULL ? s->ops->unheard(s) : 0;
 }
 
-/* Who is at the other end; false: it is not known, or no address. */
+/* The peer's address; false: unknown, or the stream has no addresses. */
 static inline bool stream_peer(const struct stream *s, struct address *out)
 {
     return s->ops->peer != NULL && s->ops->peer(s, out);
@@ -231,8 +229,8 @@ static inline int stream_urgent(struct stream *s, uint8_t octet)
     return s->ops->urgent != NULL ? s->ops->urgent(s, octet) : HELIO_EINVAL;
 }
 
-/* Ends the stream's writing: the peer reads what was written, then the end. Reading goes on. 0;
- * HELIO_EINVAL: this stream has no such thing; HELIO_E*. */
+/* Ends this direction of the stream: the peer reads all written data, then the end. Reading
+ * continues. Returns 0; HELIO_EINVAL: not supported by this stream; HELIO_E*. */
 static inline int stream_finish(struct stream *s)
 {
     return s->ops->finish != NULL ? s->ops->finish(s) : HELIO_EINVAL;

@@ -6,12 +6,12 @@
 
 #include <pthread.h>
 
-/* Starts run(context). 0, or an error of the system with *out unset. The caller joins or detaches
- * *out, and keeps what context points to until the thread has ended. */
+/* Starts run(context). Returns 0, or a system error with *out unset. The caller joins or detaches
+ * *out, and must keep the context valid until the thread has ended. */
 int thread_start(pthread_t *out, void *(*run)(void *context), void *context);
 
-/* A lock that a real-time thread shares with normal ones: who holds it runs with the priority of
- * who waits for it (PTHREAD_PRIO_INHERIT), so that no third thread keeps both waiting. Freed with
+/* A lock that a real-time thread shares with normal threads. Its holder inherits the priority of a
+ * waiting thread (PTHREAD_PRIO_INHERIT), so that no third thread can delay both. Freed with
  * pthread_mutex_destroy. */
 void lock_init(pthread_mutex_t *lock);
 

@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * TLS 1.3 and 1.2 over any stream (os/stream.h), as client or server: what is written to the stream
- * of tls_stream goes encrypted through the one below it, in either world. RFC 9174 §4.4 says how
- * convergence layers use it.
- *
- * A struct tls holds a certificate, its key and the trusted CAs as read from files, which can be
- * read again while streams live. No session is resumed, nothing is sent before the handshake is
- * over, nothing is renegotiated, and no time is kept: how long a handshake may take is the user's
- * affair.
+ * TLS 1.3 and 1.2 over any stream (os/stream.h), as client or server. Data written to a TLS stream
+ * is encrypted and written to the stream below it, in both worlds. RFC 9174 §4.4 specifies the use
+ * by convergence layers. A struct tls contains a certificate, its key and the trusted CAs from
+ * files, which can be read again while streams exist. There is no session resumption, no early
+ * data, no renegotiation and no timer: the user limits the time of a handshake.
  */
 #ifndef OS_TLS_H
 #define OS_TLS_H
@@ -17,7 +14,7 @@
 struct address;
 struct tls;
 
-#define TLS_WHY_MAX 256      /* characters of a text about what went wrong, with its end */
+#define TLS_WHY_MAX 256      /* longest text of an error, with its terminating zero */
 #define TLS_NAMES_MAX 64     /* of a peer's certificate; one with more is not accepted */
 #define TLS_NAME_MAX 1024    /* characters of one; longer ones do not count */
 #define TLS_HELD_MAX 1048576 /* bytes of memory that a stream takes, at most */
@@ -27,11 +24,13 @@ struct tls;
 
 /* Names of PEM files, borrowed for the call of tls_new. */
 struct tls_files {
-    const char *certificate; /* this end's and those between it and the CA's; NULL: none, then only
-                                a client can be without it */
-    const char *key;         /* its private key, without a passphrase; NULL as above */
-    const char *ca; /* who is trusted, also a peer's own certificate; NULL: nobody, then no peer can
-                       be verified */
+    /* this end's and those between it and the CA's; NULL: none, then only a client can be without
+     * it */
+    const char *certificate;
+    const char *key; /* its private key, without a passphrase; NULL as above */
+    /* Trusted certificates: CAs, or a peer's own certificate. NULL: none; then no peer can be
+     * verified. */
+    const char *ca;
 };
 
 /* What this end shows others. */
@@ -41,12 +40,12 @@ struct tls_own {
     uint32_t loads; /* how often the files were read with success */
 };
 
-/* 0, or HELIO_ENOMEM, or HELIO_EINVAL with the `file` to blame (0 certificate, 1 key, 2 ca) and in
- * why[TLS_WHY_MAX] what is wrong with it and what would be right. */
+/* Returns 0, HELIO_ENOMEM, or HELIO_EINVAL with the faulty `file` (0 certificate, 1 key, 2 ca) and
+ * a text in why[TLS_WHY_MAX]: what is wrong and what would be right. */
 int tls_new(struct tls **out, const struct tls_files *files, unsigned *file, char *why);
-/* One owner more, who calls tls_free. */
+/* Adds an owner, who must call tls_free. */
 void tls_keep(struct tls *t);
-/* Streams live on. NULL is allowed. */
+/* Streams stay valid. NULL is allowed. */
 void tls_free(struct tls *t);
 
 /* Reads the files again; streams that begin later use them, all of them or none. On failure (as
@@ -60,14 +59,15 @@ int tls_reload(struct tls *t, unsigned *file, char *why);
 typedef void tls_reloaded(void *context, int error, unsigned file, const char *why);
 bool tls_reload_later(struct tls *t, struct world *w, tls_reloaded *done, void *context);
 bool tls_reloading(const struct tls *t);
-/* Nothing follows any more, and nothing changes. Before `context` goes; else no harm. */
+/* Cancels the reload: no call follows, and nothing changes. Required before `context` becomes
+ * invalid; else harmless. */
 void tls_reload_forget(struct tls *t);
 /* Have the files changed since they were last read, with success or without? */
 bool tls_changed(const struct tls *t);
 
 void tls_own(const struct tls *t, struct tls_own *out);
-/* Is the certificate over, not yet valid, or over within 14 days at `now` (s since 1970 UTC)? Then
- * why[TLS_WHY_MAX] has its file, the date, and what would be right. */
+/* Has the certificate expired, is it not yet valid, or will it expire within 14 days of `now` (s
+ * since 1970 UTC)? Then why[TLS_WHY_MAX] has its file, the date, and what would be right. */
 bool tls_own_warning(const struct tls *t, int64_t now, char *why);
 /* The i-th node of our certificate (a NODE-ID of RFC 9174 §4.4.1), as in its file; with its zero
  * at most TLS_NAME_MAX + 1 bytes. False: there are no more, or no memory. */
@@ -76,7 +76,7 @@ bool tls_own_node(const struct tls *t, size_t i, char out[TLS_NAME_MAX + 1]);
 /* ---- a stream ---- */
 
 struct tls_setup {
-    bool server; /* else client: who speaks first */
+    bool server; /* it waits for the ClientHello; else client */
     /* The peer must show a certificate that leads to a CA, is valid at this time and may be used
      * (any_purpose); else the handshake fails, on both sides. False: it may; whether it did is in
      * tls_peer. */
@@ -84,37 +84,37 @@ struct tls_setup {
     /* RFC 9174 §4.4.5: a certificate that says what it is for must say id-kp-bundleSecurity. True:
      * whatever it says will do. */
     bool any_purpose;
-    /* A certificate that names a node (a NODE-ID of RFC 9174 §4.4.1, or an ipn: or dtn: URI) is
-     * that node's alone, also one that is trusted itself and whose basic constraints say CA: what
-     * it issued is not accepted. True: it may have issued others. */
+    /* May a certificate that names a node (a NODE-ID of RFC 9174 §4.4.1, or an ipn: or dtn: URI)
+     * issue others? If not, certificates that it issued are refused, even if it is trusted and its
+     * basic constraints have the CA flag. */
     bool nodes_issue;
     const char *host;     /* of a client: the name that was resolved, for the server; NULL: none */
-    struct slice early;   /* what came from the peer already, before the lower stream was given */
+    struct slice early;   /* data received from the peer before `lower` was passed */
     uint64_t rekey_bytes; /* new keys after so many bytes of ours (TLS 1.3); 0: TLS_REKEY_BYTES */
 };
 
-/* Wraps `lower`, which is connected or connecting and is the new stream's from now on, and begins
- * the handshake.
- * 0, or HELIO_ENOMEM, HELIO_EINVAL (a server without certificate, `verify` without a CA): then
- * `lower` is the caller's still.
+/*
+ * Makes a TLS stream over `lower`, which is connected or connecting, and begins the handshake. On
+ * success the new stream owns `lower`. Returns 0, HELIO_ENOMEM, HELIO_EINVAL (a server without
+ * certificate, `verify` without a CA): then the caller still owns `lower`.
  *
- * The stream is as any other, with these rules:
- *  - its user is given by stream_use before the next return to the world's loop;
- *  - `writable` comes once when the handshake is over; until then a write takes nothing, and
- *    nothing is read, but what the handshake needs is, whatever stream_read says;
- *  - ended(0) is the peer's close_notify, or the end of the lower stream (tls_cut tells which);
- *    after it, nothing can be written either: TLS streams are not half-closed;
- *  - ended(HELIO_EFORMAT) is a failure of TLS, in the handshake or after it, tls_why has a text;
- *    other errors are those of the lower stream. A client can learn after `writable` that its own
- *    certificate was refused;
- *  - a write may have been taken and wait here for the lower stream; it goes on by itself, but
- *    stream_close gives it up, after it has offered the lower stream what waits and the
- *    close_notify once;
- *  - when its user does not read, the lower stream is not read either, beyond a buffer. */
+ * The result behaves like any stream, with these rules:
+ * - Its user must be set by stream_use before the next return to the world's loop.
+ * - `writable` is called once when the handshake is finished. Until then a write accepts nothing.
+ *   The handshake reads what it needs, whatever stream_read says.
+ * - ended(0) is the peer's close_notify, or the end of the lower stream (see tls_cut). After it
+ *   nothing can be written: TLS streams are not half-closed.
+ * - ended(HELIO_EFORMAT) is a TLS failure, in the handshake or later; tls_why has a text. Other
+ *   errors are those of the lower stream. A client may learn after `writable` that its certificate
+ *   was refused.
+ * - Accepted data may be buffered here until the lower stream has room. stream_close discards it
+ *   after one attempt to write it and the close_notify.
+ * - If its user does not read, the lower stream is not read either, beyond a buffer.
+ */
 int tls_stream(struct stream **out, struct tls *t, struct world *w, struct stream *lower,
                const struct tls_setup *setup);
 
-/* ---- what came of it ---- */
+/* ---- results ---- */
 
 enum tls_name_kind { TLS_BUNDLE_EID, TLS_DNS, TLS_IP };
 
@@ -124,7 +124,7 @@ struct tls_name {
     const char *text; /* an EID, a DNS name, a numeric address */
 };
 
-/* Of a stream whose handshake is over; pointers live as long as it does. */
+/* For a stream with a finished handshake. Pointers are valid as long as the stream. */
 struct tls_peer {
     const char *version;          /* "TLSv1.3", "TLSv1.2" */
     const char *cipher;           /* "TLS_AES_128_GCM_SHA256", … */
@@ -136,7 +136,7 @@ struct tls_peer {
     size_t names_len;
 };
 
-/* False: the handshake is not over. */
+/* False: the handshake is not finished. */
 bool tls_peer(const struct stream *s, struct tls_peer *out);
 
 /* RFC 9174 §4.4.4: does a verified certificate name this? */
@@ -147,13 +147,13 @@ enum tls_match {
 };
 const char *tls_match_text(enum tls_match m); /* "absent", "success", "failure"; static */
 enum tls_match tls_match_host(const struct stream *s, const char *host);
-enum tls_match tls_match_address(const struct stream *s, const struct address *a); /* its port is
-                                                                                      ignored */
+/* its port is ignored */
+enum tls_match tls_match_address(const struct stream *s, const struct address *a);
 
-/* What ended it, for the operator: "the peer refuses: …", "the peer's certificate: …"; "" when
- * nothing did. Lives as long as the stream. */
+/* Why it ended, for the operator: "the peer refuses: …", "the peer's certificate: …"; "" without a
+ * failure. Valid as long as the stream. */
 const char *tls_why(const struct stream *s);
-/* The lower stream ended without the peer's close_notify: what came last may be missing. */
+/* The lower stream ended without the peer's close_notify: the last data may be missing. */
 bool tls_cut(const struct stream *s);
 
 #endif

@@ -13,12 +13,12 @@
 #include "os/work_pool.h"
 
 #define TLS_RECORD 16384u      /* plain bytes of a record, at most: RFC 8446 §5.1 */
-#define TLS_RECORD_ROOM 16709u /* and as it goes, with the most that RFC 5246 §6.2.3 allows */
+#define TLS_RECORD_ROOM 16709u /* on the wire, with the maximum of RFC 5246 §6.2.3 */
 #define TLS_HELLO_MAX 16384u   /* bytes that a client may send before the server has answered */
-#define TLS_IN 131072u         /* encrypted bytes that came and are not read yet */
+#define TLS_IN 131072u         /* received encrypted bytes that are not yet read */
 #define TLS_OUT 131072u        /* encrypted bytes that wait, when nothing is added any more */
-/* What is added beyond: the record that crossed the limit, answers to what the peer asks. Nothing
- * more is read while there is so much, and what is read brings forth no more than came: */
+/* Additions to TLS_OUT: the record that crossed the limit, and answers to the peer's requests.
+ * Reading stops at this size, and the answers are no larger than the requests: */
 #define TLS_OUT_PAUSE (TLS_OUT + 4 * TLS_RECORD_ROOM)
 #define TLS_OUT_ROOM (TLS_OUT_PAUSE + TLS_IN + 4 * TLS_RECORD_ROOM)
 
@@ -45,7 +45,7 @@ struct tls_stream {
     bool verify, any_purpose, nodes_issue;
     bool reading, full;             /* as its user wants; a write took less */
     bool announced;                 /* `writable` after the handshake */
-    bool told, closed;              /* `ended`; stream_close */
+    bool told, closed;              /* `ended` was called; stream_close was called */
     bool busy;                      /* in a call of its user: it may close */
     bool below_reading, below_full; /* the same of the lower stream */
     bool below_over, cut;
@@ -56,7 +56,7 @@ struct tls_stream {
     struct work step;
     bool working, begun;      /* begun: the first one */
     bool answered;            /* OpenSSL has written something */
-    size_t hello;             /* bytes that came before that */
+    size_t hello;             /* bytes received before that */
     int shaken, shaken_error; /* what SSL_do_handshake returned, and SSL_get_error */
     uint64_t rekey, since;    /* bytes until and since the last change of our keys */
     int alert;                /* that the peer sent; -1: none */
@@ -80,7 +80,8 @@ BIO_METHOD *tls_method_new(void);
 
 /* As SSL_verify_cb: this stream's rules for certificates. */
 int tls_verify(int ok, X509_STORE_CTX *x);
-/* After the handshake: who the peer is. False: memory, or more names than there may be, and why. */
+/* After the handshake: reads the peer's identity. False, with `why`: no memory, or too many
+ * names. */
 bool tls_look_at_peer(struct tls_stream *s);
 void tls_forget_peer(struct tls_stream *s);
 

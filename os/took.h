@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long something took that is done by this thread. By the clock; but what took long by the
- * clock is at most the processor time of this thread meanwhile: when the system suspends the
- * process in between, nobody whose work was done is to blame. Processor time is read now and then,
- * since that is a system call: between the last reading and the beginning of the work the thread is
- * taken to have run, so that nobody is charged with more than the work.
+ * The time of work by this thread. The basis is the clock. A long time is limited to the thread's
+ * processor time: if the system suspended the process meanwhile, the owner of the work is not
+ * charged for it. Reading the processor time is a system call, so it is read occasionally. The
+ * thread is assumed to have run between the last reading and the beginning of the work, so the
+ * charge never exceeds the work.
  */
 #ifndef OS_TOOK_H
 #define OS_TOOK_H

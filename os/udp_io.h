@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Batched datagrams on one UDP socket: many leave or arrive with one system call. Neither a loop
- * nor a clock: the owner waits for the descriptor and calls.
+ * Batched datagrams on one UDP socket: one system call sends or receives many. It has neither a
+ * loop nor a clock: the owner waits for the descriptor.
  *
- *   send:     while (udp_room) { udp_head; write; udp_add }  udp_flush
- *   receive:  udp_fill  while (udp_next) …
+ *     send:     while (udp_room) { udp_head; write; udp_add }  udp_flush
+ *     receive:  udp_fill  while (udp_next) …
  *
- * Runs of equal datagrams to one peer go out as one buffer that the kernel or the card cuts up
- * (UDP_SEGMENT); what a route refuses to cut goes out as a plain sendmmsg.
+ * Consecutive datagrams of equal length to one peer are one buffer that the kernel or the card
+ * divides (UDP_SEGMENT). If a route does not support that, they are sent with a plain sendmmsg.
  */
 #ifndef OS_UDP_IO_H
 #define OS_UDP_IO_H
@@ -31,7 +31,7 @@ struct udp_peer {
 struct udp_counters {
     uint64_t tx_datagrams, tx_bytes, tx_calls;
     uint64_t tx_blocked; /* the socket was full; the batch was kept and sent later */
-    uint64_t tx_refused; /* nobody listens at the peer; not lost by us, but not received */
+    uint64_t tx_refused; /* no socket at the peer's port: sent, but not received */
     uint64_t tx_errors;  /* datagrams that the kernel refused for another reason */
     uint64_t tx_plain;   /* routes without UDP_SEGMENT */
     uint64_t rx_datagrams, rx_bytes, rx_calls;
@@ -42,8 +42,8 @@ struct udp_counters {
 int udp_open(struct udp_io **out, const struct address *local, bool segments);
 void udp_close(struct udp_io *io); /* NULL is allowed */
 
-/* In the kernel's place: takes one datagram, in two parts that hold until it returns; false: nobody
- * is there. It is called from within udp_flush. */
+/* Replaces the kernel: accepts one datagram in two parts, which are valid until it returns. False:
+ * no receiver. Called within udp_flush. */
 struct udp_carrier {
     bool (*send)(void *context, const struct address *to, struct slice head, struct slice data);
     void *context;
@@ -65,8 +65,8 @@ void udp_arrive(struct udp_io *io, const struct address *from, struct slice data
 
 int udp_fd(const struct udp_io *io);
 
-/* From now on with this peer only: nothing else is received, and that nobody listens there becomes
- * known when something is sent (tx_refused). 0 or HELIO_E*. */
+/* Limits the socket to this peer: other datagrams are not received, and a missing receiver is
+ * detected (tx_refused). Returns 0 or HELIO_E*. */
 int udp_connect(struct udp_io *io, const struct address *to);
 
 /* The port that the socket has: for a local address with port 0. */
@@ -76,8 +76,7 @@ uint16_t udp_port(const struct udp_io *io);
  * Returns true when the kernel gives both; otherwise *got_rx and *got_tx say what there is. */
 bool udp_buffers(struct udp_io *io, uint64_t rx, uint64_t tx, uint64_t *got_rx, uint64_t *got_tx);
 
-/* May a datagram whose own part (not counting borrowed data) has at most `head_max` bytes be added?
- */
+/* May a datagram with at most `head_max` bytes of its own (without borrowed data) be added? */
 bool udp_room(const struct udp_io *io, uint32_t head_max);
 
 /* Where the next datagram's head is written: `head_max` bytes, after udp_room said yes. */
@@ -93,7 +92,7 @@ void udp_add(struct udp_io *io, struct udp_peer *to, uint32_t head_len, struct s
 bool udp_flush(struct udp_io *io);
 bool udp_pending(const struct udp_io *io);
 
-/* Forgets a peer that goes away: its datagrams that were not sent are lost. */
+/* Removes a peer: its unsent datagrams are lost. */
 void udp_forget(struct udp_io *io, const struct udp_peer *peer);
 
 /* Reads up to about `bytes_max` bytes (at least one datagram). Returns false when there was
@@ -101,12 +100,12 @@ void udp_forget(struct udp_io *io, const struct udp_peer *peer);
 bool udp_fill(struct udp_io *io, uint32_t bytes_max);
 bool udp_next(struct udp_io *io, struct slice *out);
 
-/* The address that the latest datagram of udp_next came from; holds until the next udp_fill. */
+/* Source address of the latest datagram of udp_next; valid until the next udp_fill. */
 const struct address *udp_from(const struct udp_io *io);
 
-/* How many bytes more than `octets` a datagram may have, up to `most`, without crossing a limit
- * that paths usually have: so who chose a length for such a path stays within it. The limits: what
- * fits 1280 and 1500 and 9000 bytes of IP, over IPv6 and IPv4, and the longest datagrams. */
+/* Returns by how many bytes, up to `most`, a datagram may exceed `octets` without crossing a usual
+ * limit of paths. The limits: IP packets of 1280, 1500 and 9000 bytes, over IPv6 and IPv4, and the
+ * longest datagrams. */
 uint32_t udp_beyond(uint32_t octets, uint32_t most);
 
 const struct udp_counters *udp_counters(const struct udp_io *io);

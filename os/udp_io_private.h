@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inside of udp_io: shared by its sending and its receiving half, and by nobody else. */
+/* Private to udp_io: shared by its sending and its receiving part. */
 #ifndef OS_UDP_IO_PRIVATE_H
 #define OS_UDP_IO_PRIVATE_H
 
@@ -23,7 +23,7 @@ struct udp_run {
     uint16_t datagrams, iovs;
     uint8_t ecn;
     bool ended; /* a shorter datagram was the last */
-    bool uncut; /* it goes datagram by datagram, whatever its peer */
+    bool uncut; /* datagrams are sent one by one, whatever the peer */
     uint8_t iovs_of[UDP_RUN_MAX];
     struct iovec iov[UDP_IOVS_MAX];
 };
@@ -34,8 +34,8 @@ struct udp_tx {
     unsigned runs, first; /* first: runs before it are sent */
     unsigned plain_done;  /* datagrams of the first run that were sent plainly */
     bool waits;           /* a full socket is waited for: it is a blocking one */
-    int *errors;          /* of datagrams, in the order of udp_add; NULL: nobody asks */
-    unsigned settled;     /* of these, whose fate is known */
+    int *errors;          /* results of datagrams, in the order of udp_add; NULL: not needed */
+    unsigned settled;     /* number of datagrams with a known result */
     bool kept;            /* the batch waits for the socket, its bytes lie in `stash` */
     uint32_t heads_used;
     uint8_t *heads; /* UDP_HEADS_MAX + UDP_DATAGRAM_MAX bytes */
@@ -45,7 +45,7 @@ struct udp_tx {
 
 struct udp_rx {
     unsigned filled, next; /* messages */
-    unsigned arrived;      /* carried: messages that wait for udp_fill */
+    unsigned arrived;      /* carried: received datagrams that wait for udp_fill */
     unsigned current;      /* that of the latest datagram */
     size_t at, size;       /* within the current message: next datagram, its size */
     uint64_t mean;         /* bytes per message lately */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The batches of os/udp_io.h for one that has many sockets and forwards what comes: the bytes are
- * sent from where they lie, a full socket is waited for, the fate of each datagram is told, and
- * what arrives has the kernel's time of arrival (CLOCK_MONOTONIC).
+ * Batches like os/udp_io.h for a program with many sockets that forwards datagrams. The bytes are
+ * sent from their place without a copy. It waits for a full socket, reports the result of each
+ * datagram, and gives the kernel's time of arrival (CLOCK_MONOTONIC).
  */
 #ifndef OS_UDP_MANY_H
 #define OS_UDP_MANY_H
@@ -37,9 +37,9 @@ void udp_receiver_free(struct udp_receiver *r);
  * call. How many, 0 also after a transient error of the network; or HELIO_E*. */
 int udp_receive(struct udp_receiver *r, int fd, tick now, struct udp_message *out);
 
-/* The kernel begins to note times of arrival some time after a first socket asks for them; what
- * comes before has the time at which it is read. Waits for it while a socket of udp_many_open is
- * open, 20 ms or so at most. False: it was not seen (there is no loopback interface). */
+/* The kernel begins to record times of arrival some time after the first socket has requested them;
+ * earlier datagrams have the time of reading. Waits for this while a socket of udp_many_open is
+ * open, about 20 ms at most. False: not detected (there is no loopback interface). */
 bool udp_receiver_settle(struct udp_receiver *r);
 
 struct udp_sender;

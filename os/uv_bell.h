@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A bell that another thread rings to wake a libuv loop.
- *
- * Not uv_async_t: its handler spins until the thread that rang has left the call. A loop with
- * real-time priority takes that thread's processor in the midst of the call, and then spins until
- * the kernel takes pity on normal threads, a second later.
+ * Wakes a libuv loop from another thread. uv_async_t is not used: its handler spins until the
+ * waking thread has left the call. A loop with real-time priority can preempt that thread within
+ * the call, and then spins until the kernel schedules normal threads, a second later.
  */
 #ifndef OS_UV_BELL_H
 #define OS_UV_BELL_H
@@ -19,8 +17,8 @@ int uv_bell_open(struct uv_bell **out, struct uv_loop_s *loop, void (*rung)(void
 /* From any thread; never blocks. */
 void uv_bell_ring(struct uv_bell *b);
 
-/* In the loop's thread, when nobody rings any more; the loop runs once more to free it. NULL is
- * allowed. */
+/* Call it in the loop's thread, after the last ring; the loop must run once more to free it. NULL
+ * is allowed. */
 void uv_bell_close(struct uv_bell *b);
 
 #endif

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Look-ups of the kernel's world (os/lookup.h), in threads of their own. Names that hang do not
- * delay those that answer: each grade of questions has its own queue and threads.
+ * Look-ups of the kernel's world (os/lookup.h), in separate threads. A look-up that hangs does not
+ * delay others: each grade has its own queue and threads.
  *
  *   brief ──no answer, late──► patient, at once ──no answer, late──► hung, from the next question
  *   patient, hung ──quick answer──► brief; late answer ──► patient
  *   brief, patient, hung ──an answer that may be cut──► TCP, at once ──► brief
  *
- * A host has one question at a time, for all who want it. One that does not end within its time has
- * failed for them, and a further thread takes its thread's place.
+ * A host has one question at a time, for all requests. A question that exceeds its time has failed
+ * for all of them, and a new thread replaces its thread.
  */
 #ifndef OS_UV_LOOKUP_H
 #define OS_UV_LOOKUP_H
@@ -23,7 +23,7 @@ struct uv_lookups;
 #define LOOKUP_THREADS_PATIENT 8u
 #define LOOKUP_THREADS_HUNG 8u
 #define LOOKUP_THREADS_TCP 8u
-/* Those that hang, of all grades, and have others in their places. */
+/* Hanging threads of all grades that have been replaced. */
 #define LOOKUP_REPLACED_MAX 32u
 /* s until a question counts as hanging; until there may be a new one about its host. */
 #define LOOKUP_END_BRIEF_S 10
@@ -34,8 +34,8 @@ struct uv_lookups;
 /* For a loop's thread. resolve: as lookup_resolve, in any of the threads. 0 or HELIO_E*. */
 int uv_lookups_open(struct uv_lookups **out, struct uv_loop_s *loop,
                     bool (*resolve)(struct lookup *l, enum lookup_grade grade));
-/* Nothing is told any more, and nobody waits for the resolver: a thread that does ends by itself.
- * The loop runs once more. NULL is allowed. */
+/* No more answers are reported, and threads that wait for the resolver end by themselves. The loop
+ * must run once more. NULL is allowed. */
 void uv_lookups_close(struct uv_lookups *u);
 
 /* Before the first question, for tests: other times than LOOKUP_END_. */

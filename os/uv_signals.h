@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Signals of the kernel's world, told from its loop. */
+/* Signals of the kernel's world, reported by its loop. */
 #ifndef OS_UV_SIGNALS_H
 #define OS_UV_SIGNALS_H
 

@@ -20,8 +20,8 @@ int uv_world_writers(struct world *w, unsigned threads);
 /* Runs until uv_world_end was called and everything that was opened in the world has closed. */
 void uv_world_run(struct world *w);
 
-/* No alarm goes off any more, no work is done in other threads (what is not done is told so), no
- * look-up is told, and no round has an end: what is closing is all that is left. */
+/* Stops the world: no alarm fires, no work is done in other threads (pending work is reported as
+ * not done), no look-up is reported, and no round ends. Only closing handles remain. */
 void uv_world_end(struct world *w);
 
 /* After uv_world_run; NULL is allowed. 0, or HELIO_E* when a handle was left open, which is lost.

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Threads for work that would stop a loop, or that one thread is too slow for: signatures, large
- * writes. Work is done in turns of whom it is for: one piece for each, however many pieces it has
- * given.
+ * Threads for work that would block a loop, or that is too slow for one thread: signatures, large
+ * writes. The owners of work take turns: one piece of each, however many it has queued.
  */
 #ifndef OS_WORK_POOL_H
 #define OS_WORK_POOL_H
@@ -24,15 +23,15 @@ struct work {
 
 #define WORK_THREADS_MAX 64
 
-/* Of the threads. LOW: so that the loop goes on beside them on a busy machine (priority_lower). */
+/* Priority of the threads. LOW: the loop has precedence on a busy machine (priority_lower). */
 enum work_priority { WORK_LOW, WORK_AS_LOOP };
 
 /* threads: 1 to WORK_THREADS_MAX. ring: called from them when something is done; then the loop
  * calls work_pool_done. 0, or HELIO_E*: no memory, no threads. */
 int work_pool_new(struct work_pool **out, unsigned threads, enum work_priority priority,
                   void (*ring)(void *context), void *context);
-/* Waits for what is being done; what waits is not begun. All are told to be done from within this
- * call. NULL is allowed. */
+/* Waits for running work; queued work is not begun. All work is reported as done within this call.
+ * NULL is allowed. */
 void work_pool_free(struct work_pool *p);
 
 void work_pool_give(struct work_pool *p, struct work *w);
@@ -42,7 +41,7 @@ bool work_pool_take_back(struct work_pool *p, struct work *w);
 bool work_pool_recall(struct work_pool *p, struct work *w);
 /* Pieces that no thread has begun. */
 unsigned work_pool_waiting(const struct work_pool *p);
-/* Tells the next one that is done, within which the pool may be freed; false: there is none. */
+/* Calls `done` of the next finished work, which may free the pool; false: there is none. */
 bool work_pool_done(struct work_pool *p);
 
 #endif

@@ -1,12 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What is outermost, as engines' binders and programs reach it: clock, alarm, datagram port, byte
- * stream. There are two worlds: the kernel's (os/uv_world.h) and the simulator's virtual one.
- * Nothing above them knows which one it has.
- *
- * All of it happens in one thread. Callbacks come from the world's loop, one after the other, never
- * from within a call into the world; when one of them is over, or several, the round ends
- * (world_attach).
+ * The system as engines' callers and programs use it: clock, alarm, datagram port, byte stream.
+ * There are two worlds: the kernel's (os/uv_world.h) and the simulator's virtual one. Code above
+ * does not know which one it has. Everything happens in one thread. Callbacks are made by the
+ * world's loop, one after the other, never within a call into the world. After one or several
+ * callbacks the round ends (world_attach).
  */
 #ifndef OS_WORLD_H
 #define OS_WORLD_H
@@ -45,10 +43,11 @@ struct alarm {
 
 void alarm_init(struct alarm *a, struct world *w, enum alarm_rank rank, void (*fire)(void *context),
                 void *context);
-/* It never goes off again, and its memory is free at once. Also from within its own `fire`. */
+/* The alarm never fires again, and its memory may be freed at once. May be called within its
+ * `fire`. */
 void alarm_fini(struct alarm *a);
-/* Goes off once, at this time or as soon after it as can be; 0: soon, after whatever else is ready;
- * TICK_NEVER: not at all. Takes the place of what was set before. */
+/* The alarm fires once, at this time or as soon as possible after it. 0: soon, after everything
+ * else that is ready. TICK_NEVER: not at all. Replaces the former time. */
 void alarm_set(struct alarm *a, tick when);
 static inline tick alarm_due(const struct alarm *a)
 {
@@ -69,14 +68,13 @@ struct round_end {
 
 struct port;
 
-/* Those that carry datagrams themselves (cla/framed/frame_port.h) have ops of their own. */
+/* Ports that transport datagrams themselves (cla/framed/frame_port.h) have their own functions. */
 struct port_ops {
     void (*watch)(struct port *p, bool read, bool write);
     void (*close)(struct port *p, void (*closed)(void *context), void *context);
 };
 
-/* A place where datagrams leave and arrive: the batches of os/udp_io.h, and who is told when there
- * is something to do. */
+/* A datagram port: the batches of os/udp_io.h, with a callback when it is ready. */
 struct port {
     struct world *world;
     const struct port_ops *ops;
@@ -110,24 +108,24 @@ struct world {
     const struct world_ops *ops;
     struct list alarms;  /* by rank, then by alarm_init */
     struct list ends;    /* struct round_end.node */
-    struct list *walk;   /* the alarm after the one that goes off */
+    struct list *walk;   /* the alarm after the one that is firing */
     tick earliest;       /* no alarm is due before it */
     struct pipes *pipes; /* of a world whose streams are in memory (sim/pipes.h) */
-    size_t owner; /* whose part of it acts now, where there are several: a number of the world's
-                   * own. What is made has it, and acts with it. */
+    /* The present owner, if there are several: a number of the world's own. Objects that are
+     * created now belong to it, and their callbacks set it again. */
+    size_t owner;
     uint64_t no_descriptor; /* times that a connection was not accepted: none was free */
     bool wakeups_free;      /* a wake-up costs nothing: there is no use in gathering work for one */
 };
 
-/* Monotonic, of an origin that the world chose; never goes back. */
+/* Monotonic time, with an origin of the world's choice; never decreases. */
 static inline tick world_now(const struct world *w)
 {
     return w->ops->now(w);
 }
 
-/* Processor time of this thread, ns: what passes while the system lets others run is not in it. In
- * virtual time: world_now, less the stalls that its owner made. A system call: for those who have a
- * reason, not for each message. */
+/* Processor time of this thread, ns; it excludes time in which the system runs others. In virtual
+ * time: world_now minus the owner's stalls. It is a system call: not for each message. */
 static inline tick world_processor(const struct world *w)
 {
     return w->ops->processor(w);
@@ -139,7 +137,7 @@ static inline uint64_t world_wall(const struct world *w)
     return w->ops->wall(w);
 }
 
-/* A number that nobody foresees; in virtual time the seed's next one. */
+/* An unpredictable number; in virtual time the next one of the seed. */
 static inline uint64_t world_random(struct world *w)
 {
     return w->ops->random(w);
@@ -179,20 +177,20 @@ static inline int port_open(struct world *w, struct port **out, const struct add
     return r;
 }
 
-/* What `ready` is called for from now on: datagrams that arrive; room for what was kept. */
+/* Selects the events of `ready`: arriving datagrams; room for kept datagrams. */
 static inline void port_watch(struct port *p, bool read, bool write)
 {
     p->ops->watch(p, read, write);
 }
 
-/* Ends it, its io included; `ready` is not called any more. `closed` comes later than this call. */
+/* Ends the port with its io; `ready` is not called any more. `closed` is called after this call. */
 static inline void port_close(struct port *p, void (*closed)(void *context), void *context)
 {
     p->ops->close(p, closed, context);
 }
 
-/* Accepts streams at a place. 0 or HELIO_E* (HELIO_EEXIST: somebody is there). A file that is in
- * the way of a path is the caller's affair. */
+/* Listens for streams. Returns 0 or HELIO_E* (HELIO_EEXIST: the address is in use). The caller must
+ * remove an old file at a path. */
 static inline int stream_listen(struct world *w, struct stream_listener **out,
                                 const struct stream_place *at,
                                 void (*accepted)(void *context, struct stream *s), void *context)
@@ -205,8 +203,8 @@ static inline int stream_listen(struct world *w, struct stream_listener **out,
     return r;
 }
 
-/* Begins to connect. 0 or HELIO_E*: then there is no stream. What is found out later is told by
- * user->ended. */
+/* Starts a connection. Returns 0, or HELIO_E*: then there is no stream. Later failures are reported
+ * by user->ended. */
 static inline int stream_connect(struct world *w, struct stream **out,
                                  const struct stream_place *to, const struct stream_user *user,
                                  void *context)
@@ -221,14 +219,14 @@ static inline int stream_connect(struct world *w, struct stream **out,
 
 void world_init(struct world *w, const struct world_ops *ops, bool wakeups_free);
 
-/* The round is over: asks all that are attached until none has anything to do. True: one had. */
+/* Ends the round: calls all attached functions until none has anything to do. True: one had. */
 bool world_end_round(struct world *w);
 
 /* The earliest time that an alarm is set to; brings world.earliest to it. */
 tick world_due(struct world *w);
 
-/* Lets go off the first `most` alarms, in order, that are due at `now`, each at most once, and
- * brings world.earliest to the earliest of the others. Returns how many did. */
+/* Fires the first `most` alarms, in order, that are due at `now`, each at most once. Sets
+ * world.earliest to the earliest of the others. Returns their number. */
 unsigned world_fire(struct world *w, tick now, unsigned most);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What lies in the files of an LMDB store, row by row, for who checks and repairs it while no node
- * has it open. A damaged tree of pages may end the process in a signal: who walks does it in a
- * child process, and goes on behind the row where that ended; or asks store_lmdb_check before.
+ * The rows of an LMDB store's files, for tools that check and repair them while no node has them
+ * open. Reading a damaged page tree may end the process with a signal. So a caller walks in a child
+ * process and continues after the row at which that ended; or it calls store_lmdb_check first.
  */
 #ifndef STORE_LMDB_H
 #define STORE_LMDB_H
@@ -30,8 +30,8 @@ struct store_row {
     bool aside; /* a node has set it aside */
 };
 
-/* Where a walk is: begin with all zero; it goes on behind this row, which is set before the row is
- * looked at. */
+/* Position of a walk; begin with all zero. The walk continues after this row. It is set before the
+ * row is read. */
 struct store_walk {
     unsigned table;
     uint64_t key;

@@ -70,15 +70,16 @@ int lmdb_forget(struct store *s, uint64_t now_ms);
 /* store_lmdb_open.c */
 int lmdb_open(struct store **out, const struct store_options *o, char *why, size_t why_cap);
 void lmdb_free(struct lmdb *l);
-/* In a write transaction: keeps a damaged head apart. 0 or an error of LMDB. */
+/* In a write transaction: moves a damaged head to the table of damaged ones. Returns 0 or an LMDB
+ * error. */
 int lmdb_put_aside(struct lmdb *l, MDB_txn *txn, const MDB_val *key, MDB_val *row);
 
 /* store_lmdb_convert.c: heads of the older format become ones of this. 0 or an error of LMDB. */
 int lmdb_convert(struct lmdb *l);
 
-/* store_lmdb_probe.c: checks in a child process, whose medium may fail, that the file's pages are
- * whole (`all`: the headers of the bundles' pages, too; else lmdb_bundle_whole looks at each before
- * it is changed). 0; HELIO_EFORMAT or another error with the reason in why. */
+/* store_lmdb_probe.c: checks in a child process, because the medium may fail, that the file's pages
+ * are intact. all: also the headers of the bundles' pages; else lmdb_bundle_whole checks each
+ * before it is changed. Returns 0; HELIO_EFORMAT or another error with the reason in why. */
 int lmdb_probe(const char *path, bool all, char *why, size_t cap);
 /* The database's file, to be read only; unmapped by the second one. 0, HELIO_ENOENT: there is none,
  * or it is empty; another error. */

@@ -48,11 +48,10 @@ int pages_begin(struct pages *p, const uint8_t *map, size_t bytes, bool older, c
                 size_t cap);
 
 /*
- * Is every page that is in use within the file, of the right kind, in order within, and in use
- * once; and is the list of free pages sorted and free of pages in use? Each page is looked at once.
- * The headers of long values of the table "bundles" are looked at with `headers` only (that is a
- * read of the medium for each); their places are checked anyway. 0; HELIO_EFORMAT with the reason
- * in why; HELIO_ENOMEM.
+ * Checks that every used page is within the file, of the right kind, in order, and used once; and
+ * that the list of free pages is sorted and has no used pages. Each page is read once. headers:
+ * also reads the headers of long values of the table "bundles" (one read of the medium each); their
+ * positions are always checked. Returns 0; HELIO_EFORMAT with the reason in why; HELIO_ENOMEM.
  */
 int pages_check(const struct pages *p, bool headers, char *why, size_t cap);
 
@@ -69,7 +68,7 @@ int pages_each(const struct pages *p, const char *table, pages_row *fn, void *ct
 /* Is data[0..len) of this page, which holds a long value, described as it must be? `number`: its
  * page number. */
 bool pages_long_value(const uint8_t *page, uint64_t number, size_t len, uint32_t page_bytes);
-/* Does LMDB keep such a row's value apart, in pages of its own? */
+/* Does LMDB keep such a row's value in pages of its own? */
 bool pages_is_long(size_t key_len, size_t value_len, uint32_t page_bytes);
 
 /* Where the map begins in which `at` lies in a leaf that was checked, without its page's number

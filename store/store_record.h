@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rows of the store as bytes, each with a CRC-32C over itself and over the key under which it lies:
- * a row that is damaged, or lies under another's key, is not taken for a good one.
+ * Rows of the store as bytes. Each has a CRC-32C over its bytes and its key, so that a damaged row,
+ * or a row under another key, is detected.
  */
 #ifndef STORE_RECORD_H
 #define STORE_RECORD_H

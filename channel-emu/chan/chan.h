@@ -27,7 +27,7 @@ struct trace_run {
 };
 
 struct trace {
-    tick step;      /* duration of a step, ns; 0.1 ms unless told otherwise */
+    tick step;      /* duration of a step, ns; default 0.1 ms */
     uint64_t steps; /* the sum of all runs, >= 1 */
     size_t len, cap;
     struct trace_run *runs;
@@ -39,7 +39,7 @@ void trace_fini(struct trace *t);
  * 0, HELIO_ENOMEM, HELIO_EINVAL (steps 0, or a sum that overflows a tick). */
 int trace_add(struct trace *t, bool bad, uint64_t steps);
 
-/* A place in a looping trace; moving forward is O(1) amortised, moving back starts again. */
+/* A position in a looping trace. Moving forward is O(1) amortised; moving back restarts. */
 struct trace_clock {
     const struct trace *trace;
     tick offset; /* where in the trace time `origin` lies */
@@ -75,7 +75,7 @@ enum chan_reason {
     CHAN_LOSSES,                  /* so many reasons to be lost; the rest is not lost: */
     CHAN_DUPLICATE = CHAN_LOSSES, /* arrives twice */
     CHAN_CORRUPT,                 /* at least one bit of it, or of its copy, is flipped */
-    CHAN_MARK,                    /* goes on with the mark of congestion */
+    CHAN_MARK,                    /* delivered with the congestion mark */
     CHAN_REASONS
 };
 /* "trace", "random", "burst", "outage", "rule", "queue", "memory", "end", "codel", "handover",
@@ -101,8 +101,8 @@ enum chan_key {
     CHAN_KEY_CORRUPT = 16,
     CHAN_KEY_BITS = 32
 };
-/* New values of what is in `keys`, an "or" of enum chan_key, not 0. They hold for frames whose time
- * on the air begins at or after `at`; the frame on the air keeps those with which it began. */
+/* New values of the parameters in `keys`, an "or" of enum chan_key, not 0. They apply to frames
+ * whose transmission begins at or after `at`; a frame in transmission keeps the former values. */
 struct chan_change {
     tick at; /* after the origin */
     unsigned keys;
@@ -123,8 +123,9 @@ struct chan_power {
     size_t len;          /* >= 1 */
     tick step, offset;   /* offset: where in it the origin lies */
     bool loop;           /* else there are no losses by it before its begin and after its end */
-    tick interleaver; /* a frame is spread over its time on the air and this; it comes out so much
-                       * later, and meets the mean power over all of that */
+    /* Interleaver depth, ns. A frame is spread over its transmission time and this time: it is
+     * delivered so much later, and its losses follow the mean power over the whole time. */
+    tick interleaver;
     uint32_t codeword_bits; /* of which each may be lost; 0: the points are of whole frames */
     const struct chan_power_point *points; /* rising in dB, from 1 on; between two the logarithms */
     size_t count;                          /* of both rates are linear; constant outside */
@@ -141,24 +142,25 @@ struct chan_burst {
 struct chan_jitter;
 struct chan_shared;
 
-/* Zeroed, it is a wire. All pointers are borrowed for the life of the channel. */
+/* A zeroed configuration is a perfect wire. All pointers are borrowed until chan_free. */
 struct chan_config {
-    uint64_t rate_bps;    /* serialises frames at this rate; 0 = no serialisation */
-    uint32_t overhead;    /* bytes added to each frame on the air */
-    uint64_t queue_bytes; /* limit of what waits for the line, overhead counted; 0 = none. An idle
-                           * line takes any frame; without a rate only `hold` makes frames wait. */
-    tick queue_time;      /* limit of the time to radiate what waits, ns; 0 = none; needs a rate */
-    tick codel_target, codel_interval; /* CoDel (RFC 8289) beside these limits; interval 0 = none;
-                                        * needs a rate, and a target */
+    uint64_t rate_bps; /* serialises frames at this rate; 0 = no serialisation */
+    uint32_t overhead; /* bytes added to each frame on the air */
+    /* limit of what waits for the line, overhead counted; 0 = none. An idle line takes any frame;
+     * without a rate only `hold` makes frames wait. */
+    uint64_t queue_bytes;
+    tick queue_time; /* limit of the time to radiate what waits, ns; 0 = none; needs a rate */
+    /* CoDel (RFC 8289) beside these limits; interval 0 = none; needs a rate, and a target */
+    tick codel_target, codel_interval;
     bool codel_marks; /* it marks frames that can be marked instead of dropping them */
     tick mark_above;  /* frames that can be marked and have waited longer are; 0 = none */
 
     tick delay;                      /* propagation, ns; not used with points */
     const struct chan_point *points; /* delay over time, linear in between, constant before and */
-    size_t point_count;              /* after, `at` rising; taken when the last bit leaves. No
-                                      * frame overtakes another by it. */
-    tick jitter;                     /* uniform extra delay [0, jitter), ns; frames may overtake */
-    bool jitter_in_order;            /* … or may not: one that would waits for the one before */
+    /* after, `at` rising; taken when the last bit leaves. No frame overtakes another by it. */
+    size_t point_count;
+    tick jitter;          /* uniform extra delay [0, jitter), ns; frames may overtake */
+    bool jitter_in_order; /* … or may not: one that would waits for the one before */
     const struct chan_jitter *jitter_law; /* of another distribution (chan_jitter.h); NULL: none */
 
     tick origin;       /* of trace, windows and points */
@@ -167,35 +169,37 @@ struct chan_config {
     const struct chan_window *windows; /* contacts, rising, not overlapping; none: always on */
     size_t window_count;
     bool windows_off; /* the windows are losses of sight: off in them, on elsewhere */
-    bool hold;        /* off contact the line waits for the next one, instead of losing frames;
-                       * what the end of a contact cuts, or follows the last one, is lost */
+    /* off contact the line waits for the next one, instead of losing frames; what the end of a
+     * contact cuts, or follows the last one, is lost */
+    bool hold;
 
     const struct trace *trace; /* NULL: none */
     tick trace_offset;         /* where in the trace time the origin lies */
     bool trace_no_loop;        /* good after its end, instead of from its begin again */
-    bool start_only;           /* trace and burst look at the start of a frame's time on the air,
-                                * instead of all of it */
+    /* trace and burst look at the start of a frame's time on the air, instead of all of it */
+    bool start_only;
     const struct chan_power *power; /* NULL: none; its losses count as those of a trace */
     struct chan_burst burst;
     double loss;           /* independent erasure probability per frame, 0..1 */
     double duplicate;      /* probability that a frame arrives twice */
     double corrupt;        /* probability that a frame has one bit flipped */
     double bit_error_rate; /* probability of each bit of a frame to be flipped, 0..1 */
-    uint64_t seed;         /* each kind of chance has its own stream, by number of the frame: one
-                            * that is turned on or off moves no other */
+    /* each kind of chance has its own stream, by number of the frame: one that is turned on or off
+     * moves no other */
+    uint64_t seed;
 
     const struct chan_change
-        *changes;               /* of the values above in mid-run, `at` rising; a rate needs */
-    size_t change_count;        /* rate_bps > 0, a delay no points */
-    struct chan_shared *shared; /* takes this transmitter's line (chan_shared.h) instead of one of
-                                 * its own: rate, queue, CoDel, marks and hold are not used. NULL:
-                                 * none */
+        *changes;        /* of the values above in mid-run, `at` rising; a rate needs */
+    size_t change_count; /* rate_bps > 0, a delay no points */
+    /* takes this transmitter's line (chan_shared.h) instead of one of its own: rate, queue, CoDel,
+     * marks and hold are not used. NULL: none */
+    struct chan_shared *shared;
     const tick *cuts; /* rising, not after the origin but as `now` is: what entered before a cut */
     size_t
         cut_count; /* and would arrive after it is lost; what waits then takes no line any more */
-    bool live; /* chan_change may be called. Then, and with changes, CoDel, marks, cuts or a shared
-                * line, frames wait for the line with their fates undecided: these are told when the
-                * line takes them */
+    /* chan_change may be called. With this, or with changes, CoDel, marks, cuts or a shared line,
+     * the fate of a queued frame is undecided until the line takes it. */
+    bool live;
 };
 
 struct chan_counters {
@@ -210,9 +214,9 @@ struct chan_counters {
 uint64_t chan_lost(const struct chan_counters *n);
 
 struct chan;
-/* 0, HELIO_ENOMEM, HELIO_EINVAL (a probability outside 0..1, too much overhead, an empty trace,
- * only one dwell time, windows, points or changes out of order or too many, hold without windows,
- * a change of what is not there). */
+/* Returns 0, HELIO_ENOMEM or HELIO_EINVAL. Invalid are: a probability outside 0..1, too much
+ * overhead, an empty trace, only one dwell time, too many or unsorted windows, points or changes,
+ * hold without windows, and a change of a parameter that is not configured. */
 int chan_new(struct chan **out, const struct chan_config *config);
 void chan_free(struct chan *c);
 
@@ -222,9 +226,9 @@ void chan_free(struct chan *c);
 /* Windows, or points, at most. */
 #define CHAN_TABLE_MAX (UINT32_C(1) << 20)
 
-/* A frame enters the line at `now`, which never goes back from one input or outage to the next
- * (output has its own time and may be ahead). The bytes are copied; len <= CHAN_FRAME_MAX. `tag`
- * comes out with it (port numbers, flow). */
+/* A frame enters the line at `now`, which must not decrease between inputs and outages (output has
+ * its own time and may be ahead). The bytes are copied; len <= CHAN_FRAME_MAX. `tag` is returned
+ * with the frame (port numbers, flow). */
 void chan_input(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now);
 
 /* The same, but the frame is lost by rule (unless the queue is full): it takes the line, and its
@@ -238,9 +242,9 @@ void chan_input_rule(struct chan *c, const uint8_t *data, size_t len, uint64_t t
 void chan_input_as(struct chan *c, const uint8_t *data, size_t len, uint64_t tag, tick now,
                    unsigned as);
 
-/* The same where only the first octets of a frame matter, as in a simulation whose payload is all
- * alike: these are copied and come out, but the frame has all of its length on the air. Needs a
- * channel that flips no bits, unless all are kept. */
+/* The same if only the first octets of a frame are needed, as in a simulation with uniform payload.
+ * Only these are copied and returned, but the frame is transmitted with its whole length. The
+ * channel must not flip bits, unless all octets are kept. */
 struct chan_head {
     const uint8_t *data;
     size_t kept, len; /* octets of data; of the frame: kept <= len <= CHAN_FRAME_MAX */
@@ -248,27 +252,27 @@ struct chan_head {
 void chan_input_head(struct chan *c, const struct chan_head *head, uint64_t tag, tick now,
                      unsigned as);
 
-/* Changes values from `now` on, which is no earlier than the last input, outage or change; `at` of
- * the change does not matter. It is the same as if it had stood among the configured changes, but
- * for frames that were let on the line in this very nanosecond. Needs `live`. 0, HELIO_ENOMEM,
- * HELIO_EINVAL (as of chan_new); nothing is changed then. */
+/* Changes parameters from `now` on, which must not be before the last input, outage or change;
+ * change->at is ignored. The effect is that of a configured change, except for frames whose
+ * transmission began at exactly `now`. Requires `live`. Returns 0; HELIO_ENOMEM or HELIO_EINVAL (as
+ * chan_new), with nothing changed. */
 int chan_change(struct chan *c, const struct chan_change *change, tick now);
 
-/* Frames whose time on the air meets an outage are lost (set down, then up). */
+/* Begins (down) or ends an outage: frames in transmission during an outage are lost. */
 void chan_outage(struct chan *c, bool down, tick now);
 
-/* Nothing comes out any more: what is still inside is lost (chan_fate tells of each), with CHAN_END
- * but for what an outage has already cost. The last call but for chan_fate, chan_counters and
- * chan_free. */
+/* Ends the channel: frames still inside are lost (chan_fate reports each) with the reason CHAN_END,
+ * except those that an outage has lost already. Only chan_fate, chan_counters and chan_free may
+ * follow. */
 void chan_end(struct chan *c);
 
-/* When to call chan_output next: the next frame comes out then, or is found lost in an outage, or
- * the line takes one that waits, or a cut loses it. TICK_NEVER when the line is empty. */
+/* When to call chan_output next: a frame is delivered, or lost in an outage or cut, or the line
+ * takes a queued frame. TICK_NEVER: the line is empty. */
 tick chan_deadline(const struct chan *c);
 
-/* The next frame due at or before now: 1, or 0 when there is none. `data` holds until the next
- * chan_input, chan_outage or chan_free, so that a batch can be gathered without a copy, and is the
- * caller's to change until then. */
+/* Returns 1 and the next frame due at or before now, or 0. `data` is valid until the next
+ * chan_input, chan_outage or chan_free, so that a batch can be collected without a copy; the caller
+ * may change it. */
 struct chan_out {
     uint8_t *data;
     size_t len;
@@ -280,12 +284,12 @@ struct chan_out {
     uint64_t number;         /* of its input, from 1; a copy has that of its frame */
     bool copy, corrupted;
     bool marked; /* here: the caller puts it into the frame's bytes, or beside them */
-    uint8_t ecn; /* as it came; 3 when it is marked */
+    uint8_t ecn; /* as received; 3 when marked */
 };
 int chan_output(struct chan *c, tick now, struct chan_out *out);
 
-/* What it is like for frames whose time on the air is in [from, to), from < to, for observers: it
- * changes nothing. Values are those that the last frame met. All zeros before the first frame. */
+/* The state of the channel for frames in transmission during [from, to), from < to. For observers:
+ * nothing changes. Values are those of the latest frame; all zeros before the first frame. */
 struct chan_look {
     bool begun;
     bool down;        /* by chan_outage, now */
@@ -299,12 +303,11 @@ struct chan_look {
 };
 void chan_look_at(struct chan *c, tick from, tick to, struct chan_look *out);
 
-/* What the channel did to single frames: 1 and one record for each that was lost, duplicated,
- * corrupted or marked in the last chan_input, and each found lost in an outage by chan_output, or
- * at the end by chan_end, since, or taken by the line after it had waited for it (see live); 0 when
- * there are no more. Nothing is copied or kept for it: what was not asked for before the next
- * chan_input or chan_outage is forgotten. Of a frame of the last chan_input, `data` are the
- * caller's own, else they hold as those of chan_output do. */
+/* The fates of single frames. Returns 1 and a record for each frame that was lost, duplicated,
+ * corrupted or marked: in the last chan_input; since then in an outage (by chan_output) or at the
+ * end (chan_end); or when the line took it from the queue (see live). 0: there are no more. Records
+ * not read before the next chan_input or chan_outage are dropped. `data` of a frame of the last
+ * chan_input are the caller's, else they are valid as those of chan_output. */
 struct chan_fate {
     enum chan_reason reason;
     uint64_t number;         /* of the frame, from 1, counting all inputs */

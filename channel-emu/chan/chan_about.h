@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a trace comes from: what its file says beside the runs (docs/trace-format.md). */
+/* The origin of a trace: the fields of its file beside the runs (docs/trace-format.md). */
 #ifndef CHANNEL_EMU_CHAN_ABOUT_H
 #define CHANNEL_EMU_CHAN_ABOUT_H
 

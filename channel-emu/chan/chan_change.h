@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Values that change in mid-run: a list of changes, and what is in force as time goes on. */
+/* Parameters that change during a run: a list of changes, and the present values. */
 #ifndef CHANNEL_EMU_CHAN_CHANGE_H
 #define CHANNEL_EMU_CHAN_CHANGE_H
 
@@ -26,7 +26,7 @@ bool chan_changes_valid(const struct chan_config *config);
 /* May a value, or all of them, ever be in force? */
 bool chan_changes_any(const struct chan_config *config, enum chan_key key);
 
-/* 0 or HELIO_ENOMEM. The times count from 0 until chan_changes_begin is told the origin. */
+/* Returns 0 or HELIO_ENOMEM. Times count from 0 until chan_changes_begin sets the origin. */
 int chan_changes_init(struct chan_changes *c, const struct chan_config *config);
 void chan_changes_fini(struct chan_changes *c);
 void chan_changes_begin(struct chan_changes *c, tick origin);

@@ -20,7 +20,7 @@ extern "C" {
 
 #define CODE_POINTS_MAX 5u
 #define CODE_TABLE_MAX (CODE_POINTS_MAX + 2u)
-#define CODE_LOSS_LEAST 1e-7 /* the curve goes on as far as this */
+#define CODE_LOSS_LEAST 1e-7 /* the curve is extrapolated down to this */
 
 struct code_curve {
     const char *name;
@@ -37,10 +37,10 @@ struct code_curve {
 /* In the order of CODE_NAMES. */
 extern const struct code_curve code_curves[CODE_COUNT];
 
-/* The table of a receiver whose Es/N0 is 0 dB at a power of `noise_db`, and rises by `slope` dB
- * (1, or 2: a detector limited by its own noise) for each dB of power. The curve goes on below its
- * first and above its last point as between the two that are next, to losses of 1 and of
- * CODE_LOSS_LEAST. Returns the number of points. */
+/* The table of a receiver whose Es/N0 is 0 dB at a power of `noise_db`, and rises by `slope` dB for
+ * each dB of power (1; or 2: a detector limited by its own noise). Beyond its first and last points
+ * the curve is extrapolated from the two nearest points, to losses of 1 and CODE_LOSS_LEAST.
+ * Returns the number of points. */
 size_t code_table(const struct code_curve *c, double noise_db, double slope,
                   struct chan_power_point out[CODE_TABLE_MAX]);
 

@@ -18,7 +18,7 @@ struct chan_codel {
     bool dropped;     /* the frame before, in this same instant ... */
     bool entered;     /* ... which was the first one, so that the next one passes */
     uint64_t count;   /* drops since that began ... */
-    uint64_t before;  /* ... as far as they count for the next time */
+    uint64_t before;  /* the part of them that affects the next time */
     tick first_above; /* an interval after waits became too long; TICK_NEVER: they are not */
     tick next;        /* drop */
 };
@@ -26,12 +26,12 @@ struct chan_codel {
 /* target and interval >= 1. */
 void chan_codel_init(struct chan_codel *c, tick target, tick interval, bool marks);
 
-/* The line takes a frame at `now`, which never goes back, after it waited for so long; `backlog`:
- * more waits behind it than one frame. Of a dropped frame the line takes none of its time: the next
- * one follows with the same `now`, or chan_codel_empty. */
+/* The line takes a frame at `now`, which never decreases, after it was queued for `waited`.
+ * `backlog`: more than one frame is queued behind it. A dropped frame uses no time of the line: the
+ * next call has the same `now`, or is chan_codel_empty. */
 enum chan_codel_verdict chan_codel_take(struct chan_codel *c, tick now, tick waited, bool backlog,
                                         bool markable);
-/* Nothing waits any more, after a drop, or since what waited is gone without the line. */
+/* The queue is empty: after a drop, or because frames left it without the line. */
 void chan_codel_empty(struct chan_codel *c);
 
 /* When to drop next: t + interval / sqrt(count), count >= 1. */

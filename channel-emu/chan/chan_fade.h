@@ -40,19 +40,21 @@ struct fade_config {
     struct fade_point pass[FADE_POINTS_MAX];
     double wavelength_nm, aperture_m, altitude_km;
     struct air_profile profile;
-    unsigned fibre; /* 0: none; else the receiver's power is that in a single-mode fibre behind
-                     * adaptive optics that correct so many modes (chan_zernike.h) */
+    /* 0: none; else the receiver's power is that in a single-mode fibre behind adaptive optics that
+     * correct so many modes (chan_zernike.h) */
+    unsigned fibre;
     double
         jitter; /* deviation of the pointing per axis / half-width of the beam at 1/e^2; 0: none */
     tick jitter_coherence;
     enum fade_spectrum spectrum;
-    tick inner;          /* of FADE_POINT: the inner scale over the wind; 0: there is none */
-    bool wind;           /* the coherence time follows from wind and slew instead */
-    double wind_m_s;     /* near the ground */
-    bool orbit;          /* slew by the elevation and altitude; else: */
-    double slew;         /* rad/s */
-    bool two_scales;     /* gamma-gamma's factors have correlation times of their own, whose
-                          * geometric mean is the coherence time */
+    tick inner;      /* of FADE_POINT: the inner scale over the wind; 0: there is none */
+    bool wind;       /* the coherence time follows from wind and slew instead */
+    double wind_m_s; /* near the ground */
+    bool orbit;      /* slew by the elevation and altitude; else: */
+    double slew;     /* rad/s */
+    /* gamma-gamma's factors have correlation times of their own, whose geometric mean is the
+     * coherence time */
+    bool two_scales;
     double bias;         /* of the pointing, constant, / half-width of the beam */
     double uplink_m;     /* radius of the beam upwards at 1/e^2; 0: it is a downlink */
     double residual;     /* what adaptive optics leave of index and wander variance upwards, 0..1 */
@@ -90,7 +92,7 @@ struct fade {
     struct fade_process normal[4]; /* scintillation, its second factor, pointing in x and y */
     double coherence[2];           /* of the first two, steps; 0: not yet */
     double drawn[2];               /* by the first two in this step */
-    const struct fade *beside;     /* a direction whose numbers share in this one's; NULL: none */
+    const struct fade *beside;     /* a direction with correlated random numbers; NULL: none */
     double jitter;                 /* of the pointing now, wander included */
     struct rng clouds;
     bool covered;
@@ -102,16 +104,16 @@ struct fade {
     uint64_t renew; /* when the tables and the path's gain are made anew */
 };
 
-/* HELIO_EINVAL when a coherence time is under 2 steps or over FADE_COHERENCE_STEPS_MAX of them, an
- * inner scale is under CHAN_FILTER_INNER_MIN of them or over half a coherence time, or a
- * scintillation has neither an index nor an elevation; else 0. */
+/* Returns 0, or HELIO_EINVAL: a coherence time below 2 steps or above FADE_COHERENCE_STEPS_MAX
+ * steps; an inner scale below CHAN_FILTER_INNER_MIN steps or above half a coherence time; a
+ * scintillation with neither index nor elevation. */
 int fade_check(const struct fade_config *c, tick step);
 
 /* The configuration has been checked for the step. */
 void fade_init(struct fade *f, const struct fade_config *c, tick step, uint64_t seed);
 
-/* The other direction: random numbers of its own, the same clouds, and in each step the numbers
- * that `beside` drew last, which has to stay where it is, with the weight of back_correlation. */
+/* The reverse direction: its own random numbers, the same clouds, and in each step the latest
+ * numbers of `beside` with the weight of back_correlation. `beside` must stay valid. */
 void fade_init_back(struct fade *f, const struct fade *beside, const struct fade_config *c,
                     tick step, uint64_t seed);
 
@@ -145,9 +147,9 @@ struct fade_direction {
     uint64_t seed, steps, at; /* `at`: the step in which `forward` is */
 };
 
-/* Of a trace of so many steps, which loops: where the lag reaches beyond its ends, forward goes on
- * at the other end. The configuration has been checked for the step. The structure stays where it
- * is. */
+/* For a looping trace of `steps` steps: where the lag exceeds its ends, `forward` continues at the
+ * other end. The configuration must have been checked for the step. The structure must not be
+ * moved. */
 void fade_direction_init(struct fade_direction *d, const struct fade_config *c, tick step,
                          uint64_t steps, uint64_t seed);
 

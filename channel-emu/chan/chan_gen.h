@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Synthetic erasure traces. A specification is made of the options of `helio-trace gen`, by name
- * and text, so that what a file says of its origin makes it again. The presets A, F and H meet the
- * statistics that Caini et al. published for their optical links ("LTP Performance on Near-Earth
- * Optical Links", IEEE TAES 59(6), 2023), whose traces are not public; leo-low and leo-high are
- * physical examples.
+ * Synthetic erasure traces. A specification consists of the options of `helio-trace gen`, by name
+ * and text, so that the origin in a file reproduces it. The presets A, F and H match the statistics
+ * that Caini et al. published for their optical links ("LTP Performance on Near-Earth Optical
+ * Links", IEEE TAES 59(6), 2023); their traces are not public. leo-low and leo-high are physical
+ * examples.
  */
 #ifndef CHANNEL_EMU_CHAN_GEN_H
 #define CHANNEL_EMU_CHAN_GEN_H

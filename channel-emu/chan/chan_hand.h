@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Hand-over: the traffic of one link moves from one channel to another at known times, as from a
- * ground station to the next one. Each frame takes the channel of the moment at which it enters;
- * what is inside the one before still arrives there, or, with `drop`, is lost (the cuts of that
- * channel's configuration).
+ * Hand-over: the traffic of one link moves from one channel to another at known times, for example
+ * between ground stations. A frame uses the channel of the time at which it enters. Frames inside
+ * the former channel are still delivered or, with `drop`, lost (the cuts of that channel's
+ * configuration).
  */
 #ifndef CHANNEL_EMU_CHAN_HAND_H
 #define CHANNEL_EMU_CHAN_HAND_H
@@ -30,16 +30,16 @@ struct chan_hand {
     size_t count, next;
 };
 
-/* Rising, each gap over by the next one, `to` below `channels`, and nothing to drop at the first?
- */
+/* Checks a list: rising times, each gap ends before the next hand-over, `to` is below `channels`,
+ * and the first has no `drop`. */
 bool chan_hand_valid(const struct chan_handover *list, size_t count, uint32_t channels);
 void chan_hand_init(struct chan_hand *h, const struct chan_handover *list, size_t count);
 
 /* The channel of a frame that enters at `now`, which does not go back; or CHAN_NOWHERE. */
 uint32_t chan_hand_to(struct chan_hand *h, tick now);
 
-/* When what is inside this channel is lost: as many as `count` places of `out` at most. Returns how
- * many; rising, for chan_config.cuts. */
+/* Writes the times at which the frames inside this channel are lost, at most `count`, to `out`.
+ * Returns their number; in rising order, for chan_config.cuts. */
 size_t chan_hand_cuts(const struct chan_handover *list, size_t count, uint32_t channel, tick *out);
 
 #ifdef __cplusplus

@@ -61,13 +61,13 @@ struct chan {
     tick held_for;       /* without a rate: the contact for which frames wait, */
     uint64_t held_bytes; /* and these are so many */
     tick last_input, last_leaves, last_due;
-    size_t point;      /* place in the delay's table */
+    size_t point;      /* index in the delay's table */
     struct list line;  /* frames in order of arrival */
     struct heap order; /* the same, when they may overtake */
     struct chan_pool pool;
-    struct list held;  /* frames whose data was lent to the caller */
+    struct list held;  /* frames whose data the caller may still use */
     struct list gone;  /* frames that were lost after they had waited, until that is asked for */
-    struct list noted; /* frames that are not lost, but of which there is something to tell */
+    struct list noted; /* frames that are not lost, but have a fate to report */
     bool down;
     tick down_since;
     struct chan_fate last; /* of the last input, with these reasons */

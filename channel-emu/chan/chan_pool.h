@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Memory for frames in flight. A frame that was given back is taken again for the next of about its
- * size, so that a steady stream allocates nothing.
+ * Memory for frames in flight. A returned frame is reused for the next one of about its size, so
+ * that a steady stream allocates nothing.
  */
 #ifndef CHANNEL_EMU_CHAN_POOL_H
 #define CHANNEL_EMU_CHAN_POOL_H
@@ -29,7 +29,7 @@ struct chan;
 struct chan_frame {
     struct list link;      /* in the line (order of arrival), waiting for it, or in the pool */
     struct heap_node node; /* by time of arrival, when frames may overtake */
-    struct list note;      /* while there is something to tell of it: */
+    struct list note;      /* while its fate must be reported: */
     uint16_t notes;        /* a bit for each enum chan_reason */
     struct chan_draw draw; /* while it waits for the line */
     struct chan *owner;    /* … that several may share */
@@ -40,7 +40,7 @@ struct chan_frame {
     uint64_t tag, number;
     uint32_t len, kept; /* on the air; of these, here */
     uint8_t size_class;
-    uint8_t reason; /* enum chan_reason, once it is gone */
+    uint8_t reason; /* enum chan_reason, after it was lost */
     bool lost;      /* in an outage */
     bool copy, corrupted, marked;
     uint8_t ecn;
@@ -52,11 +52,11 @@ struct chan_pool {
 };
 
 void chan_pool_init(struct chan_pool *p);
-/* Frees what was given back; frames still taken are leaked. */
+/* Frees returned frames; frames still in use leak. */
 void chan_pool_fini(struct chan_pool *p);
 
-/* A frame with room for so many bytes (<= CHAN_FRAME_MAX), its fields not set but for size_class
- * and kept, and nothing to tell of it. NULL when memory is out. */
+/* A frame with memory for so many bytes (<= CHAN_FRAME_MAX) and no fate to report; only size_class
+ * and kept are set. NULL: no memory. */
 struct chan_frame *chan_pool_take(struct chan_pool *p, size_t kept);
 void chan_pool_give(struct chan_pool *p, struct chan_frame *f);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received power over time as a cause of losses: the mean power over the time in which a frame is
- * spread, and a table of error rates over it.
+ * Received power over time as a cause of losses: the mean power over the time of a frame, and a
+ * table of error rates by power.
  */
 #ifndef CHANNEL_EMU_CHAN_POWER_H
 #define CHANNEL_EMU_CHAN_POWER_H
@@ -15,11 +15,11 @@ extern "C" {
 /* Rising in power, finite; probabilities from 0 to 1; at least one point, a step, a sample. */
 bool chan_power_valid(const struct chan_power *p);
 
-/* sums[i] of the first i of n powers; sums has room for n + 1. */
+/* sums[i] is the sum of the first i of n powers; sums has n + 1 items. */
 void chan_power_sums(const double *power, size_t n, double *sums);
 
-/* The mean power over [from, to), or at the instant when empty, of powers whose offset lies at
- * `origin`. Before and after powers that do not loop it is HUGE_VAL. */
+/* The mean power over [from, to), or at `from` if that is empty; `origin` is the time of the
+ * powers' offset. HUGE_VAL before and after powers that do not loop. */
 double chan_power_mean(const struct chan_power *p, tick origin, tick from, tick to);
 
 /* What a frame of so many bytes meets at that power. */

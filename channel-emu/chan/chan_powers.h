@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received powers as text, one sample a line: a number, or columns. What is between them the first
- * line tells: semicolons, else commas, else white space. So a decimal comma is never taken for the
- * end of a column where semicolons are. A first line without a number in the chosen column is a
+ * Received powers as text, one sample a line: a number, or columns. The first line determines the
+ * separator: semicolons, else commas, else white space. So a decimal comma is never taken for a
+ * separator in a file with semicolons. A first line without a number in the chosen column is a
  * title; `#` begins a comment; blank lines and a carriage return at the end are allowed.
  */
 #ifndef CHANNEL_EMU_CHAN_POWERS_H
@@ -33,10 +33,10 @@ int powers_add(struct powers *p, double value, bool decibels);
 /* The mean; 0 when there is none. */
 double powers_mean(const struct powers *p);
 
-/* The powers over time with another step, in ns both: linear between the samples, each of which
- * counts for the middle of its step, and the mean of that over each new step. The last sample is
- * followed by the first one; an incomplete last step is left out. 0 with *out, which the caller
- * owns, HELIO_ENOMEM, or HELIO_EINVAL: no step, or too many of them. */
+/* Converts the powers to another step (ns, as the old one). Values are interpolated linearly
+ * between the samples, each at the middle of its step; the result is the mean over each new step.
+ * The first sample follows the last one; an incomplete last step is dropped. Returns 0 with *out,
+ * which the caller owns; HELIO_ENOMEM; HELIO_EINVAL: no step, or too many. */
 int powers_resample(const struct powers *p, uint64_t step, uint64_t wanted, struct powers *out);
 
 struct powers_text {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A receiver as erasures see it. What is sent in one step is spread by the interleaver over the
- * steps that follow; it is lost when the mean power over them is below the threshold. Or a block
- * interleaver spreads each codeword evenly over a block: symbols that meet a power below the
- * threshold are erased, and all codewords of the block are lost when more are than the code
- * corrects. After a loss the receiver may need some time to find the signal again.
+ * A receiver that produces erasures. An interleaver spreads each step over the following steps: the
+ * step is lost when the mean power over them is below the threshold. A block interleaver spreads
+ * each codeword evenly over a block: symbols with a power below the threshold are erased, and all
+ * codewords of the block are lost when the code cannot correct so many. After a loss the receiver
+ * may need time to acquire the signal again.
  */
 #ifndef CHANNEL_EMU_CHAN_RECEIVER_H
 #define CHANNEL_EMU_CHAN_RECEIVER_H
@@ -20,7 +20,7 @@ extern "C" {
 #define RECEIVER_DEPTH_MAX UINT64_C(10000000)
 
 struct receiver_config {
-    double margin_db; /* of the mean power over the sensitivity */
+    double margin_db; /* mean power over the sensitivity, dB */
     double fec_db;    /* what the code gains on top */
     tick interleaver; /* depth, ns; 0 and less than a step: none */
     tick reacquire;   /* stays bad for so long after a loss, ns */
@@ -39,8 +39,8 @@ struct receiver {
     double *ring; /* the last `depth` powers */
     size_t depth, have, at;
     uint64_t hold, lost; /* steps */
-    /* Of a block interleaver: steps of a block, the most that may be erased, those that are in the
-     * block under way; is the last whole block lost? */
+    /* Block interleaver: steps of a block, permitted erasures, and both counts of the present
+     * block; was the last whole block lost? */
     uint64_t block, most, done, erased;
     bool block_lost;
 };
@@ -49,13 +49,14 @@ struct receiver {
 int receiver_init(struct receiver *r, const struct receiver_config *c, double threshold, tick step);
 void receiver_fini(struct receiver *r);
 
-/* One step's power (>= 0, finite). Returns -1 while the interleaver fills (the first depth - 1
- * calls; the depth is that of a block if there are blocks), then 0 (good) or 1 (bad) for the step
- * that lies depth - 1 before this one. */
+/* Processes the power of one step (>= 0, finite). Returns the state of the step depth - 1 before
+ * this one: 0 (good) or 1 (bad). Returns -1 for the first depth - 1 calls. With blocks the depth is
+ * that of a block. */
 int receiver_input(struct receiver *r, double power);
 
-/* The trace of n powers, one a step, which is empty before; it loops, and so the interleaver goes
- * on at the first. 0, HELIO_ENOMEM, HELIO_EINVAL (as receiver_init; n is 0). */
+/* Makes the trace of n powers, one per step, in an empty *t. The trace loops: the interleaver
+ * continues with the first power. Returns 0, HELIO_ENOMEM, HELIO_EINVAL (as receiver_init; n is
+ * 0). */
 int receiver_trace(struct trace *t, const struct receiver_config *c, double threshold,
                    const double *power, size_t n);
 

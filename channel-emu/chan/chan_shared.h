@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One transmitter for several channels: one rate, one queue, first come, first served, with the
- * disciplines that a channel's own queue has. A frame waits for the line behind those of the other
- * channels, takes it, and from then on has the losses and the delay of its own channel, which
- * counts it. Such as: the uplink of a ground station to two spacecraft, two virtual channels of one
- * laser.
+ * One transmitter for several channels: one rate and one FIFO queue, with the queue disciplines of
+ * a channel. A frame is queued behind those of the other channels. After the line has taken it, the
+ * losses and the delay of its own channel apply, which also counts it. Examples: the uplink of a
+ * ground station to two spacecraft; two virtual channels of one laser.
  *
- * A call of one channel runs the line for all of them: after it, ask chan_fate of each, and take
- * chan_deadline over all (each tells the line's turn). Times of inputs, changes and outages go back
- * from one to the next at none of them: a caller with several sources sorts by time of arrival
- * before. Which channel a frame belongs to does not matter for its turn.
+ * A call for one channel runs the line for all channels. After it, call chan_fate for each, and
+ * take the earliest chan_deadline of all. Times of inputs, changes and outages must not decrease
+ * over all channels: a caller with several sources sorts them by time of arrival. The order of
+ * frames does not depend on their channels.
  */
 #ifndef CHANNEL_EMU_CHAN_SHARED_H
 #define CHANNEL_EMU_CHAN_SHARED_H
@@ -33,18 +32,17 @@ struct chan_shared_config {
 };
 
 struct chan_shared;
-/* 0, HELIO_ENOMEM, HELIO_EINVAL (no rate, CoDel without a target, changes out of order or of
- * something else). It outlives the channels whose config.shared it is. */
+/* Returns 0, HELIO_ENOMEM, HELIO_EINVAL (no rate, CoDel without a target, unsorted changes, or
+ * changes of other keys). It must exist as long as the channels whose config.shared it is. */
 int chan_shared_new(struct chan_shared **out, const struct chan_shared_config *config);
 void chan_shared_free(struct chan_shared *s);
 
-/* Another rate (>= 1) for frames whose time on the air begins at `now` or later; no earlier than
- * the last call. 0, or HELIO_ENOMEM, HELIO_EINVAL, and nothing is changed. */
+/* Sets a rate (>= 1) for frames whose transmission begins at `now` or later; now must not be before
+ * the last call. Returns 0; HELIO_ENOMEM, HELIO_EINVAL: nothing is changed. */
 int chan_shared_change(struct chan_shared *s, uint64_t rate_bps, tick now);
 
-/* A channel's part of a line: frames that took it, their bytes, overhead counted, and how long they
- * had waited for it. Of channels whose frames wait with their fates undecided (chan.h); of the
- * others nothing is counted. */
+/* A channel's share of a line: its frames, their bytes with overhead, and their queueing times.
+ * Only for channels with undecided queued frames (chan.h `live`); others are not counted. */
 struct chan_part {
     uint64_t frames, bytes;
     tick waited, waited_max; /* the sum; of one frame */

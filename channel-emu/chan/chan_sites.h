@@ -32,8 +32,8 @@ struct sites_spec {
 double sites_all_covered(const struct sites_spec *s, size_t k);
 /* The correlation of two stations' states (covered or not). */
 double sites_state_correlation(const struct sites_spec *s);
-/* How often each of the normal numbers is drawn anew, per unit of time, so that clouds are as long
- * as they should be on average. */
+/* The rate at which each of the normal numbers is drawn again, per unit of time. It yields the
+ * configured mean duration of clouds. */
 double sites_rate(const struct sites_spec *s);
 
 struct sites {
@@ -45,7 +45,7 @@ struct sites {
 };
 
 void sites_init(struct sites *s, const struct sites_spec *spec, uint64_t seed);
-/* Goes on to that time, which does not go back; `covered` is then of that time. */
+/* Advances to a time, which must not decrease, and sets `covered` for it. */
 void sites_advance(struct sites *s, double now);
 
 #ifdef __cplusplus

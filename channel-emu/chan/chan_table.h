@@ -13,9 +13,9 @@ struct chan_contact {
     tick origin; /* of the windows' times */
 };
 
-/* A place in time, which only moves forward; begins zeroed. */
+/* A position in time, which only moves forward; zeroed at first. */
 struct chan_contact_at {
-    size_t next; /* the first window that is not over */
+    size_t next; /* the first window that has not ended */
     tick inside; /* time within the windows before it */
 };
 
@@ -37,9 +37,9 @@ tick chan_contact_time(const struct chan_contact *c, struct chan_contact_at *at,
 /* Rising in time, not too many. */
 bool chan_delay_valid(const struct chan_point *points, size_t count);
 
-/* The delay `t` after the origin, ns: linear between two points (the change rounded down), constant
- * before the first and after the last. `place` remembers where in the table it was; it begins as 0,
- * and times do not go back. count >= 1. */
+/* The delay `t` after the origin, ns: linear between two points (rounded down), constant before the
+ * first and after the last. `place` keeps the position in the table; 0 at first; times must not
+ * decrease. count >= 1. */
 tick chan_delay_at(const struct chan_point *points, size_t count, size_t *place, tick t);
 
 #endif

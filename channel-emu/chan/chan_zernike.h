@@ -16,8 +16,8 @@ double zernike_variance(unsigned order);
  * ZERNIKE_MODES_MAX. */
 double zernike_residual(unsigned modes);
 
-/* Mean power in the fibre over that of a plane wave, where the first `modes` are corrected and the
- * pupil's diameter is `ratio` times r0: exp(-variance). */
+/* Mean power in the fibre over that of a plane wave, with the first `modes` corrected and a pupil
+ * diameter of `ratio` times r0: exp(-variance). */
 double zernike_coupling(unsigned modes, double ratio);
 
 #endif
