@@ -80,11 +80,9 @@ endfunction()
 set(HELIO_PYTHON /usr/bin/python3 CACHE FILEPATH "Python of the laboratory's programs")
 set(HELIO_PYTHON_LIB ${CMAKE_BINARY_DIR}/lib/heliograph)
 function(helio_python_program NAME MODULE)
-    if(NOT EXISTS ${HELIO_PYTHON_LIB})
-        file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
-        file(CREATE_LINK ${PROJECT_SOURCE_DIR}/tools/python ${HELIO_PYTHON_LIB} SYMBOLIC)
-    endif()
-    configure_file(${PROJECT_SOURCE_DIR}/tools/python/launcher.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} @ONLY
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/lib)
+    file(CREATE_LINK ${PROJECT_SOURCE_DIR}/lab ${HELIO_PYTHON_LIB} SYMBOLIC)
+    configure_file(${PROJECT_SOURCE_DIR}/lab/launcher.py ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} @ONLY
                    FILE_PERMISSIONS OWNER_READ OWNER_WRITE OWNER_EXECUTE GROUP_READ GROUP_EXECUTE WORLD_READ
                                     WORLD_EXECUTE)
     install(PROGRAMS ${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/${NAME} TYPE BIN COMPONENT lab)

@@ -24,7 +24,7 @@ EOF
 die() { echo "release: $1" >&2; exit "${2:-1}"; }
 
 make_wheel() { # with setuptools of Debian, not of a registry
-    (cd "$work/$name/tools/python" && /usr/bin/python3 -c 'import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])' "$out") \
+    (cd "$work/$name/lab" && /usr/bin/python3 -c 'import sys; from setuptools.build_meta import build_wheel; build_wheel(sys.argv[1])' "$out") \
         >"$out/build.log" 2>&1 || die "the wheel failed (it needs python3-setuptools and python3-wheel): $out/build.log"
 }
 
@@ -65,8 +65,8 @@ git rev-parse -q --verify "refs/tags/$tag^{commit}" >/dev/null || die "there is 
 version=${tag#v}
 named=$(git show "$tag:CMakeLists.txt" | sed -n 's/^project(heliograph VERSION \([0-9.]*\).*/\1/p')
 [ "$named" = "$version" ] || die "tag $tag, but its CMakeLists.txt has the version $named: change one of them" 2
-python=$(git show "$tag:tools/python/pyproject.toml" | sed -n 's/^version = "\(.*\)"/\1/p')
-[ "$python" = "$version" ] || die "tag $tag, but its tools/python/pyproject.toml has the version $python: change one of them" 2
+python=$(git show "$tag:lab/pyproject.toml" | sed -n 's/^version = "\(.*\)"/\1/p')
+[ "$python" = "$version" ] || die "tag $tag, but its lab/pyproject.toml has the version $python: change one of them" 2
 out=${out:-$PWD/out/release-$version}
 [ -z "$(ls -A "$out" 2>/dev/null)" ] || die "$out is not empty" 2
 mkdir -p "$out"

@@ -157,7 +157,7 @@ int describe_csv(const struct described *d, size_t n, const char *folder, char *
 static int draw_figures(const char *folder, const char *path, char *error)
 {
     char why[PYTHON_ERROR_MAX];
-    int rc = python_run("--plot", "trace_plot", (const char *[]){folder, path}, 2, why);
+    int rc = python_run("--plot", "figures.trace", (const char *[]){folder, path}, 2, why);
     if (rc != 0)
         SAY(error, "%.300s%s", why[0] != '\0' ? why : path,
             why[0] != '\0' ? "; --csv gives the same numbers" : ": cannot be drawn");

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Sends a text to an endpoint, or prints what comes for one: hello.py SOCKET send EID TEXT | hello.py SOCKET receive AGENT
 
-In the tree: PYTHONPATH=tools/python python3 examples/python/hello.py …; without it after pip install tools/python"""
+In the tree: PYTHONPATH=lab python3 examples/python/hello.py …; without it after pip install ./lab"""
 
 import asyncio
 import sys

@@ -46,8 +46,8 @@ import time
 import traceback
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "tools"), os.path.join(HERE, "..", "e2e")]
-from lab import Lab  # noqa: E402
+sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
+from heliograph.processes import Lab  # noqa: E402
 
 CLONE_NEWNET = 0x40000000
 SETTLE = 1.0  # seconds of an attack before the honest peer is measured

@@ -24,8 +24,8 @@ import tempfile
 import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "tools"))
-from lab import Failed, Lab, die_with_parent  # noqa: E402
+sys.path.insert(0, os.path.join(TOP, "lab"))
+from heliograph.processes import Failed, Lab, die_with_parent  # noqa: E402
 
 SEGMENT, OVERHEAD, BUNDLE = 1024, 42, 500_000
 RATES = {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0}

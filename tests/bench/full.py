@@ -18,8 +18,8 @@ import subprocess
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Lab  # noqa: E402
 
 RATIOS = ("ltp_to_raw", "ltp_to_cut", "node_to_ltp", "full_to_raw")
 TICKS = os.sysconf("SC_CLK_TCK")

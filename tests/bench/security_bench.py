@@ -21,8 +21,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(HERE, "..", "..", "lab"))
+from heliograph.processes import Lab  # noqa: E402
 
 WINDOWS = {500000: 64, 1000: 1024}
 KINDS = {"none": None, "hmac-sha-384": "bib-hmac-sha2", "hmac-sha-256": "bib-hmac-sha2", "aes-256-gcm": "bcb-aes-gcm"}

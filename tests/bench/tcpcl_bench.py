@@ -21,9 +21,9 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "tools"), os.path.join(HERE, "..", "e2e")]
+sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
 from certificates import NODE, Authority  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 from heliograph import link_keys  # noqa: E402
 from heliograph.programs import ProgramError  # noqa: E402

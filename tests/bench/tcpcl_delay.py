@@ -17,8 +17,8 @@ import sys
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [os.path.join(HERE, "..", "..", "tools"), os.path.join(HERE, "..", "e2e")]
-from lab import Lab  # noqa: E402
+sys.path[:0] = [os.path.join(HERE, "..", "..", "lab"), os.path.join(HERE, "..", "e2e")]
+from heliograph.processes import Lab  # noqa: E402
 from testbed import Bed, need_namespaces  # noqa: E402
 
 SIZE = 500000

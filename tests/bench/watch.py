@@ -13,10 +13,10 @@ import threading
 import time
 import urllib.request
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "e2e"))
 import aap2  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 LINKS, SESSIONS = 1000, 10
 

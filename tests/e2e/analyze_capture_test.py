@@ -15,8 +15,8 @@ import sys
 import time
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(TOP, "lab"))
+from heliograph.processes import Lab  # noqa: E402
 from resting import Stalls, settle  # noqa: E402
 
 TRIES = 5

@@ -14,8 +14,8 @@ import subprocess
 import sys
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(TOP, "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(TOP, "lab"))
+from heliograph.processes import Lab  # noqa: E402
 from resting import settle  # noqa: E402
 
 EXACT_MS = 0.01

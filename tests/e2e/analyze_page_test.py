@@ -208,7 +208,7 @@ class Limits(unittest.TestCase):
         self.addCleanup(setattr, module, name, old)
 
     def test_segments(self):
-        from heliograph import analysis_segments
+        from heliograph.figures import segments as analysis_segments
 
         run("helio-analyze", OUT / "red.csv", "--extract", OUT / "limits", "--timeline", 5)
         self.limit(analysis_segments, "SESSION_MAX", 600)
@@ -223,7 +223,7 @@ class Limits(unittest.TestCase):
 
     def test_sessions_and_bins(self):
         code = """import json, sys
-from heliograph import analysis_data, analysis_page, analysis_plot
+from heliograph.figures import charts as analysis_plot, page as analysis_page, tables as analysis_data
 analysis = analysis_data.Analysis(sys.argv[1])
 analysis_page.ROWS_MAX, analysis_plot.POINTS_MAX = 50, 10
 shown, total = analysis_page.session_rows(analysis)
@@ -250,7 +250,7 @@ class Segments(unittest.TestCase):
     """What the page says of single segments, counted a second time from the logs."""
 
     def timelines(self, *inputs):
-        from heliograph import analysis_segments
+        from heliograph.figures import segments as analysis_segments
 
         run("helio-analyze", *inputs, "--extract", OUT / "some")
         return [t for t in analysis_segments.read(OUT / "some", str)[0] if t["originator"] == "1"]
@@ -292,7 +292,7 @@ class Segments(unittest.TestCase):
             self.assertGreater(some, 50)
 
     def test_several_versions_wrote_to_one_log(self):
-        from heliograph import analysis_segments
+        from heliograph.figures import segments as analysis_segments
 
         with open(OUT / "versions.csv", "w", encoding="utf-8") as f:
             f.write("t_ns,dir,node\n1,tx,7\nt_ns,more,dir\n2,x,rx\n")
@@ -304,7 +304,7 @@ class Segments(unittest.TestCase):
             self.assertEqual({s[4] for s in segments if s[1] == 0}, {3})
 
     def test_repetitions_are_matched_in_order(self):
-        from heliograph.analysis_segments import match
+        from heliograph.figures.segments import match
 
         def at(*times):
             return [{"t_ns": str(t)} for t in times]

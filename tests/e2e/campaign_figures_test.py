@@ -13,9 +13,11 @@ import unittest
 import unittest.mock
 from pathlib import Path
 
-sys.path.insert(0, f"{sys.argv[2]}/tools/python")
+sys.path.insert(0, f"{sys.argv[2]}/lab")
 try:
-    from heliograph import campaign_figures, campaign_file, campaign_names, plot, programs  # noqa: E402
+    from heliograph import programs  # noqa: E402
+    from heliograph.campaign import figures as campaign_figures, file as campaign_file, names as campaign_names  # noqa: E402
+    from heliograph.figures import plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise

@@ -17,8 +17,11 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN, SOURCE = Path(sys.argv[1]).resolve(), Path(sys.argv[2])
-sys.path.insert(0, str(SOURCE / "tools/python"))
-from heliograph import campaign_data, campaign_delays, campaign_file, campaign_lab, campaign_live, campaign_other, campaign_sim, campaign_traces  # noqa: E402
+sys.path.insert(0, str(SOURCE / "lab"))
+from heliograph.campaign import (  # noqa: E402
+    data as campaign_data, delays as campaign_delays, file as campaign_file, lab as campaign_lab,
+    live as campaign_live, other as campaign_other, sim as campaign_sim, traces as campaign_traces,
+)
 from heliograph import machine, programs, units  # noqa: E402
 
 programs.PLACE = str(BIN)

@@ -16,8 +16,8 @@ from pathlib import Path
 
 from campaign_case import Base, campaign
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_export  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
+from heliograph.campaign import export as campaign_export  # noqa: E402
 
 BIN = Path(sys.argv[1])
 LAB = """line: 2

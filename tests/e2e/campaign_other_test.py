@@ -18,8 +18,10 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN = Path(sys.argv[1])
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools/python"))
-from heliograph import campaign_live, campaign_other, campaign_systems, groups, programs, tune_config  # noqa: E402
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "lab"))
+from heliograph import groups, programs  # noqa: E402
+from heliograph.campaign import live as campaign_live, other as campaign_other, systems as campaign_systems  # noqa: E402
+from heliograph.tune import config as tune_config  # noqa: E402
 
 programs.PLACE = BIN.resolve()  # heliod describes the keys
 
@@ -128,12 +130,13 @@ def waitpid(pid, flags):
     return found, status
 os.waitpid = waitpid
 sys.path.insert(0, sys.argv.pop(1))
-from heliograph import campaign, programs
+from heliograph import programs
+from heliograph.campaign import cli as campaign
 programs.PLACE = sys.argv.pop(1)
 code = campaign.main()
 json.dump(told, open(sys.argv[-1] + ".children", "w"))
 sys.exit(code)"""
-        source = Path(__file__).resolve().parents[2] / "tools/python"
+        source = Path(__file__).resolve().parents[2] / "lab"
         subprocess.run([sys.executable, "-c", code, source, BIN.resolve(), path, "--no-report", "--out", self.out], check=True, capture_output=True, timeout=1400)
         return json.loads(Path(f"{self.out}.children").read_text())
 

@@ -17,10 +17,12 @@ from pathlib import Path
 from campaign_case import Base, campaign
 
 BIN, SOURCE, KIND = Path(sys.argv[1]), Path(sys.argv[2]), sys.argv[3]
-sys.path.insert(0, str(SOURCE / "tools/python"))
-from heliograph import campaign as campaign_main  # noqa: E402
-from heliograph import campaign_file, campaign_sle_live, lab_live, programs  # noqa: E402
-from heliograph.lab import Failed, Missing  # noqa: E402
+sys.path.insert(0, str(SOURCE / "lab"))
+from heliograph.campaign import cli as campaign_main  # noqa: E402
+from heliograph import programs  # noqa: E402
+from heliograph.campaign import file as campaign_file, sle_live as campaign_sle_live  # noqa: E402
+from heliograph.lab import live as lab_live  # noqa: E402
+from heliograph.processes import Failed, Missing  # noqa: E402
 
 programs.PLACE = BIN  # heliod describes the keys
 
@@ -116,7 +118,7 @@ class Sim(Base):
             return {"faithful": True, "reasons": [], "goodput_bps": 1.0}
 
         for self.nothing, fine in ((False, True), (True, False)):
-            with self.subTest(nothing=self.nothing), unittest.mock.patch("heliograph.campaign_run.measure", measure), \
+            with self.subTest(nothing=self.nothing), unittest.mock.patch("heliograph.campaign.run.measure", measure), \
                     unittest.mock.patch("heliograph.machine.versions", return_value={}), unittest.mock.patch("sys.stderr", io.StringIO()) as said:
                 loaded = campaign_file.load(self.file(text), None)
                 self.assertEqual(campaign_main.Runner(loaded, str(self.out / str(fine)), 1).all(), fine)
@@ -146,7 +148,7 @@ class Sim(Base):
             line = unittest.mock.Mock(said=said.get)
             line.begin.return_value.returncode = 0
             with unittest.mock.patch("heliograph.programs.find", return_value="x"), \
-                    unittest.mock.patch("heliograph.campaign_sle.times", return_value=(2.0, 4.0)):
+                    unittest.mock.patch("heliograph.campaign.sle.times", return_value=(2.0, 4.0)):
                 if early:
                     with self.assertRaisesRegex(Failed, "^transfer_srt: the connection has ended after 1.5s of 4s$"):
                         campaign_sle_live.transfer_reference(line, v)

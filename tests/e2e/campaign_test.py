@@ -107,7 +107,7 @@ class Campaign(Base):
         self.assertAlmostEqual(float(got["A", "3"]["goodput_ci95"]), half, delta=0.01 * half + 0.01)
 
     def test_confidence_of_many_repetitions(self):
-        sys.path.insert(0, str(SOURCE / "tools/python"))
+        sys.path.insert(0, str(SOURCE / "lab"))
         from heliograph import statistics
         for freedom, expected in ((1, 12.706), (30, 2.042), (31, 2.0395), (40, 2.0211), (60, 2.0003), (120, 1.9799), (10**6, 1.96)):
             self.assertAlmostEqual(statistics.quantile(freedom), expected, delta=1e-3 if freedom < 31 else 1e-4)
@@ -366,12 +366,12 @@ experiments:
         """(of each setting, over all): what --against makes of another folder, without its figures."""
         code = """import json, sys
 sys.path.insert(0, sys.argv[1])
-from heliograph import campaign_data, campaign_file, campaign_report
+from heliograph.campaign import data as campaign_data, file as campaign_file, report as campaign_report
 loaded = campaign_file.load(sys.argv[2])
 tables = [campaign_data.rows(e, sys.argv[3]) for e in loaded.experiments]
 found = campaign_report.judge(campaign_report.compared(loaded, tables, [sys.argv[4]]))
 print(json.dumps((found, campaign_report.over_all(found))))"""
-        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python", path, self.out, other], check=False, capture_output=True, text=True,
+        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "lab", path, self.out, other], check=False, capture_output=True, text=True,
                               env={**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"})  # heliod describes the keys
         self.assertEqual(done.returncode, 0, done.stderr)
         return json.loads(done.stdout)
@@ -406,7 +406,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
 
     def test_statistics(self):
         """Student's distribution from its table; a paired test by hand: mean 3, sd 1.5811, t = 3 / (sd / 5 ** 0.5) = 4.2426."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
+        sys.path.insert(0, str(SOURCE / "lab"))
         from heliograph import statistics
         for freedom in (1, 2, 4, 10, 30):
             t = statistics.quantile(freedom)
@@ -422,8 +422,8 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
 
     def test_steady_state_of_a_table(self):
         """What the other modes make of their logs is what helio-sim counts itself with --warmup and --follow."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import campaign_steady
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.campaign import steady as campaign_steady
         log, table = self.folder / "log.csv", self.folder / "sessions.csv"
         told = subprocess.run([BIN / "helio-sim", "--trace", "H", "--delay", "125ms", "--rate", "50Mbit/s", "--bundle", "50kB", "--duration", "8s",
                                "--warmup", "2s", "--follow", "yes", "--sessions", "40", "--rto", "300ms", "--log", log, "--json"],
@@ -452,7 +452,7 @@ print(json.dumps((found, campaign_report.over_all(found))))"""
         """Of the published penalty: their number's times the timer, and none where they have none."""
         code = """import json, sys
 sys.path.insert(0, sys.argv[1])
-from heliograph import campaign_data, campaign_paper
+from heliograph.campaign import data as campaign_data, paper as campaign_paper
 def row(trace, rto, lost, half):
     metrics = {name: (1.0, None) for name in campaign_data.METRICS} | {"cp_lost": (lost, half), "session_mean": (22.4, 0.1)}
     return campaign_data.Row({"trace": trace, "rto": rto}, metrics, 3, 0, [])
@@ -461,7 +461,7 @@ for half in 0.04, None:
     p.draw = lambda *_: None
     campaign_paper.figure5(p, [row("none", "30ms", 0.0, None), row("A", "1s", 0.076, half)])
     print(json.dumps([r for r in p.rows if "penalty" in r["quantity"]]))"""
-        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "tools/python", self.folder], check=False, capture_output=True, text=True)
+        done = subprocess.run([PLOTTING, "-c", code, SOURCE / "lab", self.folder], check=False, capture_output=True, text=True)
         self.assertEqual(done.returncode, 0, done.stderr)
         (known,), (unknown,) = map(json.loads, done.stdout.splitlines())
         self.assertAlmostEqual(known["ours"], 76)

@@ -19,7 +19,7 @@ import time
 import unittest
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path.insert(0, os.path.join(SOURCE, "tools", "python"))
+sys.path.insert(0, os.path.join(SOURCE, "lab"))
 from heliograph import ports  # pylint: disable=wrong-import-position
 
 BIN = ""

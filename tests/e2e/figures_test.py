@@ -10,9 +10,13 @@ import types
 import unittest
 import unittest.mock
 
-sys.path.insert(0, f"{sys.argv[1]}/tools/python")
+sys.path.insert(0, f"{sys.argv[1]}/lab")
 try:
-    from heliograph import campaign_data, campaign_export, campaign_figures, campaign_pairs, campaign_report, plot  # noqa: E402
+    from heliograph.campaign import (  # noqa: E402
+        data as campaign_data, export as campaign_export, figures as campaign_figures, pairs as campaign_pairs,
+        report as campaign_report,
+    )
+    from heliograph.figures import plot  # noqa: E402
 except ModuleNotFoundError:
     if sys.executable == "/usr/bin/python3":
         raise
@@ -108,7 +112,7 @@ class Figures(unittest.TestCase):
         """Half a percent in each repetition is one; 20 % that one repetition alone has is none; nor is what is left when many are tested."""
         swept = types.SimpleNamespace(name="x", sweep={"trace": ["A"]})
         found = []
-        with unittest.mock.patch.dict(campaign_report.campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for _, metric in campaign_report.COMPARED}):
+        with unittest.mock.patch.dict(campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for _, metric in campaign_report.COMPARED}):
             for theirs in ((99.5, 99.49, 99.51), (60.0, 100.0, 100.1), (98.0, 97.0, 96.0)):
                 found.append(campaign_report.difference(swept, "relay", self.results(r1=100.0, r2=100.0, r3=100.0), self.results(**{f"r{i}": v for i, v in enumerate(theirs, 1)})))
         one, two, three = campaign_report.judge(found)
@@ -135,7 +139,7 @@ class Figures(unittest.TestCase):
         base = (100.0, 130.0, 110.0, 90.0, 105.0)
         more = [value * (1 + percent / 100) for value, percent in zip(base, (1.0, 1.1, 0.9, 1.0, 1.0))]
         swept = types.SimpleNamespace(name="x", sweep={"trace": ["A"], "sessions": [9, 3, 5]})
-        with unittest.mock.patch.dict(campaign_pairs.campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for metric in campaign_pairs.COMPARED}):
+        with unittest.mock.patch.dict(campaign_data.METRICS, {metric: ("", "", lambda r, v: r["goodput_bps"]) for metric in campaign_pairs.COMPARED}):
             found = campaign_pairs.judge(campaign_pairs.compared(swept, [row(9, *more), row(3, *base), row(5, *more)]))
         self.assertEqual([(e["from"], e["to"], e["others"]) for e in found], [(3, 5, {"trace": "A"}), (5, 9, {"trace": "A"})])
         up, same = (e["goodput"] for e in found)

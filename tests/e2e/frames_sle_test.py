@@ -10,7 +10,7 @@ import threading
 import node_case
 from node_case import NodeCase, wait_for
 
-from heliograph.lab import private
+from heliograph.processes import private
 
 RAF, CLTU = "sagr=1.spack=1.rsl-fg=1.raf=onlc{}", "sagr=1.spack=1.fsl-fg=1.cltu=cltu{}"
 OURS, THEIRS = "00112233", "aabbccdd"

@@ -20,9 +20,9 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import aap2  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 IV_HEAD = b"\x82\x01\x4c"  # parameter 1 of BCB-AES-GCM: 12 octets
 POLICY = "security_keys: {}\nsecurity:\n  - {{role: source, to: 'ipn:2.*', context: bcb-aes-gcm, key: k}}\n"

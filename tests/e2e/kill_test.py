@@ -9,8 +9,8 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Failed, Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Failed, Lab  # noqa: E402
 
 KILLS = 20  # ten of each node, in turn
 BUNDLES = 1500

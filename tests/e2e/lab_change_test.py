@@ -13,8 +13,12 @@ from types import SimpleNamespace
 
 from lab_test import Folder, lab, made
 
-from heliograph import lab_account, lab_derive, lab_file, lab_live, lab_state, lab_view, places  # noqa: E402
-from heliograph.lab import Failed  # noqa: E402
+from heliograph import places  # noqa: E402
+from heliograph.lab import (  # noqa: E402
+    account as lab_account, derive as lab_derive, file as lab_file, live as lab_live, state as lab_state,
+    view as lab_view,
+)
+from heliograph.processes import Failed  # noqa: E402
 
 
 class Change(Folder):

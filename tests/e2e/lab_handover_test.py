@@ -15,7 +15,9 @@ from types import SimpleNamespace
 
 from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import campaign_lab, lab_derive, lab_file, lab_handover, lab_live, lab_shared, lab_view, places
+from heliograph import places
+from heliograph.campaign import lab as campaign_lab
+from heliograph.lab import derive as lab_derive, file as lab_file, handover as lab_handover, live as lab_live, shared as lab_shared, view as lab_view
 
 KIND = sys.argv[3]
 EXAMPLE = SOURCE / "examples/lab-handover.yaml"

@@ -21,7 +21,10 @@ from pathlib import Path
 import lab_test
 from lab_test import BIN, KIND, SOURCE, Folder, lab, made
 
-from heliograph import lab_cli, lab_derive, lab_file, lab_prompt, lab_result, lab_state  # noqa: E402
+from heliograph.lab import (  # noqa: E402
+    cli as lab_cli, derive as lab_derive, file as lab_file, prompt as lab_prompt, result as lab_result,
+    state as lab_state,
+)
 
 
 class Names(Folder):

@@ -24,7 +24,7 @@ import browser
 import lab_test
 from lab_test import BIN, KIND, Folder, lab
 
-from heliograph import lab_page, lab_state, lab_view, lab_watch  # noqa: E402
+from heliograph.lab import page as lab_page, state as lab_state, view as lab_view, watch as lab_watch  # noqa: E402
 
 MODE = "netns" if KIND == "netns" else "local"
 LAB = """title: "Fades & <b>contacts</b>"

@@ -12,7 +12,8 @@ import unittest
 
 from lab_test import SOURCE, Folder, lab, made
 
-from heliograph import lab_derive, lab_shared, places
+from heliograph import places
+from heliograph.lab import derive as lab_derive, shared as lab_shared
 
 KIND = sys.argv[3]
 STAR = "star: [g, a, b]\nlink: {delay: 5ms}\nshared: {up: {of: [g-a.forward, g-b.forward], rate: 9Mbit/s, queue: 1s}}\n"

@@ -16,7 +16,9 @@ from pathlib import Path
 import lab_test
 from lab_test import BIN, SOURCE, Folder, lab, made
 
-from heliograph import lab_check, lab_stack_files, lab_stacks, places, programs, stacks  # noqa: E402
+from heliograph import places, programs  # noqa: E402
+from heliograph.lab import check as lab_check, stack_files as lab_stack_files, stacks as lab_stacks  # noqa: E402
+from heliograph.stacks import kinds as stacks  # noqa: E402
 
 programs.PLACE = str(BIN)
 ECHO = SOURCE / "examples/stacks/echo.yaml"

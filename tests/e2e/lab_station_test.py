@@ -11,7 +11,8 @@ import time
 import unittest
 
 from lab_test import BIN, KIND, SOURCE, Folder, config, lab, made
-from heliograph import lab_derive, lab_plan, lab_sim, lab_station, places, ports
+from heliograph import places, ports
+from heliograph.lab import derive as lab_derive, plan as lab_plan, sim as lab_sim, station as lab_station
 
 LINE = """line: [craft, centre]
 links:

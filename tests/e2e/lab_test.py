@@ -17,9 +17,10 @@ import unittest
 from pathlib import Path
 
 BIN, SOURCE, KIND = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), sys.argv[3]
-sys.path.insert(0, str(SOURCE / "tools/python"))
+sys.path.insert(0, str(SOURCE / "lab"))
 
-from heliograph import lab_derive, lab_file, lab_plan, lab_state, places  # noqa: E402
+from heliograph import places  # noqa: E402
+from heliograph.lab import derive as lab_derive, file as lab_file, plan as lab_plan, state as lab_state  # noqa: E402
 
 
 def lab(*words, code=0, timeout=1400, cwd=None):
@@ -492,7 +493,7 @@ class Passes(Folder):
     """helio-lab passes, and the geometry below it against published numbers."""
 
     def test_geometry(self):
-        from heliograph import orbits
+        from heliograph.lab import orbits
         # Vallado, Fundamentals of Astrodynamics: examples 3-5 (sidereal time) and 7-1 (place of a site)
         import datetime
         turn = orbits.sidereal(*orbits.julian(datetime.datetime(1992, 8, 20, 12, 14, tzinfo=orbits.UTC)))
@@ -540,7 +541,7 @@ class Passes(Folder):
 
     def test_when_passes_send(self):
         """(begin, end, bit/s, the run's end) for passes that are given."""
-        from heliograph import passes
+        from heliograph.lab import passes
 
         class Given:
             rate = "500Mbit/s"
@@ -557,7 +558,7 @@ class Passes(Folder):
                                          "b": [passes.orbits.Pass("b", 8, 10, 12, 50, [])]}), [[5, 12], [50, 60]])
 
     def test_fading_follows_the_elevation(self):
-        from heliograph import orbits, passes
+        from heliograph.lab import orbits, passes
         passes.programs.find = lambda name: str(BIN / name)
 
         class Given:

@@ -8,7 +8,8 @@ import unittest
 
 from lab_test import BIN, Folder, lab, made
 
-from heliograph import lab_hints, lab_result, units  # noqa: E402
+from heliograph import units  # noqa: E402
+from heliograph.lab import hints as lab_hints, result as lab_result  # noqa: E402
 
 
 class Words(Folder):

@@ -21,8 +21,8 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Failed, Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Failed, Lab  # noqa: E402
 
 KINDS = {(1, 2): "tcpcl", (2, 3): "H", (2, 4): "A", (3, 5): "tcpcl", (4, 5): "tcpcl"}
 WINDOWS = {(2, 3): (0, 6), (2, 4): (5, 10.5), (3, 5): (2, 9)}  # of each 10 s; the others always

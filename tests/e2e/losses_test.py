@@ -13,8 +13,8 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Failed, Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Failed, Lab  # noqa: E402
 
 PAYLOAD = 50_000
 SHORT = (("kills", 7), ("stops", 4), ("line", 20))

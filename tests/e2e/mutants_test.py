@@ -11,10 +11,10 @@ import sys
 import threading
 import time
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "attack"))
 import aap2  # noqa: E402
-from lab import Failed, Lab  # noqa: E402
+from heliograph.processes import Failed, Lab  # noqa: E402
 from ltp_wire import read_sdnv, sdnv  # noqa: E402
 
 COUNT, SEED = 20_000, 9171

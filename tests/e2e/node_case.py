@@ -9,9 +9,9 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import aap2  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 PROGRAMS = OUT = ""
 

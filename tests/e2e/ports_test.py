@@ -12,11 +12,11 @@ import time
 import unittest
 from pathlib import Path
 
-PACKAGE = str(Path(sys.argv[2]).resolve() / "tools/python")
+PACKAGE = str(Path(sys.argv[2]).resolve() / "lab")
 sys.path.insert(0, PACKAGE)
 
 from heliograph import ports  # noqa: E402
-from heliograph.lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 TAKE = f"import sys; sys.path.insert(0, {PACKAGE!r})\nfrom heliograph import ports\nprint(*ports.free_ports(100), flush=True)\nsys.stdin.read()\n"
 

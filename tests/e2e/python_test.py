@@ -10,8 +10,8 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Lab  # noqa: E402
 from heliograph.client import Client, Flag, NodeError, Priority  # noqa: E402
 from heliograph.control import Control  # noqa: E402
 
@@ -145,7 +145,7 @@ class PythonTest(unittest.TestCase):
     def test_example(self):
         self.pair()
         hello = os.path.join(SOURCE, "examples", "python", "hello.py")
-        there = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "tools", "python")}
+        there = {**os.environ, "PYTHONPATH": os.path.join(SOURCE, "lab")}
         receiver = subprocess.Popen([sys.executable, hello, self.lab.socket(2), "receive", "7"], stdout=subprocess.PIPE, text=True, env=there)
         self.addCleanup(receiver.stdout.close)
         self.addCleanup(receiver.wait)

@@ -13,9 +13,9 @@ import tempfile
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools", "python"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 from heliograph import ports  # noqa: E402
-from heliograph.lab import private  # noqa: E402
+from heliograph.processes import private  # noqa: E402
 
 RAF = "sagr=1.spack=1.rsl-fg=1.raf=onlc1"
 PASSWORD = {"CENTRE": "00112233445566778899", "STATION": "aabbccddeeff"}

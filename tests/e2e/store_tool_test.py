@@ -9,9 +9,9 @@ import subprocess
 import sys
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import aap2  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 
 PROGRAMS = OUT = ""
 FORMAT1 = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "unit", "store_format1.mdb")

@@ -15,9 +15,9 @@ import sys
 import time
 import unittest
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-import lab
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
 import testbed
+from heliograph import processes
 from testbed import Bed
 
 BIN = OUT = ""
@@ -128,7 +128,7 @@ class TestbedTest(unittest.TestCase):
             self.assertEqual(len(ends[0][1].all(0.3)), 1)
 
 
-class InTestbed(lab.Lab):
+class InTestbed(processes.Lab):
     """A lab whose programs run in the places of a testbed."""
 
     def __init__(self, bed, programs, out):
@@ -139,7 +139,7 @@ class InTestbed(lab.Lab):
         inside = self.bed.inside(self.place, self.program(program), *arguments)
         with open(self.path(name + ".log"), "a") as log:
             p = subprocess.Popen(inside, stdout=log, stderr=subprocess.STDOUT, stdin=subprocess.DEVNULL,
-                                 start_new_session=True, preexec_fn=lab.die_with_parent())
+                                 start_new_session=True, preexec_fn=processes.die_with_parent())
         self.processes.append((name, p))
         return p
 

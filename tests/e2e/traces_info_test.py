@@ -122,7 +122,7 @@ class InfoTest(unittest.TestCase):
 
     def test_without_matplotlib(self):
         hide = ("import runpy, sys; sys.modules['matplotlib'] = None; sys.path.insert(0, sys.argv[1]); "
-                "sys.argv = ['x', 'trace_plot', '.', 'out.png']; runpy.run_path(sys.path[0], run_name='__main__')")
+                "sys.argv = ['x', 'figures.trace', '.', 'out.png']; runpy.run_path(sys.path[0], run_name='__main__')")
         p = subprocess.run([sys.executable, "-c", hide, PACKAGE], capture_output=True, timeout=300)
         self.assertEqual(p.returncode, 77, p.stderr)
         if not has_matplotlib():

@@ -9,8 +9,9 @@ import math
 import sys
 import unittest
 
-sys.path.insert(0, f"{sys.argv[1]}/tools/python")
-from heliograph import tune, tune_config, tune_realisations, tune_search, warmup  # noqa: E402
+sys.path.insert(0, f"{sys.argv[1]}/lab")
+from heliograph import warmup  # noqa: E402
+from heliograph.tune import cli as tune, config as tune_config, realisations as tune_realisations, search as tune_search  # noqa: E402
 
 MOON = ("--trace", "H", "--delay", "1280ms", "--rate", "100Mbit/s")
 

@@ -153,8 +153,8 @@ class Tune(unittest.TestCase):
         self.assertNotIn("Traceback", done.stderr)
 
     def test_more_than_the_capacity_is_no_steady_state(self):
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import tune
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.tune import cli as tune
         found = {"predicted": {"efficiency": 0.99}, "unseen": None, "realisations": None, "saturated": True, "floor_kept": None}
         for expected, told in ((1.004, []), (1.006, ["no steady state: "]), (None, [])):
             said = list(tune.warnings({}, {**found, "expected": expected and {"efficiency": expected, "carried_share": 0.981}}))
@@ -163,8 +163,8 @@ class Tune(unittest.TestCase):
 
     def test_nothing_is_more_than_all(self):
         """Neither of a trace that rises, nor by the chance of losses one by one."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import tune
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.tune import cli as tune
         self.assertEqual([tune.percent(share) for share in (0.98765, 1.0003, 1.09)], ["98.77", "100.00", "100.00"])
         link = {"trace": "leo-low", "rate_bps": 1e8, "delay_s": 1.28, "block_bytes": 500000}
         shares = {"efficiency": 1.08, "ci95": 0.01, "least": 1.04, "carried_share": 1.0002, "carried_ci95": 0.001, "carried_least": 0.997, "runs": 5}
@@ -181,8 +181,8 @@ class Tune(unittest.TestCase):
 
     def test_which_to_take(self):
         """The goodput, if it differs beyond the interval and 0.5 %, else the tail; for delay the tail with the floor kept."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import tune_take
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.tune import take as tune_take
 
         def found(share, ci95, p99, sessions=8, kept=None):
             return {"sessions": sessions, "floor_kept": kept, "expected": ci95 is not None and {"carried_share": share, "carried_ci95": ci95} or None,
@@ -208,9 +208,10 @@ class Tune(unittest.TestCase):
 
     def test_lengths_of_runs(self):
         """What need not be the whole duration begins with an eighth, and has 300 blocks and 40 round trips at least."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import statistics, tune, tune_realisations
-        from heliograph.tune_search import Link
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph import statistics
+        from heliograph.tune import cli as tune, realisations as tune_realisations
+        from heliograph.tune.search import Link
         for words, lengths in (((), [12.0, 24.0, 48.0, 96.0]), (("--delay", "1280ms"), [102.4]), (("--rate", "0.1Gbit/s"), [12.5, 25.0, 50.0, 100.0]),
                                (("--delay", "125ms"), [12.0, 24.0, 48.0, 96.0]), (("--duration", "7s"), [7.0])):
             link = Link(tune.arguments().parse_args(words), "A")
@@ -222,9 +223,9 @@ class Tune(unittest.TestCase):
 
     def test_what_is_expected_takes_as_long_as_it_takes(self):
         """Runs that differ too much are made longer, with realisations as long; the longest are as many as may be."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import tune, tune_realisations
-        from heliograph.tune_search import Link
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.tune import cli as tune, realisations as tune_realisations
+        from heliograph.tune.search import Link
 
         class Traces:
             def again(self, path, seed, mark="", times=1):
@@ -255,8 +256,8 @@ class Tune(unittest.TestCase):
 
     def test_the_search_finds_the_fewest(self):
         """Of links whose goodput grows with the sessions up to a number, whatever the short runs say of it, and however many run at once."""
-        sys.path.insert(0, str(SOURCE / "tools/python"))
-        from heliograph import tune, tune_realisations, tune_search
+        sys.path.insert(0, str(SOURCE / "lab"))
+        from heliograph.tune import cli as tune, realisations as tune_realisations, search as tune_search
 
         class Made:
             def __init__(self, jobs, least, short):

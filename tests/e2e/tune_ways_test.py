@@ -22,7 +22,7 @@ TELL = f"""#!/bin/sh
 echo "$@" >> "$(dirname "$0")/calls"
 exec "{BIN}/helio-sim" "$@"
 """
-RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from heliograph import programs, tune; programs.PLACE = sys.argv.pop(1); sys.exit(tune.main())"
+RUN = "import sys; sys.path.insert(0, sys.argv.pop(1)); from heliograph import programs; from heliograph.tune import cli as tune; programs.PLACE = sys.argv.pop(1); sys.exit(tune.main())"
 
 
 def saturated(run, most, tolerance):
@@ -48,7 +48,7 @@ class Ways(unittest.TestCase):
         calls = self.folder / "calls"
         calls.unlink(missing_ok=True)
         link = [word for key, value in LINK.items() for word in (f"--{key}", value)]
-        done = subprocess.run([sys.executable, "-c", RUN, SOURCE / "tools/python", self.folder, "--trace", "F", *link, "--block", "100kB", "--segment", "1024B",
+        done = subprocess.run([sys.executable, "-c", RUN, SOURCE / "lab", self.folder, "--trace", "F", *link, "--block", "100kB", "--segment", "1024B",
                                "--rto", "200ms", "--recovery", "plain", "--tolerance", "0.02", "--sessions-max", str(MOST), "--realisations", "4",
                                "--confidence", "0.75", "--unseen", "2", "--json", *options], capture_output=True, text=True, check=True)
         words = [[word for word in line.split() if word != "--json"] for line in calls.read_text().splitlines()]

@@ -38,7 +38,7 @@ void rig_config_free(struct ltp_link_config *k)
     conf_options_free(ltp_link_options, k);
 }
 
-/* As tools/python/heliograph/ports.py, which says why: blocks of ports that the kernel gives
+/* As lab/heliograph/ports.py, which says why: blocks of ports that the kernel gives
  * nobody, each the process's that has the block's name. */
 #define PORTS_FIRST 26112u
 #define PORTS_BLOCK 32u

@@ -215,7 +215,7 @@ def check_all(root, before):
     root.chroot("helio-trace", "info", "/srv/t.htr", "--plot", "/srv/plot.png")
     root.chroot("helio-analyze", "/var/lib/heliograph/node1.segments.csv", "--html", "/srv/page.html")
     assert (root.path / "srv/plot.png").stat().st_size > 10000 and (root.path / "srv/page.html").stat().st_size > 10000
-    root.chroot("/usr/bin/python3", "-Bc", "import sys; sys.path.insert(0, '/usr/lib/heliograph'); import yaml, sgp4.api, heliograph.orbits, heliograph.campaign_report")
+    root.chroot("/usr/bin/python3", "-Bc", "import sys; sys.path.insert(0, '/usr/lib/heliograph'); import yaml, sgp4.api, heliograph.lab.orbits, heliograph.campaign.report")
     for file in ("t.htr", "plot.png", "page.html"):
         (root.path / "srv" / file).unlink()
     root.chroot("apt-get", "-q", "purge", "-y", "heliograph", "heliograph-lab", "heliograph-sle", "libheliograph-dev")

@@ -60,7 +60,7 @@ needs libheliograph-dev Depends libcbor-dev
 # What the Python programs say of packages is so.
 for package in heliograph heliograph-lab heliograph-sle; do
     for program in $(dpkg-deb -c "$out/$package"_*.deb | sed -n 's|.* \./usr/bin/||p'); do
-        said=$(PYTHONPATH=$source/tools/python python3 -c 'import sys; from heliograph.programs import PACKAGES as p; print(p.get(sys.argv[1]) or "heliograph")' "$program")
+        said=$(PYTHONPATH=$source/lab python3 -c 'import sys; from heliograph.programs import PACKAGES as p; print(p.get(sys.argv[1]) or "heliograph")' "$program")
         case $program in helio-tune | helio-lab | helio-campaign) said=heliograph-lab ;; esac
         [ "$said" = "$package" ] || fail "programs.py says that $program is in $said; it is in $package"
     done

@@ -44,7 +44,7 @@ def check_wheel(path):
     with zipfile.ZipFile(path) as wheel:
         names = wheel.namelist()
         scripts = wheel.read(next(name for name in names if name.endswith("entry_points.txt"))).decode()
-    for file in ("client.py", "lab_cli.py", "campaign_report.html.j2", "py.typed"):
+    for file in ("client.py", "lab/cli.py", "campaign/report.html.j2", "py.typed"):
         assert f"heliograph/{file}" in names, (file, names)
     assert all(f"helio-{name} = heliograph.launch:{name}" in scripts for name in ("campaign", "lab", "tune")), scripts
 
@@ -87,7 +87,7 @@ def main():
     out.mkdir(parents=True)
     clone = out / "clone"
     run("git", "clone", "-q", "--no-hardlinks", SOURCE, clone, cwd=out)
-    for name in ("tools/release.sh", "tools/sbom.py", "CMakeLists.txt", "tools/python/pyproject.toml"):  # as they are now, committed or not
+    for name in ("tools/release.sh", "tools/sbom.py", "CMakeLists.txt", "lab/pyproject.toml"):  # as they are now, committed or not
         shutil.copy(SOURCE / name, clone / name)
     git(clone, "add", "-A")
     git(clone, "commit", "-q", "--allow-empty", "-m", "what is tested")

@@ -16,8 +16,8 @@ import cbor2
 from pyd3tn.bundle7 import (EID, Bundle, BundleProcFlag, BundleStatusReport, CreationTimestamp, CRCType,
                             PayloadBlock, PrimaryBlock, StatusCode, serialize_bundle7)
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "tools"))
-from lab import Lab  # noqa: E402
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "lab"))
+from heliograph.processes import Lab  # noqa: E402
 
 PROGRAM = ""
 WHEN = datetime.datetime(2024, 5, 1, 12, tzinfo=datetime.timezone.utc)

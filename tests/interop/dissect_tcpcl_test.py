@@ -10,11 +10,11 @@ import time
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
+sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
 import aap2  # noqa: E402
 import dissect  # noqa: E402
 from certificates import NODE, Authority  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
 from stream_recorder import StreamRecorder  # noqa: E402
 

@@ -8,7 +8,7 @@ import time
 import urllib.error
 import urllib.request
 
-from heliograph.lab import die_with_parent
+from heliograph.processes import die_with_parent
 
 
 def wait_for(what, seconds, message):

@@ -12,9 +12,9 @@ import unittest
 from pathlib import Path
 
 BIN, SOURCE, DTN7 = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve(), Path(sys.argv[3]).resolve()
-sys.path[:0] = [str(SOURCE / "tools/python"), str(SOURCE / "tests/e2e")]
+sys.path[:0] = [str(SOURCE / "lab"), str(SOURCE / "tests/e2e")]
 import aap2  # noqa: E402
-from heliograph import lab_state  # noqa: E402
+from heliograph.lab import state as lab_state  # noqa: E402
 
 SIZES = (1, 1000, 40000)
 LAB = ("nodes:\n  earth: {{number: 1}}\n  rover: {{number: 2, kind: dtn7-rs, bin: {bin}}}\n  moon: {{number: 3}}\n"

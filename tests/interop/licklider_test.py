@@ -17,10 +17,10 @@ import sys
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop")]
+sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop")]
 import dissect  # noqa: E402
 from bound import await_bound  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 from recorder import Recorder  # noqa: E402
 
 PROGRAMS = OUT = PEERS = RECOVERY = ""

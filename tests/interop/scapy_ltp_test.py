@@ -16,13 +16,13 @@ import time
 import unittest
 
 TOP = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
-sys.path[:0] = [os.path.join(TOP, "tools"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
+sys.path[:0] = [os.path.join(TOP, "lab"), os.path.join(TOP, "tests", "interop"), os.path.join(TOP, "tests", "e2e")]
 from scapy.contrib.ltp import LTP, LTPex, LTPReceptionClaim  # noqa: E402
 from scapy.contrib.sdnv import SDNVUtil  # noqa: E402
 from scapy.packet import Raw  # noqa: E402
 import dissect  # noqa: E402
 from bound import await_bound  # noqa: E402
-from lab import Lab  # noqa: E402
+from heliograph.processes import Lab  # noqa: E402
 from node_case import wait_for  # noqa: E402
 
 PROGRAMS = OUT = ""

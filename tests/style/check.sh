@@ -122,7 +122,7 @@ dense() { # AT-LEAST FOLDER...
 }
 dense 20 ltp bp frames cla channel-emu/chan tools/analyze
 # a reader who follows the documentation finds each file
-for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|store|route|frames|sle|cla|sim|tools|channel-emu|tests|traces|docs|examples)|(?<=`)node)/[a-z][A-Za-z0-9_./*-]+' \
+for f in $(grep -ohP '((?<![a-z])(base|os|conf|ltp|bp|store|route|frames|sle|cla|sim|tools|channel-emu|tests|traces|docs|examples)|(?<=`)(node|lab))/[a-z][A-Za-z0-9_./*-]+' \
     README.md ARCHITECTURE.md docs/*.md | sed 's/[.,:)]*$//' | sort -u); do
     compgen -G "$f*" >/dev/null || [[ $f =~ (FILE|NAME)\. ]] || fail "the documentation names $f, which is not there"
 done

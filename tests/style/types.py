@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-STRICT = ["__init__", "advice", "arguments", "client", "control", "groups", "machine", "ports", "programs", "stack_hdtn", "stack_ion", "stack_node", "stacks", "statistics", "units", "warmup"]
+STRICT = ["__init__", "advice", "arguments", "client", "control", "groups", "machine", "ports", "programs", "stacks/hdtn", "stacks/ion", "stacks/node", "stacks/kinds", "statistics", "units", "warmup"]
 
 source, cache = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 
@@ -15,7 +15,7 @@ source, cache = Path(sys.argv[1]).resolve(), Path(sys.argv[2]).resolve()
 def mypy(*words):
     try:
         return subprocess.run(["mypy", "--ignore-missing-imports", "--cache-dir", str(cache), "--no-error-summary", *words, "heliograph"],
-                              cwd=source / "tools/python", capture_output=True, text=True, timeout=900)
+                              cwd=source / "lab", capture_output=True, text=True, timeout=900)
     except FileNotFoundError:
         sys.exit("types: mypy is missing: tools/setup.sh test")
 

@@ -25,7 +25,7 @@ import tempfile
 
 from rows import TOP, run
 
-sys.path.insert(0, os.path.join(TOP, "tools", "python"))
+sys.path.insert(0, os.path.join(TOP, "lab"))
 from heliograph import statistics, units  # noqa: E402
 
 RATE, BLOCK = 20e6, 100e3

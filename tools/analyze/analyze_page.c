@@ -27,7 +27,8 @@ bool analyze_page_wanted(const struct analyze_options *o)
 static bool run_python(const struct analyze_options *o, const char *const *arguments, size_t count)
 {
     char error[PYTHON_ERROR_MAX];
-    int rc = python_run(o->html != NULL ? "--html" : "--plot", "analysis", arguments, count, error);
+    int rc = python_run(o->html != NULL ? "--html" : "--plot", "figures.analysis", arguments, count,
+                        error);
     if (error[0] != '\0')
         fprintf(stderr, "helio-analyze: %s\n", error);
     return rc == 0;

@@ -169,7 +169,7 @@ static bool draw_plan(const struct plan_options *o, const struct plan_opened *p)
     }
     snprintf(start, sizeof start, "%" PRIu64, p->draft.start);
     const char *arguments[] = {path, o->plot, start};
-    int rc = python_run("--plot", "plan_plot", arguments, 3, error);
+    int rc = python_run("--plot", "figures.plan", arguments, 3, error);
     unlink(path);
     if (rc != 0 && error[0] != '\0')
         fprintf(stderr, "helio-plan: %s\n", error);

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns: many runs that one file describes, and their report."""

@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""helio-campaign: runs what a campaign file asks for, keeps what is done, and makes the report."""
+import concurrent.futures
+import importlib
+import json
+import os
+import shlex
+import subprocess
+import sys
+import threading
+import time
+
+from .. import places, programs, units
+from ..arguments import Parser
+from ..processes import Failed, Missing, die_with_parent
+from . import file, run as campaign_run, traces as campaign_traces
+
+EPILOG = """examples:
+  helio-campaign campaigns/paper-quick.yaml                 # run, then report
+  helio-campaign campaigns/paper.yaml --mode relay --out out/relay
+  helio-campaign campaigns/paper.yaml --list | parallel     # one command a run, on any scheduler
+  helio-campaign campaigns/paper.yaml --report              # only the report of what is done
+
+A run that is done is not done again. Ctrl-C keeps what is done.
+exit codes: 0 done, 1 a run failed, 2 wrong usage or campaign file"""
+
+FAILURES = (programs.ProgramError, Failed, OSError, subprocess.TimeoutExpired)  # of one run: the others go on
+
+
+class Children:
+    """The processes that run now, so that an interruption ends them."""
+
+    def __init__(self):
+        self.lock, self.running, self.stopped = threading.Lock(), set(), False
+
+    def run(self, command, descriptors=()):
+        with self.lock:
+            if self.stopped:
+                raise KeyboardInterrupt
+            p = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, stdin=subprocess.DEVNULL,
+                                 start_new_session=True, pass_fds=descriptors, preexec_fn=die_with_parent())
+            self.running.add(p)
+        try:
+            out, err = p.communicate()
+        finally:
+            with self.lock:
+                self.running.discard(p)
+        if self.stopped:
+            raise KeyboardInterrupt
+        if p.returncode != 0:
+            raise programs.ProgramError(err.strip() or f"{command[0]} ended with code {p.returncode}")
+        return out
+
+    def stop(self):
+        with self.lock:
+            self.stopped = True
+            for p in self.running:
+                p.kill()
+
+
+def arguments():
+    p = Parser(prog="helio-campaign", epilog=EPILOG, description="Runs a campaign of LTP experiments and makes its report.")
+    p.add_argument("file", nargs="?", metavar="CAMPAIGN.yaml")
+    p.add_argument("--out", metavar="DIR", help="folder of runs and report (default out/NAME)")
+    p.add_argument("--mode", choices=file.MODES, help="sim: virtual time; relay: real processes; bridge: network "
+                                                               "namespaces, needs root (default: as the file says)")
+    p.add_argument("--jobs", type=int, metavar="N", help="runs at once in mode sim (default: cores)")
+    p.add_argument("--check", action="store_true", help="say what would be run, and whether the file is right")
+    p.add_argument("--list", action="store_true", help="print a command for each run that is not done yet")
+    p.add_argument("--only", metavar="KEY", help="do this run only, without a report (of --list)")
+    p.add_argument("--report", action="store_true", help="only make the report of what is done")
+    p.add_argument("--no-report", action="store_true", help="only do the runs")
+    p.add_argument("--against", metavar="DIR", action="append", default=[],
+                   help="compare with the runs of the same campaign in another folder (another mode)")
+    p.add_argument("--json", action="store_true", help="print the results as JSON")
+    p.add_argument("--version", action="store_true", help="print the version and exit")
+    return p
+
+
+def remaining(started, done, left):
+    if done == 0:
+        return "?"
+    seconds = (time.monotonic() - started) / done * left
+    return f"{seconds / 60:.0f} min" if seconds > 90 else f"{seconds:.0f} s"
+
+
+class Runner:
+    def __init__(self, campaign, out, jobs):
+        self.campaign, self.out = campaign, out
+        self.jobs = jobs if campaign.mode == "sim" else 1  # what is measured in real time has the machine to itself
+        self.traces = campaign_traces.Traces(out)
+        self.children = Children()
+
+    def todo(self):
+        return [run for run in self.campaign.runs() if campaign_run.result_of(self.out, run) is None]
+
+    def one(self, run):
+        return campaign_run.execute(run, self.out, self.traces, self.children.run)
+
+    def each(self, runs):
+        """Does the runs; yields (run, None or what went wrong) as each ends."""
+        if self.campaign.mode != "sim":
+            # In this thread, so that an interruption ends the processes of the run.
+            for run in runs:
+                yield run, self.attempt(run)
+            return
+        with concurrent.futures.ThreadPoolExecutor(self.jobs) as pool:
+            futures = {pool.submit(self.attempt, run): run for run in runs}
+            try:
+                for future in concurrent.futures.as_completed(futures):
+                    yield futures[future], future.result()
+            except (KeyboardInterrupt, GeneratorExit):
+                self.children.stop()
+                pool.shutdown(wait=True, cancel_futures=True)
+                raise
+
+    def attempt(self, run):
+        """None or what went wrong."""
+        try:
+            self.one(run)
+        except FAILURES as e:
+            return e
+        return None
+
+    def all(self):
+        runs = self.todo()
+        known, total = len(self.campaign.runs()) - len(runs), len(self.campaign.runs())
+        progress = programs.Progress("helio-campaign")
+        started, done, failed, missing = time.monotonic(), 0, [], []
+        progress.show(f"{known} of {total} runs")
+        try:
+            for run, why in self.each(runs):
+                done += 1
+                if why:
+                    (missing if isinstance(why, Missing) else failed).append((run, why))
+                progress.show(f"{known + done} of {total} runs, {remaining(started, done, len(runs) - done)} left"
+                              f"{f', {len(failed)} failed' if failed else ''}")
+        except KeyboardInterrupt:
+            progress.end()
+            kept = total - len(self.todo())
+            print(f"helio-campaign: interrupted; {kept} of {total} runs are kept in {self.out}", file=sys.stderr)
+            raise
+        finally:
+            progress.end()
+        for run, why in failed:
+            print(f"helio-campaign: {run.folder}: {why}", file=sys.stderr)
+        for why in dict.fromkeys(str(why) for _, why in missing):
+            count = sum(str(one) == why for _, one in missing)
+            print(f"helio-campaign: left out: {count} of {total} runs: {why}", file=sys.stderr)
+        return not failed and (not missing or known + done > len(missing))  # a campaign of which nothing could be run has failed
+
+
+def look_closer(campaign, traces):
+    """What runs would stumble over, each once: traces that cannot be read, keys of labs that no program knows."""
+    from . import lab
+    found = {}
+
+    def look(what, *arguments):
+        try:
+            what(*arguments)
+        except (programs.ProgramError, places.PlacesError) as e:
+            found.update(dict.fromkeys(str(e).splitlines()))
+
+    for run in campaign.runs():
+        if campaign.lab and run.repetition == 1:
+            look(lab.check, run)
+        elif campaign.kind == "ltp" and not campaign.lab:
+            for name in ("trace", "return-trace"):
+                path = file.trace_file(run.values.get(name, "none"), run.folder_base)
+                if path is not None:
+                    look(traces.info, path)
+    return file.shortened(list(found), "")
+
+
+def tell_doubts(campaign):
+    for text, line in campaign.doubts.items():
+        print(f"helio-campaign: {campaign.path}:{line}: WARNING: {text}", file=sys.stderr)
+
+
+def describe(campaign, out):
+    runs = campaign.runs()
+    virtual = sum(units.duration(run.values.get("duration", "0")) for run in runs)
+    print(f"{campaign.path}: {campaign.title}")
+    for e in campaign.experiments:
+        swept = ", ".join(f"{name} {' '.join(map(str, values))}" for name, values in e.sweep.items())
+        print(f"  {e.name}: {len(e.runs)} runs ({swept})")
+    done = sum(campaign_run.result_of(out, run) is not None for run in runs)
+    print(f"mode {campaign.mode}, {campaign.repetitions} repetitions, {len(runs)} different runs ({done} done)"
+          f"{f', {units.duration_text(virtual)} of traffic' if virtual else ''}")
+
+
+def list_commands(runner, a):
+    for run in runner.todo():
+        print(shlex.join([os.path.abspath(sys.argv[0]), os.path.abspath(a.file), "--mode", run.mode, "--out",
+                          os.path.abspath(runner.out), "--only", run.key]))
+
+
+def only(runner, key):
+    runs = [run for run in runner.campaign.runs() if run.key == key]
+    if not runs:
+        print(f"helio-campaign: no run has the key {key}; --list prints those that there are", file=sys.stderr)
+        return 2
+    if campaign_run.result_of(runner.out, runs[0]) is None:
+        try:
+            runner.one(runs[0])
+        except FAILURES as e:
+            print(f"helio-campaign: {runs[0].folder}: {e}", file=sys.stderr)
+            return 1
+    return 0
+
+
+def results_json(campaign, out):
+    rows = []
+    for e in campaign.experiments:
+        for run in e.runs:
+            result = campaign_run.result_of(out, run)
+            rows.append({"experiment": e.name, "key": run.key, "repetition": run.repetition, "parameters": run.values,
+                         "result": result})
+    return rows
+
+
+def tell_unfaithful(campaign, out):
+    """What the machine did not do in time is no figure of the channel: that is said where the command was given."""
+    results = [r for r in (campaign_run.result_of(out, run) for run in campaign.runs()) if r]
+    late = [r for r in results if not r["faithful"]]
+    if late:
+        print(f"helio-campaign: not faithful: {len(late)} of {len(results)} runs, such as: {late[0]['reasons'][0]}",
+              file=sys.stderr)
+
+
+def need_all(a, campaign):
+    """What the end needs is asked for at the beginning, and what every run needs once: nothing is computed for nothing."""
+    if not a.no_report:
+        importlib.import_module("heliograph.campaign.report")  # ModuleNotFoundError: the launcher tells it
+    if not a.report and campaign.mode == "sim" and campaign.kind == "ltp" and not campaign.lab:
+        programs.find("helio-sim")
+
+
+def make_report(campaign, out, against):
+    from . import report  # matplotlib and Jinja2 are needed here only
+    path = report.make(campaign, out, against)
+    print(f"helio-campaign: the report is {path}", file=sys.stderr)
+
+
+def work(a, campaign, out):
+    runner = Runner(campaign, out, a.jobs or os.cpu_count() or 1)
+    if a.check:
+        wrong = look_closer(campaign, runner.traces)
+        for text in wrong:
+            print(f"helio-campaign: {text}", file=sys.stderr)
+        if wrong:
+            return 2
+        describe(campaign, out)
+        return 0
+    if a.list:
+        list_commands(runner, a)
+        return 0
+    if a.only:
+        return only(runner, a.only)
+    need_all(a, campaign)
+    fine = True
+    if not a.report:
+        fine = runner.all()
+        tell_unfaithful(campaign, out)
+    if a.json:
+        print(json.dumps(results_json(campaign, out), indent=2))
+    if not a.no_report:
+        make_report(campaign, out, a.against)
+    return 0 if fine else 1
+
+
+def main(argv=None):
+    p = arguments()
+    a = p.parse_args(argv)
+    if a.version:
+        print("helio-campaign " + programs.version(programs.find("helio-sim")).split()[-1])
+        return 0
+    if a.file is None:
+        p.error("a campaign file is needed")
+    if a.jobs is not None and a.jobs < 1:
+        p.error("--jobs must be at least 1")
+    try:
+        campaign = file.load(a.file, a.mode)
+    except file.CampaignError as e:
+        print("\n".join(f"helio-campaign: {line}" for line in str(e).splitlines()), file=sys.stderr)
+        return 2
+    except OSError as e:
+        print(f"helio-campaign: {a.file}: {e.strerror}", file=sys.stderr)
+        return 2
+    for other in a.against:
+        if not os.path.isdir(os.path.join(other, "runs")):
+            print(f"helio-campaign: --against {other}: no campaign's folder: it has no runs", file=sys.stderr)
+            return 2
+    name = os.path.splitext(os.path.basename(a.file))[0]
+    out = a.out or os.path.join("out", name if campaign.mode == "sim" else f"{name}-{campaign.mode}")
+    if not a.list and not a.only:
+        tell_doubts(campaign)
+    try:
+        return work(a, campaign, out)
+    except (programs.ProgramError, Failed, OSError) as e:
+        print(f"helio-campaign: {e}", file=sys.stderr)
+        return 1

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The general figures of a campaign: each result over the swept numbers, or as bars where nothing swept is a number."""
+from ..figures import plot
+from . import data, export, names as campaign_names, sle
+
+PLOTS = {"ltp": ("goodput", "efficiency", "session_mean", "delivery_mean", "delivery_p99"), "sle": sle.PLOTS}
+
+
+def swept(experiment):
+    """Names with several values."""
+    return [name for name, values in experiment.sweep.items() if len(values) > 1]
+
+
+def axis(experiment):
+    """The swept parameter for the abscissa: the numeric one with most values, of equals the first; a trace only if it has more than all others."""
+    numeric = [name for name in swept(experiment) if all(campaign_names.number(name, v)[0] is not None for v in experiment.sweep[name])]
+    return max(numeric, key=lambda name: (len(experiment.sweep[name]), campaign_names.last(name) not in campaign_names.RATES), default=None)
+
+
+def named(campaign, experiment, row, names):
+    """A label of a row by its values of these names."""
+    return ", ".join(campaign_names.of_value(campaign, experiment, n, row.values[n]) for n in names) or experiment.name
+
+
+def series(campaign, experiment, table, x, metric):
+    """Lines: one for each combination of what is swept beside x."""
+    found, others = {}, [n for n in experiment.sweep if n != x]
+    for row in table:
+        points, hollow = found.setdefault(named(campaign, experiment, row, others), ([], set()))
+        at = campaign_names.number(x, row.values[x])[0]
+        if row.mean(metric) is not None:
+            points.append((at, row.mean(metric), row.half(metric)))
+            if not row.faithful:
+                hollow.add(at)
+    return [(label, sorted(points, key=lambda p: p[:2]), hollow) for label, (points, hollow) in found.items()]
+
+
+def lines(campaign, experiment, table, x, metric):
+    """Arguments of plot.lines and of a picture for pgfplots."""
+    xlog = plot.spans_decades(campaign_names.number(x, v)[0] for v in experiment.sweep[x])
+    return (campaign_names.of_figure(campaign, experiment), campaign_names.of_axis(campaign, experiment, x), campaign_names.of_metric(campaign, metric),
+            series(campaign, experiment, table, x, metric)), xlog
+
+
+def bars(campaign, experiment, table, metric):
+    """A group for each value of the parameter with most values, a colour for each combination of the others."""
+    names = swept(experiment) or list(experiment.sweep)
+    across = max(names, key=lambda name: len(experiment.sweep[name]), default=None)
+    groups, colours = {}, {}
+    for row in table:
+        groups.setdefault(None if across is None else row.values[across], {})[named(campaign, experiment, row, [n for n in names if n != across])] = row
+    for rows in groups.values():
+        colours.update(dict.fromkeys(rows))
+    drawn = []
+    for label in colours:
+        mine = [rows.get(label) for rows in groups.values()]
+        drawn.append((label, [row and row.mean(metric) for row in mine], [row and row.half(metric) for row in mine], [row is not None and not row.faithful for row in mine]))
+    shown = [experiment.name if across is None else campaign.labels.get(f"{across} {value}", str(value)) for value in groups]
+    return plot.bars(campaign_names.of_figure(campaign, experiment), campaign_names.of_metric(campaign, metric), shown, [one[:3] for one in drawn],
+                     xlabel="" if across is None else campaign_names.of_axis(campaign, experiment, across), weak=[one[3] for one in drawn])
+
+
+def figures(campaign, experiment, table, folder):
+    """The general figures of an experiment, as SVG texts with their names; for pgfplots beside them."""
+    x = axis(experiment)
+    drawn, pictures = [], {}
+    plots = data.known(table, PLOTS[experiment.runs[0].kind])
+    for metric in plots:
+        name = f"{experiment.name}-{metric}"
+        if x is None:
+            figure = bars(campaign, experiment, table, metric)
+        else:
+            words, xlog = lines(campaign, experiment, table, x, metric)
+            pictures[metric] = (*words, xlog)
+            figure = plot.lines(*words, xlog=xlog)
+        if any(data.above(metric, row.mean(metric)) for row in table):
+            plot.remark(figure, f"above 100 %: {data.ABOVE_SHORT}")
+        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": campaign_names.of_metric(campaign, metric)})
+    export.experiment_files(folder, experiment, table, pictures, plots)
+    return drawn + sensitivity(campaign, experiment, table, folder)
+
+
+def swings(experiment, table, name, metric):
+    """By how much the metric moves, in percent of its mean, when this parameter alone goes through its values: for each
+    combination of the others."""
+    groups = {}
+    for row in table:
+        if row.mean(metric) is not None:
+            groups.setdefault(tuple(str(row.values[n]) for n in experiment.sweep if n != name), []).append(row.mean(metric))
+    return [100 * (max(g) - min(g)) / (sum(g) / len(g)) for g in groups.values() if len(g) > 1 and sum(g) > 0]
+
+
+def sensitivity(campaign, experiment, table, folder):
+    """Which parameter matters? Only where several are swept."""
+    names = swept(experiment)
+    if len(names) < 2:
+        return []
+    drawn = []
+    for metric in PLOTS[experiment.runs[0].kind][:3:2]:
+        found = [swings(experiment, table, n, metric) for n in names]
+        if not all(found):
+            continue
+        order = sorted(range(len(names)), key=lambda i: -max(found[i]))
+        title = f"Sensitivity: {data.ALL[metric][0]}"
+        figure = plot.bars(title, "swing, % of the mean", [campaign_names.of_parameter(campaign, experiment, names[i]) for i in order],
+                           [("mean over the other parameters", [sum(found[i]) / len(found[i]) for i in order], [None] * len(names)),
+                            ("most", [max(found[i]) for i in order], [None] * len(names))], xlabel="swept alone")
+        name = f"{experiment.name}-sensitivity-{metric}"
+        drawn.append({"name": name, "svg": plot.save(figure, folder, name), "title": title})
+    return drawn

@@ -1,0 +1,589 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaign files: YAML read with the place of every key, checked, and expanded to runs."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import hashlib
+import itertools
+import json
+import os
+import re
+
+import yaml
+
+from .. import advice, ltp_options, places, units
+from ..lab import file as lab_file
+from . import sle, systems as campaign_systems
+
+MODES = ("sim", "relay", "bridge")
+LOGS = ("none", "tables", "all")
+PRESETS = ("A", "F", "H", "leo-low", "leo-high")
+FORMAT = 5  # part of each run's key: results of another meaning are not taken for these
+LAB_FORMAT = 9  # the same over a lab file
+TOLD_MAX = 20    # mistakes of one file
+
+
+class CampaignError(Exception):
+    """What is wrong in the file, each on a line with its place."""
+
+
+class Mistake(Exception):
+    """One of them."""
+
+    def __init__(self, line, text):
+        super().__init__(text)
+        self.line, self.text = line, text
+
+
+def _time(text):
+    units.duration(text)
+    return str(text)
+
+
+def _rate(text):
+    units.rate(text)
+    return str(text)
+
+
+def _size(text):
+    units.size(text)
+    return str(text)
+
+
+def _count(low, high):
+    def parse(value):
+        if isinstance(value, bool) or not re.fullmatch(r"\d+", str(value)) or not low <= int(value) <= high:
+            raise ValueError(f"\"{value}\" is no number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def _sessions(value):
+    return "auto" if value == "auto" else _count(1, 65536)(value)
+
+
+def _rto(value):
+    return "auto" if value == "auto" else _time(value)
+
+
+def _warmup(value):
+    return "auto" if value == "auto" else _time(value)
+
+
+def _text(value):
+    return str(value)
+
+
+def _rules(value):
+    """Drop rules with spaces between them (docs/channel.md); helio-sim knows which are right."""
+    if not str(value).split():
+        raise ValueError("a drop rule is wanted, such as checkpoint:first=2; several have spaces between them")
+    return " ".join(str(value).split())
+
+
+def _recovery(value):
+    if value == "own":
+        raise ValueError("\"own\": the switches of a campaign stand by themselves beside recovery: plain, such as copies: 3")
+    return units.word_of("plain", "default")(value)
+
+
+def _contacts(value):
+    """FROM-TO with spaces between them, rising: what docs/scenario.md has as a list."""
+    last = -1.0
+    for item in str(value).split():
+        ends = item.split("-")
+        if len(ends) != 2:
+            raise ValueError(f"\"{item}\" is no contact; write them like 0s-4s 6s-10s")
+        begin, end = (units.duration(e) for e in ends)
+        if not last < begin < end:
+            raise ValueError(f"\"{item}\": contacts rise and do not overlap")
+        last = end
+    if last < 0:
+        raise ValueError("a contact is wanted; write them like 0s-4s 6s-10s")
+    return " ".join(str(value).split())
+
+
+def _open_rate(value):
+    return "unlimited" if value == "unlimited" else _rate(value)
+
+
+# What a run may set: how it is read, and the default. The names are those of helio-sim's options, but for stack.
+FIXED = {
+    "trace": (_text, "A"), "loss": (sle.PARAMETERS["loss"][0], None), "trace-offset": (_time, "0"), "sessions": (_sessions, 7), "rto": (_rto, "30ms"),
+    "rate": (_rate, "500Mbit/s"), "delay": (_time, "5ms"), "processing": (_time, "4ms"),
+    "overhead": (_count(0, 65535), 42), "bundle": (_size, "500kB"), "segment": (_size, "1024B"),
+    "recovery": (_recovery, "plain"),
+    "duration": (_time, "100s"), "warmup": (_warmup, "auto"), "stack": (units.word_of("yes", "no"), None),
+    "return-trace": (_text, None), "return-offset": (_time, None),
+    "return-rate": (_open_rate, None), "drop": (_rules, None), "drop-return": (_rules, None), "contacts": (_contacts, None),
+    "colour": (units.word_of("red", "green", "orange"), None), "resend": (_count(0, 1000000), None),
+    "jitter": (_time, None), "system": (_text, None),
+}
+
+
+def parameters(kind="ltp"):
+    if kind == "sle":
+        return sle.PARAMETERS
+    return {**FIXED, **{name: (ltp_options.reader(name), None)
+                        for name in ("claims", "orange-wait", "orange-answer", *ltp_options.switches())}}
+
+
+KINDS = ("ltp", "sle")
+TOP = ("title", "kind", "lab", "mode", "repetitions", "logs", "report", "labels", "systems", "set", "experiments")
+EXPERIMENT = ("name", "title", "set", "sweep")
+
+
+@dataclasses.dataclass(frozen=True)
+class Run:
+    """One run: everything that its result depends on."""
+    experiment: str
+    mode: str
+    repetition: int
+    parameters: tuple  # sorted (name, value)
+    logs: str          # what is kept: none, tables, all
+    folder_base: str   # relative trace files are relative to the campaign file
+    digest: str        # of the trace file's content (of the lab's with `lab`); None without a file
+    lab: str | None = None  # path of a lab file, whose keys the parameters are
+    system: campaign_systems.System | None = None  # another stack; None: ours
+    kind: str = "ltp"  # of KINDS
+    drawn: bool = False  # one of several repetitions: repetition 1 of a preset's trace is a draw like the others
+
+    @property
+    def values(self):
+        return dict(self.parameters)
+
+    @property
+    def key(self):
+        """Runs of the same key have the same result, whatever experiment they serve."""
+        text = json.dumps([LAB_FORMAT if self.lab else FORMAT, self.mode, self.repetition, self.parameters, self.logs, *([self.digest] if self.digest else []),
+                           *([self.system.described()] if self.system else []), *(["drawn"] if self.drawn and self.repetition == 1 else [])])
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    @property
+    def folder(self):
+        v = self.values
+        if self.lab or self.kind != "ltp":
+            name = re.sub(r"[^A-Za-z0-9.]+", "-", "-".join(str(value) for value in v.values()))[:80]
+            return f"{self.mode}-{name}-r{self.repetition}-{self.key}"
+        who = f"{self.system.name}-" if self.system else ""
+        name = re.sub(r"[^A-Za-z0-9.]+", "-", f"{who}{os.path.basename(v['trace'])}-{v['sessions']}s-rto{v['rto']}-r{self.repetition}")
+        return f"{self.mode}-{name}-{self.key}"
+
+
+@dataclasses.dataclass
+class Experiment:
+    name: str
+    title: str
+    sweep: dict  # name -> values, in the order of the file
+    runs: list
+
+
+RANGES = ("sessions", "overhead", "claims", "copies")  # swept as 1-8, too
+
+
+@dataclasses.dataclass
+class Campaign:
+    path: str
+    title: str
+    mode: str
+    repetitions: int
+    logs: str
+    report: str
+    experiments: list
+    lab: str | None = None
+    systems: dict = dataclasses.field(default_factory=dict)  # name -> other stacks
+    kind: str = "ltp"
+    titled: bool = False  # the file has a title
+    labels: dict = dataclasses.field(default_factory=dict)  # name of a parameter, a value or a result -> what figures call it
+    doubts: dict = dataclasses.field(default_factory=dict)  # what is right, and hardly meant -> the line that says it
+
+    def runs(self):
+        """Each run once, in the order of the file."""
+        return list({run.key: run for e in self.experiments for run in e.runs}.values())
+
+
+def trace_file(trace, base):
+    """The path of a trace's file; None when there is none: a name that the programs know, or a mistake."""
+    if trace in (*PRESETS, "none") or trace.startswith("iid:"):
+        return None
+    path = trace if os.path.exists(trace) or os.path.isabs(trace) else os.path.join(base, trace)
+    return path if os.path.isfile(path) else None
+
+
+def shortened(lines, place):
+    """No more of what is wrong than a person reads."""
+    return lines[:TOLD_MAX] + [f"{place}and {len(lines) - TOLD_MAX} more"] if len(lines) > TOLD_MAX else lines
+
+
+class _Loader(yaml.SafeLoader):
+    """Keeps numbers with units and words as they are written; booleans stay booleans."""
+
+
+class Reader:
+    def __init__(self, path):
+        self.path, self.digests, self.parameters = path, {}, parameters()
+        self.wrong = []  # (line, text) of what is told with all the rest
+        try:
+            text = places.text_of(path)
+            self.root = yaml.compose(text, Loader=_Loader)
+        except UnicodeDecodeError:
+            raise CampaignError(f"{path}: not a text file; a campaign is wanted (YAML, UTF-8)") from None
+        except places.PlacesError as e:
+            raise CampaignError(str(e)) from None
+        except yaml.MarkedYAMLError as e:
+            mark = e.problem_mark or e.context_mark
+            raise CampaignError(f"{path}:{mark.line + 1 if mark else 1}: {advice.yaml_problem(e)}") from None
+        except yaml.YAMLError as e:
+            raise CampaignError(f"{path}: {e}") from None
+        if self.root is None:
+            raise CampaignError(f"{path}: the file is empty; it needs `experiments:`")
+
+    def digest(self, path):
+        """Of a file's content; each file is read once. None without a path."""
+        if path is not None and path not in self.digests:
+            with open(path, "rb") as f:
+                self.digests[path] = hashlib.file_digest(f, "sha256").hexdigest()
+        return self.digests.get(path)
+
+    def fail(self, node, text):
+        raise Mistake(node.start_mark.line + 1, text)
+
+    @contextlib.contextmanager
+    def kept(self, once=False):
+        """What is wrong within ends that, and is told later; with `once` only if nothing else in the file is wrong in the same way."""
+        try:
+            yield
+        except Mistake as e:
+            if not once or all(e.text != text for _, text in self.wrong):
+                self.wrong.append((e.line, e.text))
+
+    def tell(self):
+        if self.wrong:
+            lines = [f"{self.path}:{line}: {text}" for line, text in sorted(self.wrong, key=lambda one: one[0])]
+            raise CampaignError("\n".join(shortened(lines, f"{self.path}: ")))
+
+    def check_key(self, key):
+        if not isinstance(key, yaml.ScalarNode):
+            self.fail(key, "a key is one word")
+
+    def mapping(self, node, allowed, what):
+        if not isinstance(node, yaml.MappingNode):
+            self.fail(node, f"{what} must be a mapping of keys and values")
+        found = {}
+        for key, value in node.value:
+            with self.kept():
+                self.check_key(key)
+                if key.value not in allowed:
+                    name = key.value.rpartition(".")[2].replace("_", "-")  # of recovery.report_copies
+                    self.fail(key, f"{what} has no key \"{key.value}\"; {advice.meant(name if name in allowed else key.value, allowed)}")
+                if key.value in found:
+                    self.fail(key, f"\"{key.value}\" is given twice")
+                found[key.value] = value
+        return found
+
+    def plain(self, node):
+        loader = _Loader("")
+        try:
+            return loader.construct_object(node, deep=True)
+        finally:
+            loader.dispose()
+
+    def scalar(self, node, name, parse):
+        if not isinstance(node, yaml.ScalarNode):
+            self.fail(node, f"{name}: one value is wanted here{self.by_themselves(node, name)}")
+        value = self.plain(node)
+        try:
+            return parse(value)
+        except (ValueError, TypeError) as e:
+            return self.fail(node, f"{name}: {e}")
+
+    def by_themselves(self, node, name):
+        """Of a map as a node's file has it: its keys are the campaign's own."""
+        pairs = [(key.value, value.value) for key, value in node.value if isinstance(key, yaml.ScalarNode) and isinstance(value, yaml.ScalarNode)] \
+            if isinstance(node, yaml.MappingNode) else []
+        words = {"mode": name, **{key.replace("-", "_"): key for key in self.parameters}}
+        own = [f"{words[key]}: {'plain' if (key, value) == ('mode', 'own') else value}" for key, value in pairs if key in words]
+        return f", and the keys of this map stand by themselves: write {', '.join(own)}" if own else ""
+
+    def values(self, node, name):
+        """A list of values, each once, or one; numbers may be ranges like 1-8."""
+        parse = self.parameters[name][0]
+        if not isinstance(node, yaml.SequenceNode):
+            if name in RANGES and isinstance(node, yaml.ScalarNode) and re.fullmatch(r"\d+-\d+", node.value):
+                self.fail(node, f"{name}: a range stands in a list: [{node.value}]")
+            return [self.scalar(node, name, parse)]
+        out = []
+        for item in node.value:
+            span = re.fullmatch(r"(\d+)-(\d+)", item.value) if isinstance(item, yaml.ScalarNode) else None
+            if span and name in RANGES:
+                first, last = int(span[1]), int(span[2])
+                if first > last:
+                    self.fail(item, f"{name}: the range {item.value} is empty")
+                out += [parse(n) for n in range(first, last + 1)]
+            else:
+                out.append(self.scalar(item, name, parse))
+        if not out:
+            self.fail(node, f"{name}: the list is empty")
+        return list(dict.fromkeys(out))
+
+    def texts(self, node, name):
+        """A list of values as they are written, each once, or one."""
+        items = node.value if isinstance(node, yaml.SequenceNode) else [node]
+        for item in items:
+            if not isinstance(item, yaml.ScalarNode):
+                inner = [key.value for key, _ in item.value if isinstance(key, yaml.ScalarNode)] if isinstance(item, yaml.MappingNode) else []
+                self.fail(item, f"{name}: one value is wanted here" + (f"; write each key with its whole name, such as {name}.{inner[0]}" if inner else ""))
+        if not items:
+            self.fail(node, f"{name}: the list is empty")
+        return list(dict.fromkeys(item.value for item in items))
+
+    def keys_of_lab(self, node, what):
+        """Key of a lab file -> its values; which there are is the lab's affair."""
+        if node is None:
+            return {}
+        if not isinstance(node, yaml.MappingNode):
+            self.fail(node, f"{what} must be a mapping of keys and values")
+        for i, (key, value) in enumerate(node.value):
+            self.check_key(key)
+            if any(key.value == before.value for before, _ in node.value[:i]):
+                self.fail(key, f"\"{key.value}\" is given twice")
+            if what == "set" and isinstance(value, yaml.SequenceNode):
+                self.fail(value, f"{key.value}: one value is wanted here; several are swept, and a list that is a value is a text, such as \"[a, b]\"")
+        return {key.value: self.texts(value, key.value) for key, value in node.value}
+
+    def settings(self, node):
+        found = {}
+        for name, value in self.mapping(node, self.parameters, "set").items() if node else ():
+            with self.kept():
+                found[name] = self.scalar(value, name, self.parameters[name][0])
+        return found
+
+
+def check_trace(reader, node, trace, base, name="trace"):
+    """There is such a trace, or the file says one that nothing knows."""
+    if trace in (*PRESETS, "none") or trace_file(trace, base) is not None:
+        return
+    if trace.startswith("iid:"):
+        try:
+            if trace[4:] in PRESETS or 0 <= float(trace[4:]) <= 1:
+                return
+        except ValueError:
+            pass
+        reader.fail(node, f"{name}: \"{trace}\": iid: takes a probability or one of {', '.join(PRESETS)}")
+    reader.fail(node, f"{name}: there is no file \"{trace}\" beside the campaign, and no trace of that name; there are "
+                      f"{', '.join((*PRESETS, 'none'))} and iid:P")
+
+
+ENGINES_ONLY = ("colour", "resend", "orange-wait", "orange-answer")  # the others' figures are of red sessions
+
+
+def check_together(reader, node, values, mode):
+    """Keys that only some ways of running know."""
+    nodes = mode != "sim" or values.get("stack") == "yes"
+    if "contacts" in values and not nodes:
+        reader.fail(node, "contacts: a pair of engines has none; add stack: yes, or take mode relay or bridge")
+    known = [name for name in ENGINES_ONLY if name in values and (name != "colour" or values[name] != "red")]
+    if known and nodes:
+        reader.fail(node, f"{known[0]}: only in mode sim without stack: yes, whose figures are of all colours")
+
+
+OURS_ONLY = ("recovery", "claims", "colour", "stack")  # and the recovery switches
+
+
+def other_system(reader, node, values, campaign, swept):
+    """The system of a run that is not ours; None."""
+    name = values.get("system")
+    if name in (None, campaign_systems.OWN):
+        return None
+    if name not in campaign.systems:
+        reader.fail(node, f"system: there is no \"{name}\"; there are {', '.join((campaign_systems.OWN, *campaign.systems))}")
+    if campaign.mode != "relay":
+        reader.fail(node, f"system: {name} is run by its own commands, in mode relay only")
+    own = [key for key in (*OURS_ONLY, *ltp_options.switches()) if key in swept]
+    if own:
+        reader.fail(node, f"{own[0]}: swept beside other systems, which do not know it; set it, or make an experiment of its own")
+    for text in campaign_systems.roundings(campaign.systems[name], values):
+        campaign.doubts.setdefault(text, node.start_mark.line + 1)
+    return campaign.systems[name]
+
+
+def digest_of(reader, values, base):
+    """Of what the trace files hold, of both ways; None without any."""
+    there, back = (reader.digest(trace_file(values.get(name, "none"), base)) for name in ("trace", "return-trace"))
+    return there if back is None else hashlib.sha256(f"{there} {back}".encode()).hexdigest()
+
+
+def round_trip(values):
+    """Seconds between a checkpoint and its report on an empty line."""
+    return 2 * units.duration(values["delay"]) + units.duration(values["processing"])
+
+
+def settle_timer(node, values, given, campaign):
+    """A timer that nobody gave is the paper's, or on a longer path twice the round trip; one that ends before a report can be there is told."""
+    path = round_trip(values)
+    if "rto" not in given:
+        values["rto"] = units.duration_text(max(units.duration(values["rto"]), 2 * path))
+    elif values["rto"] != "auto" and units.duration(values["rto"]) <= path:
+        campaign.doubts.setdefault(f"rto: {values['rto']} is no longer than the round trip of {units.duration_text(path)} (twice the delay, and processing): the timer "
+                                   f"runs out in every session; leave rto out, or write more, or auto", node.start_mark.line + 1)
+
+
+def settle_loss(reader, node, values, given):
+    """`loss` is another word for a trace of independent erasures."""
+    if "loss" in values:
+        if "trace" in given:
+            reader.fail(node, f"loss: it is short for trace: iid:{values['loss']:.10g}, and trace is given, too; leave one of them out")
+        values["trace"] = f"iid:{values['loss']:.10g}" if values["loss"] else "none"
+
+
+def check_values(reader, node, values, campaign, base):
+    """They are right together; the digest of the files that they name."""
+    if campaign.kind == "sle":
+        wrong = sle.check(values, campaign.mode)
+        if wrong:
+            reader.fail(node, wrong)
+        values.update(sle.settled(values))
+        return None
+    check_trace(reader, node, values["trace"], base)
+    check_trace(reader, node, values.get("return-trace", "none"), base, "return-trace")
+    check_together(reader, node, values, campaign.mode)
+    return digest_of(reader, values, base)
+
+
+def _lab(reader, node, campaign, values):
+    """Of one combination; None when it is wrong, which is told with all that is wrong in the others, each once."""
+    try:
+        return lab_file.load(campaign.lab, list(values.items()))
+    except places.PlacesError as e:
+        for text in str(e).splitlines():
+            with reader.kept(once=True):
+                reader.fail(node, text)
+    return None
+
+
+def _lab_runs(reader, node, keys, shared, campaign, name):
+    """The runs over a lab file; each combination must be a right one."""
+    sweep = reader.keys_of_lab(keys.get("sweep"), "sweep")
+    fixed = {**shared, **{key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}}
+    runs, labs = [], []
+    for combination in itertools.product(*sweep.values()):
+        values = {**fixed, **dict(zip(sweep, combination))}
+        labs.append(_lab(reader, node, campaign, values))
+        runs += [Run(name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, "", reader.digest(campaign.lab), campaign.lab, drawn=campaign.repetitions > 1)
+                 for repetition in range(1, campaign.repetitions + 1)]
+    if None not in labs:
+        from . import lab as campaign_lab  # it reads this module
+        for text in campaign_lab.doubts(labs, sweep):
+            campaign.doubts.setdefault(text, node.start_mark.line + 1)
+    return sweep, runs
+
+
+def _runs(reader, node, one, fixed, campaign, base):
+    runs = []
+    for combination in itertools.product(*one.sweep.values()):
+        values = {k: default for k, (_, default) in reader.parameters.items() if default is not None}
+        values.update(fixed)
+        values.update(zip(one.sweep, combination))
+        if campaign.kind == "ltp":
+            settle_loss(reader, node, values, {*fixed, *one.sweep})
+            settle_timer(node, values, {*fixed, *one.sweep}, campaign)
+        digest = check_values(reader, node, values, campaign, base)
+        system = other_system(reader, node, values, campaign, one.sweep)
+        for repetition in range(1, campaign.repetitions + 1):
+            runs.append(Run(one.name, campaign.mode, repetition, tuple(sorted(values.items())), campaign.logs, base, digest, system=system, kind=campaign.kind,
+                            drawn=campaign.repetitions > 1))
+    return runs
+
+
+def _experiment(reader, node, shared, campaign, base, sure):
+    """Its runs are looked at only where each key is right by itself, those of all experiments (`sure`) among them."""
+    before = len(reader.wrong)
+    keys = reader.mapping(node, EXPERIMENT, "an experiment")
+    if "name" not in keys:
+        reader.fail(node, "an experiment needs a name")
+    name = reader.scalar(keys["name"], "name", _text)
+    if not re.fullmatch(r"[A-Za-z0-9_-]+", name):
+        reader.fail(keys["name"], f"name: \"{name}\" may have letters, digits, - and _ only")
+    title = reader.scalar(keys["title"], "title", _text) if "title" in keys else name
+    if campaign.lab:
+        if not sure or len(reader.wrong) > before:
+            return Experiment(name, title, {}, [])
+        return Experiment(name, title, *_lab_runs(reader, node, keys, shared, campaign, name))
+    sweep = {}
+    if "sweep" in keys:
+        for key, value in reader.mapping(keys["sweep"], reader.parameters, "sweep").items():
+            with reader.kept():
+                sweep[key] = reader.values(value, key)
+    fixed = {**shared, **reader.settings(keys.get("set"))}
+    both = set(fixed) & set(sweep) - set(shared)
+    if both:
+        reader.fail(keys["sweep"], f"{', '.join(sorted(both))}: both set and swept")
+    one = Experiment(name, title, sweep, [])
+    if sure and len(reader.wrong) == before:
+        with reader.kept(once=True):
+            one.runs = _runs(reader, node, one, fixed, campaign, base)
+    return one
+
+
+def _head(reader, keys, path, mode):
+    """The campaign without its experiments."""
+    def get(name, parse, default):
+        found = default
+        with reader.kept():
+            found = reader.scalar(keys[name], name, parse) if name in keys else default
+        return found
+
+    kind = reader.scalar(keys["kind"], "kind", units.word_of(*KINDS)) if "kind" in keys else "ltp"  # which keys there are hangs on it
+    reader.parameters = parameters(kind)
+    named = get("mode", units.word_of(*MODES), "sim")
+    return Campaign(path, get("title", _text, os.path.basename(path)), mode or named, get("repetitions", _count(1, 1000), 1),
+                    get("logs", units.word_of(*LOGS), "tables"), get("report", units.word_of("general", "paper"), "general"), [], kind=kind, titled="title" in keys)
+
+
+def _shared(reader, keys, campaign, base):
+    """What is set for all experiments."""
+    if "systems" in keys:
+        with reader.kept():
+            campaign.systems = campaign_systems.systems_of(reader, keys["systems"], base)
+    if "lab" not in keys:
+        return reader.settings(keys.get("set"))
+    if campaign.kind != "ltp":
+        reader.fail(keys["lab"], f"lab: not with kind: {campaign.kind}")
+    campaign.lab = places.beside(base, reader.scalar(keys["lab"], "lab", _text))
+    if not os.path.isfile(campaign.lab):
+        reader.fail(keys["lab"], f"lab: there is no file {campaign.lab}")
+    return {key: values[0] for key, values in reader.keys_of_lab(keys.get("set"), "set").items()}
+
+
+def _read(reader, path, mode):
+    keys = reader.mapping(reader.root, TOP, "a campaign")
+    campaign = _head(reader, keys, path, mode)
+    base, shared = os.path.dirname(os.path.abspath(path)), {}
+    with reader.kept():
+        shared = _shared(reader, keys, campaign, base)
+    if "experiments" not in keys or not isinstance(keys["experiments"], yaml.SequenceNode) or not keys["experiments"].value:
+        reader.fail(keys.get("experiments", reader.root), "experiments: a list with at least one experiment is wanted")
+    sure = not reader.wrong
+    for node in keys["experiments"].value:
+        with reader.kept():
+            one = _experiment(reader, node, shared, campaign, base, sure)
+            if any(one.name == e.name for e in campaign.experiments):
+                reader.fail(node, f"there is already an experiment \"{one.name}\"")
+            campaign.experiments.append(one)
+    if "labels" in keys and not reader.wrong:
+        from . import names  # it reads this module
+        campaign.labels = names.read_labels(reader, keys["labels"], campaign)
+    return campaign
+
+
+def load(path, mode=None):
+    """The campaign; CampaignError with file and line of all that is wrong with it."""
+    reader = Reader(path)
+    campaign = None
+    with reader.kept():
+        campaign = _read(reader, path, mode)
+    reader.tell()
+    return campaign

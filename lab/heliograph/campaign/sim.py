@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a run of a campaign calls helio-sim."""
+import concurrent.futures
+import os
+import subprocess
+
+from .. import programs, units, warmup
+
+RULES = ("drop", "drop-return")  # each of several is an option by itself
+
+
+def warmup_of(v):
+    """Seconds; `auto` is what the link takes to its steady state."""
+    if v["warmup"] != "auto":
+        return units.duration(v["warmup"])
+    sessions = 64 if v["sessions"] == "auto" else v["sessions"]
+    return warmup.seconds(units.duration(v["duration"]), units.duration(v["delay"]), units.duration(v["processing"]), sessions,
+                          units.size(v["bundle"]), units.rate(v["rate"]))
+
+
+def auto_timer(path):
+    """Where `rto: auto` begins on a path of that round trip, seconds: as helio-sim has it."""
+    return max(0.03, 2 * path)
+
+
+def options(run, traces):
+    trace, offset, _ = traces.of(run)
+    v = {k: value for k, value in run.values.items() if k not in ("trace", "loss", "trace-offset", "return-trace", "return-offset", "stack", "system", *RULES)}
+    start = warmup_of(run.values)
+    v["warmup"] = units.duration_text(start)
+    if start > 0:  # the paper's runs count from the first moment to the last, and nothing beyond
+        v["follow"] = "yes"
+    if "return-trace" in run.values:
+        back, begin = traces.back(run)
+        v.update({"return-trace": back, "return-offset": units.duration_text(begin)})
+    v.update({"trace": trace, "trace-offset": units.duration_text(offset), "seed": run.repetition})
+    # switches act after the set that they change
+    order = sorted(v, key=lambda k: (k not in ("recovery",), k))
+    rules = [part for k in RULES for rule in run.values.get(k, "").split() for part in ("--" + k, rule)]
+    return [part for k in order for part in ("--" + k, str(v[k]))] + rules
+
+
+def with_table(command, folder, track):
+    """The segment log goes through a pipe to the analyzer: only the table of sessions is kept."""
+    reading, writing = os.pipe()
+    with concurrent.futures.ThreadPoolExecutor(1) as pool:
+        try:
+            table = pool.submit(track, [programs.find("helio-analyze"), f"/dev/fd/{reading}", "--sessions",
+                                        os.path.join(folder, "sessions.csv")], (reading,))
+            shown = track([*command, "--log", f"/dev/fd/{writing}"], (writing,))
+        finally:
+            os.close(writing)
+        try:
+            table.result()
+        finally:
+            os.close(reading)
+    return shown
+
+
+def call(command, descriptors=()):
+    """Runs a program to its end; its standard output. It inherits the descriptors."""
+    done = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, pass_fds=descriptors, check=False)
+    if done.returncode != 0:
+        raise programs.ProgramError(done.stderr.strip() or f"{command[0]} ended with code {done.returncode}")
+    return done.stdout

@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Labs that a program makes up: the demo's and a campaign's. One link, and traffic over it."""
+import os
+import shutil
+import tempfile
+
+from .. import places
+from ..processes import Failed
+from . import file, live
+
+GREEN_SESSIONS = 64  # acknowledgements return over an ideal channel
+URGENT = {"node": {"priority": "realtime"}} if os.geteuid() == 0 else {}  # nodes in real time; where it is permitted
+
+
+class Private:
+    """The state of a lab that nobody else asks for."""
+
+    def __init__(self):
+        self.folder = tempfile.mkdtemp(prefix="helio-")
+        self.name = os.path.basename(self.folder)
+        self.socket = os.path.join(self.folder, "lab.sock")
+
+    def take(self):
+        pass
+
+    def save(self, **_):
+        pass
+
+    def drop(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+
+def erasures(trace, offset=None):
+    if trace.startswith("iid:"):
+        return {"erasures": {"iid": trace[4:]}}
+    if trace == "none":
+        return {}
+    return {"erasures": {"trace": {"file": os.path.abspath(trace) if os.path.isfile(trace) else trace, **({"offset": offset} if offset else {})}}}
+
+
+def one_link(channel, forward, keys, out, back, traffic, **more):
+    """Nodes 1 and 2. Data goes red through the channel; the generator's acknowledgements return as green sessions.
+    channel, forward: of both ways, of the way there; keys: of both adapters; out, back: of one."""
+    ends = {"1": {"colour": "red", **out}, "2": {"rate": "unlimited", "sessions": GREEN_SESSIONS, "colour": "green", **back}}
+    return {"line": 2, "links": {"1-2": {**channel, "forward": forward, **keys, "ends": ends}},
+            "traffic": [{"perf": "1-2", **traffic}], "capture": ["segments"], **more}
+
+
+def lab_of(tree, name):
+    try:
+        return file.of(tree, name)
+    except places.PlacesError as e:
+        raise Failed(str(e)) from None
+
+
+def play(session, tell=lambda: None):
+    """The run; what came of it (live.play). Failed when its traffic did."""
+    session.records = False
+    try:
+        shown = live.play(session, tell)
+    except places.PlacesError as e:
+        raise Failed(str(e)) from None
+    if not session.stopped and any(one["code"] for one in shown["traffic"].values()):
+        name = next(name for name, one in shown["traffic"].items() if one["code"])
+        raise Failed(f"the traffic generator failed:{session.why(name)}")
+    return shown

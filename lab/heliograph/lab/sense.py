@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab file says that can be read and makes no sense: traffic that could not send anything or get anywhere, and what would
+begin when the lab is over."""
+from .. import units
+
+COUNTS = ("window", "count")  # whole numbers
+LEAST = {"payload": (1, "a bundle has at least one byte, such as 50kB"), "window": (1, "at least one bundle is on its way, such as 20"),
+         "count": (1, "at least one, such as 5"), "data": (1, "at least one byte, such as 10MB"), "duration": (1, "a time above 0, such as 10s"),
+         "rate": (1, "bundles or bits a second above 0, such as 1Mbit/s or 20b"), "interval": (1, "a time above 0, such as 1s")}
+
+
+def number(key, text):
+    """The value, as far as it has to be known here; None: the program that reads it says what is wrong."""
+    try:
+        if key in ("payload", "data"):
+            return units.amount(text)
+        if key in ("duration", "interval"):
+            return units.seconds(text) * 1e9
+        if key == "rate":
+            return float(text[:-1]) if text.endswith("b") else units.rate(text)
+        return int(text)
+    except ValueError:
+        return None
+
+
+def check_values(reader, flow):
+    for key, (least, right) in LEAST.items():
+        word = flow.keys.get(key)
+        if not isinstance(word, str):
+            continue
+        value = number(key, word)
+        if value is not None and value < least:
+            reader.wrong(word, f"{flow.what}.{key}: \"{word}\" is too little: {right}")
+        elif value is None and key in COUNTS:
+            reader.wrong(word, f"{flow.what}.{key}: \"{word}\" is no whole number: {right}")
+
+
+def parts(nodes, links):
+    """Each node's name with that of one node of those that it is connected with."""
+    of = {name: name for name in nodes}
+
+    def root(name):
+        while of[name] != name:
+            name = of[name]
+        return name
+
+    for link in links.values():
+        of[root(link.ends[0])] = root(link.ends[1])
+    return {name: root(name) for name in nodes}
+
+
+def check_course(reader, flow, nodes, part):
+    """Nodes that have links besides, of heliod's own words, may reach others in ways that are not known here."""
+    if flow.target is None or part[flow.source] == part[flow.target]:
+        return
+    if any("links" in node.keys for name, node in nodes.items() if part[name] in (part[flow.source], part[flow.target])):
+        return
+    reader.wrong(flow.keys.key(flow.kind) if flow.kind in flow.keys else flow,
+                 f"{flow.what}.{flow.kind}: no links lead from {flow.source} to {flow.target}; add one below links:, such as {flow.source}-{flow.target}: {{}}")
+
+
+def check(reader, lab):
+    part = parts(lab.nodes, lab.links)
+    for flow in lab.traffic:
+        check_values(reader, flow)
+        check_course(reader, flow, lab.nodes, part)
+        try:
+            late = lab.duration is not None and flow.start >= lab.duration
+        except ValueError:
+            continue  # that has been told
+        if late:
+            reader.wrong(flow.keys["start"] if "start" in flow.keys else flow,
+                         f"{flow.what}.start: the lab is over after {units.duration_text(lab.duration)} (duration:); this traffic would never run")
+    for event in lab.events:
+        if lab.duration is not None and event.at >= lab.duration:
+            reader.wrong(event, f"{event.whom}: the lab is over after {units.duration_text(lab.duration)} (duration:); what is to happen at "
+                                f"{units.duration_text(event.at)} would not")

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a running lab is found again: a folder for its sockets, named after its file, and who runs it.
+
+The folder is short, since a UNIX socket's path is limited to 107 bytes, and the user's own.
+"""
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import socket
+import stat
+import subprocess
+import tempfile
+import time
+
+from ..processes import Failed, Mistaken
+
+
+def root():
+    path = os.path.join(tempfile.gettempdir(), f"helio-lab-{os.getuid()}")
+    os.makedirs(path, mode=0o700, exist_ok=True)
+    known = os.lstat(path)
+    if not stat.S_ISDIR(known.st_mode) or known.st_uid != os.getuid():
+        raise Failed(f"{path} is not a folder of yours; remove it")
+    return path
+
+
+def name_of(file):
+    """Of a lab: its file's name and a sign of its place."""
+    full = os.path.realpath(file)
+    stem = "".join(c for c in os.path.splitext(os.path.basename(full))[0] if c.isalnum() or c in "-_")[:20]
+    return f"{stem}-{hashlib.sha256(full.encode()).hexdigest()[:6]}"
+
+
+def started_at(process):
+    """When a process began, in the kernel's count; None: there is none."""
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as f:
+            fields = f.read().rsplit(")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] == "Z" else fields[19]
+
+
+def runs(known):
+    return started_at(known["pid"]) == known["started"]
+
+
+def await_end(known, seconds=120):
+    """Until the process that ran the lab has written its result and is gone."""
+    give_up = time.monotonic() + seconds
+    while runs(known):
+        if time.monotonic() > give_up:
+            raise Failed(f"the lab does not end (process {known['pid']})")
+        time.sleep(0.05)
+
+
+def is_ending(state, known, seconds=60):
+    """Nobody answered: is that since the lab is over? It has so long to be."""
+    give_up = time.monotonic() + seconds
+    while state.load() is not None and runs(known):
+        if time.monotonic() > give_up:
+            return False
+        time.sleep(0.05)
+    return True
+
+
+def spaces_left(name):
+    """Network namespaces of the lab, with the number of processes in each."""
+    found = []
+    with contextlib.suppress(OSError):
+        found = sorted(space for space in os.listdir("/run/netns") if space.startswith(f"{name}-"))
+    for space in found:
+        done = subprocess.run(["ip", "netns", "pids", space], capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False)
+        yield space, len(done.stdout.split())
+
+
+def of_killed(state):
+    """What is known of a lab whose process is gone, though nobody ended it; None: there is no such."""
+    try:
+        with open(state.file, encoding="utf-8") as f:
+            known = json.load(f)
+    except (OSError, ValueError):
+        return None
+    return None if runs(known) else known
+
+
+def left(state):
+    """What a killed lab left behind, in lines."""
+    known, spaces = of_killed(state), list(spaces_left(state.name))
+    if known is None and not spaces:
+        return None
+    lines = [f"network namespace {space}" + (f" (processes: {processes})" if processes else "") for space, processes in spaces]
+    lines += [f"{path} at {now}, which was {before}" for path, before, now in limits_left(known or {})]
+    if os.path.isdir(state.folder):
+        lines.append(f"{state.folder} (its sockets)")
+    if known:
+        lines.append(f"{known['out']} (its logs; they stay)")
+    return {"pid": known["pid"] if known else "unknown", "lines": lines}
+
+
+def limits_left(known):
+    """Limits of the kernel that mode netns had raised: those that are still as it made them."""
+    for path, (before, raised) in known.get("limits", {}).items():
+        with contextlib.suppress(OSError, ValueError), open(path, encoding="ascii") as f:
+            now = int(f.read())
+            if now == raised:
+                yield path, before, now
+
+
+def restore_limits(state):
+    for path, before, _ in limits_left(of_killed(state) or {}):
+        with contextlib.suppress(OSError), open(path, "w", encoding="ascii") as f:
+            f.write(str(before))
+
+
+class State:
+    def __init__(self, file):
+        self.name = name_of(file)
+        self.folder = os.path.join(root(), self.name)
+        self.file = os.path.join(self.folder, "state.json")
+        self.socket = os.path.join(self.folder, "lab.sock")
+
+    def load(self):
+        """What runs; None: nothing does."""
+        try:
+            with open(self.file, encoding="utf-8") as f:
+                known = json.load(f)
+        except (OSError, ValueError):
+            return None
+        return known if runs(known) else None
+
+    def take(self):
+        """The folder is this process's from now on."""
+        running = self.load()
+        if running:
+            raise Failed(f"this lab is up already (process {running['pid']}, {running['out']}); helio-lab FILE down ends it")
+        shutil.rmtree(self.folder, ignore_errors=True)
+        os.makedirs(self.folder, mode=0o700)
+
+    def save(self, **known):
+        part = self.file + ".part"
+        with open(part, "w", encoding="utf-8") as f:
+            json.dump({"pid": os.getpid(), "started": started_at(os.getpid()), **known}, f, indent=2)
+        os.replace(part, self.file)
+
+    def drop(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def ask(self, question, timeout=60):
+        """A request to the process that runs the lab, and its answer."""
+        if self.load() is None:
+            raise Failed("this lab is not up; helio-lab FILE up starts it")
+        with socket.socket(socket.AF_UNIX) as s:
+            s.settimeout(timeout)
+            try:
+                s.connect(self.socket)
+                s.sendall(json.dumps(question).encode() + b"\n")
+                answer = b"".join(iter(lambda: s.recv(65536), b""))
+            except OSError as e:
+                raise Failed(f"the lab does not answer: {e}") from None
+        try:
+            answer = json.loads(answer)
+        except ValueError:
+            raise Failed("the lab ended") from None
+        if "error" in answer:
+            raise (Mistaken if answer.get("usage") else Failed)(answer["error"])
+        return answer
