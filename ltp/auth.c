@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a segment has to be before it has any effect: from its peer's address, if that is checked,
- * with the peer's cookie and authentication (RFC 5327). What a span wants is made once into the
- * bytes of its header extensions; a segment that leaves gets them with its header, and its
- * authentication value last. A segment that comes is examined before anything else looks at it.
- * What can go wrong: it comes from elsewhere, an extension is missing or wrong; then the segment
- * has a verdict and no further effect.
+ * The checks of a segment before it has any effect: the source address of its peer, if that is
+ * checked; the peer's cookie and authentication (RFC 5327). The header extensions of a span are
+ * encoded once. Sent segments get them with their header, and the authentication value last. A
+ * received segment is checked before any other processing.
+ *
+ * What can go wrong: another source, or a missing or wrong extension; then the segment has a
+ * verdict and no further effect.
  */
 #include <assert.h>
 #include <string.h>
@@ -86,7 +87,8 @@ void ltp_auth_seal(const struct peer *p, struct ltp_out *out)
     out->data = slice_of(NULL, 0);
 }
 
-/* Whose segment it is: of the engine that it says, for a session of ours of the session's peer. */
+/* The peer of a segment: for a session of this engine the peer of the session, else the engine that
+ * the segment names. */
 static struct peer *find_owner(struct ltp *l, const struct ltp_segment *s)
 {
     bool is_export = s->type == LTP_RS || s->type == LTP_CAS || s->type == LTP_CR;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cancellation (RFC 5326 §6.15-6.20). Cancelling ends the session at once; what remains is the
- * closed record and, until the peer acknowledges, the cancel segment with its timer. The peer's
- * cancel is always acknowledged, also for a session that is over or was never known. What can go
- * wrong: no memory for the segment (the peer's own timers then end the session there), and a peer
- * that makes us refuse without end (the number of open cancels is bounded).
+ * Cancellation (RFC 5326 §6.15-6.20). Cancelling ends the session at once. Two things remain: the
+ * closed record and, until the peer acknowledges it, the cancel segment with its timer. A peer's
+ * cancel is always acknowledged, also for a closed or unknown session.
+ *
+ * What can go wrong: no memory for the segment (then the peer's own timers end its session), and a
+ * peer that causes endless refusals (the number of open cancels is limited).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -93,7 +94,7 @@ void ltp_cancel_refuse(struct ltp *l, struct peer *peer, struct ltp_session_id i
     ltp_cancel_begin(l, c, reason, ORANGE_NONE);
 }
 
-/* §6.17: the acknowledgement goes out whatever is known of the session. */
+/* §6.17: the acknowledgement is sent even if the session is unknown. */
 static enum verdict cancelled_by_peer(struct ltp *l, const struct ltp_segment *s, tick now,
                                       struct peer **peer)
 {

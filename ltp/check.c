@@ -23,7 +23,7 @@ static void check_export(const struct export_session *e, uint64_t *noted)
                c->serial >= e->cp_first && c->serial <= e->cp_last);
         assert(c->offset + c->length <= e->red_len && c->length > 0);
         assert(c->tries > 0 && c->tries <= c->sent + 1 && c->early == (c == e->early));
-        /* it is on its way and timed, or waits to go again */
+        /* it is in transmission with a timer, or queued to be repeated */
         assert(list_empty(&c->queue) != list_empty(&c->timer.in_peer));
     }
     list_for_each (it, &e->resends) {
@@ -131,7 +131,7 @@ static void check_sessions(const struct ltp *l)
     }
     assert(exports == l->exports && imports == l->imports && held == l->pools[POOL_BYTES].used);
     assert(imports <= l->config.import_sessions);
-    if (list_empty(&l->spent)) /* whose share is not walked */
+    if (list_empty(&l->spent)) /* their share is not counted here */
         assert(noted == l->noted && noted <= ltp_noted_max(l));
     assert(held <= l->config.held_bytes);
     assert(promised == l->promised && l->notice_len + promised <= l->notice_cap);

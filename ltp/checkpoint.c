@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a sender keeps of its checkpoints: each is made before it is needed, so that sending it
- * cannot fail, gets its serial when it is sent and is free when its report comes. Its timer runs
- * for the copies first, if there are to be any, and then for the retransmission. A session needs
- * only the latest of its early checkpoints (RFC 5326 §6.1): the report on it covers what the others
- * would have covered, and a receiver need not answer those (§6.11), so there is one structure for
- * all of them and one timer. What can go wrong: no answer, until the retry limit.
+ * The sender's checkpoints. A checkpoint is allocated before it is needed, so that sending it
+ * cannot fail. It gets its serial number when it is sent, and is freed when its report arrives. Its
+ * timer first runs for the copies, if there are any, then for the retransmission.
+ *
+ * A session needs only the latest of its early checkpoints (RFC 5326 §6.1): its report covers the
+ * earlier ones, and a receiver need not answer those (§6.11). So all early checkpoints share one
+ * structure and one timer.
+ *
+ * What can go wrong: no answer, until the retry limit.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -93,8 +96,8 @@ void ltp_checkpoint_sent_again(struct ltp *l, struct checkpoint *c, tick now)
     start_timer(l, c, now);
 }
 
-/* Small copies are for air that nobody needs. When other data waits copies get a hundredth of what
- * is sent, and likewise when they are not small; beyond that the timer has to do. */
+/* Small copies use capacity that nothing else needs. If other data is queued, or if copies are not
+ * small, they get a hundredth of the sent bytes. Beyond that, only the timer repeats. */
 static bool can_afford_copy(struct peer *p, uint64_t length)
 {
     if (length <= COPY_SMALL && !ltp_output_waits(p))

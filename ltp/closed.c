@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of sessions that are over, by number and by age: a late duplicate must not open one
- * again, and a late report or cancel must be acknowledged to the right peer. Records are made when
- * sessions open, so remembering cannot fail. The oldest goes when there are too many; unconfigured
- * peers have a share of their own, so that they cannot make us forget the others'. A session that
- * we cancelled without the peer ever saying that it knows is remembered longer: the peer may come
- * back after hours with what it believes to be missing. It is told again then. What can go wrong: a
- * peer that counts its sessions from 1 again. Its checkpoints' serials are others, or the record
- * has aged.
+ * The memory of closed sessions, limited by number and age. A late duplicate must not open a
+ * session again, and a late report or cancel must be acknowledged to the right peer. Records are
+ * allocated when sessions open, so remembering cannot fail. The oldest record is dropped at the
+ * limit. Unconfigured peers have a separate limit, so that they cannot displace records of others.
+ *
+ * A session that this engine cancelled, and whose cancel the peer never acknowledged, is remembered
+ * longer: the peer may return after hours and retransmit gaps. Then it gets the cancel again.
+ *
+ * What can go wrong: a peer numbers its sessions from 1 again. Then its checkpoints have other
+ * serial numbers, or the record has expired.
  */
 #include <assert.h>
 #include <stdlib.h>

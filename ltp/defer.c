@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checkpoints whose answer waits: for report_delay, which emulates processing, and while gaps that
- * they show may still be filled by segments that were overtaken (report_defer). The claims are
- * those of the moment at which the report is made. What can go wrong: memory and the limit of
- * reports, when a checkpoint comes or when its time has come; then it is as if it had not come, and
- * its repetition is a new try.
+ * Deferred reports. A report waits for report_delay, which emulates processing, and for
+ * report_defer if it has gaps, because reordered segments may fill them. Its claims are those at
+ * the time when it is made.
+ *
+ * What can go wrong: no memory, or the limit of reports, when a checkpoint arrives or its time is
+ * over. Then the checkpoint is ignored, and its retransmission is a new try.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -107,7 +108,7 @@ void ltp_deferred_expire(struct ltp *l, struct timer *t, tick now)
         ltp_import_close(l, im, OUTCOME_CANCELLED_LOCAL, LTP_RLEXC, now);
 }
 
-/* Those whose gaps are filled wait for nothing but their processing. */
+/* Reports without remaining gaps wait only for the emulated processing. */
 void ltp_deferred_filled(struct ltp *l, struct import *im, tick now)
 {
     tick delay = im->s.peer->span.report_delay;

@@ -1,28 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Import sessions that make room for others. Somebody who can forge a peer's address opens sessions
- * with one segment each and never continues them. When there is no place for one more session of a
- * peer, one of its own that is unlikely to be honest is discarded: first one with little data, then
- * one that has been silent for several retransmission timers.
+ * Which import session is discarded for a new one. An attacker who forges a peer's address can open
+ * sessions with one segment each and never continue them. If a peer has no room for one more
+ * session, one of its own sessions that is unlikely to be honest is discarded: first one with
+ * little data, then one that has been silent for several retransmission timers.
  *
- * Little data: less than LITTLE_BYTES besides the opening segment, whose length the forger chooses
- * at no cost. Of these sessions the one with the longest silence for its worth is discarded. The
- * worth grows with the bytes, up to those of a usual segment: an opening segment of 64 KiB must not
- * outlive an honest one of 900 bytes whose successor is due in 15 ms. A session that was continued
- * is worth 16 times as much: far away, an honest session whose checkpoint was lost is silent for
- * longer than a forged one lasts.
+ * Little data means less than LITTLE_BYTES besides the first segment, whose length costs the
+ * attacker nothing. Of these sessions the one with the longest silence for its worth is discarded.
+ * The worth grows with the bytes, up to those of a usual segment: a first segment of 64 KiB must
+ * not outlive an honest one of 900 bytes whose successor is due in 15 ms. A session with a second
+ * segment is worth 16 times as much: on a long path, an honest session whose checkpoint was lost is
+ * silent for longer than a forged one lasts.
  *
- * A session that has claimed nothing leaves no trace, as if its segments had been lost: if it is
- * honest, its sender's checkpoint opens it again, and the report asks for what is missing. Of
- * others the sender may believe that their data were received: it is told by a cancel. A session
- * stays whose sender has answered a report by a checkpoint that names it: reports have serial
- * numbers that a forger does not see. Their acknowledgement proves nothing, since a peer
- * acknowledges reports on sessions that it never had, too (RFC 5326 §6.13). What can go wrong: no
- * session may go, then the new one is refused.
+ * A session without claims is discarded without a trace, as if its segments had been lost. If it is
+ * honest, its sender's checkpoint opens it again, and the report requests the missing data. For
+ * other sessions the sender may rely on the claims, so it gets a cancel.
  *
- * Sessions do not move in the lists when segments arrive, but when a place is looked for: the first
- * of a list goes to where it belongs until one is found that is in its place. So each move is paid
- * for by a segment that arrived.
+ * A session is never discarded after its sender has sent a checkpoint that names a report: a forger
+ * does not see the serial numbers of reports. An acknowledgement of a report proves nothing,
+ * because a peer also acknowledges reports on sessions that it never had (RFC 5326 §6.13).
+ *
+ * What can go wrong: no session may be discarded; then the new one is refused. Sessions are not
+ * moved in the lists when segments arrive, but when room is needed: the first of a list moves to
+ * its proper position, until the first one is already there. So each move is paid for by a received
+ * segment.
  */
 #include <assert.h>
 

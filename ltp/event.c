@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The columns come from the table in event_columns.h. The writer expands the table in place: it
- * writes 60,000 lines a second and more, so no loop chooses what to do for each column. Nothing can
- * fail: every field has a longest form, and EVENT_CSV_MAX holds them all.
+ * The segment log. event_columns.h is the table of columns. The writer expands the table in place:
+ * it writes 60,000 lines a second and more, so it has no loop over columns. Nothing can fail: every
+ * field has a maximum length, and EVENT_CSV_MAX holds them all.
  */
 #include "ltp/event.h"
 

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The sender's side of a session. ltp_send queues the block, ltp_output sends it once and starts
- * the timer of the checkpoint at the end of the red part; each report takes off what it claims and,
- * when gaps remain in its scope, makes a resend job; when all of the red part is claimed the
- * session is done. What can go wrong: a checkpoint's timer (sent again until the limit, RFC 5326
- * §6.7), a report that claims what was never sent, and a receiver that acknowledged a checkpoint
- * with one of several reports and then forgot the session: the stall timer ends that.
+ * The sender's side of a session. ltp_send queues the block. ltp_output sends it once and starts
+ * the timer of the checkpoint at the end of the red part. Each report removes what it claims from
+ * the missing data. If its scope has gaps, a retransmission job is made. When all of the red part
+ * is claimed, the session is done.
+ *
+ * What can go wrong: a checkpoint's timer expires (it is repeated up to the limit, RFC 5326 §6.7);
+ * a report claims data that was never sent; a receiver answers with one of several reports and then
+ * loses the session: the stall timer ends that.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -252,8 +254,8 @@ static bool count_cycle(struct export_session *e, const struct ltp_segment *s)
     return true;
 }
 
-/* §6.13: a receiver that asks for more than all retries of the whole red part would bring, or for
- * more in one go than there is memory to note. */
+/* §6.13: the receiver requests more than all retries of the whole red part could send, or more at
+ * once than memory can hold. */
 static enum verdict examine_job(struct ltp *l, struct export_session *e, const struct resend_for *f,
                                 struct resend *job)
 {
@@ -272,8 +274,8 @@ static enum verdict examine_job(struct ltp *l, struct export_session *e, const s
     return too_much || !count_cycle(e, s) ? VERDICT_LIMIT_REPORTS : VERDICT_OK;
 }
 
-/* What a report means for one life of the receiver: its claims, and the job for its gaps, if it is
- * the life that is there now. On failure there is no job. */
+/* Applies a report to one life (run) of the receiver: its claims, and the job for its gaps, if it
+ * is the present life. On failure there is no job. */
 static enum verdict learn_report(struct ltp *l, struct export_session *e, struct resend_for *f,
                                  struct life *life, bool leads, struct resend **job)
 {

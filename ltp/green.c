@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Green parts, unreliable: given whole when all bytes arrived, in pieces when the session has been
- * silent for long enough (RFC 5326 §6.10 leaves reordering to us). Memory for a piece may be out:
- * the piece is then lost, as it might have been on the way; so may be all but the longest when
- * import sessions hold what they may, or when many pieces wait for the user already.
+ * Green parts, which are unreliable. A complete part is given to the user as a whole. An incomplete
+ * one is given in pieces after the session was silent for long enough (RFC 5326 §6.10 does not
+ * specify reordering).
+ *
+ * What can go wrong: no memory for a piece; then the piece is lost, as if in transmission. The same
+ * holds for all but the longest piece if the import sessions are at their memory limit, or if many
+ * pieces wait for the user.
  */
 #include "ltp/engine.h"
 
@@ -67,9 +70,9 @@ static struct buf *copy_of(struct ltp *l, const struct import *im, const struct 
     return piece;
 }
 
-/* The longest piece takes the buffer, the others are copies: so they need little memory besides. A
- * copy's source stays, since the user has not yet been given the buffer. When some lies too far
- * apart to be gathered in the buffer, all are copies. */
+/* The longest piece is given in the buffer itself, the others as copies, so that little additional
+ * memory is needed. The source of a copy stays valid, because the user has not been given the
+ * buffer yet. If a piece is too far away to be gathered in the buffer, all pieces are copied. */
 void ltp_green_flush(struct ltp *l, struct import *im)
 {
     if (im->green_done)

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The receiver's side of a session. The first data segment opens it; each one is checked against
- * what is known, copied into its part and noted in the set of ranges; the red part is given to the
- * user when it is whole, checkpoints are answered (report.c), and the session is over when the
- * sender has acknowledged reports that claim all of the red part. What can go wrong: data that
- * contradicts the session, the wrong colour (RFC 5326 §6.21), a client service that nobody has,
- * and every limit.
+ * The receiver's side of a session. The first data segment opens it. Each segment is checked
+ * against the session, copied into its part, and added to the set of ranges. The complete red part
+ * is given to the user. Checkpoints are answered (report.c). The session is done when the sender
+ * has acknowledged reports that claim all of the red part.
+ *
+ * What can go wrong: data that contradicts the session, red data after green (RFC 5326 §6.21), an
+ * unknown client service, and every limit.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -43,7 +44,8 @@ static bool sessions_full(const struct ltp *l, const struct peer *p)
            ltp_held_room(l, p) < ltp_import_cost(l);
 }
 
-/* A place for one more session of the peer, if need be that of another one of its. */
+/* Makes room for one more session of the peer; if necessary it discards another one of the same
+ * peer. */
 static bool find_room(struct ltp *l, struct peer *p, tick now)
 {
     bool full = sessions_full(l, p);
@@ -64,13 +66,13 @@ static enum verdict may_open(struct ltp *l, const struct ltp_segment *s, struct 
         return VERDICT_NO_CLIENT_SERVICE;
     if (s->offset + s->data.len > p->span.block_max)
         return VERDICT_LIMIT_BYTES;
-    /* not cancelled: the sender's checkpoint comes again, when there may be room */
+    /* not cancelled: the sender's checkpoint will arrive again, perhaps when there is room */
     return find_room(l, p, now) ? VERDICT_OK : VERDICT_LIMIT_SESSIONS;
 }
 
-/* Red data from the midst of a session that may have begun before this engine did: an earlier one
- * may have claimed what came before. Sessions have growing numbers, so one above a session that was
- * seen to begin has begun later than that. */
+/* Is it red data from the middle of a session that may have begun before this engine started? An
+ * earlier run of this engine may have claimed the data before it. Session numbers grow, so a
+ * session above one whose start was received has begun later than that. */
 static bool began_before(const struct ltp *l, const struct ltp_segment *s, const struct peer *p)
 {
     return l->config.earlier_life && segment_is_red(s) && s->offset > 0 &&
@@ -155,7 +157,7 @@ static enum verdict examine_data(const struct import *im, const struct ltp_segme
     return VERDICT_OK;
 }
 
-/* Room for one more range, if it takes one, so that noting the bytes cannot fail. */
+/* Reserves memory for one more range, if necessary, so that adding the bytes cannot fail. */
 static enum verdict reserve_range(struct ltp *l, struct import *im, uint64_t lo, uint64_t hi)
 {
     const struct ranges *got = &im->got;
@@ -423,8 +425,8 @@ void ltp_import_idle(struct ltp *l, struct import *im, tick now)
         ltp_orange_idle(l, im, now);
         return;
     }
-    /* Also a delivered red part that no checkpoint asks for any more: the sender has gone, whether
-     * or not the user accepts. Reports on their way have a limit of their own. */
+    /* Also a delivered red part without further checkpoints: the sender is gone, whether or not the
+     * user accepts. Pending reports have their own limit. */
     bool cut_short = im->red_high == 0
                          ? im->length == EVENT_NONE
                          : !red_over(im) && list_empty(&im->reports) && im->deferrals == 0 &&

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A span goes. Its sessions are closed with their notices and records, as cancelling does, but
- * nothing is sent any more. Records of closed sessions name their peer, and must outlive the span:
- * the peer may be back with a session of which this engine has claimed a part, or with late
- * segments. So the peer stays, out of the table, until its last record goes; a span to the same
- * engine finds it again. The oldest of GONE_MAX such peers is forgotten with its records. What can
- * go wrong: nothing; there is nothing to allocate but records that sessions have already.
+ * Removal of a span. Its sessions are closed with notices and records, as by a cancel, but nothing
+ * is sent. Records of closed sessions refer to their peer and must outlive the span: the peer may
+ * return with a session of which this engine has claimed a part, or with late segments. So the peer
+ * is kept outside the table until its last record is removed; a span to the same engine finds it
+ * again. Beyond GONE_MAX such peers, the oldest is removed with its records.
+ *
+ * Nothing can go wrong: the only allocations are the records that the sessions already have.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ static void drop_output(struct ltp *l, struct peer *p)
         drop_cancel(l, container_of(list_first(&p->cancels), struct cancel, queue));
     while (!list_empty(&p->timers)) {
         struct timer *t = container_of(list_first(&p->timers), struct timer, in_peer);
-        assert(t->use == USE_CANCEL); /* those of sessions went with them */
+        assert(t->use == USE_CANCEL); /* the timers of sessions were removed with them */
         drop_cancel(l, container_of(t, struct cancel, timer));
     }
     free(p->acks);

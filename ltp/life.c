@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a receiver has claimed, kept apart for each of its lives. A receiver that was restarted, or
- * gave a session up in silence, may open it anew with what is sent again and claim only that;
- * claims of both together would make a block whole that nobody has. A report tells its life by its
- * serial, which RFC 5326 §3.2.2 lets begin at random and then count by one, and by what it claims:
- * within one life nothing that was claimed is missing later. What can go wrong: a life that begins
- * its serials near those of the last one, or at them. What it does not claim, says else under the
- * same serial, or answers too late for its serial gives it away.
+ * The claims of a receiver, separate for each of its lives. A life is one run (incarnation) of the
+ * receiver: after a restart, or after it dropped a session without a message, a retransmission
+ * opens the session again. Then it claims only the retransmitted data. Claims of both lives
+ * together would complete a block that neither life has.
+ *
+ * A report belongs to a life by two properties. Its serial number is near: RFC 5326 §3.2.2 lets
+ * serial numbers begin at random and then count by one. And within one life claimed data never
+ * becomes missing.
+ *
+ * What can go wrong: a new life begins with serial numbers near the former ones, or continues them.
+ * Then it is detected by missing claims, by other content with the same serial number, or by an
+ * answer to a checkpoint that was sent after a later report.
  */
 #include <assert.h>
 
@@ -64,14 +69,14 @@ static bool serial_is_near(const struct export_session *e, const struct life *f,
     return false;
 }
 
-/* Two reports of one serial say the same, unless they come from two lives. */
+/* Two reports with one serial number have the same content, unless they come from two lives. */
 static uint32_t digest_of(const struct ltp_segment *s)
 {
     uint64_t scope[3] = {s->lower, s->upper, s->cp_serial};
     return crc32c(crc32c(0, scope, sizeof scope), s->claims.data, s->claims.len);
 }
 
-/* Does the report claim whatever in its scope the life has claimed before? */
+/* Does the report claim everything in its scope that this life has claimed before? */
 static bool claims_still_hold(const struct life *f, const struct ltp_segment *s)
 {
     struct slice at = s->claims;
@@ -118,7 +123,7 @@ bool ltp_life_heard(const struct life *f, uint64_t rpt_serial)
     return ranges_has(&f->heard, rpt_serial, rpt_serial + 1);
 }
 
-/* The life that answers the latest checkpoints is the one that is there now. */
+/* The life that answers the latest checkpoints is the present one. */
 bool ltp_life_leads(const struct export_session *e, const struct life *f,
                     const struct ltp_segment *s)
 {

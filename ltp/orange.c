@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Orange blocks: green ones whose sender hears what became of them. Every segment of such a block
- * carries a header extension with a tag for private use (RFC 5326 §3.1.4), which others skip. The
- * receiver ends the session as it would a green one, and tells so with a cancel that has the same
- * extension with the outcome: "delivered" when all bytes are the user's, "lost" when nothing has
- * come for a while and bytes are missing. The answer is repeated and acknowledged like any cancel,
- * and only goes to who asked. What can go wrong: every segment is lost, or every answer, or the
- * receiver does not know the extension; then the sender's timer says "lost". So "delivered" is
- * always true, and a loss is always told.
+ * Orange blocks: green blocks whose receiver reports the outcome. Every segment of such a block has
+ * a header extension with a private-use tag (RFC 5326 §3.1.4), which other receivers skip. The
+ * receiver ends the session like a green one, and sends a cancel that has the same extension with
+ * the outcome: "delivered" when the user has all bytes, "lost" when no segment arrived for a while
+ * and bytes are missing. The cancel is repeated and acknowledged like any other, and is only sent
+ * if an answer was requested.
+ *
+ * What can go wrong: all segments are lost, or all answers, or the receiver does not support the
+ * extension. Then the sender's timer reports "lost". So "delivered" is always true, and every loss
+ * is reported.
  */
 #include "ltp/engine.h"
 

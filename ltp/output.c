@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The next segment for a link. Control segments are written whole into the caller's buffer; of data
- * segments only the header is, and the data stays in the block. Data parts are cut so that a
- * segment has segment_max bytes; the last of a stretch is what remains. A checkpoint's serials go
- * beyond segment_max, up to checkpoint_extra, so that a repetition has the segments that were lost
- * and no further one. Where the path has no room for them (checkpoint_extra 0) a full last gap is
- * cut once, so that its greater part and the serials fit together from then on. Nothing can fail:
- * all was reserved when it was queued.
+ * The next segment for a link. Control segments are written as a whole into the caller's buffer.
+ * For data segments only the header is written there; the data stays in the block. A data segment
+ * has segment_max bytes; the last one of a contiguous range has the remaining bytes.
+ *
+ * The serial numbers of a checkpoint may exceed segment_max, up to checkpoint_extra, so that a
+ * retransmission has the same segment boundaries as the lost segments. If the path has no room for
+ * them (checkpoint_extra 0), a full last segment is divided once, so that its larger part and the
+ * serial numbers fit together. Nothing can fail: all memory was reserved when the segment was
+ * queued.
  */
 #include <assert.h>
 
@@ -27,7 +29,7 @@ static uint64_t fit_sdnv(uint64_t room)
     return room - n < UINT64_C(1) << (7 * n) ? room - n : (UINT64_C(1) << (7 * n)) - 1;
 }
 
-/* Times that a checkpoint goes unanswered until the path is suspected to refuse longer segments. */
+/* Unanswered tries of a checkpoint after which the path is assumed to drop longer segments. */
 #define EXTRA_TRIES 5
 #define SERIALS_GROW 2 /* bytes: later serials of a session may be longer, each by one */
 
@@ -322,8 +324,8 @@ int ltp_output(struct ltp *l, uint64_t engine, tick now, struct ltp_out *out)
         return 0;
     assert(out->head_cap >= LTP_HEAD_MAX &&
            out->head_cap >= p->span.segment_max + p->span.checkpoint_extra);
-    do { /* again only when it was for an unconfigured peer without credit: each time one less waits
-          */
+    /* again only when it was for an unconfigured peer without credit: each time one less waits */
+    do {
         if (!list_empty(&p->cancels))
             output_cancel(l, container_of(p->cancels.next, struct cancel, queue), out, now);
         else if (p->ack_len > 0)

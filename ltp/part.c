@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The memory of a block while it arrives: one buffer each for the red and the green part, into
- * which segments are copied once, and which goes to the user as it is. It grows to what the data
- * needs; the size of the last block guesses the first allocation, so blocks of equal size seldom
- * grow. But what a segment's offset says is only believed when about as much has arrived: the
- * buffer reaches at most WINDOW beyond twice the bytes received. What lies farther ahead (the front
- * was lost, or the offset is a lie) is kept in pieces of its own until the buffer gets there, so
- * that memory follows what was received. What can go wrong: the limit of held bytes, and memory.
+ * The memory of an arriving block: one buffer each for the red and the green part. Segments are
+ * copied into it once, and the user gets it without a further copy. It grows with the data. The
+ * first allocation is guessed from the size of the last block, so blocks of equal size seldom need
+ * more.
+ *
+ * An offset is only trusted when about as much data has arrived: the buffer ends at most WINDOW
+ * beyond twice the received bytes. Data farther ahead (the start was lost, or the offset is false)
+ * is kept in separate pieces until the buffer reaches it. So memory follows the received bytes.
+ *
+ * What can go wrong: the limit of held bytes, and memory.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -65,7 +68,7 @@ static uint64_t guess_length(const struct ltp *l, const struct import *im, bool 
     uint64_t cap = peer->hint[red], most = l->config.held_bytes / GUESS_SHARE;
     if (peer->unconfigured != NULL || peer->guessed >= most)
         return PART_MIN;
-    /* what is only expected must leave room for what others need */
+    /* a guess must leave room for the others */
     cap = least_of(least_of(cap, most - peer->guessed), room / 8);
     return cap < PART_MIN ? PART_MIN : cap;
 }
@@ -88,7 +91,7 @@ static enum verdict resize_part(struct ltp *l, struct import *im, struct part *p
     return VERDICT_OK;
 }
 
-/* Makes the buffer reach `need`, and more by the way as far as that is wise. */
+/* Extends the buffer to `need`, and beyond if that is sensible. */
 static enum verdict grow_part(struct ltp *l, struct import *im, bool red, uint64_t need, bool last)
 {
     struct part *p = part_of(im, red);
@@ -135,7 +138,7 @@ static void take_pieces(struct ltp *l, struct import *im, struct part *p)
 bool ltp_part_gather(struct ltp *l, struct import *im, bool red)
 {
     struct part *p = part_of(im, red);
-    /* what is taken in makes room for more of the buffer */
+    /* pieces moved into the buffer permit a larger buffer */
     for (int i = 0; i < PASSES_MAX && !list_empty(&p->pieces); i++) {
         uint64_t room = ltp_held_room(l, im->s.peer);
         uint64_t cap = least_of(p->high, cap_of(p) + room);
@@ -146,7 +149,7 @@ bool ltp_part_gather(struct ltp *l, struct import *im, bool red)
     return list_empty(&p->pieces);
 }
 
-/* A place for [at, at + len) apart from the buffer. */
+/* Stores [at, at + len) outside the buffer. */
 static enum verdict put_piece(struct ltp *l, struct import *im, struct part *p, uint64_t at,
                               struct slice data)
 {
@@ -180,7 +183,7 @@ enum verdict ltp_part_put(struct ltp *l, struct import *im, const struct ltp_seg
     if (near && end > cap_of(p)) {
         v = grow_part(l, im, red, end, last);
         take_pieces(l, im, p);
-        /* gathering will make room, when it is possible step by step */
+        /* gathering will make room, if it is possible step by step */
         near = v != VERDICT_LIMIT_BYTES || list_empty(&p->pieces);
         v = near ? v : VERDICT_OK;
     }

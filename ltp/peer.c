@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One peer per configured span: its limits, its queues and whether its link is up. What can go
- * wrong: a configuration out of range, memory, and a peer that makes us acknowledge faster than the
- * link carries (the ring of acknowledgements is bounded; it repeats what is dropped).
+ * A peer per configured span: its limits, its queues and its link state.
+ *
+ * What can go wrong: an invalid configuration, memory, and a peer that causes acknowledgements
+ * faster than the link can transmit them (the ring of acknowledgements is limited; the peer repeats
+ * if one is dropped).
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -323,14 +325,15 @@ uint32_t ltp_window(const struct ltp *l, uint64_t engine)
 /* ---- silence ---- */
 
 /*
- * A peer that is not there must not get whole blocks again and again, from any sender that tries
- * them anew. It is silent when a session was given up for want of an answer and nothing of the peer
- * was heard in the meantime. Toward a silent peer a session begins with a short segment alone,
- * which is a checkpoint (RFC 5326 §6.1 allows one anywhere), and the rest is held; whatever is
- * heard of the peer, the report on that segment if nothing else, ends the silence and lets go on
- * all that is held. So does the word that the link is up. Green and orange blocks wait for no
- * answer before they go on, and are not held. Nothing can fail: what the first segment needs is
- * reserved when the session opens.
+ * A silent peer must not be sent whole blocks again and again by retrying senders. A peer is silent
+ * when a session failed without an answer and no segment of the peer arrived meanwhile.
+ *
+ * Toward a silent peer a session begins with one short segment, which is a checkpoint (RFC 5326
+ * §6.1 permits it anywhere); the rest is held. Any segment of the peer ends the silence, at the
+ * latest the report on that segment, and continues all held sessions. So does a link state cue
+ * "up". Green and orange blocks expect no answer during their transmission, and are not held.
+ *
+ * Nothing can fail: memory for the first segment is reserved when the session opens.
  */
 void ltp_silence_unanswered(const struct export_session *e)
 {
@@ -369,11 +372,11 @@ bool ltp_silent(const struct ltp *l, uint64_t engine)
 /* ---- export sessions at once ---- */
 
 /*
- * How many export sessions a peer may have. By itself the limit grows when it was what left the
- * link idle: all permitted sessions are open and none has anything to send. It shrinks by age, so
- * that one bad hour does not hold memory for ever; only when a session closes, so that who has just
- * been told of room finds it. Blocks may get longer, so the bytes that are open are looked at
- * besides. Nothing can fail.
+ * The limit of a peer's export sessions. With sessions_auto it grows when it left the link idle:
+ * all permitted sessions are open, and none has anything to send. It shrinks by age, so that one
+ * bad hour does not hold memory for ever; and only when a session closes, so that room just
+ * reported to the user is not withdrawn. Blocks may become longer, so the bytes of open blocks are
+ * limited as well. Nothing can fail.
  */
 #define LIMIT_LEAST 2
 

@@ -1,24 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Which recovery extensions, beyond the least that RFC 5326 asks, a peer's receiver supports. Some
- * answer each arrival of a checkpoint with a new report, and cancel the session when there were too
- * many, or when one was asked for before the end of the red part: toward them copies and early
- * checkpoints are harm.
+ * Which recovery extensions, beyond the minimum of RFC 5326, a peer's receiver supports. Some
+ * receivers answer each arrival of a checkpoint with a new report, and cancel a session with too
+ * many reports, or with one before the end of the red part. Toward these, copies and early
+ * checkpoints are harmful.
  *
- * Toward an unknown peer we begin as plain, and ask: one session at a time closes a repetition not
- * with a new checkpoint but with a copy of the one whose report asked for it. That is as many
- * checkpoints as plain sends. A receiver that reports on each arrival answers with a new serial,
- * which claims what was repeated: the session goes on, none was added, and all is known. One that
- * answers a checkpoint once says nothing, or sends the old report again; the new checkpoint follows
- * then, a timer later. When PROBES_MIN sessions have found this, one after the other, few copies
- * are tried, to see whether each brings the old report back; if not, all of them, and early
- * checkpoints in single sessions first. Evidence against counts at once and for good.
+ * Toward an unknown peer the engine begins with the plain procedure, and probes: one session at a
+ * time closes a retransmission not with a new checkpoint, but with a copy of the checkpoint whose
+ * report requested it. That is the same number of checkpoints as in the plain procedure. A receiver
+ * that reports on each arrival answers with a new serial number and claims the retransmitted data:
+ * the session continues without an additional report, and the answer is known. A receiver that
+ * answers a checkpoint once is silent, or repeats the old report; then the new checkpoint follows
+ * one timer later.
  *
- * What can go wrong: a copy, or its answer, that a fade took looks like a receiver that supports
- * it; so sessions ask a timer apart, count only when the next checkpoint is answered at the first
- * try, and several must agree. A receiver that starts again also answers an old checkpoint with a
- * new serial, but not within one of its lives. One that splits its answer does it by scope. And one
- * that cancels because nothing of us arrived for long is not hurt by copies.
+ * After PROBES_MIN consecutive sessions with this result, a few copies are tried, to see whether
+ * each copy causes the old report again. If not, all copies are used, and early checkpoints, first
+ * in single sessions. Evidence against support counts at once and permanently.
+ *
+ * What can go wrong: if a fade destroys a copy or its answer, the receiver seems to support it. So
+ * sessions probe one timer apart, count only when the next checkpoint is answered at the first try,
+ * and several must agree. A restarted receiver also answers an old checkpoint with a new serial
+ * number, but not within one of its lives (life.c). A receiver that divides its report does so by
+ * scope. And a receiver that cancels after a long silence is not harmed by copies.
  */
 #include "ltp/engine.h"
 #include "ltp/options.h"
@@ -59,7 +62,8 @@ static struct ltp_recovery learnt_of(const struct ltp_recovery *all, enum ltp_le
     struct ltp_recovery k = *all;
     if (learnt == LTP_LEARNT_SUPPORTS)
         return k;
-    /* the report on an early one may be lost, and who repeats reports may have a slow timer */
+    /* the report on an early one may be lost, and a receiver that repeats reports may have a slow
+     * timer */
     k.copies = k.copies < TRIAL_COPIES ? k.copies : TRIAL_COPIES;
     k.checkpoint_segments = 0;
     k.checkpoint_time = 0;
@@ -194,7 +198,7 @@ static struct checkpoint *find_checkpoint(const struct export_session *e, uint64
     return NULL;
 }
 
-/* Two answers of one life to one checkpoint; the parts of a split one do not overlap. */
+/* Two answers of one life to one checkpoint; the parts of a divided report do not overlap. */
 static bool contradicts_answer(const struct answer *old, const struct answer *later)
 {
     return old->cp_serial != 0 && old->cp_serial == later->cp_serial &&
@@ -213,7 +217,7 @@ static void conclude_trial(struct export_session *e)
         credit_report(p);
 }
 
-/* A life is one run of serials in which nothing was forgotten: see life.c. */
+/* A life is one run of the receiver: life.c. */
 void ltp_support_report(struct ltp *l, struct export_session *e, const struct ltp_segment *s,
                         bool born, tick now)
 {
@@ -305,8 +309,8 @@ void ltp_support_closed(struct export_session *e, enum event_outcome outcome)
         b->early = true;
 }
 
-/* A receiver that gave up because nothing of us came has tried for long; one that counts reports
- * cancels soon after one of our checkpoints. */
+/* A receiver that cancels after a silence has tried for long. One that counts reports cancels soon
+ * after one of our checkpoints. */
 void ltp_support_cancelled(struct ltp *l, struct export_session *e, enum ltp_reason reason,
                            tick now)
 {

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reports of the receiver (RFC 5326 §6.8, §6.11, §6.14). A checkpoint makes one report for its
- * scope, or several when the claims do not fit one; each has its own serial and timer and is sent
- * until acknowledged. So each loss recovers by itself: a lost report by its timer (or earlier, when
- * the checkpoint comes again), a lost acknowledgement by the same, a lost checkpoint by the
- * sender's timer. What can go wrong: the limits of reports and memory (then nothing is noted, and
- * the checkpoint's repetition is a new try), and the retry limit, which cancels.
+ * The receiver's reports (RFC 5326 §6.8, §6.11, §6.14). A checkpoint causes one report for its
+ * scope, or several if one cannot hold all claims. Each has its own serial number and timer, and is
+ * repeated until it is acknowledged. So each loss recovers by itself: a lost report by its timer
+ * (or when the checkpoint arrives again), a lost acknowledgement likewise, a lost checkpoint by the
+ * sender's timer.
+ *
+ * What can go wrong: the limits of reports and memory (then the checkpoint is ignored, and its
+ * retransmission is a new try), and the retry limit, which cancels the session.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -15,7 +17,7 @@
 
 #define ANSWERS_AGAIN 2
 
-/* A copy later, or the repetition if no acknowledgement comes. */
+/* The next transmission is a copy, or a retransmission if no acknowledgement arrives. */
 void ltp_report_sent(struct ltp *l, struct report *r, tick now)
 {
     const struct peer *p = r->timer.peer;
@@ -49,7 +51,7 @@ static void queue_report(struct ltp *l, struct report *r, enum event_reason caus
     ltp_peer_touch(l, r->import->s.peer);
 }
 
-/* What it counts as held, with its timer's place in the heap. */
+/* Memory that counts as held, including the timer's place in the heap. */
 static size_t held_by(size_t claims)
 {
     return sizeof(struct report) + claims * sizeof(struct range) + REPORT_COST;
@@ -199,9 +201,9 @@ undo:
     return rc;
 }
 
-/* A copy of the checkpoint that was under way with it, or behind it, need not be answered: the
- * report's acknowledgement may be under way as well. When that takes how long is not known, or not
- * wanted, two copies are answered; then its timer has to do. */
+/* A copy of the checkpoint that arrived with it, or shortly after, need not be answered: the
+ * report's acknowledgement may also be in transmission. If that time is unknown, or not used, two
+ * copies are answered; then only the timer repeats the report. */
 static bool too_soon(const struct report *r, tick now)
 {
     const struct peer *p = r->timer.peer;
@@ -212,7 +214,7 @@ static bool too_soon(const struct report *r, tick now)
     return now - r->last_sent <= p->report_rtt.smooth + p->report_rtt.deviation;
 }
 
-/* A checkpoint that was answered before comes again: so do its reports, unless they arrived. */
+/* An answered checkpoint arrives again: its reports are repeated, unless they were acknowledged. */
 static void answer_again(struct ltp *l, struct import *im, uint64_t cp_serial, tick now)
 {
     list_for_each (it, &im->reports) {
@@ -251,7 +253,7 @@ static enum verdict note_acked(struct ltp *l, struct import *im, const struct re
     return rc < 0 ? VERDICT_NO_MEMORY : VERDICT_OK;
 }
 
-/* Who answers a report has heard it, also when its acknowledgement is lost. */
+/* A segment that names a report proves its arrival, even if the acknowledgement was lost. */
 static void take_answered(struct ltp *l, struct import *im, uint64_t serial)
 {
     struct report *r = find_report(im, serial);
@@ -278,7 +280,7 @@ struct range ltp_report_scope(const struct import *im, const struct asking *q)
 enum verdict ltp_report_answer(struct ltp *l, struct import *im, const struct asking *q)
 {
     if (im->delivered && !im->accepted) {
-        bool again = im->asked == q->cp_serial; /* a copy of it came before the user's answer */
+        bool again = im->asked == q->cp_serial; /* a copy of it arrived before the user's answer */
         im->asked = q->cp_serial;
         im->asked_at = q->since;
         return again ? VERDICT_DUPLICATE : VERDICT_OK;
@@ -307,7 +309,7 @@ enum verdict ltp_report_checkpoint(struct ltp *l, struct import *im, const struc
             return VERDICT_DUPLICATE;
         }
     }
-    /* a report of an earlier life, in which the sender may believe to have been heard */
+    /* a report of an earlier run of this engine, which the sender may still rely on */
     bool issued = s->rpt_serial >= im->rpt_first && s->rpt_serial - im->rpt_first < im->reported;
     if (issued)
         ltp_unproven_sub(l, im);
@@ -409,8 +411,9 @@ static size_t claims_within(const struct report *r, uint32_t segment_max)
     return n;
 }
 
-/* A serial stands for one text only, by which senders tell our lives apart: what was sent under one
- * and is to be said otherwise needs another. An acknowledgement of the former is then late. */
+/* One serial number must always have the same content, because senders distinguish our runs by it.
+ * So a report that was sent and must change gets a new number. An acknowledgement of the former one
+ * is then late. */
 static int renumber_report(struct ltp *l, struct report *r)
 {
     struct import *im = r->import;

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a report shows to be missing is sent again by a job, made with its closing checkpoint (RFC
- * 5326 §6.13: the last segment, and only that), so that sending it cannot fail. A job may wait for
- * further reports, which then change it. With merge_claims a gap leaves out what is already on its
- * way: in another job, or sent again after the checkpoint that the report answers and closed by one
- * that is itself not yet answered; the report on that one will tell. What can go wrong: memory.
+ * Retransmission of the gaps of a report, by a job. The job is made with its closing checkpoint
+ * (RFC 5326 §6.13: the last segment, and only that), so that sending it cannot fail. A job may wait
+ * for further reports, which then change it.
+ *
+ * With merge_claims a gap excludes bytes that are already in transmission: in another job, or
+ * retransmitted after the checkpoint that the report answers, and closed by a checkpoint that is
+ * not answered yet. The report on that checkpoint will show them.
+ *
+ * What can go wrong: memory.
  */
 #include <stdlib.h>
 
@@ -86,7 +90,7 @@ static struct resend *find_waiting(const struct export_session *e)
 }
 
 /* The receiver answers the job's checkpoint from the lower bound of the report that it names
- * (§6.11), so of two reports the one that begins lower is named. */
+ * (§6.11). So of two reports, the one with the lowest lower bound is named. */
 static void join_resend(struct resend *r, const struct ltp_segment *s, const struct resend *old)
 {
     bool lower = old != NULL && old->lower < s->lower;

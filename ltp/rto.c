@@ -1,32 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * How long to wait for an answer. A report names the checkpoint that it answers, and an
- * acknowledgement the report, so an answer to what was sent once is a measurement; mean and mean
- * deviation are smoothed as TCP does it (gains 1/8 and 1/4). What can go wrong: the answer to
- * something sent several times does not say to which (Karn's ambiguity). When the others were
- * copies, a bounded time behind the first, it is taken for the answer to the first if that is no
- * longer than the timer would be, so never too short; else, and when the timer had run out, the
- * time since the latest sending only counts where it is longer than what is known. And a link that
- * was down in the meantime, whose times say nothing. An outage that nobody told us of must not
- * exhaust the tries sooner than the configured timer would have, so each firing doubles the timer
- * up to that.
+ * Retransmission timers. A report names the checkpoint that it answers, and an acknowledgement
+ * names the report. So the answer to a single transmission is a measurement. Mean and mean
+ * deviation are smoothed as in TCP (gains 1/8 and 1/4).
  *
- * A timer that is shorter than the path makes every answer ambiguous, and would never learn. So as
- * long as nothing was measured each firing doubles the timer of that one thing, up to eight times,
- * and an answer that comes once more, to a repetition that was needless, doubles the timers of all
- * that is sent from then on, until one is long enough that an answer comes to what was sent once.
- * Silence alone does not: it may be an outage, after which the first timer serves.
- * When the path gets longer later on, what says so is an answer sooner after the latest sending
- * than any ever came: that repetition was needless.
+ * What can go wrong:
  *
- * A receiver may count the repetitions of a checkpoint (profile.c). Toward such a peer the timer
- * never is shorter than the configured one: it only grows, with what is measured and with each
- * firing. Each firing doubles what the timer has beyond the light time, up to 512 times: that is
- * processing and queues, and only they are not known. ION 4.1.3 has sent its last report of a
- * session when the red part is whole, and ignores what checkpoints come then: when that report is
- * lost, only its own timer repeats it, seconds later, and the tries must not be used up before. An
- * answer to something repeated, whichever sending it answers, makes the timers of all that follows
- * as long as it took (Karn), until something that was sent once is answered.
+ * Several transmissions: the answer does not say which one it answers (Karn's ambiguity). If the
+ * others were copies, a bounded time after the first, it counts as the answer to the first if that
+ * is no longer than the timer, so the value is never too short. Otherwise, and when the timer had
+ * expired, the time since the latest transmission counts only if it is longer than the known value.
+ * Times with a link outage do not count.
+ *
+ * Unknown outages: they must not exhaust the tries sooner than the configured timer would. So each
+ * expiry doubles the timer, up to the configured one.
+ *
+ * A timer shorter than the path: every answer is ambiguous, and nothing is ever measured. So before
+ * the first measurement each expiry doubles the timer of that segment, up to eight times. A
+ * repeated answer shows a needless retransmission: it doubles the timers of all later segments,
+ * until an answer to a single transmission arrives. Silence alone does not: it may be an outage,
+ * after which the first timer is right.
+ *
+ * A path that becomes longer: this shows when an answer arrives sooner after the latest
+ * transmission than any answer ever did. Then that retransmission was needless.
+ *
+ * A receiver that may count checkpoints (profile.c): its timer is never shorter than the configured
+ * one. It only grows, by measurements and expiries. Each expiry doubles the part beyond the light
+ * time (processing and queues, which are unknown), up to 512 times. For example, ION 4.1.3 has sent
+ * its last report when the red part is complete, and ignores later checkpoints. If that report is
+ * lost, only ION's own timer repeats it, seconds later; the tries must not be exhausted before. An
+ * answer to a repeated segment sets the timers of all later segments to the time that it took
+ * (Karn), until a single transmission is answered.
  */
 #include "ltp/engine.h"
 
@@ -42,7 +46,7 @@
 
 static tick measured_rto(const struct ltp_recovery *k, const struct rtt *r)
 {
-    /* a constant time would have no deviation: leave room for what queues at either end */
+    /* a constant time has no deviation: leave room for queues at both ends */
     tick room = 4 * r->deviation > r->smooth / 8 ? 4 * r->deviation : r->smooth / 8;
     tick rto = tick_add(r->smooth, room);
     tick floor = k->rto_min != 0 ? k->rto_min : RTO_LEAST;

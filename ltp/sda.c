@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Capsule after capsule, up to the block's end. What can go wrong: a number that is no SDNV, a
- * service whose units nobody can measure, a unit that ends behind the block.
+ * Reads capsules in sequence up to the block's end. What can go wrong: an invalid SDNV, a service
+ * whose units have no known length, a unit that ends after the block.
  */
 #include "ltp/sda.h"
 

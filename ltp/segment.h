@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * LTP segments (RFC 5326 §3 with erratum 1657) as a struct: the wire format and nothing else.
- * Offsets of claims are relative to the report's lower bound on the wire, and absolute here.
+ * LTP segments (RFC 5326 §3 with erratum 1657) as a struct: only the wire format. Offsets of claims
+ * are relative to the report's lower bound on the wire, and absolute here.
  */
 #ifndef LTP_SEGMENT_H
 #define LTP_SEGMENT_H
@@ -54,8 +54,8 @@ struct extension {
     struct slice value;
 };
 
-/* The next one of a parsed segment's headers or trailers; begin with *at = s->headers. False after
- * the last. */
+/* Iterates over a parsed segment's header or trailer extensions; begin with *at = s->headers or
+ * s->trailers. False after the last. */
 bool segment_extension(struct slice *at, struct extension *out);
 
 static inline bool segment_is_data(const struct ltp_segment *s)
@@ -74,28 +74,30 @@ static inline bool segment_is_checkpoint(const struct ltp_segment *s)
 }
 
 /*
- * Reads one whole datagram. The slices of *out point into it. Octets behind a report segment
- * without trailers are ignored (`padded`): ION 4.1.3 sends such in all parts of an answer but the
- * first one. Returns VERDICT_OK, or with *out unspecified: TRUNCATED, TRAILING, BAD_VERSION,
- * BAD_TYPE, BAD_SDNV, BAD_FIELD (a data segment's end beyond 2^64 - 1, an empty one, a serial of 0
- * where it must not be), BAD_REPORT (an empty or inverted scope, a claim that is empty or outside
- * the scope).
+ * Parses one whole datagram. The slices of *out point into it. Octets after a report segment
+ * without trailers are ignored (`padded`): ION 4.1.3 sends such octets in all parts of a divided
+ * report except the first.
+ *
+ * Returns VERDICT_OK; or, with *out unspecified: TRUNCATED, TRAILING, BAD_VERSION, BAD_TYPE,
+ * BAD_SDNV, BAD_FIELD (a data segment that is empty or ends beyond 2^64 - 1, a forbidden serial
+ * number 0), BAD_REPORT (an empty or inverted scope, a claim that is empty or outside the scope).
  */
 enum verdict segment_parse(struct ltp_segment *out, const uint8_t *data, size_t len);
 
-/* The same for the segment that `data` begins with; *used is its length when it is OK. In captures
- * several datagrams of one sender may be joined. */
+/* Parses the segment at the start of `data`; *used is its length with VERDICT_OK. For captures in
+ * which several datagrams of one sender are joined. */
 enum verdict segment_parse_first(struct ltp_segment *out, const uint8_t *data, size_t len,
                                  size_t *used);
 
-/* Writes it into out. Returns its length; 0 when that is more than cap. */
+/* Writes the segment into out. Returns its length; 0: it exceeds cap. */
 size_t segment_write(const struct ltp_segment *s, uint8_t *out, size_t cap);
 
-/* The next claim of a parsed report, absolute; begin with *at = s->claims. False after the last. */
+/* Reads the next claim of a parsed report, with absolute offsets; begin with *at = s->claims. False
+ * after the last. */
 bool segment_claim(const struct ltp_segment *s, struct slice *at, struct range *out);
 
-/* Writes a report whose s->claim_count claims are given as absolute ranges, and points s->claims at
- * them in out. Returns its length; 0 when that is more than cap. */
+/* Writes a report with s->claim_count claims, given as absolute ranges, and points s->claims at
+ * them in out. Returns its length; 0: it exceeds cap. */
 size_t segment_write_report(struct ltp_segment *s, const struct range *claims, uint8_t *out,
                             size_t cap);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What exports and imports have in common: their place in the table, the notices they promise and
- * the record that they leave. Opening reserves all three or fails with nothing changed.
+ * The common part of export and import sessions: their place in the table, their promised notices
+ * and their closed record. Opening reserves all three, or fails with nothing changed.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fair shares of what all peers have together: bytes and places of import sessions, places of
- * cancels. Half of each is promised, in equal parts, to the peers that spans name and to all
- * unconfigured peers as one; the other half is for the first to come. So a peer alone may use what
- * no promise keeps back, and no peer, whatever it sends, keeps another one from its part. Reserved
- * is what is used or promised, whichever is more, of each. Nothing can fail; a peer that joins late
- * finds its part as the others give it back.
+ * Fair shares of the engine's resources: bytes and number of import sessions, number of cancels.
+ * One half of each is reserved in equal parts: one for each configured peer, and one for all
+ * unconfigured peers together. The other half is shared. So a single peer may use everything that
+ * is not reserved for others, and no peer can prevent another one from using its part. "reserved"
+ * is the larger of the used and the reserved amount, for each peer. Nothing can fail; a new peer
+ * gets its part as the others release theirs.
  */
 #include "ltp/engine.h"
 
@@ -31,7 +31,7 @@ static uint64_t claim_of(const struct share *s)
     return more_of(s->used, s->promised);
 }
 
-/* The user looks at unconfigured peers without being told. */
+/* The user polls unconfigured peers without ltp_touched. */
 static void tell_change(struct ltp *l, enum pool_kind kind, struct peer *p)
 {
     if (kind == POOL_BYTES && p->unconfigured == NULL)

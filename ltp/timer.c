@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The timers of an engine: checkpoint (USE_CHECKPOINT), report (USE_REPORT, before it USE_DELAY),
- * cancel (USE_CANCEL), silence of an import (USE_IDLE) and of an export (USE_STALL). While a peer
- * is known not to transmit, the timers of what it should answer keep what remains of them (RFC 5326
- * §6.5, §6.6); only USE_DELAY, which stands for processing at this end, goes on. Nothing can fail
- * after ltp_timer_init.
+ * cancel (USE_CANCEL), silence of an import (USE_IDLE) and of an export session (USE_STALL). While
+ * a peer is known not to transmit, the timers of its answers are suspended with their remaining
+ * time (RFC 5326 §6.5, §6.6). Only USE_DELAY continues, because it is processing at this end.
+ * Nothing can fail after ltp_timer_init.
  */
 #include <assert.h>
 

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The segment that follows the latest one: red data of the same session, with the same first bytes
- * up to the client service, right behind in the block, and no checkpoint. A block of 500 kB has
- * some 500 segments, and all but two or three are such. They need no look-up and no examination:
- * their bytes go behind the last ones, and the last range grows. Where anything is unusual (a sink,
+ * A fast path for the direct successor of the latest segment: red data of the same session, with
+ * the same first bytes up to the client service, contiguous in the block, and no checkpoint. Of the
+ * 500 segments of a block of 500 kB, all but two or three are such. They need no look-up and no
+ * checks: their bytes are appended, and the last range grows. In all unusual cases (a sink,
  * authentication, another source, a limit, memory that must grow, a deferred report, a timer to
- * start), the segment is not taken here, and import.c has the whole rule; so the result is the
- * same. Nothing can go wrong.
+ * start) import.c processes the segment; so the result is the same. Nothing can go wrong.
  */
 #include <assert.h>
 

@@ -1,15 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unconfigured peers: engines that no span names and that may send blocks all the same. The first
- * segment that could open a session gets its engine a place in a table of fixed size, bound to the
- * source that it came from. From then on it is a peer like the others, with the span that holds for
- * all unconfigured peers, but that it sends only. What can go wrong: there is no place. One comes
- * free when its unconfigured peer has nothing open and has been silent for closed_time, so nobody
- * is driven out by unknown senders; how long that takes at least is noted, so that a flood of them
- * costs no search each. Memory; then nobody is admitted. A source that is forged: until who is
- * there has answered a report, no more than CREDIT_FACTOR times the bytes that came from it are
- * sent to it, both with their headers of UDP and IP. What is beyond that is as good as lost on the
- * way: timers and limits of repetitions go on.
+ * Unconfigured peers: engines without a span that may send blocks. The first segment that could
+ * open a session gives its engine a place in a table of fixed size, bound to the source address.
+ * From then on it is a peer like the others, with the common span of unconfigured peers, but it
+ * only sends.
+ *
+ * What can go wrong:
+ *
+ * No place is free. A place becomes free when its peer has nothing open and was silent for
+ * closed_time, so unknown senders cannot displace an active peer. The earliest such time is stored,
+ * so that a flood does not cause a search for each segment.
+ *
+ * No memory: the peer is not admitted.
+ *
+ * A forged source: until a peer has acknowledged a report, at most CREDIT_FACTOR times the bytes
+ * received from it are sent to it, both with UDP and IP headers. Segments beyond that are dropped
+ * as if lost in transmission: timers and retry limits continue.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -74,7 +80,7 @@ bool ltp_unconfigured_leave(struct ltp *l, struct unconfigured *g)
     return true;
 }
 
-/* A free place, or HELIO_EAGAIN. */
+/* Finds a free place; HELIO_EAGAIN: none. */
 static int find_place(struct ltp *l, tick now)
 {
     tick free_at = tick_add(now, l->config.closed_time);
@@ -164,7 +170,7 @@ uint64_t ltp_unconfigured_serial(struct ltp *l, const struct peer *p)
 {
     if (PORT_LIKELY(p->unconfigured == NULL || p->unconfigured->verified))
         return 1 + rng_below(&l->rng, SERIAL_FIRST);
-    /* who knows it has received it: it has no relation to what others see */
+    /* a peer that knows it has received it: it is unrelated to numbers that others see */
     uint64_t secret = hash_secret(l->config.secret, l->counters.opened_import, p->span.peer);
     return 1 + secret % SERIAL_UNVERIFIED;
 }
