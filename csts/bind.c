@@ -18,15 +18,14 @@ static struct csts_procedure association(void)
 
 static void expect_return(struct csts_link *l, tick now)
 {
-    assoc_timer_set(&l->timers[TIMER_ASSOCIATE],
-                    tick_add(now, l->csts->config.return_timeout_s * TICK_S));
+    assoc_link_timer(l, KEPT_ASSOCIATE, tick_add(now, l->csts->config.return_timeout_s * TICK_S));
 }
 
 void assoc_bind_send(struct csts_link *l, tick now)
 {
     struct csts_pdu p = {
         .kind = CSTS_PDU_BIND, .invoke_id = l->next_id++, .procedure = association()};
-    assert(l->initiator && l->state == CSTS_UNBOUND);
+    assert(l->isp.initiator && l->state == CSTS_UNBOUND);
     snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->csts->config.self.id);
     snprintf(p.u.bind.port, sizeof p.u.bind.port, "%s", l->user.port);
     p.u.bind.service = l->user.id.type;
@@ -86,8 +85,8 @@ static void answer_bind(struct csts_link *l, uint32_t invoke_id, enum csts_bind_
     if (assoc_send(l, &p, now) != HELIO_OK || diag == 0)
         return;
     COUNT(l, binds_refused);
-    l->bind_diag = diag;
-    assoc_close(l, SLE_END_REFUSED, now);
+    l->isp.bind_diag = diag;
+    isp1_close(&l->isp, SLE_END_REFUSED, now);
 }
 
 void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
@@ -95,21 +94,21 @@ void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
     const struct csts_bind *b = &p->u.bind;
     struct csts_service *v = NULL;
     bool replayed;
-    if (l->initiator || l->state != CSTS_UNBOUND) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+    if (l->isp.initiator || l->state != CSTS_UNBOUND) {
+        assoc_refuse(l, now);
         return;
     }
-    struct peer *peer = assoc_peer(l->csts, b->initiator);
+    struct isp1_peer *peer = isp1_peer(&l->csts->isp, b->initiator);
     if (peer == NULL) {
         answer_bind(l, p->invoke_id, CSTS_BIND_ACCESS_DENIED, now);
         return;
     }
-    l->peer = peer->p;
-    l->replay = &peer->replay;
-    snprintf(l->peer_id, sizeof l->peer_id, "%s", b->initiator);
-    if (l->peer.level != SLE_AUTH_NONE &&
-        !assoc_authentic(l, p->credentials, true, &replayed, now)) {
-        assoc_close(l, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
+    l->isp.peer = peer->p;
+    l->isp.replay = &peer->replay;
+    snprintf(l->isp.peer_id, sizeof l->isp.peer_id, "%s", b->initiator);
+    if (l->isp.peer.level != SLE_AUTH_NONE &&
+        !isp1_authentic(&l->isp, p->credentials, true, &replayed, now)) {
+        isp1_close(&l->isp, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
         return;
     }
     const enum csts_bind_diag diag = judge_bind(l, b, &v);
@@ -117,7 +116,8 @@ void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
         l->service = v;
         v->link = l;
         l->state = CSTS_BOUND;
-        assoc_timer_set(&l->timers[TIMER_ESTABLISH], TICK_NEVER);
+        l->isp.bound = true;
+        assoc_link_timer(l, KEPT_ESTABLISH, TICK_NEVER);
         COUNT(l, binds);
         assoc_notice(l, CSTS_TOLD_BOUND, NULL);
     }
@@ -127,27 +127,28 @@ void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 void assoc_bind_take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct slice text;
-    if (!l->initiator || l->state != CSTS_BINDING) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+    if (!l->isp.initiator || l->state != CSTS_BINDING) {
+        assoc_refuse(l, now);
         return;
     }
     if (p->invoke_id != l->associate_id) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
-    assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);
-    snprintf(l->peer_id, sizeof l->peer_id, "%s", p->u.responder);
-    if (strcmp(p->u.responder, l->peer.who.id) != 0) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNEXPECTED_RESPONDER, now);
+    assoc_link_timer(l, KEPT_ASSOCIATE, TICK_NEVER);
+    snprintf(l->isp.peer_id, sizeof l->isp.peer_id, "%s", p->u.responder);
+    if (strcmp(p->u.responder, l->isp.peer.who.id) != 0) {
+        assoc_abort(l, CSTS_ABORT_UNEXPECTED_RESPONDER, now);
     } else if (!p->positive) {
         COUNT(l, binds_refused);
         if (p->diagnostic.kind != CSTS_DIAGNOSTIC_EXTENSION ||
             !csts_oid_is(&p->diagnostic.pdv.oid, CSTS_BIND_DIAGNOSTIC) ||
-            !csts_bind_diag_read(p->diagnostic.pdv.data, &l->bind_diag, &text))
-            l->bind_diag = 0;
-        assoc_close(l, SLE_END_REFUSED, now);
+            !csts_bind_diag_read(p->diagnostic.pdv.data, &l->isp.bind_diag, &text))
+            l->isp.bind_diag = 0;
+        isp1_close(&l->isp, SLE_END_REFUSED, now);
     } else {
         l->state = CSTS_BOUND;
+        l->isp.bound = true;
         COUNT(l, binds);
         assoc_notice(l, CSTS_TOLD_BOUND, p);
     }
@@ -156,7 +157,7 @@ void assoc_bind_take_return(struct csts_link *l, const struct csts_pdu *p, tick 
 int csts_unbind(struct csts_link *l, tick now)
 {
     struct csts_pdu p = {.kind = CSTS_PDU_UNBIND, .procedure = association()};
-    if (!l->initiator || l->state != CSTS_BOUND)
+    if (!l->isp.initiator || l->state != CSTS_BOUND)
         return HELIO_ESTOPPED;
     p.invoke_id = l->next_id++;
     const int e = assoc_send(l, &p, now);
@@ -172,31 +173,29 @@ void assoc_unbind_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct csts_pdu answer = {
         .kind = CSTS_PDU_UNBIND_RETURN, .invoke_id = p->invoke_id, .positive = true};
-    if (l->initiator || l->state != CSTS_BOUND || !assoc_provider_may_unbind(l)) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+    if (l->isp.initiator || l->state != CSTS_BOUND || !assoc_provider_may_unbind(l)) {
+        assoc_refuse(l, now);
         return;
     }
     assoc_notice(l, CSTS_TOLD_UNBOUND, p);
     COUNT(l, unbinds);
     if (assoc_send(l, &answer, now) != HELIO_OK)
         return;
-    /* The initiator closes; if it does not, we do. */
-    l->closing = l->polite = true;
-    assoc_end(l, SLE_END_UNBOUND, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
+    isp1_close_politely(&l->isp, now);
 }
 
 void assoc_unbind_take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
-    if (!l->initiator || l->state != CSTS_UNBINDING) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+    if (!l->isp.initiator || l->state != CSTS_UNBINDING) {
+        assoc_refuse(l, now);
         return;
     }
     if (p->invoke_id != l->associate_id) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
-    assoc_timer_set(&l->timers[TIMER_ASSOCIATE], TICK_NEVER);
+    assoc_link_timer(l, KEPT_ASSOCIATE, TICK_NEVER);
     assoc_notice(l, CSTS_TOLD_UNBOUND, p);
     COUNT(l, unbinds);
-    assoc_close(l, SLE_END_UNBOUND, now);
+    isp1_close(&l->isp, SLE_END_UNBOUND, now);
 }

@@ -61,18 +61,7 @@ void csts_clock_set(struct csts *s, uint64_t unix_ns);
 int csts_peer_set(struct csts *s, const struct sle_peer *peer);
 
 #define CSTS_COUNTS(X)                                                                             \
-    X(links, "connections")                                                                        \
-    X(binds, "associations bound")                                                                 \
-    X(binds_refused, "BINDs refused")                                                              \
-    X(unbinds, "associations unbound in order")                                                    \
-    X(aborts_sent, "PEER-ABORTs sent")                                                             \
-    X(aborts_received, "PEER-ABORTs received")                                                     \
-    X(breaks, "associations ended by the connection")                                              \
-    X(auth_failed, "PDUs whose credentials were wrong")                                            \
-    X(replays, "BINDs, and returns of them, with credentials that came before")                    \
-    X(pdus_in, "PDUs received")                                                                    \
-    X(pdus_out, "PDUs queued for sending")                                                         \
-    X(pdus_bad, "PDUs that could not be decoded")                                                  \
+    ISP1_COUNTS(X)                                                                                 \
     X(ignored, "PDUs ignored")                                                                     \
     X(reports, "reports queued, or received")                                                      \
     X(reports_left_out, "reports that were due and not sent: the user was slow")                   \

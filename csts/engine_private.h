@@ -3,41 +3,15 @@
 #ifndef CSTS_ENGINE_PRIVATE_H
 #define CSTS_ENGINE_PRIVATE_H
 
-#include "base/agenda.h"
-#include "base/list.h"
-#include "base/rng.h"
 #include "csts/engine.h"
-#include "sle/replay.h"
+#include "sle/isp1.h"
 
-/* Every time that the engine keeps is one of these, in the one agenda. */
-enum timer_kind {
-    TIMER_ESTABLISH, /* context and BIND must have come */
-    TIMER_ASSOCIATE, /* the return of BIND or UNBIND must have come */
-    TIMER_RETURN,    /* that of the oldest invocation */
-    TIMER_SILENCE,   /* the peer must have sent something */
-    TIMER_CLOSE,     /* the peer must have closed */
-    TIMER_HEARTBEAT, /* we must have sent something */
-    TIMER_REPORT,    /* of a procedure: the next report */
-    TIMERS_OF_LINK = TIMER_REPORT
-};
-struct timer {
-    struct heap_node node;
-    enum timer_kind kind;
-    struct csts_link *link;
-};
-
-struct peer {
-    struct list node;
-    struct sle_peer p;
-    struct replay replay;
-};
+enum { KEPT_REPORT = KEPT_OF_LINK }; /* of a procedure: the next report */
 
 struct csts {
+    struct isp1 isp;
     struct csts_config config;
-    struct list links, services, peers;
-    uint32_t link_count;
-    struct agenda agenda;
-    struct rng rng;
+    struct list services;
     struct csts_counts counts;
 };
 
@@ -82,16 +56,8 @@ struct procedure {
     uint32_t *selected; /* indices of entries */
     uint32_t selected_len;
     uint64_t told; /* service.changes at the last report */
-    struct timer timer;
-};
-
-/* A message on its way out. */
-struct message {
-    struct list node;
-    size_t len, done;
-    size_t stamp, stamp_len; /* where credentials go; 0: none */
-    tick stamped;            /* TICK_NEVER: not yet */
-    uint8_t octets[];
+    struct kept timer;
+    struct csts_link *link;
 };
 
 struct awaited {
@@ -101,31 +67,13 @@ struct awaited {
 };
 
 struct csts_link {
-    struct list node;
+    struct isp1_link isp;
     struct csts *csts;
     struct csts_service *service; /* of a provider, while it is bound */
     struct csts_user_config user;
     enum csts_state state;
-    bool initiator;
-    char peer_id[SLE_AUTHORITY_MAX + 1];
-    struct sle_peer peer;
-    struct replay *replay;
-    void *host;
-    /* transport mapping */
-    bool context;
-    uint16_t heartbeat_s, dead_factor;
-    tick last_in, last_out;
-    struct timer timers[TIMERS_OF_LINK];
-    /* in: octets [at, len) are not taken */
-    uint8_t *in;
-    size_t in_at, in_len, in_cap;
-    size_t wanted; /* octets of the message that is not whole */
-    bool hungry, eof;
     bool told; /* `notice` waits for the host */
     struct csts_notice notice;
-    /* out */
-    struct list queue;
-    size_t queued; /* octets */
     uint32_t next_id;
     uint32_t associate_id; /* of our BIND or UNBIND */
     /* user */
@@ -133,36 +81,30 @@ struct csts_link {
     unsigned awaited_count;
     /* provider */
     struct procedure procedures[CSTS_PROCEDURES_MAX];
-    /* the end */
-    enum sle_stream stream;
-    enum sle_end end;
-    unsigned abort, bind_diag;
-    bool closing; /* what is queued still goes */
-    bool polite;  /* the peer closes first */
-    bool over_told;
 };
 
-/* engine.c */
-struct peer *assoc_peer(const struct csts *s, const char *id);
-struct sle_time assoc_time(const struct csts *s, tick now);
-void assoc_timer_init(struct timer *t, enum timer_kind kind, struct csts_link *l);
-void assoc_timer_set(struct timer *t, tick due); /* TICK_NEVER: not */
 /* link.c */
-void assoc_beats(struct csts_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now);
-bool assoc_serve(struct csts_link *l, enum timer_kind kind, tick now);
-void assoc_end(struct csts_link *l, enum sle_end end, enum sle_stream stream, unsigned abort,
-               tick now);
-void assoc_abort(struct csts_link *l, enum sle_end end, unsigned diagnostic, tick now);
-void assoc_close(struct csts_link *l, enum sle_end end, tick now);
+bool assoc_engine_init(struct csts *s, const struct sle_config *config);
+void assoc_abort(struct csts_link *l, unsigned diagnostic, tick now);
+void assoc_refuse(struct csts_link *l, tick now); /* PEER-ABORT "protocol error" */
 struct csts_notice *assoc_notice(struct csts_link *l, enum csts_notice_kind kind,
                                  const struct csts_pdu *pdu);
-/* link_out.c; 0 or HELIO_ENOMEM: the link has ended, then */
+/* Puts it into the queue. 0, HELIO_ESTOPPED, or HELIO_ENOMEM: the link has ended, then */
 int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now);
-int assoc_send_tml(struct csts_link *l, const uint8_t *octets, size_t len);
-void assoc_drop_queue(struct csts_link *l);
 /* link_in.c */
-bool assoc_authentic(struct csts_link *l, struct slice credentials, bool binds, bool *replayed,
-                     tick now);
+void assoc_take_pdu(struct isp1_link *isp, struct slice body, tick now);
+static inline void assoc_timer_set(struct csts_link *l, struct kept *k, tick due)
+{
+    kept_set(&l->csts->isp, k, due);
+}
+static inline void assoc_link_timer(struct csts_link *l, unsigned kind, tick due)
+{
+    kept_set(&l->csts->isp, link_kept(&l->isp, kind), due);
+}
+static inline struct sle_time assoc_time(const struct csts *s, tick now)
+{
+    return isp1_time(&s->isp, now);
+}
 /* bind.c */
 void assoc_bind_send(struct csts_link *l, tick now);
 void assoc_bind_take(struct csts_link *l, const struct csts_pdu *p, tick now);
@@ -189,6 +131,7 @@ bool assoc_select_entries(struct selection *s, struct csts_service *v, struct en
 void assoc_selection_fini(struct selection *s);
 void assoc_service_free(struct csts_service *v);
 /* user.c */
+tick assoc_user_due(const struct csts_link *l); /* of the return that is awaited first */
 void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now);
 
 #define COUNT(l, name) ((l)->csts->counts.name++)

@@ -1,63 +1,70 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The life of a link: connection, context, BIND, procedures, the end. All ends come through
- * assoc_end, which parts the link from its service; what the host does with the stream stays
- * behind. The transport mapping is that of Space Link Extension (sle/tml.h), with the same rules.
+ * A link of the Cross Support Transfer Services: an ISP1 link (sle/isp1.h), whose PDUs are those of
+ * 921.1-B-2. Transport mapping, credentials and the end are as with Space Link Extension.
  */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "csts/engine_private.h"
 
-enum { TIMERS = TIMERS_OF_LINK + CSTS_PROCEDURES_MAX };
+static void end_link(struct isp1_link *isp, tick now)
+{
+    struct csts_link *l = container_of(isp, struct csts_link, isp);
+    (void)now;
+    l->state = CSTS_ENDED;
+    l->awaited_count = 0;
+    assoc_provider_leave(l);
+    assert(l->service == NULL);
+}
+
+static const struct isp1_service service = {
+    .take_pdu = assoc_take_pdu, .ended = end_link, .return_timeout = CSTS_ABORT_RETURN_TIMEOUT};
+
+static_assert((size_t)ISP1_COUNT * sizeof(uint64_t) <= sizeof(struct csts_counts),
+              "CSTS_COUNTS begins with ISP1_COUNTS");
+
+bool assoc_engine_init(struct csts *s, const struct sle_config *config)
+{
+    return isp1_init(&s->isp, config, &service, (uint64_t *)&s->counts);
+}
 
 static struct csts_link *new_link(struct csts *s, tick now)
 {
-    if (s->link_count >= s->config.links_max)
-        return NULL;
     struct csts_link *l = calloc(1, sizeof *l);
-    if (l == NULL || agenda_reserve(&s->agenda, (size_t)(s->link_count + 1) * TIMERS) != HELIO_OK) {
+    if (l == NULL || !isp1_link_init(&l->isp, &s->isp, CSTS_PROCEDURES_MAX, now)) {
         free(l);
         return NULL;
     }
     l->csts = s;
-    for (unsigned k = 0; k < TIMERS_OF_LINK; k++)
-        assoc_timer_init(&l->timers[k], (enum timer_kind)k, l);
-    for (unsigned i = 0; i < CSTS_PROCEDURES_MAX; i++)
-        assoc_timer_init(&l->procedures[i].timer, TIMER_REPORT, l);
-    list_add_tail(&s->links, &l->node);
-    s->link_count++;
-    list_init(&l->queue);
-    l->hungry = true;
-    l->last_in = l->last_out = now;
-    COUNT(l, links);
+    for (unsigned i = 0; i < CSTS_PROCEDURES_MAX; i++) {
+        kept_init(&l->procedures[i].timer, KEPT_REPORT, KEPT_SENDS);
+        l->procedures[i].link = l;
+    }
     return l;
 }
 
 struct csts_link *csts_accept(struct csts *s, tick now)
 {
     struct csts_link *l = new_link(s, now);
-    if (l != NULL)
-        assoc_timer_set(&l->timers[TIMER_ESTABLISH], tick_add(now, s->config.tml.establish));
+    if (l == NULL)
+        return NULL;
+    l->isp.answers_max = s->config.backlog_max;
+    isp1_accept(&l->isp, now);
     return l;
 }
 
 struct csts_link *csts_connect(struct csts *s, const struct csts_user_config *config, tick now)
 {
-    struct peer *peer = assoc_peer(s, config->responder);
-    uint8_t context[SLE_TML_CONTEXT];
+    struct isp1_peer *peer = isp1_peer(&s->isp, config->responder);
     struct csts_link *l = peer == NULL ? NULL : new_link(s, now);
     if (l == NULL)
         return NULL;
-    l->initiator = true;
     l->user = *config;
     if (l->user.version == 0)
         l->user.version = CSTS_VERSION;
-    l->peer = peer->p;
-    l->replay = &peer->replay;
-    assoc_beats(l, s->config.tml.heartbeat_s, s->config.tml.dead_factor, now);
-    sle_tml_write_context(l->heartbeat_s, l->dead_factor, context);
-    if (assoc_send_tml(l, context, sizeof context) != HELIO_OK) {
+    l->isp.forgets = true;
+    if (isp1_connect(&l->isp, peer, now) != HELIO_OK) {
         csts_link_free(l);
         return NULL;
     }
@@ -65,14 +72,20 @@ struct csts_link *csts_connect(struct csts *s, const struct csts_user_config *co
     return l;
 }
 
+void csts_link_free(struct csts_link *l)
+{
+    isp1_link_fini(&l->isp);
+    free(l);
+}
+
 void csts_link_use(struct csts_link *l, void *host)
 {
-    l->host = host;
+    l->isp.host = host;
 }
 
 void *csts_link_host(const struct csts_link *l)
 {
-    return l->host;
+    return l->isp.host;
 }
 
 enum csts_state csts_link_state(const struct csts_link *l)
@@ -82,119 +95,154 @@ enum csts_state csts_link_state(const struct csts_link *l)
 
 const char *csts_link_peer(const struct csts_link *l)
 {
-    return l->peer_id;
+    return l->isp.peer_id;
 }
 
-enum sle_stream csts_link_stream(const struct csts_link *l)
+bool csts_link_reads(const struct csts_link *l)
 {
-    return l->stream;
+    return isp1_reads(&l->isp);
 }
 
-uint8_t csts_link_abort_octet(const struct csts_link *l)
+uint8_t *csts_link_space(struct csts_link *l, size_t *len)
 {
-    assert(l->stream == SLE_STREAM_ABORT);
-    return (uint8_t)l->abort;
+    return isp1_space(&l->isp, len);
 }
 
-static void forget_times(struct csts_link *l)
+void csts_link_fed(struct csts_link *l, size_t len, tick now)
 {
-    for (unsigned k = 0; k < TIMERS_OF_LINK; k++)
-        assoc_timer_set(&l->timers[k], TICK_NEVER);
-    l->awaited_count = 0;
-}
-
-void csts_link_free(struct csts_link *l)
-{
-    l->state = CSTS_ENDED;
-    assoc_drop_queue(l);
-    assoc_provider_leave(l);
-    forget_times(l);
-    assert(l->csts->link_count > 0);
-    list_sub(&l->node);
-    l->csts->link_count--;
-    free(l->in);
-    free(l);
-}
-
-void assoc_beats(struct csts_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now)
-{
-    assert(!l->context);
-    l->context = true;
-    l->heartbeat_s = heartbeat_s;
-    l->dead_factor = dead_factor;
-    if (heartbeat_s == 0)
-        return;
-    l->last_in = l->last_out = now;
-    assoc_timer_set(&l->timers[TIMER_HEARTBEAT], tick_add(now, heartbeat_s * TICK_S));
-    assoc_timer_set(&l->timers[TIMER_SILENCE],
-                    tick_add(now, (tick)heartbeat_s * dead_factor * TICK_S));
-}
-
-void assoc_end(struct csts_link *l, enum sle_end end, enum sle_stream stream, unsigned abort,
-               tick now)
-{
-    if (l->state == CSTS_ENDED)
-        return;
-    if (!l->closing)
-        assoc_drop_queue(l);
-    l->state = CSTS_ENDED;
-    l->end = end;
-    l->abort = abort;
-    l->stream = l->closing && !l->polite && list_empty(&l->queue) ? SLE_STREAM_CLOSE : stream;
-    forget_times(l);
-    if (l->stream == SLE_STREAM_KEEP || l->stream == SLE_STREAM_ABORT)
-        assoc_timer_set(&l->timers[TIMER_CLOSE], tick_add(now, l->csts->config.tml.close_wait));
-    assoc_provider_leave(l);
-    assert(l->service == NULL);
-}
-
-void assoc_abort(struct csts_link *l, enum sle_end end, unsigned diagnostic, tick now)
-{
-    assert(diagnostic <= 255);
-    if (l->state == CSTS_ENDED)
-        return;
-    COUNT(l, aborts_sent);
-    assoc_end(l, end, SLE_STREAM_ABORT, diagnostic, now);
-}
-
-void assoc_close(struct csts_link *l, enum sle_end end, tick now)
-{
-    l->closing = true;
-    assoc_end(l, end, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
-}
-
-void csts_link_abort(struct csts_link *l, enum csts_abort diagnostic, tick now)
-{
-    if (l->state == CSTS_BOUND || l->state == CSTS_UNBINDING)
-        assoc_abort(l, SLE_END_ABORTED, (unsigned)diagnostic & 0xff, now);
-    else
-        assoc_end(l, SLE_END_ABORTED, SLE_STREAM_RESET, (unsigned)diagnostic, now);
+    isp1_fed(&l->isp, len, now);
 }
 
 void csts_link_urgent(struct csts_link *l, uint8_t octet, tick now)
 {
-    if (l->state == CSTS_ENDED)
-        return;
-    COUNT(l, aborts_received);
-    assoc_end(l, SLE_END_PEER_ABORT, SLE_STREAM_CLOSE, octet, now);
+    isp1_urgent(&l->isp, octet, now);
 }
 
 void csts_link_closed(struct csts_link *l, tick now)
 {
     (void)now;
-    l->eof = true;
-    if (l->state != CSTS_ENDED)
-        return;
-    assoc_timer_set(&l->timers[TIMER_CLOSE], TICK_NEVER);
-    l->stream = l->stream == SLE_STREAM_RESET ? SLE_STREAM_RESET : SLE_STREAM_CLOSE;
-    assoc_drop_queue(l);
+    isp1_closed(&l->isp);
 }
+
+size_t csts_link_output(struct csts_link *l, struct slice *parts, size_t max, tick now)
+{
+    return isp1_output(&l->isp, parts, max, now);
+}
+
+void csts_link_wrote(struct csts_link *l, size_t octets, tick now)
+{
+    isp1_wrote(&l->isp, octets, now);
+}
+
+enum sle_stream csts_link_stream(const struct csts_link *l)
+{
+    return l->isp.stream;
+}
+
+uint8_t csts_link_abort_octet(const struct csts_link *l)
+{
+    assert(l->isp.stream == SLE_STREAM_ABORT);
+    return (uint8_t)l->isp.abort;
+}
+
+void csts_link_abort(struct csts_link *l, enum csts_abort diagnostic, tick now)
+{
+    if (l->state == CSTS_BOUND || l->state == CSTS_UNBINDING)
+        assoc_abort(l, (unsigned)diagnostic & 0xff, now);
+    else
+        isp1_end(&l->isp, SLE_END_ABORTED, SLE_STREAM_RESET, (unsigned)diagnostic, now);
+}
+
+void assoc_abort(struct csts_link *l, unsigned diagnostic, tick now)
+{
+    isp1_abort(&l->isp, SLE_END_ABORTED, diagnostic, now);
+}
+
+void assoc_refuse(struct csts_link *l, tick now)
+{
+    assoc_abort(l, CSTS_ABORT_PROTOCOL_ERROR, now);
+}
+
+/* ---- what goes out ---- */
+
+/* Octets that hold any PDU: its slices, and the rest, of which a BIND has most. */
+static size_t room_for(const struct csts_pdu *p)
+{
+    size_t n = 2048 + p->credentials.len;
+    if (p->extension.used)
+        n += p->extension.pdv.data.len;
+    if (csts_pdu_is_return(p->kind))
+        return n + p->diagnostic.text.len + p->diagnostic.appellation.len +
+               p->diagnostic.pdv.data.len;
+    switch (p->kind) {
+    case CSTS_PDU_GET:
+        return n + p->u.list.text.len + p->u.list.items.len;
+    case CSTS_PDU_NOTIFY:
+        return n + p->u.notify.values.len + p->u.notify.pdv.data.len;
+    case CSTS_PDU_TRANSFER_DATA:
+        return n + p->u.transfer.data.opaque.len + p->u.transfer.data.pdv.data.len;
+    case CSTS_PDU_PROCESS_DATA:
+        return n + p->u.process.data.opaque.len + p->u.process.data.pdv.data.len;
+    case CSTS_PDU_FORWARD_BUFFER:
+    case CSTS_PDU_RETURN_BUFFER:
+        return n + p->u.buffer.len;
+    default:
+        return n;
+    }
+}
+
+/* Behind the tag and length at `at` of what we wrote. */
+static size_t skip_head(const uint8_t *octets, size_t at)
+{
+    at += (octets[at] & 0x1f) == 0x1f ? 2 : 1;
+    return at + 1 + (octets[at] < 0x80 ? 0 : octets[at] & 0x7f);
+}
+
+/* Credentials are the first member of the first SEQUENCE, but for the returns, which are that
+ * SEQUENCE. */
+static size_t find_credentials(const uint8_t *octets, enum csts_pdu_kind kind)
+{
+    size_t at = skip_head(octets, SLE_TML_HEADER);
+    if (!csts_pdu_is_return(kind) || kind == CSTS_PDU_BIND_RETURN)
+        at = skip_head(octets, at);
+    assert(octets[at] == 0x81);
+    return skip_head(octets, at);
+}
+
+int assoc_send(struct csts_link *l, struct csts_pdu *p, tick now)
+{
+    static const uint8_t blank[52];
+    const bool binding = p->kind == CSTS_PDU_BIND || p->kind == CSTS_PDU_BIND_RETURN;
+    if (l->state == CSTS_ENDED)
+        return HELIO_ESTOPPED;
+    p->credentials = slice_of(blank, isp1_credentials_len(&l->isp, binding));
+    const size_t room = SLE_TML_HEADER + room_for(p);
+    struct out *o = out_new(room);
+    const size_t n = o == NULL || !out_reserve(o, room)
+                         ? 0
+                         : csts_pdu_write(p, out_place(o) + SLE_TML_HEADER, room - SLE_TML_HEADER);
+    if (n == 0) {
+        out_free(o);
+        isp1_end(&l->isp, SLE_END_MEMORY, SLE_STREAM_RESET, SLE_ABORT_UNKNOWN, now);
+        return HELIO_ENOMEM;
+    }
+    sle_tml_write_header(SLE_TML_PDU, (uint32_t)n, out_place(o));
+    if (p->credentials.len > 0)
+        o->stamps[o->stamp_count++] = out_place(o) + find_credentials(out_place(o), p->kind);
+    out_add(o, SLE_TML_HEADER + n);
+    isp1_enqueue(&l->isp, o);
+    isp1_count(&l->isp, ISP1_pdus_out, 1);
+    return HELIO_OK;
+}
+
+/* ---- notices ---- */
 
 struct csts_notice *assoc_notice(struct csts_link *l, enum csts_notice_kind kind,
                                  const struct csts_pdu *pdu)
 {
-    assert(!l->told);
+    assert(!l->told && l->isp.notices == 0);
     l->told = true;
+    l->isp.notices = 1;
     memset(&l->notice, 0, sizeof l->notice);
     l->notice.kind = kind;
     if (pdu != NULL)
@@ -202,59 +250,59 @@ struct csts_notice *assoc_notice(struct csts_link *l, enum csts_notice_kind kind
     return &l->notice;
 }
 
-/* ---- times ---- */
-
-/* Messages do not move these two: what comes out too early is kept again. */
-static bool serve_silence(struct csts_link *l, tick now)
+static bool give_over(struct csts_link *l, struct csts_notice *out)
 {
-    if (!csts_link_reads(l)) /* what is not read is not missed */
-        l->last_in = now;
-    const tick due = tick_add(l->last_in, (tick)l->heartbeat_s * l->dead_factor * TICK_S);
-    if (due > now) {
-        assoc_timer_set(&l->timers[TIMER_SILENCE], due);
+    if (l->isp.over_told)
         return false;
-    }
-    assoc_end(l, SLE_END_TML, SLE_STREAM_RESET, SLE_ABORT_TML_HEARTBEAT_TIMEOUT, now);
+    memset(out, 0, sizeof *out);
+    out->kind = CSTS_TOLD_OVER;
+    out->end = l->isp.end;
+    out->abort = l->isp.abort;
+    out->bind_diag = l->isp.bind_diag;
+    l->isp.over_told = true;
     return true;
 }
 
-static bool serve_heartbeat(struct csts_link *l, tick now)
+bool csts_link_poll(struct csts_link *l, struct csts_notice *out, tick now)
 {
-    uint8_t octets[SLE_TML_HEADER];
-    tick due = tick_add(l->last_out, l->heartbeat_s * TICK_S);
-    const bool beats = due <= now;
-    if (beats) {
-        l->last_out = now;
-        due = tick_add(now, l->heartbeat_s * TICK_S);
+    for (;;) {
+        if (l->told) {
+            *out = l->notice;
+            l->told = false;
+            l->isp.notices = 0;
+            return true;
+        }
+        if (l->state == CSTS_ENDED)
+            return give_over(l, out);
+        if (!isp1_step(&l->isp, now))
+            return false;
     }
-    assoc_timer_set(&l->timers[TIMER_HEARTBEAT], due);
-    if (beats && list_empty(&l->queue)) { /* what waits will say as much */
-        sle_tml_write_header(SLE_TML_HEARTBEAT, 0, octets);
-        (void)assoc_send_tml(l, octets, sizeof octets); /* without memory: at the next turn */
-    }
-    return beats;
 }
 
-bool assoc_serve(struct csts_link *l, enum timer_kind kind, tick now)
+/* ---- times ---- */
+
+static bool serve_link(struct csts_link *l, unsigned kind, tick now)
 {
-    switch (kind) {
-    case TIMER_ESTABLISH:
-        assoc_end(l, SLE_END_TML, SLE_STREAM_RESET, SLE_ABORT_TML_ESTABLISH_TIMEOUT, now);
-        return true;
-    case TIMER_ASSOCIATE:
-    case TIMER_RETURN:
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_RETURN_TIMEOUT, now);
-        return true;
-    case TIMER_SILENCE:
-        return serve_silence(l, now);
-    case TIMER_CLOSE:
-        if (l->stream == SLE_STREAM_ABORT || !list_empty(&l->queue))
-            l->stream = SLE_STREAM_RESET;
-        else if (l->stream == SLE_STREAM_KEEP)
-            l->stream = SLE_STREAM_CLOSE;
-        return true;
-    default:
-        assert(kind == TIMER_HEARTBEAT);
-        return serve_heartbeat(l, now);
+    if (kind != KEPT_RETURN)
+        return isp1_serve(&l->isp, kind, now);
+    assert(assoc_user_due(l) <= now);
+    assoc_abort(l, CSTS_ABORT_RETURN_TIMEOUT, now);
+    return true;
+}
+
+bool csts_expire(struct csts *s, struct csts_link **link, tick now)
+{
+    struct kept *k;
+    while ((k = kept_next(&s->isp, now)) != NULL) {
+        if (k->kind == KEPT_REPORT) {
+            struct procedure *q = container_of(k, struct procedure, timer);
+            *link = q->link;
+            assoc_provider_report(q, now);
+            return true;
+        }
+        *link = container_of(isp1_link_of(k), struct csts_link, isp);
+        if (serve_link(*link, k->kind, now))
+            return true;
     }
+    return false;
 }

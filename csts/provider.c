@@ -30,7 +30,7 @@ static struct procedure *find_procedure(struct csts_link *l, const struct csts_p
 
 static void end_procedure(struct procedure *q)
 {
-    assoc_timer_set(&q->timer, TICK_NEVER);
+    assoc_timer_set(q->link, &q->timer, TICK_NEVER);
     free(q->selected);
     q->selected = NULL;
     q->selected_len = 0;
@@ -171,7 +171,7 @@ static uint32_t pick_changed(const struct procedure *q, const struct entries *of
 
 static void send_report(struct procedure *q, const uint32_t *selected, uint32_t len, tick now)
 {
-    struct csts_link *l = q->timer.link;
+    struct csts_link *l = q->link;
     struct csts_pdu p = {
         .kind = CSTS_PDU_TRANSFER_DATA, .invoke_id = l->next_id++, .procedure = q->name};
     size_t n = 0;
@@ -194,8 +194,8 @@ static void send_report(struct procedure *q, const uint32_t *selected, uint32_t 
 /* `first`: the report that follows START, with all values. */
 static void report_now(struct procedure *q, bool first, tick now)
 {
-    struct csts_link *l = q->timer.link;
-    if (l->queued > l->csts->config.backlog_max) {
+    struct csts_link *l = q->link;
+    if (l->isp.queue_octets > l->csts->config.backlog_max) {
         COUNT(l, reports_left_out);
         return;
     }
@@ -218,7 +218,7 @@ void assoc_provider_report(struct procedure *q, tick now)
     /* Where several cycles have passed unserved one report is sent, and the beat is kept. */
     const tick late = now - q->due;
     q->due = tick_add(now, q->cycle - late % q->cycle);
-    assoc_timer_set(&q->timer, q->due);
+    assoc_timer_set(q->link, &q->timer, q->due);
     report_now(q, false, now);
 }
 
@@ -280,7 +280,7 @@ static void start_report(struct csts_link *l, const struct csts_pdu *p, tick now
         !csts_cyclic_start_read(p->extension.pdv.data, &start) ||
         (option->used && csts_oid_is(&option->pdv.oid, CSTS_ON_CHANGE_START) &&
          !csts_on_change_read(option->pdv.data, &on_change))) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_ENCODING_ERROR, now);
+        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
         return;
     }
     if (start.cycle < l->service->c.cycle_min) {
@@ -296,7 +296,7 @@ static void start_report(struct csts_link *l, const struct csts_pdu *p, tick now
     q->on_change = on_change;
     q->cycle = start.cycle * TICK_MS;
     q->due = tick_add(now, q->cycle);
-    assoc_timer_set(&q->timer, q->due);
+    assoc_timer_set(q->link, &q->timer, q->due);
     finish_start(l, p, now);
     if (l->state == CSTS_BOUND)
         report_now(q, true, now);
@@ -307,7 +307,7 @@ static void start_events(struct csts_link *l, const struct csts_pdu *p, tick now
     struct csts_list list;
     if (!p->extension.used || !csts_oid_is(&p->extension.pdv.oid, CSTS_NOTIFICATION_START) ||
         !csts_notification_start_read(p->extension.pdv.data, &list)) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_ENCODING_ERROR, now);
+        assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
         return;
     }
     if (begin_procedure(l, p, &list, false, now) != NULL)
@@ -317,7 +317,7 @@ static void start_events(struct csts_link *l, const struct csts_pdu *p, tick now
 static void take_start(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     if (find_procedure(l, &p->procedure) != NULL)
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        assoc_refuse(l, now);
     else if (is_report(&p->procedure.type))
         start_report(l, p, now);
     else
@@ -328,7 +328,7 @@ static void take_stop(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct procedure *q = find_procedure(l, &p->procedure);
     if (q == NULL) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        assoc_refuse(l, now);
         return;
     }
     end_procedure(q);
@@ -354,16 +354,16 @@ static enum csts_abort judge_operation(const struct csts_pdu *p)
 void assoc_provider_take(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     if (csts_pdu_is_return(p->kind)) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
     if (p->kind == CSTS_PDU_FORWARD_BUFFER || p->kind == CSTS_PDU_RETURN_BUFFER) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        assoc_refuse(l, now);
         return;
     }
     const enum csts_abort why = judge_operation(p);
     if (why != 0)
-        assoc_abort(l, SLE_END_ABORTED, why, now);
+        assoc_abort(l, why, now);
     else if (p->kind == CSTS_PDU_GET)
         take_get(l, p, now);
     else if (p->kind == CSTS_PDU_START)
@@ -390,8 +390,8 @@ size_t csts_event_raise(struct csts_service *v, int index, struct slice values, 
     for (unsigned i = 0; l != NULL && v->link == l && i < CSTS_PROCEDURES_MAX; i++) {
         if (!notifies(&l->procedures[i], (uint32_t)index))
             continue;
-        if (l->queued > 4 * (size_t)l->csts->config.backlog_max) {
-            assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_OPERATIONAL, now);
+        if (l->isp.queue_octets > 4 * (size_t)l->csts->config.backlog_max) {
+            assoc_abort(l, CSTS_ABORT_OPERATIONAL, now);
             break;
         }
         struct csts_pdu p = {

@@ -13,10 +13,14 @@
 
 #include "csts/engine_private.h"
 
+tick assoc_user_due(const struct csts_link *l)
+{
+    return l->awaited_count == 0 ? TICK_NEVER : l->awaited[0].due;
+}
+
 static void await_timer(struct csts_link *l)
 {
-    assoc_timer_set(&l->timers[TIMER_RETURN],
-                    l->awaited_count == 0 ? TICK_NEVER : l->awaited[0].due);
+    assoc_link_timer(l, KEPT_RETURN, assoc_user_due(l));
 }
 
 static struct csts_procedure procedure_of(enum csts_known type, uint32_t number)
@@ -29,7 +33,7 @@ static struct csts_procedure procedure_of(enum csts_known type, uint32_t number)
 /* Sends it and awaits its return. */
 static int invoke(struct csts_link *l, struct csts_pdu *p, enum csts_pdu_kind answer, tick now)
 {
-    if (!l->initiator || l->state != CSTS_BOUND)
+    if (!l->isp.initiator || l->state != CSTS_BOUND)
         return HELIO_ESTOPPED;
     if (l->awaited_count == CSTS_AWAITED_MAX)
         return HELIO_EAGAIN;
@@ -126,14 +130,14 @@ static bool forget_awaited(struct csts_link *l, const struct csts_pdu *p)
 static void refuse_report(struct csts_link *l, tick now)
 {
     COUNT(l, pdus_bad);
-    assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_ENCODING_ERROR, now);
+    assoc_abort(l, CSTS_ABORT_ENCODING_ERROR, now);
 }
 
 static void take_return(struct csts_link *l, const struct csts_pdu *p, tick now)
 {
     struct csts_report report = {0};
     if (!forget_awaited(l, p)) {
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
+        assoc_abort(l, CSTS_ABORT_UNSOLICITED_INVOKE_ID, now);
         return;
     }
     if (!p->positive)
@@ -179,6 +183,6 @@ void assoc_user_take(struct csts_link *l, const struct csts_pdu *p, tick now)
         assoc_notice(l, CSTS_TOLD_EVENT, p);
         break;
     default:
-        assoc_abort(l, SLE_END_ABORTED, CSTS_ABORT_PROTOCOL_ERROR, now);
+        assoc_refuse(l, now);
     }
 }

@@ -13,14 +13,15 @@ void bind_send(struct sle_link *l, tick now)
 {
     struct sle_instance *i = l->instance;
     struct sle_pdu p = {.kind = SLE_PDU_BIND};
-    assert(l->initiator && l->state == SLE_UNBOUND_STATE && i->link == l);
-    snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->sle->config.self.id);
+    assert(l->isp.initiator && l->state == SLE_UNBOUND_STATE && i->link == l);
+    snprintf(p.u.bind.initiator, sizeof p.u.bind.initiator, "%s", l->sle->isp.config.self.id);
     snprintf(p.u.bind.port, sizeof p.u.bind.port, "%s", i->port);
     p.u.bind.service = i->service;
     p.u.bind.version = l->dialect_out.version;
     p.u.bind.instance = i->id;
     l->state = SLE_BINDING;
-    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), tick_add(now, i->return_timeout_s * TICK_S));
+    kept_set(&l->sle->isp, link_kept(&l->isp, KEPT_ASSOCIATE),
+             tick_add(now, i->return_timeout_s * TICK_S));
     (void)link_send(l, &p, now);
 }
 
@@ -69,9 +70,9 @@ static int judge_bind(struct sle_link *l, const struct sle_bind *b, struct sle_i
 static void answer_bind(struct sle_link *l, int diagnostic, uint32_t version, tick now)
 {
     struct sle_pdu p = {.kind = SLE_PDU_BIND_RETURN};
-    assert(!l->initiator && (diagnostic < 0) == link_bound(l));
+    assert(!l->isp.initiator && (diagnostic < 0) == link_bound(l));
     snprintf(p.u.bind_return.responder, sizeof p.u.bind_return.responder, "%s",
-             l->sle->config.self.id);
+             l->sle->isp.config.self.id);
     p.u.bind_return.positive = diagnostic < 0;
     p.u.bind_return.version = version;
     p.u.bind_return.diagnostic = diagnostic < 0 ? 0 : (uint32_t)diagnostic;
@@ -79,11 +80,11 @@ static void answer_bind(struct sle_link *l, int diagnostic, uint32_t version, ti
         l->dialect_out = (struct sle_dialect){
             .service = SLE_RAF, .speaker = SLE_FROM_PROVIDER, .version = SLE_VERSION_MIN};
     if (l->instance == NULL && version >= SLE_VERSION_MIN && version <= SLE_VERSION_MAX)
-        l->dialect_out.version = (uint8_t)version;
+        link_speak(l, (uint8_t)version);
     if (link_send(l, &p, now) != HELIO_OK || diagnostic < 0)
         return;
     COUNT(l, binds_refused, 1);
-    l->bind_diag = (unsigned)diagnostic;
+    l->isp.bind_diag = (unsigned)diagnostic;
     link_close(l, SLE_END_REFUSED, now);
 }
 
@@ -91,21 +92,21 @@ void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     const struct sle_bind *b = &pdu->u.bind;
     struct sle_instance *i = NULL;
-    if (l->initiator || l->state != SLE_UNBOUND_STATE) {
+    if (l->isp.initiator || l->state != SLE_UNBOUND_STATE) {
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    struct peer *peer = engine_peer(l->sle, b->initiator);
+    struct isp1_peer *peer = isp1_peer(&l->sle->isp, b->initiator);
     bool replayed = false;
     if (peer == NULL) {
         answer_bind(l, SLE_BIND_ACCESS_DENIED, b->version, now);
         return;
     }
-    l->peer = peer->p;
-    l->replay = &peer->replay;
-    snprintf(l->peer_id, sizeof l->peer_id, "%s", b->initiator);
-    if (l->peer.level != SLE_AUTH_NONE &&
-        !link_authentic(l, pdu->credentials, true, &replayed, now)) {
+    l->isp.peer = peer->p;
+    l->isp.replay = &peer->replay;
+    snprintf(l->isp.peer_id, sizeof l->isp.peer_id, "%s", b->initiator);
+    if (l->isp.peer.level != SLE_AUTH_NONE &&
+        !isp1_authentic(&l->isp, pdu->credentials, true, &replayed, now)) {
         link_close(l, replayed ? SLE_END_REPLAY : SLE_END_AUTH, now);
         return;
     }
@@ -113,13 +114,14 @@ void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     if (diagnostic < 0) {
         link_attach(l, i, (uint8_t)b->version);
         l->state = SLE_READY;
-        kept_set(l->sle, link_kept(l, KEPT_ESTABLISH), TICK_NEVER);
+        l->isp.bound = true;
+        kept_set(&l->sle->isp, link_kept(&l->isp, KEPT_ESTABLISH), TICK_NEVER);
         COUNT(l, binds, 1);
         link_notice(l, SLE_BOUND);
         provider_bound(i);
     }
     answer_bind(l, diagnostic, b->version, now);
-    assert(l->state == (diagnostic < 0 ? SLE_READY : SLE_ENDED) || l->end == SLE_END_MEMORY);
+    assert(l->state == (diagnostic < 0 ? SLE_READY : SLE_ENDED) || l->isp.end == SLE_END_MEMORY);
 }
 
 void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
@@ -129,18 +131,19 @@ void bind_take_return(struct sle_link *l, const struct sle_pdu *pdu, tick now)
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), TICK_NEVER);
-    snprintf(l->peer_id, sizeof l->peer_id, "%s", r->responder);
-    if (strcmp(r->responder, l->peer.who.id) != 0) {
+    kept_set(&l->sle->isp, link_kept(&l->isp, KEPT_ASSOCIATE), TICK_NEVER);
+    snprintf(l->isp.peer_id, sizeof l->isp.peer_id, "%s", r->responder);
+    if (strcmp(r->responder, l->isp.peer.who.id) != 0) {
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_UNEXPECTED_RESPONDER, now);
     } else if (!r->positive) {
         COUNT(l, binds_refused, 1);
-        l->bind_diag = r->diagnostic;
+        l->isp.bind_diag = r->diagnostic;
         link_close(l, SLE_END_REFUSED, now);
     } else if (r->version != l->dialect_in.version) {
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_OTHER, now);
     } else {
         l->state = SLE_READY;
+        l->isp.bound = true;
         COUNT(l, binds, 1);
         link_notice(l, SLE_BOUND);
         provider_bound(l->instance);
@@ -153,7 +156,7 @@ int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
 {
     struct sle_link *l = i->link;
     struct sle_pdu p = {.kind = SLE_PDU_UNBIND, .u.unbind = reason};
-    if (l == NULL || l->state != SLE_READY || !l->initiator)
+    if (l == NULL || l->state != SLE_READY || !l->isp.initiator)
         return HELIO_ESTOPPED;
     if ((unsigned)reason > 127)
         return HELIO_EINVAL;
@@ -161,7 +164,8 @@ int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
     if (e != HELIO_OK)
         return e;
     l->state = SLE_UNBINDING;
-    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), tick_add(now, i->return_timeout_s * TICK_S));
+    kept_set(&l->sle->isp, link_kept(&l->isp, KEPT_ASSOCIATE),
+             tick_add(now, i->return_timeout_s * TICK_S));
     assert(l->instance == i && i->link == l);
     return HELIO_OK;
 }
@@ -169,7 +173,7 @@ int unbind_send(struct sle_instance *i, enum sle_unbind reason, tick now)
 void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
 {
     struct sle_pdu answer = {.kind = SLE_PDU_UNBIND_RETURN};
-    if (l->initiator || l->state != SLE_READY) {
+    if (l->isp.initiator || l->state != SLE_READY) {
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
@@ -178,9 +182,8 @@ void unbind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now)
     if (link_send(l, &answer, now) != HELIO_OK)
         return;
     /* The initiator closes; if it does not, we do. */
-    l->closing = l->polite = true;
-    link_end(l, SLE_END_UNBOUND, SLE_STREAM_KEEP, SLE_ABORT_UNKNOWN, now);
-    assert(l->state == SLE_ENDED && l->stream == SLE_STREAM_KEEP);
+    isp1_close_politely(&l->isp, now);
+    assert(l->state == SLE_ENDED && l->isp.stream == SLE_STREAM_KEEP);
 }
 
 void unbind_take_return(struct sle_link *l, tick now)
@@ -189,9 +192,9 @@ void unbind_take_return(struct sle_link *l, tick now)
         link_abort(l, SLE_END_ABORTED, SLE_ABORT_PROTOCOL_ERROR, now);
         return;
     }
-    kept_set(l->sle, link_kept(l, KEPT_ASSOCIATE), TICK_NEVER);
+    kept_set(&l->sle->isp, link_kept(&l->isp, KEPT_ASSOCIATE), TICK_NEVER);
     link_notice(l, SLE_UNBOUND);
     COUNT(l, unbinds, 1);
-    assert(l->initiator);
+    assert(l->isp.initiator);
     link_close(l, SLE_END_UNBOUND, now);
 }

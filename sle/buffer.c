@@ -49,7 +49,7 @@ static bool open_fill(struct sle_instance *i, tick now)
     p->fill_late = false;
     p->fill_due = i->mode == SLE_OFFLINE ? TICK_NEVER : tick_add(now, p->c.latency);
     if (i->mode != SLE_OFFLINE) /* mostly one is kept, of a buffer before */
-        kept_by(i->sle, instance_kept(i, KEPT_LATENCY), p->fill_due);
+        kept_by(&i->sle->isp, instance_kept(i, KEPT_LATENCY), p->fill_due);
     return true;
 }
 
@@ -82,7 +82,7 @@ bool buffer_late(struct sle_instance *i, tick now)
     if (p->fill == NULL)
         return false;
     if (p->fill_due > now) {
-        kept_set(i->sle, instance_kept(i, KEPT_LATENCY), p->fill_due);
+        kept_set(&i->sle->isp, instance_kept(i, KEPT_LATENCY), p->fill_due);
         return false;
     }
     p->fill_late = buffer_due(i) == TICK_NEVER;
@@ -117,8 +117,8 @@ void buffer_clear(struct sle_instance *i)
     }
     p->fill = NULL;
     p->backlog = p->refused = p->room = false;
-    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
-    kept_set(i->sle, instance_kept(i, KEPT_LATENCY), TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_ROOM), TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_LATENCY), TICK_NEVER);
 }
 
 /* Timely: all that waits and was not begun. */
@@ -127,13 +127,13 @@ static void discard_backlog(struct sle_instance *i)
     struct sle_link *l = i->link;
     bool any = false;
     assert(i->mode == SLE_TIMELY && l->instance == i);
-    list_for_each_safe (it, &l->queue) {
+    list_for_each_safe (it, &l->isp.queue) {
         struct out *o = container_of(it, struct out, node);
         if (!o->buffer || o->written > 0 || o->exposed)
             continue;
         list_sub(&o->node);
-        assert(i->p.queued > 0 && l->queue_octets >= o->octets);
-        l->queue_octets -= o->octets;
+        assert(i->p.queued > 0 && l->isp.queue_octets >= o->octets);
+        l->isp.queue_octets -= o->octets;
         i->p.queued--;
         count_lost(i, o, true);
         put_spare(i, o);
@@ -152,7 +152,7 @@ static bool queue_is_full(const struct sle_instance *i)
     uint32_t begun = 0;
     if (i->p.queued < i->p.c.queue_buffers)
         return false;
-    list_for_each (it, &i->link->queue) {
+    list_for_each (it, &i->link->isp.queue) {
         const struct out *o = container_of(it, struct out, node);
         if (o->written == 0 && !o->exposed)
             break;
@@ -200,7 +200,7 @@ void buffer_pass(struct sle_instance *i, tick now)
     if (i->mode == SLE_TIMELY && queue_is_full(i))
         discard_backlog(i);
     close_fill(i, o);
-    link_enqueue(i->link, o);
+    isp1_enqueue(&i->link->isp, o);
     COUNT_INSTANCE(i, pdus_out, 1);
     i->p.queued++;
     i->p.fill = NULL;
@@ -251,7 +251,7 @@ void buffer_written(struct sle_link *l, struct out *o, tick now)
 void buffer_room(struct sle_instance *i)
 {
     struct provider *p = &i->p;
-    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_ROOM), TICK_NEVER);
     p->room = p->room || p->refused;
     p->refused = false;
     assert(!p->room || i->mode != SLE_TIMELY);
@@ -331,7 +331,7 @@ static enum sle_taken add_frame(struct sle_instance *i, const struct sle_frame *
     COUNT_INSTANCE(i, frames_refused, 1);
     i->p.refused = true;
     if (!fill_is_full(i)) /* there is no memory */
-        kept_set(i->sle, instance_kept(i, KEPT_ROOM), tick_add(now, MEMORY_PAUSE));
+        kept_set(&i->sle->isp, instance_kept(i, KEPT_ROOM), tick_add(now, MEMORY_PAUSE));
     return SLE_FULL;
 }
 

@@ -5,18 +5,6 @@
 
 #include "sle/engine_private.h"
 
-enum { REPLAY_CHECKED = 64 };
-
-static void check_out(const struct out *o)
-{
-    size_t octets = 0;
-    for (uint32_t k = 0; k < o->part_count; k++)
-        octets += o->parts[k].len;
-    assert(octets == o->octets && o->written < o->octets && o->part_done < o->part_count);
-    assert(o->part_off < o->parts[o->part_done].len);
-    assert(o->buffer || (o->frames == 0 && o->syncs == 0));
-}
-
 static void check_provider(const struct sle_instance *i, uint32_t buffers)
 {
     const struct provider *p = &i->p;
@@ -65,7 +53,7 @@ static void check_kept(const struct kept *k, tick due)
 static void check_link_times(const struct sle_link *l)
 {
     for (unsigned k = 0; k < KEPT_OF_LINK; k++)
-        check_kept(&l->kept[k], link_due(l, (enum kept_kind)k));
+        check_kept(&l->isp.kept[k], link_due(l, k));
 }
 
 static void check_instance_times(const struct sle_instance *i)
@@ -74,23 +62,17 @@ static void check_instance_times(const struct sle_instance *i)
         check_kept(&i->kept[k - KEPT_OF_LINK], provider_due(i, (enum kept_kind)k));
     list_for_each (it, &i->p.f.queue) {
         const struct cltu *c = container_of(it, struct cltu, node);
-        check_kept(&c->expiry,
-                   c->c.latest.known ? tick_add(kept_tick(i->sle, c->c.latest.at), 1) : TICK_NEVER);
+        check_kept(&c->expiry, c->c.latest.known
+                                   ? tick_add(kept_tick(&i->sle->isp, c->c.latest.at), 1)
+                                   : TICK_NEVER);
     }
 }
 
 static void check_link(const struct sle_link *l)
 {
     check_link_times(l);
-    size_t octets = 0, answers = 0;
-    list_for_each (it, &l->queue) {
-        const struct out *o = container_of(it, struct out, node);
-        check_out(o);
-        assert(l->state != SLE_ENDED || l->closing || o->exposed);
-        octets += o->octets - o->written;
-        answers += o->buffer ? 0 : o->octets;
-    }
-    assert(octets == l->queue_octets && answers == l->answer_octets);
+    assert(l->isp.notices == l->notice_count - l->notice_at);
+    assert((l->state == SLE_ENDED) == l->isp.ended);
     assert(l->notice_at <= l->notice_count && l->notice_count <= NOTICES_MAX);
     assert((l->state == SLE_UNBOUND_STATE) == (l->instance == NULL) || l->state == SLE_ENDED);
     assert(l->state == SLE_ENDED || l->instance == NULL || l->instance->link == l);
@@ -104,11 +86,11 @@ static void check_instance(const struct sle *s, const struct sle_instance *i)
 {
     uint32_t buffers = 0;
     uint64_t waiting = 0;
-    list_for_each (it, &s->links) {
-        const struct sle_link *l = container_of(it, struct sle_link, node);
+    list_for_each (it, &s->isp.links) {
+        const struct sle_link *l = container_of(it, struct sle_link, isp.node);
         if (l->instance != i)
             continue;
-        list_for_each (at, &l->queue) {
+        list_for_each (at, &l->isp.queue) {
             const struct out *o = container_of(at, struct out, node);
             waiting += o->frames;
             buffers += o->buffer && i->link == l;
@@ -124,19 +106,9 @@ static void check_instance(const struct sle *s, const struct sle_instance *i)
 
 void sle_check(const struct sle *s)
 {
-    uint32_t links = 0;
-    agenda_check(&s->agenda);
-    assert(agenda_len(&s->agenda) <= s->kept_max);
-    list_for_each (it, &s->links) {
-        check_link(container_of(it, struct sle_link, node));
-        links++;
-    }
-    assert(links == s->link_count && links <= s->config.links_max);
-    list_for_each (it, &s->peers) {
-        const struct replay *r = &container_of(it, struct peer, node)->replay;
-        if (r->len <= REPLAY_CHECKED) /* more of them take long, at each step */
-            replay_check(r);
-    }
+    isp1_check(&s->isp);
+    list_for_each (it, &s->isp.links)
+        check_link(container_of(it, struct sle_link, isp.node));
     list_for_each (it, &s->instances)
         check_instance(s, container_of(it, struct sle_instance, node));
 }
@@ -144,10 +116,10 @@ void sle_check(const struct sle *s)
 void sle_check_served(const struct sle *s, tick now)
 {
     assert(sle_deadline(s) > now);
-    list_for_each (it, &s->links) {
-        const struct sle_link *l = container_of(it, struct sle_link, node);
+    list_for_each (it, &s->isp.links) {
+        const struct sle_link *l = container_of(it, struct sle_link, isp.node);
         for (unsigned k = 0; k < KEPT_OF_LINK; k++)
-            assert(link_due(l, (enum kept_kind)k) > now);
+            assert(link_due(l, k) > now);
     }
     list_for_each (it, &s->instances) {
         const struct sle_instance *i = container_of(it, struct sle_instance, node);

@@ -1,74 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The engine itself: who we are, whom we know, which instances there are. */
+/* The engine itself: which instances there are, and whose time has come. */
 #include <assert.h>
 #include <stdlib.h>
 
 #include "sle/engine_private.h"
 
-static void fill_defaults(struct sle_config *c)
-{
-    struct sle_tml_terms *t = &c->tml;
-#define DEFAULT(field, value) (field) = (field) == 0 ? (value) : (field)
-    DEFAULT(t->heartbeat_s, 25);
-    DEFAULT(t->dead_factor, 5);
-    DEFAULT(t->heartbeat_min_s, 1);
-    DEFAULT(t->heartbeat_max_s, 3600);
-    DEFAULT(t->dead_min, 1);
-    DEFAULT(t->dead_max, 100);
-    DEFAULT(t->establish, 60 * TICK_S);
-    DEFAULT(t->close_wait, 5 * TICK_S);
-    DEFAULT(t->message_max, UINT32_C(4) << 20);
-    DEFAULT(c->auth_delay, 180 * TICK_S);
-    DEFAULT(c->links_max, 1024);
-    DEFAULT(c->receive_bytes, UINT32_C(256) << 10);
-}
+static_assert((size_t)ISP1_COUNT * sizeof(uint64_t) <= sizeof(struct sle_counts),
+              "SLE_COUNTS begins with ISP1_COUNTS");
 
 struct sle *sle_new(const struct sle_config *config)
 {
-    if (!sle_authority_ok(config->self.id) || config->self.password_len > SLE_PASSWORD_MAX)
-        return NULL;
     struct sle *s = calloc(1, sizeof *s);
-    if (s == NULL)
+    if (s == NULL || !isp1_init(&s->isp, config, &link_service, (uint64_t *)&s->counts)) {
+        free(s);
         return NULL;
-    s->config = *config;
-    fill_defaults(&s->config);
-    list_init(&s->links);
+    }
     list_init(&s->instances);
-    list_init(&s->peers);
-    agenda_init(&s->agenda);
-    rng_init(&s->rng, config->seed);
-    assert(s->config.links_max > 0 && s->config.receive_bytes > 0);
     return s;
-}
-
-static void free_peer(struct peer *p)
-{
-    replay_fini(&p->replay);
-    free(p);
 }
 
 void sle_free(struct sle *s)
 {
     if (s == NULL)
         return;
-    list_for_each_safe (it, &s->links)
-        sle_link_free(container_of(it, struct sle_link, node));
+    list_for_each_safe (it, &s->isp.links)
+        sle_link_free(container_of(it, struct sle_link, isp.node));
     list_for_each_safe (it, &s->instances)
         sle_instance_free(container_of(it, struct sle_instance, node));
-    list_for_each_safe (it, &s->peers)
-        free_peer(container_of(it, struct peer, node));
-    buf_drop(s->rx_spare);
-    assert(s->link_count == 0 && list_empty(&s->links) && list_empty(&s->instances));
-    assert(s->kept_max == 0);
-    agenda_fini(&s->agenda);
+    assert(list_empty(&s->instances));
+    isp1_fini(&s->isp);
     free(s);
 }
 
 void sle_clock_set(struct sle *s, uint64_t unix_ns)
 {
-    if (s->config.unix_ns == unix_ns)
+    if (s->isp.config.unix_ns == unix_ns)
         return;
-    s->config.unix_ns = unix_ns;
+    s->isp.config.unix_ns = unix_ns;
     list_for_each (it, &s->instances) {
         struct sle_instance *i = container_of(it, struct sle_instance, node);
         if (i->provides)
@@ -78,35 +46,12 @@ void sle_clock_set(struct sle *s, uint64_t unix_ns)
 
 struct sle_time sle_now(const struct sle *s, tick now)
 {
-    return sle_time_of(s->config.unix_ns + now);
-}
-
-struct peer *engine_peer(const struct sle *s, const char *id)
-{
-    list_for_each (it, &s->peers) {
-        struct peer *p = container_of(it, struct peer, node);
-        if (strcmp(p->p.who.id, id) == 0)
-            return p;
-    }
-    return NULL;
+    return isp1_time(&s->isp, now);
 }
 
 int sle_peer_set(struct sle *s, const struct sle_peer *peer)
 {
-    if (!sle_authority_ok(peer->who.id) || peer->who.password_len > SLE_PASSWORD_MAX ||
-        peer->level > SLE_AUTH_ALL || peer->hash > SLE_SHA256)
-        return HELIO_EINVAL;
-    struct peer *p = engine_peer(s, peer->who.id);
-    if (p == NULL) {
-        p = malloc(sizeof *p);
-        if (p == NULL)
-            return HELIO_ENOMEM;
-        replay_init(&p->replay);
-        list_add_tail(&s->peers, &p->node);
-    }
-    p->p = *peer;
-    assert(engine_peer(s, peer->who.id) == p);
-    return HELIO_OK;
+    return isp1_peer_set(&s->isp, peer);
 }
 
 const struct sle_counts *sle_counts(const struct sle *s)
@@ -153,19 +98,20 @@ void sle_instance_free(struct sle_instance *i)
 {
     assert(i->link == NULL);
     struct sle *s = i->sle;
-    list_for_each (it, &s->links) {
-        struct sle_link *l = container_of(it, struct sle_link, node);
+    list_for_each (it, &s->isp.links) {
+        struct sle_link *l = container_of(it, struct sle_link, isp.node);
         if (l->instance == i) {
             assert(l->state == SLE_ENDED);
-            link_drop_queue(l);
+            isp1_drop_queue(&l->isp);
             l->instance = NULL;
+            l->isp.instance_counts = NULL;
         }
     }
     buffer_clear(i);
     forward_clear(i);
     assert(i->p.fill == NULL && list_empty(&i->p.f.queue));
     if (i->p.f.on_air != NULL)
-        kept_release(s, 1);
+        kept_release(&s->isp, 1);
     free(i->p.f.on_air);
     while (i->p.spare != NULL) {
         struct out *o = i->p.spare;
@@ -173,10 +119,45 @@ void sle_instance_free(struct sle_instance *i)
         out_free(o);
     }
     for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
-        kept_set(s, instance_kept(i, (enum kept_kind)k), TICK_NEVER);
-    kept_release(s, KEPT_OF_INSTANCE);
+        kept_set(&s->isp, instance_kept(i, (enum kept_kind)k), TICK_NEVER);
+    kept_release(&s->isp, KEPT_OF_INSTANCE);
     list_sub(&i->node);
     free((void *)(uintptr_t)i->p.c.gvcids);
     free(i->initiators);
     free(i);
+}
+
+/* ---- times ---- */
+
+tick sle_deadline(const struct sle *s)
+{
+    return agenda_due(&s->isp.agenda);
+}
+
+static struct sle_instance *instance_of(struct kept *k)
+{
+    return container_of(k - (k->kind - KEPT_OF_LINK), struct sle_instance, kept[0]);
+}
+
+static bool serve_kept(struct kept *k, struct sle_due *out, tick now)
+{
+    if (k->kind < KEPT_OF_LINK) {
+        struct isp1_link *isp = isp1_link_of(k);
+        *out = (struct sle_due){.link = container_of(isp, struct sle_link, isp)};
+        return link_serve(out->link, k->kind, now);
+    }
+    struct cltu *c = container_of(k, struct cltu, expiry);
+    struct sle_instance *i = k->kind == KEPT_EXPIRY ? c->instance : instance_of(k);
+    *out = (struct sle_due){.link = i->link, .instance = i};
+    return k->kind == KEPT_EXPIRY ? forward_expire(c, now)
+                                  : provider_serve(i, (enum kept_kind)k->kind, now);
+}
+
+bool sle_expire(struct sle *s, struct sle_due *out, tick now)
+{
+    struct kept *k;
+    while ((k = kept_next(&s->isp, now)) != NULL)
+        if (serve_kept(k, out, now))
+            return true;
+    return false;
 }

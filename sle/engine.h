@@ -73,7 +73,8 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
 
 /* What was counted, of one instance, in all its links; or of the engine (also what no instance has
  * a part in: refused binds). */
-#define SLE_COUNTS(X)                                                                              \
+/* Of links over ISP1, whatever the service. */
+#define ISP1_COUNTS(X)                                                                             \
     X(links, "connections")                                                                        \
     X(binds, "associations bound")                                                                 \
     X(binds_refused, "BINDs refused")                                                              \
@@ -88,7 +89,9 @@ int sle_peer_set(struct sle *s, const struct sle_peer *peer);
     X(pdus_bad, "PDUs that could not be decoded")                                                  \
     X(octets_in, "octets received")                                                                \
     X(heartbeats_in, "heartbeats received")                                                        \
-    X(octets_out, "octets written")                                                                \
+    X(octets_out, "octets written")
+#define SLE_COUNTS(X)                                                                              \
+    ISP1_COUNTS(X)                                                                                 \
     X(buffers, "transfer buffers passed to transmission, or received")                             \
     X(frames, "frames delivered: passed to transmission, or received")                             \
     X(frame_octets, "octets of these")                                                             \

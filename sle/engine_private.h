@@ -1,18 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the engine's files share. A link has the stream: receive buffer, output queue, timers,
- * state; an instance has the service. They point at each other from BIND to the end of the
- * association.
+ * What the engine's files share. A link has the stream (sle/isp1.h) and the state; an instance has
+ * the service. They point at each other from BIND to the end of the association.
  */
 #ifndef SLE_ENGINE_PRIVATE_H
 #define SLE_ENGINE_PRIVATE_H
 
-#include "base/agenda.h"
-#include "base/list.h"
-#include "base/rng.h"
 #include "sle/frame_head.h"
+#include "sle/isp1.h"
 #include "sle/provider.h"
-#include "sle/replay.h"
 #include "sle/user.h"
 
 enum {
@@ -26,19 +22,8 @@ enum {
     FRONT = BUFFER_HEAD_MAX + 80 /* before the first item: the heads, and a notification */
 };
 
-/*
- * Every time that the engine keeps is one of these, in the engine's one agenda, whose head is its
- * deadline: a time that is not there does not exist. What they are kept for is in sle/kept.c.
- */
+/* The times of Space Link Extension, behind those of links (sle/isp1.h). */
 enum kept_kind {
-    /* of a link */
-    KEPT_ESTABLISH, /* context and BIND must have come */
-    KEPT_SILENCE,   /* the peer must have sent something */
-    KEPT_ASSOCIATE, /* the return of BIND or UNBIND must have come */
-    KEPT_RETURN,    /* that of the oldest invocation must have come */
-    KEPT_CLOSE,     /* the peer must have closed */
-    KEPT_HEARTBEAT, /* we must have sent something */
-    KEPT_OF_LINK,
     /* of a provider's instance */
     KEPT_PERIOD = KEPT_OF_LINK, /* the provision period ends */
     KEPT_LATENCY,               /* the buffer being filled must leave */
@@ -50,52 +35,11 @@ enum kept_kind {
     /* of a CLTU that is queued */
     KEPT_EXPIRY = KEPT_END /* its radiation must have begun */
 };
-struct kept {
-    struct heap_node node;
-    enum kept_kind kind;
-};
-
-struct peer {
-    struct list node;
-    struct sle_peer p;
-    struct replay replay;
-};
 
 struct sle {
-    struct sle_config config;
-    struct list links, instances, peers;
-    uint32_t link_count;
-    struct agenda agenda;
-    size_t kept_max; /* times for which the agenda has room */
-    struct buf
-        *rx_spare; /* the receive buffer that links take in turns; NULL: one of them has it */
-    struct rng rng;
+    struct isp1 isp;
+    struct list instances;
     struct sle_counts counts;
-};
-
-struct chunk {
-    struct chunk *next;
-    size_t size, used;
-    uint8_t octets[];
-};
-
-/* A message on its way out. Octets of heads lie in chunks, which do not move. */
-struct out {
-    struct list node;
-    struct chunk *chunks, *at;
-    struct slice *parts;
-    struct buf **owners;
-    uint8_t **stamps; /* where credentials go */
-    uint8_t *front;   /* of a buffer: its first item; FRONT octets before it are free */
-    uint32_t part_count, part_room, owner_count, owner_room, stamp_count, stamp_room;
-    uint32_t part_done; /* parts that are written wholly, and octets of the next */
-    size_t part_off;
-    size_t octets, written;
-    tick stamped; /* when the credentials were made; TICK_NEVER: not yet */
-    bool buffer;  /* a TRANSFER-BUFFER */
-    bool exposed; /* given to the host since its last sle_link_wrote */
-    uint32_t frames, syncs, good;
-    uint64_t frame_octets;
 };
 
 /* An invocation that awaits its return. */
@@ -106,42 +50,16 @@ struct awaited {
 };
 
 struct sle_link {
-    struct list node;
+    struct isp1_link isp;
     struct sle *sle;
     struct sle_instance *instance; /* that it is, or was, bound for */
     enum sle_state state;
-    bool initiator;
     struct sle_dialect dialect_in, dialect_out;
-    char peer_id[SLE_AUTHORITY_MAX + 1];
-    struct sle_peer peer;  /* a copy; level NONE before it is known */
-    struct replay *replay; /* of that peer */
-    /* transport mapping */
-    bool context; /* sent, or received */
-    uint16_t heartbeat_s, dead_factor;
-    tick last_in, last_out;
-    struct kept kept[KEPT_OF_LINK];
-    void *host; /* sle_link_use */
-    /* in */
-    struct buf *rx;
-    size_t rx_wanted; /* octets of the message that is not whole */
-    bool hungry;      /* no whole message is there */
-    bool eof;
     struct slice buffer;                   /* of a TRANSFER-BUFFER that is being given */
     uint8_t verified[SLE_CREDENTIALS_MAX]; /* credentials that were right, of this buffer */
     size_t verified_len;
     struct sle_notice notices[NOTICES_MAX];
     unsigned notice_at, notice_count;
-    /* out */
-    struct list queue; /* struct out */
-    size_t queue_octets;
-    size_t answer_octets; /* of those messages of it that are not transfer buffers */
-    /* the end */
-    enum sle_stream stream;
-    enum sle_end end;
-    unsigned abort, bind_diag;
-    bool closing; /* what is queued still goes; then SLE_STREAM_CLOSE */
-    bool polite;  /* but the peer closes first, if it does so in time */
-    bool over_told;
     /* user: awaited[id & (room - 1)] */
     struct awaited *awaited;
     uint32_t awaited_room, awaited_count;
@@ -254,77 +172,38 @@ struct sle_instance {
         (i)->counts.name += (n);                                                                   \
     } while (0)
 
-/* engine.c */
-struct peer *engine_peer(const struct sle *s, const char *id);
-/* kept.c: times. A list of them has no more than was asked for, so that keeping cannot fail. */
-void kept_init(struct kept *k, enum kept_kind kind);
-/* Room for so many more; 0 or HELIO_ENOMEM. */
-int kept_reserve(struct sle *s, size_t count);
-void kept_release(struct sle *s, size_t count);
-/* Keeps the time, instead of the one before it; TICK_NEVER: none. */
-void kept_set(struct sle *s, struct kept *k, tick due);
-/* The same, but an earlier one stays: what it is for is looked at then, and kept again. */
-void kept_by(struct sle *s, struct kept *k, tick due);
-static inline bool kept_is(const struct kept *k)
-{
-    return heap_has(&k->node);
-}
-static inline struct kept *link_kept(struct sle_link *l, enum kept_kind kind)
-{
-    return &l->kept[kind];
-}
 static inline struct kept *instance_kept(struct sle_instance *i, enum kept_kind kind)
 {
     return &i->kept[kind - KEPT_OF_LINK];
 }
-/* Tick of a time; 0: before tick 0. */
-tick kept_tick(const struct sle *s, struct sle_time t);
 /* link.c */
-/* When it is really due, as far as that can be known without the agenda: what is kept may be
- * earlier, never later. TICK_NEVER: not, or the agenda alone knows. */
-tick link_due(const struct sle_link *l, enum kept_kind kind);
-/* The context came, or is sent: heartbeats, unless heartbeat_s is 0. */
-void link_beats(struct sle_link *l, uint16_t heartbeat_s, uint16_t dead_factor, tick now);
-/* Serves it; false: it was not due yet, and is kept again. */
-bool link_serve(struct sle_link *l, enum kept_kind kind, tick now);
+extern const struct isp1_service link_service;
+/* As isp1_due and isp1_serve, with KEPT_RETURN and KEPT_ASSOCIATE. */
+tick link_due(const struct sle_link *l, unsigned kind);
+bool link_serve(struct sle_link *l, unsigned kind, tick now);
+/* What is sent is of this version from now on. */
+void link_speak(struct sle_link *l, uint8_t version);
 struct sle_notice *link_notice(struct sle_link *l, enum sle_notice_kind kind);
 void link_attach(struct sle_link *l, struct sle_instance *i, uint8_t version);
-void link_end(struct sle_link *l, enum sle_end end, enum sle_stream stream, unsigned abort,
-              tick now);
-/* PEER-ABORT, and why */
-void link_abort(struct sle_link *l, enum sle_end end, unsigned diagnostic, tick now);
-/* Closes when all is written. */
-void link_close(struct sle_link *l, enum sle_end end, tick now);
+static inline void link_abort(struct sle_link *l, enum sle_end end, unsigned diagnostic, tick now)
+{
+    isp1_abort(&l->isp, end, diagnostic, now);
+}
+static inline void link_close(struct sle_link *l, enum sle_end end, tick now)
+{
+    isp1_close(&l->isp, end, now);
+}
 static inline bool link_bound(const struct sle_link *l)
 {
     return l->state == SLE_READY || l->state == SLE_STARTING || l->state == SLE_ACTIVE ||
            l->state == SLE_STOPPING;
 }
 /* link_in.c */
-/* Are these credentials right? They are remembered then; of a BIND or its return they must be new.
- * *replayed: they are right, and not new. */
-bool link_authentic(struct sle_link *l, struct slice credentials, bool binds, bool *replayed,
-                    tick now);
-void link_take_pdu(struct sle_link *l, struct slice body, tick now);
+void link_take_pdu(struct isp1_link *isp, struct slice body, tick now);
 /* link_out.c: 0, HELIO_ENOMEM (the link has ended, then) */
 int link_send(struct sle_link *l, const struct sle_pdu *pdu, tick now);
-int link_send_tml(struct sle_link *l, const uint8_t *octets, size_t len);
-void link_enqueue(struct sle_link *l, struct out *o);
-void link_drop_queue(struct sle_link *l); /* but for what is exposed */
-void link_take_back(struct sle_link *l);  /* nothing is exposed any more */
 /* octets of credentials of such a PDU; 0: none are sent */
 size_t link_credentials_len(const struct sle_link *l, enum sle_pdu_kind kind);
-/* out.c */
-struct out *out_new(size_t first_chunk);
-void out_free(struct out *o);
-void out_reset(struct out *o); /* empty, with its memory */
-/* Room for one more of each and for n octets of heads; of credentials for one more yet, so that a
- * backlog can be told in any buffer. */
-bool out_reserve(struct out *o, size_t n);
-uint8_t *out_place(struct out *o);     /* where the next heads go */
-void out_add(struct out *o, size_t n); /* n octets were put there */
-/* What lies behind the last part becomes one with it. */
-void out_refer(struct out *o, struct slice data, struct buf *owner);
 /* bind.c */
 void bind_send(struct sle_link *l, tick now);
 void bind_take(struct sle_link *l, const struct sle_pdu *pdu, tick now);

@@ -21,8 +21,8 @@ uint32_t forward_available(const struct sle_instance *i)
 static void drop_cltu(struct forward *f, struct cltu *c)
 {
     list_sub(&c->node);
-    kept_set(c->instance->sle, &c->expiry, TICK_NEVER);
-    kept_release(c->instance->sle, 1);
+    kept_set(&c->instance->sle->isp, &c->expiry, TICK_NEVER);
+    kept_release(&c->instance->sle->isp, 1);
     assert(f->held >= c->c.data.len && f->count > 0);
     f->held -= c->c.data.len;
     f->count--;
@@ -99,16 +99,16 @@ static unsigned hold_cltu(struct sle_instance *i, const struct sle_cltu *c)
 {
     struct forward *f = &i->p.f;
     struct cltu *n = malloc(sizeof *n + c->data.len);
-    if (n == NULL || kept_reserve(i->sle, 1) != HELIO_OK) {
+    if (n == NULL || kept_reserve(&i->sle->isp, 1) != HELIO_OK) {
         free(n);
         return SLE_CLTU_UNABLE_TO_STORE;
     }
     n->c = *c;
     n->instance = i;
     n->start = (struct sle_when){0};
-    kept_init(&n->expiry, KEPT_EXPIRY);
+    kept_init(&n->expiry, KEPT_EXPIRY, KEPT_SENDS);
     if (c->latest.known)
-        kept_set(i->sle, &n->expiry, kept_tick(i->sle, c->latest.at));
+        kept_set(&i->sle->isp, &n->expiry, kept_tick(&i->sle->isp, c->latest.at));
     memcpy(n->octets, c->data.data, c->data.len);
     n->c.data.data = n->octets;
     list_add_tail(&f->queue, &n->node);
@@ -154,14 +154,14 @@ tick sle_provider_cltu_deadline(const struct sle_instance *i)
     if (c == NULL || f->on_air != NULL || i->p.production != SLE_OPERATIONAL)
         return TICK_NEVER;
     tick due = f->not_before;
-    if (c->c.earliest.known && kept_tick(i->sle, c->c.earliest.at) > due)
-        due = kept_tick(i->sle, c->c.earliest.at);
+    if (c->c.earliest.known && kept_tick(&i->sle->isp, c->c.earliest.at) > due)
+        due = kept_tick(&i->sle->isp, c->c.earliest.at);
     return due;
 }
 
 void forward_keep(struct sle_instance *i)
 {
-    kept_set(i->sle, instance_kept(i, KEPT_CLTU), provider_due(i, KEPT_CLTU));
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_CLTU), provider_due(i, KEPT_CLTU));
 }
 
 bool forward_ready(struct sle_instance *i, tick now)
@@ -178,7 +178,7 @@ bool forward_ready(struct sle_instance *i, tick now)
 tick forward_due(const struct cltu *c, tick now)
 {
     const struct sle_instance *i = c->instance;
-    const tick latest = kept_tick(i->sle, c->c.latest.at);
+    const tick latest = kept_tick(&i->sle->isp, c->c.latest.at);
     /* It may begin at its latest time, but not behind it. */
     const bool may_begin =
         latest == now && c == first_cltu(&i->p.f) && sle_provider_cltu_deadline(i) <= now;
@@ -188,7 +188,7 @@ tick forward_due(const struct cltu *c, tick now)
 bool forward_expire(struct cltu *c, tick now)
 {
     if (forward_due(c, now) > now) {
-        kept_set(c->instance->sle, &c->expiry, forward_due(c, now));
+        kept_set(&c->instance->sle->isp, &c->expiry, forward_due(c, now));
         return false;
     }
     expire_cltu(c->instance, c, now);
@@ -199,7 +199,7 @@ void forward_clock(struct sle_instance *i)
 {
     list_for_each (it, &i->p.f.queue) {
         struct cltu *c = container_of(it, struct cltu, node);
-        kept_set(i->sle, &c->expiry, forward_due(c, TICK_NEVER));
+        kept_set(&i->sle->isp, &c->expiry, forward_due(c, TICK_NEVER));
     }
     forward_keep(i);
 }
@@ -235,12 +235,12 @@ bool sle_provider_cltu_next(struct sle_instance *i, struct sle_cltu_out *out, ti
     while (sle_provider_cltu_deadline(i) <= now) {
         struct cltu *c = first_cltu(f);
         assert(c != NULL && f->on_air == NULL);
-        if (c->c.latest.known && kept_tick(i->sle, c->c.latest.at) < now) {
+        if (c->c.latest.known && kept_tick(&i->sle->isp, c->c.latest.at) < now) {
             expire_cltu(i, c, now);
             continue;
         }
         list_sub(&c->node);
-        kept_set(i->sle, &c->expiry, TICK_NEVER);
+        kept_set(&i->sle->isp, &c->expiry, TICK_NEVER);
         f->on_air = c;
         forward_keep(i);
         *out = (struct sle_cltu_out){c->c.id, c->c.data, c->c.earliest, c->c.latest, c->c.delay_us};

@@ -96,7 +96,7 @@ static void begin_service(struct sle_instance *i)
     p->first = true;
     p->missing = 0;
     p->ended = p->has_ocf = p->backlog = p->refused = p->room = false;
-    kept_set(i->sle, instance_kept(i, KEPT_ROOM), TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_ROOM), TICK_NEVER);
     frame_template_init(&p->head, &l->dialect_out, slice_of(p->antenna, p->c.antenna.len),
                         p->c.antenna_global, link_credentials_len(l, SLE_PDU_BUFFER));
 }
@@ -196,7 +196,7 @@ static unsigned judge_schedule(const struct sle_instance *i, const struct sle_sc
 static void set_cycle(struct sle_instance *i, uint32_t cycle_s, tick now)
 {
     i->p.report_s = cycle_s;
-    kept_set(i->sle, instance_kept(i, KEPT_REPORT),
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_REPORT),
              cycle_s > 0 ? tick_add(now, cycle_s * TICK_S) : TICK_NEVER);
 }
 
@@ -306,8 +306,8 @@ static void keep_period(struct sle_instance *i)
 {
     const struct sle_when *end = &i->p.c.end;
     const bool bound = i->provides && i->link != NULL && end->known;
-    kept_set(i->sle, instance_kept(i, KEPT_PERIOD),
-             bound ? kept_tick(i->sle, end->at) : TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_PERIOD),
+             bound ? kept_tick(&i->sle->isp, end->at) : TICK_NEVER);
 }
 
 void provider_bound(struct sle_instance *i)
@@ -327,7 +327,7 @@ void provider_leave(struct sle_instance *i, tick now)
     if (i->service == SLE_FCLTU && !i->p.c.continue_on_abort)
         forward_clear(i);
     set_cycle(i, 0, now);
-    kept_set(i->sle, instance_kept(i, KEPT_PERIOD), TICK_NEVER);
+    kept_set(&i->sle->isp, instance_kept(i, KEPT_PERIOD), TICK_NEVER);
     forward_forget_events(i);
     assert(i->provides && i->p.fill == NULL && !i->p.backlog);
 }
@@ -339,7 +339,8 @@ tick provider_due(const struct sle_instance *i, enum kept_kind kind)
     const struct provider *p = &i->p;
     switch (kind) {
     case KEPT_PERIOD:
-        return i->link != NULL && p->c.end.known ? kept_tick(i->sle, p->c.end.at) : TICK_NEVER;
+        return i->link != NULL && p->c.end.known ? kept_tick(&i->sle->isp, p->c.end.at)
+                                                 : TICK_NEVER;
     case KEPT_LATENCY:
         return buffer_due(i);
     case KEPT_CLTU:

@@ -120,12 +120,13 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
     if (sle_instance_find(s, id.text) != NULL)
         return HELIO_EEXIST;
     struct sle_instance *i = calloc(1, sizeof *i);
-    if (i == NULL || kept_reserve(s, KEPT_OF_INSTANCE) != HELIO_OK) {
+    if (i == NULL || kept_reserve(&s->isp, KEPT_OF_INSTANCE) != HELIO_OK) {
         free(i);
         return HELIO_ENOMEM;
     }
     for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
-        kept_init(instance_kept(i, (enum kept_kind)k), (enum kept_kind)k);
+        kept_init(instance_kept(i, (enum kept_kind)k), k,
+                  k == KEPT_CLTU ? KEPT_PRODUCES : KEPT_SENDS);
     i->sle = s;
     i->id = id;
     i->service = service;
@@ -138,7 +139,7 @@ int sle_provider_add(struct sle *s, const struct sle_provider_config *config,
         (struct sle_locks){SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN, SLE_LOCK_UNKNOWN};
     list_init(&i->p.f.queue);
     if (!copy_config(i, &c)) {
-        kept_release(s, KEPT_OF_INSTANCE);
+        kept_release(&s->isp, KEPT_OF_INSTANCE);
         free(i);
         return HELIO_ENOMEM;
     }

@@ -56,7 +56,7 @@ static int invoke(struct sle_link *l, struct sle_pdu *p, tick now)
     a->kind = (uint8_t)p->kind;
     a->due = tick_add(now, l->instance->return_timeout_s * TICK_S);
     l->awaited_count++;
-    kept_by(l->sle, link_kept(l, KEPT_RETURN), a->due);
+    kept_by(&l->sle->isp, link_kept(&l->isp, KEPT_RETURN), a->due);
     assert(l->awaited_count <= (uint16_t)(l->next_id - l->first_id));
     return HELIO_OK;
 }
@@ -355,7 +355,7 @@ int sle_user_add(struct sle *s, const struct sle_user_config *config, struct sle
         return HELIO_EEXIST;
     struct sle_instance *i = calloc(1, sizeof *i);
     if (i == NULL || (i->initiators = malloc(sizeof *i->initiators)) == NULL ||
-        kept_reserve(s, KEPT_OF_INSTANCE) != HELIO_OK) {
+        kept_reserve(&s->isp, KEPT_OF_INSTANCE) != HELIO_OK) {
         free(i == NULL ? NULL : i->initiators);
         free(i);
         return HELIO_ENOMEM;
@@ -363,7 +363,8 @@ int sle_user_add(struct sle *s, const struct sle_user_config *config, struct sle
     *i = (struct sle_instance){
         .sle = s, .id = id, .service = service, .mode = mode, .initiators = i->initiators};
     for (unsigned k = KEPT_OF_LINK; k < KEPT_END; k++)
-        kept_init(instance_kept(i, (enum kept_kind)k), (enum kept_kind)k);
+        kept_init(instance_kept(i, (enum kept_kind)k), k,
+                  k == KEPT_CLTU ? KEPT_PRODUCES : KEPT_SENDS);
     i->initiator_count = 1;
     snprintf(i->initiators[0], sizeof i->initiators[0], "%s", config->responder);
     snprintf(i->port, sizeof i->port, "%s", config->responder_port);
