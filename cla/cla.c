@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The table of adapters: a new one is its folder, and a line here. Outcomes and reasons in words;
- * what all links tell their node; what the node assumes of an adapter that lacks a member.
- * What can go wrong: a number that is no reason, which is a mistake of an adapter. */
+/* The table of adapters; a new adapter is its folder and a line here. Also: texts of outcomes and
+ * reasons, calls of links to their node, and defaults of missing members. What can go wrong: a
+ * number that is no reason, which is an adapter's error. */
 #include <assert.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which links share a local endpoint, and that those that leave are told so, from the loop. Nothing
- * can go wrong here. */
+/* The links of local endpoints. Links that leave are reported from the loop. Nothing can go
+ * wrong. */
 #include <assert.h>
 
 #include "cla/local_endpoint.h"

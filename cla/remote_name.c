@@ -13,7 +13,7 @@
 
 #define SAY_PAUSE (600 * TICK_S)
 
-/* What was found takes the place of the last answer, unless the look-up failed. */
+/* Unless the look-up failed, the found addresses replace the last answer. */
 static void take_answer(struct remote_name *r, const char *error)
 {
     const struct lookup *l = &r->lookup;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What can go wrong is the writer's; a line that it has no room for is counted there. */
+/* The writer reports what can go wrong; lines without room are counted there. */
 #include "cla/seglog.h"
 
 #include <stdlib.h>

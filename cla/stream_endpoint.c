@@ -49,13 +49,12 @@ static void end_endpoint(struct stream_endpoint *h)
 {
     assert(list_empty(&h->common.links) && list_empty(&h->dirty) && list_empty(&h->stopped));
     free_dead(h);
-    fini_endpoint(h); /* the node's room may go with the last link */
+    fini_endpoint(h); /* the node's crowd_room may be freed with the last link */
     local_endpoint_tell_left(&h->common);
     free(h);
 }
 
-/* While the links are gone through, some may join at the list's end; the node closes none within an
- * event. */
+/* During the iteration links may be appended; the node closes no link within an event. */
 static void take_turn(void *context)
 {
     struct stream_endpoint *h = context;

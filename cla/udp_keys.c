@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: an address that is missing, or two of different kinds. */
+/* What can go wrong: a missing address, or two of different families. */
 #include "cla/udp_keys.h"
 
 #include <stdio.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: endpoints of the wrong node, or that no application could have. */
+/* What can go wrong: endpoints of another node, or that no application could register. */
 #include <stdio.h>
 
 #include "cla/bibe/bibe_link.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A transfer has one buffer of its whole length, and the ranges of it that are there. Bytes that
- * come again must be the same; else, or when the total length is another one, somebody lies and
- * nobody can tell who, so the transfer is over. What can go wrong beside that: limits, memory.
+ * A transfer has one buffer of its whole length, and the set of received ranges. Repeated bytes
+ * must be equal. If they are not, or if the total length differs, one segment is false, and it is
+ * unknown which one: the transfer ends. What else can go wrong: limits, memory.
  */
 #include "cla/bibe/bibe_join.h"
 
@@ -71,8 +71,9 @@ static bool has_room(const struct bibe_joins *j, uint64_t total)
     return j->len < j->len_max && total <= j->bytes_max && j->bytes <= j->bytes_max - total;
 }
 
-/* What was announced, and hardly came, must not keep others out for ever. False: all have as many
- * bytes, or got some not long ago: what is here of them cannot come again. */
+/* A transfer that was announced, but received hardly anything, must not block others for ever.
+ * False: all transfers have as many bytes, or received some recently: their data could not be
+ * received again. */
 static bool make_room(struct bibe_joins *j, uint64_t total, uint64_t bytes, tick now)
 {
     if (total > j->bytes_max)
@@ -125,7 +126,7 @@ static enum bibe_verdict begin_join(struct bibe_joins *j, const struct eid *sour
     return BIBE_TAKEN;
 }
 
-/* Are the bytes that came before the same? */
+/* Are these bytes equal to those received before? */
 static bool agrees(const struct bibe_join *t, const struct bibe_payload *p)
 {
     const uint8_t *have = buf_data(t->whole);

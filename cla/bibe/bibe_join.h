@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles that come in segments (draft-ietf-dtn-bibe-00 §4.5, §4.6): each transfer is known by the
- * source and destination of its encapsulating bundles and its number, and ends with its last byte,
- * its time, or a contradiction. Bounded in number and bytes. Pure: it is told the time.
+ * Bundles in segments (draft-ietf-dtn-bibe-00 §4.5, §4.6). A transfer is identified by source and
+ * destination of its encapsulating bundles and its transfer number. It ends with its last byte, its
+ * timeout, or a contradiction. Number and bytes are limited. Pure: the caller passes the time.
  */
 #ifndef CLA_BIBE_JOIN_H
 #define CLA_BIBE_JOIN_H
@@ -19,15 +19,15 @@ struct bibe_joins {
     uint64_t bundle_max;         /* of one */
     uint64_t got;                /* bytes of them that are here */
     uint64_t charged;            /* memory that these take, pages that are begun included */
-    uint64_t expired;            /* transfers whose time was over */
-    uint64_t displaced;          /* transfers that gave way to one that brought more bytes */
+    uint64_t expired;            /* expired transfers */
+    uint64_t displaced;          /* transfers that were displaced by one with more bytes */
 };
 
 /* A segment raises `charged` by no more than its length and this. */
 #define BIBE_SEGMENT_COST 8192
 
-/* A transfer that got nothing new for so long may give way. Repetitions of a segment that was lost
- * on the way, or is put off (a minute at most), come before it. */
+/* A transfer without new data for so long may be displaced. Retransmissions of a lost segment, or
+ * of a postponed one (a minute at most), arrive earlier. */
 #define BIBE_SILENT (90 * TICK_S)
 
 #define BIBE_GAPS_MAX 1024 /* ranges of one transfer */
@@ -36,7 +36,7 @@ enum bibe_verdict {
     BIBE_TAKEN,    /* one segment more, or one that was there already */
     BIBE_COMPLETE, /* the last one: the bundle is *out, the caller's */
     BIBE_TOO_LONG, /* of more than bundle_max in all */
-    BIBE_CORRUPT,  /* it contradicts what came before: the transfer is over */
+    BIBE_CORRUPT,  /* it contradicts earlier segments: the transfer has ended */
     BIBE_FULL,     /* no room for another transfer, or a limit of this one */
     BIBE_NO_MEMORY,
 };
@@ -51,16 +51,17 @@ struct bibe_times {
     tick now, until;
 };
 
-/* Without room for another transfer those give way that have fewer bytes than p brings and were
- * silent for BIBE_SILENT, the fewest bytes first, and of these the oldest. p is a segment. */
+/* Adds a segment p. If there is no room for another transfer, it displaces transfers that have
+ * fewer bytes than p and were silent for BIBE_SILENT: fewest bytes first, then the oldest. */
 enum bibe_verdict bibe_joins_add(struct bibe_joins *j, const struct eid *source,
                                  const struct eid *destination, const struct bibe_payload *p,
                                  struct bibe_times at, struct buf **out);
 
-/* A segment of this transfer waits elsewhere for room: so does what is here of it. */
+/* A segment of this transfer is postponed for lack of room, so the transfer's timeout is
+ * extended. */
 void bibe_joins_prolong(struct bibe_joins *j, const struct eid *source,
                         const struct eid *destination, uint64_t transfer, struct bibe_times at);
-/* Transfers whose time has come are over. */
+/* Ends expired transfers. */
 void bibe_joins_expire(struct bibe_joins *j, tick now);
 tick bibe_joins_deadline(const struct bibe_joins *j);
 void bibe_joins_check(const struct bibe_joins *j);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The adapter "bibe": a link whose transport is bundles of its own node (draft-ietf-dtn-bibe-00).
- * To a bundle the whole way is one hop. The calls of the node; what they ask for happens in the
- * link's next turn. What can go wrong at open: somebody has the local endpoint; memory.
+ * For an encapsulated bundle the whole tunnel is one hop. The functions of cla_ops; their work is
+ * done in the link's next turn. What can go wrong at open: the local endpoint is in use; memory.
  */
 #include "cla/bibe/bibe_link.h"
 
@@ -31,7 +31,7 @@ static void take_turn(void *context)
     alarm_set(&l->alarm, tick_min(tick_min(next, line), bibe_joins_deadline(&l->joins)));
 }
 
-/* One bundle of the greatest length has room in any case. */
+/* One bundle of maximum length always has room. */
 static uint64_t bytes_max(const struct bibe_link *l)
 {
     const uint64_t memory = l->config->memory, longest = l->env.bundle_max;
@@ -65,8 +65,9 @@ static int open_bibe(struct cla **out, const struct cla_env *env, const void *co
     list_init(&l->sending);
     list_init(&l->arrivals);
     bibe_joins_init(&l->joins, k->transfers, bytes_max(l), env->bundle_max);
-    /* §4.3: not those of an earlier life, whose segments may still be on their way. Clocks may go
-     * back between two lives; of 2^64 beginnings two are hardly ever near each other. */
+    /* §4.3: transfer numbers must differ from those of an earlier run, whose segments may still be
+     * in transit. Clocks may differ between two runs, so the first number is random: of 2^64
+     * numbers two are hardly ever near each other. */
     l->next_transfer = world_random(env->world);
     alarm_init(&l->alarm, env->world, ALARM_LINK, take_turn, l);
     bibe_kick(l);
@@ -105,7 +106,7 @@ static void set_state(struct cla *c, bool up)
     set_up(l);
 }
 
-/* Rate and light time are those of the links that the bundles within go over. */
+/* Rate and light time are those of the links that transmit the encapsulating bundles. */
 static void set_contact(struct cla *c, const struct cla_contact *contact)
 {
     struct bibe_link *l = link_of(c);

@@ -18,7 +18,7 @@ struct bibe_config {
     int state;
 };
 
-/* A bundle that goes: its encapsulating bundles are submitted one by one. */
+/* A bundle in transmission: its encapsulating bundles are submitted one by one. */
 struct bibe_sending {
     struct list node;
     uint64_t key, transfer;
@@ -31,7 +31,7 @@ struct bibe_sending {
     enum cla_reason failed; /* CLA_REASON_NONE: not so far */
 };
 
-/* A bundle that came: waits to be received, then for the node's answer. */
+/* A received bundle: waits to be passed to the node, then for the node's answer. */
 struct bibe_arrival {
     struct list node;
     uint64_t key;       /* of its encapsulating bundle */
@@ -39,12 +39,12 @@ struct bibe_arrival {
     bool has_key;       /* else it was made of segments, which are done with */
     struct buf *bundle; /* NULL: it is with the node */
     struct buf *kept;   /* made of segments: until the node has it */
-    tick until;         /* likewise; it ends then, if the node has no room for it so long */
-    tick at, pause;     /* likewise: when it goes to the node; before the next try, 0: the first */
+    tick until; /* likewise; at that time it is dropped, if the node has had no room for so long */
+    /* Likewise: when it is passed to the node; pause before the next attempt, 0: the first. */
+    tick at, pause;
 };
 
-/* What an operator is told of, each counted; those that were thrown away with their word in the
- * status (else NULL). */
+/* Counted events for the operator; dropped bundles have their name in the status (else NULL). */
 #define BIBE_NOTES(X)                                                                              \
     X(MALFORMED, "malformed", "thrown away: no encapsulating bundle of the draft")                 \
     X(RESERVED, "reserved", "thrown away: in a form of a later draft")                             \
@@ -67,7 +67,7 @@ struct bibe_link {
     struct cla_env env;
     const struct bibe_config *config;
     struct alarm alarm;
-    struct list sending, arrivals; /* in the order in which they came */
+    struct list sending, arrivals; /* in order of arrival */
     uint64_t sending_len, arrivals_len;
     struct bibe_joins joins;
     uint64_t next_transfer, next_arrival;
@@ -75,7 +75,7 @@ struct bibe_link {
     bool allowed;          /* by the operator */
     bool planned, contact; /* the plan says something of it; it may transmit now */
     bool up;
-    tick heard; /* when something of its peer came last; TICK_NEVER: nothing did */
+    tick heard; /* latest arrival from its peer; TICK_NEVER: none */
     struct {
         uint64_t bundles_sent, bundles_failed, encapsulated;
         uint64_t bundles_received, bundles_refused, segments;
@@ -103,14 +103,14 @@ int bibe_check_names(const void *config, const struct eid *node, const struct ei
 int bibe_conflict(const struct cla_named *config, const struct cla_named *other, const char **key,
                   char *why, size_t why_cap);
 
-/* bibe_send.c: the calls of cla_ops; _turn: what waits goes on, what is over is told */
+/* bibe_send.c: functions of cla_ops; _turn: continues queued bundles, and reports outcomes */
 enum cla_reason bibe_send(struct cla *c, uint64_t key, struct buf *bundle);
 int bibe_cancel(struct cla *c, uint64_t key);
 void bibe_submitted(struct cla *c, uint32_t token, bool ok);
 void bibe_send_turn(struct bibe_link *l);
-void bibe_send_forget(struct bibe_link *l); /* nothing is told any more */
+void bibe_send_forget(struct bibe_link *l); /* drops all without reports */
 
-/* bibe_take.c: the same for what comes */
+/* bibe_take.c: the same for received bundles */
 void bibe_delivered(struct cla *c, const struct cla_delivery *d);
 void bibe_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict);
 tick bibe_take_turn(struct bibe_link *l); /* when there is the next one; TICK_NEVER */

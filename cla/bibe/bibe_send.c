@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Encapsulation (draft-ietf-dtn-bibe-00 §4.1, §4.2). A bundle becomes the payload of a bundle of
- * this node, or of several when it is longer than a segment, some at a time. When the node has
- * stored them all it is told that the bundle was handed over: nobody will ever say more. What can
- * go wrong: the bundle is for the tunnel's own end, or too deep in others; the node takes no bundle
- * for the tunnel's end (it has no way there, no room); memory.
+ * this node, or of several if it is longer than a segment; some at a time. When the node has stored
+ * all of them, the bundle is handed over: no further outcome follows.
+ *
+ * What can go wrong: the bundle is for the tunnel's own endpoint, or nested too deeply; the node
+ * refuses bundles for the tunnel's far end (no route, no room); memory.
  */
 #include <assert.h>
 #include <stdlib.h>

@@ -49,7 +49,7 @@ void bibe_check_self(const struct cla *c)
     list_for_each (it, &l->sending) {
         const struct bibe_sending *s = container_of(it, struct bibe_sending, node);
         assert(s->sent <= s->bundle->len);
-        assert(s->open > 0 || kicked); /* who waits for nobody has a turn */
+        assert(s->open > 0 || kicked); /* a transfer that waits for no answer has a turn */
         sending++;
     }
     list_for_each (it, &l->arrivals) {

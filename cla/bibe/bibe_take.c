@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Decapsulation (draft-ietf-dtn-bibe-00 §4.4, §4.5): what comes for the local endpoint is a bundle
- * that this node has received, as over any other link. The encapsulating bundle stays the node's
- * until the bundle in it is stored, or refused for good; one of segments is done with when its
- * segment is here. What finds no room now is put off: the encapsulating bundle is delivered again
- * later, out of the store. A bundle made of segments waits here until the node has room.
+ * Decapsulation (draft-ietf-dtn-bibe-00 §4.4, §4.5). The payload of a bundle for the local endpoint
+ * is a bundle that this node receives, as over any other link. The encapsulating bundle stays at
+ * the node until the inner bundle is stored or finally refused. An encapsulating bundle with a
+ * segment is done when its segment is stored here.
  *
- * What arrives in segments counts in the node's memory by what came (cla_events.reserve). What can
- * go wrong is thrown away, each kind counted and told: nobody else would hear of it.
+ * A bundle without room is postponed: the encapsulating bundle is delivered again later, from the
+ * store. A bundle joined from segments waits here until the node has room. Segments count in the
+ * node's memory by received bytes (cla_events.reserve).
+ *
+ * What can go wrong: the bundle is dropped; each kind is counted and logged, because the protocol
+ * has no other report.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -39,7 +42,7 @@ static bool reserve_bytes(struct bibe_link *l, uint64_t bytes)
     return true;
 }
 
-/* What is no longer here, or was reserved and did not come, goes. */
+/* Releases the memory of data that is gone, or that was reserved but did not arrive. */
 static void settle_account(struct bibe_link *l)
 {
     const struct cla_events *to = &l->env.events;
@@ -50,9 +53,9 @@ static void settle_account(struct bibe_link *l)
     l->reserved = held;
 }
 
-/* ---- what came ---- */
+/* ---- received bundles ---- */
 
-/* How a delivery ended. */
+/* The result of a delivery. */
 enum taking {
     TAKING_DONE,  /* it is here, or thrown away */
     TAKING_LATER, /* there is no room now */
@@ -73,7 +76,7 @@ static struct bibe_arrival *add_arrival(struct bibe_link *l, struct buf *bundle)
     return a;
 }
 
-/* What is in it is one encapsulation less than what came. */
+/* The inner bundle has one encapsulation less than the received one. */
 static bool is_nested(struct bibe_link *l, struct slice bundle)
 {
     const unsigned most = (unsigned)l->config->nesting;
@@ -216,7 +219,7 @@ static void end_arrival(struct bibe_link *l, struct bibe_arrival *a)
     free(a);
 }
 
-/* One made of segments; true: it goes to the node again. It has the memory that it had. */
+/* Postpones a joined bundle; true: it will be passed to the node again. It keeps its memory. */
 static bool wait_again(struct bibe_link *l, struct bibe_arrival *a)
 {
     const tick now = world_now(l->env.world);
@@ -279,7 +282,7 @@ tick bibe_take_turn(struct bibe_link *l)
     expire_joins(l, world_now(l->env.world));
     while ((a = find_waiting(l, &due)) != NULL) {
         struct buf *bundle = a->bundle;
-        a->bundle = NULL; /* it may be confirmed, and gone, within the call */
+        a->bundle = NULL; /* it may be confirmed and freed within the call */
         l->n.bundles_received += a->pause == 0;
         if (!a->has_key)
             l->waiting_bytes -= bundle->len;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator hears of bundles that came and did not get on: nobody else would. Lines come
- * from a turn of the link, with all that was counted since the last one of their kind. What can go
- * wrong: nobody listens.
+ * Log lines about received bundles that were dropped or postponed: the protocol has no other
+ * report. A line is written in a turn of the link, with the counts since the last line of its kind.
+ * What can go wrong: there is no log.
  */
 #include <assert.h>
 #include <inttypes.h>

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Channel access data units (CCSDS 131.0-B; frames/cadu.h) of one direction of a physical channel.
- * What leaves becomes a unit, frame by frame. What arrives is a stream of octets, in any pieces:
- * datagrams, what a connection gives, a recording; the frames are found in it.
+ * Channel access data units (CADUs, CCSDS 131.0-B; frames/cadu.h) of one direction of a physical
+ * channel. Each sent frame becomes a unit. Received data is a stream of octets in any pieces
+ * (datagrams, a connection, a recording), in which the frames are found.
  *
  *     frame_code_feed(c, octets);
  *     while ((r = frame_code_next(c, &frame)) != FRAME_CODE_NONE)
  *         if (r == FRAME_CODE_FRAME)
  *             …
  *
- * A frame that could not be decoded is counted, and given to nobody. Only frame_line.c uses it.
+ * A frame that cannot be decoded is counted and dropped. Only frame_line.c uses this.
  */
 #ifndef CLA_FRAME_CODE_H
 #define CLA_FRAME_CODE_H
@@ -21,7 +21,7 @@ enum frame_code_kind {
     FRAME_CODE_UNCODED, /* a marker and the frame */
     FRAME_CODE_RS_223,  /* a marker and a codeblock of Reed-Solomon (255,223), … */
     FRAME_CODE_RS_239,  /* … or (255,239) */
-    /* A marker and a codeword of LDPC (AR4JA), whose block is the frame: by rate. */
+    /* A marker and an LDPC codeword (AR4JA) whose block is the frame: by code rate. */
     FRAME_CODE_LDPC_1_2,
     FRAME_CODE_LDPC_2_3,
     FRAME_CODE_LDPC_4_5,
@@ -39,8 +39,9 @@ struct frame_code_config {
     enum rs_basis basis; /* likewise */
     enum frame_code_randomiser randomiser;
     enum cadu_marker marker;
-    unsigned marker_errors; /* bits of a marker in its place that may be wrong, when reading;
-                               0 to CADU_MARKER_ERRORS_MAX */
+    /* Permitted bit errors of a marker at its expected position, when reading; 0 to
+     * CADU_MARKER_ERRORS_MAX. */
+    unsigned marker_errors;
 };
 
 struct frame_code;
@@ -48,7 +49,7 @@ struct frame_code;
 /* Is it one of the LDPC codes? Their decoder takes milliseconds for a unit with many errors. */
 bool frame_code_is_ldpc(const struct frame_code_config *c);
 
-/* Are they the same, as far as they count? */
+/* Are all relevant fields equal? */
 bool frame_code_same(const struct frame_code_config *a, const struct frame_code_config *b);
 
 /* What is wrong with frames of frame_len octets (1 to FRAME_LENGTH_MAX) in such units; NULL:
@@ -81,12 +82,12 @@ enum frame_code_result {
     FRAME_CODE_WORK,  /* some of the octets were read, and gave none: it is to be called again */
 };
 
-/* The next frame that is good, or not known to be bad (FRAME_CODE_UNCODED: its own check value may
- * tell). It lies in the code's memory until the next call. A call decodes one unit at most, and
- * looks for a marker in some thousand octets beyond the longest unit at most. */
+/* The next frame that is valid, or not known to be invalid (FRAME_CODE_UNCODED: its own check value
+ * may show errors). It is valid until the next call. A call decodes at most one unit, and searches
+ * a marker in at most some thousand octets beyond the longest unit. */
 enum frame_code_result frame_code_next(struct frame_code *c, struct slice *frame);
 
-/* The stream has ended, and another one begins: a unit that is not whole stays so. After
+/* The stream has ended, and another one begins: an incomplete unit is dropped. Only after
  * frame_code_next returned FRAME_CODE_NONE. */
 void frame_code_end(struct frame_code *c);
 

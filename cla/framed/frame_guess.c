@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A frame names neither its kind nor its length. Its check value tells that it is one: that of a
- * whole frame is 0. What bit errors can explain is no reason to suspect the peer's configuration.
- * Nothing can go wrong.
+ * Recognises frames of another format. A frame states neither its kind nor its length, but its
+ * check value identifies it: that of a whole frame is 0. Units that bit errors can explain are no
+ * evidence of a wrong configuration. Nothing can go wrong.
  */
 #include "cla/framed/frame_guess.h"
 

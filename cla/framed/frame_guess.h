@@ -25,8 +25,8 @@ struct frame_misfit {
 
 #define FRAME_MISFIT_MAX 96 /* bytes of a text, with the zero */
 
-/* Why the unit cannot be a frame of this format, and of spacecraft `scid`, in `why`. False: errors
- * on the way explain it, or it is for somebody else. */
+/* Writes to `why` why the unit cannot be a frame of this format and of spacecraft `scid`. False:
+ * transmission errors explain it, or it is for another receiver. */
 bool frame_misfit_text(const struct frame_misfit *m, const struct frame_format *f, unsigned scid,
                        char why[FRAME_MISFIT_MAX]);
 

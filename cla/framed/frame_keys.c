@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: a frame that is too short or too long for its kind, numbers that
- * do not fit its fields, keys of one kind of frames or wire with another one. */
+/* What can go wrong: a frame that is too short or too long for its kind, numbers that do not fit
+ * its fields, keys of one kind of frame or wire with another one. */
 #include "cla/framed/frame_keys.h"
 
 #include <assert.h>
@@ -18,7 +18,7 @@ static bool is_tc(int kind)
     return kind == FRAMES_TC || kind == FRAMES_CLTU;
 }
 
-/* What comes, where it is as what leaves. */
+/* The keys of received frames; where absent, those of sent frames. */
 static struct frame_way_keys incoming(const struct frame_keys *k)
 {
     struct frame_way_keys in = k->in;
@@ -198,7 +198,7 @@ static int check_way(const struct frame_way *w, bool in, const char **key, char 
         why, why_cap, problem);
 }
 
-/* One wrong identifier would be a link that never comes up. */
+/* A wrong identifier would keep the link down for ever. */
 static int check_service(const char *id, enum sle_service wanted)
 {
     enum sle_service service = wanted;
@@ -282,7 +282,7 @@ static int check_sle(const struct frame_keys *k, const char **key, char *why, si
     return check_credentials(k, key, why, why_cap);
 }
 
-/* Nobody should believe that these keys are in force. */
+/* These keys have no effect here, so they are errors. */
 static int check_no_sle(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     const struct {
@@ -362,7 +362,7 @@ static int check_security(const struct frame_keys *k, const struct frame_port_co
     return HELIO_EINVAL;
 }
 
-/* Nobody should believe that frames are secured that are not sent. */
+/* Without frames the keys for secured frames have no effect, so they are errors. */
 static int check_unframed(const struct frame_keys *k, const char **key, char *why, size_t why_cap)
 {
     const struct {

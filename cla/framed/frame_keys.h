@@ -23,7 +23,7 @@ enum frame_keys_marker { FRAME_MARKER_AUTO, FRAME_MARKER_32, FRAME_MARKER_64 };
 
 /* Of one direction. */
 struct frame_way_keys {
-    int kind; /* enum frame_keys_kind; of what comes: 0 is the same */
+    int kind; /* enum frame_keys_kind; for received frames 0: as sent */
     uint64_t length, vcid;
 };
 
@@ -177,8 +177,8 @@ const char *frame_keys_wire_key(const struct frame_keys *a, const struct frame_k
 /* Of a copy that outlives the configuration: its texts are no more. */
 void frame_keys_forget(struct frame_keys *k);
 
-/* Octets of the longest datagram that the frames carry; without frames 65507. The keys contradict
- * each other nowhere. */
+/* Longest datagram that the frames can transport, octets; without frames 65507. The keys must be
+ * valid. */
 uint32_t frame_keys_mtu(const struct frame_keys *k);
 
 /* Whether links with these keys, after frame_keys_forget, can have a virtual channel each of one

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A reader takes the frames from the wire as they come: its own where they are, those of other
- * ports as copies in their queues. Frames out of CADUs are copied to any port, since the decoder
- * has room for one. What can go wrong: memory, and a port that does not read, whose frames are lost
- * as if they had been on the way; both are counted.
+ * A physical channel. A reading port gets its own frames directly from the wire; frames of other
+ * ports are copied to their queues. Frames from CADUs are always copied, because the decoder has
+ * memory for one. What can go wrong: memory, and a port that does not read: its frames are lost, as
+ * if in transmission. Both are counted.
  */
 #include "cla/framed/frame_line.h"
 
@@ -20,7 +20,7 @@
 
 #define TM_IDLE_VCID 7 /* TM has no channel of its own for idle data */
 #define SAY_PAUSE (60 * TICK_S)
-#define UNITS_BLIND 4 /* CADUs' octets without one: what comes are no CADUs of this kind */
+#define UNITS_BLIND 4 /* octets of so many CADUs without a CADU: not of this kind */
 
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
                       const struct frame_way *receive)
@@ -385,7 +385,7 @@ void frame_line_count(const struct frame_line *l, struct frame_line_counters *ou
 
 /* ---- users ---- */
 
-/* What a user's turn left goes on with one that reads. */
+/* A reading user continues with the rest of another user's turn. */
 static void go_on(struct frame_line *l)
 {
     struct frame_line_user *reader = NULL;
@@ -429,7 +429,7 @@ static struct frame_line_user *find_due(const struct frame_line *l)
     return NULL;
 }
 
-/* A user may leave, and so may others, while it is told. */
+/* During the calls this user and others may leave. */
 static void on_wire(void *context, bool readable, bool writable)
 {
     struct frame_line *l = context;
@@ -509,7 +509,7 @@ void frame_line_leave(struct frame_line *l, struct frame_line_user *u)
     assert(list_empty(&u->queue) && list_empty(&u->used));
 }
 
-/* ---- life ---- */
+/* ---- begin and end ---- */
 
 static void free_line(struct frame_line *l)
 {

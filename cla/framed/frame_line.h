@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A physical channel, each way one: the wire that its frames leave and arrive by, what they look
- * like, and the frame ports that have a virtual channel each of it. Frames of virtual channels that
- * nobody reads are counted. Only frame_port.c uses it.
+ * A physical channel, one per direction: its wire, the format of its frames, and the frame ports,
+ * each with a virtual channel. Frames of virtual channels without a port are counted. Only
+ * frame_port.c uses this.
  */
 #ifndef CLA_FRAME_LINE_H
 #define CLA_FRAME_LINE_H
@@ -16,7 +16,7 @@
 
 #define FRAME_QUEUE_MAX 1024 /* frames that wait for a port while another one reads */
 
-/* What the frames of one direction look like, and whose they are. */
+/* Format and identifiers of the frames of one direction. */
 struct frame_way {
     struct frame_format format;
     bool cltu, randomise;          /* TC: each in a CLTU; randomised */
@@ -59,9 +59,9 @@ struct frame_line_user {
     struct list node;
     uint8_t vcid;
     bool read, write;    /* what it watches for */
-    bool more;           /* frames that were read are not used up: its alarm tells it to go on */
+    bool more;           /* not all read frames are processed: its alarm continues */
     bool holds;          /* of these, one that it has begun to read: the wire is not read before */
-    bool due;            /* to be told of what the wire said */
+    bool due;            /* a report of the wire's state is due */
     bool wants;          /* it needs the wire for the time being */
     bool stated;         /* `state` is due */
     struct alarm *again; /* the port's */
@@ -95,7 +95,9 @@ struct frame_line {
     tick quiet;     /* until then no more is said of misfits */
     bool datagrams; /* each unit of the wire is a datagram */
     bool fits;      /* a frame of a user's virtual channel has arrived */
-    bool unread; /* a port's turn ended before what the wire has read: it reads no more meanwhile */
+    /* A port's turn ended before all frames of the wire were processed: the wire is not read
+     * meanwhile. */
+    bool unread;
     bool closing;
     struct frame_line_counters n;
     void (*closed)(void *context);
@@ -126,7 +128,7 @@ int frame_line_open(struct world *w, struct frame_line **out, const struct frame
 /* Octets that security takes of a frame that is sent on the virtual channel. */
 uint32_t frame_line_security(const struct frame_line *l, uint8_t vcid);
 
-/* Can a port with these ways share it? */
+/* Can a port with these formats share the channel? */
 bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
                       const struct frame_way *receive);
 
@@ -135,7 +137,7 @@ bool frame_line_suits(const struct frame_line *l, const struct frame_way *send,
 bool frame_line_join(struct frame_line *l, struct frame_line_user *u);
 void frame_line_leave(struct frame_line *l, struct frame_line_user *u);
 
-/* Without users it ends; `closed` comes later than this call. */
+/* Without users the line ends; `closed` is called after this call. */
 void frame_line_close(struct frame_line *l, void (*closed)(void *context), void *context);
 
 /* Sends a frame. What is lost is counted. The octets that it is on the channel: a CLTU's, a CADU's,
@@ -156,8 +158,8 @@ enum frame_line_result frame_line_next(struct frame_line *l, struct frame_line_u
                                        struct frame *frame, enum frame_verdict *verdict);
 bool frame_line_fill(struct frame_line *l, struct frame_line_user *u);
 
-/* The user's turn ends, although more may have been read: its alarm, or when it does not read that
- * of a user that does, goes on with it soon. Until then the wire is not read. */
+/* Ends the user's turn, although more frames may have been read. They are continued soon by its
+ * alarm, or, if it does not read, by that of a user that does. Until then the wire is not read. */
 void frame_line_pause(struct frame_line *l, struct frame_line_user *u);
 
 /* What it has counted, and its wire: frames are those of the channel, whether or not they arrive in

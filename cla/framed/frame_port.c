@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What its user adds to the batch is packed when that is flushed, and full frames go to the line.
- * What its user reads is what whole packets are in the frames that came; payloads of TM, AOS and
- * USLP frames stay where the wire has them, but for packets that came in several frames. What can
- * go wrong: the wire cannot be opened, memory, at the beginning; later on frames with errors, gaps,
- * and a wire that is full, which the user is told like that of any port.
+ * A flushed batch of datagrams is packed into frames, and full frames are passed to the line. Whole
+ * packets in received frames are the received datagrams. Payloads of TM, AOS and USLP frames are
+ * not copied, except packets that span several frames.
+ *
+ * What can go wrong: at the beginning the wire cannot be opened, or memory; later frames with
+ * errors, gaps, and a full wire, which the user sees as with any port.
  */
 #include "cla/framed/frame_port.h"
 
@@ -39,7 +40,8 @@ struct frame_port {
     struct mpdu_extract extract;
     struct tc_extract tc_extract;
     struct packet_join join;
-    uint8_t *slots; /* whole packets that came in pieces: one for each arrival, one for the next */
+    /* whole packets that arrived in pieces: one for each arrival, one for the next */
+    uint8_t *slots;
     uint8_t *segments;
     unsigned slot;
     struct alarm again;
@@ -218,8 +220,8 @@ static enum frame_verdict take_frame(struct frame_port *p, const struct frame *f
     return reads_tc(p) ? tc_extract_input(&p->tc_extract, f) : mpdu_extract_input(&p->extract, f);
 }
 
-/* Whether it makes a datagram whole. Those of TC frames are copied: a CLTU's octets are gone when
- * the next one is read. */
+/* True: the piece completes a datagram. Datagrams of TC frames are copied: the octets of a CLTU are
+ * overwritten by the next one. */
 static bool take_piece(struct frame_port *p, const struct packet_piece *piece)
 {
     struct slice payload;

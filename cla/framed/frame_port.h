@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * A datagram port (os/world.h) over CCSDS frames: each datagram is an encapsulation packet of one
- * virtual channel. The two directions have frames of their own kinds, as a spacecraft has: AOS, TM
- * or USLP down, TC in CLTUs up. What the frames leave and arrive by is a wire
- * (cla/framed/frame_wire.h). To its user it is a port like any other; it has one peer. A frame that
- * is lost costs the datagrams that had octets in it.
+ * virtual channel. The two directions may have different kinds of frames, as a spacecraft has: AOS,
+ * TM or USLP down, TC in CLTUs up. The frames are sent and received by a wire
+ * (cla/framed/frame_wire.h). To its user it is a port like any other, with one peer. A lost frame
+ * causes the loss of all datagrams with octets in it.
  */
 #ifndef CLA_FRAME_PORT_H
 #define CLA_FRAME_PORT_H
@@ -20,7 +20,7 @@
 #define FRAME_TURN_UNITS 256
 #define FRAME_TURN_TIME TICK_MS
 
-/* What it tells beyond `ready`, with the same context. */
+/* Calls in addition to `ready`, with the same context. */
 struct frame_port_events {
     /* Frames can leave and come, or cannot; from the loop. Before the first call it is as
      * frame_port_able says. */
@@ -36,7 +36,7 @@ struct frame_port_config {
     tick idle; /* after so long without a frame one of only idle data leaves; 0: none. Not TC */
     struct frame_wire_config wire;
     struct frame_secure_config secure;      /* its texts are borrowed for the call */
-    const struct frame_port_events *events; /* outlives the port; NULL: nobody wants to know */
+    const struct frame_port_events *events; /* must exist as long as the port; NULL: not needed */
 };
 
 struct frame_port_counters {
@@ -44,29 +44,29 @@ struct frame_port_counters {
     struct mpdu_counts received;
     uint64_t verdicts[FRAME_VERDICT_COUNT]; /* of frames that arrived, not those of other ports */
     uint64_t other_protocol;                /* packets of another protocol than ours */
-    uint64_t too_long;               /* datagrams that no frame had room for (frame_way_mtu) */
-    bool clcw_told;                  /* the peer's frames said what it has received, in `clcw`: */
-    uint32_t clcw;                   /* the last control word (frames/clcw.h) */
-    bool cadus;                      /* what arrives are CADUs */
+    uint64_t too_long; /* datagrams longer than frames can transport (frame_way_mtu) */
+    bool clcw_told;    /* the peer's frames said what it has received, in `clcw`: */
+    uint32_t clcw;     /* the last control word (frames/clcw.h) */
+    bool cadus;        /* what arrives are CADUs */
     struct frame_line_counters line; /* of the physical channel, all its ports */
     struct frame_wire_counters wire;
     struct frame_secure_counts secure; /* of the physical channel, too */
 };
 
 /*
- * As port_open; the ways have no problem (frame_way_problem, frame_code_problem). With a sibling,
- * another such port that is open, it is a further virtual channel of that one's physical channel,
- * and config->wire, secure and idle do not count. 0 or HELIO_E*; HELIO_EINVAL: the sibling's frames
- * are others; HELIO_EEXIST: it has this virtual channel.
+ * Like port_open; the formats must be valid (frame_way_problem, frame_code_problem). sibling:
+ * another open port of this kind, on whose physical channel this becomes a further virtual channel;
+ * then config->wire, secure and idle are ignored. Returns 0 or HELIO_E*; HELIO_EINVAL: the sibling
+ * has another frame format; HELIO_EEXIST: the virtual channel is in use.
  */
 int frame_port_open(struct world *w, struct port **out, const struct frame_port_config *config,
                     const struct port *sibling,
                     void (*ready)(void *context, bool readable, bool writable), void *context);
 
-/* Can frames leave, and come, as far as the wire knows? */
+/* Can frames be sent, and received (*arrives), to the wire's knowledge? */
 bool frame_port_able(const struct port *port, bool *arrives);
-/* Its user needs it for the time being (as at first), or does not: what the wire has opened at
- * a provider is ended in order when no port of the line needs it, and opened again. */
+/* Does its user presently need the channel? Initially yes. If no port of the line needs it, the
+ * wire releases its services at a provider in order, and opens them again later. */
 void frame_port_want(struct port *port, bool wants);
 
 /*

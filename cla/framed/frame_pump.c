@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One alarm tells all that did not come from the loop itself. What can go wrong: memory for the
- * stream, at the beginning. */
+/* One alarm reports all events that do not come from the loop itself. What can go wrong: memory for
+ * the stream, at the beginning. */
 #include "cla/framed/frame_pump.h"
 
 #include <assert.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What wires without a socket of datagrams have in common (TCP, recordings, SLE): who watches for
- * what, the alarm that tells it, frames one behind the other in a stream of octets, the end. Such a
- * wire puts it first. Only the frame_wire_*.c use it.
+ * The common part of wires that are no datagram sockets (TCP, recordings, SLE): the watched events,
+ * the alarm that reports them, frames in sequence in a stream of octets, the end. It is the first
+ * member of such a wire. Only frame_wire_*.c use it.
  */
 #ifndef CLA_FRAME_PUMP_H
 #define CLA_FRAME_PUMP_H
@@ -12,7 +12,7 @@
 struct frame_pump;
 
 struct frame_pump_ops {
-    /* When there will be a frame to read: 0 now; TICK_NEVER: as far as is known there is none. */
+    /* When the next frame can be read: 0 now; TICK_NEVER: none is known. */
     tick (*due)(struct frame_pump *p);
     /* `read` or `write` are others now. NULL: nothing is to be done. */
     void (*watched)(struct frame_pump *p);
@@ -24,8 +24,8 @@ struct frame_pump {
     struct frame_wire wire;
     const struct frame_pump_ops *own;
     bool read, write;    /* what is watched for */
-    bool room, changed;  /* to be told: what was kept has left; what the wire can is another */
-    bool closing, ended; /* nothing is told any more; but `closed` */
+    bool room, changed;  /* to be reported: kept frames were sent; the wire's state has changed */
+    bool closing, ended; /* no further reports, except `closed` */
     struct alarm alarm;
     struct frame_stream in; /* of those that have a stream: */
     uint8_t *in_bytes;
@@ -42,7 +42,7 @@ static inline struct frame_pump *frame_pump_of(const struct frame_wire *w)
 /* *p is zeroes. */
 void frame_pump_init(struct frame_pump *p, struct world *world, const struct frame_wire_ops *ops,
                      const struct frame_pump_ops *own);
-/* Room for a stream of frames. 0 or HELIO_ENOMEM. */
+/* Allocates memory for a stream of frames. Returns 0 or HELIO_ENOMEM. */
 int frame_pump_stream(struct frame_pump *p, const struct frame_wire_config *c);
 /* What the pump has is free; without `closed`. */
 void frame_pump_fini(struct frame_pump *p);
@@ -60,7 +60,7 @@ void frame_pump_watch(struct frame_wire *w, bool read, bool write);
 void frame_pump_count(const struct frame_wire *w, struct frame_wire_counters *out);
 struct udp_io *frame_pump_socket(const struct frame_wire *w); /* there is none */
 
-/* Of close: nothing is told from now on; after frame_pump_end `closed` and `free` follow, later. */
+/* For close: no further reports; after frame_pump_end `closed` and `free` follow later. */
 void frame_pump_close(struct frame_pump *p, void (*closed)(void *context), void *context);
 void frame_pump_end(struct frame_pump *p);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pure engine does the work; here are its files, its memory, and what the operator is told.
- * What can go wrong: the files, when it is opened; later on a medium that takes no numbers, and
- * frames that are not authentic or not new, which are counted by their reason.
+ * Files, memory and log lines of Space Data Link Security; the pure engine (frames/sdls.h) does the
+ * work. What can go wrong: the files, at open; later a medium that cannot store numbers, and frames
+ * that are not authentic or replayed, which are counted by reason.
  */
 #include "cla/framed/frame_secure.h"
 
@@ -50,7 +50,7 @@ static struct sdls_file_config file_config(const struct frame_secure_way *way, b
                                      .check = check};
 }
 
-/* The file of one direction, if it has one, and room for a frame. */
+/* Opens the file of one direction, if it has one, and memory for a frame. */
 static int open_way(const struct frame_secure_way *way, bool sends, const struct frame_format *f,
                     struct sdls_file **file, uint8_t **room, char why[FRAME_SECURE_WHY])
 {
@@ -117,7 +117,7 @@ bool frame_secure_receives(const struct frame_secure *s)
     return s->receive != NULL;
 }
 
-/* ---- what the operator is told ---- */
+/* ---- log lines ---- */
 
 static const char *explain_refusal(enum sdls_verdict v)
 {
@@ -234,12 +234,12 @@ void frame_secure_count(const struct frame_secure *s, struct frame_secure_counts
         memcpy(out->applied, s->send->sdls.applied, sizeof out->applied);
     if (s->receive != NULL)
         memcpy(out->processed, s->receive->sdls.processed, sizeof out->processed);
-    out->processed[SDLS_CLEAR_VERDICT] = s->clear; /* those of other channels are nobody's loss */
+    out->processed[SDLS_CLEAR_VERDICT] = s->clear; /* clear frames of other channels are no loss */
 }
 
 /* ---- the configuration ---- */
 
-/* Frames of the virtual channel need an association, and room for data. */
+/* Frames of the virtual channel need an association, and space for data. */
 static bool check_channel(const struct sdls_file *f, const char *path, uint8_t vcid, char *why,
                           size_t why_cap)
 {
@@ -251,7 +251,7 @@ static bool check_channel(const struct sdls_file *f, const char *path, uint8_t v
     return false;
 }
 
-/* With one key for both directions a frame that came back would be authentic. */
+/* With one key for both directions a reflected frame would be authentic. */
 static bool check_apart(const struct sdls_file *send, const struct sdls_file *receive, char *why,
                         size_t why_cap)
 {

@@ -19,8 +19,8 @@ struct frame_secure_way {
 
 struct frame_secure_config {
     struct frame_secure_way send, receive;
-    char *why; /* at least 512 octets: why it could not be opened, else unchanged; NULL: nobody asks
-                */
+    /* At least 512 octets: the reason of a failure, else unchanged; NULL: not needed. */
+    char *why;
 };
 
 #define FRAME_SECURE_WHY 512

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What frames leave and arrive by, as a table of operations: datagrams (UDP), a TCP connection,
- * recordings, services of Space Link Extension. A user of one knows frames as octets; nobody
- * below knows what is in them. A frame here is what goes at once: a transfer frame, a CLTU, or a
- * CADU. Of CADUs that arrive a wire gives octets, in any pieces (FRAME_STREAM_OCTETS).
+ * The transport of frames, as a table of functions: datagrams (UDP), a TCP connection, recordings,
+ * Space Link Extension services. A user passes frames as octets; a wire does not interpret them.
  *
- * As with ports (os/world.h) all of it happens in the world's thread, and `ready` and `state` never
- * come from within a call. A new kind of wire is one file and one line of frame_wire.c.
+ * A frame here is one unit: a transfer frame, a CLTU, or a CADU. For received CADUs a wire returns
+ * octets in any pieces (FRAME_STREAM_OCTETS). As with ports (os/world.h) everything happens in the
+ * world's thread, and `ready` and `state` are never called within a call. A new kind of wire is one
+ * file and one line of frame_wire.c.
  */
 #ifndef CLA_FRAME_WIRE_H
 #define CLA_FRAME_WIRE_H
@@ -52,7 +52,7 @@ struct frame_wire_config {
     uint8_t dscp;                     /* UDP */
     enum frame_stream_mode mode;      /* how frames follow each other in what arrives, but by UDP */
     uint32_t length;                  /* of these: octets, TC the longest; of a CADU */
-    bool marked;                      /* a marker goes before each frame that leaves */
+    bool marked;                      /* each sent frame is preceded by a marker */
     const char *record, *replay;      /* files; NULL or empty: none */
     const struct frame_wire_sle *sle; /* of FRAME_WIRE_SLE: borrowed for the call */
     uint64_t replay_rate; /* bit/s of frames with their markers; 0: as fast as they are read */
@@ -82,11 +82,11 @@ struct frame_wire_counters {
 struct frame_wire;
 
 struct frame_wire_ops {
-    /* Takes a frame, whose octets are free afterwards. False: there is no room for it now, or
-     * nobody to send it to; nothing is taken. */
+    /* Accepts a frame; its octets may be reused afterwards. False: no room now, or no connection;
+     * nothing is accepted. */
     bool (*send)(struct frame_wire *w, struct slice frame);
-    /* What was taken leaves. False: the rest is kept, and leaves by itself; until then nothing may
-     * be sent; watch tells when. */
+    /* Sends accepted frames. False: the rest is kept and will be sent by itself; until then nothing
+     * may be sent; watch reports when. */
     bool (*flush)(struct frame_wire *w);
     bool (*pending)(const struct frame_wire *w); /* there is such a rest */
     /* Reads some frames; false: there were none. Then `next` gives them one by one; a slice holds
@@ -95,16 +95,16 @@ struct frame_wire_ops {
     bool (*next)(struct frame_wire *w, struct slice *frame);
     void (*watch)(struct frame_wire *w, bool read, bool write);
     void (*count)(const struct frame_wire *w, struct frame_wire_counters *out);
-    /* Whose buffers and counters can be asked; NULL: it has none. */
+    /* The socket, for its buffers and counters; NULL: it has none. */
     struct udp_io *(*socket)(const struct frame_wire *w);
     /* Whether it is wanted for the time being (it is, at first): what it has opened at a provider
      * it ends in order, and opens again. NULL: it makes no difference. */
     void (*want)(struct frame_wire *w, bool wanted);
-    /* Ends it; what was taken leaves if it can. `closed` comes later than this call. */
+    /* Ends the wire; accepted frames are sent if possible. `closed` is called after this call. */
     void (*close)(struct frame_wire *w, void (*closed)(void *context), void *context);
 };
 
-/* Who is told, all three. */
+/* The user's functions; all three are required. */
 struct frame_wire_user {
     /* There may be something to read; what was kept has left. Both may be said in vain. */
     void (*ready)(void *context, bool readable, bool writable);
@@ -119,8 +119,10 @@ struct frame_wire {
     struct world *world;
     const struct frame_wire_user *user;
     void *context;
-    bool leaves, arrives; /* frames can, as far as the wire knows: one that knows nothing says so */
-    uint64_t streams;     /* that have ended: what arrives belongs to another one, from its start */
+    /* Frames can be sent and received, to the wire's knowledge; true if it has none. */
+    bool leaves, arrives;
+    /* number of ended streams: later octets belong to a new stream, from its start */
+    uint64_t streams;
 };
 
 /* 0 or HELIO_E*; `config`'s texts are borrowed for the call, `user` outlives the wire. */
@@ -134,10 +136,10 @@ int frame_wire_tcp(struct world *w, struct frame_wire **out, const struct frame_
 int frame_wire_file(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 int frame_wire_sle(struct world *w, struct frame_wire **out, const struct frame_wire_config *c);
 
-/* Room for the frames of a stream that arrive: octets for frame_stream_init. */
+/* Memory for the frames of a received stream, in octets, for frame_stream_init. */
 size_t frame_wire_stream_room(const struct frame_wire_config *c);
 
-/* What was taken leaves, now or when the wire has room again. */
+/* Sends accepted frames, now or when the wire has room again. */
 static inline void frame_wire_push(struct frame_wire *w)
 {
     if (!w->ops->pending(w))

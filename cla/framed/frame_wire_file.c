@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Recordings: what leaves goes to a file, by a thread, so that a slow medium disturbs nobody; what
- * arrives is read from another one, at a rate, a chunk in a turn. What can go wrong: a file that
- * cannot be opened, or is no regular one, at the beginning; later on a medium that is full, or too
- * slow, which loses whole frames and is counted. A recording that has ended is over.
+ * Recordings. Sent frames are written to a file by a thread, so that a slow medium does not block
+ * the loop. Received frames are read from another file, at a rate, one chunk in a turn. What can go
+ * wrong: at the beginning a file that cannot be opened, or is no regular file; later a medium that
+ * is full or too slow, which loses whole frames and is counted. At its end a recording stops.
  */
 #include <assert.h>
 #include <errno.h>
@@ -24,10 +24,11 @@ struct file_wire {
     bool marked;
     struct log_writer *record; /* NULL: none */
     struct alarm write;        /* what was gathered is written */
-    FILE *replay;              /* NULL: none, or it is over */
+    FILE *replay;              /* NULL: none, or it has ended */
     uint64_t rate;
-    tick due;         /* of the next frame */
-    uint64_t skipped; /* octets that belong to no frame, of pump.in, as far as `due` has them */
+    tick due; /* of the next frame */
+    /* Octets of pump.in outside frames, up to the last call of `due`. */
+    uint64_t skipped;
 };
 
 static struct file_wire *file_of_pump(struct frame_pump *p)
@@ -48,7 +49,7 @@ static bool send_frame(struct frame_wire *wire, struct slice frame)
     struct file_wire *w = file_wire_of(wire);
     size_t head = w->marked ? sizeof marker : 0;
     if (w->record == NULL)
-        return true; /* nobody looks */
+        return true; /* the state is not used */
     uint8_t *to = log_writer_room(w->record, head + frame.len);
     if (to == NULL)
         return false;

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames by Space Link Extension: a user of RAF or RCF by which frames arrive, a user of FCLTU by
- * which CLTUs leave, each bound on a TCP connection of its own to the provider's address. Frames
- * can leave and come once BIND and START were returned; while the wire is not wanted, and at its
- * end, each service is stopped and unbound. Frames stay in the engine's buffers until they are
- * read, and while nobody reads, the provider is not read either.
+ * Frames by Space Link Extension: a user of RAF or RCF receives frames, a user of FCLTU sends
+ * CLTUs, each bound on its own TCP connection to the provider. Frames can be sent and received
+ * after the returns of BIND and START. While the wire is not needed, and at its end, each service
+ * is stopped and unbound. Frames stay in the engine's buffers until they are read; while they are
+ * not read, the provider's connection is not read either.
  *
- * What can go wrong: an instance that the engine does not take, memory, at the beginning; later on
- * nobody listens, a BIND or START is refused, credentials are wrong, the provider aborts or does
- * not answer: told, counted, and tried again, ever less often. CLTUs are lost meanwhile; those that
- * the provider refuses are counted.
+ * What can go wrong: at the beginning an instance that the engine refuses, memory. Later the
+ * connection is refused, BIND or START is refused, credentials are wrong, the provider aborts or
+ * does not answer: logged, counted, and retried with growing pauses. CLTUs are lost meanwhile;
+ * refused CLTUs are counted.
  */
 #include <assert.h>
 #include <errno.h>
@@ -82,7 +82,7 @@ static tick now_of(const struct sle_wire *w)
     return world_now(w->pump.wire.world);
 }
 
-/* ---- what is told ---- */
+/* ---- log lines ---- */
 
 __attribute__((format(printf, 3, 4))) static void say_line(struct service *s, int level,
                                                            const char *format, ...)
@@ -107,7 +107,7 @@ __attribute__((format(printf, 3, 4))) static void say_line(struct service *s, in
     p->wire.user->say(p->wire.context, level, line);
 }
 
-/* Both ways need all that is configured; what comes needs its own service alone. */
+/* Sending needs all configured services; receiving needs only its own service. */
 static void tell_state(struct sle_wire *w)
 {
     bool arrives = w->frames.instance == NULL || w->frames.active;
@@ -158,8 +158,8 @@ static void take_start(struct service *s, const struct sle_notice *n)
     tell_state(w);
 }
 
-/* A frame waits until it is read; when many do, so do those behind them. At the end nobody reads.
- */
+/* A frame waits until it is read; if many wait, so do those behind them. At the end they are
+ * dropped. */
 static void take_frame(struct service *s, const struct sle_notice *n)
 {
     struct sle_wire *w = s->wire;
@@ -225,14 +225,14 @@ static void retry_later(struct service *s)
     alarm_set(&s->alarm, tick_add(now_of(w), s->pause));
 }
 
-/* The connection came to nothing, or to an end that was not agreed. */
+/* The connection attempt failed, or the connection ended unexpectedly. */
 static void tell_break(struct service *s, int error)
 {
     struct sle_wire *w = s->wire;
     char text[ADDRESS_TEXT_MAX];
     const char *why = error != 0 ? helio_strerror(error) : "the provider has ended it";
     w->pump.n.broken++;
-    bool met = error == 0 || helio_errno(error) == ECONNRESET; /* somebody was there */
+    bool met = error == 0 || helio_errno(error) == ECONNRESET; /* the provider's host answered */
     const char *hint = s->bound || !met            ? ""
                        : w->level == SLE_AUTH_NONE ? "; does it ask for authentication (sle.auth)?"
                                                    : "; so ends what it takes for a wrong password";
@@ -310,7 +310,7 @@ static void connect_service(struct service *s)
     retry_later(s);
 }
 
-/* STOP, then UNBIND; a BIND that is not answered yet is given up. */
+/* STOP, then UNBIND; an unanswered BIND is dropped. */
 static void stop_service(struct service *s)
 {
     struct sle_wire *w = s->wire;
@@ -319,7 +319,7 @@ static void stop_service(struct service *s)
         return;
     }
     if (w->pump.closing)
-        sle_conn_hold(s->conn, false); /* nobody reads any more */
+        sle_conn_hold(s->conn, false); /* frames are not read any more */
     if (s->ending)
         return;
     enum sle_state state = sle_link_state(sle_conn_link(s->conn));

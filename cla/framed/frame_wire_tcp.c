@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Frames one behind the other on a TCP connection, with or without markers. A connecting end tries
- * again each second; a listening end takes the newest connection of the peer's host. While there is
- * none, frames that leave are lost, as on a link without a signal. What can go wrong: the address
- * cannot be bound, memory, at the beginning; later on a connection that ends, whose half frames are
- * dropped at both ends.
+ * Frames in sequence on a TCP connection, with or without markers. A connecting end retries each
+ * second. A listening end uses the latest connection of the peer's host. Without a connection, sent
+ * frames are lost, as on a link without a signal. What can go wrong: at the beginning the address
+ * cannot be bound, or memory; later a connection ends, and incomplete frames are dropped at both
+ * ends.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -161,8 +161,8 @@ static void take_connection(void *context, struct stream *s)
     stream_read(s, w->pump.read);
 }
 
-/* A stream in memory is connected at once. Of others that is told to whom a write did not suit:
- * none does before the connection is there, and has a peer. */
+/* A stream in memory is connected at once. Other streams report the connection by `writable` after
+ * a write that was not accepted: none is accepted before the connection exists. */
 static void await_connection(struct tcp_wire *w)
 {
     static const uint8_t one[1] = {0};

@@ -428,7 +428,7 @@ bool sdls_file_same(const struct sdls_file *a, const struct sdls_file *b)
     return same;
 }
 
-/* Notes and frees; each error went to `why`, the last one remains, or to `say`. */
+/* Stores the note and frees it. Errors are written to `why` (the last one remains), or to `say`. */
 static int end_file(struct sdls_file *f, char *why, size_t why_cap, void (*say)(const char *line))
 {
     int err = 0;

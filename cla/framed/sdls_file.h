@@ -41,9 +41,9 @@ struct sdls_file_config {
 extern const struct conf_option sdls_file_options[], sdls_association_options[];
 
 /*
- * Reads the file for a channel of that format (frames/sdls.h). 0 with *out, the caller's to
- * sdls_file_close; else an error, whose lines ("FILE:LINE: KEY: what; what would be right") went to
- * `say` each.
+ * Reads the file for a channel of that format (frames/sdls.h). Returns 0 with *out, which the
+ * caller closes with sdls_file_close; else an error, with lines ("FILE:LINE: KEY: what; what would
+ * be right") passed to `say`.
  */
 int sdls_file_open(struct sdls_file **out, const char *path, enum sdls_file_use use,
                    const struct frame_format *format, void (*say)(const char *line));
@@ -53,9 +53,9 @@ int sdls_file_read(struct sdls_file **out, const struct sdls_file_config *c,
                    const struct frame_format *format, char *why, size_t why_cap);
 int sdls_file_end(struct sdls_file *f, char *why, size_t why_cap);
 
-/* *f is read again, for the same format: associations and keys are those of the file now, counts
- * and numbers go on. 0; an error with its text: *f is unchanged, but has no note any more, so that
- * no frame can be sent with it; it is still to be ended. */
+/* Reads *f again, for the same format: associations and keys are those of the file now; counts and
+ * numbers continue. Returns 0; or an error with its text: *f is unchanged but has no note any more,
+ * so no frame can be sent with it. It must still be closed. */
 int sdls_file_renew(struct sdls_file **f, const struct sdls_file_config *c, char *why,
                     size_t why_cap);
 /* Have both the same associations with the same keys? */

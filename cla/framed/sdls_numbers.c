@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * An entry of the note is found by a mark of the key, so that a key that gets another SPI goes on
- * where it was: an IV belongs to a key. Keys that only authenticate may be in several associations;
- * then the SPI is part of the mark. What can go wrong: the medium, and then no number is given out;
- * a note that is damaged or in use, which is refused.
+ * An entry of the note is identified by a mark of the key. So a key with a new SPI continues with
+ * its numbers, because an IV belongs to a key. Keys that only authenticate may be in several
+ * associations; then the SPI is part of the mark. What can go wrong: the medium; then no number is
+ * issued. A note that is damaged or in use is refused.
  */
 #include "cla/framed/sdls_numbers.h"
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The numbers of Space Data Link Security over restarts: sequence numbers and IVs that are sent, or
- * the last ones that were received, in a note (os/ivs_note.h). Of those that are sent a step is
- * reserved before it is used, so that a program that is killed does not use one twice; one that
- * ends well gives the rest back. A note has one user at a time: it is locked by NAME.lock.
+ * Persistent numbers of Space Data Link Security in a note (os/ivs_note.h): sequence numbers and
+ * IVs of sent frames, or the latest ones of received frames. Numbers to send are reserved in steps
+ * before use, so that a killed program does not use one twice; an orderly end releases the rest. A
+ * note has one user at a time: it is locked by NAME.lock.
  */
 #ifndef CLA_FRAMED_SDLS_NUMBERS_H
 #define CLA_FRAMED_SDLS_NUMBERS_H
@@ -16,21 +16,22 @@
 struct sdls_numbers;
 enum sdls_numbers_use {
     SDLS_SENT,
-    SDLS_RECEIVED,      /* noted when the program ends */
-    SDLS_RECEIVED_AHEAD /* and before they are accepted, in steps of about a second: after a kill
-                           frames of the rest of a step are refused, and no frame twice accepted */
+    SDLS_RECEIVED, /* noted when the program ends */
+    /* and before they are accepted, in steps of about a second: after a kill frames of the rest of
+     * a step are refused, and no frame twice accepted */
+    SDLS_RECEIVED_AHEAD
 };
 
 /*
- * Reads the note at `path`, which is made when it is first written, and sets `next`, `end` and the
- * reservations of `s`, or `begun` and `last`. `s` outlives it, and its associations stay. 0, or an
- * error with its reason in `why`, which begins with the path.
+ * Reads the note at `path`, which is created when it is first written. Sets `next`, `end` and the
+ * reservations of `s`, or `begun` and `last`. `s` and its associations must exist as long as *out.
+ * Returns 0, or an error with its reason in `why`, which begins with the path.
  */
 int sdls_numbers_open(struct sdls_numbers **out, const char *path, enum sdls_numbers_use use,
                       struct sdls *s, char *why, size_t why_cap);
 
-/* Whether the note could be opened, as far as reading tells: it is neither locked nor changed.
- * Likewise. */
+/* Checks by reading whether the note could be opened; it is neither locked nor changed. Returns the
+ * same. */
 int sdls_numbers_check(const char *path, enum sdls_numbers_use use, char *why, size_t why_cap);
 
 /* SDLS_RECEIVED_AHEAD: what time it is, before frames are processed. */

@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * With TLS nothing of the link passes before the handshake is over and the peer's certificate names
- * who it must.
+ * One SLE link on one stream. With TLS no octet of the link is passed before the handshake is
+ * finished and the certificate has the required name. The pump passes notices, then output, until
+ * there is neither or the stream is full; then it applies the stream state that the link requests.
+ * The system call gathers frames without a copy.
  *
- * The pump: notices, then output, until there is neither or the stream is full; then the stream is
- * what the link wants it to be. Frames are gathered by the system call from where they lie.
- *
- * What can go wrong: the stream ends or breaks, which the link is told; the peer is aborted: then
- * the urgent octet goes out, what still comes is read and dropped until the stream ends or the
- * link's time is over.
+ * What can go wrong: the stream ends, which is reported to the link. Or the peer is aborted: then
+ * the urgent octet is sent, and further input is read and dropped until the stream ends or the
+ * link's time expires.
  */
 #include "cla/framed/sle_conn.h"
 
@@ -51,7 +50,7 @@ struct sle_conn {
     struct list large;       /* in host.large */
     tick large_at;           /* its last large output */
     bool full;               /* the stream has no room */
-    bool pumping;            /* a notice is being told */
+    bool pumping;            /* a notice is being reported */
     bool held;               /* notices wait */
     bool urgent;             /* our PEER-ABORT is out */
     bool freed;              /* from within a notice */
@@ -61,8 +60,8 @@ struct sle_conn {
     const struct sle_secure *secure; /* NULL: none */
     bool secured;                    /* its handshake is over */
     char why[TLS_WHY_MAX];
-    tick now;              /* when its notices were told */
-    uint8_t dropped[4096]; /* where what nobody reads goes */
+    tick now;              /* the time of its notices */
+    uint8_t dropped[4096]; /* destination of dropped input */
 };
 
 static tick now_of(const struct sle_conn *c)
@@ -86,7 +85,7 @@ static void on_due(void *context)
     const tick now = world_now(h->world);
     while (sle_expire(h->engine, &d, now)) {
         struct sle_conn *c = d.link == NULL ? NULL : sle_link_host(d.link);
-        if (c != NULL) /* from the loop: what is freed by its pump is told there */
+        if (c != NULL) /* from the loop: connections freed by their pump are reported there */
             alarm_set(&c->alarm, 0);
         else if (d.link == NULL && h->due != NULL)
             h->due(h->context, d.instance);
@@ -149,7 +148,7 @@ static void take_back(struct sle_conn *c, size_t octets)
     sle_link_wrote(c->link, octets, now_of(c));
 }
 
-/* What is lent comes back now. */
+/* Takes back lent slices now. */
 static void settle_lending(struct sle_conn *c)
 {
     if (sle_conn_lends(c))
@@ -294,8 +293,8 @@ static bool write_output(struct sle_conn *c)
     return got > 0;
 }
 
-/* Brings the stream to what the link wants. False: the connection is gone. What came before its end
- * is told before that. */
+/* Applies the stream state that the link requests. False: the connection was freed. Earlier input
+ * is processed first. */
 static bool settle_stream(struct sle_conn *c)
 {
     enum sle_stream want = sle_link_stream(c->link);

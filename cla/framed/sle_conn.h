@@ -1,30 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The SLE engine in a world: its deadline (struct sle_host), and one link of it on one stream
- * (struct sle_conn): what arrives goes to the link, what the link has to say goes out, its notices
- * to a user; and its end. For the frames of a link (frame_wire_sle.c) and for helio-sle.
+ * The SLE engine in a world: its deadline (struct sle_host), and one of its links on one stream
+ * (struct sle_conn): input, output, notices to a user, and the end. Used by the frames of a link
+ * (frame_wire_sle.c) and by helio-sle.
  *
- * Threads. In a world whose streams have threads that write (uv_world_writers), these and the loop
- * share large output: who has a connection's makes the credentials, and writes to the socket. The
- * loop alone has all else: engine, production, recording, control socket, metrics, and what
- * arrives.
+ * Threads. In a world with writing threads (uv_world_writers), these and the loop share large
+ * output. A thread that has a connection's output computes its credentials and writes to the
+ * socket. Only the loop does everything else: engine, production, recording, control socket,
+ * metrics, and input.
  *
- *   loop                                          thread
- *   sle_link_lend: up to 128 slices; queues them
- *                                                 sle_lent_sign, sendmsg; queues the result
+ *   loop                                              thread
+ *   sle_link_lend: up to 128 slices; queues them      sle_lent_sign, sendmsg; queues the result
  *   sle_link_wrote, notices, the next output
  *
- * - A connection has one write under way. Until its result is there the connection is full
- *   (sle_conn_full), and its production waits for that.
+ * - A connection has one write in progress. Until its result is there the connection is full
+ *   (sle_conn_full), and its production waits.
  * - A thread has the slices, the places of the credentials, the descriptor, and the connection's
- *   own context of the hash. It touches no engine and no references of buffers. The one lock is
- *   that of the queues, taken when a write is queued and when it is done.
- * - A link that ends keeps what a thread has. Before the user is told of the end, and before the
- *   stream is closed or aborted, the loop waits for the thread, which does not block: what was
- *   written is counted as such, and nothing is written behind the end.
- * - The loop writes as well, when each thread has its next write already: so at full load nobody
- *   sleeps, and must be woken. Of the connections with large output it has at least one, so a
- * single one is the loop's. So are TLS, and output of less than 64 KiB.
+ *   own hash context. It uses neither the engine nor references of buffers. The only lock is that
+ *   of the queues, taken when a write is queued and when it is done.
+ * - A link that ends keeps the data that a thread has. Before the end is reported to the user, and
+ *   before the stream is closed or aborted, the loop waits for the thread, which does not block.
+ *   Written octets are counted, and nothing is written after the end.
+ * - The loop also writes when each thread has its next write already, so that at full load no
+ *   thread sleeps and must be woken. The loop has at least one of the connections with large
+ *   output, so a single one is always the loop's. So are TLS, and output of less than 64 KiB.
  */
 #ifndef CLA_SLE_CONN_H
 #define CLA_SLE_CONN_H
@@ -42,7 +41,8 @@ enum sle_tls_peer { SLE_TLS_CA, SLE_TLS_HOST, SLE_TLS_ADDRESS, SLE_TLS_NONE };
 struct sle_secure {
     struct tls *tls;
     enum sle_tls_peer peer;
-    const char *host; /* of SLE_TLS_HOST; told to the server when this side connects. NULL: none */
+    /* required with SLE_TLS_HOST; sent to the server by the connecting side. NULL: none */
+    const char *host;
 };
 
 /* One for each engine; lies in its user's memory, and outlives the engine's connections. */
@@ -50,7 +50,7 @@ struct sle_host {
     struct world *world;
     struct sle *engine;
     struct alarm alarm;
-    /* A time of an instance that is not bound has come (struct sle_due); NULL: nobody asks. */
+    /* A deadline of an unbound instance has passed (struct sle_due); NULL: not needed. */
     void (*due)(void *context, struct sle_instance *i);
     void *context;
     unsigned writers; /* threads for large output; set before there are connections */
@@ -62,17 +62,17 @@ struct sle_host {
 };
 void sle_host_init(struct sle_host *h, struct world *w, struct sle *engine);
 void sle_host_fini(struct sle_host *h); /* also after {0} */
-/* After the engine was told something without a connection to pump: its deadline may be another. */
+/* After a call into the engine without a connection to pump: its deadline may have changed. */
 void sle_host_look(struct sle_host *h);
 
 struct sle_conn_user {
-    /* A notice; the engine may be told things from here, sle_conn_pump must not be called. */
+    /* A notice. The engine may be called within it, but not sle_conn_pump. */
     void (*notice)(void *context, struct sle_conn *c, const struct sle_notice *n);
-    /* The stream is closed; the link and c are gone after this call. `error`: HELIO_E* of the
+    /* The stream is closed; the link and c are freed after this call. `error`: HELIO_E* of the
      * stream, 0: none. Not called after sle_conn_free. */
     void (*gone)(void *context, struct sle_conn *c, int error);
-    /* The stream, which was full, has room; what waits is written after this call, in which the
-     * engine must not be told anything. NULL: nobody asks. */
+    /* The stream was full and has room; pending output is written after this call, which must not
+     * call the engine. NULL: not needed. */
     void (*room)(void *context);
 };
 
@@ -81,34 +81,34 @@ struct sle_conn_user {
 struct sle_conn *sle_conn_new(struct sle_host *h, struct stream *s, struct sle_link *l,
                               const struct sle_conn_user *user, void *context);
 
-/* The same with a connection to `to` that is begun for an instance that binds; buffers: octets of
- * the socket's, 0 as the system has them. What is found out later is told by `gone`. 0; HELIO_E* of
- * the connection; HELIO_ENOMEM: memory, or the instance has a link. */
+/* The same with a new connection to `to`, for an instance that binds; buffers: octets of the
+ * socket's buffers, 0: default. Later failures are reported by `gone`. Returns 0; HELIO_E* of the
+ * connection; HELIO_ENOMEM: memory, or the instance has a link. */
 int sle_conn_open(struct sle_host *h, struct sle_conn **out, struct sle_instance *i,
                   const struct address *to, uint32_t buffers, const struct sle_conn_user *user,
                   void *context);
 
-/* After the link was told something: its notices, its output. May end in `gone`, when not called
- * from `notice`: then c is no more. */
+/* After a call into the link: passes its notices and output. It may end in `gone`, except within
+ * `notice`: then c is freed. */
 void sle_conn_pump(struct sle_conn *c);
 
 /* Right after sle_conn_new (server: true) or sle_conn_open: nothing is read or written but through
  * TLS. PEER-ABORT is then the end of the connection: TLS has no urgent data. 0, or HELIO_E* of
  * tls_stream: free the connection. */
 int sle_conn_secure(struct sle_conn *c, const struct sle_secure *secure, bool server);
-/* In `gone`: what went wrong with TLS, for the operator; "" when nothing did. */
+/* In `gone`: the TLS failure, for the operator; "" if there was none. */
 const char *sle_conn_why(const struct sle_conn *c);
 
 struct sle_link *sle_conn_link(const struct sle_conn *c);
 /* Has the stream no room now, or is a thread writing? */
 bool sle_conn_full(const struct sle_conn *c);
-/* Is a thread writing? Then `room` is told soon, unless the stream takes no more. */
+/* Is a thread writing? Then `room` is called soon, unless the stream is full. */
 bool sle_conn_lends(const struct sle_conn *c);
 /* Octets that were written and that the peer's system has not acknowledged yet. */
 uint64_t sle_conn_unheard(const struct sle_conn *c);
 /* TCP's congestion control (stream_congestion). 0 or HELIO_E*. */
 int sle_conn_congestion(struct sle_conn *c, const char *name);
-/* In `notice`: the time of what is told, read once for all that came together. */
+/* In `notice`: the time of the notice, read once for all simultaneous notices. */
 tick sle_conn_now(const struct sle_conn *c);
 /* While it holds, notices wait, and with them the peer (back-pressure); also from `notice`. The end
  * of the stream waits, too. */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ciphersuites of LTP authentication (RFC 5327 §2.1) with their keys from files:
+ * The ciphersuites of LTP authentication (RFC 5327 §2.1), with keys from files:
  *
- *   HMAC-SHA1-80   one file for both directions: the key as hexadecimal digits, 16 to 128 bytes of
- *                  it; blanks and line ends between them do not count
- *   RSA-SHA256     our private key and the peer's public key, PEM, 2048 to 4096 bits
- *   NULL           HMAC-SHA1-80 with the key that the RFC prints: finds errors, stops nobody
+ *   HMAC-SHA1-80  one file for both directions: the key as hexadecimal digits, 16 to 128 bytes;
+ *                 blanks and line ends between them are ignored
+ *   RSA-SHA256    this node's private key and the peer's public key, PEM, 2048 to 4096 bits
+ *   NULL          HMAC-SHA1-80 with the key printed in the RFC: detects errors, but no attacks
  */
 #ifndef CLA_AUTH_H
 #define CLA_AUTH_H

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The ciphersuites over OpenSSL. A key is read once; the contexts made from it are used again for
- * each segment. What can go wrong: a key file that cannot be read or does not hold such a key, told
- * with its name; in use, memory (then nothing is signed, and nothing verified).
+ * The ciphersuites over OpenSSL. A key is read once; its contexts are reused for each segment.
+ *
+ * What can go wrong: a key file that cannot be read or has no such key, which the error text names;
+ * later, no memory (then nothing is signed or verified).
  */
 #include <assert.h>
 #include <openssl/core_names.h>

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Each segment that arrives goes to the LTP engine at once; repaired ones follow as soon as a
- * codeword has enough symbols. What can go wrong: the peer has no erasure code, or another span,
- * depth or number of rows. Its packets are counted and dropped, and the operator's log hears of
- * them at most once a minute.
+ * Each received segment is passed to the LTP engine at once. Repaired segments follow as soon as a
+ * codeword has enough symbols.
+ *
+ * What can go wrong: the peer has no erasure code, or another span, depth or number of rows. Its
+ * packets are counted and dropped, and logged at most once a minute.
  */
 #include "cla/ltp/ltp_coded.h"
 

@@ -46,8 +46,8 @@ static inline bool coded_pending(const struct ltp_coded *c)
            (erasure_encoder_pending(c->encoder) || erasure_decoder_requesting(c->decoder));
 }
 
-/* Writes the next one, a request first: room as for erasure_encoder_output. Returns its length, 0
- * when none is pending. */
+/* Writes the next packet, requests first; memory as for erasure_encoder_output. Returns its length,
+ * 0 when none is pending. */
 size_t coded_output(struct ltp_coded *c, tick now, uint8_t *packet);
 
 /* The time for coded_expire; TICK_NEVER for NULL. */

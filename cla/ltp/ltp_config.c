@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tables say what a key is; the functions say what follows from the keys together. What can go
- * wrong is told by ltp_link_check: a value that makes no sense beside another. */
+/* The tables describe single keys; the functions compute values from several keys. ltp_link_check
+ * reports what can go wrong: a value that contradicts another one. */
 #include "cla/ltp/ltp_config.h"
 
 #include <assert.h>
@@ -132,7 +132,7 @@ int ltp_link_auth(const struct ltp_link_config *k, struct ltp_auth **out, const 
     return k->auth == LTP_LINK_AUTH_OFF ? 0 : auth_open(out, &c, key, why, why_cap);
 }
 
-/* The longest segment that a frame has room for. */
+/* The longest segment that fits a frame. */
 static uint32_t segment_room(const struct ltp_link_config *k)
 {
     uint32_t mtu = frame_keys_mtu(&k->frames), beyond = erases(k) ? ERASURE_BEYOND : 0;
@@ -402,8 +402,8 @@ static unsigned matrices_in(const struct ltp_link_config *k, const struct erasur
     return (unsigned)(tick_min(tick_add(time, time / 4) / (full + 1), 1000) + 1);
 }
 
-/* A request goes out behind the last repair segment, or a pause after its time; its answer comes a
- * round trip later, and has a quarter of the rows as a rule. */
+/* A request is sent after the last repair segment, or a pause after its expected time. The answer
+ * arrives a round trip later and has typically a quarter of the rows. */
 static void set_requests(const struct ltp_link_config *k, struct erasure_config *c)
 {
     tick round = k->owlt != 0 ? tick_add(k->owlt, k->owlt) : k->rto;
@@ -491,16 +491,16 @@ struct ltp_recovery ltp_link_recovery(const struct ltp_link_config *k)
     return r;
 }
 
-/* Without a rate the limit of what can be under way is sessions x block; a megabyte stands for a
- * block. */
+/* Without a rate the data in transmission is limited by sessions x block; a block is assumed to
+ * have 1 MB. */
 uint64_t ltp_link_buffer(const struct ltp_link_config *k)
 {
     uint64_t sessions = k->sessions == 0 ? LTP_LINK_SESSIONS_MAX : k->sessions;
     return udp_keys_buffer(&k->udp, &k->pace, ltp_link_rto(k), sessions << 20);
 }
 
-/* A sender that is gone for good must not leave its sessions open for ever; one that is only slow
- * has given up by itself before. */
+/* Sessions of a sender that has disappeared must not stay open for ever. A slow sender reaches its
+ * own retry limit before. */
 static tick red_patience(const struct ltp_link_config *k)
 {
     tick rto = ltp_link_rto(k);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration of an LTP link over UDP: keys, relations between them, and what follows. */
+/* The configuration of an LTP link over UDP: its keys, relations between them, and derived
+ * values. */
 #ifndef CLA_LTP_CONFIG_H
 #define CLA_LTP_CONFIG_H
 
@@ -74,12 +75,12 @@ bool ltp_link_warn(const void *config, const struct eid *node, int64_t now, cons
  * 9758 §3.3.1); 0 when there is none. */
 uint64_t ltp_link_engine(const struct eid *node);
 
-/* The longest segment: as the key says, or what a TC frame has room for. The keys of frames have no
- * problem. */
+/* The longest segment: as configured, or the capacity of a TC frame. The keys of frames must be
+ * valid. */
 uint32_t ltp_link_segment(const struct ltp_link_config *k);
 
-/* How much longer a checkpoint may be: as the key says, as far as a frame has room, or a datagram
- * stays within the usual limits of paths that the longest segment is within. */
+/* Permitted excess length of a checkpoint: as configured, within the capacity of a frame, and
+ * within the usual path limits that the longest segment observes. */
 uint32_t ltp_link_extra(const struct ltp_link_config *k);
 
 /* The erasure code as erasure/erasure.h wants it, but for `first` and the arithmetic, when

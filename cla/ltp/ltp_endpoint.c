@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A local endpoint's life and its turns. It begins with the first link of a local address and ends
- * with the last. What wakes it up (ltp_link_wake.c) begins a turn, in which the clock is read once,
- * pushes what happened, and ends the turn, which pumps. What can go wrong at the beginning: the
- * address cannot be bound, or another link of it has another engine number or the same peer.
+ * Local endpoints and their turns. A local endpoint begins with the first link of a local address
+ * and ends with the last. A wake-up (ltp_link_wake.c) begins a turn: the clock is read once, events
+ * are pushed into the engine, and the pump ends the turn.
+ *
+ * What can go wrong at the beginning: the address cannot be bound, or another link of it has
+ * another engine number or the same peer.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -56,7 +58,7 @@ bool link_is_active(const struct link *l)
 uint32_t link_window(const struct link *l)
 {
     if (ltp_silent(l->endpoint->engine, l->peer))
-        return 1; /* it asks for the peer; the others can still go another way */
+        return 1; /* it requests the peer; the other segments can still be sent another time */
     return ltp_link_window(l->config, ltp_window(l->endpoint->engine, l->peer));
 }
 
@@ -104,8 +106,8 @@ void ltp_endpoint_turn_begin(struct ltp_endpoint *h)
     h->due = TICK_NEVER;
 }
 
-/* What was read can have come since the turn began, when the machine stalled in between: it never
- * came before it did. */
+/* Datagrams may have arrived after the turn began, if the machine stalled meanwhile. Time must not
+ * be earlier than their arrival. */
 static void read_clock(struct ltp_endpoint *h)
 {
     tick now = world_now(h->world);
@@ -383,7 +385,7 @@ static int join_span(struct ltp_endpoint *h, struct link *l, char *why, size_t w
     return r;
 }
 
-/* Is there a place for it among the local endpoint's other links? */
+/* Can the link join the local endpoint's other links? */
 static int may_join(struct ltp_endpoint *h, const struct link *l, uint64_t engine, char *why,
                     size_t why_cap)
 {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter "ltp-udp": the calls of the node. Each is one push into the LTP engine and a request
- * to pump, so that several sends of one turn of the loop share their datagrams. What can go wrong
- * at open: the address is in use, engine numbers are missing or clash; all with a text for the
- * operator. Later on: the window is full (HELIO_EAGAIN), memory.
+ * The adapter "ltp-udp": the functions of cla_ops. Each is one push into the LTP engine and a
+ * request to pump, so that several bundles of one turn of the loop share datagrams.
+ *
+ * What can go wrong at open: the address is in use, engine numbers are missing or equal; all with a
+ * text for the operator. Later: the window is full (HELIO_EAGAIN), memory.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -322,7 +323,7 @@ static void check_incoming(const struct ltp_endpoint *h)
     }
 }
 
-/* Who has something to do is woken up for it in time. */
+/* An endpoint or link with pending work has a wake-up for it. */
 static void check_endpoint(const struct ltp_endpoint *h)
 {
     assert(!h->busy && !h->common.ending);
@@ -348,7 +349,7 @@ void link_check(const struct cla *c)
     assert(ltp_endpoint_link(l->endpoint, l->peer) == l);
     bool seen =
         !list_empty(&l->active) || alarm_due(&l->endpoint->alarm) <= world_now(l->endpoint->world);
-    assert(seen || !link_is_active(l)); /* nobody with something to do is forgotten */
+    assert(seen || !link_is_active(l)); /* no link with pending work is missing in the list */
     if (list_first(&l->endpoint->common.links) == &l->cla.node) /* one of them is enough */
         check_endpoint(l->endpoint);
 }

@@ -22,12 +22,13 @@
 
 struct link;
 
-/* While little comes, and comes often, it may gather for a while before it is read. */
+/* If few datagrams arrive in short intervals, the endpoint may wait for more before it reads. */
 struct ltp_endpoint_gather {
-    tick wait;   /* for so long; 0: never */
-    tick until;  /* the port is read then and not watched before; TICK_NEVER: it is watched */
-    tick came;   /* when something was read last */
-    bool little; /* in this turn datagrams came, but not many, and soon after others */
+    tick wait;  /* wait time; 0: never */
+    tick until; /* the port is read then and not watched before; TICK_NEVER: it is watched */
+    tick came;  /* when it was read last */
+    /* In this turn few datagrams arrived, soon after others. */
+    bool little;
 };
 
 /* Refused segments: in the name of the peer, sent from another address (see `source`) or without
@@ -37,7 +38,7 @@ struct link_refusals {
     uint64_t count;
     struct address from; /* the latest of them */
     tick quiet;          /* until then no more is said of them */
-    tick at;             /* when the latest came; 0: there was none */
+    tick at;             /* arrival of the latest one; 0: none */
     const char *why;     /* of a peer's: why the latest was refused; static */
 };
 
@@ -59,9 +60,10 @@ struct ltp_endpoint {
     struct address remote;    /* likewise */
     struct alarm alarm;
     struct ltp_endpoint_gather gather;
-    struct hash by_peer;     /* its links, by the peer's engine number */
-    struct list active;      /* of struct link.active: who may have something to send or to tell,
-                                the next to be served first; nobody else is looked at */
+    struct hash by_peer; /* its links, by the peer's engine number */
+    /* Of struct link.active: links that may have output or notices, the next one to serve first.
+     * Other links are not examined. */
+    struct list active;
     struct list outgoing;    /* of struct outgoing.node */
     struct auth_held *auths; /* of its links, and of unknown senders: the engine has them */
     struct hash incoming;    /* received bundles that wait for confirm, by token */
@@ -79,7 +81,7 @@ struct ltp_endpoint {
     tick now; /* the clock, read once per turn */
     tick due; /* when the next turn should begin at the latest; TICK_NEVER: it need not */
     uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above LATE */
-    bool quiet;                     /* the turn had nothing to tell and nothing to send */
+    bool quiet;                     /* the turn had no notices and no output */
     unsigned held; /* turns for which timers that are due have waited for the socket */
     bool busy;     /* in a turn: a call from a callback leaves the rest to its pump */
 };
@@ -91,11 +93,12 @@ struct auth_held {
 
 struct link_counters {
     uint64_t bundles_sent, bundles_failed, bundles_lost; /* as reported by `done` */
-    uint64_t orange_answered, orange_silent; /* our orange blocks: the peer told of, or not */
+    /* Orange export sessions: with an answer, or without. */
+    uint64_t orange_answered, orange_silent;
     uint64_t bundles_received, bundles_refused;
     uint64_t silences;         /* times that the peer did not answer at all */
     uint64_t green_incomplete; /* green blocks with missing pieces: dropped */
-    uint64_t not_a_bundle;     /* blocks of mixed colour or not made of bundles: dropped */
+    uint64_t not_a_bundle; /* blocks with red and green data, or without whole bundles: dropped */
     uint64_t aggregates_sent, aggregates_received; /* blocks of several bundles */
     uint64_t by_colour[3];                         /* bundles given to the engine */
     uint64_t air_bytes;                            /* segments, or frames, and overhead */
@@ -128,10 +131,10 @@ struct link {
     struct remote_name remote;
     struct bucket bucket;
     struct frame_port_air paid; /* of the frames: what the bucket knows of, */
-    uint64_t ahead;             /* and what it was told before they were whole */
+    uint64_t ahead;             /* reported progress before they were complete */
     bool allowed;               /* by the operator */
     bool up, hears;     /* we transmit, the peer does: both words together, and the wire's */
-    bool silent;        /* the peer does not answer (ltp_silent), as far as it was told */
+    bool silent;        /* last reported state: the peer does not answer (ltp_silent) */
     tick silence_quiet; /* until then no more is said of it */
     uint64_t rx_buffer, tx_buffer; /* what the kernel gave */
     const struct ltp_auth *auth;   /* of its span, the local endpoint's; NULL: none */
@@ -140,9 +143,9 @@ struct link {
     uint64_t rows_bytes;         /* of its blocks in endpoint->rows */
     uint64_t halves_bytes;       /* of its peers' mixed blocks, in endpoint->halves */
     uint64_t arriving;           /* bytes that the node has counted for blocks that are arriving */
-    bool full;                   /* it had no room for all of them */
+    bool full;                   /* the node had no room for all of them */
     tick full_quiet;             /* until then no more is said of it */
-    enum ltp_learnt told_learnt; /* of the peer's receiver: what the log was told last */
+    enum ltp_learnt told_learnt; /* knowledge about the peer's receiver that was last logged */
     bool no_aggregates;          /* the peer has no client service 2 */
     uint64_t alone; /* so many bundles go by themselves: a block with them was refused */
     struct link_unconfirmed unconfirmed;
@@ -159,7 +162,7 @@ struct waiting {
     struct ltp_link_choice choice;
 };
 
-/* A block on its way out; its address is the tag. */
+/* A block in transmission; its address is the tag. */
 struct outgoing {
     struct list node;
     struct link *link; /* NULL: the link was closed */
@@ -183,7 +186,7 @@ struct group {
 struct row {
     struct list node;
     struct link *link;
-    struct group *group; /* NULL: nobody waits for an answer */
+    struct group *group; /* NULL: no answer is expected */
     uint64_t client_service;
     struct buf *data;
     struct slice rest; /* of its bytes */
@@ -216,7 +219,7 @@ void ltp_endpoint_segment(struct ltp_endpoint *h, struct slice segment, const st
 void ltp_endpoint_turn_end(struct ltp_endpoint *h);
 void ltp_endpoint_free(struct ltp_endpoint *h);
 
-/* ltp_endpoint.c: life and turns. */
+/* ltp_endpoint.c: begin, end and turns. */
 int ltp_endpoint_join(struct link *l, uint64_t engine, char *why,
                       size_t why_cap); /* 0 or an error with its text */
 void ltp_endpoint_leave(struct link *l);
@@ -230,7 +233,7 @@ void ltp_endpoint_again(struct ltp_endpoint *h); /* from within a turn: another 
 void link_touch(struct link *l);
 /* Has it segments or repair segments to send, its link being up? */
 bool link_has_output(const struct link *l);
-/* Has it something to send, or to tell? */
+/* Has it output, or notices for the node? */
 bool link_is_active(const struct link *l);
 uint32_t link_window(const struct link *l);
 void link_limits(struct link *l); /* brings cla.limits up to date; the node reads them */
@@ -243,14 +246,13 @@ struct link *ltp_endpoint_owner(struct ltp_endpoint *h,
 bool ltp_link_other_wire(const struct frame_keys *k, const struct address *remote,
                          const struct address *other);
 
-/* ltp_link_source.c: where the peer's datagrams may come from. set: as the configuration in force
- * says. refuse: the engine refused the latest one for its address, or for its authentication.
- * refuse_unknown: it came from an LTP engine that no link has as peer; is_data: it is a data
- * segment, not a cancel. refuse_coded: it is a packet of an erasure code, and the local endpoint
- * has none. refuse_framed: likewise of CCSDS frames; `what`: frame_guess of it. Each is logged, at
- * most once a minute. warn: the link listens at all addresses without authentication: that is
- * logged. resolved: the name of remote was looked up; its address, and with it the sources that are
- * accepted, may be others now. */
+/* ltp_link_source.c: permitted sources of the peer's datagrams. set: applies the present
+ * configuration. refuse: the engine refused the latest segment for its address or authentication.
+ * refuse_unknown: no link has the LTP engine as peer; is_data: a data segment, not a cancel.
+ * refuse_coded: a packet of an erasure code, but the local endpoint has none. refuse_framed:
+ * likewise for CCSDS frames; `what`: frame_guess of it. Each is logged at most once a minute. warn:
+ * logs that the link listens at all addresses without authentication. resolved: a look-up of remote
+ * has ended; its address and so the permitted sources may have changed. */
 void source_set(struct link *l);
 void source_resolved(void *link);
 void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verdict why);
@@ -262,8 +264,9 @@ void source_warn(struct link *l);
 void source_gauges(const struct link *l, struct cla_gauges *out);
 void source_status(const struct link *l, struct json_t *object);
 
-/* ltp_link_contact.c: the configuration in force, from what is given and the contact; whether the
- * link is up, each way; the light time there and back, 0 when it is not known; cla_ops.contact. */
+/* ltp_link_contact.c. refresh: the effective configuration, from the configured one and the
+ * contact. ways: the link state of each direction; the round-trip light time, 0 if unknown. Also
+ * cla_ops.contact. */
 void link_refresh(struct link *l);
 void link_ways(struct link *l);
 void ltp_endpoint_ways(
@@ -275,8 +278,8 @@ void link_contact(struct cla *c, const struct cla_contact *contact);
 /* ltp_link_pump.c */
 void ltp_endpoint_pump(struct ltp_endpoint *h);
 
-/* ltp_link_unconfigured.c: where the segments for an unconfigured peer go. init: room for them; 0
- * or HELIO_ENOMEM. */
+/* ltp_link_unconfigured.c: destinations of segments to unconfigured peers. init: allocates them;
+ * returns 0 or HELIO_ENOMEM. */
 int unconfigured_init(struct ltp_endpoint *h, struct link *host, tick now);
 struct udp_peer *unconfigured_peer(struct ltp_endpoint *h, const struct ltp_unconfigured *g);
 void unconfigured_status(const struct link *l, struct json_t *object);
@@ -287,7 +290,7 @@ int outgoing_cancel(struct link *l, uint64_t key); /* as cla_ops.cancel */
 void outgoing_down(struct link *l);                /* the link is down */
 bool outgoing_form(struct ltp_endpoint *h);        /* true when a block was made of what waited */
 tick outgoing_due(const struct link *l);           /* when what waits becomes a block by itself */
-void outgoing_closed(struct ltp_notice *n);        /* our block is over */
+void outgoing_closed(struct ltp_notice *n);        /* an export session has closed */
 void outgoing_forget(struct ltp_endpoint *h,
                      struct link *l); /* the link is closed: no `done` follows */
 
@@ -298,14 +301,15 @@ void incoming_drop(struct ltp_endpoint *h, const struct link *l); /* NULL: of ev
 /* A turn begins: CAPSULES_TURN bundles of blocks of several are given, or as many as there are. */
 void incoming_turn(struct ltp_endpoint *h);
 
-/* ltp_link_account.c: what a link's peer has sent so far of blocks counts at the node; of all links
- * that are active; and when its sessions are gone. */
+/* ltp_link_account.c: memory of blocks that are being received counts at the node: of a link; of
+ * all active links; and when the link's sessions have closed. */
 void link_account(struct link *l);
 void ltp_endpoint_account(struct ltp_endpoint *h);
 void link_account_end(struct link *l);
 
-/* ltp_link_mixed.c: is this a part of a block of both colours? add takes the part; the whole block
- * when the other one is here, else NULL. drop: NULL of every link. */
+/* ltp_link_mixed.c: is this a part of a block with red and green data? add: stores the part;
+ * returns the whole block when the other part is present, else NULL. drop: link NULL: of every
+ * link. */
 bool mixed_is(const struct ltp_notice *n);
 struct buf *mixed_add(struct ltp_endpoint *h, struct link *l, const struct ltp_notice *n);
 void mixed_drop(struct ltp_endpoint *h, const struct link *l);

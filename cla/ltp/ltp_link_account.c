@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks that are arriving take memory of the node: what the import sessions of a link's peer hold,
- * the parts of mixed blocks that wait for the others, and blocks whose bundles are given one after
- * the other, counts there as it changes, once in a turn. What can go wrong: there is no room; then
- * the engine may hold no more of this peer than what had room, and sessions that need more are
- * refused or cancelled until the node has some.
+ * Memory of blocks that are being received counts at the node, and is updated once in a turn. It
+ * consists of the peer's import sessions, parts of mixed blocks that wait for the other part, and
+ * blocks whose bundles are passed one after the other.
+ *
+ * What can go wrong: the node has no room. Then the engine must not hold more for this peer, and
+ * sessions that need more are refused or cancelled until the node has room again.
  */
 #include <assert.h>
 
@@ -23,7 +24,7 @@ static void say_full(struct link *l)
             "sessions that need more are refused until there is some");
 }
 
-/* Sessions give back what is beyond the node's room before they may grow. */
+/* Sessions release what exceeds the node's room before they may grow. */
 static void bound_sessions(struct link *l, uint64_t peer, uint64_t held, uint64_t excess)
 {
     const uint64_t rest = held > excess ? held - excess : 0;
@@ -54,7 +55,7 @@ void link_account(struct link *l)
         bound_sessions(l, UNCONFIGURED, unconfigured, all - l->arriving);
 }
 
-/* Its sessions are gone. */
+/* The link's sessions have closed. */
 void link_account_end(struct link *l)
 {
     const struct cla_events *to = &l->env.events;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A link as its contact is. What the operator configured bounds what a contact plan says: the rate
- * is the lower one, and the timer is that of the light time, but never shorter than a configured
- * `rto` that is long enough. Up is what both say, while the wire can. What can go wrong: nothing,
- * since another rate and another timer always fit what is open.
+ * The effect of a contact on a link. The operator's configuration limits the contact plan: the
+ * lower rate is used. The timer follows the light time, but is never shorter than a configured
+ * `rto` that is long enough. The link is up if both permit it and the wire works. Nothing can go
+ * wrong, because another rate and another timer are always valid for open sessions.
  */
 #include <assert.h>
 

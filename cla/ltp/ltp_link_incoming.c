@@ -1,13 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Received blocks: one bundle each (client service 1), or several, of which each becomes a buffer
- * of its own. Several bundles in a block are capsules (client service 2, CCSDS 734.1-B-1 service
- * data aggregation), or follow each other in a block of client service 1, as ION sends them. These
- * are given to the node in parts, one in each turn: a block can have tens of thousands. If the
- * link confirms acceptance, a block is accepted when all its bundles are. One refused bundle
- * refuses the block; its sender then sends all its bundles again, and the node drops those that it
- * has as duplicates. What can go wrong: the block is no bundle, or does not consist of whole
- * bundles; memory.
+ * Received blocks. A block contains one bundle (client service 1), or several, each of which
+ * becomes a separate buffer. Several bundles in a block are capsules (client service 2, CCSDS
+ * 734.1-B-1 service data aggregation), or follow each other in a block of client service 1, as ION
+ * sends them. They are passed to the node in parts, one in each turn, because a block can have tens
+ * of thousands.
+ *
+ * If the link confirms acceptance, a block is accepted when all its bundles are. One refused bundle
+ * refuses the block. Its sender then transmits all its bundles again, and the node drops
+ * duplicates.
+ *
+ * What can go wrong: the block is no bundle, or does not consist of whole bundles; memory.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -17,7 +20,7 @@
 
 static void answer_block(struct ltp_endpoint *h, struct ltp_session_id id, bool ok)
 {
-    /* A session that is gone (cancelled in the meantime) needs no answer. */
+    /* A session that was cancelled meanwhile needs no answer. */
     if (ok)
         (void)ltp_accept(h->engine, id, ltp_endpoint_now(h));
     else
@@ -182,7 +185,7 @@ static void give_row(struct ltp_endpoint *h)
             break;
         h->capsules--;
         ok = give_capsule(h, r->link, unit, id, r->group);
-        if (list_first(&h->rows) != &r->node) /* it went with its link */
+        if (list_first(&h->rows) != &r->node) /* it was removed with its link */
             return;
     }
     if (!more || !ok || r->rest.len == 0)
@@ -250,7 +253,7 @@ static bool is_aggregate(const struct ltp_notice *n)
            sda_count(block, unit_length, CAPSULES_RX_MAX) > 0;
 }
 
-/* A block that is no bundle; the peer is told so. */
+/* A block that is no bundle; the peer gets a cancel. */
 static void drop_block(struct ltp_endpoint *h, struct link *l, struct ltp_notice *n, bool whole)
 {
     assert(n->data != NULL);
@@ -274,7 +277,7 @@ static bool join_parts(struct ltp_endpoint *h, struct link *l, struct ltp_notice
     n->data = mixed_add(h, l, n);
     if (n->data == NULL)
         return false;
-    n->kind = LTP_GREEN; /* nobody waits for an answer any more */
+    n->kind = LTP_GREEN; /* no answer is expected any more */
     n->offset = n->red_len = 0;
     n->end = true;
     return true;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blocks whose first part is red and whose rest is green (RFC 5326 §2; the CCSDS profile has none):
- * the parts come in two notices, in either order, and are put together here. The red part counts as
- * accepted as soon as it is here, since its sender has done what it can. What can go wrong: the
- * green part is lost, in pieces or without a word; then the bundle is lost, and its red part goes
- * when its time is over or others need its place.
+ * Blocks with a red and a green part (RFC 5326 §2; the CCSDS profile does not use them). The parts
+ * arrive in two notices, in either order, and are joined here. The red part counts as accepted when
+ * it is here, because its sender can do no more.
+ *
+ * What can go wrong: the green part is lost, in pieces or completely; then the bundle is lost, and
+ * its red part is dropped when its time has expired or memory is needed.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -46,7 +47,7 @@ void mixed_drop(struct ltp_endpoint *h, const struct link *l)
     assert(l != NULL || (h->halves_len == 0 && h->halves_bytes == 0));
 }
 
-/* One whose other part will not come. */
+/* Drops a part whose other part will not arrive. */
 static void give_up(struct ltp_endpoint *h, struct half *x)
 {
     struct link *l = ltp_endpoint_owner(h, x->peer);
@@ -55,7 +56,7 @@ static void give_up(struct ltp_endpoint *h, struct half *x)
     half_free(h, x);
 }
 
-/* Those that have waited too long go, and the oldest ones until there is room. */
+/* Drops parts that have waited too long, and then the oldest ones until there is room. */
 static void make_room(struct ltp_endpoint *h, const struct link *l, uint64_t bytes)
 {
     tick patience =

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles on their way out. Without aggregation each becomes a block at once. With it (client
- * service 2, CCSDS 734.1-B-1) they wait in a row, and the front of the row becomes a block when it
- * fills one, when its first has waited long enough, or when the link has nothing else to send: what
- * waits behind other data loses no time by it. A bundle that is too long for company goes by itself
- * (client service 1). What can go wrong: the peer has no client service 2, then it gets one bundle
- * per block from then on; it refuses a block for one of its bundles, then the next ones go alone;
- * memory.
+ * Bundles to transmit. Without aggregation each becomes a block at once. With aggregation (client
+ * service 2, CCSDS 734.1-B-1) they are queued. The front of the queue becomes a block when it fills
+ * one, when its first bundle has waited long enough, or when the link has no other data: waiting
+ * behind other data costs no time. A bundle that is too long for aggregation is sent alone (client
+ * service 1).
+ *
+ * What can go wrong: the peer has no client service 2; then it gets one bundle per block from then
+ * on. It refuses a block because of one bundle; then the next bundles are sent alone. Memory.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -131,15 +132,16 @@ static void waiting_free(struct link *l, struct waiting *w)
     free(w);
 }
 
-/* A block goes on for those of its bundles that are not taken back; but while the link is down
- * nobody knows until when: what is over must not be sent then, and the others go again. */
+/* A block continues for those of its bundles that are not taken back. While the link is down its
+ * duration is unknown: then the block is cancelled, expired bundles are not sent, and the others
+ * are sent again. */
 static void cancel_useless(struct link *l, struct outgoing *x)
 {
     assert(x->link == l);
     if (x->over == 0 || (l->up && x->over < x->count))
         return;
     (void)ltp_cancel(l->endpoint->engine, x->id, LTP_USR_CNCLD,
-                     ltp_endpoint_now(l->endpoint)); /* or it is over */
+                     ltp_endpoint_now(l->endpoint)); /* or it has closed */
     ltp_endpoint_kick(l->endpoint);
 }
 
@@ -157,7 +159,8 @@ int outgoing_cancel(struct link *l, uint64_t key)
         const size_t i = find_key(x, key);
         if (x->link != l || i == x->count)
             continue;
-        if (i >= x->over) { /* not taken back before: an end of life and a contact's end may meet */
+        /* not taken back before: a lifetime and a contact may end at the same time */
+        if (i >= x->over) {
             x->keys[i] = x->keys[x->over];
             x->keys[x->over++] = key;
         }
@@ -177,8 +180,8 @@ void outgoing_down(struct link *l)
     }
 }
 
-/* How many from the front of the row make the next block, of one colour, and its bytes. What does
- * not end where it should could not be told from the next one. */
+/* How many bundles from the front of the queue form the next block, all with one LTP colour, and
+ * its bytes. A bundle whose length cannot be determined is sent alone. */
 static size_t company(struct link *l, size_t *bytes)
 {
     assert(l->waiting_len > 0);
@@ -286,7 +289,7 @@ static void learn_limit(struct link *l, const struct ltp_notice *n, size_t count
     }
 }
 
-/* Is there anybody at all who answers? */
+/* Does the peer answer orange blocks at all? */
 static void learn_orange(struct link *l, const struct ltp_notice *n)
 {
     if (!n->orange || n->kind == LTP_EXPORT_CANCELLED)
@@ -300,7 +303,7 @@ static void learn_orange(struct link *l, const struct ltp_notice *n)
                 ORANGE_SILENT_MAX);
 }
 
-/* What the engine has found of the peer's receiver, told when it matters. */
+/* Logs the engine's knowledge about the peer's receiver when it matters. */
 static void learn_support(struct link *l)
 {
     struct ltp_support b;
@@ -374,7 +377,8 @@ static enum cla_reason reason_of(const struct ltp_notice *n)
     return CLA_REASON_PROTOCOL; /* a peer's number that RFC 5326 reserves */
 }
 
-/* A green block is over when it was sent; of a red or an orange one the peer has told. */
+/* The outcome of a closed session: a green block is done when it was sent; for red and orange
+ * blocks the peer has answered. */
 static enum cla_outcome outcome_of(const struct outgoing *x, const struct ltp_notice *n,
                                    enum cla_reason *reason)
 {

@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The end of every handler: notices go to the node, segments to the socket while the links' buckets
- * have credit, and one timer is set for whatever comes first. It goes round while output makes new
- * notices (a green block is done when it is sent). What can go wrong: the socket is full, then the
- * batch waits for it and no segment is asked for; there is more than a turn's work, then the
- * alarm goes on soon, after the world has looked at everything else.
+ * The end of every handler: notices are passed to the node, segments to the socket while the links'
+ * token buckets have credit, and one timer is set for the earliest event. It repeats while output
+ * causes new notices (a green block is done when it is sent).
  *
- * Only active links are looked at: those to whose peers something has happened (ltp_touched), until
- * they have nothing to send or to tell. So a turn costs what happens in it, however many links
- * there are.
+ * What can go wrong: the socket is full; then the batch waits for it, and no further segment is
+ * requested. More than a turn's work; then the alarm fires soon, after the world has served
+ * everything else.
  *
- * With CCSDS frames the bucket pays for what is on the channel: for the bytes of each segment when
- * it is sent, and for heads, idle data and overhead when the frames that it is in are whole.
+ * Only active links are examined: those with changed peers (ltp_touched), until they have no output
+ * and no notices. So the cost of a turn does not depend on the number of links.
+ *
+ * With CCSDS frames the bucket is charged for the bytes on the channel: for each segment when it is
+ * sent, and for headers, idle data and overhead when its frames are complete.
  */
 #include "cla/ltp/ltp_link.h"
 
@@ -23,11 +24,13 @@
  * take all. */
 #define OUTPUT_BYTES (256 * 1024)
 #define UNCONFIGURED_BYTES (OUTPUT_BYTES / 8)
-/* Before timers fire the socket is read: so often in one turn (2 MiB), then for so many turns,
- * which is the largest socket buffer. Who sends more than we can read does not stop the timers. */
+/* Before timers fire, the socket is read up to READS_MAX times in one turn (2 MiB), for up to
+ * HELD_MAX turns (the largest socket buffer). A sender that is faster than this node must not stop
+ * the timers. */
 #define READS_MAX 4u
 #define HELD_MAX 32u
-/* Whose sessions had no room at the node asks again so much later, if nothing else wakes it. */
+/* After the node had no room for a peer's sessions, the next attempt is so much later, unless
+ * something else wakes the link. */
 #define FULL_AGAIN (100 * TICK_MS)
 
 struct budget {
@@ -256,8 +259,8 @@ static void pay_frames(struct ltp_endpoint *h, struct link *l)
     l->ahead = 0;
 }
 
-/* A batch of a local endpoint with frames, which has one link, goes to the port: a frame that is
- * begun waits for what the link has to send soon. */
+/* Passes a batch to the port of a local endpoint with frames, which has one link. An incomplete
+ * frame waits for data that the link will send soon. */
 static bool flush_frames(struct ltp_endpoint *h)
 {
     assert(h->framed);
@@ -287,7 +290,7 @@ static bool output_spans(struct ltp_endpoint *h, struct budget *budget)
     return room && udp_flush(h->io) && budget->all > 0;
 }
 
-/* When one of them goes on; who has nothing more to do is no longer active. */
+/* The earliest wake-up of the active links. A link without further work is no longer active. */
 static tick wake_active(struct ltp_endpoint *h)
 {
     tick wake = TICK_NEVER;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a peer's datagrams may come from: from the address of the link's `remote`, whatever the
- * port, unless `source` says otherwise. The engine compares, since it knows whose a segment is;
- * here is what it compares with, and what becomes of a refusal: it is counted, and the operator's
- * log hears of it, at once and then once a minute, so that a peer which really sends from another
- * address is found. So it is with segments that are refused for their authentication (RFC 5327).
- * Datagrams of unknown senders that change their address are counted for the link that accepts
- * them. The log also hears of a node that has this node's number, and of a peer that has an erasure
- * code, or frames, where its link has none. CCSDS frames are checked where they arrive. Nothing can
- * fail.
+ * Permitted sources of a peer's datagrams: the address of the link's `remote` with any port, unless
+ * `source` says otherwise. The engine compares, because it knows the peer of a segment. This file
+ * sets the expected address and handles refusals: they are counted, and logged at once and then
+ * once a minute, so that the operator finds a peer that really sends from another address. The same
+ * holds for segments refused by authentication (RFC 5327).
+ *
+ * Datagrams of unconfigured peers whose address changes are counted for the link that accepts them.
+ * The log also shows a node with this node's number, and a peer with an erasure code or frames
+ * where its link has none. CCSDS frames are checked where they arrive. Nothing can fail.
  */
 #include <assert.h>
 #include <inttypes.h>
@@ -28,8 +28,8 @@ void source_set(struct link *l)
     assert(h != NULL && h->engine != NULL);
     uint8_t key[ADDRESS_KEY_MAX];
     size_t match = h->framed ? 0 : address_check_bytes((enum address_check)l->config->source);
-    /* Nobody's datagrams come from 0.0.0.0: until the name of remote is known, none is the peer's.
-     */
+    /* No datagram has the source 0.0.0.0: until the name of remote is resolved, the peer has no
+     * valid source. */
     const struct address nobody = {.v4 = {.sin_family = AF_INET}};
     const struct address *remote = address_given(&l->to.address) ? &l->to.address : &nobody;
     int r = ltp_source(h->engine, l->peer, address_key(remote, key), match);
@@ -93,8 +93,8 @@ static void say_auth(struct link *l, uint64_t peer, enum verdict why)
             name, r->count, from, auth_text(why));
 }
 
-/* Whose log is told: of the peer's link; of an unknown sender, the link that accepts such. NULL:
- * the peer's span is gone, and it is remembered for its sessions. */
+/* The link whose log reports it: the peer's link; for an unconfigured peer, the link that accepts
+ * such. NULL: the peer's span was removed, and only its sessions are remembered. */
 static struct link *refused_link(struct ltp_endpoint *h, uint64_t peer, enum verdict why)
 {
     struct link *l = ltp_endpoint_owner(h, peer);
@@ -124,8 +124,8 @@ void source_refuse(struct ltp_endpoint *h, const struct address *from, enum verd
         say_auth(l, peer, why);
 }
 
-/* One more refusal of the local endpoint: is it time for a line of the log? *at is where the latest
- * one came from; room for ADDRESS_TEXT_MAX. */
+/* Counts a refusal of the local endpoint. True: a log line is due. *at is the source of the latest
+ * one; it has ADDRESS_TEXT_MAX bytes. */
 static bool count_refusal(const struct ltp_endpoint *h, struct link_refusals *r,
                           const struct address *from, char *at)
 {
@@ -142,7 +142,7 @@ static bool count_refusal(const struct ltp_endpoint *h, struct link_refusals *r,
     return true;
 }
 
-/* The link whose remote has this address; else the first one. */
+/* The link with this address as remote; else the first one. */
 static struct link *link_at_address(struct ltp_endpoint *h, const struct address *from)
 {
     list_for_each (it, &h->common.links) {

@@ -139,7 +139,7 @@ static void put_security(json_t *frames, const struct frame_secure_counts *n)
         put_sdls_verdicts(o, "received", n->processed);
 }
 
-/* Of CCSDS frames: those that arrived by verdict, what their packets came to, what was sent. */
+/* CCSDS frames: received ones by verdict, results of their packets, sent ones. */
 static void put_frames(json_t *o, const struct port *port, int wire)
 {
     struct frame_port_counters n;

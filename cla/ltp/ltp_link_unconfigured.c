@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Unconfigured peers of a local address: LTP engines that no link names and that may send to it all
- * the same. Their bundles come in by the host, which is the link that asked for them; what the
- * engine sends to them goes to the address that each began with, all together at the host's rate.
- * What can go wrong: only that memory for their addresses is out at the start.
+ * Unconfigured peers of a local address: LTP engines without a link that may send to it. Their
+ * bundles are received by the host, the link with `unknown.accept`. Segments to them are sent to
+ * the address of their first segment, all together at the host's rate. What can go wrong: no memory
+ * for their addresses at the start.
  */
 #include <assert.h>
 #include <jansson.h>
@@ -30,8 +30,8 @@ int unconfigured_init(struct ltp_endpoint *h, struct link *host, tick now)
     return 0;
 }
 
-/* A place gets another unconfigured peer only by a datagram that comes in, when no batch is under
- * way; but one that waits for the socket may still hold segments for the former. */
+/* A place gets another unconfigured peer only when a datagram arrives, and then no batch is being
+ * built. But a batch that waits for the socket may still have segments for the former peer. */
 struct udp_peer *unconfigured_peer(struct ltp_endpoint *h, const struct ltp_unconfigured *g)
 {
     assert(h->host != NULL && g->place < h->host->config->accept_unknown);

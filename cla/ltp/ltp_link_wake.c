@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What wakes a local endpoint up: its port is ready, or its alarm goes off, soon when there is work
- * left over. When what came wanted no answer, was little and came soon after what came before, the
- * port is not watched for a while (`gather`): a wake-up for each datagram of a paced sender costs
- * many times what the datagram does, except in a world where it costs nothing. What can go wrong at
- * the beginning: the address cannot be bound, or descriptors are out. The local endpoint's memory
- * goes when its port has closed.
+ * Wake-ups of a local endpoint: its port is ready, or its alarm fires (soon if work is left). After
+ * few datagrams that need no answer and arrived in a short interval, the port is not watched for a
+ * while (`gather`): a wake-up for each datagram of a paced sender costs many times the datagram's
+ * processing. Not in a world where wake-ups cost nothing.
+ *
+ * What can go wrong at the beginning: the address cannot be bound, or there are no descriptors. The
+ * local endpoint is freed when its port has closed.
  */
 #include <assert.h>
 #include <stdio.h>

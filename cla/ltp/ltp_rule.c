@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The bundle is decoded only when there are rules that ask for more than its size. What can go
- * wrong: a bundle that cannot be decoded (none that comes from an agent) has the link's own colour.
+ * The bundle is decoded only if a rule needs more than its size. What can go wrong: a bundle that
+ * cannot be decoded (never from the agent) gets the link's own colour.
  */
 #include "cla/ltp/ltp_rule.h"
 

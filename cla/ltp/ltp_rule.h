@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The colour of a bundle by rules: the items of the key `colours`, of which the first that fits
- * decides. */
+/* The LTP colour (red, green, orange) of a bundle by rules: the items of the key `colours`; the
+ * first match decides. */
 #ifndef CLA_LTP_RULE_H
 #define CLA_LTP_RULE_H
 

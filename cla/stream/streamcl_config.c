@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: a link that neither listens nor connects, or of which nothing says
- * whose connections it accepts. */
+/* What can go wrong: a link that neither listens nor connects, or without a rule for accepted
+ * connections. */
 #include "cla/stream/streamcl_config.h"
 
 #include <stdio.h>

@@ -41,8 +41,8 @@ int streamcl_config_conflict(const struct cla_named *config, const struct cla_na
 
 /* Does it open a connection to its remote? */
 bool streamcl_connects(const struct streamcl_config *k);
-/* Do both, at one local address, accept the same connections, as far as the configurations say? Two
- * names can turn out to be one host later. */
+/* By their configurations, do both accept the same connections at one local address? Two names may
+ * resolve to one host later. */
 bool streamcl_ambiguous(const struct streamcl_config *a, const struct streamcl_config *b);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A connection: octets come, and each whole bundle goes to the node. What can go wrong: it does not
- * come about, breaks, brings wrong octets or none; the node has no room for what arrives, then the
- * rest of that bundle is dropped, because its sender cannot be told. All of it is counted.
+ * A connection: octets are received, and each whole bundle is passed to the node. What can go
+ * wrong: the connection fails, ends, or brings invalid octets or none. If the node has no room for
+ * an arriving bundle, the rest of the bundle is dropped, because the protocol cannot signal that to
+ * its sender. All of it is counted.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -105,8 +106,8 @@ static bool does_rest(const struct streamcl_conn *c)
     return now_of(c) < rest_until(&c->link->rest, c->endpoint->s.shared);
 }
 
-/* The time that bundles took is the link's (base/rest.h), and that of octets that are dropped: else
- * who fills the memory has most of the loop's reads. */
+/* The time of bundles, and of dropped octets, is charged to the link (base/rest.h). Otherwise a
+ * peer that fills the memory would use most of the loop's reads. */
 static void charge_time(struct streamcl_conn *c, tick began, uint64_t bundles, uint64_t bytes,
                         tick earned)
 {
@@ -347,8 +348,8 @@ static void tell_failure(struct streamcl_link *l)
         cla_say(&l->cla, 1, "%s", text);
 }
 
-/* The last attempt went to an address that is not the peer's any more. If it has failed, the next
- * one need not wait for its pause; if nobody answers, it ends. */
+/* The last attempt used an address that is no longer the peer's. If it has failed, the next attempt
+ * needs no pause; if it is unanswered, it ends. */
 static void follow_name(struct streamcl_link *l)
 {
     char text[REMOTE_NAME_TEXT_MAX];
@@ -379,7 +380,7 @@ void streamcl_conn_resolved(void *link)
     }
 }
 
-/* Off its lists; the memory goes in the next turn. */
+/* Removes it from its lists; it is freed in the next turn. */
 static void bury_conn(struct streamcl_conn *c)
 {
     struct streamcl_link *l = c->link;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the local endpoint of a link (cla/stream_endpoint.h) does: in its turns, deadlines are kept
- * and links connect; a connection belongs to a link by the address that it comes from. What can go
- * wrong: no link takes a connection, which is refused; too many come, and one gives way.
+ * The local endpoint of a link (cla/stream_endpoint.h). In its turns it serves deadlines, and links
+ * connect. The source address of a connection selects its link. What can go wrong: no link accepts
+ * a connection, which is refused; too many connect, and one is displaced.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -78,7 +78,7 @@ static void write_link(struct list *todo)
     streamcl_write(container_of(todo, struct streamcl_link, todo));
 }
 
-/* ---- who connects ---- */
+/* ---- accepted connections ---- */
 
 static void refuse_stream(struct streamcl_endpoint *h, struct stream *s, const struct address *from)
 {
@@ -96,7 +96,7 @@ static void refuse_stream(struct streamcl_endpoint *h, struct stream *s, const s
             (unsigned long long)h->s.unknown_refused);
 }
 
-/* The link whose remote it comes from, else the first that accepts any; NULL: none does. A link
+/* The link whose remote is the source, else the first that accepts any source; NULL: none. A link
  * that an operator set to down accepts nothing. */
 static struct streamcl_link *find_link(struct streamcl_endpoint *h, const struct address *from,
                                        bool *named)
@@ -130,9 +130,9 @@ static bool gives_way(const struct streamcl_conn *c, const struct streamcl_conn 
            (c->brought != before->brought ? !c->brought : c->heard < before->heard);
 }
 
-/* Connections from the host of a link's remote are in no crowd: what other hosts do takes none of
- * them. There are as many as one address may have; one without a bundle gives way, else the one
- * that was silent for longest. */
+/* Connections from the host of a link's remote are in no crowd, so other hosts cannot displace
+ * them. They have the limit of one address. Beyond it, one without a bundle is closed, else the one
+ * with the longest silence. */
 static void clear_named(struct streamcl_link *l)
 {
     struct streamcl_conn *last = NULL;
@@ -189,7 +189,7 @@ static const struct stream_endpoint_ops endpoint_ops = {
     .displaced = displace_conn,
 };
 
-/* Two links that accept the same host's connections: which is meant nobody could say. */
+/* Two links would accept connections of the same host: the right one is undefined. */
 static bool is_ambiguous(const struct stream_endpoint *h, const struct streamcl_link *l)
 {
     list_for_each (it, &h->common.links) {

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A head is understood when all of it has come. A long bundle is read to its place, short ones and
- * the beginning of long ones are copied there. What can go wrong: a length above the limit, a CBOR
- * item that is no byte string or has no definite length (nothing says where it ends), memory.
+ * A header is parsed when it is complete. The rest of a long bundle is read directly to its place;
+ * short bundles, and the start of long ones, are copied. What can go wrong: a length above the
+ * limit; a CBOR item that is no byte string, or has no definite length (then its end is unknown);
+ * memory.
  */
 #include "cla/stream/streamcl_frame.h"
 

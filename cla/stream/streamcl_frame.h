@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Bundles one behind the other on a byte stream, by either of two framings. Pure.
+ * Bundles in sequence on a byte stream, with one of two framings. Pure.
  *
- *   STCP   a length of 4 octets, most significant first, then the bundle (ION's bpv7/stcp)
- *   MTCP   a CBOR byte string of definite length, which is the bundle (draft-ietf-dtn-mtcpcl §3)
+ *   STCP  a length of 4 octets, most significant first, then the bundle (ION's bpv7/stcp)
+ *   MTCP  a CBOR byte string of definite length, which is the bundle (draft-ietf-dtn-mtcpcl §3)
  *
- * With both a length of 0 is a keepalive. Input is taken in any pieces: octets are put where
- * streamcl_space says, and streamcl_next gives what is complete.
+ * In both a length of 0 is a keepalive. Input may arrive in any pieces: octets are written to
+ * streamcl_space, and streamcl_next returns complete items.
  */
 #ifndef CLA_STREAMCL_FRAME_H
 #define CLA_STREAMCL_FRAME_H
@@ -20,8 +20,9 @@
 enum streamcl_framing { STREAMCL_STCP, STREAMCL_MTCP };
 
 #define STREAMCL_HEAD_MAX 9u          /* octets of a head: an MTCP length of 64 bits */
-#define STREAMCL_SCRATCH (32u * 1024) /* octets that are read before it is known whose they are */
-#define STREAMCL_DIRECT (16u * 1024)  /* so many octets of a bundle are read to their place */
+#define STREAMCL_SCRATCH (32u * 1024) /* octets that are read before their kind is known */
+/* bundle octets from this number on are read directly to their place */
+#define STREAMCL_DIRECT (16u * 1024)
 #define STREAMCL_STCP_MAX UINT64_C(0x7fffffff) /* ION reads a length as a signed one */
 
 /* Writes the head of a bundle of `len` octets (0: a keepalive; STCP: below 2^32). Returns its
@@ -35,7 +36,7 @@ enum streamcl_step {
     STREAMCL_KEEPALIVE, /* a length of 0 */
     STREAMCL_BUNDLE,    /* a whole bundle */
     STREAMCL_NO_ROOM,   /* memory is out: the rest of this bundle is skipped */
-    STREAMCL_SKIPPED,   /* a bundle that was shed has ended */
+    STREAMCL_SKIPPED,   /* a skipped bundle has ended */
     STREAMCL_TOO_LONG,  /* its length is above the limit */
     STREAMCL_MALFORMED  /* MTCP: no byte string of definite length begins here */
 };
@@ -46,9 +47,9 @@ struct streamcl_input {
     struct buf *bundle;  /* of the bundle that arrives; NULL: nothing of it is kept yet */
     uint64_t left;       /* octets of it that are still to come */
     bool open;           /* a bundle arrives */
-    bool skip;           /* what comes of it is dropped */
-    bool direct;         /* streamcl_space gave room of `bundle` */
-    uint64_t dropped;    /* octets that came to be dropped; the user sets it to 0 again */
+    bool skip;           /* the rest of the bundle is dropped */
+    bool direct;         /* streamcl_space returned memory of `bundle` */
+    uint64_t dropped;    /* dropped octets; the user resets it to 0 */
     size_t at, have;     /* [at, have) of scratch is not understood yet */
     uint8_t scratch[STREAMCL_SCRATCH];
 };

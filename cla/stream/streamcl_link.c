@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapters "stcp" and "mtcp": bundles on TCP connections, one behind the other, and nobody
- * confirms them. The calls of the node; what they ask for happens at the end of the round, or in
- * the endpoint's next turn. What can go wrong at open: the local address is in use; memory. Later
- * on: there is no connection, the window is full, memory.
+ * The adapters "stcp" and "mtcp": bundles in sequence on TCP connections, without acknowledgements.
+ * The functions of cla_ops; their work is done at the end of the round, or in the endpoint's next
+ * turn.
+ *
+ * What can go wrong at open: the local address is in use; memory. Later: there is no connection,
+ * the window is full, memory.
  */
 #include "cla/stream/streamcl_link.h"
 
@@ -105,7 +107,7 @@ static int open_link(struct cla **out, const struct cla_env *env, const void *co
     }
     remote_name_on_answer(&l->remote, streamcl_conn_resolved, l);
     if (address_given(&k->local))
-        remote_name_watch(&l->remote); /* its addresses say who may connect */
+        remote_name_watch(&l->remote); /* its addresses select the accepted connections */
     alarm_init(&l->pace, env->world, ALARM_LINK, on_pace, l);
     l->retry_at = streamcl_wanted(l) ? 0 : TICK_NEVER; /* in the first turn */
     stream_endpoint_kick(&l->endpoint->s);
@@ -184,7 +186,7 @@ static void tell_refusal(struct streamcl_link *l, enum cla_verdict verdict)
     l->refusals_told = l->n.bundles_refused;
 }
 
-/* The token is the bundle's length: nobody at the other end hears of it. */
+/* The token is the bundle's length. The protocol has no acknowledgement. */
 static void streamcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
     struct streamcl_link *l = link_of(c);

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The inside of the adapters "stcp" and "mtcp", for their streamcl_*.c files. A link has at most
- * one connection of its own (`out`), by which it sends. Others connect to its local endpoint and
- * send; nothing is sent to them. Whose a connection is, its address says when it comes.
+ * Private to the adapters "stcp" and "mtcp" (streamcl_*.c).
+ *
+ * A link has at most one outgoing connection (`out`), which it uses to send. Peers connect to its
+ * local endpoint and send; nothing is sent to them. The source address of an accepted connection
+ * selects its link.
  *
  *   connection of the link:  connecting ──writable──► connected ──end──► the next one, after a
  * pause connection of a peer:    accepted (of the link whose `remote` it comes from, or `source:
@@ -62,11 +64,11 @@ struct streamcl_conn {
     struct stream *stream; /* NULL: it has ended */
     bool own;              /* the link opened it */
     bool brought;          /* a bundle */
-    bool named;            /* it comes from the host of the link's remote */
+    bool named;            /* its source is the host of the link's remote */
     bool connected, reading;
     bool more;     /* its scratch has steps for the next turn */
     bool taking;   /* streamcl_conn_take runs */
-    tick heard;    /* when it began, something came, or this side began to read again */
+    tick heard;    /* time when it began, octets arrived, or this side began to read again */
     uint64_t held; /* of the node's memory, for the bundle that arrives */
     struct streamcl_input in;
 };
@@ -94,15 +96,15 @@ struct streamcl_link {
     struct alarm pace; /* the next burst, or the rest of a long turn */
     struct rest rest;
     struct list waiting; /* struct streamcl_sending, the first may be begun */
-    struct list sent;    /* likewise: the node is to be told */
+    struct list sent;    /* likewise: outcomes to report to the node */
     uint64_t begun;      /* octets of the first one that the kernel has, with its head */
-    uint8_t keep[STREAMCL_HEAD_MAX]; /* a keepalive under way */
+    uint8_t keep[STREAMCL_HEAD_MAX]; /* a keepalive in transmission */
     size_t keep_len, keep_done;
     tick wrote_at;                 /* when octets left last */
     uint64_t flight, flight_bytes; /* bundles without an outcome */
     uint64_t unconfirmed;          /* bytes of bundles that the node has not confirmed */
     bool allowed;                  /* by the operator */
-    bool resolving;                /* it connects when the first look-up has ended */
+    bool resolving;                /* it connects after the first look-up */
     bool planned;                  /* contact is the plan's */
     struct cla_contact contact;
     bool paused; /* the node has no room */
@@ -124,17 +126,17 @@ struct streamcl_link {
     } n;
 };
 
-/* streamcl_endpoint.c. join: listens when it is the first link there; 0 or an error with its text.
- * leave: its connections have ended; `closed` follows later, and its memory goes. */
+/* streamcl_endpoint.c. join: listens for the first link there; returns 0 or an error with its text.
+ * leave: after its connections have ended; `closed` is called later, and the link is freed. */
 int streamcl_join(struct streamcl_link *l, char *why, size_t why_cap);
 void streamcl_leave(struct streamcl_link *l);
 
-/* streamcl_conn.c. connect: to the link's remote, once an address of its name is known, unless it
- * is connected or shall not be; a failure is counted, and the next try is due. resolved: a look-up
- * has ended. accept: takes the stream; crowd NULL: it is from the host of the link's remote, and
- * gives way to none of others. take: what was read is understood, so many steps at most. watch:
- * reads or not, as link and turn allow. deadline, expire: of silence. end: it ends now; its bundles
- * are told. */
+/* streamcl_conn.c. connect: connects to the link's remote when its address is known, unless it is
+ * connected or must not connect; after a failure, which is counted, the next attempt is due.
+ * resolved: a look-up has ended. accept: takes the stream; crowd NULL: it is from the host of the
+ * link's remote, and others cannot displace it. take: processes read octets, at most this many
+ * steps. watch: reads or not, as link and turn permit. deadline, expire: of silence. end: it ends
+ * now; outcomes of its bundles are reported. */
 void streamcl_conn_connect(struct streamcl_link *l);
 void streamcl_conn_resolved(void *link);
 void streamcl_conn_accept(struct streamcl_link *l, struct stream *s, const struct slice *crowd);
@@ -144,10 +146,11 @@ tick streamcl_conn_deadline(const struct streamcl_conn *c);
 void streamcl_conn_expire(struct streamcl_conn *c, tick now);
 void streamcl_conn_end(struct streamcl_conn *c, enum streamcl_end end, int error);
 
-/* streamcl_output.c. queue: CLA_REASON_NONE, or why not. write: as much as rate and stream take
- * now, and what left is told. touch: that at the end of the round. fail: all that waits has failed.
- * forget: likewise, and nothing is told. pace_set: configuration or contact say another rate.
- * keepalive_at: when one is due. set_limits: of bytes that wait; tell: the node is told. */
+/* streamcl_output.c. queue: CLA_REASON_NONE, or the reason of the refusal. write: writes as much as
+ * rate and stream permit, and reports outcomes. touch: requests write at the end of the round.
+ * fail: all queued bundles have failed. forget: the same without reports. pace_set: configuration
+ * or contact have another rate. keepalive_at: when the next one is due. set_limits: of queued
+ * bytes; tell: also informs the node. */
 enum cla_reason streamcl_queue(struct streamcl_link *l, uint64_t key, struct buf *bundle);
 int streamcl_take_back(struct streamcl_link *l, uint64_t key);
 void streamcl_write(struct streamcl_link *l);

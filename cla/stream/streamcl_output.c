@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the node gives waits for the link's connection and its rate, and is written in turn, each
- * bundle behind its head. A bundle that the kernel has taken whole is handed over: the protocol has
- * no acknowledgements. What can go wrong: the stream takes no more, then it says when it does; the
- * connection ends, then what was not taken whole has failed.
+ * Bundles of the node are queued for the link's connection and its rate, and written in order, each
+ * after its header. A bundle is handed over when the kernel has accepted all of it: the protocol
+ * has no acknowledgements. What can go wrong: the stream is full; then it reports when it has room.
+ * The connection ends; then bundles that were not completely accepted have failed.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 #include "cla/stream/streamcl_link.h"
 
-#define PACE_PIECE 1448u /* octets: what a TCP segment on Ethernet carries */
+#define PACE_PIECE 1448u /* octets of data in a TCP segment on Ethernet */
 
 /* What one write gives to the stream. */
 struct gathered {
@@ -108,7 +108,7 @@ int streamcl_take_back(struct streamcl_link *l, uint64_t key)
         if (s->key != key)
             continue;
         if (l->begun > 0 && s == first_of(&l->waiting))
-            return 0; /* what is begun goes on, or the stream would have no frames any more */
+            return 0; /* a begun bundle must be completed, to keep the framing intact */
         (void)end_sending(l, s);
         stream_endpoint_kick(&l->endpoint->s); /* limits */
         return HELIO_ENOENT;
@@ -207,7 +207,7 @@ static void note_written(struct streamcl_link *l, size_t got)
     }
 }
 
-/* True: there may be more to write, and room for it. */
+/* True: there may be more to write, and the stream has room. */
 static bool write_some(struct streamcl_link *l, tick now)
 {
     struct gathered g = {.max = bucket_credit(&l->bucket, PACE_PIECE, now)};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What goes wrong is the user's: addresses, and a packet that is too short for a bundle. */
+/* What can go wrong: addresses, and a datagram limit that is too short for a bundle. */
 #include "cla/udp/udpcl_config.h"
 
 #include <stdio.h>

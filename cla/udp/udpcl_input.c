@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Whose a datagram is: of the link whose remote address it came from, else of one whose remote host
- * it came from, from whatever port; else of the link that takes unknown senders, or of nobody. What
- * can go wrong: nobody wants it, it is no bundle, memory; all counted.
+ * The link of a received datagram: the one whose remote address and port is the source; else one
+ * whose remote host is the source; else the link that accepts unconfigured peers; else none. What
+ * can go wrong: no link, no bundle, no memory; all counted.
  */
 #include <assert.h>
 #include <string.h>
@@ -11,7 +11,7 @@
 
 #define SAY_PAUSE (10 * TICK_S)
 
-/* *known: a link names the sender. NULL: nobody takes it. */
+/* *known: the sender is the remote of a link. NULL: no link accepts it. */
 static struct udpcl_link *find_link(struct udpcl_port *p, const struct address *from, bool *known)
 {
     struct udpcl_link *by_host = NULL, *open = NULL;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The adapter "udp": UDPCL (RFC 7122 §3.2.2), one bundle in one datagram, and nobody confirms it.
- * The calls of the node; what they ask for happens in the port's next turn. What can go wrong at
- * open: the address is in use; memory. Later on: a bundle that is too long for a datagram, the
- * window is full, memory.
+ * The adapter "udp": UDPCL (RFC 7122 §3.2.2), one bundle in one datagram, without acknowledgements.
+ * The functions of cla_ops; their work is done in the port's next turn.
+ *
+ * What can go wrong at open: the address is in use; memory. Later: a bundle is too long for a
+ * datagram, the window is full, memory.
  */
 #include <assert.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@ static void set_limits(struct udpcl_link *l)
                                         .bundle_max = udpcl_bundle_max(l->config)};
 }
 
-/* The lower one of what is configured and what the contact carries. */
+/* The lower one of the configured rate and the contact's. */
 static void set_rate(struct udpcl_link *l)
 {
     const struct pace_keys *pace = &l->config->pace;
@@ -122,7 +123,7 @@ static int udpcl_cancel(struct cla *c, uint64_t key)
         free(s);
         return HELIO_ENOENT;
     }
-    return HELIO_ENOENT; /* what left has been told */
+    return HELIO_ENOENT; /* outcomes of transmitted bundles have been reported */
 }
 
 static const char *const live[] = {
@@ -146,7 +147,7 @@ static int udpcl_set(struct cla *c, const void *config, void *files, char *why, 
 
 static void udpcl_confirm(struct cla *c, uint64_t token, enum cla_verdict verdict)
 {
-    (void)token; /* nobody hears it */
+    (void)token; /* the protocol has no acknowledgement */
     link_of(c)->n.bundles_refused += verdict != CLA_ACCEPTED;
 }
 
@@ -219,10 +220,10 @@ void udpcl_check_self(const struct cla *c)
     const struct udpcl_link *l = container_of((struct cla *)(uintptr_t)c, struct udpcl_link, cla);
     const struct udpcl_port *p = l->port;
     assert(check_waiting(l) == l->waiting_len);
-    assert(list_empty(&l->leaving)); /* what left was told in the same turn */
+    assert(list_empty(&l->leaving)); /* outcomes are reported in the same turn */
     assert(c->limits.window >= 1 && c->limits.bundle_max == udpcl_bundle_max(l->config));
     assert(!p->common.ending && p->port != NULL && p->io == p->port->io);
     assert(p->now <= world_now(p->world) && alarm_due(&p->alarm) <= p->due);
-    /* who has something to send is woken up for it */
+    /* a link with bundles to send has a wake-up */
     assert(l->waiting_len == 0 || alarm_due(&p->alarm) != TICK_NEVER || udp_pending(p->io));
 }

@@ -23,7 +23,7 @@ struct udpcl_port {
     tick due;                       /* of the next turn, at the latest; TICK_NEVER: of none */
     uint64_t late_ns, late_wakeups; /* turns that began later: by how much; those above 1 ms */
     uint64_t unknown_refused;       /* datagrams of senders that no link names */
-    tick say_after;                 /* then the next of these is told */
+    tick say_after;                 /* next time that one of these is logged */
 };
 
 struct udpcl_link {
@@ -45,7 +45,7 @@ struct udpcl_link {
         uint64_t bundles_sent, bundles_failed, bundles_received, bundles_refused;
         uint64_t unknown_accepted, air_bytes, no_memory;
         uint64_t rx_bytes; /* of datagrams for it */
-        tick heard;        /* the latest of its own sender; TICK_NEVER: none came */
+        tick heard;        /* latest datagram of the configured peer; TICK_NEVER: none */
         uint64_t verdicts[UDPCL_VERDICT_COUNT];
     } n;
 };
@@ -56,18 +56,18 @@ struct udpcl_sending {
     struct buf *bundle;
 };
 
-/* udpcl_port.c. join: opens the port when it is the first link; 0 or an error with its text. leave:
- * `closed` follows later than the call, and the link's memory goes. */
+/* udpcl_port.c. join: opens the port for its first link; returns 0 or an error with its text.
+ * leave: `closed` is called later, and the link is freed. */
 int udpcl_join(struct udpcl_link *l, char *why, size_t why_cap);
 void udpcl_leave(struct udpcl_link *l);
 void udpcl_kick(struct udpcl_port *p); /* a turn soon */
 
-/* udpcl_output.c: what waits goes as far as rates and the port allow; what does not wait any more
- * is told. `wake`: when to go on. */
+/* udpcl_output.c: sends queued bundles within rates and the port's room, and reports outcomes.
+ * `wake`: time to continue. */
 void udpcl_output(struct udpcl_port *p, tick *wake);
-void udpcl_forget(struct udpcl_link *l); /* nothing is told any more */
+void udpcl_forget(struct udpcl_link *l); /* drops all without reports */
 
-/* udpcl_input.c: a datagram, and whose it is */
+/* udpcl_input.c: a received datagram; finds its link */
 void udpcl_input(struct udpcl_port *p, struct slice datagram, const struct address *from);
 
 /* udpcl_link.c */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits leaves at the link's rate, a datagram each, in batches. A bundle whose datagram the
- * port has is handed over: nobody will say more. What can go wrong: the port is full, then its
- * batch waits and nothing more leaves; the link is down, then what waits has failed.
+ * Queued bundles are sent at the link's rate, one datagram each, in batches. A bundle is handed
+ * over when the port has accepted its datagram: UDP reports nothing more. What can go wrong: the
+ * port is full; then its batch waits and nothing more is sent. The link is down; then queued
+ * bundles have failed.
  */
 #include <assert.h>
 #include <stdlib.h>
@@ -25,7 +26,7 @@ static uint64_t end_sending(struct udpcl_sending *s)
     return key;
 }
 
-/* True when there was one of this outcome to tell; the node may have closed the link meanwhile. */
+/* Reports one outcome; true: there was one. The node may have closed the link meanwhile. */
 static bool tell_one(struct udpcl_link *l)
 {
     struct udpcl_sending *s = first_of(&l->leaving);
@@ -45,7 +46,7 @@ static bool tell_one(struct udpcl_link *l)
     return true;
 }
 
-/* From the beginning each time: what is told can change the links. */
+/* It restarts each time, because a report may change the list of links. */
 static void tell_outcomes(struct udpcl_port *p)
 {
     bool told = true;
