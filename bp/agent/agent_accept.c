@@ -224,10 +224,9 @@ static bool resolve_ways(const struct agent *a, struct eid *e)
 /* The agent itself makes the blocks that it knows, at most one of each (§4.4). */
 static bool block_legal(const struct bundle_block *b, bool silent)
 {
-    bool own = b->type <= BLOCK_PAYLOAD || b->type == BLOCK_PREVIOUS_NODE || b->type == BLOCK_AGE ||
-               b->type == BLOCK_HOP_COUNT;
     /* §4.2.4 */
-    return !own && b->number == 0 && !(silent && (b->flags & BLOCK_REPORT_IF_UNKNOWN));
+    return !bundle_made_here(b->type) && b->number == 0 &&
+           !(silent && (b->flags & BLOCK_REPORT_IF_UNKNOWN));
 }
 
 static bool request_legal(const struct agent *a, const struct agent_request *q)
@@ -299,7 +298,7 @@ static enum agent_refusal judge_blocks(struct agent *a, const struct bundle *b,
     struct bundle_walk w = {0};
     struct bundle_block block;
     while (bundle_next(b, &w, &block)) {
-        if (w.offset == 0 && bundle_qos_block(b, w.at - 1))
+        if (w.offset == 0 && bundle_understood(b, w.at - 1))
             continue;
         report = report || (block.flags & BLOCK_REPORT_IF_UNKNOWN);
         remove = remove || (block.flags & BLOCK_DELETE_BUNDLE_IF_UNKNOWN);

@@ -17,27 +17,14 @@ static void drop_unknown_blocks(struct bundle *b)
 {
     size_t kept = 0;
     for (size_t i = 0; i < b->others_len; i++) {
-        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_qos_block(b, i))
+        if (!(b->others[i].flags & BLOCK_DROP_IF_UNKNOWN) || bundle_understood(b, i))
             b->others[kept++] = b->others[i];
     }
     b->others_len = kept; /* b->encrypted is of the former places, and not asked for any more */
     b->rest.without |= BLOCK_DROP_IF_UNKNOWN;
 }
 
-/* One that nobody here can read: a block confidentiality block encrypts it. */
-static bool has_encrypted(const struct bundle *b, uint64_t type)
-{
-    struct bundle_walk w = {0};
-    struct bundle_block block;
-    bool has = false;
-    while (!has && bundle_next(b, &w, &block))
-        has = block.type == type;
-    return has;
-}
-
-/* The bundle as it leaves here. A bundle has at most one block of each known type (§4.4): beside an
- * encrypted one goes no second, which would end the bundle at the next node; and to take it out
- * would leave its confidentiality block without the target (RFC 9172 §3.6). 0 or an error. */
+/* The bundle as it leaves here. 0 or an error. */
 static int describe(const struct agent *a, const struct record *r, struct bundle *b)
 {
     struct agent_head h;
@@ -49,14 +36,10 @@ static int describe(const struct agent *a, const struct record *r, struct bundle
     if (rc < 0 || !r->rewrite)
         return rc;
     drop_unknown_blocks(b);
-    b->has_previous = !has_encrypted(b, BLOCK_PREVIOUS_NODE);
-    b->previous = a->config.node;
-    if (b->has_hops)
-        b->hop_count = h.hop_count + 1;
-    if (b->has_age || (b->id.time_ms == 0 && !has_encrypted(b, BLOCK_AGE))) {
-        b->has_age = true;
-        b->age_ms = record_age_ms(a, r, h.age_ms);
-    }
+    const struct bundle_hop hop = {.node = &a->config.node,
+                                   .hop_count = h.hop_count + 1,
+                                   .age_ms = record_age_ms(a, r, h.age_ms)};
+    bundle_pass(b, &hop);
     return 0;
 }
 

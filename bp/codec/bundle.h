@@ -39,8 +39,7 @@ enum block_flag {
 enum block_type { BLOCK_PAYLOAD = 1, BLOCK_PREVIOUS_NODE = 6, BLOCK_AGE = 7, BLOCK_HOP_COUNT = 10 };
 enum crc_type { CRC_NONE = 0, CRC_16 = 1, CRC_32C = 2 };
 
-#define BUNDLE_INLINE_MAX 32 /* extension blocks in the array of struct bundle */
-#define BUNDLE_KNOWN_MAX 3   /* previous node, bundle age, hop count: forwarding nodes add them */
+#define BUNDLE_INLINE_MAX 32       /* extension blocks in the array of struct bundle */
 #define BUNDLE_REST_MAX (1u << 20) /* further extension blocks of a bundle, bytes in all */
 #define BUNDLE_HEAD_MAX                                                                            \
     2048 /* room that bundle_encode may need in front of the payload, unless unknown               \
@@ -168,6 +167,25 @@ struct bundle_walk {
 /* Reads the next extension block except previous node, bundle age and hop count; blocks in `rest`
  * are included. False: there are no more. */
 bool bundle_next(const struct bundle *b, struct bundle_walk *w, struct bundle_block *out);
+
+/* Has the bundle a block of this type, encrypted or not? */
+bool bundle_has(const struct bundle *b, uint64_t type);
+/* Is one of the blocks that bundle_next reads of this type? */
+bool bundle_has_other(const struct bundle *b, uint64_t type);
+/* Does the codec understand the content of others[i], so that it is not of unknown type? */
+bool bundle_understood(const struct bundle *b, size_t i);
+/* Does bundle_encode make the blocks of this type from fields of struct bundle? */
+bool bundle_made_here(uint64_t type);
+
+/* What a forwarding node writes into the blocks of a bundle. */
+struct bundle_hop {
+    const struct eid *node; /* the forwarding node */
+    uint64_t hop_count;     /* this hop included */
+    uint64_t age_ms;
+};
+/* Sets the fields of a decoded bundle to those that it leaves the node with (RFC 9171 §4.4, §5.4).
+ */
+void bundle_pass(struct bundle *b, const struct bundle_hop *hop);
 
 /* Returns the length of the bundle at the start of `data`, bytes; more data may follow it. 0: there
  * is no complete bundle. Only finds the end: the contents of the blocks are not checked. */

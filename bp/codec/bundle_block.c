@@ -4,7 +4,7 @@
  * the block's end, so that a check value is one pass over the bytes before its value and one over
  * zeros. What can go wrong: a CRC that does not fit, a number or type that is reserved.
  */
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -243,9 +243,9 @@ bool bundle_is_encrypted(const struct bundle *b, size_t i)
 /* A block whose content the bundle has in its own fields. */
 static bool is_taken(const struct bundle *b, const struct bundle_block *block)
 {
-    return (block->type == BLOCK_PREVIOUS_NODE && b->previous_frame.number == block->number) ||
-           (block->type == BLOCK_AGE && b->age_frame.number == block->number) ||
-           (block->type == BLOCK_HOP_COUNT && b->hops_frame.number == block->number);
+    const size_t at = block_kind_find(block->type);
+    return at < BLOCK_KIND_COUNT && block_kinds[at]->read != NULL &&
+           block_kind_frame(block_kinds[at], b)->number == block->number;
 }
 
 static bool is_kept(const struct bundle_rest *rest, const struct bundle_block *block)

@@ -5,7 +5,7 @@
  * those whose type the codec knows are read, unless a block confidentiality block encrypts them.
  * What can go wrong is a finding with its section and offset, or no memory to sort numbers.
  */
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 
 #include <assert.h>
 #include <stdlib.h>
@@ -154,48 +154,15 @@ static void note_wide(struct check *c, const struct item_reader *r)
                    r->wide_at);
 }
 
-static void read_hops(struct item_reader *r, struct bundle *b)
-{
-    size_t at = item_at(r);
-    if (item_array(r) != 2)
-        item_fail(r, "a hop count is an array of limit and count", at);
-    b->hop_limit = item_uint(r);
-    b->hop_count = item_uint(r);
-}
-
-struct known {
-    bool *has;
-    struct bundle_frame *frame;
-    const char *section;
-};
-
-static bool known_of(struct bundle *b, uint64_t type, struct known *out)
-{
-    if (type == BLOCK_PREVIOUS_NODE)
-        *out = (struct known){&b->has_previous, &b->previous_frame, "RFC 9171 §4.4.1"};
-    else if (type == BLOCK_AGE)
-        *out = (struct known){&b->has_age, &b->age_frame, "RFC 9171 §4.4.2"};
-    else if (type == BLOCK_HOP_COUNT)
-        *out = (struct known){&b->has_hops, &b->hops_frame, "RFC 9171 §4.4.3"};
-    else
-        return false;
-    return true;
-}
-
-static void read_known(struct bundle *b, const struct bundle_block *block, const struct known *k,
-                       struct check *c, const uint8_t *base)
+static void read_known(struct bundle *b, const struct bundle_block *block,
+                       const struct block_kind *k, struct check *c, const uint8_t *base)
 {
     struct item_reader r = item_reader_of(base, block->data);
-    assert(!*k->has);
-    *k->has = true;
-    *k->frame =
-        (struct bundle_frame){.number = block->number, .flags = block->flags, .crc = block->crc};
-    if (block->type == BLOCK_PREVIOUS_NODE)
-        b->previous = eid_read(&r, c);
-    else if (block->type == BLOCK_AGE)
-        b->age_ms = item_uint(&r);
-    else
-        read_hops(&r, b);
+    assert(k->single && block_kind_of(k, b) == NULL); /* so that there is a place for it */
+    const struct bundle_frame frame = {
+        .number = block->number, .flags = block->flags, .crc = block->crc};
+    block_kind_set(k, b, true, frame);
+    k->read(&r, c, b);
     if (r.in.bad)
         check_note(c, CHECK_REFUSE, k->section, r.why, r.why_at);
     else if (reader_left(&r.in) > 0)
@@ -204,21 +171,24 @@ static void read_known(struct bundle *b, const struct bundle_block *block, const
     note_wide(c, &r);
 }
 
-/* §4.4: a bundle has at most one block of each of these types, encrypted or not. */
-enum { SEEN_PREVIOUS = 1, SEEN_AGE = 2, SEEN_HOPS = 4 };
-
-static bool note_second(struct check *c, unsigned *seen, const struct bundle_block *block,
-                        const struct known *k, const uint8_t *base)
+/* Reads an extension block by its kind. True: its content is in the bundle's fields now. */
+static bool take_block(struct bundle *b, const struct bundle_block *block, unsigned *seen,
+                       struct check *c, const uint8_t *base)
 {
-    const unsigned bit = block->type == BLOCK_PREVIOUS_NODE ? SEEN_PREVIOUS
-                         : block->type == BLOCK_AGE         ? SEEN_AGE
-                                                            : SEEN_HOPS;
-    const bool second = *seen & bit;
-    *seen |= bit;
-    if (second)
+    static_assert(BLOCK_KIND_COUNT < 32, "a bit for each");
+    const size_t at = block_kind_find(block->type);
+    if (at == BLOCK_KIND_COUNT)
+        return false;
+    const struct block_kind *k = block_kinds[at];
+    const bool second = *seen >> at & 1;
+    *seen |= 1u << at;
+    if (k->single && second)
         check_note(c, CHECK_REFUSE, k->section, "a bundle has at most one block of this type",
                    (size_t)(block->data.data - base));
-    return second;
+    if (k->read == NULL || second || bundle_targeted(b, BLOCK_BCB, block->number))
+        return false;
+    read_known(b, block, k, c, base);
+    return true;
 }
 
 /* Takes the known blocks out of b->others, and notes those of the rest. */
@@ -226,22 +196,12 @@ static void read_extensions(struct bundle *b, struct check *c, const uint8_t *ba
 {
     bool taken[BUNDLE_INLINE_MAX] = {false};
     unsigned seen = 0;
-    struct known k;
-    for (size_t i = 0; i < b->others_len && !c->stop; i++) {
-        const struct bundle_block *block = &b->others[i];
-        if (!known_of(b, block->type, &k) || note_second(c, &seen, block, &k, base) ||
-            bundle_targeted(b, BLOCK_BCB, block->number))
-            continue;
-        read_known(b, block, &k, c, base);
-        taken[i] = true;
-    }
+    for (size_t i = 0; i < b->others_len && !c->stop; i++)
+        taken[i] = take_block(b, &b->others[i], &seen, c, base);
     struct bundle_walk w = {.at = b->others_len};
     struct bundle_block block;
-    while (!c->stop && bundle_next(b, &w, &block)) {
-        if (known_of(b, block.type, &k) && !note_second(c, &seen, &block, &k, base) &&
-            !bundle_targeted(b, BLOCK_BCB, block.number))
-            read_known(b, &block, &k, c, base);
-    }
+    while (!c->stop && bundle_next(b, &w, &block))
+        take_block(b, &block, &seen, c, base);
     size_t kept = 0;
     for (size_t i = 0; i < b->others_len; i++) {
         if (!taken[i])

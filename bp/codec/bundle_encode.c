@@ -9,13 +9,13 @@
 #include <string.h>
 
 #include "base/hash.h"
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 
 /* The canonical blocks in front of the payload, with the content of those that are made here. */
 struct plan {
-    struct bundle_block blocks[BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX];
+    struct bundle_block blocks[BUNDLE_INLINE_MAX + BLOCK_KIND_COUNT];
     size_t len;
-    uint8_t content[300 + 9 + 20]; /* previous node, age, hop count */
+    uint8_t content[BLOCK_KIND_COUNT][BLOCK_CONTENT_MAX];
 };
 
 static void set_none(struct eid *e)
@@ -34,8 +34,11 @@ void bundle_init(struct bundle *b)
     set_none(&b->id.source);
     set_none(&b->previous);
     b->crc = b->payload_crc = CRC_32C;
-    b->previous_frame.crc = b->age_frame.crc = b->hops_frame.crc = CRC_32C;
-    b->age_frame.flags = b->hops_frame.flags = BLOCK_REPLICATE;
+    for (size_t i = 0; i < BLOCK_KIND_COUNT; i++) {
+        const struct block_kind *k = block_kinds[i];
+        if (k->read != NULL)
+            block_kind_set(k, b, false, (struct bundle_frame){.flags = k->flags, .crc = CRC_32C});
+    }
     b->lifetime_ms = UINT64_C(86400000);
 }
 
@@ -46,15 +49,27 @@ bool bundle_id_equal(const struct bundle_id *a, const struct bundle_id *b)
            eid_equal(&a->source, &b->source);
 }
 
-static void plan_known(struct plan *p, uint64_t type, const struct bundle_frame *frame,
-                       struct slice content)
+/* Those blocks whose content is in fields of the bundle. False: one cannot be written. */
+static bool plan_known(struct plan *p, const struct bundle *b)
 {
-    assert(p->len < BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
-    p->blocks[p->len++] = (struct bundle_block){.type = type,
-                                                .number = frame->number,
-                                                .flags = frame->flags,
-                                                .crc = frame->crc,
-                                                .data = content};
+    for (size_t i = 0; i < BLOCK_KIND_COUNT; i++) {
+        const struct block_kind *k = block_kinds[i];
+        const struct bundle_frame *frame = block_kind_of(k, b);
+        if (frame == NULL)
+            continue;
+        if (k->legal != NULL && !k->legal(b))
+            return false;
+        struct writer w = writer_of(p->content[i], sizeof p->content[i]);
+        k->write(&w, b);
+        assert(!w.bad && p->len < BLOCK_KIND_COUNT);
+        p->blocks[p->len++] =
+            (struct bundle_block){.type = k->type,
+                                  .number = frame->number,
+                                  .flags = frame->flags,
+                                  .crc = frame->crc,
+                                  .data = slice_of(p->content[i], writer_len(&w))};
+    }
+    return true;
 }
 
 static bool number_used(const struct plan *p, uint64_t number, const struct bundle_block *but)
@@ -137,31 +152,11 @@ static bool plan_make(struct plan *p, const struct bundle *b)
 {
     p->len = 0;
     if (b->others_len > BUNDLE_INLINE_MAX || b->rest.bytes.len > BUNDLE_REST_MAX ||
-        (b->has_previous && !eid_legal(&b->previous)))
+        !plan_known(p, b))
         return false;
-    struct writer w = writer_of(p->content, sizeof p->content);
-    const uint8_t *start = w.p;
-    if (b->has_previous) {
-        eid_write(&w, &b->previous);
-        plan_known(p, BLOCK_PREVIOUS_NODE, &b->previous_frame,
-                   slice_of(start, (size_t)(w.p - start)));
-    }
-    start = w.p;
-    if (b->has_hops) {
-        item_put_array(&w, 2);
-        item_put_uint(&w, b->hop_limit);
-        item_put_uint(&w, b->hop_count);
-        plan_known(p, BLOCK_HOP_COUNT, &b->hops_frame, slice_of(start, (size_t)(w.p - start)));
-    }
-    start = w.p;
-    if (b->has_age) {
-        item_put_uint(&w, b->age_ms);
-        plan_known(p, BLOCK_AGE, &b->age_frame, slice_of(start, (size_t)(w.p - start)));
-    }
-    assert(!w.bad);
     for (size_t i = 0; i < b->others_len; i++)
         p->blocks[p->len++] = b->others[i];
-    assert(p->len <= BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
+    assert(p->len <= BUNDLE_INLINE_MAX + BLOCK_KIND_COUNT);
     if (b->rest.bytes.len > 0)
         return plan_numbers(p, b) && plan_legal(p);
     plan_free_numbers(p, NULL);
@@ -194,7 +189,7 @@ static size_t block_size(const struct bundle_block *block)
 
 static size_t plan_size(const struct plan *p, const struct bundle *b, size_t payload)
 {
-    assert(p->len <= BUNDLE_INLINE_MAX + BUNDLE_KNOWN_MAX);
+    assert(p->len <= BUNDLE_INLINE_MAX + BLOCK_KIND_COUNT);
     struct bundle_block last = payload_block(b);
     size_t n = 1 + primary_size(b) + block_head_size(&last, payload);
     for (size_t i = 0; i < p->len; i++)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Fragmentation (RFC 9171 §5.8). A fragment of a fragment keeps the total of the original bundle.
- * Previous node, hop count and age describe the copy at hand, so each fragment carries them.
+ * Blocks that describe the copy at hand are in each fragment (block_kind.h), and those that are to
+ * be replicated.
  */
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 
 static void keep_replicated(struct bundle *f)
 {
@@ -13,6 +14,12 @@ static void keep_replicated(struct bundle *f)
             f->others[kept++] = f->others[i];
     }
     f->others_len = kept;
+    for (size_t i = 0; i < BLOCK_KIND_COUNT; i++) {
+        const struct block_kind *k = block_kinds[i];
+        const struct bundle_frame *frame = block_kind_of(k, f);
+        if (frame != NULL && !k->each_fragment && !(frame->flags & BLOCK_REPLICATE))
+            block_kind_set(k, f, false, *frame);
+    }
     f->rest.need |= BLOCK_REPLICATE;
 }
 

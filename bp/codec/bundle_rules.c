@@ -3,7 +3,7 @@
  * Rules that need more than one field of a bundle. Each is one line of a straight list; offset 1 is
  * the primary block, which comes behind the one byte that opens the bundle.
  */
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 
 #define KNOWN_FLAGS                                                                                \
     (BUNDLE_IS_FRAGMENT | BUNDLE_IS_ADMIN | BUNDLE_NO_FRAGMENT | BUNDLE_APP_ACK |                  \
@@ -50,20 +50,11 @@ static bool reports_unknown(const struct bundle *b)
     uint64_t flags = b->payload_flags | b->rest.flags;
     for (size_t i = 0; i < b->others_len; i++)
         flags |= b->others[i].flags;
-    flags |= b->has_previous ? b->previous_frame.flags : 0;
-    flags |= b->has_age ? b->age_frame.flags : 0;
-    flags |= b->has_hops ? b->hops_frame.flags : 0;
+    for (size_t i = 0; i < BLOCK_KIND_COUNT; i++) {
+        const struct bundle_frame *frame = block_kind_of(block_kinds[i], b);
+        flags |= frame != NULL ? frame->flags : 0;
+    }
     return (flags & BLOCK_REPORT_IF_UNKNOWN) != 0;
-}
-
-static bool has_age(const struct bundle *b)
-{
-    struct bundle_walk w = {0};
-    struct bundle_block block;
-    bool has = b->has_age;
-    while (!has && bundle_next(b, &w, &block))
-        has = block.type == BLOCK_AGE; /* encrypted */
-    return has;
 }
 
 static void fragment_rules(const struct bundle *b, struct check *c)
@@ -100,9 +91,9 @@ void bundle_rules(const struct bundle *b, struct check *c)
         c, ((b->flags & BUNDLE_IS_ADMIN) || eid_is_none(&b->id.source)) && reports_unknown(b),
         CHECK_RULE, "RFC 9171 §4.2.4",
         "no block of an administrative record or of a bundle without source requests reports");
-    hold_rule(c, b->id.time_ms == 0 && !has_age(b), CHECK_RULE, "RFC 9171 §4.4.2",
-              "a bundle whose creation time is 0 has a bundle age block");
-    hold_rule(c, b->has_hops && (b->hop_limit < 1 || b->hop_limit > 255), CHECK_RULE,
-              "RFC 9171 §4.4.3", "a hop limit is 1 to 255");
+    for (size_t i = BLOCK_KIND_COUNT; i > 0; i--) {
+        if (block_kinds[i - 1]->rule != NULL)
+            block_kinds[i - 1]->rule(b, c);
+    }
     name_rules(b, c);
 }

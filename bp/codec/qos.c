@@ -9,7 +9,7 @@
 
 #include <assert.h>
 
-#include "bp/codec/block.h"
+#include "bp/codec/block_kind.h"
 #include "bp/codec/cbor.h"
 
 const char *bundle_priority_word(enum bundle_priority p)
@@ -80,12 +80,16 @@ bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out)
            !bundle_is_encrypted(b, i);
 }
 
-bool bundle_qos_block(const struct bundle *b, size_t i)
+static bool is_read(const struct bundle *b, size_t i)
 {
     struct bundle_qos q;
-    assert(i < b->others_len);
     return bundle_qos_read(b, i, &q);
 }
+
+const struct block_kind block_qos = {
+    .type = BLOCK_QOS, .section = "bpq.c of ION", .understood = is_read};
+const struct block_kind block_hdtn_priority = {
+    .type = BLOCK_HDTN_PRIORITY, .section = "common/bpcodec of HDTN", .understood = is_read};
 
 bool bundle_qos(const struct bundle *b, struct bundle_qos *out)
 {

@@ -47,8 +47,6 @@ struct bundle_qos bundle_qos_none(void);
 bool bundle_qos(const struct bundle *b, struct bundle_qos *out);
 /* The same for the block others[i] only. */
 bool bundle_qos_read(const struct bundle *b, size_t i, struct bundle_qos *out);
-/* Is others[i] a QoS block that this node reads, and so not of unknown type? */
-bool bundle_qos_block(const struct bundle *b, size_t i);
 
 /* The content of a block BLOCK_QOS; returns its length. */
 size_t qos_encode(const struct bundle_qos *q, uint8_t out[QOS_CONTENT_MAX]);

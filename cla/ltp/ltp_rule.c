@@ -73,18 +73,6 @@ const struct cla_list ltp_link_lists[] = {
     {.key = NULL},
 };
 
-static bool has_block(const struct bundle *b, uint64_t type)
-{
-    bool has = type == 0 || (type == BLOCK_PREVIOUS_NODE && b->has_previous) ||
-               (type == BLOCK_AGE && b->has_age) || (type == BLOCK_HOP_COUNT && b->has_hops) ||
-               type == BLOCK_PAYLOAD;
-    struct bundle_walk w = {0};
-    struct bundle_block block;
-    while (!has && bundle_next(b, &w, &block))
-        has = block.type == type;
-    return has;
-}
-
 struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct slice bundle)
 {
     assert(k->colours_len <= LTP_LINK_RULES_MAX);
@@ -102,7 +90,7 @@ struct ltp_link_choice ltp_link_choose(const struct ltp_link_config *k, struct s
                                          .priority = qos.priority};
     for (size_t i = 0; i < k->colours_len; i++) {
         const struct ltp_link_rule *r = &k->colours[i];
-        if (rule_fits(&r->rule, &subject) && has_block(&b, r->block))
+        if (rule_fits(&r->rule, &subject) && (r->block == 0 || bundle_has(&b, r->block)))
             return (struct ltp_link_choice){.colour = r->colour,
                                             .red = r->red < bundle.len ? r->red : 0};
     }

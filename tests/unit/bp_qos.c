@@ -61,7 +61,7 @@ START_TEST(other_contents_say_nothing)
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         struct bundle b = with_block(BLOCK_QOS, wrong[i].bytes, wrong[i].len);
         struct bundle_qos q;
-        ck_assert(!bundle_qos(&b, &q) && !bundle_qos_block(&b, 0));
+        ck_assert(!bundle_qos(&b, &q) && !bundle_understood(&b, 0));
         ck_assert_int_eq(q.priority, BUNDLE_NORMAL);
     }
 }
@@ -72,12 +72,12 @@ START_TEST(the_form_of_hdtn)
     static const uint8_t two[] = {2}, three[] = {3}, custody[] = {0x82, 1, 2};
     struct bundle_qos q;
     struct bundle b = with_block(BLOCK_HDTN_PRIORITY, two, 1);
-    ck_assert(bundle_qos(&b, &q) && bundle_qos_block(&b, 0));
+    ck_assert(bundle_qos(&b, &q) && bundle_understood(&b, 0));
     ck_assert_int_eq(q.priority, BUNDLE_EXPEDITED);
     b = with_block(BLOCK_HDTN_PRIORITY, three, 1);
     ck_assert(!bundle_qos(&b, &q));
     b = with_block(BLOCK_HDTN_PRIORITY, custody, sizeof custody); /* type 13 as others use it */
-    ck_assert(!bundle_qos(&b, &q) && !bundle_qos_block(&b, 0));
+    ck_assert(!bundle_qos(&b, &q) && !bundle_understood(&b, 0));
 }
 END_TEST
 
@@ -109,7 +109,7 @@ START_TEST(an_encrypted_one_says_nothing)
     b.others[1] =
         (struct bundle_block){.type = BLOCK_BCB, .number = 3, .data = slice_of(targets, 2)};
     b.others_len = 2;
-    ck_assert(!bundle_qos(&b, &q) && !bundle_qos_block(&b, 0));
+    ck_assert(!bundle_qos(&b, &q) && !bundle_understood(&b, 0));
 }
 END_TEST
 
