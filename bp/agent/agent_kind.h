@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What waits for links, or apart, by what a router can tell apart: so that a change asks once for
- * all bundles that are alike, and moves those alone that have another way now; not for others.
+ * Groups ("kinds") of waiting bundles that the router cannot distinguish. So a change needs one
+ * question per group, and only bundles with another route are moved. Private to bp/agent.
  */
 #ifndef BP_AGENT_KIND_H
 #define BP_AGENT_KIND_H
@@ -12,69 +12,70 @@
 #include "bp/codec/eid.h"
 #include "bp/codec/qos.h"
 
-#define KINDS_MAX 65536   /* what finds no place is asked for one by one */
-#define PLACE_SLICE 1024u /* questions and moves of one call; see agent_config.place_slice */
+#define KINDS_MAX 65536   /* beyond this number, bundles are asked for one by one */
+#define PLACE_SLICE 1024u /* questions and moves per call; see agent_config.place_slice */
 
 struct agent;
 struct agent_head;
 struct record;
 
-/* A link that may be gone: another one at its index is not taken for it. */
+/* A reference to a link that may have been removed: another link at its index does not match. */
 struct link_ref {
     int index; /* or NO_LINK */
     uint32_t life;
 };
 
-/* A node that bundles wait for: while there are kinds for it. */
+/* A destination node of waiting bundles. It exists while there are kinds for it. */
 struct target {
     struct hash_node by_node;
     struct list kinds; /* kind.beside */
     struct eid node;
 };
 
-/* Bundles that wait in one place, for which a router that answers by destination has one answer.
- * A rest is all others of one priority; each of these is asked for. */
+/* Bundles that wait in one place, for which a router by destination has one answer. A rest has all
+ * other bundles of one priority; the router is asked for each of them. */
 struct kind {
-    struct hash_node by_key; /* not of a rest */
+    struct hash_node by_key; /* not for a rest */
     struct target *target;   /* likewise */
     struct list beside;      /* target.kinds */
-    struct list node;        /* in kinds.idle, or in agent.asking; none: it is in agent.moving */
-    struct heap_node turn;   /* in agent.moving: they have another way now */
+    struct list node; /* in kinds.idle, or in agent.asking; in neither: it is in agent.moving */
+    struct heap_node turn; /* in agent.moving: its bundles have another route now */
     struct kinds *of;
-    struct list records; /* record.alike, in the order in which they came */
-    struct list asking;  /* of a rest: those of its records that are to be asked for */
+    struct list records; /* record.alike, in order of arrival */
+    struct list asking;  /* for a rest: its records that the router must be asked for */
     bool rest;
     bool critical;
     enum bundle_priority priority;
-    uint64_t bytes; /* of what must not go in fragments; else 0 */
+    uint64_t bytes; /* length of bundles that must not be fragmented; else 0 */
     struct link_ref came_from, avoid;
     struct eid destination;
 };
 
-/* In one place: what waits for a link (beside the few at its head), or apart. */
+/* The kinds of one place: bundles queued for a link (except the few at the front), or bundles
+ * without a route. */
 struct kinds {
     struct list idle;
     struct kind rest[BUNDLE_PRIORITIES];
 };
 
 void kinds_init(struct kinds *w);
-void kinds_fini(struct kinds *w); /* nothing waits there any more */
-/* h: the bundle's head, or NULL: it is read when it is needed. */
+void kinds_fini(struct kinds *w); /* no bundle waits there any more */
+/* h: the bundle's head; NULL: it is decoded when needed. */
 void kind_enter(struct agent *a, struct record *r, const struct agent_head *h);
-/* A record that is in none stays so. */
+/* A record without a kind is unchanged. */
 void kind_leave(struct agent *a, struct record *r);
-/* The bundle's time to try again has come: those like it, which have no time, are asked for. */
+/* The bundle's retry time has come: bundles of the same kind without a retry time are asked for. */
 void kind_retry(struct agent *a, const struct record *r);
-/* All that waits there is to be asked for. */
+/* Requests questions for all bundles of this place. */
 void kinds_ask(struct agent *a, struct kinds *w);
-/* So are all bundles for this node, wherever they wait, and the rests. */
+/* Requests questions for all bundles to this node, in all places, and for the rests. */
 void kinds_ask_node(struct agent *a, const struct eid *node);
-/* So are those that were to be moved: there is another router. */
+/* Requests questions also for bundles that were to be moved: the router has changed. */
 void kinds_ask_moving(struct agent *a);
-/* Is anything still to be asked for, or to be moved? */
+/* Are questions or moves left to do? */
 bool kinds_due(const struct agent *a);
-/* At most so many questions and moves of what is due. */
+/* Does at most this many questions and moves. */
 void kinds_step(struct agent *a, uint64_t steps);
-uint64_t kinds_check(const struct agent *a); /* how many bundles are in all of them */
+uint64_t kinds_check(const struct agent *a); /* returns the number of bundles in all kinds */
 
 #endif

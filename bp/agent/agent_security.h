@@ -5,22 +5,22 @@
 
 #include "bp/agent/agent_impl.h"
 
-/* What the security policy says of an arriving bundle. *made: the bundle without
- * the operations that were accepted; NULL with undo->placed: that is what `whole` has now. Then *b
- * views it. NULL without: as it came. */
+/* Applies the security policy to an arriving bundle. *made: the bundle without the accepted
+ * operations. NULL with undo->placed: `whole` was changed to it. Then *b views it. NULL without
+ * undo->placed: unchanged. */
 enum agent_refusal secure_arrival(struct agent *a, struct buf *whole, struct bundle *b,
                                   struct buf **made, struct security_undo *undo,
                                   struct security_outcome *why);
-/* No check value of the payload of a bundle that starts here, if an operation would remove it. */
+/* Omits the payload CRC of a bundle that starts here, if a security operation would remove it. */
 void secure_check_values(const struct agent *a, struct bundle *b);
-/* The same for one that starts here, encoded; b->payload views *made then, or `whole`, in which the
- * payload stays where it is. */
+/* Applies the policy to an encoded bundle that starts here. b->payload then views *made, or
+ * `whole`, in which the payload is not moved. */
 enum agent_refusal secure_origin(struct agent *a, struct buf *whole, struct bundle *b,
                                  struct buf **made);
-/* A piece of an assembly is in memory: what verifying the whole needs of it is kept. 0 or
- * HELIO_ENOMEM. */
+/* A piece of an assembly is in memory: keeps what the verification of the joined bundle needs.
+ * Returns 0 or HELIO_ENOMEM. */
 int secure_piece(struct agent *a, struct assembly *as, const struct record *piece);
-/* A whole whose turn has come. True: it waits for agent_verify before it goes on. */
+/* The turn of a joined bundle has come. True: it waits for agent_verify first. */
 bool secure_waits(struct agent *a, struct record *whole);
 
 #endif

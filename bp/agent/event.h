@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The record of everything that happens to a bundle at a node: one per thing that happens, from one
- * place in the agent (agent_event.c), which also bumps the counter of it. The bundle log
- * (docs/bundle-log.md) is made from it.
+ * The record of every event of a bundle at a node. One function in the agent (agent_event.c) makes
+ * it and increments the counter of the event. The bundle log (docs/bundle-log.md) is made from it.
  */
 #ifndef BP_EVENT_H
 #define BP_EVENT_H
@@ -48,29 +47,29 @@ const char *bundle_origin_word(enum bundle_origin from); /* "node", "application
 struct bundle_event {
     tick now;
     enum bundle_event_kind kind;
-    uint64_t key;                  /* at this node; 0: it got none */
-    const struct bundle_id *id;    /* NULL: not known */
+    uint64_t key;                  /* number of the bundle at this node; 0: none */
+    const struct bundle_id *id;    /* NULL: unknown */
     const struct eid *destination; /* NULL likewise */
     uint64_t bytes;                /* encoded; 0: not known */
     uint64_t payload;              /* bytes of it */
     uint64_t lifetime_ms;
     enum bundle_origin from;
     int link;                     /* -1: none */
-    const struct eid *peer;       /* the node at its other end; NULL: not known, or no link */
+    const struct eid *peer;       /* the node at its other end; NULL: unknown, or no link */
     uint64_t registration;        /* HANDED, DELIVERED, DECLINED */
     bool has_session;             /* CARRIED: these two hold */
-    uint64_t originator, session; /* in the words of the link's own log */
+    uint64_t originator, session; /* session id in the link's own log */
     const char *reason;           /* NULL: none */
-    int code;    /* of the reason: REFUSED an enum agent_refusal, ENDED an enum agent_end */
-    bool copy;   /* one of several ways of a bundle, by the bundle's key */
-    bool fanned; /* ENDED: it went several ways, and this is the end of all */
-    bool whole;  /* a bundle that its fragments make together: counted as what they are */
+    int code;    /* code of the reason: REFUSED an enum agent_refusal, ENDED an enum agent_end */
+    bool copy;   /* a copy for one of several routes; key is the bundle's */
+    bool fanned; /* ENDED: it had several copies, and all of them have ended */
+    bool whole;  /* a bundle joined from fragments: counted as its fragments */
 };
 
 /* A sink gets each event as it happens. It must not call the agent. */
 typedef void bundle_event_sink(void *context, const struct bundle_event *e);
 
-#define BUNDLE_LINK_MAX 64 /* of a link's name that is written */
+#define BUNDLE_LINK_MAX 64 /* of a link's name that are written */
 /* The longest line that bundle_event_csv writes, with its newline. */
 #define BUNDLE_EVENT_CSV_MAX 3072
 

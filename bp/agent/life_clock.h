@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The time by which lifetimes count over restarts. A wall clock may be missing, wrong, or set; what
- * has passed is known better: within one boot of the machine by its monotonic clock, over a reboot
- * by the wall clock as long as that is plausible, and at least by the time since the boot. Pure:
- * the clocks are arguments, what must be remembered is a note for the store.
+ * The lifetime clock: the time by which lifetimes expire, also over restarts. A wall clock may be
+ * missing, wrong or set. So elapsed time is measured: within one boot of the machine by its
+ * monotonic clock; over a reboot by the wall clock if its value is plausible, and at least by the
+ * time since the boot. Pure: the caller passes the clocks, and stores a note.
  */
 #ifndef BP_LIFE_CLOCK_H
 #define BP_LIFE_CLOCK_H
@@ -12,32 +12,34 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define LIFE_CLOCK_BOOT 16 /* bytes that name a boot of the machine */
+#define LIFE_CLOCK_BOOT 16 /* bytes of a boot's identifier */
 #define LIFE_CLOCK_NOTE (LIFE_CLOCK_BOOT + 24)
-#define LIFE_CLOCK_GAP_MAX_MS (UINT64_C(366) * 86400000) /* a longer time off is a wrong clock */
-#define LIFE_CLOCK_STEP_MS 1000 /* a smaller difference is no step but the clock's own drift */
+#define LIFE_CLOCK_GAP_MAX_MS (UINT64_C(366) * 86400000) /* a longer off time is a wrong clock */
+#define LIFE_CLOCK_STEP_MS 1000 /* a smaller difference is drift, and no step */
 
-/* What the clocks say at one moment. */
+/* Values of the clocks at one moment. */
 struct life_clock {
-    uint8_t boot[LIFE_CLOCK_BOOT]; /* all zero: unknown, as another one each time */
+    uint8_t boot[LIFE_CLOCK_BOOT]; /* all zero: unknown; then each boot is taken for a new one */
     uint64_t mono_ms;              /* since some moment of this boot */
     uint64_t dtn_ms;               /* wall clock, as DTN time; 0: none */
-    uint64_t life_ms;              /* the time by which lifetimes count */
+    uint64_t life_ms;              /* the lifetime clock */
 };
 
 enum life_clock_start {
-    LIFE_CLOCK_NEW,     /* nothing is known of an earlier life: by the wall clock */
-    LIFE_CLOCK_GOES_ON, /* by the monotonic clock of the same boot, or a plausible wall clock */
-    LIFE_CLOCK_UNKNOWN, /* the wall clock is missing, went back, or jumped: since the boot only */
+    LIFE_CLOCK_NEW, /* there is no note of an earlier run: begins at the wall clock */
+    /* continued by the monotonic clock of the same boot, or a plausible wall clock */
+    LIFE_CLOCK_GOES_ON,
+    /* the wall clock is missing, went back, or jumped: only the time since the boot */
+    LIFE_CLOCK_UNKNOWN,
 };
 
-/* Sets now->life_ms from what was noted before (NULL: nothing). *step_ms: how far the wall clock is
- * from where it would be (0: as expected, or nobody knows). */
+/* Sets now->life_ms from the note of the earlier run (NULL: none). *step_ms: difference of the wall
+ * clock to its expected value (0: as expected, or unknown). */
 enum life_clock_start life_clock_begin(struct life_clock *now, const struct life_clock *before,
                                        int64_t *step_ms);
 
-/* The wall clock's step since the last call, with *last_ms kept by the caller (wall less monotonic
- * clock; begin with life_clock_offset): 0, or at least LIFE_CLOCK_STEP_MS. */
+/* The step of the wall clock since the last call: 0, or at least LIFE_CLOCK_STEP_MS. The caller
+ * keeps *last_ms (wall minus monotonic clock; life_clock_offset at first). */
 int64_t life_clock_offset(uint64_t mono_ms, uint64_t dtn_ms);
 int64_t life_clock_step(int64_t *last_ms, uint64_t mono_ms, uint64_t dtn_ms);
 

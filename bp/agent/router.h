@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Where a bundle goes on: what the bundle agent asks, and what a router answers. The agent knows
- * bundles, queues and which links are up; a router knows ways. Static routes (bp/agent/routes.h)
- * are one router, a contact plan can be another. A router is pure: it is told the time, and calls
- * nobody.
+ * The router interface of the bundle agent. The agent knows bundles, queues and link states; a
+ * router knows routes. Static routes (bp/agent/routes.h) are one router, a contact plan can be
+ * another. A router is pure: it gets the time as an argument, and calls nothing.
  *
- * The agent asks whenever it places a bundle: when one comes, after a failure or a pause, when its
- * `until` is over, and for all that waits (in queues, too) when the router says that its answers
- * may be others now: in slices, so that this may last for several of the agent's calls. An answer
- * binds nothing until the agent notes it (ROUTER_PLACED).
+ * The agent asks when it places a bundle: on arrival, after a failure or a pause, and when the
+ * `until` of an answer has passed. When the router reports that its answers may have changed, the
+ * agent asks for all waiting and queued bundles. It does so in slices, over several calls of the
+ * agent. An answer has no effect until the agent notes it (ROUTER_PLACED).
  */
 #ifndef BP_ROUTER_H
 #define BP_ROUTER_H
@@ -20,47 +19,53 @@
 extern "C" {
 #endif
 
-#define ROUTER_NO_LINK (-2)  /* instead of the index of a link */
-#define ROUTER_FITS_MIN 1024 /* bytes: less is not worth a fragment */
+#define ROUTER_NO_LINK (-2)  /* in place of a link's index: no link */
+#define ROUTER_FITS_MIN 1024 /* bytes: a smaller fragment is not worth it */
 #define ROUTER_DECLINED_MAX 4
 
-/* A link as the agent has it at the moment. */
+/* The present state of a link. */
 struct router_link {
-    bool used, up;           /* exists; its adapter says that bundles go over it */
-    uint64_t bundles, bytes; /* backlog: in its queues and on their way over it, without the bundle
-                                that is asked for */
-    uint64_t bytes_of[BUNDLE_PRIORITIES]; /* of these, by the queue that they are in */
-    uint64_t bundle_max;                  /* longest bundle that it carries, bytes; 0: any */
-    bool forbidden; /* the operator's rules do not let the bundle leave over it: no answer has it */
-    bool back;      /* it leads to the neighbour that the bundle came from; false: not known, or the
-                       bundle started here */
+    bool used, up; /* it exists; its adapter accepts bundles */
+    /* Backlog: queued bundles and those in transmission, without the bundle in question. */
+    uint64_t bundles, bytes;
+    uint64_t bytes_of[BUNDLE_PRIORITIES]; /* the same bytes by priority of the queue */
+    uint64_t bundle_max;                  /* longest bundle that it can transmit, bytes; 0: any */
+    /* The operator's rules forbid the bundle on this link: it must not be in an answer. */
+    bool forbidden;
+    /* It leads to the neighbour that sent the bundle; false: unknown, or the bundle was created
+     * here. */
+    bool back;
 };
 
-/* The agent's links by their index; one beyond the last has used = false. */
+/* The agent's links by index; beyond the last one used = false. */
 struct router_links {
     const void *context;
     struct router_link (*at)(const void *context, uint32_t link);
 };
 
-/* Pointers hold during the call. */
+/* Pointers are valid during the call. */
 struct router_query {
     tick now;
-    const struct eid *destination; /* of another node */
-    uint64_t bytes;                /* of the encoded bundle as it is here, or of the payload when it
-                                      is not encoded yet; of one that went on in part, of the rest */
-    tick expires;                  /* when its lifetime ends here; TICK_NEVER: not in our time */
-    bool whole;                    /* it must not go in fragments: no link carries it whose
-                                      bundle_max is less than its bytes, and no answer has `fits` */
+    const struct eid *destination; /* at another node */
+    /* Bytes of the encoded bundle; before encoding, of the payload; after a part was forwarded, of
+     * the rest. */
+    uint64_t bytes;
+    tick expires; /* end of its lifetime here; TICK_NEVER: beyond the clock's range */
+    /* It must not be fragmented: only links whose bundle_max is sufficient, and answers without
+     * `fits`. */
+    bool whole;
     enum bundle_priority priority;
-    bool critical;    /* its source wants it to go over all routes (QOS_CRITICAL) */
-    int came_from;    /* the link that brought it; ROUTER_NO_LINK: started here, or
-                         not known any more (a restart) */
-    bool onward;      /* no link that leads back to the previous node is an answer: without another
-                         one, up or down, now or later, the answer is ROUTER_NONE */
-    int avoid;        /* the link that it came from, or that failed it last: better another one */
-    uint64_t booking; /* of an answer that was noted and still holds for it: its volume is its own;
-                         0: none */
-    const uint32_t *declined; /* links whose peers will never take it: no answer has one of them */
+    bool critical; /* its source requests transmission over all routes (QOS_CRITICAL) */
+    /* The link that received it; ROUTER_NO_LINK: created here, or unknown after a restart. */
+    int came_from;
+    /* Links to the previous node are no answer. If there is no other link, now or later, the answer
+     * is ROUTER_NONE. */
+    bool onward;
+    int avoid; /* the link that it came from, or that failed last: use another one if possible */
+    /* Booking of a noted answer that is still valid for it: its volume is available to it; 0:
+     * none. */
+    uint64_t booking;
+    const uint32_t *declined; /* links whose peers will never accept it: not in an answer */
     size_t declined_len;      /* at most ROUTER_DECLINED_MAX */
     const struct router_links *links;
 };
@@ -74,75 +79,81 @@ static inline bool router_declined(const struct router_query *q, uint32_t link)
 }
 
 enum router_verdict {
-    ROUTER_LINK, /* to the queue of `link` (which may be down: it waits there) */
-    ROUTER_WAIT, /* apart, to be asked again at `until`, or when answers change */
-    ROUTER_NONE, /* no way: a new bundle is refused, one that is here waits for a change */
+    ROUTER_LINK, /* queue it for `link` (which may be down) */
+    ROUTER_WAIT, /* it waits without a link; ask again at `until`, or when answers change */
+    ROUTER_NONE, /* no route: a new bundle is refused, a stored one waits for a change */
 };
 
-/* Another link that the bundle is to go over, too. */
+/* A further link that must transmit the bundle, too. */
 struct router_copy {
     uint32_t link;
-    uint64_t booking; /* as that of the answer */
+    uint64_t booking; /* as `booking` of the answer */
 };
-#define ROUTER_COPIES_MAX 64 /* of one answer, beside its link */
+#define ROUTER_COPIES_MAX 64 /* of one answer, in addition to its link */
 
 struct router_answer {
     enum router_verdict verdict;
-    uint32_t link;    /* ROUTER_LINK */
-    tick until;       /* ROUTER_WAIT: later than now; TICK_NEVER: no time is known */
-    bool too_long;    /* ROUTER_NONE: there are ways, but none for a bundle of such length */
-    bool too_late;    /* ROUTER_NONE, ROUTER_WAIT: no way, as far as is known, brings it in time */
-    tick arrival;     /* too_late: when it would arrive at the earliest; 0: no time is known */
-    uint64_t booking; /* ROUTER_LINK: the router's name for this use of the way; 0: it books none */
-    uint64_t fits;    /* ROUTER_LINK: so many bytes go this way at most, as one bundle or as several
-                         fragments of it; then the agent asks anew for the rest, the booking having
-                         been SENT. At least ROUTER_FITS_MIN; not with `also`. 0: all of it */
+    uint32_t link; /* ROUTER_LINK */
+    tick until;    /* ROUTER_WAIT: later than now; TICK_NEVER: unknown */
+    bool too_long; /* ROUTER_NONE: there are routes, but none for such a long bundle */
+    bool too_late; /* ROUTER_NONE, ROUTER_WAIT: no known route is in time */
+    tick arrival;  /* too_late: the earliest arrival; 0: unknown */
+    /* ROUTER_LINK: the router's id of this use of the route; 0: nothing is booked */
+    uint64_t booking;
+    /* ROUTER_LINK: bytes that this route can transmit, as one bundle or as several fragments of it.
+     * When they were SENT, the agent asks again for the rest. At least ROUTER_FITS_MIN; not with
+     * `also`. 0: all of it. */
+    uint64_t fits;
     /* ROUTER_LINK: for one bundle to several neighbours (a group, or a critical bundle), all other
-     * links, each once. Holds until the next question. Each way has its own fate, and its own
-     * notes; a copy stays with its link, and is not asked for again. */
+     * links, each once. Valid until the next question. Each copy has its own outcome and notes. A
+     * copy stays with its link: the router is not asked for it again. */
     const struct router_copy *also;
     size_t also_len;
 };
 
 enum router_note_kind {
-    ROUTER_PLACED,     /* the bundle is in the link's queue */
-    ROUTER_TAKEN_BACK, /* it left the queue unsent: another way, its end, or another booking */
-    ROUTER_SENT,       /* the link has brought it to the neighbour */
-    ROUTER_FAILED,     /* the link could not; the agent asks anew before it tries again */
+    ROUTER_PLACED, /* the bundle is in the link's queue */
+    /* it left the queue without transmission: another route, its end, or another booking */
+    ROUTER_TAKEN_BACK,
+    ROUTER_SENT,   /* the neighbour has received it */
+    ROUTER_FAILED, /* the transmission failed; the agent asks again before it retries */
 };
 
-/* What became of an answer with a booking: PLACED, then exactly one of the others. */
+/* The outcome of an answer with a booking: PLACED, then exactly one of the others. */
 struct router_note {
     enum router_note_kind kind;
     tick now;
     uint64_t booking;
-    uint64_t key; /* of the bundle at this node */
+    uint64_t key; /* number of the bundle at this node */
     uint32_t link;
     uint64_t bytes;
 };
 
 struct router_ops {
-    /* Its answers depend on links and on these of a question alone: destination, came_from, avoid,
-     * declined, critical, priority, whole, and bytes of what is whole; it books nothing, and
-     * ROUTER_WAIT is until TICK_NEVER. So the agent asks once for all that wait alike. */
+    /* Its answers depend only on links and on these fields of a question: destination, came_from,
+     * avoid, declined, critical, priority, whole, and, with `whole`, bytes. It books nothing, and
+     * the `until` of ROUTER_WAIT is TICK_NEVER. So the agent asks one question for all such equal
+     * bundles. */
     bool by_destination;
     struct router_answer (*ask)(void *router, const struct router_query *q);
-    /* May one bundle have ways over both links? May say yes when none has, never no. When a link
-     * goes up or down the agent asks anew for what waits for the others that it meets. NULL: yes.
-     */
+    /* Can one bundle have routes over both links? True is always permitted; false only if it is
+     * certain. When a link goes up or down, the agent asks again for bundles of the links that it
+     * meets. NULL: true. */
     bool (*meet)(const void *router, uint32_t link, uint32_t other);
-    /* NULL: bookings are all 0 and nobody wants to know. */
+    /* NULL: bookings are all 0, and no notes are needed. */
     void (*note)(void *router, const struct router_note *n);
-    /* A link was added or removed, or is up or down now, after the agent's own change. True: what
-     * waits apart, or what `touches` says, is to be asked for anew. NULL: never. */
+    /* A link was added or removed, or went up or down; called after the agent's own change. True:
+     * the agent must ask again for bundles without a link, or for those that `touches` selects.
+     * NULL: never. */
     bool (*changed)(void *router, uint32_t link, const struct router_link *state, tick now);
-    /* After changed or expire said so: of which bundles? Of those that wait for this link, or apart
-     * (ROUTER_NO_LINK). Asked at once, link by link; then `meet` is not. NULL: of all. */
+    /* After changed or expire returned true: must the agent ask again for bundles of this link, or
+     * for those without one (ROUTER_NO_LINK)? Called at once for each link; then `meet` is not
+     * called. NULL: for all. */
     bool (*touches)(const void *router, int link);
-    /* When expire is to be called; NULL: never. */
+    /* The time to call expire; NULL: never. */
     tick (*deadline)(const void *router);
-    /* True: answers may be others now, the agent asks anew for what waits. Not NULL when deadline
-     * is not. */
+    /* True: answers may have changed, and the agent asks again for waiting bundles. Not NULL if
+     * deadline is not. */
     bool (*expire)(void *router, tick now);
 };
 

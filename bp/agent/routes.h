@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Static routes: patterns of destinations, each with the link that leads there. The most specific
- * one whose link is up is the way, among equal ones the first added; the link to avoid is the last
- * choice among those; when none is up, the most specific one. A link that is too short for a bundle
- * that must not be fragmented is none.
+ * Static routes: destination patterns, each with a link. The answer is the most specific matching
+ * route whose link is up; among equal ones the first added. The link to avoid is used only if no
+ * other one is up. If no link is up, the most specific route is used. A link is no route for a
+ * bundle that exceeds its limit and must not be fragmented.
  *
- * A group's bundle (imc) goes over all links with a pattern of that group or of groups, up or down,
- * but the one that it came from: these are the group's members, or lead to them. A critical bundle
- * (QOS_CRITICAL) goes over all links that match and are up, but the one that it came from. Of these
- * at most ROUTER_COPIES_MAX + 1.
+ * A bundle to a group (imc) is transmitted over all links with a pattern of that group or of
+ * groups, up or down, except the one that received it: these lead to the group's members. A
+ * critical bundle (QOS_CRITICAL) is transmitted over all matching links that are up, except the one
+ * that received it. At most ROUTER_COPIES_MAX + 1 links are used.
  */
 #ifndef BP_ROUTES_H
 #define BP_ROUTES_H
@@ -24,20 +24,20 @@ struct route {
 };
 
 struct routes {
-    struct route *at; /* the most specific first, then the first added */
+    struct route *at; /* most specific first, then in order of addition */
     size_t len, cap;
-    struct router_copy also[ROUTER_COPIES_MAX]; /* of the last answer */
+    struct router_copy also[ROUTER_COPIES_MAX]; /* of the latest answer */
 };
 
 void routes_init(struct routes *t);
 void routes_fini(struct routes *t);
 /* 0, HELIO_ENOMEM, HELIO_EAGAIN (ROUTES_MAX). */
 int routes_add(struct routes *t, const struct eid_pattern *pattern, uint32_t link);
-/* The first added of those that are equal. 0 or HELIO_ENOENT. */
+/* Removes the first added of equal routes. Returns 0 or HELIO_ENOENT. */
 int routes_remove(struct routes *t, const struct eid_pattern *pattern, uint32_t link);
-/* All routes over this link. */
+/* Removes all routes over this link. */
 void routes_remove_link(struct routes *t, uint32_t link);
-/* As a router, which holds as long as the table does. */
+/* The table as a router, valid as long as the table. */
 struct router routes_router(struct routes *t);
 
 #endif

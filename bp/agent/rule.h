@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What an operator's rule says of a bundle: a conjunction. Which queue it waits in, or how a link
- * sends it, is whose list of rules it is.
+ * An operator's rule about bundles: all of its conditions must match. The owner of the list of
+ * rules defines the effect: a queue's priority, or the way in which a link sends the bundle.
  */
 #ifndef BP_RULE_H
 #define BP_RULE_H
@@ -41,7 +41,7 @@ struct rule_subject {
     enum bundle_priority priority;
 };
 
-struct rule rule_any(void); /* fits every bundle */
+struct rule rule_any(void); /* matches every bundle */
 bool rule_fits(const struct rule *r, const struct rule_subject *s);
 
 #ifdef __cplusplus
